@@ -1,0 +1,105 @@
+// One connection to the database file, set up so that what is committed stays. Statements are prepared once.
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { Failure, OperatorError } from '../../tokens/errors.ts'
+
+/** Before it, a write racing a checkpoint could lose committed data (the WAL-reset bug). */
+const OLDEST_SQLITE = '3.51.3'
+const BUSY_TIMEOUT_MS = 5_000
+
+export type Row = Record<string, never>
+
+export class Connection {
+  readonly #db: DatabaseSync
+  readonly #statements = new Map<string, StatementSync>()
+
+  constructor(path: string, mode: 'read' | 'write') {
+    requireSqlite(process.versions.sqlite ?? '0')
+    this.#db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true })
+    this.#db.enableDefensive(true)
+    this.#db.exec('PRAGMA trusted_schema = OFF; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
+    const found = ['journal_mode', 'synchronous', 'foreign_keys', 'trusted_schema'].map((name) => this.pragma(name))
+    if (found.join() !== 'wal,2,1,0') {
+      throw new OperatorError(`SQLite did not take the settings that keep data safe (got ${found.join()})`)
+    }
+    if (mode === 'read') this.#db.exec('PRAGMA query_only = ON')
+  }
+
+  get<Result = Row>(sql: string, ...values: SQLInputValue[]): Result | undefined {
+    return this.#prepare(sql).get(...values) as Result | undefined
+  }
+
+  all<Result = Row>(sql: string, ...values: SQLInputValue[]): Result[] {
+    return this.#prepare(sql).all(...values) as Result[]
+  }
+
+  iterate<Result = Row>(sql: string, ...values: SQLInputValue[]): IterableIterator<Result> {
+    return this.#prepare(sql).iterate(...values) as IterableIterator<Result>
+  }
+
+  /** Returns the number of rows changed. */
+  run(sql: string, ...values: SQLInputValue[]): number {
+    return Number(this.#prepare(sql).run(...values).changes)
+  }
+
+  exec(sql: string): void {
+    this.#db.exec(sql)
+  }
+
+  pragma(name: string): string | number {
+    const row = this.#db.prepare(`PRAGMA ${name}`).get()
+    return Object.values(row ?? {})[0] as string | number
+  }
+
+  /** What `work` reads comes from one snapshot. */
+  snapshot<Result>(work: () => Result): Result {
+    this.exec('BEGIN')
+    try {
+      return work()
+    } finally {
+      this.exec('COMMIT')
+    }
+  }
+
+  close(): void {
+    this.#db.close()
+  }
+
+  #prepare(sql: string): StatementSync {
+    let statement = this.#statements.get(sql)
+    if (statement === undefined) {
+      statement = this.#db.prepare(sql)
+      this.#statements.set(sql, statement)
+    }
+    return statement
+  }
+}
+
+export function requireSqlite(version: string): void {
+  if (compareVersions(version, OLDEST_SQLITE) < 0) {
+    throw new OperatorError(`SQLite ${version} can lose data; ${OLDEST_SQLITE} or newer is needed. Run npm install.`)
+  }
+}
+
+function compareVersions(left: string, right: string): number {
+  const [a, b] = [left, right].map((version) => version.split('.').map(Number))
+  for (let i = 0; i < 3; i++) {
+    const difference = (a?.[i] ?? 0) - (b?.[i] ?? 0)
+    if (difference !== 0) return difference
+  }
+  return 0
+}
+
+const UNIQUE_VIOLATIONS = new Set([2067, 1555])
+/** BUSY, LOCKED, READONLY, INTERRUPT, IOERR, CORRUPT, FULL, CANTOPEN: the store, not the request, is at fault. */
+const STORE_FAULTS = new Set([5, 6, 8, 9, 10, 11, 13, 14])
+
+/** What SQLite's error means to the domain; anything unexpected is passed on as it is. */
+export function translateError(error: unknown): unknown {
+  const code = (error as { errcode?: number }).errcode
+  if (code === undefined) return error
+  const message = (error as Error).message
+  if (UNIQUE_VIOLATIONS.has(code) && message.includes('tokens.sub_account_id')) return new Failure('duplicate-name')
+  if (UNIQUE_VIOLATIONS.has(code) && message.includes('digest')) return new Failure('duplicate-credential')
+  if (STORE_FAULTS.has(code & 0xff)) return Object.assign(new Failure('unavailable'), { cause: error })
+  return error
+}

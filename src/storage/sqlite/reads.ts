@@ -1,0 +1,222 @@
+// Every question the store answers, as plain SQL on one connection. Synchronous: the thread it runs on is chosen by
+// the caller.
+
+import type { HistoryRow } from '../../tokens/history.ts'
+import type { PageRequest, Slice, TokenQuery } from '../../tokens/page.ts'
+import type { Stamped } from '../../tokens/stamp.ts'
+import type { ChainLink, StoredKey, SubAccountRow, TokenRow } from '../../tokens/store.ts'
+import { type Account, type AccountKey, foldCase, type Status } from '../../tokens/token.ts'
+import type { Candidate } from '../../tokens/verdict.ts'
+import type { Connection } from './connection.ts'
+import { gramQuery } from './grams.ts'
+import * as rows from './rows.ts'
+
+const TOKEN_ROW = `
+  SELECT ${rows.TOKEN_COLUMNS}, ${rows.SUB_ACCOUNT_COLUMNS}, ${rows.LAST_USED_COLUMN}
+  FROM tokens t JOIN sub_accounts s ON s.id = t.sub_account_id`
+
+export function findAccount(db: Connection, id: string): Account | undefined {
+  const row = db.get<rows.AccountColumns>('SELECT id, name, created_at FROM accounts WHERE id = ?', id)
+  return row && rows.toAccount(row)
+}
+
+export function listAccounts(db: Connection): Account[] {
+  return db.all<rows.AccountColumns>('SELECT id, name, created_at FROM accounts ORDER BY id').map(rows.toAccount)
+}
+
+export function findKey(db: Connection, digest: Uint8Array): Stamped<StoredKey> | undefined {
+  const row = db.get<rows.KeyColumns>('SELECT * FROM account_keys WHERE digest = ?', digest)
+  return row && rows.toKey(row)
+}
+
+export function listKeys(db: Connection, accountId: string): AccountKey[] {
+  return db
+    .all<rows.KeyColumns>('SELECT * FROM account_keys WHERE account_id = ? ORDER BY id DESC', accountId)
+    .map(rows.toKey)
+}
+
+export function findSubAccount(db: Connection, accountId: string, id: string): SubAccountRow | undefined {
+  const row = db.get<rows.SubAccountRowColumns>(
+    `SELECT ${rows.SUB_ACCOUNT_COLUMNS}, ${rows.COUNT_COLUMNS} FROM sub_accounts s WHERE s.id = ? AND s.account_id = ?`,
+    id,
+    accountId,
+  )
+  return row && rows.toSubAccountRow(row)
+}
+
+export function findOwner(db: Connection, subAccountId: string): string | undefined {
+  return db.get<{ account_id: string }>('SELECT account_id FROM sub_accounts WHERE id = ?', subAccountId)?.account_id
+}
+
+export function listSubAccounts(
+  db: Connection,
+  accountId: string,
+  { page, limit, search }: PageRequest & { search?: string | undefined },
+): Slice<SubAccountRow> {
+  const where = `s.account_id = ?1 AND (?2 IS NULL OR instr(s.folded_text, ?2) > 0)`
+  const folded = search === undefined ? null : foldCase(search)
+  return db.snapshot(() => {
+    const total = db.get<{ n: number }>(`SELECT count(*) AS n FROM sub_accounts s WHERE ${where}`, accountId, folded)
+    const found = db.all<rows.SubAccountRowColumns>(
+      `SELECT ${rows.SUB_ACCOUNT_COLUMNS}, ${rows.COUNT_COLUMNS} FROM sub_accounts s
+       WHERE ${where} ORDER BY s.id DESC LIMIT ?3 OFFSET ?4`,
+      accountId,
+      folded,
+      limit,
+      (page - 1) * limit,
+    )
+    return { items: found.map(rows.toSubAccountRow), total: total?.n ?? 0 }
+  })
+}
+
+export function findToken(db: Connection, accountId: string, id: string): TokenRow | undefined {
+  const row = db.get<rows.TokenRowColumns>(`${TOKEN_ROW} WHERE t.id = ? AND t.account_id = ?`, id, accountId)
+  return row && rows.toTokenRow(row)
+}
+
+export function listTokens(db: Connection, accountId: string, query: TokenQuery): Slice<TokenRow> | undefined {
+  return db.snapshot(() => {
+    const { subAccountId } = query
+    if (subAccountId !== undefined && findOwner(db, subAccountId) !== accountId) return undefined
+    return query.search === undefined ? walk(db, accountId, query) : search(db, accountId, query, query.search)
+  })
+}
+
+/** Walks the index that holds just the wanted tokens in their order, from the nearer end; the total is on record. */
+function walk(db: Connection, accountId: string, { subAccountId, status, page, limit }: TokenQuery): Slice<TokenRow> {
+  const scope = subAccountId ?? accountId
+  const counted = db.get<{ n: number | null }>(
+    `SELECT sum(count) AS n FROM token_counts WHERE scope = ?${status === undefined ? '' : ' AND status = ?'}`,
+    ...[scope, ...(status === undefined ? [] : [status])],
+  )
+  const total = counted?.n ?? 0
+  const skip = (page - 1) * limit
+  const take = Math.min(limit, total - skip)
+  if (take <= 0) return { items: [], total }
+  const backwards = skip > total / 2
+  const found = db.all<rows.TokenRowColumns>(
+    `${TOKEN_ROW} WHERE t.no IN (
+       SELECT no FROM tokens
+       WHERE ${subAccountId === undefined ? 'account_id' : 'sub_account_id'} = ?
+       ${status === undefined ? '' : 'AND status = ?'}
+       ORDER BY id ${backwards ? 'ASC' : 'DESC'} LIMIT ? OFFSET ?)
+     AND t.account_id = ? ORDER BY +t.id DESC`,
+    ...[scope, ...(status === undefined ? [] : [status]), take, backwards ? total - skip - take : skip, accountId],
+  )
+  return { items: found.map(rows.toTokenRow), total }
+}
+
+function search(db: Connection, accountId: string, query: TokenQuery, text: string): Slice<TokenRow> {
+  const account = db.get<{ no: number }>('SELECT no FROM accounts WHERE id = ?', accountId)
+  if (account === undefined) return { items: [], total: 0 }
+  const { match, contains } = gramQuery(account.no, text)
+  const conditions = ['token_grams MATCH ?', 't.account_id = ?']
+  const values: (string | number)[] = [match, accountId]
+  const filters = {
+    't.sub_account_id = ?': query.subAccountId,
+    't.status = ?': query.status,
+    'instr(t.folded_name, ?)': contains,
+  }
+  for (const [condition, value] of Object.entries(filters)) {
+    if (value === undefined) continue
+    conditions.push(condition)
+    values.push(value)
+  }
+  const matches = `FROM token_grams g CROSS JOIN tokens t ON t.no = g.rowid WHERE ${conditions.join(' AND ')}`
+  const { page, limit } = query
+  const found = db.all<{ no: number; total: number }>(
+    `SELECT t.no, count(*) OVER () AS total ${matches} ORDER BY t.id DESC LIMIT ? OFFSET ?`,
+    ...[...values, limit, (page - 1) * limit],
+  )
+  const first = found[0]
+  if (first === undefined) {
+    const counted = page === 1 ? undefined : db.get<{ n: number }>(`SELECT count(*) AS n ${matches}`, ...values)
+    return { items: [], total: counted?.n ?? 0 }
+  }
+  const items = found.map(({ no }) => db.get<rows.TokenRowColumns>(`${TOKEN_ROW} WHERE t.no = ?`, no))
+  return { items: items.filter((row) => row !== undefined).map(rows.toTokenRow), total: first.total }
+}
+
+export function countTokens(db: Connection): Record<Status, number> {
+  const counts = { active: 0, inactive: 0 }
+  const found = db.all<{ status: Status; n: number }>(
+    `SELECT status, sum(count) AS n FROM token_counts WHERE scope IN (SELECT id FROM accounts) GROUP BY status`,
+  )
+  for (const { status, n } of found) counts[status] = n
+  return counts
+}
+
+export function findCandidate(db: Connection, digest: Uint8Array): Candidate | undefined {
+  const columns = `${rows.TOKEN_COLUMNS}, ${rows.SUB_ACCOUNT_COLUMNS}`
+  const current = db.get<rows.TokenColumns & rows.SubAccountColumns>(
+    `SELECT ${columns} FROM tokens t JOIN sub_accounts s ON s.id = t.sub_account_id WHERE t.digest = ?`,
+    digest,
+  )
+  if (current !== undefined) {
+    return { token: rows.toToken(current), subAccount: rows.toSubAccount(current), retired: undefined }
+  }
+  const former = db.get<
+    rows.TokenColumns &
+      rows.SubAccountColumns & { r_digest: Uint8Array; r_token_id: string; retires_at: number; r_stamp: Uint8Array }
+  >(
+    `SELECT ${columns}, r.digest AS r_digest, r.token_id AS r_token_id, r.retires_at, r.stamp AS r_stamp
+     FROM retired_credentials r JOIN tokens t ON t.id = r.token_id JOIN sub_accounts s ON s.id = t.sub_account_id
+     WHERE r.digest = ?`,
+    digest,
+  )
+  if (former === undefined) return undefined
+  return {
+    token: rows.toToken(former),
+    subAccount: rows.toSubAccount(former),
+    retired: {
+      digest: former.r_digest,
+      tokenId: former.r_token_id,
+      retiresAt: former.retires_at,
+      stamp: former.r_stamp,
+    },
+  }
+}
+
+export function listHistory(
+  db: Connection,
+  accountId: string,
+  { page, limit, tokenId }: PageRequest & { tokenId?: string | undefined },
+): Slice<HistoryRow> {
+  const where = tokenId === undefined ? 'account_id = ?' : 'token_id = ? AND account_id = ?'
+  const values = tokenId === undefined ? [accountId] : [tokenId, accountId]
+  return db.snapshot(() => {
+    const counted =
+      tokenId === undefined
+        ? db.get<{ n: number }>('SELECT seq AS n FROM history_heads WHERE account_id = ?', accountId)
+        : db.get<{ n: number }>(`SELECT count(*) AS n FROM history WHERE ${where}`, ...values)
+    const found = db.all<rows.HistoryColumns>(
+      `SELECT * FROM history WHERE ${where} ORDER BY seq DESC LIMIT ? OFFSET ?`,
+      ...[...values, limit, (page - 1) * limit],
+    )
+    return { items: found.map(rows.toHistoryRow), total: counted?.n ?? 0 }
+  })
+}
+
+/** A stretch of the chains, after the given place, so that no snapshot is held for long. */
+export function readChainPart(db: Connection, after: { accountId: string; seq: number }, limit: number): ChainLink[] {
+  return db
+    .all<rows.HistoryColumns>(
+      'SELECT * FROM history WHERE (account_id, seq) > (?, ?) ORDER BY account_id, seq LIMIT ?',
+      after.accountId,
+      after.seq,
+      limit,
+    )
+    .map((row) => ({ kind: 'row', row: rows.toHistoryRow(row) }))
+}
+
+export function readChainHeads(db: Connection): ChainLink[] {
+  return db
+    .all<{ account_id: string; seq: number; last: Uint8Array; stamp: Uint8Array }>(
+      'SELECT account_id, seq, last, stamp FROM history_heads ORDER BY account_id',
+    )
+    .map(({ account_id, seq, last, stamp }) => ({ kind: 'head', accountId: account_id, seq, last, stamp }))
+}
+
+export function ping(db: Connection): void {
+  db.get('SELECT 1')
+}

@@ -1,0 +1,226 @@
+// The embedded engine: short reads on the event loop, long ones on a reader thread, all changes on a writer thread.
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { Worker } from 'node:worker_threads'
+import { Failure, OperatorError } from '../../tokens/errors.ts'
+import type { TokenQuery } from '../../tokens/page.ts'
+import type { ChainLink, Store } from '../../tokens/store.ts'
+import { type MasterKey, newStoreSecret, STORE_SECRET_PLACE } from '../../tokens/vault.ts'
+import { Connection, translateError } from './connection.ts'
+import { migrate, requireKnownSchema } from './migrate.ts'
+import * as reads from './reads.ts'
+import type { Call, Reply, ThreadData } from './thread.ts'
+import type * as writes from './writes.ts'
+
+type Rest<Operation> = Operation extends (target: never, ...args: infer Args) => unknown ? Args : never
+type Result<Operation> = Operation extends (...args: never[]) => infer Value ? Awaited<Value> : never
+
+/** Skipping index entries costs some 50 ns each: past this many, the event loop is left alone. */
+const MAX_SKIP_ON_LOOP = 2_000
+const CHAIN_PART = 1_000
+
+export interface SqliteOptions {
+  readonly dataDir: string
+  readonly masterKey: MasterKey
+}
+
+export interface OpenedStore {
+  readonly store: Store
+  readonly storeSecret: Uint8Array
+  readonly applied: readonly string[]
+}
+
+/** Opens the store, making it or bringing its schema up to date first. A wrong master key leaves it untouched. */
+export async function openSqliteStore({ dataDir, masterKey }: SqliteOptions): Promise<OpenedStore> {
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const path = join(dataDir, 'latchkey.db')
+  const known = existsSync(path) ? readSecret(path, masterKey) : undefined
+  const applied = migrate(path, (db) => {
+    const sealed = masterKey.seal(newStoreSecret(), STORE_SECRET_PLACE)
+    db.run('INSERT INTO vault (key_id, sealed_secret, created_at) VALUES (?, ?, ?)', masterKey.id, sealed, Date.now())
+  })
+  const storeSecret = known ?? readSecret(path, masterKey)
+  if (storeSecret === undefined) throw new OperatorError(`${path} was made but cannot be read back`)
+  const [writer, reader] = await Promise.all([
+    Thread.start({ path, role: 'writer', storeSecret }),
+    Thread.start({ path, role: 'reader', storeSecret }),
+  ])
+  return { store: new SqliteStore(new Connection(path, 'read'), writer, reader), storeSecret, applied }
+}
+
+/** The store secret, opened with the master key; undefined for a store that is still empty. Changes nothing. */
+function readSecret(path: string, masterKey: MasterKey): Uint8Array | undefined {
+  const db = new DatabaseSync(path, { readOnly: true, timeout: 5_000 })
+  try {
+    const { user_version: schema } = db.prepare('PRAGMA user_version').get() as { user_version: number }
+    if (schema === 0) return undefined
+    const sealed = db.prepare('SELECT key_id, sealed_secret FROM vault').all() as {
+      key_id: string
+      sealed_secret: Uint8Array
+    }[]
+    const own = sealed.find(({ key_id }) => key_id === masterKey.id)
+    if (own === undefined) {
+      const keys = sealed.map(({ key_id }) => key_id).join(', ')
+      throw new OperatorError(
+        `${path} is sealed with master key ${keys}, but the key given is ${masterKey.id}. ` +
+          'Set LATCHKEY_MASTER_KEY or LATCHKEY_MASTER_KEY_FILE to the right key; nothing was changed.',
+      )
+    }
+    return masterKey.open(own.sealed_secret, STORE_SECRET_PLACE)
+  } finally {
+    db.close()
+  }
+}
+
+class SqliteStore implements Store {
+  readonly #db: Connection
+  readonly #writer: Thread
+  readonly #reader: Thread
+
+  constructor(db: Connection, writer: Thread, reader: Thread) {
+    requireKnownSchema(db)
+    this.#db = db
+    this.#writer = writer
+    this.#reader = reader
+  }
+
+  insertAccount = this.#change('insertAccount')
+  insertKey = this.#change('insertKey')
+  revokeKey = this.#change('revokeKey')
+  insertSubAccounts = this.#change('insertSubAccounts')
+  updateSubAccount = this.#change('updateSubAccount')
+  insertTokens = this.#change('insertTokens')
+  updateToken = this.#change('updateToken')
+  rotateToken = this.#change('rotateToken')
+  deleteToken = this.#change('deleteToken')
+  markUsed = this.#change('markUsed')
+
+  findAccount = this.#question('findAccount')
+  listAccounts = this.#question('listAccounts')
+  findKey = this.#question('findKey')
+  listKeys = this.#question('listKeys')
+  findSubAccount = this.#question('findSubAccount')
+  findOwner = this.#question('findOwner')
+  findToken = this.#question('findToken')
+  findCandidate = this.#question('findCandidate')
+  countTokens = this.#question('countTokens')
+  ping = this.#question('ping')
+
+  listSubAccounts = this.#longQuestion('listSubAccounts')
+  listHistory = this.#longQuestion('listHistory')
+
+  async listTokens(accountId: string, query: TokenQuery) {
+    const long = query.search !== undefined || (query.page - 1) * query.limit > MAX_SKIP_ON_LOOP
+    if (long) return this.#reader.call('listTokens', [accountId, query]) as Promise<ReturnType<typeof reads.listTokens>>
+    return this.#ask('listTokens', accountId, query)
+  }
+
+  async *readChains(): AsyncGenerator<ChainLink> {
+    yield* (await this.#reader.call('readChainHeads', [])) as ChainLink[]
+    let after = { accountId: '', seq: 0 }
+    for (;;) {
+      const part = (await this.#reader.call('readChainPart', [after, CHAIN_PART])) as ChainLink[]
+      yield* part
+      const last = part.at(-1)
+      if (last?.kind !== 'row') return
+      after = last.row
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#writer.close(), this.#reader.close()])
+    this.#db.close()
+  }
+
+  #change<Name extends keyof typeof writes>(name: Name) {
+    type Operation = (typeof writes)[Name]
+    return (...args: Rest<Operation>) => this.#writer.call(name, args) as Promise<Result<Operation>>
+  }
+
+  #longQuestion<Name extends keyof typeof reads>(name: Name) {
+    type Operation = (typeof reads)[Name]
+    return (...args: Rest<Operation>) => this.#reader.call(name, args) as Promise<Result<Operation>>
+  }
+
+  #question<Name extends keyof typeof reads>(name: Name) {
+    type Operation = (typeof reads)[Name]
+    return async (...args: Rest<Operation>) => this.#ask(name, ...args) as Result<Operation>
+  }
+
+  #ask<Name extends keyof typeof reads>(name: Name, ...args: Rest<(typeof reads)[Name]>) {
+    // biome-ignore lint/performance/noDynamicNamespaceImportAccess: nothing here is bundled
+    const read = reads[name] as (db: Connection, ...args: unknown[]) => Result<(typeof reads)[Name]>
+    try {
+      return read(this.#db, ...args)
+    } catch (error) {
+      throw translateError(error)
+    }
+  }
+}
+
+/** The near end of a thread: calls go over by number, and answers come back to whoever waits. */
+class Thread {
+  readonly #worker: Worker
+  readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>()
+  readonly #role: ThreadData['role']
+  #lastId = 0
+  #ended: Error | undefined
+
+  static async start(data: ThreadData): Promise<Thread> {
+    const worker = new Worker(new URL('./thread.ts', import.meta.url), { workerData: data })
+    await new Promise<void>((resolve, reject) => {
+      worker.once('message', () => resolve())
+      worker.once('error', reject)
+    })
+    return new Thread(worker, data.role)
+  }
+
+  constructor(worker: Worker, role: ThreadData['role']) {
+    this.#worker = worker
+    this.#role = role
+    worker.on('message', (replies: readonly Reply[]) => replies.forEach((reply) => void this.#settle(reply)))
+    worker.on('error', (error) => this.#end(error instanceof Error ? error : new Error(String(error))))
+    worker.on('exit', () => this.#end(new Error('the store is closed')))
+  }
+
+  call(name: string, args: readonly unknown[]): Promise<unknown> {
+    if (this.#ended !== undefined) return Promise.reject(failure('unavailable', this.#ended))
+    const id = ++this.#lastId
+    const waiting = Promise.withResolvers<unknown>()
+    this.#waiting.set(id, waiting)
+    this.#worker.postMessage({ id, name, args } satisfies Call)
+    return waiting.promise
+  }
+
+  async close(): Promise<void> {
+    if (this.#ended !== undefined) return
+    const exited = new Promise((resolve) => this.#worker.once('exit', resolve))
+    this.#worker.postMessage('close')
+    await exited
+  }
+
+  #settle(reply: Reply): void {
+    const waiting = this.#waiting.get(reply.id)
+    this.#waiting.delete(reply.id)
+    if ('value' in reply) waiting?.resolve(reply.value)
+    else if ('fault' in reply) waiting?.reject(reply.fault)
+    else {
+      const { code, message, details } = reply.failure
+      const cause = reply.cause === undefined ? undefined : new Error(reply.cause)
+      waiting?.reject(Object.assign(new Failure(code, message, details), { cause }))
+    }
+  }
+
+  #end(error: Error): void {
+    this.#ended ??= error
+    // A change that the writer took with it may have been committed or not.
+    const code = this.#role === 'writer' ? 'outcome-unknown' : 'unavailable'
+    for (const waiting of this.#waiting.values()) waiting.reject(failure(code, error))
+    this.#waiting.clear()
+  }
+}
+
+function failure(code: 'unavailable' | 'outcome-unknown', cause: Error): Failure {
+  return Object.assign(new Failure(code), { cause })
+}

@@ -1,0 +1,45 @@
+// The closed list of ways in which Latchkey says no. Doors translate a code; nobody invents one elsewhere.
+
+const reasons = {
+  'invalid-request': 'The request is not valid',
+  'duplicate-name': 'Token name already exists for this sub-account',
+  'duplicate-credential': 'This credential already belongs to a token',
+  'authentication-required': 'Authentication required',
+  'token-expired': 'Token expired',
+  'token-invalid': 'Invalid token',
+  'token-inactive': 'Token inactive',
+  'sub-account-forbidden': 'Sub account does not belong to you or does not exist',
+  'token-cannot-manage': 'A sub-account token cannot manage tokens',
+  'account-not-found': 'Account not found',
+  'key-not-found': 'Account key not found',
+  'token-not-found': 'API token not found',
+  'version-mismatch': 'The token has changed since the version named in If-Match',
+  'idempotency-conflict': 'This Idempotency-Key was used before with a different request',
+  unavailable: 'The token store cannot be reached; try again',
+  'outcome-unknown': 'The change may or may not have been saved; read the token to find out',
+} as const
+
+export type FailureCode = keyof typeof reasons
+
+export interface FieldProblem {
+  readonly field: string
+  readonly message: string
+}
+
+/** A refusal whose message may be shown to the caller. What is not a Failure is a fault, and is shown to nobody. */
+export class Failure extends Error {
+  readonly code: FailureCode
+  readonly details: readonly FieldProblem[] | undefined
+
+  constructor(code: FailureCode, reason: string = reasons[code], details?: readonly FieldProblem[]) {
+    super(reason)
+    this.name = 'Failure'
+    this.code = code
+    this.details = details
+  }
+}
+
+/** Something that a person at the command line can mend: a wrong key, a missing folder. Its message says how. */
+export class OperatorError extends Error {
+  override readonly name = 'OperatorError'
+}

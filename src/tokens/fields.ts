@@ -1,0 +1,109 @@
+// Reads the documented fields of a JSON body, and says what is wrong with each. Unknown fields are ignored.
+import { Failure, type FieldProblem } from './errors.ts'
+import { brokenNameRule, normalizeName, STATUSES, type Status, type Timestamp } from './token.ts'
+
+/**
+ * `absent` was not sent; `unusable` has a wrong type or a value outside the allowed ones; `broken` is of the right
+ * kind but breaks a rule that the caller is told about.
+ */
+export type Field<Value> =
+  | { readonly state: 'valid'; readonly value: Value }
+  | { readonly state: 'absent' | 'unusable' | 'broken'; readonly message: string }
+
+export type FieldReader<Value> = (value: unknown, field: string) => Field<Value>
+
+type Readers<Shape> = { readonly [Name in keyof Shape]-?: FieldReader<Exclude<Shape[Name], undefined>> }
+
+/**
+ * The rules of an update (decisions, part 5): at least one valid field, and none that is wrong. A caller who asks for
+ * two changes is never told yes while only one was made.
+ */
+export function readChange<Shape extends object>(body: unknown, readers: Readers<Shape>): Shape {
+  const { values, problems, broken, unusable } = readFields(body, readers)
+  if (broken !== undefined) throw new Failure('invalid-request', broken.message, problems)
+  if (Object.keys(values).length === 0) throw new Failure('invalid-request', 'No valid fields to update', problems)
+  if (unusable !== undefined) throw new Failure('invalid-request', unusable.message, problems)
+  return values as Shape
+}
+
+/** The rules of a creation: every required field valid, and no other one wrong. */
+export function readNew<Shape extends object>(
+  body: unknown,
+  readers: Readers<Shape>,
+  required: readonly (keyof Shape & string)[],
+): Shape {
+  const { values, problems, broken, unusable, absent } = readFields(body, readers)
+  const missing = required.find((field) => absent.has(field))
+  const wrong = broken ?? unusable
+  if (wrong !== undefined) throw new Failure('invalid-request', wrong.message, problems)
+  if (missing !== undefined) throw new Failure('invalid-request', `${missing} is required`, problems)
+  return values as Shape
+}
+
+function readFields<Shape extends object>(body: unknown, readers: Readers<Shape>) {
+  const source = body !== null && typeof body === 'object' && !Array.isArray(body) ? body : {}
+  const values: Partial<Shape> = {}
+  const problems: FieldProblem[] = []
+  const absent = new Set<string>()
+  let broken: FieldProblem | undefined
+  let unusable: FieldProblem | undefined
+  for (const [field, read] of Object.entries(readers) as [keyof Shape & string, FieldReader<never>][]) {
+    const sent = Object.hasOwn(source, field) ? (source as Record<string, unknown>)[field] : undefined
+    const result =
+      sent === undefined ? ({ state: 'absent', message: `${field} was not sent` } as const) : read(sent, field)
+    if (result.state === 'valid') {
+      values[field] = result.value
+      continue
+    }
+    const problem = { field, message: result.message }
+    problems.push(problem)
+    if (result.state === 'absent') absent.add(field)
+    if (result.state === 'broken') broken ??= problem
+    if (result.state === 'unusable') unusable ??= problem
+  }
+  return { values, problems, absent, broken, unusable }
+}
+
+export const nameField: FieldReader<string> = (value, field) => {
+  if (typeof value !== 'string') return { state: 'unusable', message: `${field} must be a string` }
+  const name = normalizeName(value)
+  if (name === '') return { state: 'unusable', message: `${field} must not be empty` }
+  const rule = brokenNameRule(name)
+  return rule === undefined ? { state: 'valid', value: name } : { state: 'broken', message: `${field} ${rule}` }
+}
+
+export const statusField: FieldReader<Status> = oneOf(STATUSES)
+
+export function oneOf<Value extends string>(allowed: readonly Value[]): FieldReader<Value> {
+  return (value, field) => {
+    const found = allowed.find((known) => known === value)
+    return found === undefined
+      ? { state: 'unusable', message: `${field} must be ${allowed.join(' or ')}` }
+      : { state: 'valid', value: found }
+  }
+}
+
+export const idField: FieldReader<string> = (value, field) =>
+  typeof value === 'string' ? { state: 'valid', value } : { state: 'unusable', message: `${field} must be a string` }
+
+export const emailField: FieldReader<string> = (value, field) => {
+  const name = nameField(value, field)
+  if (name.state !== 'valid' || /^[^\s@]+@[^\s@]+$/.test(name.value)) return name
+  return { state: 'broken', message: `${field} must be an e-mail address` }
+}
+
+const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/
+
+/** An ISO 8601 time with its zone, or undefined. */
+export function parseTime(text: string): Timestamp | undefined {
+  const time = ISO_TIME.test(text) ? Date.parse(text) : Number.NaN
+  return Number.isNaN(time) ? undefined : time
+}
+
+/** `null` means never. */
+export const timeField: FieldReader<Timestamp | null> = (value, field) => {
+  if (value === null) return { state: 'valid', value: null }
+  const time = typeof value === 'string' ? parseTime(value) : undefined
+  if (time !== undefined) return { state: 'valid', value: time }
+  return { state: 'unusable', message: `${field} must be an ISO 8601 time with its zone, such as 2030-01-31T12:00:00Z` }
+}

@@ -1,0 +1,67 @@
+// What has been done, by whom, in rows chained per account: a row altered, removed or inserted breaks the chain.
+import type { Timestamp } from './token.ts'
+import type { Stamps } from './vault.ts'
+
+export const ACTIONS = [
+  'account.create',
+  'key.create',
+  'key.revoke',
+  'sub-account.create',
+  'sub-account.update',
+  'token.create',
+  'token.update',
+  'token.rotate',
+  'token.delete',
+] as const
+export type Action = (typeof ACTIONS)[number]
+
+/** Who makes a change, from where, and when. */
+export interface Origin {
+  /** An account key's id, `operator` for the command line, or `jwt:` and the subject. */
+  readonly by: string
+  readonly at: Timestamp
+  readonly requestId: string | null
+  readonly address: string | null
+}
+
+/** Only the fields that changed, and never a credential. */
+export type Facts = Readonly<Record<string, string | number | null>>
+
+export interface HistoryEvent {
+  readonly accountId: string
+  readonly action: Action
+  /** The id of what was changed. */
+  readonly subject: string
+  readonly tokenId: string | null
+  readonly from: Facts
+  readonly to: Facts
+}
+
+export interface HistoryRow extends HistoryEvent, Origin {
+  /** Counts the account's rows from 1, without gaps. */
+  readonly seq: number
+}
+
+/** The stamp of a row; `previous` is the stamp of the account's row before it, empty for the first. */
+export function chainStamp(row: HistoryRow, previous: Uint8Array, stamps: Stamps): Uint8Array {
+  const { accountId, seq, at, by, action, subject, tokenId, requestId, address } = row
+  const facts = JSON.stringify([row.from, row.to])
+  return stamps.stampHistory([previous, accountId, seq, at, by, action, subject, tokenId, facts, requestId, address])
+}
+
+/** The stamp of the account's last row, kept beside the chain: without it, cutting off the end would go unseen. */
+export function headStamp(accountId: string, seq: number, last: Uint8Array, stamps: Stamps): Uint8Array {
+  return stamps.stampHistory(['head', accountId, seq, last])
+}
+
+/** The fields that differ between two records, among those named. */
+export function difference<Row extends object>(before: Row, after: Row, fields: readonly (keyof Row & string)[]) {
+  const from: Record<string, string | number | null> = {}
+  const to: Record<string, string | number | null> = {}
+  for (const field of fields) {
+    if (before[field] === after[field]) continue
+    from[field] = before[field] as string | number | null
+    to[field] = after[field] as string | number | null
+  }
+  return { from, to }
+}

@@ -1,0 +1,112 @@
+// What only the operator does, at the command line: accounts, their keys, and tokens in bulk.
+import { kindOfCredential, newCredential } from './credential.ts'
+import { Failure } from './errors.ts'
+import type { Origin } from './history.ts'
+import type { Parts } from './registry.ts'
+import { sealToken } from './registry.ts'
+import { type Account, type AccountKey, newId, type SubAccount, type Timestamp, type TokenRecord } from './token.ts'
+import type { NewSubAccount, NewToken } from './update.ts'
+
+/** A token to be made for its owner, with a credential of its own or a new one. */
+export interface BulkToken extends NewToken {
+  readonly accountId: string
+  readonly credential?: string | undefined
+  readonly createdAt?: Timestamp | undefined
+}
+
+export class Operator {
+  readonly #parts: Parts
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** The operator's own mark in the history. */
+  origin(): Origin {
+    return { by: 'operator', at: this.#parts.now(), requestId: null, address: null }
+  }
+
+  async createAccount(name: string): Promise<Account> {
+    const origin = this.origin()
+    const account = { id: newId('acc', origin.at), name, createdAt: origin.at }
+    await this.#parts.store.insertAccount(account, origin)
+    return account
+  }
+
+  listAccounts(): Promise<readonly Account[]> {
+    return this.#parts.store.listAccounts()
+  }
+
+  async getAccount(id: string): Promise<Account> {
+    const account = await this.#parts.store.findAccount(id)
+    if (account === undefined) throw new Failure('account-not-found')
+    return account
+  }
+
+  /** The key is in the answer and nowhere else: only its digest is kept. */
+  async createKey(
+    accountId: string,
+    name: string,
+    expiresAt: Timestamp | null,
+  ): Promise<AccountKey & { readonly key: string }> {
+    await this.getAccount(accountId)
+    const origin = this.origin()
+    const key = newCredential('key')
+    const record = { id: newId('key', origin.at), accountId, name, createdAt: origin.at, expiresAt, revokedAt: null }
+    await this.#parts.store.insertKey({ ...record, digest: this.#parts.stamps.digest(key) }, origin)
+    return { ...record, key }
+  }
+
+  async listKeys(accountId: string): Promise<readonly AccountKey[]> {
+    await this.getAccount(accountId)
+    return this.#parts.store.listKeys(accountId)
+  }
+
+  revokeKey(id: string): Promise<AccountKey> {
+    return this.#parts.store.revokeKey(id, this.origin())
+  }
+
+  async createSubAccounts(accountId: string, list: readonly NewSubAccount[]): Promise<readonly SubAccount[]> {
+    await this.getAccount(accountId)
+    const origin = this.origin()
+    const subAccounts = list.map((fields) => ({
+      ...fields,
+      id: newId('sub', origin.at),
+      accountId,
+      createdAt: origin.at,
+      suspendedAt: null,
+    }))
+    await this.#parts.store.insertSubAccounts(subAccounts, origin)
+    return subAccounts
+  }
+
+  async getOwner(subAccountId: string): Promise<string> {
+    const owner = await this.#parts.store.findOwner(subAccountId)
+    if (owner === undefined) throw new Failure('sub-account-forbidden', `Sub-account ${subAccountId} does not exist`)
+    return owner
+  }
+
+  /** All or none. */
+  async createTokens(list: readonly BulkToken[]): Promise<readonly TokenRecord[]> {
+    const { store, masterKey, stamps } = this.#parts
+    const origin = this.origin()
+    const records = list.map((token) => {
+      const credential = token.credential ?? newCredential('tok')
+      return sealToken(token, token.accountId, credential, token.createdAt ?? origin.at, masterKey, stamps)
+    })
+    await store.insertTokens(records, origin)
+    return records
+  }
+
+  /** The token that a credential already belongs to. */
+  async findByCredential(credential: string): Promise<TokenRecord | undefined> {
+    return (await this.#parts.store.findCandidate(this.#parts.stamps.digest(credential)))?.token
+  }
+}
+
+/** Why a string cannot be imported as a credential, as the end of a sentence; undefined when it can. */
+export function brokenCredentialRule(credential: string): string | undefined {
+  if (kindOfCredential(credential) === 'tok') return undefined
+  if (credential.startsWith('lk_')) return 'looks like one of ours but is not a whole token credential'
+  return 'must be 1 to 1024 printable ASCII characters without spaces'
+}

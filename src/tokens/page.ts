@@ -1,0 +1,97 @@
+// What a list may ask, and what a page says about itself.
+import { Failure } from './errors.ts'
+import { countCharacters, MAX_NAME_CHARACTERS, normalizeName, STATUSES, type Status } from './token.ts'
+
+export const MAX_PAGE = 2_147_483_647
+export const MAX_LIMIT = 100
+export const DEFAULT_LIMIT = 10
+
+export interface PageRequest {
+  readonly page: number
+  readonly limit: number
+}
+
+export interface TokenQuery extends PageRequest {
+  readonly subAccountId?: string | undefined
+  readonly status?: Status | undefined
+  /** Normalized as names are; never empty. */
+  readonly search?: string | undefined
+}
+
+/** One page, and the exact number of all matches, from one snapshot of the store. */
+export interface Slice<Item> {
+  readonly items: readonly Item[]
+  readonly total: number
+}
+
+export interface Page<Item> extends Slice<Item> {
+  readonly page: number
+  readonly limit: number
+  readonly totalPages: number
+  readonly hasNextPage: boolean
+  readonly hasPrevPage: boolean
+}
+
+export function toPage<Item>(slice: Slice<Item>, { page, limit }: PageRequest): Page<Item> {
+  const totalPages = Math.ceil(slice.total / limit)
+  return {
+    ...slice,
+    page,
+    limit,
+    totalPages,
+    hasNextPage: page < totalPages,
+    hasPrevPage: page > 1 && slice.total > 0,
+  }
+}
+
+/** Parameters as they came: a string, or an array where one was sent more than once. */
+export type RawQuery = Readonly<Record<string, unknown>>
+
+export function readPageRequest(query: RawQuery): PageRequest {
+  return {
+    page: readCount(query, 'page', 1, MAX_PAGE),
+    limit: readCount(query, 'limit', DEFAULT_LIMIT, MAX_LIMIT),
+  }
+}
+
+export function readTokenQuery(query: RawQuery): TokenQuery {
+  return {
+    ...readPageRequest(query),
+    subAccountId: readOnce(query, 'subAccountId'),
+    status: readStatus(query),
+    search: readSearch(query),
+  }
+}
+
+export function readSearch(query: RawQuery): string | undefined {
+  const search = normalizeName(readOnce(query, 'search') ?? '')
+  if (countCharacters(search) > MAX_NAME_CHARACTERS) {
+    throw new Failure('invalid-request', `search must be at most ${MAX_NAME_CHARACTERS} characters`)
+  }
+  return search === '' ? undefined : search
+}
+
+function readStatus(query: RawQuery): Status | undefined {
+  const text = readOnce(query, 'status')
+  if (text === undefined) return undefined
+  const status = STATUSES.find((known) => known === text)
+  if (status === undefined) throw new Failure('invalid-request', 'status must be active or inactive')
+  return status
+}
+
+function readCount(query: RawQuery, name: string, fallback: number, max: number): number {
+  const text = readOnce(query, name)
+  if (text === undefined) return fallback
+  const value = /^[0-9]{1,16}$/.test(text) ? Number(text) : 0
+  if (value < 1 || value > max) {
+    throw new Failure('invalid-request', `${name} must be a whole number from 1 to ${max}`)
+  }
+  return value
+}
+
+/** A parameter sent twice is refused: two readers of one request could each pick another one. */
+export function readOnce(query: RawQuery, name: string): string | undefined {
+  const value = query[name]
+  if (value === undefined || typeof value === 'string') return value
+  throw new Failure('invalid-request', `${name} must be sent only once`)
+}

@@ -1,0 +1,29 @@
+// Which fields of a row decide who gets in, and the stamp that ties them together: a row altered by hand in the
+// database no longer matches its stamp and authenticates nobody.
+import type { AccountKey, SubAccount, TokenRecord } from './token.ts'
+import type { StampField, Stamps } from './vault.ts'
+import type { RetiredCredential } from './verdict.ts'
+
+interface Rows {
+  token: TokenRecord
+  'sub-account': SubAccount
+  retired: RetiredCredential
+  key: AccountKey & { readonly digest: Uint8Array }
+}
+
+export type Stamped<Row> = Row & { readonly stamp: Uint8Array }
+
+const decisive: { readonly [Kind in keyof Rows]: (row: Rows[Kind]) => readonly StampField[] } = {
+  token: (row) => [row.id, row.accountId, row.subAccountId, row.status, row.expiresAt, row.version, row.digest],
+  'sub-account': (row) => [row.id, row.accountId, row.suspendedAt],
+  retired: (row) => [row.digest, row.tokenId, row.retiresAt],
+  key: (row) => [row.id, row.accountId, row.expiresAt, row.revokedAt, row.digest],
+}
+
+export function stampOf<Kind extends keyof Rows>(kind: Kind, row: Rows[Kind], stamps: Stamps): Uint8Array {
+  return stamps.stampRow([kind, ...decisive[kind](row)])
+}
+
+export function isGenuine<Kind extends keyof Rows>(kind: Kind, row: Stamped<Rows[Kind]>, stamps: Stamps): boolean {
+  return stamps.isRowStamp(row.stamp, [kind, ...decisive[kind](row)])
+}

@@ -1,0 +1,113 @@
+// The store, as the domain needs it. Two engines implement it, and one contract suite holds them to it.
+import type { HistoryEvent, HistoryRow, Origin } from './history.ts'
+import type { PageRequest, Slice, TokenQuery } from './page.ts'
+import type { Stamped } from './stamp.ts'
+import type { Account, AccountKey, Status, SubAccount, Timestamp, TokenRecord } from './token.ts'
+import type { SubAccountChange, TokenChange } from './update.ts'
+import type { Candidate } from './verdict.ts'
+
+export interface TokenRow {
+  readonly token: TokenRecord
+  readonly subAccount: SubAccount
+  readonly lastUsedAt: Timestamp | null
+}
+
+export interface SubAccountRow {
+  readonly subAccount: SubAccount
+  readonly tokens: Readonly<Record<Status, number>>
+}
+
+export type StoredKey = AccountKey & { readonly digest: Uint8Array }
+
+export interface Idempotency {
+  readonly key: string
+  /** Digest of what was asked: the same key with another question is refused. */
+  readonly requestDigest: string
+}
+
+/** A change that only goes ahead when the token is still at this version. */
+export type Expected = { readonly version: number } | undefined
+
+export interface Rotation {
+  readonly sealed: Uint8Array
+  readonly digest: Uint8Array
+  /** Until when the former credential still works; not after `origin.at` means that it dies at once. */
+  readonly formerUntil: Timestamp
+}
+
+/**
+ * What every engine guarantees:
+ *
+ * - A promise that resolves to a change means that the change is durable, and seen by every read that starts later, in
+ *   any process. One that rejects with a Failure means that nothing was changed, `outcome-unknown` aside.
+ * - A change is one transaction, its history row and counts with it. Rules that need the current record
+ *   (`applyUpdate`) run inside that transaction; they are pure, since they may run again.
+ * - `accountId` stands in the WHERE: another account's row is not found, exactly as if it did not exist.
+ * - Uniqueness is the engine's unique index, never a look before.
+ * - A slice's items and total come from one snapshot. Totals are exact.
+ * - Lists are newest first, by (createdAt, id).
+ * - When the store cannot be asked, every method rejects with `unavailable`.
+ */
+export interface Store {
+  insertAccount(account: Account, origin: Origin): Promise<void>
+  findAccount(id: string): Promise<Account | undefined>
+  listAccounts(): Promise<readonly Account[]>
+
+  insertKey(key: StoredKey, origin: Origin): Promise<void>
+  findKey(digest: Uint8Array): Promise<Stamped<StoredKey> | undefined>
+  listKeys(accountId: string): Promise<readonly AccountKey[]>
+  /** Rejects with `key-not-found`; revoking again changes nothing. */
+  revokeKey(id: string, origin: Origin): Promise<AccountKey>
+
+  insertSubAccounts(subAccounts: readonly SubAccount[], origin: Origin): Promise<void>
+  findSubAccount(accountId: string, id: string): Promise<SubAccountRow | undefined>
+  /** The owner of a sub-account, for the operator, who has no account. */
+  findOwner(subAccountId: string): Promise<string | undefined>
+  listSubAccounts(
+    accountId: string,
+    query: PageRequest & { search?: string | undefined },
+  ): Promise<Slice<SubAccountRow>>
+  updateSubAccount(accountId: string, id: string, change: SubAccountChange, origin: Origin): Promise<SubAccountRow>
+
+  /** All or none. Returns the ids, which are former ones when `idempotency` names a request that was made before. */
+  insertTokens(tokens: readonly TokenRecord[], origin: Origin, idempotency?: Idempotency): Promise<readonly string[]>
+  findToken(accountId: string, id: string): Promise<TokenRow | undefined>
+  /** Undefined when the query names a sub-account that is not the account's. */
+  listTokens(accountId: string, query: TokenQuery): Promise<Slice<TokenRow> | undefined>
+  updateToken(
+    accountId: string,
+    id: string,
+    change: TokenChange,
+    origin: Origin,
+    expected?: Expected,
+  ): Promise<TokenRow>
+  rotateToken(accountId: string, id: string, rotation: Rotation, origin: Origin): Promise<TokenRow>
+  deleteToken(accountId: string, id: string, origin: Origin, expected?: Expected): Promise<TokenRow>
+  countTokens(): Promise<Readonly<Record<Status, number>>>
+
+  /** One indexed read of the authoritative store: the only question that verification asks. */
+  findCandidate(digest: Uint8Array): Promise<Candidate | undefined>
+  /** Later times win. Unknown tokens are passed over. */
+  markUsed(marks: ReadonlyMap<string, Timestamp>): Promise<void>
+
+  listHistory(accountId: string, query: PageRequest & { tokenId?: string | undefined }): Promise<Slice<HistoryRow>>
+  /** Every row of every account in chain order, as stored, with the heads: for `latchkey history verify`. */
+  readChains(): AsyncIterable<ChainLink>
+
+  /** Resolves when the store answers. */
+  ping(): Promise<void>
+  /** Waits for the changes under way. */
+  close(): Promise<void>
+}
+
+export type ChainLink =
+  | { readonly kind: 'row'; readonly row: Stamped<HistoryRow> }
+  | {
+      readonly kind: 'head'
+      readonly accountId: string
+      readonly seq: number
+      readonly last: Uint8Array
+      readonly stamp: Uint8Array
+    }
+
+export type { HistoryEvent }

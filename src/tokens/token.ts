@@ -1,0 +1,120 @@
+// The nouns of the service, and what a name may be. Knows nothing of wire formats or tables.
+import { randomBytes } from 'node:crypto'
+
+export const STATUSES = ['active', 'inactive'] as const
+export type Status = (typeof STATUSES)[number]
+
+/** Times are milliseconds since 1970, UTC. */
+export type Timestamp = number
+
+export interface Account {
+  readonly id: string
+  readonly name: string
+  readonly createdAt: Timestamp
+}
+
+export interface AccountKey {
+  readonly id: string
+  readonly accountId: string
+  readonly name: string
+  readonly createdAt: Timestamp
+  readonly expiresAt: Timestamp | null
+  readonly revokedAt: Timestamp | null
+}
+
+export interface SubAccount {
+  readonly id: string
+  readonly accountId: string
+  readonly name: string
+  readonly email: string
+  readonly companyName: string
+  readonly createdAt: Timestamp
+  readonly suspendedAt: Timestamp | null
+}
+
+/** A token as it is stored: its credential sealed, its owner by id. */
+export interface TokenRecord {
+  readonly id: string
+  readonly accountId: string
+  readonly subAccountId: string
+  readonly name: string
+  readonly status: Status
+  readonly createdAt: Timestamp
+  readonly expiresAt: Timestamp | null
+  /** Counts the changes; 1 when new. */
+  readonly version: number
+  readonly digest: Uint8Array
+  readonly sealed: Uint8Array
+}
+
+/** A token as callers see it: its credential open, its owner embedded. */
+export interface Token {
+  readonly id: string
+  readonly name: string
+  readonly credential: string
+  readonly status: Status
+  readonly createdAt: Timestamp
+  readonly subAccount: Pick<SubAccount, 'id' | 'name' | 'email' | 'companyName'>
+  readonly details: TokenDetails
+}
+
+export interface TokenDetails {
+  readonly expiresAt: Timestamp | null
+  readonly lastUsedAt: Timestamp | null
+  readonly version: number
+  /** What verification would say now. */
+  readonly effectiveStatus: 'active' | 'inactive' | 'expired' | 'suspended'
+  readonly blockedBy: 'token' | 'expiry' | 'sub-account' | null
+}
+
+export type IdPrefix = 'acc' | 'sub' | 'tok' | 'key'
+
+/**
+ * An id begins with its time of creation, so that sorting ids sorts by (createdAt, id): lists rely on it.
+ * Twelve hexadecimal digits of milliseconds, sixteen of chance.
+ */
+export function newId(prefix: IdPrefix, createdAt: Timestamp): string {
+  return `${prefix}_${createdAt.toString(16).padStart(12, '0')}${randomBytes(8).toString('hex')}`
+}
+
+export const MAX_NAME_CHARACTERS = 255
+
+// Control characters, line and paragraph separators, and everything that changes the direction of text: a name is
+// shown in consoles, logs and terminals, and must look like what it is.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: refusing them is the purpose
+const FORBIDDEN_IN_NAMES = /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u
+
+/** The form in which names are stored and compared. */
+export function normalizeName(text: string): string {
+  return text.trim().normalize('NFC')
+}
+
+export function countCharacters(text: string): number {
+  let count = 0
+  for (const _ of text) count++
+  return count
+}
+
+/** The rule that a normalized, non-empty name breaks, as the end of a sentence that begins with the field. */
+export function brokenNameRule(name: string): string | undefined {
+  if (!name.isWellFormed()) return 'must be well-formed Unicode'
+  if (countCharacters(name) > MAX_NAME_CHARACTERS) return `must be 1 to ${MAX_NAME_CHARACTERS} characters`
+  if (FORBIDDEN_IN_NAMES.test(name)) return 'must not contain control, line or text-direction characters'
+  return undefined
+}
+
+/**
+ * Folds letter case for search, character by character, so that a part of a name folds to a part of the folded name.
+ * Upper before lower also joins what only shares a capital (ς and σ, ß and ss). Dotless i stays itself, as in
+ * Unicode's own folding.
+ */
+export function foldCase(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is ASCII as a whole
+  if (/^[\u0000-\u007f]*$/.test(text)) return text.toLowerCase()
+  let folded = ''
+  for (const character of text) {
+    if (character === 'ı') folded += character
+    else for (const upper of character.toUpperCase()) folded += upper.toLowerCase()
+  }
+  return folded.normalize('NFC')
+}

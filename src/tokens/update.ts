@@ -1,0 +1,76 @@
+// The rules of creating and changing tokens and sub-accounts. Pure: a record and a change in, a record out.
+import { emailField, idField, nameField, oneOf, readChange, readNew, statusField, timeField } from './fields.ts'
+import type { Status, SubAccount, Timestamp, TokenRecord } from './token.ts'
+
+export interface TokenChange {
+  readonly name?: string
+  readonly status?: Status
+}
+
+export function readTokenChange(body: unknown): TokenChange {
+  return readChange<TokenChange>(body, { name: nameField, status: statusField })
+}
+
+/** The record after the change; the very same record when the change changes nothing. */
+export function applyUpdate(record: TokenRecord, change: TokenChange): TokenRecord {
+  const { name = record.name, status = record.status } = change
+  if (name === record.name && status === record.status) return record
+  return { ...record, name, status, version: record.version + 1 }
+}
+
+export interface NewToken {
+  readonly subAccountId: string
+  readonly name: string
+  readonly status?: Status
+  readonly expiresAt?: Timestamp | null
+}
+
+export function readNewToken(body: unknown): NewToken {
+  return readNew<NewToken>(
+    body,
+    { subAccountId: idField, name: nameField, status: statusField, expiresAt: timeField },
+    ['subAccountId', 'name'],
+  )
+}
+
+export const SUB_ACCOUNT_STATUSES = ['active', 'suspended'] as const
+export type SubAccountStatus = (typeof SUB_ACCOUNT_STATUSES)[number]
+
+export interface SubAccountChange {
+  readonly name?: string
+  readonly email?: string
+  readonly companyName?: string
+  readonly status?: SubAccountStatus
+}
+
+export function readSubAccountChange(body: unknown): SubAccountChange {
+  return readChange<SubAccountChange>(body, {
+    name: nameField,
+    email: emailField,
+    companyName: nameField,
+    status: oneOf(SUB_ACCOUNT_STATUSES),
+  })
+}
+
+/** Suspending again keeps the first time: it says since when. */
+export function applySubAccountUpdate(record: SubAccount, change: SubAccountChange, at: Timestamp): SubAccount {
+  const { name = record.name, email = record.email, companyName = record.companyName } = change
+  const suspendedAt =
+    change.status === undefined ? record.suspendedAt : change.status === 'active' ? null : (record.suspendedAt ?? at)
+  const same =
+    name === record.name &&
+    email === record.email &&
+    companyName === record.companyName &&
+    suspendedAt === record.suspendedAt
+  return same ? record : { ...record, name, email, companyName, suspendedAt }
+}
+
+export type NewSubAccount = Pick<SubAccount, 'name' | 'email' | 'companyName'>
+
+export function readNewSubAccount(body: unknown): NewSubAccount {
+  return readNew<NewSubAccount>(body, { name: nameField, email: emailField, companyName: nameField }, [
+    'name',
+    'email',
+    'companyName',
+  ])
+}

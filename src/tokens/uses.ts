@@ -1,0 +1,32 @@
+// When each token was last used: gathered in memory, written in batches, so that verification never writes.
+import type { Store } from './store.ts'
+import type { Timestamp } from './token.ts'
+
+/** Past this many unwritten marks new tokens are passed over until the next flush: memory stays bounded. */
+const MAX_MARKS = 100_000
+
+export class UseMarks {
+  readonly #store: Pick<Store, 'markUsed'>
+  #marks = new Map<string, Timestamp>()
+
+  constructor(store: Pick<Store, 'markUsed'>) {
+    this.#store = store
+  }
+
+  mark(tokenId: string, at: Timestamp): void {
+    if (this.#marks.size < MAX_MARKS || this.#marks.has(tokenId)) this.#marks.set(tokenId, at)
+  }
+
+  /** A failed flush keeps its marks for the next one. */
+  async flush(): Promise<void> {
+    if (this.#marks.size === 0) return
+    const marks = this.#marks
+    this.#marks = new Map()
+    try {
+      await this.#store.markUsed(marks)
+    } catch (error) {
+      for (const [tokenId, at] of marks) if (!this.#marks.has(tokenId)) this.mark(tokenId, at)
+      throw error
+    }
+  }
+}

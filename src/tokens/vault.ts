@@ -1,0 +1,125 @@
+// Seals credentials, digests them for look-up, and stamps rows. The master key comes in and never goes out.
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto'
+
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+const KEY_ID_BYTES = 4
+const FORMAT = 1
+const HEADER_BYTES = 1 + KEY_ID_BYTES + NONCE_BYTES
+
+export const MASTER_KEY_BYTES = 32
+
+/**
+ * A master key seals two things: credentials, and the store secret. The store secret is random, made with the store,
+ * and every digest and stamp derives from it; so a change of master key re-seals, but never has to re-digest account
+ * keys, which nobody can open.
+ */
+export class MasterKey {
+  /** Eight hexadecimal digits that name the key and tell nothing about it. */
+  readonly id: string
+  readonly #seal: KeyObject
+
+  constructor(bytes: Uint8Array) {
+    if (bytes.length !== MASTER_KEY_BYTES) throw new Error(`a master key is ${MASTER_KEY_BYTES} bytes`)
+    this.id = derive(bytes, 'key id').subarray(0, KEY_ID_BYTES).toString('hex')
+    this.#seal = createSecretKey(derive(bytes, 'seal'))
+  }
+
+  /** `format | key id | nonce | ciphertext | tag`; opens only with the same `place`. */
+  seal(plain: Uint8Array | string, place: string): Uint8Array {
+    const header = Buffer.concat([Buffer.of(FORMAT), Buffer.from(this.id, 'hex'), randomBytes(NONCE_BYTES)])
+    const cipher = createCipheriv('aes-256-gcm', this.#seal, header.subarray(1 + KEY_ID_BYTES))
+    cipher.setAAD(associatedData(header, place))
+    const text = cipher.update(typeof plain === 'string' ? Buffer.from(plain) : plain)
+    return Buffer.concat([header, text, cipher.final(), cipher.getAuthTag()])
+  }
+
+  /** Throws unless `sealed` is exactly what `seal` made with this key for this place. */
+  open(sealed: Uint8Array, place: string): Buffer {
+    const bytes = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength)
+    if (bytes.length < HEADER_BYTES + TAG_BYTES || bytes[0] !== FORMAT) throw new Error('not a sealed value')
+    const header = bytes.subarray(0, HEADER_BYTES)
+    const decipher = createDecipheriv('aes-256-gcm', this.#seal, header.subarray(1 + KEY_ID_BYTES), {
+      authTagLength: TAG_BYTES,
+    })
+    decipher.setAAD(associatedData(header, place))
+    decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
+    const text = decipher.update(bytes.subarray(HEADER_BYTES, -TAG_BYTES))
+    return Buffer.concat([text, decipher.final()])
+  }
+}
+
+/** Makes the digests and stamps of one store. Cheap to hand to a thread: it is one secret of 32 bytes. */
+export class Stamps {
+  readonly #digest: KeyObject
+  readonly #rows: KeyObject
+  readonly #history: KeyObject
+
+  constructor(storeSecret: Uint8Array) {
+    this.#digest = createSecretKey(derive(storeSecret, 'digest'))
+    this.#rows = createSecretKey(derive(storeSecret, 'rows'))
+    this.#history = createSecretKey(derive(storeSecret, 'history'))
+  }
+
+  /** The form in which a credential or an account key is looked up. */
+  digest(credential: string): Buffer {
+    return createHmac('sha256', this.#digest).update(credential).digest()
+  }
+
+  /** Ties the fields of a row together, so that one changed by hand in the database is noticed. */
+  stampRow(fields: readonly StampField[]): Buffer {
+    return stamp(this.#rows, fields)
+  }
+
+  isRowStamp(presented: Uint8Array, fields: readonly StampField[]): boolean {
+    const expected = this.stampRow(fields)
+    return presented.length === expected.length && timingSafeEqual(presented, expected)
+  }
+
+  /** A link of the history's chain: what it says, after what was said before. */
+  stampHistory(fields: readonly StampField[]): Buffer {
+    return stamp(this.#history, fields)
+  }
+}
+
+export type StampField = string | number | null | Uint8Array
+
+export const STORE_SECRET_BYTES = 32
+
+export function newStoreSecret(): Buffer {
+  return randomBytes(STORE_SECRET_BYTES)
+}
+
+/** Where the store secret is sealed to; a credential is sealed to its token and sub-account instead. */
+export const STORE_SECRET_PLACE = 'store secret'
+
+export function credentialPlace(token: { readonly id: string; readonly subAccountId: string }): string {
+  return `credential of ${token.id} in ${token.subAccountId}`
+}
+
+/** JSON keeps the fields apart: no two lists of fields are written alike. */
+function stamp(key: KeyObject, fields: readonly StampField[]): Buffer {
+  const text = JSON.stringify(fields.map((field) => (field instanceof Uint8Array ? hex(field) : field)))
+  return createHmac('sha256', key).update(text).digest()
+}
+
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex')
+}
+
+function derive(secret: Uint8Array, label: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', secret, '', `latchkey ${label}`, 32))
+}
+
+function associatedData(header: Buffer, place: string): Buffer {
+  return Buffer.concat([header.subarray(0, 1 + KEY_ID_BYTES), Buffer.from(place)])
+}

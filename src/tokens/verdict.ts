@@ -1,0 +1,56 @@
+// Whether a presented credential authenticates. Begins with "no"; only the last line says yes.
+import { timingSafeEqual } from 'node:crypto'
+import { isGenuine, type Stamped } from './stamp.ts'
+import type { SubAccount, Timestamp, TokenDetails, TokenRecord } from './token.ts'
+import type { Stamps } from './vault.ts'
+
+/** What the store knows of a digest: the token, its sub-account, and whether the credential was rotated out. */
+export interface Candidate {
+  readonly token: Stamped<TokenRecord>
+  readonly subAccount: Stamped<SubAccount>
+  /** Set when the digest is that of a former credential, which works until `retiresAt`. */
+  readonly retired: Stamped<RetiredCredential> | undefined
+}
+
+export interface RetiredCredential {
+  readonly digest: Uint8Array
+  readonly tokenId: string
+  readonly retiresAt: Timestamp
+}
+
+export type Refusal = 'unknown' | 'tampered' | 'inactive' | 'expired' | 'suspended'
+
+export type Verdict =
+  | { readonly accepted: true; readonly token: TokenRecord }
+  | { readonly accepted: false; readonly reason: Refusal; readonly token: TokenRecord | undefined }
+
+export const UNKNOWN: Verdict = { accepted: false, reason: 'unknown', token: undefined }
+
+export function judge(candidate: Candidate | undefined, digest: Uint8Array, stamps: Stamps, now: Timestamp): Verdict {
+  if (candidate === undefined) return UNKNOWN
+  const { token, subAccount, retired } = candidate
+  const expected = retired?.digest ?? token.digest
+  if (expected.length !== digest.length || !timingSafeEqual(expected, digest)) return UNKNOWN
+  const refuse = (reason: Refusal): Verdict => ({ accepted: false, reason, token })
+
+  if (token.subAccountId !== subAccount.id || token.accountId !== subAccount.accountId) return refuse('tampered')
+  if (!isGenuine('token', token, stamps) || !isGenuine('sub-account', subAccount, stamps)) return refuse('tampered')
+  if (retired !== undefined) {
+    if (retired.tokenId !== token.id || !isGenuine('retired', retired, stamps)) return refuse('tampered')
+    if (retired.retiresAt <= now) return refuse('expired')
+  }
+  const { effectiveStatus } = effectiveState(token, subAccount, now)
+  return effectiveStatus === 'active' ? { accepted: true, token } : refuse(effectiveStatus)
+}
+
+/** Status, expiry and suspension together: what holds for the token now, and which of them says so. */
+export function effectiveState(
+  token: Pick<TokenRecord, 'status' | 'expiresAt'>,
+  subAccount: Pick<SubAccount, 'suspendedAt'>,
+  now: Timestamp,
+): Pick<TokenDetails, 'effectiveStatus' | 'blockedBy'> {
+  if (token.status !== 'active') return { effectiveStatus: 'inactive', blockedBy: 'token' }
+  if (token.expiresAt !== null && token.expiresAt <= now) return { effectiveStatus: 'expired', blockedBy: 'expiry' }
+  if (subAccount.suspendedAt !== null) return { effectiveStatus: 'suspended', blockedBy: 'sub-account' }
+  return { effectiveStatus: 'active', blockedBy: null }
+}
