@@ -38,7 +38,10 @@ export class Connection {
 
   /** Returns the number of rows changed. */
   run(sql: string, ...values: SQLInputValue[]): number {
-    return Number(this.#prepare(sql).run(...values).changes)
+    const statement = this.#prepare(sql)
+    // The search index leaves row numbers behind that are too large for a number, and reading them would throw.
+    statement.setReadBigInts(true)
+    return Number(statement.run(...values).changes)
   }
 
   exec(sql: string): void {
@@ -95,7 +98,9 @@ const STORE_FAULTS = new Set([5, 6, 8, 9, 10, 11, 13, 14])
 
 /** What SQLite's error means to the domain; anything unexpected is passed on as it is. */
 export function translateError(error: unknown): unknown {
-  const code = (error as { errcode?: number }).errcode
+  const { errcode: code, code: kind } = error as { errcode?: number; code?: string }
+  // node:sqlite says so of a connection that has been closed.
+  if (kind === 'ERR_INVALID_STATE') return Object.assign(new Failure('unavailable'), { cause: error })
   if (code === undefined) return error
   const message = (error as Error).message
   if (UNIQUE_VIOLATIONS.has(code) && message.includes('tokens.sub_account_id')) return new Failure('duplicate-name')

@@ -68,6 +68,7 @@ function runInSavepoint(call: Call): Reply {
 let queue: Call[] = []
 
 function commitBatch(): void {
+  if (queue.length === 0) return
   const batch = queue.slice(0, MAX_BATCH)
   queue = queue.slice(MAX_BATCH)
   if (queue.length > 0) setImmediate(commitBatch)
@@ -94,7 +95,7 @@ function rollBack(): void {
 
 port.on('message', (message: Call | 'close') => {
   if (message === 'close') {
-    if (queue.length > 0) commitBatch()
+    while (queue.length > 0) commitBatch()
     db.close()
     port.close()
   } else if (role === 'reader') {
