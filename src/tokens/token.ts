@@ -104,17 +104,22 @@ export function brokenNameRule(name: string): string | undefined {
 }
 
 /**
- * Folds letter case for search, character by character, so that a part of a name folds to a part of the folded name.
- * Upper before lower also joins what only shares a capital (ς and σ, ß and ss). Dotless i stays itself, as in
- * Unicode's own folding.
+ * Folds letter case for search, each character by itself, so that a part of a name folds to a part of the folded name.
+ * Upper before lower also joins what only shares a capital (ς and σ, ß and ss); lower first, since ẞ has no other
+ * capital. Dotless i stays itself, as in Unicode's own folding.
  */
 export function foldCase(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: the range is ASCII as a whole
   if (/^[\u0000-\u007f]*$/.test(text)) return text.toLowerCase()
   let folded = ''
-  for (const character of text) {
-    if (character === 'ı') folded += character
-    else for (const upper of character.toUpperCase()) folded += upper.toLowerCase()
-  }
-  return folded.normalize('NFC')
+  for (const character of text) folded += foldCharacter(character)
+  return folded
+}
+
+/** Capitals of several characters are put into NFC first, as they are in a name: ΐ folds like its capital Ϊ́. */
+function foldCharacter(character: string): string {
+  if (character === 'ı') return character
+  let folded = ''
+  for (const upper of character.toLowerCase().toUpperCase().normalize('NFC')) folded += upper.toLowerCase()
+  return folded
 }

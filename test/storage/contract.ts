@@ -1,0 +1,43 @@
+// What every engine must do, whatever it is made of: the guarantees of src/tokens/store.ts, one by one. An engine's
+// own test file hands over a function that opens an empty store.
+import { after, before, describe } from 'node:test'
+import { Estate, type OpenEmptyStore, type TestStore } from '../support/store.ts'
+import { describeAccounts } from './contract/accounts.ts'
+import { describeConcurrency } from './contract/concurrency.ts'
+import { describeHistory } from './contract/history.ts'
+import { describeListing } from './contract/listing.ts'
+import { describeListingProperties } from './contract/listing-properties.ts'
+import { describeSubAccounts } from './contract/sub-accounts.ts'
+import { describeTokens } from './contract/tokens.ts'
+import { describeUpdateProperties } from './contract/update-properties.ts'
+import { describeVerification } from './contract/verification.ts'
+import { describeWhole } from './contract/whole.ts'
+
+/** A part of the suite. It shares one store with the others, and so only asks about accounts it has made itself. */
+export type Part = (estate: () => Estate) => void
+
+const parts: Record<string, Part> = {
+  'accounts and keys': describeAccounts,
+  'sub-accounts': describeSubAccounts,
+  tokens: describeTokens,
+  listing: describeListing,
+  'listing, for any estate and query': describeListingProperties,
+  'listing, after any changes': describeUpdateProperties,
+  verification: describeVerification,
+  history: describeHistory,
+  concurrency: describeConcurrency,
+}
+
+export function describeStore(name: string, open: OpenEmptyStore): void {
+  describe(name, () => {
+    let opened: TestStore
+    let estate: Estate
+    before(async () => {
+      opened = await open()
+      estate = new Estate(opened)
+    })
+    after(() => opened.close())
+    for (const [title, part] of Object.entries(parts)) describe(title, () => part(() => estate))
+    describe('the store as a whole', () => describeWhole(open))
+  })
+}

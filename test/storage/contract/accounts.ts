@@ -1,0 +1,92 @@
+// Accounts and their keys.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { isGenuine } from '../../../src/tokens/stamp.ts'
+import { plain } from '../../support/store.ts'
+import type { Part } from '../contract.ts'
+
+export const describeAccounts: Part = (estate) => {
+  test('an account is found as it was made', async () => {
+    const account = await estate().account('Zürich ☂ "quoted"')
+    assert.deepEqual(plain((await estate().store.findAccount(account.id)) ?? {}), plain(account))
+  })
+
+  test('an id that names no account finds nothing', async () => {
+    for (const id of ['', 'acc_', 'nothing', '💥', "' OR 1=1 --"]) {
+      assert.equal(await estate().store.findAccount(id), undefined)
+    }
+  })
+
+  test('accounts are listed with the first one first', async () => {
+    const made = [await estate().account('one'), await estate().account('two')]
+    const ids = (await estate().store.listAccounts()).map(({ id }) => id)
+    assert.deepEqual(
+      ids.filter((id) => made.some((account) => account.id === id)),
+      made.map(({ id }) => id),
+    )
+  })
+
+  test('a key is found by its digest, with a stamp that is genuine', async () => {
+    const account = await estate().account()
+    const key = await estate().key(account, { expiresAt: 5 })
+    const found = await estate().store.findKey(key.digest)
+    assert.ok(found)
+    assert.deepEqual(plain(found), plain(key))
+    assert.equal(isGenuine('key', found, estate().opened.stamps), true)
+  })
+
+  test('an unknown digest finds no key', async () => {
+    assert.equal(await estate().store.findKey(estate().digest()), undefined)
+    assert.equal(await estate().store.findKey(new Uint8Array()), undefined)
+  })
+
+  test('keys are listed newest first, and only those of the account', async () => {
+    const [account, other] = [await estate().account(), await estate().account()]
+    const first = await estate().key(account)
+    const foreign = await estate().key(other)
+    const second = await estate().key(account)
+    const ids = async (id: string) => (await estate().store.listKeys(id)).map((key) => key.id)
+    assert.deepEqual(await ids(account.id), [second.id, first.id])
+    assert.deepEqual(await ids(other.id), [foreign.id])
+    assert.deepEqual(await ids('acc_nothing'), [])
+  })
+
+  test('a second key with the same digest is refused, and not kept', async () => {
+    const account = await estate().account()
+    const key = await estate().key(account)
+    await assert.rejects(estate().key(account, { digest: key.digest }), { code: 'duplicate-credential' })
+    assert.equal((await estate().store.listKeys(account.id)).length, 1)
+  })
+
+  test('a key of an account that does not exist is refused, and not kept', async () => {
+    const nobody = { id: 'acc_nobody', name: 'Nobody', createdAt: 0 }
+    await assert.rejects(estate().key(nobody))
+    assert.deepEqual(await estate().store.listKeys(nobody.id), [])
+  })
+
+  test('a revoked key says since when, and stays genuine', async () => {
+    const key = await estate().key(await estate().account())
+    const origin = estate().origin()
+    const revoked = await estate().store.revokeKey(key.id, origin)
+    const found = await estate().store.findKey(key.digest)
+    assert.ok(found)
+    assert.equal(revoked.revokedAt, origin.at)
+    assert.deepEqual(plain(found), { ...plain(key), revokedAt: origin.at })
+    assert.equal(isGenuine('key', found, estate().opened.stamps), true)
+  })
+
+  test('revoking again changes nothing, and the first time stands', async () => {
+    const account = await estate().account()
+    const key = await estate().key(account)
+    const first = await estate().store.revokeKey(key.id, estate().origin())
+    const before = await estate().store.listHistory(account.id, { page: 1, limit: 100 })
+    const second = await estate().store.revokeKey(key.id, estate().origin())
+    const after = await estate().store.listHistory(account.id, { page: 1, limit: 100 })
+    assert.equal(second.revokedAt, first.revokedAt)
+    assert.equal(after.total, before.total)
+  })
+
+  test('revoking a key that does not exist is refused', async () => {
+    await assert.rejects(estate().store.revokeKey('key_nothing', estate().origin()), { code: 'key-not-found' })
+  })
+}

@@ -1,0 +1,82 @@
+// What holds when many ask at once.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { FIRST_PAGE } from '../../support/store.ts'
+import type { Part } from '../contract.ts'
+
+const CONTENDERS = 100
+const ROUNDS = 50
+
+export const describeConcurrency: Part = (estate) => {
+  test('of a hundred simultaneous renames to one name exactly one succeeds, fifty times over', async () => {
+    const account = await estate().account()
+    const subAccount = await estate().subAccount(account)
+    const records = Array.from({ length: CONTENDERS }, (_, i) => estate().tokenRecord(subAccount, `token ${i}`))
+    await estate().tokens(records)
+    for (let round = 0; round < ROUNDS; round++) {
+      const name = `wanted in round ${round}`
+      const results = await Promise.allSettled(
+        records.map(({ id }) => estate().store.updateToken(account.id, id, { name }, estate().origin())),
+      )
+      const refused = results.filter((result) => result.status === 'rejected')
+      assert.equal(refused.length, CONTENDERS - 1)
+      for (const { reason } of refused) assert.equal((reason as { code: string }).code, 'duplicate-name')
+      assert.equal((await estate().store.listTokens(account.id, { ...FIRST_PAGE, search: name }))?.total, 1)
+    }
+  })
+
+  test('of simultaneous creations with one name exactly one succeeds', async () => {
+    const account = await estate().account()
+    const subAccount = await estate().subAccount(account)
+    const results = await Promise.allSettled(
+      Array.from({ length: CONTENDERS }, () => estate().token(subAccount, 'only one')),
+    )
+    assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1)
+    assert.equal((await estate().store.listTokens(account.id, FIRST_PAGE))?.total, 1)
+  })
+
+  test('a change of name and a change of status made at once are both kept', async () => {
+    const account = await estate().account()
+    const subAccount = await estate().subAccount(account)
+    const { id } = await estate().token(subAccount, 'round 0')
+    for (let round = 1; round <= ROUNDS; round++) {
+      const change = { name: `round ${round}`, status: round % 2 === 0 ? 'active' : 'inactive' } as const
+      await Promise.all([
+        estate().store.updateToken(account.id, id, { name: change.name }, estate().origin()),
+        estate().store.updateToken(account.id, id, { status: change.status }, estate().origin()),
+      ])
+      const { name, status, version } = (await estate().store.findToken(account.id, id))?.token ?? {}
+      assert.deepEqual({ name, status, version }, { ...change, version: 1 + 2 * round })
+    }
+  })
+
+  test('of simultaneous changes that expect one version exactly one succeeds', async () => {
+    const account = await estate().account()
+    const { id } = await estate().token(await estate().subAccount(account), 'v1')
+    const results = await Promise.allSettled(
+      Array.from({ length: CONTENDERS }, (_, i) =>
+        estate().store.updateToken(account.id, id, { name: `n${i}` }, estate().origin(), { versions: [1] }),
+      ),
+    )
+    assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1)
+    assert.equal((await estate().store.findToken(account.id, id))?.token.version, 2)
+  })
+
+  test('a page read among changes never contradicts its own total', async () => {
+    const account = await estate().account()
+    const subAccount = await estate().subAccount(account)
+    const changes = Array.from({ length: 60 }, async (_, i) => {
+      const { id } = await estate().token(subAccount, `busy ${i}`)
+      await estate().store.updateToken(account.id, id, { status: 'inactive' }, estate().origin())
+      if (i % 3 === 0) await estate().store.deleteToken(account.id, id, estate().origin())
+    })
+    const reads = Array.from({ length: 200 }, async (_, i) => {
+      const filters = [{}, { status: 'active' as const }, { search: 'busy' }, { subAccountId: subAccount.id }]
+      const slice = await estate().store.listTokens(account.id, { ...FIRST_PAGE, ...filters[i % 4] })
+      assert.equal(slice?.items.length, slice?.total)
+      await estate().store.ping()
+    })
+    await Promise.all([...changes, ...reads])
+    assert.equal((await estate().store.listTokens(account.id, FIRST_PAGE))?.total, 40)
+  })
+}

@@ -1,0 +1,144 @@
+// The history: what each change leaves behind, and the chain that ties the rows together.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { chainStamp, type HistoryRow, headStamp } from '../../../src/tokens/history.ts'
+import type { ChainLink } from '../../../src/tokens/store.ts'
+import { type Estate, FIRST_PAGE, plain } from '../../support/store.ts'
+import type { Part } from '../contract.ts'
+
+const origin = (at: number) => ({ by: 'key_of_caller', at, requestId: `req-${at}`, address: '::1' })
+
+/** One of every change there is, at times 1 to 10. */
+async function liveThroughEverything(estate: Estate) {
+  const { store } = estate
+  const account = { id: `acc_${estate.tick().toString(16)}`, name: 'Acme', createdAt: 1 }
+  await store.insertAccount(account, origin(1))
+  const key = { id: `key_${estate.tick().toString(16)}`, accountId: account.id, name: 'Console', createdAt: 2 }
+  await store.insertKey({ ...key, expiresAt: null, revokedAt: null, digest: estate.digest() }, origin(2))
+  await store.revokeKey(key.id, origin(3))
+  const subAccount = estate.subAccountRecord(account)
+  await store.insertSubAccounts([subAccount], origin(4))
+  await store.updateSubAccount(account.id, subAccount.id, { name: 'New', status: 'suspended' }, origin(5))
+  const token = estate.tokenRecord(subAccount, 'CI "quoted" ☂', { expiresAt: 77 })
+  await store.insertTokens([token], origin(6))
+  await store.updateToken(account.id, token.id, { name: 'CD', status: 'inactive' }, origin(7))
+  const rotate = (at: number, formerUntil: number) =>
+    store.rotateToken(
+      account.id,
+      token.id,
+      { sealed: Buffer.from('x'), digest: estate.digest(), formerUntil },
+      origin(at),
+    )
+  await rotate(8, 500)
+  await rotate(9, 9)
+  await store.deleteToken(account.id, token.id, origin(10))
+  const row = (seq: number, action: string, subject: string, from: object, to: object, tokenId: string | null = null) =>
+    ({ ...origin(seq), accountId: account.id, seq, action, subject, tokenId, from, to }) as HistoryRow
+  const { name, email, companyName } = subAccount
+  const { id, subAccountId } = token
+  const expected = [
+    row(1, 'account.create', account.id, {}, { name: 'Acme' }),
+    row(2, 'key.create', key.id, {}, { name: 'Console', expiresAt: null }),
+    row(3, 'key.revoke', key.id, { revokedAt: null }, { revokedAt: 3 }),
+    row(4, 'sub-account.create', subAccount.id, {}, { name, email, companyName }),
+    row(5, 'sub-account.update', subAccount.id, { name, suspendedAt: null }, { name: 'New', suspendedAt: 5 }),
+    row(6, 'token.create', id, {}, { name: token.name, status: 'active', expiresAt: 77, subAccountId }, id),
+    row(7, 'token.update', id, { name: token.name, status: 'active' }, { name: 'CD', status: 'inactive' }, id),
+    row(8, 'token.rotate', id, {}, { formerCredentialUntil: 500 }, id),
+    row(9, 'token.rotate', id, {}, { formerCredentialUntil: null }, id),
+    row(10, 'token.delete', id, { name: 'CD', status: 'inactive' }, {}, id),
+  ]
+  return { account, token, expected }
+}
+
+async function readChain(estate: Estate, accountId: string): Promise<ChainLink[]> {
+  const links: ChainLink[] = []
+  for await (const link of estate.store.readChains()) {
+    if ((link.kind === 'row' ? link.row : link).accountId === accountId) links.push(link)
+  }
+  return links
+}
+
+export const describeHistory: Part = (estate) => {
+  test('every change leaves one row that says who, when, from where, what was and what is', async () => {
+    const { account, expected } = await liveThroughEverything(estate())
+    const { items, total } = await estate().store.listHistory(account.id, FIRST_PAGE)
+    assert.deepEqual(items.map(plain), expected.toReversed().map(plain))
+    assert.equal(total, expected.length)
+  })
+
+  test("a token's history holds its own rows only, and outlives it", async () => {
+    const { account, token, expected } = await liveThroughEverything(estate())
+    const { items, total } = await estate().store.listHistory(account.id, { ...FIRST_PAGE, tokenId: token.id })
+    assert.deepEqual(
+      items.map(({ seq }) => seq),
+      [10, 9, 8, 7, 6],
+    )
+    assert.equal(total, 5)
+    assert.equal(expected.filter(({ tokenId }) => tokenId === token.id).length, 5)
+  })
+
+  test("another account's token has no history, like a missing one", async () => {
+    const { token } = await liveThroughEverything(estate())
+    const other = await estate().account()
+    for (const tokenId of [token.id, 'tok_nothing']) {
+      const slice = await estate().store.listHistory(other.id, { ...FIRST_PAGE, tokenId })
+      assert.deepEqual(slice, { items: [], total: 0 })
+    }
+  })
+
+  test('pages of the history turn without overlap, and past the end give the true total', async () => {
+    const { account, token } = await liveThroughEverything(estate())
+    const turn = async (page: number, tokenId?: string) => {
+      const { items, total } = await estate().store.listHistory(account.id, { page, limit: 4, tokenId })
+      return [items.map(({ seq }) => seq), total]
+    }
+    assert.deepEqual(await turn(1), [[10, 9, 8, 7], 10])
+    assert.deepEqual(await turn(2), [[6, 5, 4, 3], 10])
+    assert.deepEqual(await turn(3), [[2, 1], 10])
+    assert.deepEqual(await turn(4), [[], 10])
+    assert.deepEqual(await turn(2, token.id), [[6], 5])
+    assert.deepEqual(await turn(3, token.id), [[], 5])
+  })
+
+  test('no row of the history holds a credential, a digest or a sealed value', async () => {
+    const { account, token } = await liveThroughEverything(estate())
+    const text = JSON.stringify((await estate().store.listHistory(account.id, FIRST_PAGE)).items.map(plain))
+    for (const secret of [token.digest, token.sealed]) {
+      assert.equal(text.includes(Buffer.from(secret).toString('hex')), false)
+    }
+  })
+
+  test('the chain of an account verifies from its first row to its head', async () => {
+    const { account, expected } = await liveThroughEverything(estate())
+    const { stamps } = estate().opened
+    const links = await readChain(estate(), account.id)
+    let last: Uint8Array = new Uint8Array()
+    let seq = 0
+    for (const link of links) {
+      if (link.kind === 'head') continue
+      assert.equal(link.row.seq, ++seq)
+      assert.deepEqual(Buffer.from(link.row.stamp), Buffer.from(chainStamp(link.row, last, stamps)))
+      last = link.row.stamp
+    }
+    assert.equal(seq, expected.length)
+    const heads = links.filter((link) => link.kind === 'head')
+    assert.equal(heads.length, 1)
+    assert.equal(heads[0]?.seq, seq)
+    assert.deepEqual(Buffer.from(heads[0]?.last ?? []), Buffer.from(last))
+    assert.deepEqual(Buffer.from(heads[0]?.stamp ?? []), Buffer.from(headStamp(account.id, seq, last, stamps)))
+  })
+
+  test('a chain longer than one reading is read whole and in order', async () => {
+    const account = await estate().account()
+    const subAccount = await estate().subAccount(account)
+    const records = Array.from({ length: 2_500 }, (_, i) => estate().tokenRecord(subAccount, `t${i}`))
+    await estate().tokens(records)
+    const links = await readChain(estate(), account.id)
+    const rows = links.filter((link) => link.kind === 'row')
+    assert.deepEqual(
+      rows.map(({ row }) => row.seq),
+      Array.from({ length: 2_502 }, (_, i) => i + 1),
+    )
+  })
+}

@@ -1,0 +1,231 @@
+// Listing tokens: order, filters, pages, totals, and whose they are.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { TokenQuery } from '../../../src/tokens/page.ts'
+import type { SubAccount } from '../../../src/tokens/token.ts'
+import { type Estate, FIRST_PAGE, plain } from '../../support/store.ts'
+import type { Part } from '../contract.ts'
+
+async function names(estate: Estate, accountId: string, query: Partial<TokenQuery> = {}) {
+  const slice = await estate.store.listTokens(accountId, { ...FIRST_PAGE, ...query })
+  return slice && { names: slice.items.map(({ token }) => token.name), total: slice.total }
+}
+
+async function withNames(estate: Estate, list: readonly string[]) {
+  const account = await estate.account()
+  const subAccount = await estate.subAccount(account)
+  await estate.tokens(list.map((name) => estate.tokenRecord(subAccount, name)))
+  const search = async (text: string) => (await names(estate, account.id, { search: text }))?.names.toSorted()
+  return { account, subAccount, search }
+}
+
+export const describeListing: Part = (estate) => {
+  test('tokens are listed newest first, and those of one millisecond by id', async () => {
+    const account = await estate().account()
+    const subAccount = await estate().subAccount(account)
+    const later = await estate().token(subAccount, 'later', { createdAt: 2_000 })
+    const earlier = await estate().token(subAccount, 'earlier', { createdAt: 1_000 })
+    const same = ['x', 'y', 'z'].map((name) => estate().tokenRecord(subAccount, name, { createdAt: 1_500 }))
+    await estate().tokens(same)
+    const ids = same.map(({ id }) => id).toSorted((a, b) => (a < b ? 1 : -1))
+    for (const query of [{}, { subAccountId: subAccount.id }, { status: 'active' as const }]) {
+      const slice = await estate().store.listTokens(account.id, { ...FIRST_PAGE, ...query })
+      assert.deepEqual(
+        slice?.items.map(({ token }) => token.id),
+        [later.id, ...ids, earlier.id],
+      )
+    }
+  })
+
+  test('an item of a list is the token as it is found alone', async () => {
+    const { account } = await withNames(estate(), ['whole'])
+    for (const query of [FIRST_PAGE, { ...FIRST_PAGE, search: 'who' }]) {
+      const item = (await estate().store.listTokens(account.id, query))?.items[0]
+      assert.ok(item)
+      const found = await estate().store.findToken(account.id, item.token.id)
+      assert.ok(found)
+      assert.deepEqual(plain(item.token), plain(found.token))
+      assert.deepEqual(plain(item.subAccount), plain(found.subAccount))
+    }
+  })
+
+  test('filters combine, and the total counts every match', async () => {
+    const account = await estate().account()
+    const [one, two] = [await estate().subAccount(account), await estate().subAccount(account)]
+    const add = (owner: SubAccount, name: string, status: 'active' | 'inactive') =>
+      estate().token(owner, name, { status })
+    await add(one, 'deploy', 'active')
+    await add(one, 'deploy old', 'inactive')
+    await add(one, 'read', 'active')
+    await add(two, 'deploy', 'inactive')
+    await add(two, 'read', 'inactive')
+    const rows: [Partial<TokenQuery>, string[]][] = [
+      [{}, ['read', 'deploy', 'read', 'deploy old', 'deploy']],
+      [{ status: 'active' }, ['read', 'deploy']],
+      [{ status: 'inactive' }, ['read', 'deploy', 'deploy old']],
+      [{ subAccountId: one.id }, ['read', 'deploy old', 'deploy']],
+      [{ subAccountId: two.id, status: 'active' }, []],
+      [{ subAccountId: one.id, status: 'active' }, ['read', 'deploy']],
+      [{ search: 'deploy' }, ['deploy', 'deploy old', 'deploy']],
+      [{ search: 'deploy', status: 'inactive' }, ['deploy', 'deploy old']],
+      [{ search: 'deploy', subAccountId: one.id }, ['deploy old', 'deploy']],
+      [{ search: 'deploy', subAccountId: one.id, status: 'inactive' }, ['deploy old']],
+      [{ search: 'nothing', subAccountId: one.id }, []],
+    ]
+    for (const [query, expected] of rows) {
+      const found = await names(estate(), account.id, query)
+      assert.deepEqual(found, { names: expected, total: expected.length }, JSON.stringify(query))
+    }
+  })
+
+  test("a sub-account that is another account's or does not exist gives no list at all", async () => {
+    const { account } = await withNames(estate(), ['mine'])
+    const other = await withNames(estate(), ['theirs'])
+    for (const subAccountId of [other.subAccount.id, 'sub_nothing', '', account.id]) {
+      for (const filters of [{}, { search: 'theirs' }, { status: 'active' as const }]) {
+        assert.equal(await names(estate(), account.id, { subAccountId, ...filters }), undefined)
+      }
+    }
+  })
+
+  test("no list and no search shows another account's tokens", async () => {
+    const { account, search } = await withNames(estate(), ['secret plan mine'])
+    const other = await withNames(estate(), ['secret plan theirs'])
+    assert.deepEqual(await search('secret plan'), ['secret plan mine'])
+    assert.deepEqual(await other.search('s'), ['secret plan theirs'])
+    assert.deepEqual(await names(estate(), account.id), { names: ['secret plan mine'], total: 1 })
+  })
+
+  test('pages put together are the whole list, from both ends, whatever the filter', async () => {
+    const list = Array.from({ length: 23 }, (_, i) => `page ${String(i).padStart(2, '0')}`)
+    const { account, subAccount } = await withNames(estate(), list)
+    const filters = [{}, { subAccountId: subAccount.id }, { status: 'active' as const }, { search: 'page' }]
+    for (const filter of filters) {
+      for (const limit of [1, 2, 5, 10, 22, 23, 24, 100]) {
+        const gathered = []
+        for (let page = 1; page <= Math.ceil(23 / limit); page++) {
+          const slice = await names(estate(), account.id, { ...filter, page, limit })
+          assert.equal(slice?.total, 23)
+          gathered.push(...(slice?.names ?? []))
+        }
+        assert.deepEqual(gathered, list.toReversed())
+      }
+    }
+  })
+
+  test('a page past the last is empty and says the true total', async () => {
+    const { account, subAccount } = await withNames(estate(), ['a1', 'a2', 'a3'])
+    for (const filter of [{}, { subAccountId: subAccount.id }, { status: 'active' as const }, { search: 'a' }]) {
+      for (const page of [2, 3, 1_000_000, 2_147_483_647]) {
+        assert.deepEqual(await names(estate(), account.id, { ...filter, page, limit: 100 }), { names: [], total: 3 })
+      }
+    }
+  })
+
+  test('a page after two thousand tokens is the same as one before', async () => {
+    const list = Array.from({ length: 4_500 }, (_, i) => `t${i}`)
+    const { account } = await withNames(estate(), list)
+    for (const page of [1, 20, 22, 23, 30, 44, 45]) {
+      const expected = list.toReversed().slice((page - 1) * 100, page * 100)
+      assert.deepEqual(await names(estate(), account.id, { page }), { names: expected, total: 4_500 })
+    }
+  })
+
+  test('search takes every character literally', async () => {
+    const list = [
+      '50% off',
+      '50 off',
+      'a_b',
+      'axb',
+      'a*b',
+      'a"b',
+      "a'b",
+      'a\\b',
+      'a b',
+      'NEAR(a)',
+      'a AND b',
+      '^a',
+      'a:b',
+      '-a',
+    ]
+    const { search } = await withNames(estate(), list)
+    for (const text of ['50%', 'a_b', 'a*b', 'a"b', "a'b", 'a\\b', 'a b', 'NEAR(a)', 'a AND b', '^a', 'a:b', '-a']) {
+      const expected = list.filter((name) => name.includes(text)).toSorted()
+      assert.deepEqual(await search(text), expected, text)
+    }
+    assert.deepEqual(await search('%'), ['50% off'])
+    assert.deepEqual(await search('*'), ['a*b'])
+    assert.deepEqual(await search('a%b'), [])
+    assert.deepEqual(await search('\u0000'), [])
+    assert.deepEqual(await search('a b\u0000c'), [])
+  })
+
+  test('search knows letter case in every script', async () => {
+    const list = [
+      'ΟΔΟΣ',
+      'Straße',
+      'Ёлка',
+      'ÉCOLE',
+      'ﬁne',
+      'Ǆungla',
+      'ẞ',
+      'İzmir',
+      'ılık',
+      'Kelvin',
+      '東京 API',
+      '🗝️ key',
+    ]
+    const { search } = await withNames(estate(), list)
+    for (const [text, expected] of [
+      ['οδος', ['ΟΔΟΣ']],
+      ['οδοσ', ['ΟΔΟΣ']],
+      ['ς', ['ΟΔΟΣ']],
+      ['STRASSE', ['Straße']],
+      ['ß', ['Straße', 'ẞ']],
+      ['ẞ', ['Straße', 'ẞ']],
+      ['ёЛКА', ['Ёлка']],
+      ['école', ['ÉCOLE']],
+      ['FINE', ['ﬁne']],
+      ['ǆ', ['Ǆungla']],
+      ['zmİr', []],
+      ['ı', ['ılık']],
+      ['東京 api', ['東京 API']],
+      ['京', ['東京 API']],
+      ['🗝️', ['🗝️ key']],
+      ['e\u0301cole'.normalize(), ['ÉCOLE']],
+    ] as const) {
+      assert.deepEqual(await search(text), [...expected].toSorted(), text)
+    }
+  })
+
+  test('any part of a name finds it, also where a part ends within what is read as one letter', async () => {
+    for (const name of ['J\u030Cx', 'q\u0303 z', 'Ϊ\u0301α', 'ẖ', 'ΐ', 'ŉ', 'ᾳβ', '👩‍👩‍👧', 'a\u0345']) {
+      const { search } = await withNames(estate(), [name])
+      const characters = [...name]
+      for (let from = 0; from < characters.length; from++) {
+        for (let to = from + 1; to <= characters.length; to++) {
+          const part = characters.slice(from, to).join('')
+          if (part.trim().normalize() !== part) continue
+          for (const text of [part, part.toUpperCase().normalize(), part.toLowerCase().normalize()]) {
+            assert.deepEqual(await search(text), [name], `${JSON.stringify(text)} in ${JSON.stringify(name)}`)
+          }
+        }
+      }
+    }
+  })
+
+  test('search by the longest name there can be finds just that', async () => {
+    const name = `${'ab'.repeat(127)}c`
+    const { search } = await withNames(estate(), [name, 'ab'.repeat(127), `x${'ab'.repeat(120)}`])
+    assert.deepEqual(await search(name), [name])
+    assert.deepEqual(await search(name.slice(1).toUpperCase()), [name])
+  })
+
+  test('search follows a rename at once', async () => {
+    const { account, search } = await withNames(estate(), ['before'])
+    const { items } = (await estate().store.listTokens(account.id, FIRST_PAGE)) ?? { items: [] }
+    await estate().store.updateToken(account.id, items[0]?.token.id ?? '', { name: 'After' }, estate().origin())
+    for (const text of ['b', 'be', 'bef', 'before']) assert.deepEqual(await search(text), [])
+    for (const text of ['a', 'af', 'aft', 'after']) assert.deepEqual(await search(text), ['After'])
+  })
+}

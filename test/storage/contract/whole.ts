@@ -1,0 +1,105 @@
+// What is asked of the whole store, and what outlives it: each test has a store to itself.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Store } from '../../../src/tokens/store.ts'
+import { Estate, FIRST_PAGE, type OpenEmptyStore, plain } from '../../support/store.ts'
+
+export function describeWhole(open: OpenEmptyStore): void {
+  async function withStore(work: (estate: Estate) => Promise<void>): Promise<void> {
+    const opened = await open()
+    try {
+      await work(new Estate(opened))
+    } finally {
+      await opened.close()
+    }
+  }
+
+  test('an empty store answers, and holds nothing', () =>
+    withStore(async ({ store }) => {
+      await store.ping()
+      assert.deepEqual(await store.listAccounts(), [])
+      assert.deepEqual(await store.countTokens(), { active: 0, inactive: 0 })
+      assert.deepEqual(await Array.fromAsync(store.readChains()), [])
+      assert.deepEqual(await store.listTokens('acc_nobody', FIRST_PAGE), { items: [], total: 0 })
+      assert.deepEqual(await store.listTokens('acc_nobody', { ...FIRST_PAGE, search: 'x' }), { items: [], total: 0 })
+    }))
+
+  test('tokens of all accounts are counted by status, each once', () =>
+    withStore(async (estate) => {
+      for (let i = 0; i < 3; i++) {
+        const account = await estate.account()
+        const subAccount = await estate.subAccount(account)
+        const { id } = await estate.token(subAccount, 'a')
+        await estate.token(subAccount, 'b', { status: 'inactive' })
+        await estate.token(subAccount, 'c')
+        if (i === 0) await estate.store.deleteToken(account.id, id, estate.origin())
+        if (i === 1) await estate.store.updateToken(account.id, id, { status: 'inactive' }, estate.origin())
+      }
+      assert.deepEqual(await estate.store.countTokens(), { active: 4, inactive: 4 })
+    }))
+
+  test('all that was answered is there after closing and opening again', () =>
+    withStore(async (estate) => {
+      const account = await estate.account()
+      const key = await estate.key(account)
+      const subAccount = await estate.subAccount(account)
+      const kept = await estate.token(subAccount, 'kept')
+      const gone = await estate.token(subAccount, 'gone')
+      await estate.store.updateToken(account.id, kept.id, { name: 'renamed', status: 'inactive' }, estate.origin())
+      await estate.store.deleteToken(account.id, gone.id, estate.origin())
+      await estate.store.markUsed(new Map([[kept.id, 7]]))
+      const questions = async (store: Store) => ({
+        accounts: (await store.listAccounts()).map(plain),
+        key: plain((await store.findKey(key.digest)) ?? {}),
+        token: plain((await store.findToken(account.id, kept.id))?.token ?? {}),
+        lastUsedAt: (await store.findToken(account.id, kept.id))?.lastUsedAt,
+        gone: await store.findToken(account.id, gone.id),
+        found: (await store.listTokens(account.id, { ...FIRST_PAGE, search: 'RENAMED' }))?.total,
+        counts: await store.countTokens(),
+        subAccount: (await store.findSubAccount(account.id, subAccount.id))?.tokens,
+        history: (await store.listHistory(account.id, FIRST_PAGE)).items.map(plain),
+      })
+      const before = await questions(estate.store)
+      assert.equal(before.token.name, 'renamed')
+      assert.equal(before.found, 1)
+      await estate.opened.reopen()
+      assert.deepEqual(await questions(estate.store), before)
+    }))
+
+  test('closing waits for every change under way, however many there are', () =>
+    withStore(async (estate) => {
+      const account = await estate.account()
+      const subAccount = await estate.subAccount(account)
+      const changes = Array.from({ length: 1_000 }, (_, i) => estate.token(subAccount, `t${i}`))
+      const [results] = await Promise.all([Promise.allSettled(changes), estate.opened.reopen()])
+      assert.deepEqual(
+        results.filter(({ status }) => status === 'rejected'),
+        [],
+      )
+      assert.equal((await estate.store.listTokens(account.id, FIRST_PAGE))?.total, 1_000)
+    }))
+
+  test('a closed store refuses every question and every change as unavailable', () =>
+    withStore(async (estate) => {
+      const account = await estate.account()
+      const closed = estate.store
+      await estate.opened.reopen()
+      const origin = estate.origin()
+      const attempts: Record<string, () => Promise<unknown>> = {
+        insertAccount: () => closed.insertAccount({ ...account, id: 'acc_late' }, origin),
+        findAccount: () => closed.findAccount(account.id),
+        findKey: () => closed.findKey(estate.digest()),
+        findToken: () => closed.findToken(account.id, 'tok_x'),
+        findCandidate: () => closed.findCandidate(estate.digest()),
+        listTokens: () => closed.listTokens(account.id, FIRST_PAGE),
+        search: () => closed.listTokens(account.id, { ...FIRST_PAGE, search: 'x' }),
+        updateToken: () => closed.updateToken(account.id, 'tok_x', { name: 'x' }, origin),
+        listHistory: () => closed.listHistory(account.id, FIRST_PAGE),
+        countTokens: () => closed.countTokens(),
+        ping: () => closed.ping(),
+      }
+      for (const [name, attempt] of Object.entries(attempts)) {
+        await assert.rejects(attempt(), { code: 'unavailable' }, name)
+      }
+    }))
+}

@@ -1,0 +1,104 @@
+// Listing as the service document describes it, in plain arrays: written without a look at any engine.
+import fc from 'fast-check'
+import type { Status } from '../../src/tokens/token.ts'
+
+export interface OracleToken {
+  readonly id: string
+  readonly subAccountId: string
+  readonly name: string
+  readonly status: Status
+  readonly createdAt: number
+}
+
+export interface OracleQuery {
+  readonly subAccountId?: string | undefined
+  readonly status?: Status | undefined
+  readonly search?: string | undefined
+  readonly page: number
+  readonly limit: number
+}
+
+export function listByHand(tokens: readonly OracleToken[], query: OracleQuery) {
+  const { subAccountId, status, search, page, limit } = query
+  // Simple case folding, which is what the letters of `names` have: each stands for one other at a time.
+  const wanted = search === undefined ? /^/u : new RegExp(RegExp.escape(search), 'iu')
+  const matches = tokens
+    .filter((token) => subAccountId === undefined || token.subAccountId === subAccountId)
+    .filter((token) => status === undefined || token.status === status)
+    .filter((token) => wanted.test(token.name))
+    .sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1))
+  const ids = matches.map(({ id }) => id)
+  return { ids: ids.slice((page - 1) * limit, page * limit), total: ids.length }
+}
+
+// Few characters, so that names share parts: scripts with and without case, marks, and all that a pattern, a query
+// language or an encoding of the search index could take for its own.
+const CHARACTERS = [
+  ...'aAbBxX019 zZ',
+  ...'%_*?"\'\\`()[]^-:+.,;/#&|<>~!@{}=$',
+  ...'éÉñÑäÄåÅçÇ',
+  ...'σςΣδΔάΆ',
+  ...'жЖёЁ',
+  ...'東京가',
+  ...'🗝🚀',
+  '\u0301',
+  '\u0303',
+  '\u200d',
+  '\ufe0f',
+]
+const WORDS = [
+  'x0000e9',
+  'x01f5dd',
+  '1a',
+  '12ab',
+  'deploy',
+  'NEAR',
+  ' AND ',
+  ' OR ',
+  'NOT',
+  'x',
+  'xx',
+  '""',
+  '%%',
+  'e\u0301',
+]
+
+export const names: fc.Arbitrary<string> = fc
+  .array(fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...CHARACTERS) }, fc.constantFrom(...WORDS)), {
+    minLength: 1,
+    maxLength: 12,
+  })
+  .map((parts) => parts.join('').normalize('NFC').trim())
+  .filter((name) => name !== '')
+
+const changedCase = {
+  same: (text: string) => text,
+  upper: (text: string) => text.toUpperCase(),
+  lower: (text: string) => text.toLowerCase(),
+  mixed: (text: string) => [...text].map((c, i) => (i % 2 === 0 ? c.toUpperCase() : c.toLowerCase())).join(''),
+}
+
+/** A part of one of the names, in some letter case; or anything else. */
+export function searches(of: readonly string[]): fc.Arbitrary<string | undefined> {
+  const part = fc
+    .tuple(
+      fc.constantFrom(...of),
+      fc.nat(12),
+      fc.integer({ min: 1, max: 12 }),
+      fc.constantFrom(...Object.values(changedCase)),
+    )
+    .map(([name, from, length, change]) => {
+      const characters = [...name]
+      const start = from % characters.length
+      return change(characters.slice(start, start + length).join(''))
+    })
+  return fc
+    .oneof({ weight: 6, arbitrary: part }, { weight: 2, arbitrary: names }, fc.string({ unit: 'binary', maxLength: 4 }))
+    .map((text) => text.trim().normalize('NFC') || undefined)
+    .filter((text) => text === undefined || !hasFullFolding(text))
+}
+
+/** Where a letter's other case is several characters, the oracle's simple folding does not apply. */
+function hasFullFolding(text: string): boolean {
+  return [...text].some((c) => [...c.toUpperCase()].length > 1 || [...c.toLowerCase()].length > 1)
+}

@@ -1,0 +1,43 @@
+// A store of the embedded engine in a temporary folder.
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openSqliteStore } from '../../src/storage/sqlite/store.ts'
+import { MasterKey, Stamps } from '../../src/tokens/vault.ts'
+import type { TestStore } from './store.ts'
+
+export interface TestSqlite extends TestStore {
+  readonly masterKey: MasterKey
+  readonly path: string
+}
+
+export async function openEmptySqlite(): Promise<TestSqlite> {
+  const dataDir = temporaryFolder()
+  const masterKey = new MasterKey(randomBytes(32))
+  let { store, storeSecret } = await openSqliteStore({ dataDir, masterKey })
+  return {
+    get store() {
+      return store
+    },
+    masterKey,
+    stamps: new Stamps(storeSecret),
+    path: join(dataDir, 'latchkey.db'),
+    async reopen() {
+      await store.close()
+      store = (await openSqliteStore({ dataDir, masterKey })).store
+    },
+    async close() {
+      await store.close()
+      removeFolder(dataDir)
+    },
+  }
+}
+
+export function temporaryFolder(): string {
+  return mkdtempSync(join(tmpdir(), 'latchkey-test-'))
+}
+
+export function removeFolder(path: string): void {
+  rmSync(path, { recursive: true, force: true })
+}

@@ -1,0 +1,143 @@
+// What a test needs of any engine's store: an empty one, the same one opened again, and an estate to put into it.
+import { randomBytes } from 'node:crypto'
+import type { Origin } from '../../src/tokens/history.ts'
+import type { Store, StoredKey } from '../../src/tokens/store.ts'
+import { type Account, newId, type SubAccount, type TokenRecord } from '../../src/tokens/token.ts'
+import type { Stamps } from '../../src/tokens/vault.ts'
+
+export interface TestStore {
+  /** The store as it is open now; another object after `reopen`. */
+  readonly store: Store
+  readonly stamps: Stamps
+  /** Closes the store and opens the same one again. */
+  reopen(): Promise<void>
+  /** Closes the store and removes it. */
+  close(): Promise<void>
+}
+
+export type OpenEmptyStore = () => Promise<TestStore>
+
+export const START = Date.UTC(2026, 0, 1)
+
+/** Makes accounts, sub-accounts and tokens, each one millisecond after the one before. */
+export class Estate {
+  readonly opened: TestStore
+  #time = START
+
+  constructor(opened: TestStore) {
+    this.opened = opened
+  }
+
+  get store(): Store {
+    return this.opened.store
+  }
+
+  tick(): number {
+    return ++this.#time
+  }
+
+  origin(at = this.tick()): Origin {
+    return { by: 'operator', at, requestId: null, address: null }
+  }
+
+  async account(name = 'Acme'): Promise<Account> {
+    const origin = this.origin()
+    const account = { id: newId('acc', origin.at), name, createdAt: origin.at }
+    await this.store.insertAccount(account, origin)
+    return account
+  }
+
+  async key(account: Account, fields: Partial<StoredKey> = {}): Promise<StoredKey> {
+    const origin = this.origin()
+    const key = {
+      id: newId('key', origin.at),
+      accountId: account.id,
+      name: 'Console',
+      createdAt: origin.at,
+      expiresAt: null,
+      revokedAt: null,
+      digest: this.digest(),
+      ...fields,
+    }
+    await this.store.insertKey(key, origin)
+    return key
+  }
+
+  subAccountRecord(account: Account, fields: Partial<SubAccount> = {}): SubAccount {
+    const createdAt = this.tick()
+    return {
+      id: newId('sub', createdAt),
+      accountId: account.id,
+      name: 'Branch',
+      email: 'branch@example.com',
+      companyName: 'Branch Ltd',
+      createdAt,
+      suspendedAt: null,
+      ...fields,
+    }
+  }
+
+  async subAccount(account: Account, fields: Partial<SubAccount> = {}): Promise<SubAccount> {
+    const subAccount = this.subAccountRecord(account, fields)
+    await this.store.insertSubAccounts([subAccount], this.origin())
+    return subAccount
+  }
+
+  /** A token not yet stored. Its sealed credential is random: the store never opens it. */
+  tokenRecord(subAccount: SubAccount, name: string, fields: Partial<TokenRecord> = {}): TokenRecord {
+    const createdAt = fields.createdAt ?? this.tick()
+    return {
+      id: newId('tok', createdAt),
+      accountId: subAccount.accountId,
+      subAccountId: subAccount.id,
+      name,
+      status: 'active',
+      createdAt,
+      expiresAt: null,
+      version: 1,
+      digest: this.digest(),
+      sealed: randomBytes(60),
+      ...fields,
+    }
+  }
+
+  async token(subAccount: SubAccount, name: string, fields: Partial<TokenRecord> = {}): Promise<TokenRecord> {
+    const [token] = await this.tokens([this.tokenRecord(subAccount, name, fields)])
+    return token as TokenRecord
+  }
+
+  async tokens(records: readonly TokenRecord[]): Promise<readonly TokenRecord[]> {
+    await this.store.insertTokens(records, this.origin())
+    return records
+  }
+
+  /** The digest of a credential that nobody has. */
+  digest(): Uint8Array {
+    return this.opened.stamps.digest(randomBytes(16).toString('hex'))
+  }
+}
+
+/** A record without its stamp and with its bytes as text, so that two can be compared whatever engine made them. */
+export function plain(record: object): Record<string, unknown> {
+  const entries = Object.entries(record).filter(([field]) => field !== 'stamp')
+  return Object.fromEntries(
+    entries.map(([field, value]) => [
+      field,
+      value instanceof Uint8Array ? Buffer.from(value).toString('hex') : (value as unknown),
+    ]),
+  )
+}
+
+/** How a promise is rejected, in full: two refusals that look alike here look alike to every caller. */
+export async function refusal(promise: Promise<unknown>): Promise<Record<string, unknown>> {
+  const error = await promise.then(
+    (value) => Promise.reject(new Error(`not refused: ${JSON.stringify(value)}`)),
+    (reason: unknown) => reason as Error,
+  )
+  const { stack: _, ...rest } = Object.fromEntries(
+    Object.getOwnPropertyNames(error).map((name) => [name, Reflect.get(error, name) as unknown]),
+  )
+  return rest
+}
+
+export const FIRST_PAGE = { page: 1, limit: 100 }
