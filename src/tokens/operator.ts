@@ -2,8 +2,7 @@
 import { kindOfCredential, newCredential } from './credential.ts'
 import { Failure } from './errors.ts'
 import type { Origin } from './history.ts'
-import type { Parts } from './registry.ts'
-import { sealToken } from './registry.ts'
+import { type Caller, type Parts, sealToken } from './registry.ts'
 import { type Account, type AccountKey, newId, type SubAccount, type Timestamp, type TokenRecord } from './token.ts'
 import type { NewSubAccount, NewToken } from './update.ts'
 
@@ -80,10 +79,20 @@ export class Operator {
     return subAccounts
   }
 
-  async getOwner(subAccountId: string): Promise<string> {
-    const owner = await this.#parts.store.findOwner(subAccountId)
-    if (owner === undefined) throw new Failure('sub-account-forbidden', `Sub-account ${subAccountId} does not exist`)
+  /** The account that owns a sub-account or a token. */
+  async getOwner(id: string): Promise<string> {
+    const owner = await this.#parts.store.findOwner(id)
+    if (owner === undefined) throw new Failure('invalid-request', `${id} does not exist`)
     return owner
+  }
+
+  findOwner(id: string): Promise<string | undefined> {
+    return this.#parts.store.findOwner(id)
+  }
+
+  /** The operator acting for an account: what the history then shows is the operator. */
+  actFor(accountId: string): Caller {
+    return { accountId, by: this.origin().by }
   }
 
   /** All or none. */
@@ -96,6 +105,10 @@ export class Operator {
     })
     await store.insertTokens(records, origin)
     return records
+  }
+
+  findByName(subAccountId: string, name: string): Promise<TokenRecord | undefined> {
+    return this.#parts.store.findTokenByName(subAccountId, name)
   }
 
   /** The token that a credential already belongs to. */

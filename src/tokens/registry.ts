@@ -67,6 +67,11 @@ export class Registry {
     return verdict
   }
 
+  /** The same verdict, asked about a credential by somebody else: no use of it, so no mark. */
+  introspect(presented: string): Promise<Verdict> {
+    return this.#judge(presented)
+  }
+
   async #judge(presented: string): Promise<Verdict> {
     if (kindOfCredential(presented) !== 'tok') return UNKNOWN
     const { store, stamps, now, onTampered } = this.#parts

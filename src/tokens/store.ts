@@ -1,5 +1,5 @@
 // The store, as the domain needs it. Two engines implement it, and one contract suite holds them to it.
-import type { HistoryEvent, HistoryRow, Origin } from './history.ts'
+import type { HistoryRow, Origin } from './history.ts'
 import type { PageRequest, Slice, TokenQuery } from './page.ts'
 import type { Stamped } from './stamp.ts'
 import type { Account, AccountKey, Status, SubAccount, Timestamp, TokenRecord } from './token.ts'
@@ -25,8 +25,8 @@ export interface Idempotency {
   readonly requestDigest: string
 }
 
-/** A change that only goes ahead when the token is still at this version. */
-export type Expected = { readonly version: number } | undefined
+/** A change that only goes ahead while the token is at one of these versions. */
+export type Expected = { readonly versions: readonly number[] } | undefined
 
 export interface Rotation {
   readonly sealed: Uint8Array
@@ -61,8 +61,8 @@ export interface Store {
 
   insertSubAccounts(subAccounts: readonly SubAccount[], origin: Origin): Promise<void>
   findSubAccount(accountId: string, id: string): Promise<SubAccountRow | undefined>
-  /** The owner of a sub-account, for the operator, who has no account. */
-  findOwner(subAccountId: string): Promise<string | undefined>
+  /** The account that owns a sub-account or a token, for the operator, who has none. */
+  findOwner(id: string): Promise<string | undefined>
   listSubAccounts(
     accountId: string,
     query: PageRequest & { search?: string | undefined },
@@ -72,6 +72,8 @@ export interface Store {
   /** All or none. Returns the ids, which are former ones when `idempotency` names a request that was made before. */
   insertTokens(tokens: readonly TokenRecord[], origin: Origin, idempotency?: Idempotency): Promise<readonly string[]>
   findToken(accountId: string, id: string): Promise<TokenRow | undefined>
+  /** For the operator, who checks an import before making it. */
+  findTokenByName(subAccountId: string, name: string): Promise<TokenRecord | undefined>
   /** Undefined when the query names a sub-account that is not the account's. */
   listTokens(accountId: string, query: TokenQuery): Promise<Slice<TokenRow> | undefined>
   updateToken(
@@ -109,5 +111,3 @@ export type ChainLink =
       readonly last: Uint8Array
       readonly stamp: Uint8Array
     }
-
-export type { HistoryEvent }

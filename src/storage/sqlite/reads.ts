@@ -5,7 +5,7 @@ import type { HistoryRow } from '../../tokens/history.ts'
 import type { PageRequest, Slice, TokenQuery } from '../../tokens/page.ts'
 import type { Stamped } from '../../tokens/stamp.ts'
 import type { ChainLink, StoredKey, SubAccountRow, TokenRow } from '../../tokens/store.ts'
-import { type Account, type AccountKey, foldCase, type Status } from '../../tokens/token.ts'
+import { type Account, type AccountKey, foldCase, type Status, type TokenRecord } from '../../tokens/token.ts'
 import type { Candidate } from '../../tokens/verdict.ts'
 import type { Connection } from './connection.ts'
 import { gramQuery } from './grams.ts'
@@ -44,8 +44,11 @@ export function findSubAccount(db: Connection, accountId: string, id: string): S
   return row && rows.toSubAccountRow(row)
 }
 
-export function findOwner(db: Connection, subAccountId: string): string | undefined {
-  return db.get<{ account_id: string }>('SELECT account_id FROM sub_accounts WHERE id = ?', subAccountId)?.account_id
+export function findOwner(db: Connection, id: string): string | undefined {
+  return db.get<{ account_id: string }>(
+    'SELECT account_id FROM sub_accounts WHERE id = ?1 UNION ALL SELECT account_id FROM tokens WHERE id = ?1',
+    id,
+  )?.account_id
 }
 
 export function listSubAccounts(
@@ -74,10 +77,23 @@ export function findToken(db: Connection, accountId: string, id: string): TokenR
   return row && rows.toTokenRow(row)
 }
 
+export function findTokenByName(db: Connection, subAccountId: string, name: string): TokenRecord | undefined {
+  const row = db.get<rows.TokenColumns>(
+    `SELECT ${rows.TOKEN_COLUMNS} FROM tokens t WHERE t.sub_account_id = ? AND t.name = ?`,
+    subAccountId,
+    name,
+  )
+  return row && rows.toToken(row)
+}
+
+export function ownsSubAccount(db: Connection, accountId: string, subAccountId: string): boolean {
+  return db.get('SELECT 1 FROM sub_accounts WHERE id = ? AND account_id = ?', subAccountId, accountId) !== undefined
+}
+
 export function listTokens(db: Connection, accountId: string, query: TokenQuery): Slice<TokenRow> | undefined {
   return db.snapshot(() => {
     const { subAccountId } = query
-    if (subAccountId !== undefined && findOwner(db, subAccountId) !== accountId) return undefined
+    if (subAccountId !== undefined && !ownsSubAccount(db, accountId, subAccountId)) return undefined
     return query.search === undefined ? walk(db, accountId, query) : search(db, accountId, query, query.search)
   })
 }

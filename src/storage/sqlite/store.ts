@@ -103,6 +103,7 @@ class SqliteStore implements Store {
   findSubAccount = this.#question('findSubAccount')
   findOwner = this.#question('findOwner')
   findToken = this.#question('findToken')
+  findTokenByName = this.#question('findTokenByName')
   findCandidate = this.#question('findCandidate')
   countTokens = this.#question('countTokens')
   ping = this.#question('ping')

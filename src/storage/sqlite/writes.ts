@@ -9,7 +9,7 @@ import { applySubAccountUpdate, applyUpdate, type SubAccountChange, type TokenCh
 import type { Stamps } from '../../tokens/vault.ts'
 import type { Connection } from './connection.ts'
 import { gramsOfName } from './grams.ts'
-import { findOwner, findSubAccount, findToken } from './reads.ts'
+import { findSubAccount, findToken, ownsSubAccount } from './reads.ts'
 import { type KeyColumns, toKey } from './rows.ts'
 
 export interface Session {
@@ -109,7 +109,7 @@ export function insertTokens(
       throw new Failure('duplicate-credential')
     }
     const { id, accountId, subAccountId, name, status, createdAt, expiresAt, version, digest, sealed } = token
-    if (findOwner(db, subAccountId) !== accountId) throw new Failure('sub-account-forbidden')
+    if (!ownsSubAccount(db, accountId, subAccountId)) throw new Failure('sub-account-forbidden')
     const inserted = db.get<{ no: number }>(
       `INSERT INTO tokens (id, account_id, sub_account_id, name, folded_name, status, created_at, expires_at, version,
          digest, sealed, stamp) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING no`,
@@ -218,7 +218,7 @@ export function deleteToken(
 function getToken(db: Connection, accountId: string, id: string, expected: Expected): TokenRow {
   const row = findToken(db, accountId, id)
   if (row === undefined) throw new Failure('token-not-found')
-  if (expected !== undefined && expected.version !== row.token.version) throw new Failure('version-mismatch')
+  if (expected?.versions.includes(row.token.version) === false) throw new Failure('version-mismatch')
   return row
 }
 

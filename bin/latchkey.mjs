@@ -1,0 +1,18 @@
+#!/usr/bin/env node
+// Runs the command line on the pinned runtime. Written for the oldest Node.js that may meet it.
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const oldest = 24
+const major = Number(process.versions.node.split('.')[0])
+if (!existsSync(fileURLToPath(new URL('../node_modules/fastify', import.meta.url)))) {
+  console.error('latchkey: not installed yet. Run `npm start`, or `npm install`, in its folder first.')
+  process.exitCode = 1
+} else if (major < oldest) {
+  console.error(
+    `latchkey: Node.js ${process.versions.node} is too old. Use \`npx latchkey\`, which runs the pinned one.`,
+  )
+  process.exitCode = 1
+} else {
+  await import('../src/main.ts')
+}

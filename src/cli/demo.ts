@@ -1,0 +1,72 @@
+// What `npm start` shows a newcomer: an account with every state a token can be in, and how to reach it.
+import { existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Latchkey } from '../compose.ts'
+import type { BulkToken, Operator } from '../tokens/operator.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+const SUB_ACCOUNTS = [
+  { name: 'Berlin agency', email: 'ops@berlin-agency.example', companyName: 'Berlin Agency GmbH' },
+  { name: 'Lisbon studio', email: 'team@lisbon-studio.example', companyName: 'Estúdio de Lisboa, Lda' },
+  { name: 'Northwind reseller', email: 'it@northwind.example', companyName: 'Northwind Traders' },
+  { name: 'Paused tenant', email: 'billing@paused.example', companyName: 'Paused & Co.' },
+]
+
+const NAMES = [
+  'CI pipeline',
+  'Mobile app',
+  'Nightly import',
+  'Billing export',
+  'Status page',
+  'Zapier',
+  'Data warehouse',
+]
+
+/** The lines to print. The account key is in them the first time, and in the file named by them ever after. */
+export async function demoLines(latchkey: Latchkey, url: string, dataDir: string): Promise<readonly string[]> {
+  const file = join(dataDir, 'demo.txt')
+  if ((await latchkey.operator.listAccounts()).length > 0) {
+    return existsSync(file) ? [`Account key and first steps: ${file}`] : [`API page: ${url}/docs`]
+  }
+  const key = await makeDemo(latchkey)
+  const lines = [
+    'A demo account is ready.',
+    `  Account key  ${key}`,
+    `  Try it       curl -H "Authorization: Bearer ${key}" "${url}/api/v1/apiClient/token?limit=3"`,
+    `  API page     ${url}/docs`,
+    `  Kept in      ${file}`,
+  ]
+  writeFileSync(file, `${lines.slice(0, -1).join('\n')}\n`, { mode: 0o600 })
+  return lines
+}
+
+async function makeDemo({ operator, registry }: Latchkey): Promise<string> {
+  const account = await operator.createAccount('Demo account')
+  const { key } = await operator.createKey(account.id, 'demo', null)
+  const subAccounts = await operator.createSubAccounts(account.id, SUB_ACCOUNTS)
+  const tokens = subAccounts.flatMap(({ id }, place) => demoTokens(operator, account.id, id, place))
+  const records = await operator.createTokens(tokens)
+
+  const used = records.filter((_, index) => index % 3 !== 0)
+  const now = operator.origin().at
+  for (const [index, { id }] of used.entries()) registry.uses.mark(id, now - index * 7 * 60 * 60 * 1000)
+  await registry.uses.flush()
+  const paused = subAccounts.at(-1)
+  const caller = operator.actFor(account.id)
+  if (paused) await registry.updateSubAccount(caller, paused.id, { status: 'suspended' }, operator.origin())
+  return key
+}
+
+/** Of each seven: one inactive, one expired, one that will be. */
+function demoTokens(operator: Operator, accountId: string, subAccountId: string, place: number): BulkToken[] {
+  const now = operator.origin().at
+  return NAMES.map((name, index) => ({
+    accountId,
+    subAccountId,
+    name,
+    status: index === 2 ? 'inactive' : 'active',
+    createdAt: now - (index * 11 + place * 3 + 1) * DAY_MS,
+    expiresAt: index === 4 ? now - DAY_MS : index === 5 ? now + 14 * DAY_MS : null,
+  }))
+}

@@ -1,0 +1,69 @@
+// Looks the store over and says what is wrong with it. Changes nothing.
+import type { Latchkey } from '../compose.ts'
+import { chainStamp, headStamp } from '../tokens/history.ts'
+
+export interface HistoryReport {
+  readonly rows: number
+  readonly accounts: number
+  readonly problems: readonly string[]
+}
+
+/** Walks every chain. A row altered, removed or inserted shows where the stamps no longer follow from each other. */
+export async function verifyHistory({ store, stamps, operator }: Latchkey): Promise<HistoryReport> {
+  const heads = new Map<string, { seq: number; last: Uint8Array }>()
+  const ends = new Map<string, { seq: number; last: Uint8Array }>()
+  const problems: string[] = []
+  let rows = 0
+  for await (const link of store.readChains()) {
+    if (link.kind === 'head') {
+      const { accountId, seq, last, stamp } = link
+      heads.set(accountId, { seq, last })
+      if (!equal(stamp, headStamp(accountId, seq, last, stamps))) problems.push(`${accountId}: the head is altered`)
+      continue
+    }
+    const { row } = link
+    rows++
+    const end = ends.get(row.accountId) ?? { seq: 0, last: new Uint8Array() }
+    if (row.seq !== end.seq + 1) problems.push(`${row.accountId}: rows ${end.seq + 1} to ${row.seq - 1} are missing`)
+    else if (!equal(row.stamp, chainStamp(row, end.last, stamps))) {
+      problems.push(`${row.accountId}: row ${row.seq} is altered, or the one before it was replaced`)
+    }
+    ends.set(row.accountId, { seq: row.seq, last: row.stamp })
+    const head = heads.get(row.accountId)
+    if (head?.seq === row.seq && !equal(head.last, row.stamp)) {
+      problems.push(`${row.accountId}: row ${row.seq} does not match the head`)
+    }
+  }
+  for (const [accountId, { seq }] of heads) {
+    const end = ends.get(accountId)?.seq ?? 0
+    if (end < seq) problems.push(`${accountId}: rows ${end + 1} to ${seq} are missing`)
+  }
+  for (const { id } of await operator.listAccounts()) {
+    if (!heads.has(id)) problems.push(`${id}: its history is missing`)
+  }
+  return { rows, accounts: heads.size, problems }
+}
+
+function equal(left: Uint8Array, right: Uint8Array): boolean {
+  return Buffer.compare(left, right) === 0
+}
+
+export interface DoctorReport {
+  readonly healthy: boolean
+  readonly checks: readonly { readonly check: string; readonly result: string }[]
+}
+
+export async function examine(latchkey: Latchkey): Promise<DoctorReport> {
+  await latchkey.store.ping()
+  const counts = await latchkey.store.countTokens()
+  const history = await verifyHistory(latchkey)
+  const checks = [
+    { check: 'store', result: 'answers, and the master key fits' },
+    { check: 'tokens', result: `${counts.active} active, ${counts.inactive} inactive` },
+    {
+      check: 'history',
+      result: history.problems.length === 0 ? `${history.rows} rows, unbroken` : history.problems.join('; '),
+    },
+  ]
+  return { healthy: history.problems.length === 0, checks }
+}

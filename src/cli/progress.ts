@@ -1,0 +1,18 @@
+// A progress bar on a terminal, silence elsewhere.
+import { Presets, SingleBar } from 'cli-progress'
+import type { Output } from './output.ts'
+
+export interface Progress {
+  advance(by: number): void
+  done(): void
+}
+
+export function startProgress(output: Output, label: string, total: number): Progress {
+  if (!output.showsProgress) return { advance() {}, done() {} }
+  const bar = new SingleBar(
+    { format: `${label} {bar} {percentage}% | {value}/{total} | {eta_formatted} left`, stream: process.stderr },
+    Presets.shades_classic,
+  )
+  bar.start(total, 0)
+  return { advance: (by) => bar.increment(by), done: () => bar.stop() }
+}

@@ -1,0 +1,42 @@
+// Records as the command line tells them: the names of the wire, so that scripts meet one vocabulary.
+import type { Account, AccountKey, SubAccount, Token } from '../tokens/token.ts'
+
+export type Told = Readonly<Record<string, string | number | null | Readonly<Record<string, string>>>>
+
+const time = (at: number) => new Date(at).toISOString()
+const timeOrNull = (at: number | null) => (at === null ? null : time(at))
+
+export function account({ id, name, createdAt }: Account): Told {
+  return { _id: id, name, createdAt: time(createdAt) }
+}
+
+export function key({ id, name, createdAt, expiresAt, revokedAt }: AccountKey): Told {
+  return {
+    _id: id,
+    name,
+    createdAt: time(createdAt),
+    expiresAt: timeOrNull(expiresAt),
+    revokedAt: timeOrNull(revokedAt),
+  }
+}
+
+export function newKey({ id, key, expiresAt }: AccountKey & { readonly key: string }): Told {
+  return { _id: id, key, expiresAt: timeOrNull(expiresAt) }
+}
+
+export function subAccount({ id, name, email, companyName, createdAt, suspendedAt }: SubAccount): Told {
+  const status = suspendedAt === null ? 'active' : 'suspended'
+  return { _id: id, name, email, companyName, status, createdAt: time(createdAt) }
+}
+
+export function token({ id, name, credential, status, createdAt, subAccount }: Token): Told {
+  const { id: _id, name: subAccountName, email, companyName } = subAccount
+  return {
+    _id: id,
+    name,
+    token: credential,
+    status,
+    createdAt: time(createdAt),
+    subAccount: { _id, name: subAccountName, email, companyName },
+  }
+}

@@ -1,0 +1,89 @@
+// Puts the parts together. The only file that knows them all.
+import type { FastifyInstance } from 'fastify'
+import pino, { type Logger } from 'pino'
+import type { Config } from './config.ts'
+import { Metrics } from './http/metrics.ts'
+import { buildServer } from './http/server.ts'
+import { loadMasterKey } from './master-key.ts'
+import { openSqliteStore } from './storage/sqlite/store.ts'
+import { OperatorError } from './tokens/errors.ts'
+import { Operator } from './tokens/operator.ts'
+import { Registry } from './tokens/registry.ts'
+import type { Store } from './tokens/store.ts'
+import { Stamps } from './tokens/vault.ts'
+
+const FLUSH_USES_MS = 5_000
+
+export interface Latchkey {
+  readonly registry: Registry
+  readonly operator: Operator
+  readonly store: Store
+  readonly stamps: Stamps
+  readonly metrics: Metrics
+  /** The migrations that opening it applied. */
+  readonly applied: readonly string[]
+}
+
+export interface Surroundings {
+  readonly now?: () => number
+  readonly log?: Logger
+}
+
+export async function openLatchkey(config: Config, { now = Date.now, log }: Surroundings = {}): Promise<Latchkey> {
+  if (config.databaseUrl !== undefined)
+    throw new OperatorError('DATABASE_URL is set, but there is no PostgreSQL engine')
+  const masterKey = loadMasterKey(config)
+  const { store: engine, storeSecret, applied } = await openSqliteStore({ dataDir: config.dataDir, masterKey })
+  const metrics = new Metrics()
+  const store = metrics.timed(engine)
+  const stamps = new Stamps(storeSecret)
+  const onTampered = (id: string) => {
+    metrics.tampered()
+    log?.error({ id }, 'a row does not match its stamp or seal; run `latchkey doctor`')
+  }
+  const parts = { store, masterKey, stamps, now, onTampered }
+  return { registry: new Registry(parts), operator: new Operator(parts), store, stamps, metrics, applied }
+}
+
+export interface RunningServer {
+  readonly server: FastifyInstance
+  readonly url: string
+  /** Finishes what is under way, then closes everything. */
+  readonly stop: () => Promise<void>
+}
+
+export async function startServer(config: Config, surroundings: Surroundings = {}): Promise<RunningServer & Latchkey> {
+  const log = surroundings.log ?? pino({ level: 'silent' })
+  const latchkey = await openLatchkey(config, { ...surroundings, log })
+  const { registry, store, metrics } = latchkey
+  let draining = false
+  metrics.countTokens(store)
+  const server = await buildServer({
+    registry,
+    metrics,
+    log,
+    app: config,
+    now: surroundings.now ?? Date.now,
+    ready: () => (draining ? Promise.reject(new Error('draining')) : store.ping()),
+    credentialHeader: config.credentialHeader,
+    trustProxy: config.trustProxy,
+  })
+  const flushing = setInterval(() => {
+    registry.uses.flush().catch((err: unknown) => log.warn({ err }, 'last-used marks are kept for the next flush'))
+  }, FLUSH_USES_MS)
+  const stop = async () => {
+    draining = true
+    clearInterval(flushing)
+    await server.close()
+    await registry.uses.flush().catch((err: unknown) => log.error({ err }, 'last-used marks were lost'))
+    await store.close()
+  }
+  try {
+    const url = await server.listen({ host: config.host, port: config.port })
+    return { ...latchkey, server, url, stop }
+  } catch (error) {
+    await stop()
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+    throw new OperatorError(`Port ${config.port} on ${config.host} is in use. Set PORT to another one.`)
+  }
+}

@@ -1,0 +1,79 @@
+// The environment, read once and checked. Nothing else reads process.env.
+import { existsSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { OperatorError } from './tokens/errors.ts'
+
+export interface Config {
+  readonly host: string
+  readonly port: number
+  readonly databaseUrl: string | undefined
+  readonly dataDir: string
+  /** Base64, as given; the file is read only when the key is not given itself. */
+  readonly masterKey: string | undefined
+  readonly masterKeyFile: string | undefined
+  readonly logLevel: string
+  readonly appType: string
+  readonly appVersion: string
+  readonly credentialHeader: string | undefined
+  readonly trustProxy: readonly string[]
+}
+
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
+const HEADER_NAME = /^[A-Za-z0-9-]+$/
+
+type Environment = Readonly<Record<string, string | undefined>>
+
+/** Variables that are set win over those in a `.env` file of the current folder. */
+export function readProcessConfig(): Config {
+  if (existsSync('.env')) process.loadEnvFile('.env')
+  return readConfig(process.env)
+}
+
+export function readConfig(env: Environment): Config {
+  const databaseUrl = given(env, 'DATABASE_URL')
+  if (databaseUrl !== undefined && !/^postgres(ql)?:\/\//.test(databaseUrl)) {
+    throw new OperatorError('DATABASE_URL must begin with postgres://. Leave it unset for the embedded store.')
+  }
+  const credentialHeader = given(env, 'LATCHKEY_CREDENTIAL_HEADER')
+  if (credentialHeader !== undefined && !HEADER_NAME.test(credentialHeader)) {
+    throw new OperatorError(`LATCHKEY_CREDENTIAL_HEADER must be a header's name, such as X-Api-Key`)
+  }
+  return Object.freeze({
+    host: given(env, 'HOST') ?? '127.0.0.1',
+    port: readWhole(env, 'PORT', 3000, 0, 65_535),
+    databaseUrl,
+    dataDir: resolve(given(env, 'LATCHKEY_DATA_DIR') ?? 'data'),
+    masterKey: given(env, 'LATCHKEY_MASTER_KEY'),
+    masterKeyFile: given(env, 'LATCHKEY_MASTER_KEY_FILE'),
+    logLevel: readOneOf(env, 'LOG_LEVEL', 'info', LOG_LEVELS),
+    appType: given(env, 'LATCHKEY_APP_TYPE') ?? 'api',
+    appVersion: given(env, 'LATCHKEY_APP_VERSION') ?? packageVersion(),
+    credentialHeader: credentialHeader?.toLowerCase(),
+    trustProxy: (given(env, 'LATCHKEY_TRUST_PROXY') ?? '').split(',').filter((address) => address !== ''),
+  })
+}
+
+/** An empty variable counts as unset: that is how service managers write "none". */
+function given(env: Environment, name: string): string | undefined {
+  const value = env[name]?.trim()
+  return value === '' ? undefined : value
+}
+
+function readWhole(env: Environment, name: string, fallback: number, min: number, max: number): number {
+  const text = given(env, name)
+  if (text === undefined) return fallback
+  const value = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN
+  if (value >= min && value <= max) return value
+  throw new OperatorError(`${name} must be a whole number from ${min} to ${max}, but is "${text}"`)
+}
+
+function readOneOf(env: Environment, name: string, fallback: string, allowed: readonly string[]): string {
+  const value = given(env, name) ?? fallback
+  if (allowed.includes(value)) return value
+  throw new OperatorError(`${name} must be one of ${allowed.join(', ')}, but is "${value}"`)
+}
+
+function packageVersion(): string {
+  const file = join(import.meta.dirname, '..', 'package.json')
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
+}

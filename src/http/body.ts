@@ -1,0 +1,58 @@
+// Bodies: JSON in strict UTF-8, or nothing. A form only where a route says so.
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { Failure } from '../tokens/errors.ts'
+import { HttpFailure } from './failures.ts'
+
+export const BODY_LIMIT_BYTES = 64 * 1024
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+export function addBodyParsers(server: FastifyInstance): void {
+  const parseJson = server.getDefaultJsonParser('error', 'error')
+  server.removeAllContentTypeParsers()
+  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    if (consumes(request) !== 'application/json') return done(wrongType(request))
+    const text = decode(body as Buffer)
+    if (text === undefined) return done(notJson())
+    if (text.trim() === '') return done(null, undefined)
+    parseJson(request, text, (error, value) => (error ? done(notJson()) : done(null, value)))
+  })
+  server.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
+    if (body.length === 0) return done(null, undefined)
+    const type = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
+    if (consumes(request) === 'application/json' || type !== consumes(request)) return done(wrongType(request))
+    const text = decode(body as Buffer)
+    if (text === undefined) return done(new Failure('invalid-request', 'Request body is not valid UTF-8'))
+    done(null, readForm(text))
+  })
+}
+
+function consumes(request: FastifyRequest): string {
+  return (request.routeOptions.config as { consumes?: string }).consumes ?? 'application/json'
+}
+
+function wrongType(request: FastifyRequest): HttpFailure {
+  return new HttpFailure(415, `Request body must be ${consumes(request)}`)
+}
+
+function notJson(): Failure {
+  return new Failure('invalid-request', 'Request body is not valid JSON')
+}
+
+function decode(body: Buffer): string | undefined {
+  try {
+    return decoder.decode(body)
+  } catch {
+    return undefined
+  }
+}
+
+/** A field sent twice becomes an array, as in a query, and is refused by whoever reads it. */
+function readForm(text: string): Record<string, unknown> {
+  const form = new URLSearchParams(text)
+  const fields: [string, unknown][] = [...new Set(form.keys())].map((name) => {
+    const values = form.getAll(name)
+    return [name, values.length === 1 ? values[0] : values]
+  })
+  return Object.fromEntries(fields)
+}

@@ -1,0 +1,41 @@
+// From the Authorization header to the caller. Every route that needs one passes here before its body is read.
+import type { FastifyRequest } from 'fastify'
+import { Failure } from '../tokens/errors.ts'
+import type { Caller, Registry } from '../tokens/registry.ts'
+
+const BEARER = /^bearer +([\x21-\x7e]+) *$/i
+
+/** The one bearer credential of a request. Two Authorization headers are none: each reader could pick another. */
+export function bearerOf(request: FastifyRequest): string {
+  const header = request.headers.authorization
+  const presented = header === undefined ? undefined : BEARER.exec(header)?.[1]
+  if (presented === undefined || countAuthorizations(request.raw.rawHeaders) !== 1) {
+    throw new Failure('authentication-required')
+  }
+  return presented
+}
+
+function countAuthorizations(rawHeaders: readonly string[]): number {
+  let count = 0
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    if (rawHeaders[i]?.length === 13 && rawHeaders[i]?.toLowerCase() === 'authorization') count++
+  }
+  return count
+}
+
+const callers = new WeakMap<FastifyRequest, Caller>()
+
+export async function authenticate(request: FastifyRequest, registry: Registry): Promise<void> {
+  callers.set(request, await registry.authenticate(bearerOf(request)))
+}
+
+export function callerOf(request: FastifyRequest): Caller {
+  const caller = callers.get(request)
+  if (caller === undefined) throw new Failure('authentication-required')
+  return caller
+}
+
+/** For the log: who it was, where that is known. */
+export function findCaller(request: FastifyRequest): Caller | undefined {
+  return callers.get(request)
+}

@@ -1,0 +1,25 @@
+// Conditional requests: the ETag of a token is its version. And the key that makes a retry safe.
+import { Failure } from '../tokens/errors.ts'
+import type { Expected } from '../tokens/store.ts'
+import type { Question } from './route.ts'
+
+export function etagOf(version: number): string {
+  return `"${version}"`
+}
+
+/** `*` asks for nothing more than that the token exists. A weak tag matches no version (RFC 9110, 13.1.1). */
+export function readIfMatch(headers: Question['headers']): Expected {
+  const header = headers['if-match']
+  if (header === undefined) return undefined
+  if (typeof header !== 'string') throw new Failure('invalid-request', 'If-Match must be sent only once')
+  if (header.trim() === '*') return undefined
+  const tags = header.split(',').map((tag) => tag.trim())
+  return { versions: tags.filter((tag) => /^"[0-9]{1,15}"$/.test(tag)).map((tag) => Number(tag.slice(1, -1))) }
+}
+
+export function readIdempotencyKey(headers: Question['headers']): string | undefined {
+  const key = headers['idempotency-key']
+  if (key === undefined) return undefined
+  if (typeof key === 'string' && /^[\x20-\x7e]{1,255}$/.test(key)) return key
+  throw new Failure('invalid-request', 'Idempotency-Key must be 1 to 255 printable characters')
+}

@@ -1,0 +1,76 @@
+// What every answer is wrapped in: the documented success, failure and 401 bodies, field by field in their order.
+import { Type } from 'typebox'
+import type { FieldProblem } from '../tokens/errors.ts'
+
+/** Who the service says it is; both can be configured. */
+export interface AppIdentity {
+  readonly appType: string
+  readonly appVersion: string
+}
+
+export function successBody(app: AppIdentity, message: string, data: object, showMessage: 0 | 1) {
+  return {
+    app_type: app.appType,
+    app_version: app.appVersion,
+    maintainence: 0,
+    new_version: 0,
+    force_update: 0,
+    invalid_token: 0,
+    refresh_token: '',
+    show_message: showMessage,
+    is_enc: false,
+    status: true,
+    message,
+    message_type: 'success',
+    data,
+    error: {},
+  }
+}
+
+export function failureBody(message: string, reason: string, details?: readonly FieldProblem[]) {
+  const error = details === undefined ? { message: reason } : { message: reason, details }
+  return { status: false, message, message_type: 'error', data: {}, error }
+}
+
+/** `stack` is a constant: the document asks for the field, and a real trace would tell strangers about the house. */
+export function unauthenticatedBody(message: string) {
+  return { code: 401, message, stack: `AuthenticationError: ${message}` }
+}
+
+const flag = (example = 0) => Type.Integer({ examples: [example] })
+
+export function successSchema<Data extends ReturnType<typeof Type.Object>>(data: Data) {
+  return Type.Object({
+    app_type: Type.String({ examples: ['api'] }),
+    app_version: Type.String({ examples: ['1.0.0'] }),
+    maintainence: flag(),
+    new_version: flag(),
+    force_update: flag(),
+    invalid_token: flag(),
+    refresh_token: Type.String({ examples: [''] }),
+    show_message: flag(),
+    is_enc: Type.Boolean({ examples: [false] }),
+    status: Type.Boolean({ examples: [true] }),
+    message: Type.String(),
+    message_type: Type.String({ examples: ['success'] }),
+    data,
+    error: Type.Object({}),
+  })
+}
+
+export const FailureSchema = Type.Object({
+  status: Type.Boolean(),
+  message: Type.String(),
+  message_type: Type.String(),
+  data: Type.Object({}),
+  error: Type.Object({
+    message: Type.String(),
+    details: Type.Optional(Type.Array(Type.Object({ field: Type.String(), message: Type.String() }))),
+  }),
+})
+
+export const UnauthenticatedSchema = Type.Object({
+  code: Type.Integer(),
+  message: Type.String(),
+  stack: Type.String(),
+})

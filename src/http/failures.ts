@@ -1,0 +1,94 @@
+// The one table from a failure to its answer. Whatever is not in it is a fault of ours: 500, and nothing said.
+import { Failure, type FailureCode } from '../tokens/errors.ts'
+import { failureBody, unauthenticatedBody } from './envelope.ts'
+
+export interface FailureAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: object
+}
+
+export const CATEGORIES = {
+  400: 'Validation error',
+  403: 'Forbidden',
+  404: 'Not found',
+  405: 'Method not allowed',
+  408: 'Request timeout',
+  409: 'Conflict',
+  412: 'Precondition failed',
+  413: 'Payload too large',
+  414: 'URI too long',
+  415: 'Unsupported media type',
+  429: 'Too many requests',
+  431: 'Request header fields too large',
+  500: 'Internal server error',
+  503: 'Service unavailable',
+} as const
+
+export type FailureStatus = keyof typeof CATEGORIES
+
+const STATUS_OF: Readonly<Record<FailureCode, FailureStatus | 401>> = {
+  'invalid-request': 400,
+  'duplicate-name': 400,
+  'duplicate-credential': 400,
+  'authentication-required': 401,
+  'token-expired': 401,
+  'token-invalid': 401,
+  'token-inactive': 401,
+  'sub-account-forbidden': 403,
+  'token-cannot-manage': 403,
+  'account-not-found': 404,
+  'key-not-found': 404,
+  'token-not-found': 404,
+  'version-mismatch': 412,
+  'idempotency-conflict': 409,
+  unavailable: 503,
+  'outcome-unknown': 503,
+}
+
+/** What HTTP itself refuses, before any verb of the service is asked. */
+export class HttpFailure extends Error {
+  readonly status: FailureStatus
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(status: FailureStatus, reason: string = CATEGORIES[status], headers: Record<string, string> = {}) {
+    super(reason)
+    this.status = status
+    this.headers = headers
+  }
+}
+
+/** What Fastify throws by itself, in our words. */
+const FRAMEWORK_FAILURES: Readonly<Record<string, readonly [FailureStatus, string]>> = {
+  FST_ERR_BAD_URL: [400, 'The URL is not valid'],
+  FST_ERR_CTP_BODY_TOO_LARGE: [413, 'Request body must be at most 64 KiB'],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, 'Request body does not have the announced length'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [415, 'Request body must be application/json'],
+  FST_ERR_MAX_PARAM_LENGTH: [414, 'The URL is too long'],
+}
+
+export function answerTo(error: unknown): FailureAnswer {
+  if (error instanceof Failure) {
+    const status = STATUS_OF[error.code]
+    if (status === 401) return unauthenticated(error.code, error.message)
+    const headers: Record<string, string> = status === 503 ? { 'retry-after': '1' } : {}
+    return { status, headers, body: failureBody(CATEGORIES[status], error.message, error.details) }
+  }
+  const http = error instanceof HttpFailure ? error : fromFramework(error)
+  return { status: http.status, headers: http.headers, body: failureBody(CATEGORIES[http.status], http.message) }
+}
+
+/** RFC 6750: `error` is named only where a credential was sent. */
+export function unauthenticated(code: FailureCode, message: string): FailureAnswer {
+  const error = code === 'authentication-required' ? '' : ', error="invalid_token"'
+  return {
+    status: 401,
+    headers: { 'www-authenticate': `Bearer realm="latchkey"${error}` },
+    body: unauthenticatedBody(message),
+  }
+}
+
+function fromFramework(error: unknown): HttpFailure {
+  const [status, reason] = FRAMEWORK_FAILURES[(error as { code?: string } | null)?.code ?? ''] ?? [500]
+  return new HttpFailure(status, reason)
+}

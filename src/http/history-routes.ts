@@ -1,0 +1,75 @@
+// What was done, by whom: of one token, or of the whole account.
+import { Type } from 'typebox'
+import type { Facts, HistoryRow } from '../tokens/history.ts'
+import { type Page, readPageRequest } from '../tokens/page.ts'
+import { type AccountRoute, describe } from './route.ts'
+import * as schemas from './schemas.ts'
+import { examplePage, PageParameters, TokenId, toTime } from './token-routes.ts'
+
+const example = {
+  seq: 42,
+  at: '2026-01-31T09:30:00.000Z',
+  by: 'key_019b2f0c5a3c8e1d2c3b4a5f6e7d',
+  action: 'token.update',
+  subject: 'tok_019b2f0c5a3c8e1d2c3b4a5f6e7d',
+  from: { status: 'active' },
+  to: { status: 'inactive' },
+  requestId: 'req-1',
+  address: '192.0.2.7',
+}
+
+const shared = {
+  tag: 'History',
+  querystring: Type.Object({ ...PageParameters }),
+  data: schemas.pageOf(schemas.HistoryEntry),
+  success: { message: 'Found 1 history entry(s)', example: examplePage([example]) },
+  writes: false,
+}
+
+const accountHistory: AccountRoute = {
+  method: 'GET',
+  url: '/api/v1/apiClient/history',
+  schema: describe({
+    ...shared,
+    operationId: 'listAccountHistory',
+    summary: 'History of the account, newest first',
+    failures: { 400: ['limit must be a whole number from 1 to 100'] },
+  }),
+  async answer(registry, { caller, query }) {
+    return found(await registry.listHistory(caller, readPageRequest(query)))
+  },
+}
+
+const tokenHistory: AccountRoute = {
+  method: 'GET',
+  url: '/api/v1/apiClient/token/:id/history',
+  schema: describe({
+    ...shared,
+    operationId: 'listTokenHistory',
+    summary: 'History of one token, newest first, also after its deletion',
+    params: TokenId,
+    failures: { 400: ['limit must be a whole number from 1 to 100'], 404: ['API token not found'] },
+  }),
+  async answer(registry, { caller, params, query }) {
+    return found(await registry.listHistory(caller, { ...readPageRequest(query), tokenId: params.id ?? '' }))
+  },
+}
+
+export const historyRoutes = { accountHistory, tokenHistory }
+
+function found(page: Page<HistoryRow>) {
+  return { message: `Found ${page.total} history entry(s)`, data: { ...page, items: page.items.map(toWire) } }
+}
+
+function toWire(row: HistoryRow): schemas.WireHistoryEntry {
+  const { seq, at, by, action, subject, from, to, requestId, address } = row
+  return { seq, at: toTime(at), by, action, subject, from: withTimes(from), to: withTimes(to), requestId, address }
+}
+
+/** Facts whose name says that they are times are shown as times. */
+function withTimes(facts: Facts): Facts {
+  const shown = Object.entries(facts).map(([name, value]) =>
+    typeof value === 'number' && /(At|Until)$/.test(name) ? [name, toTime(value)] : [name, value],
+  )
+  return Object.fromEntries(shown)
+}

@@ -1,0 +1,98 @@
+// What Prometheus is told. A registry of its own: two servers in one process do not mix.
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { Store } from '../tokens/store.ts'
+
+const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
+const STORE_BUCKETS = [0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1]
+
+export class Metrics {
+  readonly #registry = new Registry()
+  readonly #requests = new Histogram({
+    name: 'latchkey_http_request_duration_seconds',
+    help: 'Requests by method, route and status',
+    labelNames: ['method', 'route', 'status'],
+    buckets: REQUEST_BUCKETS,
+    registers: [this.#registry],
+  })
+  readonly #store = new Histogram({
+    name: 'latchkey_store_operation_duration_seconds',
+    help: 'Store operations, from call to answer',
+    labelNames: ['operation'],
+    buckets: STORE_BUCKETS,
+    registers: [this.#registry],
+  })
+  readonly #verdicts = new Counter({
+    name: 'latchkey_verifications_total',
+    help: 'Verifications by verdict',
+    labelNames: ['verdict'],
+    registers: [this.#registry],
+  })
+  readonly #tampered = new Counter({
+    name: 'latchkey_tampered_rows_total',
+    help: 'Rows met whose stamp or seal did not match',
+    registers: [this.#registry],
+  })
+  readonly #children = new Map<string, { observe(seconds: number): void }>()
+
+  constructor() {
+    // Among these: nodejs_eventloop_lag_seconds and its percentiles.
+    collectDefaultMetrics({ register: this.#registry })
+  }
+
+  requested(method: string, route: string, status: number, seconds: number): void {
+    const name = `${method} ${route} ${status}`
+    const child = this.#children.get(name) ?? this.#requests.labels(method, route, String(status))
+    this.#children.set(name, child)
+    child.observe(seconds)
+  }
+
+  judged(verdict: string): void {
+    this.#verdicts.inc({ verdict })
+  }
+
+  tampered(): void {
+    this.#tampered.inc()
+  }
+
+  /** The same store, with every operation timed. */
+  timed(store: Store): Store {
+    const source = store as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>
+    const names = [...Object.keys(store), ...Object.getOwnPropertyNames(Object.getPrototypeOf(store))]
+    const timed: typeof source = {}
+    for (const name of names.filter((each) => each !== 'constructor')) {
+      const operation = source[name]?.bind(store)
+      if (operation === undefined) continue
+      const child = this.#store.labels(name)
+      timed[name] = async (...args) => {
+        const start = performance.now()
+        try {
+          return await operation(...args)
+        } finally {
+          child.observe((performance.now() - start) / 1000)
+        }
+      }
+    }
+    return { ...(timed as unknown as Store), readChains: () => store.readChains() }
+  }
+
+  countTokens(store: Pick<Store, 'countTokens'>): void {
+    const gauge = new Gauge({
+      name: 'latchkey_tokens',
+      help: 'Tokens by status',
+      labelNames: ['status'],
+      registers: [this.#registry],
+      async collect() {
+        for (const [status, count] of Object.entries(await store.countTokens())) this.set({ status }, count)
+      },
+    })
+    gauge.reset()
+  }
+
+  async text(): Promise<string> {
+    return this.#registry.metrics()
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType
+  }
+}

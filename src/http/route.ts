@@ -1,0 +1,110 @@
+// What a route is: a method, a path, who may call it, its description, and a short function from question to answer.
+import type { FastifyReply, FastifyRequest, FastifySchema, HTTPMethods } from 'fastify'
+import type { Type } from 'typebox'
+import type { Origin } from '../tokens/history.ts'
+import type { RawQuery } from '../tokens/page.ts'
+import type { Caller, Registry } from '../tokens/registry.ts'
+import {
+  FailureSchema,
+  failureBody,
+  successBody,
+  successSchema,
+  UnauthenticatedSchema,
+  unauthenticatedBody,
+} from './envelope.ts'
+import { CATEGORIES, type FailureStatus } from './failures.ts'
+
+export interface Question {
+  readonly caller: Caller
+  readonly params: Readonly<Record<string, string>>
+  readonly query: RawQuery
+  readonly body: unknown
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly origin: Origin
+}
+
+export interface Answer {
+  readonly status?: 200 | 201
+  readonly message: string
+  readonly data: object
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+interface RouteBase {
+  readonly url: string
+  readonly schema: FastifySchema
+}
+
+/** Needs an account key, and wears the envelope. */
+export interface AccountRoute extends RouteBase {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly answer: (registry: Registry, question: Question) => Promise<Answer>
+}
+
+/** Speaks for itself: probes, metrics, gateways. */
+export interface PlainRoute extends RouteBase {
+  readonly method: HTTPMethods | readonly HTTPMethods[]
+  readonly access: 'account' | 'anyone'
+  /** The media type of its body, where it is not JSON. */
+  readonly consumes?: 'application/x-www-form-urlencoded'
+  /** True for a route that answers from the headers alone, whatever body a gateway forwards. */
+  readonly ignoresBody?: boolean
+  readonly respond: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+}
+
+export type Route = AccountRoute | PlainRoute
+
+type DataSchema = ReturnType<typeof Type.Object>
+
+interface Description {
+  readonly operationId: string
+  readonly summary: string
+  readonly tag: string
+  readonly description?: string
+  readonly params?: DataSchema
+  readonly querystring?: DataSchema
+  readonly headers?: DataSchema
+  readonly body?: object
+  readonly data: DataSchema
+  /** The success: its status and message, with data to show. */
+  readonly success: { readonly status?: 200 | 201; readonly message: string; readonly example: object }
+  /** The failures a caller can meet, each with its reasons. */
+  readonly failures: Readonly<Partial<Record<FailureStatus, readonly string[]>>>
+  readonly writes: boolean
+}
+
+const APP = { appType: 'api', appVersion: '1.0.0' }
+
+const UNAUTHENTICATED = ['Token expired', 'Authentication required', 'Invalid token', 'Token inactive']
+
+/** Failures that any documented route can meet. */
+const ALWAYS: Description['failures'] = {
+  403: ['A sub-account token cannot manage tokens'],
+  429: ['Too many requests'],
+  500: ['Internal server error'],
+  503: ['The token store cannot be reached; try again'],
+}
+
+/** Builds what Fastify serialises by and the API description shows: every answer, with an example of each. */
+export function describe(route: Description): FastifySchema {
+  const { operationId, summary, tag, description, params, querystring, headers, body, success } = route
+  const status = success.status ?? 200
+  const example = successBody(APP, success.message, success.example, route.writes ? 1 : 0)
+  const response: Record<number, object> = {
+    [status]: { ...successSchema(route.data), description: success.message, examples: [example] },
+    401: {
+      ...UnauthenticatedSchema,
+      description: 'The bearer is missing, malformed, expired, revoked or unknown',
+      examples: UNAUTHENTICATED.map(unauthenticatedBody),
+    },
+  }
+  const statuses = new Set([...Object.keys(ALWAYS), ...Object.keys(route.failures)].map(Number) as FailureStatus[])
+  for (const code of statuses) {
+    const reasons = [...(route.failures[code] ?? []), ...(ALWAYS[code] ?? [])]
+    const examples = reasons.map((reason) => failureBody(CATEGORIES[code], reason))
+    response[code] = { ...FailureSchema, description: CATEGORIES[code], examples }
+  }
+  const parts = { description, params, querystring, headers, body }
+  const given = Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined))
+  return { operationId, summary, tags: [tag], security: [{ accountKey: [] }], ...given, response } as FastifySchema
+}

@@ -1,0 +1,83 @@
+// The shapes that go over the wire. One schema is the type, the list of fields that may leave, and the description.
+import { type Static, Type } from 'typebox'
+import { ACTIONS } from '../tokens/history.ts'
+import { STATUSES } from '../tokens/token.ts'
+import { SUB_ACCOUNT_STATUSES } from '../tokens/update.ts'
+
+const text = (description: string, example?: string) =>
+  Type.String(example === undefined ? { description } : { description, examples: [example] })
+const time = (description: string) =>
+  Type.String({ description, format: 'date-time', examples: ['2026-01-31T09:30:00.000Z'] })
+const orNull = <Schema extends ReturnType<typeof time>>(schema: Schema) => Type.Union([schema, Type.Null()])
+const oneOf = <Value extends string>(values: readonly Value[], description: string) =>
+  Type.Unsafe<Value>(Type.String({ enum: [...values], description }))
+
+export const SubAccountSummary = Type.Object({
+  _id: text('Sub-account identifier', 'sub_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
+  name: text('Sub-account name', 'Berlin agency'),
+  email: text('Contact address', 'ops@berlin.example'),
+  companyName: text('Company', 'Berlin Agency GmbH'),
+})
+
+export const TokenDetails = Type.Object(
+  {
+    expiresAt: orNull(time('When it stops authenticating; null for never')),
+    lastUsedAt: orNull(time('Last accepted verification, within a few seconds; null for never')),
+    version: Type.Integer({ description: 'Counts the changes; also the ETag', examples: [1] }),
+    effectiveStatus: oneOf(['active', 'inactive', 'expired', 'suspended'], 'What verification would say now'),
+    blockedBy: Type.Union([oneOf(['token', 'expiry', 'sub-account'], 'Which of them says no'), Type.Null()]),
+  },
+  { description: 'Only with `include=details`' },
+)
+
+export const Token = Type.Object({
+  _id: text('Token identifier', 'tok_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
+  name: text('Unique within its sub-account', 'CI pipeline'),
+  token: text('The credential', 'lk_tok_…'),
+  status: oneOf(STATUSES, 'Only an active token authenticates'),
+  createdAt: time('Time of creation'),
+  subAccount: SubAccountSummary,
+  details: Type.Optional(TokenDetails),
+})
+export type WireToken = Static<typeof Token>
+
+export const DeletedToken = Type.Object({ _id: text('The token that is gone') })
+
+export const SubAccount = Type.Object({
+  ...SubAccountSummary.properties,
+  status: oneOf(SUB_ACCOUNT_STATUSES, 'While suspended, none of its tokens authenticates'),
+  createdAt: time('Time of creation'),
+  suspendedAt: orNull(time('Since when it is suspended')),
+  tokens: Type.Object({
+    active: Type.Integer({ description: 'Tokens with status active' }),
+    inactive: Type.Integer({ description: 'Tokens with status inactive' }),
+  }),
+})
+export type WireSubAccount = Static<typeof SubAccount>
+
+const Facts = Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Null()]))
+
+export const HistoryEntry = Type.Object({
+  seq: Type.Integer({ description: "Counts the account's entries from 1" }),
+  at: time('When'),
+  by: text('An account key id, `jwt:` and a subject, or `operator`', 'key_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
+  action: oneOf(ACTIONS, 'What was done'),
+  subject: text('The id of what was changed'),
+  from: Facts,
+  to: Facts,
+  requestId: Type.Union([text('The X-Request-Id of the change'), Type.Null()]),
+  address: Type.Union([text('The address it came from'), Type.Null()]),
+})
+export type WireHistoryEntry = Static<typeof HistoryEntry>
+
+export function pageOf<Item extends ReturnType<typeof Type.Object>>(item: Item) {
+  return Type.Object({
+    items: Type.Array(item),
+    total: Type.Integer({ description: 'All matches, exactly', examples: [1] }),
+    page: Type.Integer({ examples: [1] }),
+    limit: Type.Integer({ examples: [10] }),
+    totalPages: Type.Integer({ examples: [1] }),
+    hasNextPage: Type.Boolean({ examples: [false] }),
+    hasPrevPage: Type.Boolean({ examples: [false] }),
+  })
+}

@@ -1,0 +1,208 @@
+// The HTTP door: all routes in one table, one way in and one way out for every request.
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { Logger } from 'pino'
+import { Failure } from '../tokens/errors.ts'
+import type { Registry } from '../tokens/registry.ts'
+import { apiDescription } from './api-description.ts'
+import { addBodyParsers, BODY_LIMIT_BYTES } from './body.ts'
+import { authenticate, callerOf, findCaller } from './caller.ts'
+import { answerMalformed } from './client-error.ts'
+import { type AppIdentity, successBody } from './envelope.ts'
+import { answerTo, HttpFailure } from './failures.ts'
+import { historyRoutes } from './history-routes.ts'
+import type { Metrics } from './metrics.ts'
+import { requestIdOf } from './request-id.ts'
+import type { AccountRoute, PlainRoute, Route } from './route.ts'
+import { serviceRoutes } from './service-routes.ts'
+import { subAccountRoutes } from './sub-account-routes.ts'
+import { tokenRoutes } from './token-routes.ts'
+import { verifyRoutes } from './verify-routes.ts'
+
+export interface ServerParts {
+  readonly registry: Registry
+  readonly app: AppIdentity
+  readonly log: Logger
+  readonly metrics: Metrics
+  readonly now: () => number
+  readonly ready: () => Promise<void>
+  readonly credentialHeader: string | undefined
+  /** Addresses of proxies whose X-Forwarded-For is believed. */
+  readonly trustProxy: readonly string[]
+}
+
+export async function buildServer(parts: ServerParts): Promise<FastifyInstance> {
+  const server = Fastify({
+    logger: false,
+    bodyLimit: BODY_LIMIT_BYTES,
+    requestTimeout: 15_000,
+    http: { headersTimeout: 10_000 },
+    // An id of any length is an unknown id, not a bad request; the header limit bounds it.
+    routerOptions: { maxParamLength: 16_384 },
+    genReqId: requestIdOf,
+    requestIdHeader: false,
+    trustProxy: parts.trustProxy.length > 0 ? [...parts.trustProxy] : false,
+    // While draining, what still arrives on open connections is served, and the connection closed after it.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    frameworkErrors: (error, request, reply) => void refuseUnroutable(parts, request, reply as FastifyReply, error),
+    clientErrorHandler: answerMalformed,
+  })
+  await server.register(swagger, { openapi: apiDescription(parts.app) })
+  await server.register(swaggerUi, { routePrefix: '/docs', staticCSP: true })
+  // The rules of input are the domain's, in its words; schemas describe it and shape what goes out.
+  server.setValidatorCompiler(() => () => true)
+  addBodyParsers(server)
+
+  const service = serviceRoutes(parts, () => server.swagger())
+  const verification = verifyRoutes({ ...parts, onVerdict: (verdict) => parts.metrics.judged(verdict) })
+  const routes: readonly Route[] = [
+    tokenRoutes.listTokens,
+    tokenRoutes.createToken,
+    tokenRoutes.listTokensOfSubAccount,
+    tokenRoutes.getToken,
+    tokenRoutes.updateToken,
+    tokenRoutes.deleteToken,
+    tokenRoutes.rotateToken,
+    historyRoutes.tokenHistory,
+    historyRoutes.accountHistory,
+    subAccountRoutes.listSubAccounts,
+    subAccountRoutes.createSubAccount,
+    subAccountRoutes.getSubAccount,
+    subAccountRoutes.updateSubAccount,
+    verification.verify,
+    verification.introspect,
+    service.live,
+    service.readiness,
+    service.prometheus,
+    service.description,
+  ]
+  for (const route of routes) {
+    if ('answer' in route) addAccountRoute(server, parts, route)
+    else addPlainRoute(server, parts, route)
+  }
+
+  // Before the body is read, as on the routes that exist.
+  server.addHook('onRequest', async (request) => {
+    if (request.is404) await refuseUnknown(parts, routes, request)
+  })
+  server.addHook('onSend', async (request, reply) => {
+    reply.header('x-request-id', request.id)
+    reply.header('x-content-type-options', 'nosniff')
+    if (isApi(request.url)) reply.header('cache-control', 'no-store')
+  })
+  server.addHook('onResponse', async (request, reply) => record(parts, request, reply))
+  server.setErrorHandler((error, request, reply) => sendFailure(parts, request, reply, error))
+  server.setNotFoundHandler(async () => {
+    throw new HttpFailure(404, 'Route not found')
+  })
+  return server
+}
+
+async function refuseUnknown({ registry }: ServerParts, routes: readonly Route[], request: FastifyRequest) {
+  if (isApi(request.url)) await authenticate(request, registry)
+  const allowed = allowedMethods(routes, request.url)
+  if (allowed.length === 0) throw new HttpFailure(404, 'Route not found')
+  throw new HttpFailure(405, `${request.method} is not allowed here`, { allow: allowed.join(', ') })
+}
+
+/** What Fastify refuses before any hook runs, such as a URL that cannot be decoded. */
+async function refuseUnroutable(parts: ServerParts, request: FastifyRequest, reply: FastifyReply, error: unknown) {
+  reply.header('x-request-id', request.id)
+  let failure = error
+  try {
+    if (isApi(request.raw.url ?? '')) await authenticate(request, parts.registry)
+  } catch (refusal) {
+    failure = refusal
+  }
+  await sendFailure(parts, request, reply, failure)
+  record(parts, request, reply)
+}
+
+function addAccountRoute(server: FastifyInstance, { registry, app, now }: ServerParts, route: AccountRoute): void {
+  const showMessage = route.method === 'GET' ? 0 : 1
+  server.route({
+    method: route.method,
+    url: route.url,
+    schema: route.schema,
+    // Before the body is read: without a caller nothing is said, not even what is wrong with the request.
+    onRequest: (request) => authenticate(request, registry),
+    async handler(request, reply) {
+      const caller = callerOf(request)
+      const {
+        status = 200,
+        message,
+        data,
+        headers,
+      } = await route.answer(registry, {
+        caller,
+        params: request.params as Record<string, string>,
+        query: request.query as Record<string, unknown>,
+        body: request.body,
+        headers: request.headers,
+        origin: { by: caller.by, at: now(), requestId: request.id, address: request.ip },
+      })
+      if (headers !== undefined) reply.headers(headers)
+      return reply.code(status).send(successBody(app, message, data, showMessage))
+    },
+  })
+}
+
+function addPlainRoute(server: FastifyInstance, { registry }: ServerParts, route: PlainRoute): void {
+  server.route({
+    method: route.method as PlainRoute['method'] & string,
+    url: route.url,
+    schema: route.schema,
+    exposeHeadRoute: route.method === 'GET',
+    config: { consumes: route.consumes },
+    onRequest: async (request, reply) => {
+      if (route.access === 'account') await authenticate(request, registry)
+      if (route.ignoresBody) return route.respond(request, reply)
+    },
+    handler: (request, reply) => route.respond(request, reply),
+  })
+}
+
+/** Everything below these paths is for callers, and is never cached. */
+function isApi(url: string): boolean {
+  return url.startsWith('/api/') || url.startsWith('/oauth2/')
+}
+
+function allowedMethods(routes: readonly Route[], url: string): readonly string[] {
+  const path = url.split('?', 1)[0] ?? ''
+  const methods = routes.filter((route) => patternOf(route.url).test(path)).flatMap((route) => route.method)
+  return [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))]
+}
+
+function patternOf(url: string): RegExp {
+  return new RegExp(`^${url.replace(/:[A-Za-z]+/g, '[^/]+')}$`)
+}
+
+async function sendFailure(parts: ServerParts, request: FastifyRequest, reply: FastifyReply, error: unknown) {
+  const { status, headers, body } = answerTo(error)
+  if (status >= 500) parts.log.error({ reqId: request.id, err: causeOf(error) }, 'request failed')
+  return reply.code(status).headers(headers).send(body)
+}
+
+function causeOf(error: unknown): unknown {
+  return error instanceof Failure ? (error.cause ?? error) : error
+}
+
+/** One line a request. The route, not the URL: a path or a query can hold what must not be logged. */
+function record({ log, metrics }: ServerParts, request: FastifyRequest, reply: FastifyReply): void {
+  const route = request.routeOptions.url ?? 'none'
+  metrics.requested(request.method, route, reply.statusCode, reply.elapsedTime / 1000)
+  log.info(
+    {
+      reqId: request.id,
+      method: request.method,
+      route,
+      status: reply.statusCode,
+      ms: Math.round(reply.elapsedTime * 100) / 100,
+      by: findCaller(request)?.by,
+      address: request.ip,
+    },
+    'request',
+  )
+}

@@ -1,0 +1,80 @@
+// What operators and their machines ask: alive, ready, measured, described.
+import type { FastifyInstance } from 'fastify'
+import type { Metrics } from './metrics.ts'
+import type { PlainRoute } from './route.ts'
+
+export interface ServiceParts {
+  /** Rejects while the service should get no requests: the store does not answer, or it is draining. */
+  readonly ready: () => Promise<void>
+  readonly metrics: Metrics
+}
+
+export function serviceRoutes(
+  { ready, metrics }: ServiceParts,
+  describeApi: () => ReturnType<FastifyInstance['swagger']>,
+) {
+  const live: PlainRoute = {
+    method: 'GET',
+    url: '/healthz',
+    access: 'anyone',
+    schema: { operationId: 'live', summary: 'Is the process alive?', tags: ['Service'], response: { 200: Health } },
+    respond: async () => ({ status: 'ok' }),
+  }
+
+  const readiness: PlainRoute = {
+    method: 'GET',
+    url: '/readyz',
+    access: 'anyone',
+    schema: {
+      operationId: 'ready',
+      summary: 'Should it get requests?',
+      tags: ['Service'],
+      response: { 200: Health, 503: Health },
+    },
+    async respond(_request, reply) {
+      try {
+        await ready()
+        return { status: 'ready' }
+      } catch {
+        return reply.code(503).send({ status: 'not ready' })
+      }
+    },
+  }
+
+  const prometheus: PlainRoute = {
+    method: 'GET',
+    url: '/metrics',
+    access: 'anyone',
+    schema: {
+      operationId: 'metrics',
+      summary: 'Prometheus metrics',
+      tags: ['Service'],
+      produces: ['text/plain'],
+      response: { 200: { type: 'string', description: 'Metrics in the text format' } },
+    },
+    respond: async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()),
+  }
+
+  const description: PlainRoute = {
+    method: 'GET',
+    url: '/openapi.json',
+    access: 'anyone',
+    schema: {
+      operationId: 'openapi',
+      summary: 'This description',
+      tags: ['Service'],
+      response: { 200: { type: 'object', additionalProperties: true, description: 'OpenAPI 3.1' } },
+    },
+    respond: async () => describeApi(),
+  }
+
+  return { live, readiness, prometheus, description }
+}
+
+const Health = {
+  type: 'object',
+  description: 'One word',
+  properties: { status: { type: 'string' } },
+  required: ['status'],
+  examples: [{ status: 'ok' }],
+}

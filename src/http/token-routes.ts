@@ -1,0 +1,304 @@
+// The documented endpoints, and the life of a token around them. Each handler is a question to the registry.
+import { Type } from 'typebox'
+import { Failure } from '../tokens/errors.ts'
+import type { Page } from '../tokens/page.ts'
+import { DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE, readOnce, readTokenQuery } from '../tokens/page.ts'
+import { MAX_OVERLAP_SECONDS } from '../tokens/registry.ts'
+import { MAX_NAME_CHARACTERS, STATUSES, type Token } from '../tokens/token.ts'
+import { readNewToken, readTokenChange } from '../tokens/update.ts'
+import { etagOf, readIdempotencyKey, readIfMatch } from './conditions.ts'
+import { type AccountRoute, describe, type Question } from './route.ts'
+import * as schemas from './schemas.ts'
+
+const BASE = '/api/v1/apiClient/token'
+
+const NOT_FOUND = ['API token not found']
+const NOT_YOURS = ['Sub account does not belong to you or does not exist']
+const STALE = ['The token has changed since the version named in If-Match']
+
+export const TokenId = Type.Object({ id: Type.String({ description: 'The token id' }) })
+
+export const PageParameters = {
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: 1, description: 'Page number' })),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT, description: 'Items per page' }),
+  ),
+}
+
+const Include = {
+  include: Type.Optional(Type.String({ enum: ['details'], description: 'Adds `details` to each token' })),
+}
+
+const Filters = {
+  status: Type.Optional(Type.String({ enum: [...STATUSES], description: 'Only tokens with this status' })),
+  search: Type.Optional(
+    Type.String({ maxLength: MAX_NAME_CHARACTERS, description: 'Part of the name; letter case does not matter' }),
+  ),
+}
+
+const Name = Type.String({ minLength: 1, maxLength: MAX_NAME_CHARACTERS, examples: ['CI pipeline'] })
+const Status = Type.String({ enum: [...STATUSES], examples: ['inactive'] })
+
+const IfMatch = Type.Object({
+  'if-match': Type.Optional(Type.String({ description: 'An ETag: go ahead only if the token is still at it' })),
+})
+
+const exampleToken = {
+  _id: 'tok_019b2f0c5a3c8e1d2c3b4a5f6e7d',
+  name: 'CI pipeline',
+  token: 'lk_tok_EXAMPLE',
+  status: 'active' as const,
+  createdAt: '2026-01-31T09:30:00.000Z',
+  subAccount: {
+    _id: 'sub_019b2f0c5a3c8e1d2c3b4a5f6e7d',
+    name: 'Berlin agency',
+    email: 'ops@berlin.example',
+    companyName: 'Berlin Agency GmbH',
+  },
+}
+
+export const examplePage = (items: readonly object[]) => ({
+  items,
+  total: items.length,
+  page: 1,
+  limit: 10,
+  totalPages: 1,
+  hasNextPage: false,
+  hasPrevPage: false,
+})
+
+const BAD_QUERY = [
+  `page must be a whole number from 1 to ${MAX_PAGE}`,
+  `limit must be a whole number from 1 to ${MAX_LIMIT}`,
+  'status must be active or inactive',
+  `search must be at most ${MAX_NAME_CHARACTERS} characters`,
+  'page must be sent only once',
+]
+
+const listTokens: AccountRoute = {
+  method: 'GET',
+  url: BASE,
+  schema: describe({
+    operationId: 'listTokens',
+    summary: 'List tokens',
+    tag: 'Tokens',
+    querystring: Type.Object({
+      subAccountId: Type.Optional(Type.String({ description: 'Only tokens of this sub-account' })),
+      ...Filters,
+      ...PageParameters,
+      ...Include,
+    }),
+    data: schemas.pageOf(schemas.Token),
+    success: { message: 'Found 1 API token(s)', example: examplePage([exampleToken]) },
+    failures: { 400: BAD_QUERY, 403: NOT_YOURS },
+    writes: false,
+  }),
+  async answer(registry, { caller, query }) {
+    return found(await registry.listTokens(caller, readTokenQuery(query)), wantsDetails(query))
+  },
+}
+
+const listTokensOfSubAccount: AccountRoute = {
+  method: 'GET',
+  url: `${BASE}/sub-account/:subAccountId`,
+  schema: describe({
+    operationId: 'listTokensOfSubAccount',
+    summary: 'List tokens of one sub-account',
+    tag: 'Tokens',
+    params: Type.Object({ subAccountId: Type.String({ description: 'The sub-account id' }) }),
+    querystring: Type.Object({ ...Filters, ...PageParameters, ...Include }),
+    data: schemas.pageOf(schemas.Token),
+    success: { message: 'Found 1 API token(s)', example: examplePage([exampleToken]) },
+    failures: { 400: BAD_QUERY, 403: NOT_YOURS },
+    writes: false,
+  }),
+  async answer(registry, { caller, params, query }) {
+    const asked = { ...readTokenQuery({ ...query, subAccountId: undefined }), subAccountId: params.subAccountId ?? '' }
+    return found(await registry.listTokens(caller, asked), wantsDetails(query))
+  },
+}
+
+const getToken: AccountRoute = {
+  method: 'GET',
+  url: `${BASE}/:id`,
+  schema: describe({
+    operationId: 'getToken',
+    summary: 'Get one token',
+    tag: 'Tokens',
+    params: TokenId,
+    querystring: Type.Object({ ...Include }),
+    data: schemas.Token,
+    success: { message: 'API token retrieved successfully', example: exampleToken },
+    failures: { 400: ['include must be details'], 404: NOT_FOUND },
+    writes: false,
+  }),
+  async answer(registry, { caller, params, query }) {
+    const details = wantsDetails(query)
+    const token = await registry.getToken(caller, params.id ?? '')
+    return whole('API token retrieved successfully', token, details)
+  },
+}
+
+const updateToken: AccountRoute = {
+  method: 'PUT',
+  url: `${BASE}/:id`,
+  schema: describe({
+    operationId: 'updateToken',
+    summary: 'Rename, disable or re-enable a token',
+    tag: 'Tokens',
+    params: TokenId,
+    headers: IfMatch,
+    body: Type.Object({ name: Type.Optional(Name), status: Type.Optional(Status) }),
+    data: schemas.Token,
+    success: { message: 'API token updated successfully', example: { ...exampleToken, status: 'inactive' } },
+    failures: {
+      400: [
+        'No valid fields to update',
+        'Token name already exists for this sub-account',
+        'status must be active or inactive',
+        'Request body is not valid JSON',
+      ],
+      404: NOT_FOUND,
+      412: STALE,
+      413: ['Request body must be at most 64 KiB'],
+      415: ['Request body must be application/json'],
+    },
+    writes: true,
+  }),
+  async answer(registry, { caller, params, body, headers, origin }) {
+    const change = readTokenChange(body)
+    const token = await registry.updateToken(caller, params.id ?? '', change, origin, readIfMatch(headers))
+    return whole('API token updated successfully', token, false)
+  },
+}
+
+const createToken: AccountRoute = {
+  method: 'POST',
+  url: BASE,
+  schema: describe({
+    operationId: 'createToken',
+    summary: 'Create a token',
+    tag: 'Tokens',
+    headers: Type.Object({
+      'idempotency-key': Type.Optional(
+        Type.String({ maxLength: 255, description: 'A retry with the same key returns the same token, for 24 hours' }),
+      ),
+    }),
+    body: Type.Object({
+      subAccountId: Type.String({ examples: [exampleToken.subAccount._id] }),
+      name: Name,
+      status: Type.Optional(Type.String({ enum: [...STATUSES], default: 'active' })),
+      expiresAt: Type.Optional(Type.Union([Type.String({ format: 'date-time' }), Type.Null()])),
+    }),
+    data: schemas.Token,
+    success: { status: 201, message: 'API token created successfully', example: exampleToken },
+    failures: {
+      400: ['name is required', 'Token name already exists for this sub-account'],
+      403: NOT_YOURS,
+      409: ['This Idempotency-Key was used before with a different request'],
+    },
+    writes: true,
+  }),
+  async answer(registry, { caller, body, headers, origin }) {
+    const token = await registry.createToken(caller, readNewToken(body), origin, readIdempotencyKey(headers))
+    return { ...whole('API token created successfully', token, false), status: 201 }
+  },
+}
+
+const deleteToken: AccountRoute = {
+  method: 'DELETE',
+  url: `${BASE}/:id`,
+  schema: describe({
+    operationId: 'deleteToken',
+    summary: 'Delete a token',
+    tag: 'Tokens',
+    params: TokenId,
+    headers: IfMatch,
+    data: schemas.DeletedToken,
+    success: { message: 'API token deleted successfully', example: { _id: exampleToken._id } },
+    failures: { 404: NOT_FOUND, 412: STALE },
+    writes: true,
+  }),
+  async answer(registry, { caller, params, headers, origin }) {
+    const token = await registry.deleteToken(caller, params.id ?? '', origin, readIfMatch(headers))
+    return { message: 'API token deleted successfully', data: { _id: token.id } }
+  },
+}
+
+const rotateToken: AccountRoute = {
+  method: 'POST',
+  url: `${BASE}/:id/rotate`,
+  schema: describe({
+    operationId: 'rotateToken',
+    summary: 'Give a token a new credential',
+    tag: 'Tokens',
+    description: 'The former credential works for `overlapSeconds` more; with 0 or none it dies at once.',
+    params: TokenId,
+    body: Type.Object({
+      overlapSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_OVERLAP_SECONDS, default: 0 })),
+    }),
+    data: schemas.Token,
+    success: { message: 'API token rotated successfully', example: exampleToken },
+    failures: { 400: [`overlapSeconds must be a whole number from 0 to ${MAX_OVERLAP_SECONDS}`], 404: NOT_FOUND },
+    writes: true,
+  }),
+  async answer(registry, { caller, params, body, origin }) {
+    const token = await registry.rotateToken(caller, params.id ?? '', readOverlap(body), origin)
+    return whole('API token rotated successfully', token, false)
+  },
+}
+
+export const tokenRoutes = {
+  listTokens,
+  listTokensOfSubAccount,
+  getToken,
+  updateToken,
+  createToken,
+  deleteToken,
+  rotateToken,
+}
+
+function readOverlap(body: unknown): number {
+  const value = (body as { overlapSeconds?: unknown } | null | undefined)?.overlapSeconds ?? 0
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_OVERLAP_SECONDS) return value
+  throw new Failure('invalid-request', `overlapSeconds must be a whole number from 0 to ${MAX_OVERLAP_SECONDS}`)
+}
+
+function wantsDetails(query: Question['query']): boolean {
+  const include = readOnce(query, 'include')
+  if (include === undefined || include === 'details') return include === 'details'
+  throw new Failure('invalid-request', 'include must be details')
+}
+
+function found(page: Page<Token>, details: boolean) {
+  const items = page.items.map((token) => toWire(token, details))
+  return { message: `Found ${page.total} API token(s)`, data: { ...page, items } }
+}
+
+function whole(message: string, token: Token, details: boolean) {
+  return { message, data: toWire(token, details), headers: { etag: etagOf(token.details.version) } }
+}
+
+export const toTime = (at: number): string => new Date(at).toISOString()
+export const toTimeOrNull = (at: number | null): string | null => (at === null ? null : toTime(at))
+
+function toWire(token: Token, withDetails: boolean): schemas.WireToken {
+  const { id, name, credential, status, createdAt, subAccount, details } = token
+  const wire = {
+    _id: id,
+    name,
+    token: credential,
+    status,
+    createdAt: toTime(createdAt),
+    subAccount: {
+      _id: subAccount.id,
+      name: subAccount.name,
+      email: subAccount.email,
+      companyName: subAccount.companyName,
+    },
+  }
+  if (!withDetails) return wire
+  const { expiresAt, lastUsedAt, version, effectiveStatus, blockedBy } = details
+  const times = { expiresAt: toTimeOrNull(expiresAt), lastUsedAt: toTimeOrNull(lastUsedAt) }
+  return { ...wire, details: { ...times, version, effectiveStatus, blockedBy } }
+}

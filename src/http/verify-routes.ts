@@ -1,0 +1,159 @@
+// For gateways and services that check credentials: forward-auth, and introspection by RFC 7662.
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { Failure, type FailureCode } from '../tokens/errors.ts'
+import { readOnce } from '../tokens/page.ts'
+import type { Registry } from '../tokens/registry.ts'
+import type { Refusal, Verdict } from '../tokens/verdict.ts'
+import { bearerOf, callerOf } from './caller.ts'
+import { UnauthenticatedSchema, unauthenticatedBody } from './envelope.ts'
+import { unauthenticated } from './failures.ts'
+import type { PlainRoute } from './route.ts'
+
+export interface VerifyParts {
+  readonly registry: Registry
+  /** A header that carries the bare credential, for clients that do not send a bearer; lower case. */
+  readonly credentialHeader: string | undefined
+  readonly onVerdict: (verdict: string) => void
+}
+
+/** The word in the reason header, and the failure that the 401 body speaks of. */
+const REFUSALS: Readonly<Record<Refusal, readonly [reason: string, code: FailureCode, message: string]>> = {
+  unknown: ['unknown', 'token-invalid', 'Invalid token'],
+  tampered: ['unknown', 'token-invalid', 'Invalid token'],
+  inactive: ['inactive', 'token-inactive', 'Token inactive'],
+  suspended: ['suspended', 'token-inactive', 'Token inactive'],
+  expired: ['expired', 'token-expired', 'Token expired'],
+}
+
+export function verifyRoutes(parts: VerifyParts) {
+  const verify: PlainRoute = {
+    method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
+    url: '/api/v1/verify',
+    access: 'anyone',
+    ignoresBody: true,
+    schema: {
+      operationId: 'verify',
+      summary: 'Verify a credential (forward-auth)',
+      tags: ['Verification'],
+      description:
+        'For nginx `auth_request`, Caddy `forward_auth` and the like: 204 lets the request pass, anything else does ' +
+        'not. The verdict is read from the store every time.',
+      security: [{ credential: [] }],
+      response: {
+        204: {
+          type: 'null',
+          description: 'The credential authenticates',
+          headers: {
+            'X-Latchkey-Token-Id': { type: 'string' },
+            'X-Latchkey-Sub-Account-Id': { type: 'string' },
+            'X-Latchkey-Account-Id': { type: 'string' },
+            'X-Latchkey-Token-Version': { type: 'integer' },
+          },
+        },
+        401: {
+          ...UnauthenticatedSchema,
+          description: 'It does not; the header X-Latchkey-Reason says why, to the holder of a real credential',
+          headers: { 'X-Latchkey-Reason': { type: 'string', enum: ['unknown', 'inactive', 'suspended', 'expired'] } },
+          examples: ['Invalid token', 'Token inactive', 'Token expired', 'Authentication required'].map(
+            unauthenticatedBody,
+          ),
+        },
+      },
+    },
+    async respond(request, reply) {
+      const presented = presentedIn(request, parts.credentialHeader)
+      if (presented === undefined) return refuse(reply, 'unknown', 'authentication-required', 'Authentication required')
+      const verdict = await parts.registry.verify(presented)
+      parts.onVerdict(verdict.accepted ? 'accepted' : verdict.reason)
+      if (!verdict.accepted) return refuse(reply, ...REFUSALS[verdict.reason])
+      const { id, subAccountId, accountId, version } = verdict.token
+      return reply
+        .code(204)
+        .header('x-latchkey-token-id', id)
+        .header('x-latchkey-sub-account-id', subAccountId)
+        .header('x-latchkey-account-id', accountId)
+        .header('x-latchkey-token-version', version)
+        .send()
+    },
+  }
+
+  const introspect: PlainRoute = {
+    method: 'POST',
+    url: '/oauth2/introspect',
+    access: 'account',
+    consumes: 'application/x-www-form-urlencoded',
+    schema: {
+      operationId: 'introspect',
+      summary: 'Introspect a credential (RFC 7662)',
+      tags: ['Verification'],
+      description: 'Answers 200 for dead tokens too: never use it as a forward-auth target.',
+      security: [{ accountKey: [] }],
+      consumes: ['application/x-www-form-urlencoded'],
+      body: Type.Object({ token: Type.String({ description: 'The credential' }) }),
+      response: {
+        200: {
+          ...Introspection,
+          description: 'What the credential is; unknown, dead and foreign ones are all just not active',
+          examples: [{ active: false }],
+        },
+        401: { ...UnauthenticatedSchema, examples: [unauthenticatedBody('Authentication required')] },
+      },
+    },
+    async respond(request) {
+      const form = (request.body ?? {}) as Record<string, unknown>
+      const presented = readOnce(form, 'token')
+      if (presented === undefined) throw new Failure('invalid-request', 'token must be sent')
+      const { accountId } = callerOf(request)
+      return introspection(await parts.registry.introspect(presented), accountId)
+    },
+  }
+
+  return { verify, introspect }
+}
+
+/** The configured header wins where it is sent; otherwise the bearer. */
+function presentedIn(request: FastifyRequest, credentialHeader: string | undefined): string | undefined {
+  const own = credentialHeader === undefined ? undefined : request.headers[credentialHeader]
+  if (typeof own === 'string') return own
+  try {
+    return bearerOf(request)
+  } catch {
+    return undefined
+  }
+}
+
+function refuse(reply: FastifyReply, reason: string, code: FailureCode, message: string): FastifyReply {
+  const { status, headers, body } = unauthenticated(code, message)
+  return reply.code(status).headers(headers).header('x-latchkey-reason', reason).send(body)
+}
+
+const Introspection = Type.Object({
+  active: Type.Boolean(),
+  sub: Type.Optional(Type.String({ description: 'The sub-account' })),
+  client_id: Type.Optional(Type.String({ description: 'The account' })),
+  iat: Type.Optional(Type.Integer()),
+  exp: Type.Optional(Type.Integer()),
+  token_type: Type.Optional(Type.String()),
+  token_id: Type.Optional(Type.String()),
+  sub_account_id: Type.Optional(Type.String()),
+  account_id: Type.Optional(Type.String()),
+  token_version: Type.Optional(Type.Integer()),
+})
+
+function introspection(verdict: Verdict, accountId: string) {
+  if (!verdict.accepted || verdict.token.accountId !== accountId) return { active: false }
+  const { id, subAccountId, createdAt, expiresAt, version } = verdict.token
+  return {
+    active: true,
+    sub: subAccountId,
+    client_id: accountId,
+    iat: Math.floor(createdAt / 1000),
+    ...(expiresAt === null ? {} : { exp: Math.floor(expiresAt / 1000) }),
+    token_type: 'Bearer',
+    token_id: id,
+    sub_account_id: subAccountId,
+    account_id: accountId,
+    token_version: version,
+  }
+}
