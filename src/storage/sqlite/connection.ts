@@ -63,8 +63,9 @@ export class Connection {
     }
   }
 
+  /** Closing again changes nothing: two signals may both ask for it. */
   close(): void {
-    this.#db.close()
+    if (this.#db.isOpen) this.#db.close()
   }
 
   #prepare(sql: string): StatementSync {

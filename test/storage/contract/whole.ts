@@ -79,6 +79,12 @@ export function describeWhole(open: OpenEmptyStore): void {
       assert.equal((await estate.store.listTokens(account.id, FIRST_PAGE))?.total, 1_000)
     }))
 
+  test('closing again changes nothing', () =>
+    withStore(async ({ store }) => {
+      await store.close()
+      await Promise.all([store.close(), store.close()])
+    }))
+
   test('a closed store refuses every question and every change as unavailable', () =>
     withStore(async (estate) => {
       const account = await estate.account()

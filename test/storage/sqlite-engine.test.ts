@@ -1,0 +1,217 @@
+// What only the embedded engine promises: safe settings, careful opening, whole migrations.
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, describe, test } from 'node:test'
+import { Connection, requireSqlite, translateError } from '../../src/storage/sqlite/connection.ts'
+import { migrate, requireKnownSchema } from '../../src/storage/sqlite/migrate.ts'
+import { openSqliteStore } from '../../src/storage/sqlite/store.ts'
+import { OperatorError } from '../../src/tokens/errors.ts'
+import { MasterKey } from '../../src/tokens/vault.ts'
+import { openEmptySqlite, removeFolder, type TestSqlite, temporaryFolder } from '../support/sqlite.ts'
+import { Estate, FIRST_PAGE } from '../support/store.ts'
+
+const hashOf = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex')
+
+describe('a connection', () => {
+  let folder: string
+  let path: string
+  beforeEach(() => {
+    folder = temporaryFolder()
+    path = join(folder, 'some.db')
+  })
+  afterEach(() => removeFolder(folder))
+
+  test('is set up so that what is committed stays', () => {
+    for (const mode of ['write', 'read'] as const) {
+      const db = new Connection(path, mode)
+      assert.equal(db.pragma('journal_mode'), 'wal')
+      assert.equal(db.pragma('synchronous'), 2)
+      assert.equal(db.pragma('foreign_keys'), 1)
+      assert.equal(db.pragma('trusted_schema'), 0)
+      assert.equal(db.pragma('query_only'), mode === 'read' ? 1 : 0)
+      db.close()
+    }
+  })
+
+  test('refuses a database that cannot have those settings', () => {
+    assert.throws(() => new Connection(':memory:', 'write'), OperatorError)
+  })
+
+  test('for reading changes nothing', () => {
+    new Connection(path, 'write').close()
+    const db = new Connection(path, 'read')
+    assert.throws(() => db.exec('CREATE TABLE t (a)'), { errcode: 8 })
+    db.close()
+  })
+
+  test('counts the rows that a change touches', () => {
+    const db = new Connection(path, 'write')
+    db.exec('CREATE TABLE t (a INTEGER) STRICT')
+    assert.equal(db.run('INSERT INTO t VALUES (?), (?)', 1, 2), 2)
+    assert.equal(db.run('UPDATE t SET a = 3 WHERE a = ?', 1), 1)
+    assert.equal(db.run('DELETE FROM t WHERE a = ?', 99), 0)
+    db.close()
+  })
+
+  test('reads from one snapshot while another connection commits', () => {
+    const [writer, reader] = [new Connection(path, 'write'), new Connection(path, 'read')]
+    writer.exec('CREATE TABLE t (a INTEGER) STRICT')
+    const count = () => reader.get<{ n: number }>('SELECT count(*) AS n FROM t')?.n
+    const seen = reader.snapshot(() => {
+      const before = count()
+      writer.run('INSERT INTO t VALUES (1)')
+      return [before, count()]
+    })
+    assert.deepEqual([...seen, count()], [0, 0, 1])
+    writer.close()
+    reader.close()
+  })
+
+  test('a version of SQLite that can lose data is refused, and every later one accepted', () => {
+    for (const version of ['0', '3.51.2', '3.51', '3.9.9', '2.99.99']) {
+      assert.throws(() => requireSqlite(version), OperatorError, version)
+    }
+    for (const version of ['3.51.3', '3.51.10', '3.53.0', '3.100.0', '4.0.0']) requireSqlite(version)
+    requireSqlite(process.versions.sqlite ?? '0')
+  })
+
+  test('a store at fault is unavailable, and what nobody expected is passed on', () => {
+    for (const errcode of [5, 6, 10, 13, 14, 261, 778]) {
+      const meaning = translateError(Object.assign(new Error('disk'), { errcode }))
+      assert.equal((meaning as { code?: string }).code, 'unavailable')
+    }
+    for (const error of [new TypeError('bug'), Object.assign(new Error('no such table: t'), { errcode: 1 })]) {
+      assert.equal(translateError(error), error)
+    }
+  })
+})
+
+describe('a migration', () => {
+  let folder: string
+  let path: string
+  beforeEach(() => {
+    folder = temporaryFolder()
+    path = join(folder, 'latchkey.db')
+  })
+  afterEach(() => removeFolder(folder))
+
+  test('is applied once', () => {
+    const first = migrate(path, () => {})
+    assert.ok(first.length > 0)
+    assert.deepEqual(
+      migrate(path, () => assert.fail('not a new store')),
+      [],
+    )
+    const db = new Connection(path, 'read')
+    assert.equal(requireKnownSchema(db), first.length)
+    db.close()
+  })
+
+  test('that fails leaves nothing behind, and can be made again', () => {
+    const broken = () => {
+      throw new Error('power cut')
+    }
+    assert.throws(() => migrate(path, broken), { message: 'power cut' })
+    const db = new DatabaseSync(path)
+    assert.deepEqual({ ...db.prepare('PRAGMA user_version').get() }, { user_version: 0 })
+    assert.deepEqual(db.prepare('SELECT name FROM sqlite_schema').all(), [])
+    db.close()
+    assert.ok(migrate(path, () => {}).length > 0)
+  })
+
+  test('of a newer schema than is known is refused and leaves the store untouched', async () => {
+    const opened = await openEmptySqlite()
+    await opened.store.close()
+    const db = new DatabaseSync(opened.path)
+    db.exec('PRAGMA user_version = 999')
+    db.close()
+    const before = hashOf(opened.path)
+    await assert.rejects(opened.reopen(), { name: 'OperatorError', message: /schema 999/ })
+    assert.equal(hashOf(opened.path), before)
+    removeFolder(join(opened.path, '..'))
+  })
+})
+
+describe('the embedded store', () => {
+  let opened: TestSqlite
+  let estate: Estate
+  beforeEach(async () => {
+    opened = await openEmptySqlite()
+    estate = new Estate(opened)
+  })
+  afterEach(() => opened.close())
+
+  test('is refused to a wrong master key, byte for byte as it was', async () => {
+    const account = await estate.account()
+    await opened.reopen()
+    await opened.store.close()
+    const before = hashOf(opened.path)
+    const dataDir = join(opened.path, '..')
+    const masterKey = new MasterKey(randomBytes(32))
+    await assert.rejects(openSqliteStore({ dataDir, masterKey }), (error: Error) => {
+      assert.equal(error.name, 'OperatorError')
+      assert.ok(error.message.includes(opened.masterKey.id))
+      assert.ok(error.message.includes(masterKey.id))
+      return true
+    })
+    assert.equal(hashOf(opened.path), before)
+    await opened.reopen()
+    assert.equal((await opened.store.findAccount(account.id))?.name, account.name)
+  })
+
+  test('lies in a folder that only its owner may enter', async () => {
+    const dataDir = join(opened.path, '..', 'inner')
+    const { store } = await openSqliteStore({ dataDir, masterKey: opened.masterKey })
+    await store.close()
+    assert.equal(statSync(dataDir).mode & 0o777, 0o700)
+    assert.ok(existsSync(join(dataDir, 'latchkey.db')))
+  })
+
+  test('shows a committed change to another connection at once', async () => {
+    const other = new DatabaseSync(opened.path, { readOnly: true })
+    const account = await estate.account('seen elsewhere')
+    const row = other.prepare('SELECT name FROM accounts WHERE id = ?').get(account.id)
+    assert.equal(row?.name, 'seen elsewhere')
+    other.close()
+  })
+
+  test('shows a change made by another process at once', async () => {
+    const account = await estate.account('before')
+    const script = `
+      const { DatabaseSync } = require('node:sqlite')
+      const db = new DatabaseSync(process.argv[1])
+      db.prepare('UPDATE accounts SET name = ? WHERE id = ?').run('after', process.argv[2])
+      db.close()`
+    execFileSync(process.execPath, ['-e', script, opened.path, account.id])
+    assert.equal((await opened.store.findAccount(account.id))?.name, 'after')
+  })
+
+  test('a change that meets a lock held for too long is refused as unavailable, and then made', async () => {
+    const account = await estate.account()
+    const other = new DatabaseSync(opened.path)
+    other.exec('BEGIN IMMEDIATE')
+    await assert.rejects(estate.subAccount(account), { code: 'unavailable' })
+    other.exec('ROLLBACK')
+    other.close()
+    await estate.subAccount(account)
+    assert.equal((await opened.store.listSubAccounts(account.id, FIRST_PAGE)).total, 1)
+  })
+
+  test('holds no credential, and no name of one, in the clear', async () => {
+    const account = await estate.account()
+    const subAccount = await estate.subAccount(account)
+    const credential = 'lk_tok_plain_to_see'
+    const token = estate.tokenRecord(subAccount, 'sealed', {
+      digest: opened.stamps.digest(credential),
+    })
+    const sealed = opened.masterKey.seal(credential, `credential of ${token.id} in ${subAccount.id}`)
+    await estate.tokens([{ ...token, sealed }])
+    for (const file of [opened.path, `${opened.path}-wal`]) {
+      assert.equal(existsSync(file) && readFileSync(file).includes(credential), false)
+    }
+  })
+})

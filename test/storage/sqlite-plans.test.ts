@@ -1,0 +1,162 @@
+// No request that the service document describes, and no verification, reads through a table: each statement that
+// they run is recorded as it runs, and its plan looked at.
+import assert from 'node:assert/strict'
+import type { SQLInputValue } from 'node:sqlite'
+import { after, before, describe, test } from 'node:test'
+import { Connection } from '../../src/storage/sqlite/connection.ts'
+import * as reads from '../../src/storage/sqlite/reads.ts'
+import * as writes from '../../src/storage/sqlite/writes.ts'
+import type { TokenQuery } from '../../src/tokens/page.ts'
+import type { Account, SubAccount, TokenRecord } from '../../src/tokens/token.ts'
+import { openEmptySqlite, type TestSqlite } from '../support/sqlite.ts'
+import { Estate } from '../support/store.ts'
+
+class RecordingConnection extends Connection {
+  readonly plans = new Map<string, string[]>()
+
+  override get<Result>(sql: string, ...values: SQLInputValue[]): Result | undefined {
+    this.#record(sql, values)
+    return super.get(sql, ...values)
+  }
+
+  override all<Result>(sql: string, ...values: SQLInputValue[]): Result[] {
+    this.#record(sql, values)
+    return super.all(sql, ...values)
+  }
+
+  override run(sql: string, ...values: SQLInputValue[]): number {
+    this.#record(sql, values)
+    return super.run(sql, ...values)
+  }
+
+  #record(sql: string, values: SQLInputValue[]): void {
+    const plan = super.all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...values)
+    this.plans.set(
+      sql,
+      plan.map(({ detail }) => detail),
+    )
+  }
+}
+
+/** A virtual table with something after its index number is asked by match or by row; a subquery is no table. */
+function readsThrough(line: string): boolean {
+  return line.startsWith('SCAN') && !/VIRTUAL TABLE INDEX \d+:\S|^SCAN CONSTANT ROW|^SCAN \(subquery/.test(line)
+}
+
+function faults(plans: ReadonlyMap<string, readonly string[]>): string[] {
+  return [...plans].flatMap(([sql, plan]) => plan.filter(readsThrough).map((line) => `${line} in ${sql}`))
+}
+
+describe('query plans', () => {
+  let opened: TestSqlite
+  let db: RecordingConnection
+  let account: Account
+  let subAccount: SubAccount
+  let token: TokenRecord
+  let digest: Uint8Array
+
+  before(async () => {
+    opened = await openEmptySqlite()
+    const estate = new Estate(opened)
+    account = await estate.account()
+    subAccount = await estate.subAccount(account)
+    const records = Array.from({ length: 40 }, (_, i) => estate.tokenRecord(subAccount, `token number ${i}`))
+    await estate.tokens(records)
+    token = records[0] as TokenRecord
+    digest = estate.digest()
+    db = new RecordingConnection(opened.path, 'write')
+  })
+  after(async () => {
+    db.close()
+    await opened.close()
+  })
+
+  function plansOf(work: () => unknown): Map<string, string[]> {
+    db.plans.clear()
+    work()
+    return new Map(db.plans)
+  }
+
+  const control = {
+    'a column without an index': `SELECT * FROM tokens WHERE folded_name = 'x'`,
+    'an index read from end to end': 'SELECT id FROM tokens ORDER BY id',
+    'a search index read from end to end': 'SELECT rowid FROM token_grams',
+    'a table behind a subquery': `SELECT * FROM sub_accounts WHERE id IN (SELECT sub_account_id FROM tokens)`,
+  }
+  for (const [what, sql] of Object.entries(control)) {
+    test(`this test would notice ${what}`, () => {
+      assert.notDeepEqual(faults(plansOf(() => db.all(sql))), [])
+    })
+  }
+
+  const searches = [undefined, 't', 'to', 'tok', 'token numb', 'σ', '100%']
+  for (const search of searches) {
+    for (const status of [undefined, 'active', 'inactive'] as const) {
+      for (const inSubAccount of [false, true]) {
+        const filters = [
+          search === undefined ? '' : `search ${search}`,
+          status ?? '',
+          inSubAccount ? 'sub-account' : '',
+        ]
+        test(`a list filtered by ${filters.filter(Boolean).join(', ') || 'nothing'} reads through no table`, () => {
+          for (const [page, limit] of [
+            [1, 10],
+            [4, 10],
+            [9, 100],
+          ] as const) {
+            const subAccountId = inSubAccount ? subAccount.id : undefined
+            const query: TokenQuery = { page, limit, search, status, subAccountId }
+            const plans = plansOf(() => reads.listTokens(db, account.id, query))
+            assert.ok(plans.size > 0)
+            assert.deepEqual(faults(plans), [])
+          }
+        })
+      }
+    }
+  }
+
+  const session = () => ({ db, stamps: opened.stamps })
+  const origin = { by: 'operator', at: 1, requestId: null, address: null }
+  const page = { page: 1, limit: 10 }
+  const rotation = (formerUntil: number) => ({
+    sealed: Buffer.from('x'),
+    digest: opened.stamps.digest(`${formerUntil}`),
+    formerUntil,
+  })
+  const requests: Record<string, () => unknown> = {
+    'a list of a foreign sub-account': () => reads.listTokens(db, account.id, { ...page, subAccountId: 'sub_x' }),
+    'one token': () => reads.findToken(db, account.id, token.id),
+    'a missing token': () => reads.findToken(db, account.id, 'tok_x'),
+    'an authentication': () => reads.findKey(db, digest),
+    'a verification': () => reads.findCandidate(db, token.digest),
+    'a verification of an unknown credential': () => reads.findCandidate(db, digest),
+    'a change of name and status': () =>
+      writes.updateToken(session(), account.id, token.id, { name: 'new', status: 'inactive' }, origin),
+    'a rotation with an overlap': () => writes.rotateToken(session(), account.id, token.id, rotation(99), origin),
+    'a rotation without one': () => writes.rotateToken(session(), account.id, token.id, rotation(0), origin),
+    'a creation': () =>
+      writes.insertTokens(session(), [{ ...token, id: 'tok_2', name: 'second', digest }], origin, {
+        key: 'k',
+        requestDigest: 'd',
+      }),
+    'uses marked': () => writes.markUsed(session(), new Map([[token.id, 1]])),
+    'a deletion': () => writes.deleteToken(session(), account.id, token.id, origin),
+    'one sub-account': () => reads.findSubAccount(db, account.id, subAccount.id),
+    'a change of a sub-account': () =>
+      writes.updateSubAccount(session(), account.id, subAccount.id, { status: 'suspended' }, origin),
+    'a list of sub-accounts': () => reads.listSubAccounts(db, account.id, page),
+    'a search for sub-accounts': () => reads.listSubAccounts(db, account.id, { ...page, search: 'x' }),
+    'the history of an account': () => reads.listHistory(db, account.id, page),
+    'the history of a token': () => reads.listHistory(db, account.id, { ...page, tokenId: token.id }),
+    'the owner of an id': () => reads.findOwner(db, subAccount.id),
+    'a token by its name': () => reads.findTokenByName(db, subAccount.id, 'second'),
+    'the keys of an account': () => reads.listKeys(db, account.id),
+  }
+  for (const [name, request] of Object.entries(requests)) {
+    test(`${name} reads through no table`, () => {
+      const plans = plansOf(request)
+      assert.ok(plans.size > 0)
+      assert.deepEqual(faults(plans), [])
+    })
+  }
+})
