@@ -1,6 +1,6 @@
 // Values given on the command line, held to the same rules as those that come over HTTP.
 import { InvalidArgumentError } from 'commander'
-import { emailField, type FieldReader, nameField, statusField } from '../tokens/fields.ts'
+import { emailField, type FieldReader, nameField, parseTime, statusField } from '../tokens/fields.ts'
 import { brokenCredentialRule } from '../tokens/operator.ts'
 
 const valid =
@@ -19,4 +19,25 @@ export function readNewCredential(text: string): string {
   const rule = brokenCredentialRule(text)
   if (rule !== undefined) throw new InvalidArgumentError(`It ${rule}.`)
   return text
+}
+
+const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** Milliseconds. */
+export function readDuration(text: string): number {
+  const [, amount, unit] = /^([0-9]{1,6})([smhd])$/.exec(text) ?? []
+  const length = UNITS_MS[unit ?? '']
+  if (length === undefined) throw new InvalidArgumentError('It is a number and a unit, such as 90d, 12h, 30m or 45s.')
+  return Number(amount) * length
+}
+
+export function readTime(text: string): number {
+  const time = parseTime(text)
+  if (time === undefined) throw new InvalidArgumentError('It is an ISO 8601 time, such as 2030-01-31T12:00:00Z.')
+  return time
+}
+
+export function readCount(text: string): number {
+  if (/^[0-9]{1,9}$/.test(text)) return Number(text)
+  throw new InvalidArgumentError('It is a whole number.')
 }

@@ -97,7 +97,10 @@ const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d
 /** An ISO 8601 time with its zone, or undefined. */
 export function parseTime(text: string): Timestamp | undefined {
   const time = ISO_TIME.test(text) ? Date.parse(text) : Number.NaN
-  return Number.isNaN(time) ? undefined : time
+  if (Number.isNaN(time)) return undefined
+  // Date.parse takes the 30th of February for the 2nd of March.
+  const day = text.slice(0, 10)
+  return new Date(`${day}T00:00Z`).toISOString().startsWith(day) ? time : undefined
 }
 
 /** `null` means never. */

@@ -1,0 +1,18 @@
+// Types, lint and format of everything, and the import rules: what must be clean before a commit.
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+
+const checks = [
+  ['types', 'tsc', []],
+  ...(existsSync('console/tsconfig.json') ? [['types of the console', 'tsc', ['-p', 'console']]] : []),
+  ['lint and format', 'biome', ['check', '--error-on-warnings', '.']],
+  ['architecture', 'node', ['--test', '--test-reporter=./scripts/test-reporter.mjs', 'test/architecture.test.ts']],
+]
+
+for (const [name, command, args] of checks) {
+  const { status } = spawnSync(command, args, { stdio: ['ignore', 'inherit', 'inherit'] })
+  if (status !== 0) {
+    console.error(`\nnpm run check: ${name} failed`)
+    process.exit(1)
+  }
+}

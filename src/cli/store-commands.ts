@@ -1,0 +1,60 @@
+// The store as a whole: brought up to date, filled, looked over.
+import type { Command } from 'commander'
+import { OperatorError } from '../tokens/errors.ts'
+import { JSON_OPTION, type OnStore } from './command.ts'
+import { examine } from './doctor.ts'
+import { importTokens } from './import.ts'
+import { type Estate, seed } from './seed.ts'
+import { readCount } from './values.ts'
+
+export function addStoreCommands(program: Command, onStore: OnStore): void {
+  program
+    .command('migrate')
+    .description('bring the store up to date')
+    .option(...JSON_OPTION)
+    .action(
+      onStore(async ({ applied }, _options, output) => {
+        const title = applied.length === 0 ? 'The store is up to date.' : `Applied: ${applied.join(', ')}`
+        output.result({ applied }, { title })
+      }),
+    )
+  program
+    .command('import')
+    .description('bring in tokens from a file, one JSON object a line; see the README')
+    .argument('<file>', 'a .ndjson file')
+    .option('--skip-bad', 'pass over bad lines instead of refusing the file')
+    .option(...JSON_OPTION)
+    .action(
+      onStore<{ skipBad?: boolean }>(async ({ operator }, { skipBad }, output, file) => {
+        const counts = await importTokens(operator, file, skipBad === true, output)
+        const { imported, unchanged, bad } = counts
+        output.result(counts, { title: `${imported} imported, ${unchanged} already there, ${bad} bad.` })
+      }),
+    )
+  program
+    .command('seed')
+    .description('make a synthetic estate')
+    .requiredOption('--accounts <n>', 'number of accounts', readCount)
+    .requiredOption('--sub-accounts <n>', 'sub-accounts of each account', readCount)
+    .requiredOption('--tokens <n>', 'tokens of each account', readCount)
+    .option(...JSON_OPTION)
+    .action(
+      onStore<Estate>(async ({ operator }, estate, output) => {
+        if (estate.subAccounts === 0 && estate.tokens > 0) throw new OperatorError('tokens need sub-accounts')
+        const made = await seed(operator, estate, output)
+        const title = `Made ${made.subAccounts} sub-accounts and ${made.tokens} tokens.`
+        output.result(made, { title, rows: made.accounts })
+      }),
+    )
+  program
+    .command('doctor')
+    .description('look the store over')
+    .option(...JSON_OPTION)
+    .action(
+      onStore(async (latchkey, _options, output) => {
+        const report = await examine(latchkey)
+        output.result(report, { rows: report.checks })
+        if (!report.healthy) throw new OperatorError('the store is not healthy')
+      }),
+    )
+}

@@ -1,0 +1,103 @@
+// Tokens one by one, and their history.
+import type { Command } from 'commander'
+import { OperatorError } from '../tokens/errors.ts'
+import { JSON_OPTION, type OnStore, show } from './command.ts'
+import { verifyHistory } from './doctor.ts'
+import * as tell from './tell.ts'
+import { readDuration, readName, readNewCredential, readStatus, readTime } from './values.ts'
+
+interface NewTokenOptions {
+  readonly subAccount: string
+  readonly name: string
+  readonly status: 'active' | 'inactive'
+  readonly expiresAt?: number
+  readonly credential?: string
+}
+
+export function addTokenCommands(program: Command, onStore: OnStore): void {
+  const token = program.command('token').description('tokens')
+  token
+    .command('create')
+    .requiredOption('--sub-account <id>', 'the sub-account that owns it')
+    .requiredOption('--name <name>', 'its name', readName)
+    .option('--status <status>', 'active or inactive', readStatus, 'active')
+    .option('--expires-at <time>', 'ISO 8601, such as 2030-01-31T12:00:00Z', readTime)
+    .option('--credential <value>', 'an existing credential of any format', readNewCredential)
+    .option(...JSON_OPTION)
+    .action(
+      onStore<NewTokenOptions>(async ({ operator, registry }, { subAccount, ...fields }, output) => {
+        const accountId = await operator.getOwner(subAccount)
+        const created = await operator.createTokens([{ accountId, subAccountId: subAccount, ...fields }])
+        for (const { id } of created) {
+          show(output, tell.token(await registry.getToken(operator.actFor(accountId), id)))
+        }
+      }),
+    )
+  const setStatus = (verb: string, description: string, status: 'active' | 'inactive') =>
+    token
+      .command(verb)
+      .description(description)
+      .argument('<id>', 'the token')
+      .option(...JSON_OPTION)
+      .action(
+        onStore(async ({ operator, registry }, _options, output, id) => {
+          const caller = operator.actFor(await operator.getOwner(id))
+          show(output, tell.token(await registry.updateToken(caller, id, { status }, operator.origin())))
+        }),
+      )
+  setStatus('disable', 'from now on it does not authenticate', 'inactive')
+  setStatus('enable', 'it authenticates again', 'active')
+  token
+    .command('rotate')
+    .description('give it a new credential')
+    .argument('<id>', 'the token')
+    .option('--overlap <time>', 'how long the former credential still works, such as 1h', readDuration, 0)
+    .option(...JSON_OPTION)
+    .action(
+      onStore<{ overlap: number }>(async ({ operator, registry }, { overlap }, output, id) => {
+        const caller = operator.actFor(await operator.getOwner(id))
+        show(output, tell.token(await registry.rotateToken(caller, id, overlap / 1000, operator.origin())))
+      }),
+    )
+  token
+    .command('delete')
+    .argument('<id>', 'the token')
+    .option(...JSON_OPTION)
+    .action(
+      onStore(async ({ operator, registry }, _options, output, id) => {
+        const caller = operator.actFor(await operator.getOwner(id))
+        const { id: _id } = await registry.deleteToken(caller, id, operator.origin())
+        output.result({ _id, deleted: true }, { title: `Deleted ${_id}.` })
+      }),
+    )
+}
+
+export function addHistoryCommands(program: Command, onStore: OnStore): void {
+  const history = program.command('history').description('the record of every change')
+  history
+    .command('list')
+    .description('the latest changes of an account or of one token')
+    .argument('<id>', 'an account or a token')
+    .option(...JSON_OPTION)
+    .action(
+      onStore(async ({ operator, registry }, _options, output, id) => {
+        const tokenId = id.startsWith('acc_') ? undefined : id
+        const accountId = tokenId === undefined ? (await operator.getAccount(id)).id : await operator.getOwner(id)
+        const page = await registry.listHistory(operator.actFor(accountId), { page: 1, limit: 100, tokenId })
+        const rows = page.items.map(tell.historyRow)
+        output.result(rows, { rows })
+      }),
+    )
+  history
+    .command('verify')
+    .description('find any row altered, removed or inserted')
+    .option(...JSON_OPTION)
+    .action(
+      onStore(async (latchkey, _options, output) => {
+        const report = await verifyHistory(latchkey)
+        const rows = report.problems.map((problem) => ({ problem }))
+        output.result(report, { title: `${report.rows} rows of ${report.accounts} accounts checked.`, rows })
+        if (report.problems.length > 0) throw new OperatorError('the history has been tampered with')
+      }),
+    )
+}

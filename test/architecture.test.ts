@@ -1,0 +1,108 @@
+// The import rules of the house: which room may know which. A rule that no file breaks any more is still a rule.
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { test } from 'node:test'
+
+const root = join(import.meta.dirname, '..')
+const IMPORT =
+  /(?:^|\n)\s*(?:import|export)[^'"]*?from\s+['"]([^'"]+)['"]|import\s*\(\s*['"]([^'"]+)['"]\s*\)|(?:^|\n)import\s+['"]([^'"]+)['"]/g
+
+interface Import {
+  readonly from: string
+  readonly to: string
+}
+
+function importsOf(file: string): Import[] {
+  const text = readFileSync(join(root, file), 'utf8')
+  return [...text.matchAll(IMPORT)].map((match) => {
+    const target = match[1] ?? match[2] ?? match[3] ?? ''
+    return { from: file, to: target.startsWith('.') ? normalize(join(dirname(file), target)) : target }
+  })
+}
+
+const sources = globSync('src/**/*.ts', { cwd: root })
+const imports = sources.flatMap(importsOf)
+
+/** The room of a source file: its folder below src, or the file itself at the top. */
+function roomOf(path: string): string {
+  const [, room = '', inner = ''] = path.split('/')
+  return room === 'storage' ? `storage/${inner}` : room
+}
+
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  'main.ts': ['cli'],
+  cli: ['compose.ts', 'config.ts', 'tokens'],
+  'compose.ts': ['http', 'storage/sqlite', 'storage/postgres', 'tokens', 'config.ts', 'master-key.ts'],
+  'master-key.ts': ['tokens', 'config.ts'],
+  'config.ts': ['tokens'],
+  http: ['tokens'],
+  'storage/sqlite': ['tokens'],
+  'storage/postgres': ['tokens'],
+  tokens: [],
+}
+
+test('each room imports only the rooms it may know', () => {
+  const wrong = imports
+    .filter(({ to }) => to.startsWith('src/'))
+    .filter(({ from, to }) => roomOf(from) !== roomOf(to) && !MAY_IMPORT[roomOf(from)]?.includes(roomOf(to)))
+  assert.deepEqual(wrong, [])
+})
+
+const ONLY_IMPORTERS: Readonly<Record<string, readonly string[]>> = {
+  'node:sqlite': ['storage/sqlite'],
+  pg: ['storage/postgres'],
+  fastify: ['http', 'compose.ts'],
+  commander: ['cli'],
+  'prom-client': ['http'],
+  jose: ['http'],
+  pino: ['compose.ts', 'cli', 'http'],
+}
+
+test('each library is known to its own room only', () => {
+  const wrong = imports.filter(({ from, to }) => ONLY_IMPORTERS[to]?.includes(roomOf(from)) === false)
+  assert.deepEqual(wrong, [])
+})
+
+test('the domain imports nothing but itself, node:crypto and node:zlib', () => {
+  const outside = imports.filter(({ from, to }) => roomOf(from) === 'tokens' && !to.startsWith('src/tokens/'))
+  assert.deepEqual([...new Set(outside.map(({ to }) => to))].sort(), ['node:crypto', 'node:zlib'])
+})
+
+test('only config.ts reads the environment, and only main.ts sets the exit code', () => {
+  const reading = (pattern: RegExp) => sources.filter((file) => pattern.test(readFileSync(join(root, file), 'utf8')))
+  assert.deepEqual(reading(/process\.env/), ['src/config.ts'])
+  assert.deepEqual(reading(/process\.exit\(|process\.exitCode\s*=/), ['src/main.ts'])
+})
+
+test('imports form no cycle', () => {
+  const graph = new Map<string, string[]>()
+  for (const file of sources) {
+    const values = readFileSync(join(root, file), 'utf8').replace(/(^|\n)import type [^\n]*/g, '')
+    const found = [...values.matchAll(IMPORT)].map((match) => match[1] ?? match[2] ?? match[3] ?? '')
+    graph.set(
+      file,
+      found.filter((to) => to.startsWith('.')).map((to) => normalize(join(dirname(file), to))),
+    )
+  }
+  const done = new Set<string>()
+  const visit = (file: string, path: readonly string[]): void => {
+    assert.ok(!path.includes(file), `cycle: ${[...path, file].join(' → ')}`)
+    if (done.has(file)) return
+    for (const next of graph.get(file) ?? []) visit(next, [...path, file])
+    done.add(file)
+  }
+  for (const file of sources) visit(file, [])
+})
+
+test('no room is called utils, helpers, common, shared or manager, and no file only passes others on', () => {
+  const rooms = sources.flatMap((file) => file.split('/'))
+  assert.deepEqual(
+    rooms.filter((name) => /^(utils?|helpers?|common|shared|managers?)(\.ts)?$/.test(name)),
+    [],
+  )
+  assert.deepEqual(
+    sources.filter((file) => /(^|\/)index\.ts$/.test(file)),
+    [],
+  )
+})
