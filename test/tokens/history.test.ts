@@ -1,0 +1,123 @@
+// The chain of the history: whatever is done to its rows shows.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import { chainStamp, difference, type HistoryRow, headStamp } from '../../src/tokens/history.ts'
+import type { Stamped } from '../../src/tokens/stamp.ts'
+import { newStoreSecret, Stamps } from '../../src/tokens/vault.ts'
+
+const stamps = new Stamps(newStoreSecret())
+
+interface Chain {
+  readonly rows: readonly Stamped<HistoryRow>[]
+  readonly head: Uint8Array
+}
+
+const row = (seq: number): HistoryRow => ({
+  accountId: 'acc_1',
+  seq,
+  at: 1_000 + seq,
+  by: 'key_1',
+  action: 'token.update',
+  subject: 'tok_1',
+  tokenId: 'tok_1',
+  from: { status: 'active' },
+  to: { status: 'inactive' },
+  requestId: 'req_1',
+  address: '::1',
+})
+
+function link(rows: readonly HistoryRow[], by = stamps): Chain {
+  let last: Uint8Array = new Uint8Array()
+  const stamped = rows.map((each) => {
+    last = chainStamp(each, last, by)
+    return { ...each, stamp: last }
+  })
+  return { rows: stamped, head: headStamp('acc_1', rows.length, last, by) }
+}
+
+function holds({ rows, head }: Chain): boolean {
+  let last: Uint8Array = new Uint8Array()
+  for (const [index, each] of rows.entries()) {
+    const expected = chainStamp(each, last, stamps)
+    if (each.seq !== index + 1 || Buffer.compare(expected, each.stamp) !== 0) return false
+    last = each.stamp
+  }
+  return Buffer.compare(headStamp('acc_1', rows.length, last, stamps), head) === 0
+}
+
+describe('the chain of the history', () => {
+  const chain = link([1, 2, 3, 4, 5].map(row))
+
+  test('holds as it was written, and when empty', () => {
+    assert.equal(holds(chain), true)
+    assert.equal(holds(link([])), true)
+  })
+
+  const alterations: Partial<HistoryRow>[] = [
+    { accountId: 'acc_2' },
+    { at: 1 },
+    { by: 'operator' },
+    { action: 'token.delete' },
+    { subject: 'tok_2' },
+    { tokenId: null },
+    { from: {} },
+    { to: { status: 'active' } },
+    { requestId: null },
+    { address: null },
+  ]
+  for (const altered of alterations) {
+    test(`breaks when a row has another ${Object.keys(altered)}`, () => {
+      for (let at = 0; at < 5; at++) {
+        const rows = chain.rows.map((each, index) => (index === at ? { ...each, ...altered } : each))
+        assert.equal(holds({ ...chain, rows }), false)
+      }
+    })
+  }
+
+  test('breaks when a row is removed, renumbered or not, the last one included', () => {
+    for (let at = 0; at < 5; at++) {
+      const rest = chain.rows.filter((_, index) => index !== at)
+      assert.equal(holds({ ...chain, rows: rest }), false)
+      assert.equal(holds({ ...chain, rows: rest.map((each, index) => ({ ...each, seq: index + 1 })) }), false)
+    }
+  })
+
+  test('breaks when all rows are removed', () => {
+    assert.equal(holds({ ...chain, rows: [] }), false)
+  })
+
+  test('breaks when a row is inserted, copied from another place or made with another secret', () => {
+    const foreign = link([1, 2, 3, 4, 5, 6].map(row), new Stamps(newStoreSecret()))
+    for (let at = 0; at <= 5; at++) {
+      for (const inserted of [chain.rows[0], foreign.rows[at]]) {
+        assert.ok(inserted)
+        const rows = chain.rows.toSpliced(at, 0, inserted).map((each, index) => ({ ...each, seq: index + 1 }))
+        assert.equal(holds({ ...chain, rows }), false)
+      }
+    }
+  })
+
+  test('breaks when two rows change places', () => {
+    for (let at = 0; at < 4; at++) {
+      const rows = [...chain.rows]
+      const [one, two] = [rows[at], rows[at + 1]]
+      assert.ok(one && two)
+      rows.splice(at, 2, { ...two, seq: one.seq }, { ...one, seq: two.seq })
+      assert.equal(holds({ ...chain, rows }), false)
+    }
+  })
+
+  test('of one account does not serve another', () => {
+    assert.notDeepEqual(
+      headStamp('acc_1', 1, new Uint8Array(32), stamps),
+      headStamp('acc_2', 1, new Uint8Array(32), stamps),
+    )
+  })
+})
+
+test('a difference holds the named fields that differ, before and after, and no other', () => {
+  const before = { name: 'a', status: 'active', secret: 1 }
+  const after = { name: 'b', status: 'active', secret: 2 }
+  assert.deepEqual(difference(before, after, ['name', 'status']), { from: { name: 'a' }, to: { name: 'b' } })
+  assert.deepEqual(difference(before, before, ['name', 'status', 'secret']), { from: {}, to: {} })
+})

@@ -1,0 +1,239 @@
+// The service's verbs, on a real store.
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { newCredential } from '../../src/tokens/credential.ts'
+import { anAccount, openService, type TestService } from '../support/service.ts'
+import { FIRST_PAGE, refusal, START } from '../support/store.ts'
+
+let service: TestService
+before(async () => {
+  service = await openService()
+})
+after(() => service.opened.close())
+beforeEach(() => {
+  service.clock.now = START
+  service.tampered.length = 0
+})
+
+const origin = () => service.operator.origin()
+
+async function aToken(name = 'CI') {
+  const owned = await anAccount(service)
+  const token = await service.registry.createToken(owned.caller, { subAccountId: owned.subAccount.id, name }, origin())
+  return { ...owned, token }
+}
+
+async function verdict(credential: string): Promise<string> {
+  const found = await service.registry.verify(credential)
+  return found.accepted ? 'accepted' : found.reason
+}
+
+/** Changes a row behind the service's back, as a person with the database file could. */
+function alterByHand(sql: string, ...values: (string | number | Uint8Array)[]): void {
+  const db = new DatabaseSync(service.opened.path)
+  db.prepare(sql).run(...values)
+  db.close()
+}
+
+describe('authentication', () => {
+  test('takes an account key for its account', async () => {
+    const { account, key, caller } = await anAccount(service)
+    assert.deepEqual(caller, { accountId: account.id, by: key.id })
+  })
+
+  test('refuses a key from its expiry on', async () => {
+    const { account } = await anAccount(service)
+    const { key } = await service.operator.createKey(account.id, 'short', START + 10)
+    service.clock.now = START + 9
+    await service.registry.authenticate(key)
+    service.clock.now = START + 10
+    await assert.rejects(service.registry.authenticate(key), { code: 'token-expired', message: 'Token expired' })
+  })
+
+  test('refuses a revoked key at once, and one that is unknown in the same words', async () => {
+    const { key } = await anAccount(service)
+    await service.operator.revokeKey(key.id)
+    const revoked = await refusal(service.registry.authenticate(key.key))
+    assert.equal(revoked.code, 'token-invalid')
+    assert.deepEqual(await refusal(service.registry.authenticate(newCredential('key'))), revoked)
+    for (const garbage of ['', 'x', 'lk_key_x', 'a b', '💥', key.key.slice(0, -1)]) {
+      assert.deepEqual(await refusal(service.registry.authenticate(garbage)), revoked)
+    }
+  })
+
+  test("tells a token's credential that it is one, or why it is dead", async () => {
+    const { caller, subAccount, token } = await aToken()
+    const code = async (credential: string) => (await refusal(service.registry.authenticate(credential))).code
+    assert.equal(await code(token.credential), 'token-cannot-manage')
+    await service.registry.updateToken(caller, token.id, { status: 'inactive' }, origin())
+    assert.equal(await code(token.credential), 'token-inactive')
+    const fields = { subAccountId: subAccount.id, name: 'short', expiresAt: START + 5 }
+    const short = await service.registry.createToken(caller, fields, origin())
+    assert.equal(await code(short.credential), 'token-cannot-manage')
+    await service.registry.updateSubAccount(caller, subAccount.id, { status: 'suspended' }, origin())
+    assert.equal(await code(short.credential), 'token-inactive')
+    service.clock.now = START + 5
+    assert.equal(await code(short.credential), 'token-expired')
+    assert.equal(await code(newCredential('tok')), 'token-invalid')
+  })
+
+  test('refuses a key that was brought back to life by hand, and says so to the operator', async () => {
+    const { key } = await anAccount(service)
+    await service.operator.revokeKey(key.id)
+    alterByHand('UPDATE account_keys SET revoked_at = NULL WHERE id = ?', key.id)
+    await assert.rejects(service.registry.authenticate(key.key), { code: 'token-invalid' })
+    assert.deepEqual(service.tampered, [key.id])
+  })
+})
+
+describe('tokens', () => {
+  test('are created with a credential that works, active unless asked otherwise', async () => {
+    const { caller, subAccount, token } = await aToken('CI')
+    assert.match(token.credential, /^lk_tok_/)
+    assert.deepEqual([token.name, token.status, token.createdAt], ['CI', 'active', START])
+    const { id, name, email, companyName } = token.subAccount
+    assert.deepEqual(
+      { id, name, email, companyName },
+      {
+        id: subAccount.id,
+        name: 'Branch',
+        email: 'branch@example.com',
+        companyName: 'Branch Ltd',
+      },
+    )
+    assert.equal(await verdict(token.credential), 'accepted')
+    const off = { subAccountId: subAccount.id, name: 'off', status: 'inactive' } as const
+    assert.equal(await verdict((await service.registry.createToken(caller, off, origin())).credential), 'inactive')
+  })
+
+  test('show the same credential wherever they are shown', async () => {
+    const { caller, token } = await aToken()
+    const { registry } = service
+    assert.equal((await registry.getToken(caller, token.id)).credential, token.credential)
+    assert.equal((await registry.listTokens(caller, FIRST_PAGE)).items[0]?.credential, token.credential)
+    const renamed = await registry.updateToken(caller, token.id, { name: 'CD' }, origin())
+    assert.deepEqual([renamed.credential, renamed.name, renamed.details.version], [token.credential, 'CD', 2])
+  })
+
+  test('of another account are refused exactly like missing ones, by every verb', async () => {
+    const { token } = await aToken()
+    const { caller, subAccount } = await anAccount(service)
+    const { registry } = service
+    const verbs = [
+      (id: string) => registry.getToken(caller, id),
+      (id: string) => registry.updateToken(caller, id, { status: 'inactive' }, origin()),
+      (id: string) => registry.rotateToken(caller, id, 0, origin()),
+      (id: string) => registry.deleteToken(caller, id, origin()),
+      (id: string) => registry.listHistory(caller, { ...FIRST_PAGE, tokenId: id }),
+    ]
+    for (const verb of verbs) {
+      const refused = await refusal(verb(token.id))
+      assert.deepEqual([refused.code, refused.message], ['token-not-found', 'API token not found'])
+      assert.deepEqual(refused, await refusal(verb('tok_nothing')))
+    }
+    assert.equal(await verdict(token.credential), 'accepted')
+    const foreign = (id: string) => refusal(registry.listTokens(caller, { ...FIRST_PAGE, subAccountId: id }))
+    assert.equal((await foreign(token.subAccount.id)).code, 'sub-account-forbidden')
+    assert.deepEqual(await foreign(token.subAccount.id), await foreign('sub_nothing'))
+    const create = (id: string) => refusal(registry.createToken(caller, { subAccountId: id, name: 'x' }, origin()))
+    assert.deepEqual(await create(token.subAccount.id), await create('sub_nothing'))
+    await registry.createToken(caller, { subAccountId: subAccount.id, name: 'x' }, origin())
+  })
+
+  test('switched off are off for the verification that follows, and on again when switched on', async () => {
+    const { caller, token } = await aToken()
+    for (const [status, expected] of [
+      ['inactive', 'inactive'],
+      ['active', 'accepted'],
+    ] as const) {
+      await service.registry.updateToken(caller, token.id, { status }, origin())
+      assert.equal(await verdict(token.credential), expected)
+    }
+  })
+
+  test('rotated have a new credential under the same id, and the former one for as long as asked', async () => {
+    const { caller, token } = await aToken()
+    const rotated = await service.registry.rotateToken(caller, token.id, 60, origin())
+    assert.equal(rotated.id, token.id)
+    assert.notEqual(rotated.credential, token.credential)
+    assert.deepEqual([await verdict(token.credential), await verdict(rotated.credential)], ['accepted', 'accepted'])
+    service.clock.now = START + 60_000
+    assert.deepEqual([await verdict(token.credential), await verdict(rotated.credential)], ['expired', 'accepted'])
+    const again = await service.registry.rotateToken(caller, token.id, 0, origin())
+    assert.deepEqual([await verdict(rotated.credential), await verdict(again.credential)], ['unknown', 'accepted'])
+  })
+
+  test('deleted are shown once more and then unknown, and their history stays', async () => {
+    const { caller, token } = await aToken()
+    assert.equal((await service.registry.deleteToken(caller, token.id, origin())).credential, token.credential)
+    assert.equal(await verdict(token.credential), 'unknown')
+    const { items } = await service.registry.listHistory(caller, { ...FIRST_PAGE, tokenId: token.id })
+    assert.deepEqual(
+      items.map(({ action }) => action),
+      ['token.delete', 'token.create'],
+    )
+  })
+
+  test('asked for twice under one idempotency key are made once', async () => {
+    const { caller, subAccount } = await anAccount(service)
+    const create = (name: string) =>
+      service.registry.createToken(caller, { subAccountId: subAccount.id, name }, origin(), 'key-1')
+    const [first, second] = await Promise.all([create('CI'), create('CI')])
+    assert.deepEqual([first.id, first.credential], [second.id, second.credential])
+    await assert.rejects(create('other'), { code: 'idempotency-conflict' })
+  })
+
+  test('say what verification would say now, and what stands in the way', async () => {
+    const { caller, subAccount } = await anAccount(service)
+    const fields = { subAccountId: subAccount.id, name: 'short', expiresAt: START + 5 }
+    const { id } = await service.registry.createToken(caller, fields, origin())
+    const blocked = async () => (await service.registry.getToken(caller, id)).details.blockedBy
+    assert.equal(await blocked(), null)
+    await service.registry.updateSubAccount(caller, subAccount.id, { status: 'suspended' }, origin())
+    assert.equal(await blocked(), 'sub-account')
+    service.clock.now = START + 5
+    assert.equal(await blocked(), 'expiry')
+    await service.registry.updateToken(caller, id, { status: 'inactive' }, origin())
+    assert.equal(await blocked(), 'token')
+  })
+})
+
+describe('verification', () => {
+  test('refuses an account key: it is no token', async () => {
+    const { key } = await anAccount(service)
+    assert.equal(await verdict(key.key), 'unknown')
+  })
+
+  test('marks a use of what it accepts, and of nothing else', async () => {
+    const { caller, token } = await aToken()
+    const lastUsedAt = async () => {
+      await service.registry.uses.flush()
+      return (await service.registry.getToken(caller, token.id)).details.lastUsedAt
+    }
+    await service.registry.introspect(token.credential)
+    assert.equal(await lastUsedAt(), null)
+    await verdict(token.credential)
+    assert.equal(await lastUsedAt(), START)
+    service.clock.now = START + 1
+    await service.registry.updateToken(caller, token.id, { status: 'inactive' }, origin())
+    await verdict(token.credential)
+    assert.equal(await lastUsedAt(), START)
+  })
+
+  test('refuses what was switched on by hand in the database, and says so to the operator', async () => {
+    const { caller, token } = await aToken()
+    await service.registry.updateToken(caller, token.id, { status: 'inactive' }, origin())
+    alterByHand(`UPDATE tokens SET status = 'active' WHERE id = ?`, token.id)
+    assert.equal(await verdict(token.credential), 'tampered')
+    assert.deepEqual(service.tampered, [token.id])
+  })
+
+  test('a credential moved to another row does not open there, and says so to the operator', async () => {
+    const { caller, subAccount, token } = await aToken()
+    const other = await service.registry.createToken(caller, { subAccountId: subAccount.id, name: 'other' }, origin())
+    alterByHand('UPDATE tokens SET sealed = (SELECT sealed FROM tokens WHERE id = ?) WHERE id = ?', token.id, other.id)
+    await assert.rejects(service.registry.getToken(caller, other.id), /does not open/)
+    assert.deepEqual(service.tampered, [other.id])
+  })
+})

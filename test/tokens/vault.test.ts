@@ -1,0 +1,133 @@
+// Sealing, digests and stamps.
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { credentialPlace, MasterKey, newStoreSecret, type StampField, Stamps } from '../../src/tokens/vault.ts'
+
+const key = new MasterKey(randomBytes(32))
+
+describe('a master key', () => {
+  test('opens what it sealed, for the same place', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 200 }), fc.string(), (text, place) => {
+        assert.equal(key.open(key.seal(text, place), place).toString(), Buffer.from(text).toString())
+      }),
+    )
+    fc.assert(
+      fc.property(fc.uint8Array(), (bytes) => {
+        assert.deepEqual(Uint8Array.from(key.open(key.seal(bytes, 'p'), 'p')), bytes)
+      }),
+    )
+  })
+
+  test('opens a sealed value that lies within a larger buffer', () => {
+    const sealed = key.seal('secret', 'p')
+    const larger = new Uint8Array(sealed.length + 20)
+    larger.set(sealed, 10)
+    assert.equal(key.open(larger.subarray(10, 10 + sealed.length), 'p').toString(), 'secret')
+  })
+
+  test('does not open a value in which any one bit was flipped', () => {
+    const sealed = key.seal('lk_tok_secret', 'p')
+    for (let bit = 0; bit < sealed.length * 8; bit++) {
+      const flipped = Uint8Array.from(sealed)
+      flipped[bit >> 3] = (flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7))
+      assert.throws(() => key.open(flipped, 'p'), `bit ${bit}`)
+    }
+  })
+
+  test('does not open a value cut off or drawn out at either end', () => {
+    const sealed = key.seal('lk_tok_secret', 'p')
+    for (let length = 0; length < sealed.length; length++) {
+      assert.throws(() => key.open(sealed.subarray(0, length), 'p'))
+      assert.throws(() => key.open(sealed.subarray(sealed.length - length), 'p'))
+    }
+    assert.throws(() => key.open(Buffer.concat([sealed, Buffer.of(0)]), 'p'))
+    assert.throws(() => key.open(Buffer.concat([Buffer.of(1), sealed]), 'p'))
+  })
+
+  test('does not open a value moved to another token or sub-account', () => {
+    const place = { id: 'tok_1', subAccountId: 'sub_1' }
+    const sealed = key.seal('secret', credentialPlace(place))
+    assert.throws(() => key.open(sealed, credentialPlace({ ...place, id: 'tok_2' })))
+    assert.throws(() => key.open(sealed, credentialPlace({ ...place, subAccountId: 'sub_2' })))
+    assert.throws(() => key.open(sealed, ''))
+    assert.equal(key.open(sealed, credentialPlace(place)).toString(), 'secret')
+  })
+
+  test('does not open what another key sealed', () => {
+    const other = new MasterKey(randomBytes(32))
+    assert.throws(() => other.open(key.seal('secret', 'p'), 'p'))
+    assert.notEqual(other.id, key.id)
+  })
+
+  test('seals the same text differently each time, and shows nothing of it', () => {
+    const sealed = Array.from({ length: 100 }, () => Buffer.from(key.seal('lk_tok_secret', 'p')))
+    assert.equal(new Set(sealed.map((each) => each.toString('hex'))).size, 100)
+    for (const each of sealed) assert.equal(each.includes('secret'), false)
+  })
+
+  test('is known by an id that depends on it alone', () => {
+    const bytes = randomBytes(32)
+    assert.equal(new MasterKey(bytes).id, new MasterKey(bytes).id)
+    assert.match(new MasterKey(bytes).id, /^[0-9a-f]{8}$/)
+    assert.equal(bytes.toString('hex').includes(new MasterKey(bytes).id), false)
+  })
+
+  test('is 32 bytes and nothing else', () => {
+    for (const length of [0, 16, 31, 33, 64]) assert.throws(() => new MasterKey(randomBytes(length)))
+  })
+
+  test('does not show itself when printed', () => {
+    const bytes = randomBytes(32)
+    const printed = JSON.stringify(new MasterKey(bytes))
+    assert.equal(printed.includes(bytes.toString('hex')) || printed.includes(bytes.toString('base64')), false)
+  })
+})
+
+describe('stamps', () => {
+  const secret = newStoreSecret()
+  const stamps = new Stamps(secret)
+
+  test('are the same for the same store, and others for another', () => {
+    const [again, other] = [new Stamps(secret), new Stamps(newStoreSecret())]
+    assert.deepEqual(again.digest('x'), stamps.digest('x'))
+    assert.deepEqual(again.stampRow(['x']), stamps.stampRow(['x']))
+    assert.notDeepEqual(other.digest('x'), stamps.digest('x'))
+    assert.notDeepEqual(other.stampRow(['x']), stamps.stampRow(['x']))
+    assert.notDeepEqual(other.stampHistory(['x']), stamps.stampHistory(['x']))
+  })
+
+  test('of rows and of history are never interchangeable', () => {
+    assert.notDeepEqual(stamps.stampRow(['x']), stamps.stampHistory(['x']))
+  })
+
+  test('tell any two lists of fields apart', () => {
+    const lists: StampField[][] = [
+      [],
+      [''],
+      ['', ''],
+      [null],
+      ['null'],
+      [1],
+      ['1'],
+      ['a', 'b'],
+      ['ab'],
+      ['a","b'],
+      ['a,b'],
+    ]
+    const seen = new Set(lists.map((list) => stamps.stampRow(list).toString('hex')))
+    assert.equal(seen.size, lists.length)
+  })
+
+  test('accept just the stamp that belongs to the fields', () => {
+    const fields = ['a', 1, null, Buffer.from('b')]
+    const stamp = stamps.stampRow(fields)
+    assert.equal(stamps.isRowStamp(stamp, fields), true)
+    assert.equal(stamps.isRowStamp(Uint8Array.from(stamp), fields), true)
+    for (const wrong of [new Uint8Array(), stamp.subarray(1), Buffer.concat([stamp, stamp]), new Uint8Array(32)]) {
+      assert.equal(stamps.isRowStamp(wrong, fields), false)
+    }
+  })
+})
