@@ -17,6 +17,7 @@ export function apiDescription({ appVersion }: AppIdentity): NonNullable<Fastify
     tags: [
       { name: 'Tokens', description: 'List, get, update, create, delete, rotate' },
       { name: 'Sub-accounts', description: 'The owners of tokens' },
+      { name: 'Overview', description: 'What it all comes to' },
       { name: 'History', description: 'Who did what' },
       { name: 'Verification', description: 'For gateways and services' },
       { name: 'Service', description: 'For operators' },

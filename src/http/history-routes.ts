@@ -2,6 +2,7 @@
 import { Type } from 'typebox'
 import type { Facts, HistoryRow } from '../tokens/history.ts'
 import { type Page, readPageRequest } from '../tokens/page.ts'
+import type { Caller, Registry } from '../tokens/registry.ts'
 import { type AccountRoute, describe } from './route.ts'
 import * as schemas from './schemas.ts'
 import { examplePage, PageParameters, TokenId, toTime } from './token-routes.ts'
@@ -21,8 +22,11 @@ const example = {
 const shared = {
   tag: 'History',
   querystring: Type.Object({ ...PageParameters }),
-  data: schemas.pageOf(schemas.HistoryEntry),
-  success: { message: 'Found 1 history entry(s)', example: examplePage([example]) },
+  data: Type.Object({ ...schemas.pageOf(schemas.HistoryEntry).properties, names: schemas.Names }),
+  success: {
+    message: 'Found 1 history entry(s)',
+    example: { ...examplePage([example]), names: { [example.by]: 'Console', [example.subject]: 'CI pipeline' } },
+  },
   writes: false,
 }
 
@@ -36,7 +40,7 @@ const accountHistory: AccountRoute = {
     failures: { 400: ['limit must be a whole number from 1 to 100'] },
   }),
   async answer(registry, { caller, query }) {
-    return found(await registry.listHistory(caller, readPageRequest(query)))
+    return found(registry, caller, await registry.listHistory(caller, readPageRequest(query)))
   },
 }
 
@@ -51,14 +55,17 @@ const tokenHistory: AccountRoute = {
     failures: { 400: ['limit must be a whole number from 1 to 100'], 404: ['API token not found'] },
   }),
   async answer(registry, { caller, params, query }) {
-    return found(await registry.listHistory(caller, { ...readPageRequest(query), tokenId: params.id ?? '' }))
+    const asked = { ...readPageRequest(query), tokenId: params.id ?? '' }
+    return found(registry, caller, await registry.listHistory(caller, asked))
   },
 }
 
 export const historyRoutes = { accountHistory, tokenHistory }
 
-function found(page: Page<HistoryRow>) {
-  return { message: `Found ${page.total} history entry(s)`, data: { ...page, items: page.items.map(toWire) } }
+async function found(registry: Registry, caller: Caller, page: Page<HistoryRow>) {
+  const mentioned = page.items.flatMap(({ by, subject, to }) => [by, subject, String(to.subAccountId ?? '')])
+  const names = Object.fromEntries(await registry.findNames(caller, [...new Set(mentioned)]))
+  return { message: `Found ${page.total} history entry(s)`, data: { ...page, items: page.items.map(toWire), names } }
 }
 
 function toWire(row: HistoryRow): schemas.WireHistoryEntry {

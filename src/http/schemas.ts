@@ -1,6 +1,7 @@
 // The shapes that go over the wire. One schema is the type, the list of fields that may leave, and the description.
 import { type Static, Type } from 'typebox'
 import { ACTIONS } from '../tokens/history.ts'
+import { EXPIRING_DAYS, WEEKS } from '../tokens/overview.ts'
 import { STATUSES } from '../tokens/token.ts'
 import { SUB_ACCOUNT_STATUSES } from '../tokens/update.ts'
 
@@ -69,6 +70,39 @@ export const HistoryEntry = Type.Object({
   address: Type.Union([text('The address it came from'), Type.Null()]),
 })
 export type WireHistoryEntry = Static<typeof HistoryEntry>
+
+/** The history's page also says what the ids in it are called now: entries keep ids, since names change. */
+export const Names = Type.Record(Type.String(), Type.String(), {
+  description: 'The present names of the tokens, sub-accounts and account keys that the entries mention, by id',
+  examples: [{ tok_019b2f0c5a3c8e1d2c3b4a5f6e7d: 'CI pipeline' }],
+})
+
+const count = (description: string) => Type.Integer({ description, examples: [1] })
+
+export const Overview = Type.Object({
+  account: Type.Object({ _id: text('Account identifier'), name: text('Account name', 'Acme') }),
+  at: time('The moment of which all this is true'),
+  tokens: Type.Object({
+    active: count('Tokens with status active'),
+    inactive: count('Tokens with status inactive'),
+    neverUsed: count('Tokens never used'),
+    expired: count('Status active, but expired'),
+    expiringSoon: count(`Status active, and will expire within ${EXPIRING_DAYS} days`),
+  }),
+  expiringBefore: time('The end of those days'),
+  subAccounts: Type.Object({
+    total: count('All sub-accounts'),
+    suspended: count('Suspended ones'),
+    largest: Type.Array(SubAccount, { description: 'Those with the most tokens' }),
+  }),
+  createdByWeek: Type.Array(
+    Type.Object({ from: time('Monday, UTC'), before: time('The next'), count: count('Tokens') }),
+    {
+      description: `Tokens by time of creation: the last ${WEEKS} weeks, oldest first`,
+    },
+  ),
+})
+export type WireOverview = Static<typeof Overview>
 
 export function pageOf<Item extends ReturnType<typeof Type.Object>>(item: Item) {
   return Type.Object({

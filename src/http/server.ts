@@ -13,6 +13,7 @@ import { type AppIdentity, successBody } from './envelope.ts'
 import { answerTo, HttpFailure } from './failures.ts'
 import { historyRoutes } from './history-routes.ts'
 import type { Metrics } from './metrics.ts'
+import { overviewRoutes } from './overview-routes.ts'
 import { requestIdOf } from './request-id.ts'
 import type { AccountRoute, PlainRoute, Route } from './route.ts'
 import { serviceRoutes } from './service-routes.ts'
@@ -67,6 +68,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     tokenRoutes.rotateToken,
     historyRoutes.tokenHistory,
     historyRoutes.accountHistory,
+    overviewRoutes.overview,
     subAccountRoutes.listSubAccounts,
     subAccountRoutes.createSubAccount,
     subAccountRoutes.getSubAccount,

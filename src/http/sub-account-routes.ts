@@ -45,7 +45,7 @@ const listSubAccounts: AccountRoute = {
   }),
   async answer(registry, { caller, query }) {
     const page = await registry.listSubAccounts(caller, { ...readPageRequest(query), search: readSearch(query) })
-    return { message: `Found ${page.total} sub-account(s)`, data: { ...page, items: page.items.map(toWire) } }
+    return { message: `Found ${page.total} sub-account(s)`, data: { ...page, items: page.items.map(subAccountToWire) } }
   },
 }
 
@@ -64,7 +64,7 @@ const createSubAccount: AccountRoute = {
   }),
   async answer(registry, { caller, body, origin }) {
     const row = await registry.createSubAccount(caller, readNewSubAccount(body), origin)
-    return { status: 201, message: 'Sub-account created successfully', data: toWire(row) }
+    return { status: 201, message: 'Sub-account created successfully', data: subAccountToWire(row) }
   },
 }
 
@@ -83,7 +83,7 @@ const getSubAccount: AccountRoute = {
   }),
   async answer(registry, { caller, params }) {
     const row = await registry.getSubAccount(caller, params.id ?? '')
-    return { message: 'Sub-account retrieved successfully', data: toWire(row) }
+    return { message: 'Sub-account retrieved successfully', data: subAccountToWire(row) }
   },
 }
 
@@ -109,13 +109,13 @@ const updateSubAccount: AccountRoute = {
   }),
   async answer(registry, { caller, params, body, origin }) {
     const row = await registry.updateSubAccount(caller, params.id ?? '', readSubAccountChange(body), origin)
-    return { message: 'Sub-account updated successfully', data: toWire(row) }
+    return { message: 'Sub-account updated successfully', data: subAccountToWire(row) }
   },
 }
 
 export const subAccountRoutes = { listSubAccounts, createSubAccount, getSubAccount, updateSubAccount }
 
-function toWire({ subAccount, tokens }: SubAccountRow): schemas.WireSubAccount {
+export function subAccountToWire({ subAccount, tokens }: SubAccountRow): schemas.WireSubAccount {
   const { id, name, email, companyName, createdAt, suspendedAt } = subAccount
   return {
     _id: id,

@@ -36,6 +36,17 @@ const Filters = {
   ),
 }
 
+const from = (what: string) => Type.Optional(Type.String({ format: 'date-time', description: `${what}, at or after` }))
+const before = (what: string) => Type.Optional(Type.String({ format: 'date-time', description: `${what}, before` }))
+
+const Narrowing = {
+  used: Type.Optional(Type.String({ enum: ['never'], description: 'Only tokens never used' })),
+  createdFrom: from('Only tokens made'),
+  createdBefore: before('Only tokens made'),
+  expiresFrom: from('Only tokens that expire'),
+  expiresBefore: before('Only tokens that expire'),
+}
+
 const Name = Type.String({ minLength: 1, maxLength: MAX_NAME_CHARACTERS, examples: ['CI pipeline'] })
 const Status = Type.String({ enum: [...STATUSES], examples: ['inactive'] })
 
@@ -73,6 +84,8 @@ const BAD_QUERY = [
   'status must be active or inactive',
   `search must be at most ${MAX_NAME_CHARACTERS} characters`,
   'page must be sent only once',
+  'used must be never',
+  'expiresBefore must be an ISO 8601 time with its zone, such as 2030-01-31T12:00:00Z',
 ]
 
 const listTokens: AccountRoute = {
@@ -86,6 +99,7 @@ const listTokens: AccountRoute = {
       subAccountId: Type.Optional(Type.String({ description: 'Only tokens of this sub-account' })),
       ...Filters,
       ...PageParameters,
+      ...Narrowing,
       ...Include,
     }),
     data: schemas.pageOf(schemas.Token),
@@ -106,7 +120,7 @@ const listTokensOfSubAccount: AccountRoute = {
     summary: 'List tokens of one sub-account',
     tag: 'Tokens',
     params: Type.Object({ subAccountId: Type.String({ description: 'The sub-account id' }) }),
-    querystring: Type.Object({ ...Filters, ...PageParameters, ...Include }),
+    querystring: Type.Object({ ...Filters, ...PageParameters, ...Narrowing, ...Include }),
     data: schemas.pageOf(schemas.Token),
     success: { message: 'Found 1 API token(s)', example: examplePage([exampleToken]) },
     failures: { 400: BAD_QUERY, 403: NOT_YOURS },

@@ -1,6 +1,7 @@
 // What a list may ask, and what a page says about itself.
 import { Failure } from './errors.ts'
-import { countCharacters, MAX_NAME_CHARACTERS, normalizeName, STATUSES, type Status } from './token.ts'
+import { parseTime } from './fields.ts'
+import { countCharacters, MAX_NAME_CHARACTERS, normalizeName, STATUSES, type Status, type Timestamp } from './token.ts'
 
 export const MAX_PAGE = 2_147_483_647
 export const MAX_LIMIT = 100
@@ -16,6 +17,16 @@ export interface TokenQuery extends PageRequest {
   readonly status?: Status | undefined
   /** Normalized as names are; never empty. */
   readonly search?: string | undefined
+  readonly narrowing?: Narrowing
+}
+
+/** Filters beyond the document. A range takes its first moment in and leaves its last out. */
+export interface Narrowing {
+  readonly neverUsed?: true
+  readonly createdFrom?: Timestamp
+  readonly createdBefore?: Timestamp
+  readonly expiresFrom?: Timestamp
+  readonly expiresBefore?: Timestamp
 }
 
 /** One page, and the exact number of all matches, from one snapshot of the store. */
@@ -55,12 +66,33 @@ export function readPageRequest(query: RawQuery): PageRequest {
 }
 
 export function readTokenQuery(query: RawQuery): TokenQuery {
-  return {
+  const documented = {
     ...readPageRequest(query),
     subAccountId: readOnce(query, 'subAccountId'),
     status: readStatus(query),
     search: readSearch(query),
   }
+  const narrowing = readNarrowing(query)
+  return Object.keys(narrowing).length === 0 ? documented : { ...documented, narrowing }
+}
+
+const RANGES = ['createdFrom', 'createdBefore', 'expiresFrom', 'expiresBefore'] as const
+
+function readNarrowing(query: RawQuery): Narrowing {
+  const used = readOnce(query, 'used')
+  if (used !== undefined && used !== 'never') throw new Failure('invalid-request', 'used must be never')
+  const times = RANGES.flatMap((name) => {
+    const text = readOnce(query, name)
+    const time = text === undefined ? undefined : parseTime(text)
+    if (text !== undefined && time === undefined) {
+      throw new Failure(
+        'invalid-request',
+        `${name} must be an ISO 8601 time with its zone, such as 2030-01-31T12:00:00Z`,
+      )
+    }
+    return time === undefined ? [] : [[name, time]]
+  })
+  return { ...(used === undefined ? {} : { neverUsed: true }), ...Object.fromEntries(times) }
 }
 
 export function readSearch(query: RawQuery): string | undefined {

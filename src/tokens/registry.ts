@@ -3,10 +3,11 @@ import { createHash } from 'node:crypto'
 import { kindOfCredential, newCredential } from './credential.ts'
 import { Failure } from './errors.ts'
 import type { HistoryRow, Origin } from './history.ts'
+import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from './overview.ts'
 import { type Page, type PageRequest, type TokenQuery, toPage } from './page.ts'
 import { isGenuine } from './stamp.ts'
 import type { Expected, Store, SubAccountRow, TokenRow } from './store.ts'
-import { newId, type Timestamp, type Token } from './token.ts'
+import { type Account, newId, type Timestamp, type Token } from './token.ts'
 import type { NewSubAccount, NewToken, SubAccountChange, TokenChange } from './update.ts'
 import { UseMarks } from './uses.ts'
 import { credentialPlace, type MasterKey, type Stamps } from './vault.ts'
@@ -25,6 +26,12 @@ export interface Parts {
   readonly now: () => Timestamp
   /** Told of every row whose stamp does not match, or whose credential does not open. */
   readonly onTampered: (id: string) => void
+}
+
+export interface Overview {
+  readonly account: Account
+  readonly question: OverviewQuestion
+  readonly counts: OverviewCounts
 }
 
 export const MAX_OVERLAP_SECONDS = 30 * 24 * 60 * 60
@@ -165,6 +172,18 @@ export class Registry {
     const slice = await this.#parts.store.listHistory(caller.accountId, query)
     if (query.tokenId !== undefined && slice.total === 0) throw new Failure('token-not-found')
     return toPage(slice, query)
+  }
+
+  findNames(caller: Caller, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    return this.#parts.store.findNames(caller.accountId, ids)
+  }
+
+  async overview(caller: Caller): Promise<Overview> {
+    const { store, now } = this.#parts
+    const question = overviewQuestion(now())
+    const account = await store.findAccount(caller.accountId)
+    if (account === undefined) throw new Failure('account-not-found')
+    return { account, question, counts: await store.readOverview(account.id, question) }
   }
 
   #open({ token, subAccount, lastUsedAt }: TokenRow): Token {

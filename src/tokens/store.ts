@@ -1,5 +1,6 @@
 // The store, as the domain needs it. Two engines implement it, and one contract suite holds them to it.
 import type { HistoryRow, Origin } from './history.ts'
+import type { OverviewCounts, OverviewQuestion } from './overview.ts'
 import type { PageRequest, Slice, TokenQuery } from './page.ts'
 import type { Stamped } from './stamp.ts'
 import type { Account, AccountKey, Status, SubAccount, Timestamp, TokenRecord } from './token.ts'
@@ -86,6 +87,10 @@ export interface Store {
   rotateToken(accountId: string, id: string, rotation: Rotation, origin: Origin): Promise<TokenRow>
   deleteToken(accountId: string, id: string, origin: Origin, expected?: Expected): Promise<TokenRow>
   countTokens(): Promise<Readonly<Record<Status, number>>>
+  /** All of it from one snapshot. */
+  readOverview(accountId: string, question: OverviewQuestion): Promise<OverviewCounts>
+  /** The present names of the account's tokens, sub-accounts and account keys; other ids are passed over. */
+  findNames(accountId: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>>
 
   /** One indexed read of the authoritative store: the only question that verification asks. */
   findCandidate(digest: Uint8Array): Promise<Candidate | undefined>

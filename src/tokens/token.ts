@@ -74,7 +74,18 @@ export type IdPrefix = 'acc' | 'sub' | 'tok' | 'key'
  * Twelve hexadecimal digits of milliseconds, sixteen of chance.
  */
 export function newId(prefix: IdPrefix, createdAt: Timestamp): string {
-  return `${prefix}_${createdAt.toString(16).padStart(12, '0')}${randomBytes(8).toString('hex')}`
+  return `${idStem(prefix, createdAt)}${randomBytes(8).toString('hex')}`
+}
+
+function idStem(prefix: IdPrefix, time: Timestamp): string {
+  return `${prefix}_${time.toString(16).padStart(12, '0')}`
+}
+
+const LAST_ID_TIME = 2 ** 48 - 1
+
+/** What sorts before every id made at or after a time, and after every id made before it. */
+export function idFloor(prefix: IdPrefix, time: Timestamp): string {
+  return idStem(prefix, Math.min(Math.max(time, 0), LAST_ID_TIME))
 }
 
 export const MAX_NAME_CHARACTERS = 255

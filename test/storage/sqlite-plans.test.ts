@@ -6,10 +6,11 @@ import { after, before, describe, test } from 'node:test'
 import { Connection } from '../../src/storage/sqlite/connection.ts'
 import * as reads from '../../src/storage/sqlite/reads.ts'
 import * as writes from '../../src/storage/sqlite/writes.ts'
+import { overviewQuestion, overviewQuestion } from '../../src/tokens/overview.ts'
 import type { TokenQuery } from '../../src/tokens/page.ts'
 import type { Account, SubAccount, TokenRecord } from '../../src/tokens/token.ts'
 import { openEmptySqlite, type TestSqlite } from '../support/sqlite.ts'
-import { Estate } from '../support/store.ts'
+import { Estate, START } from '../support/store.ts'
 
 class RecordingConnection extends Connection {
   readonly plans = new Map<string, string[]>()
@@ -115,6 +116,24 @@ describe('query plans', () => {
     }
   }
 
+  const narrowings = [
+    { neverUsed: true },
+    { createdFrom: 1 },
+    { createdBefore: 2 },
+    { expiresFrom: 1 },
+    { expiresBefore: 2 },
+    { neverUsed: true, createdFrom: 1, createdBefore: 2, expiresFrom: 1, expiresBefore: 2 },
+  ] as const
+  for (const narrowing of narrowings) {
+    test(`a list narrowed by ${Object.keys(narrowing).join(', ')} reads through no table`, () => {
+      for (const filters of [{}, { status: 'active' as const }, { subAccountId: subAccount.id }, { search: 'tok' }]) {
+        const plans = plansOf(() => reads.listTokens(db, account.id, { page: 1, limit: 10, narrowing, ...filters }))
+        assert.ok(plans.size > 0)
+        assert.deepEqual(faults(plans), [])
+      }
+    })
+  }
+
   const session = () => ({ db, stamps: opened.stamps })
   const origin = { by: 'operator', at: 1, requestId: null, address: null }
   const page = { page: 1, limit: 10 }
@@ -150,8 +169,31 @@ describe('query plans', () => {
     'the history of a token': () => reads.listHistory(db, account.id, { ...page, tokenId: token.id }),
     'the owner of an id': () => reads.findOwner(db, subAccount.id),
     'a token by its name': () => reads.findTokenByName(db, subAccount.id, 'second'),
+    'the overview of an account': () => reads.readOverview(db, account.id, overviewQuestion(START)),
+    'the names of what a history mentions': () => reads.findNames(db, account.id, [token.id, subAccount.id]),
+    'an overview': () => reads.readOverview(db, account.id, overviewQuestion(1)),
+    'names by id': () => reads.findNames(db, account.id, [token.id, subAccount.id, 'x']),
     'the keys of an account': () => reads.listKeys(db, account.id),
   }
+  const narrowings: Record<string, Partial<TokenQuery>> = {
+    'never used': { narrowing: { neverUsed: true } },
+    'never used and active': { narrowing: { neverUsed: true }, status: 'active' },
+    'made in a week': { narrowing: { createdFrom: START, createdBefore: START + 1 } },
+    'soon to expire': { narrowing: { expiresFrom: START, expiresBefore: START + 1 }, status: 'active' },
+    'expired and found by name': { narrowing: { expiresBefore: START }, search: 'token' },
+  }
+  for (const [name, query] of Object.entries(narrowings)) {
+    requests[`a list of tokens ${name}`] = () => reads.listTokens(db, account.id, { ...page, ...query })
+  }
+
+  test('what expires is found by its time, not by going through the account', () => {
+    const { narrowing } = narrowings['soon to expire'] ?? {}
+    const plans = plansOf(() => reads.listTokens(db, account.id, { ...page, ...(narrowing && { narrowing }) }))
+    assert.ok(
+      [...plans.values()].flat().some((line) => line.includes('tokens_by_expiry (account_id=? AND expires_at>?')),
+    )
+  })
+
   for (const [name, request] of Object.entries(requests)) {
     test(`${name} reads through no table`, () => {
       const plans = plansOf(request)

@@ -2,10 +2,11 @@
 // the caller.
 
 import type { HistoryRow } from '../../tokens/history.ts'
+import type { OverviewCounts, OverviewQuestion } from '../../tokens/overview.ts'
 import type { PageRequest, Slice, TokenQuery } from '../../tokens/page.ts'
 import type { Stamped } from '../../tokens/stamp.ts'
 import type { ChainLink, StoredKey, SubAccountRow, TokenRow } from '../../tokens/store.ts'
-import { type Account, type AccountKey, foldCase, type Status, type TokenRecord } from '../../tokens/token.ts'
+import { type Account, type AccountKey, foldCase, idFloor, type Status, type TokenRecord } from '../../tokens/token.ts'
 import type { Candidate } from '../../tokens/verdict.ts'
 import type { Connection } from './connection.ts'
 import { gramQuery } from './grams.ts'
@@ -14,6 +15,8 @@ import * as rows from './rows.ts'
 const TOKEN_ROW = `
   SELECT ${rows.TOKEN_COLUMNS}, ${rows.SUB_ACCOUNT_COLUMNS}, ${rows.LAST_USED_COLUMN}
   FROM tokens t JOIN sub_accounts s ON s.id = t.sub_account_id`
+
+const NEVER_USED = 'NOT EXISTS (SELECT 1 FROM last_used WHERE token_id = t.id)'
 
 export function findAccount(db: Connection, id: string): Account | undefined {
   const row = db.get<rows.AccountColumns>('SELECT id, name, created_at FROM accounts WHERE id = ?', id)
@@ -94,7 +97,8 @@ export function listTokens(db: Connection, accountId: string, query: TokenQuery)
   return db.snapshot(() => {
     const { subAccountId } = query
     if (subAccountId !== undefined && !ownsSubAccount(db, accountId, subAccountId)) return undefined
-    return query.search === undefined ? walk(db, accountId, query) : search(db, accountId, query, query.search)
+    const sifted = query.search !== undefined || query.narrowing !== undefined
+    return sifted ? sift(db, accountId, query) : walk(db, accountId, query)
   })
 }
 
@@ -122,26 +126,13 @@ function walk(db: Connection, accountId: string, { subAccountId, status, page, l
   return { items: found.map(rows.toTokenRow), total }
 }
 
-function search(db: Connection, accountId: string, query: TokenQuery, text: string): Slice<TokenRow> {
-  const account = db.get<{ no: number }>('SELECT no FROM accounts WHERE id = ?', accountId)
-  if (account === undefined) return { items: [], total: 0 }
-  const { match, contains } = gramQuery(account.no, text)
-  const conditions = ['token_grams MATCH ?', 't.account_id = ?']
-  const values: (string | number)[] = [match, accountId]
-  const filters = {
-    't.sub_account_id = ?': query.subAccountId,
-    't.status = ?': query.status,
-    'instr(t.folded_name, ?)': contains,
-  }
-  for (const [condition, value] of Object.entries(filters)) {
-    if (value === undefined) continue
-    conditions.push(condition)
-    values.push(value)
-  }
-  const matches = `FROM token_grams g CROSS JOIN tokens t ON t.no = g.rowid WHERE ${conditions.join(' AND ')}`
+/** For what no index holds in its order: finds all matches by the index that narrows most, then puts them in order. */
+function sift(db: Connection, accountId: string, query: TokenQuery): Slice<TokenRow> {
+  const { source, conditions, values } = siftBy(db, accountId, query)
+  const matches = `FROM ${source} WHERE ${conditions.join(' AND ')}`
   const { page, limit } = query
   const found = db.all<{ no: number; total: number }>(
-    `SELECT t.no, count(*) OVER () AS total ${matches} ORDER BY t.id DESC LIMIT ? OFFSET ?`,
+    `SELECT t.no, count(*) OVER () AS total ${matches} ORDER BY +t.id DESC LIMIT ? OFFSET ?`,
     ...[...values, limit, (page - 1) * limit],
   )
   const first = found[0]
@@ -153,6 +144,29 @@ function search(db: Connection, accountId: string, query: TokenQuery, text: stri
   return { items: items.filter((row) => row !== undefined).map(rows.toTokenRow), total: first.total }
 }
 
+function siftBy(db: Connection, accountId: string, { subAccountId, status, search, narrowing = {} }: TokenQuery) {
+  const account = db.get<{ no: number }>('SELECT no FROM accounts WHERE id = ?', accountId)
+  const grams = search === undefined ? undefined : gramQuery(account?.no ?? 0, search)
+  const { createdFrom, createdBefore, expiresFrom, expiresBefore } = narrowing
+  const filters = {
+    'token_grams MATCH ?': grams?.match,
+    't.account_id = ?': accountId,
+    't.sub_account_id = ?': subAccountId,
+    't.status = ?': status,
+    'instr(t.folded_name, ?)': grams?.contains,
+    't.id >= ?': createdFrom === undefined ? undefined : idFloor('tok', createdFrom),
+    't.id < ?': createdBefore === undefined ? undefined : idFloor('tok', createdBefore),
+    't.expires_at >= ?': expiresFrom,
+    't.expires_at < ?': expiresBefore,
+  }
+  const given = Object.entries(filters).filter(([, value]) => value !== undefined)
+  return {
+    source: grams === undefined ? 'tokens t' : 'token_grams g CROSS JOIN tokens t ON t.no = g.rowid',
+    conditions: [...given.map(([condition]) => condition), ...(narrowing.neverUsed ? [NEVER_USED] : [])],
+    values: given.map(([, value]) => value as string | number),
+  }
+}
+
 export function countTokens(db: Connection): Record<Status, number> {
   const counts = { active: 0, inactive: 0 }
   const found = db.all<{ status: Status; n: number }>(
@@ -160,6 +174,59 @@ export function countTokens(db: Connection): Record<Status, number> {
   )
   for (const { status, n } of found) counts[status] = n
   return counts
+}
+
+export function readOverview(db: Connection, accountId: string, asked: OverviewQuestion): OverviewCounts {
+  const { expiredBefore, expiringBefore, weeks } = asked
+  const count = (where: string, ...values: (string | number)[]) =>
+    db.get<{ n: number }>(`SELECT count(*) AS n FROM tokens t WHERE t.account_id = ?${where}`, accountId, ...values)
+      ?.n ?? 0
+  return db.snapshot(() => {
+    const tokens = { active: 0, inactive: 0 }
+    const counted = db.all<{ status: Status; count: number }>(
+      'SELECT status, count FROM token_counts WHERE scope = ?',
+      accountId,
+    )
+    for (const row of counted) tokens[row.status] = row.count
+    const owners = db.get<{ n: number; suspended: number }>(
+      'SELECT count(*) AS n, count(suspended_at) AS suspended FROM sub_accounts WHERE account_id = ?',
+      accountId,
+    )
+    const largest = db.all<rows.SubAccountRowColumns>(
+      `SELECT ${rows.SUB_ACCOUNT_COLUMNS}, ${rows.COUNT_COLUMNS} FROM sub_accounts s
+       WHERE s.account_id = ? ORDER BY active + inactive DESC, s.id DESC LIMIT ?`,
+      ...[accountId, asked.largest],
+    )
+    const expiring = ` AND t.expires_at >= ? AND t.expires_at < ? AND t.status = 'active'`
+    return {
+      tokens,
+      neverUsed: count(` AND ${NEVER_USED}`),
+      expired: count(expiring, Number.MIN_SAFE_INTEGER, expiredBefore),
+      expiring: count(expiring, expiredBefore, expiringBefore),
+      subAccounts: owners?.n ?? 0,
+      suspended: owners?.suspended ?? 0,
+      largest: largest.map(rows.toSubAccountRow),
+      made: weeks
+        .slice(1)
+        .map((end, week) =>
+          count(' AND t.id >= ? AND t.id < ?', idFloor('tok', weeks[week] ?? 0), idFloor('tok', end)),
+        ),
+    }
+  })
+}
+
+export function findNames(db: Connection, accountId: string, ids: readonly string[]): Map<string, string> {
+  const names = new Map<string, string>()
+  for (const id of ids) {
+    const found = db.get<{ name: string }>(
+      `SELECT name FROM tokens WHERE id = ?1 AND account_id = ?2
+       UNION ALL SELECT name FROM sub_accounts WHERE id = ?1 AND account_id = ?2
+       UNION ALL SELECT name FROM account_keys WHERE id = ?1 AND account_id = ?2`,
+      ...[id, accountId],
+    )
+    if (found !== undefined) names.set(id, found.name)
+  }
+  return names
 }
 
 export function findCandidate(db: Connection, digest: Uint8Array): Candidate | undefined {

@@ -110,9 +110,12 @@ class SqliteStore implements Store {
 
   listSubAccounts = this.#longQuestion('listSubAccounts')
   listHistory = this.#longQuestion('listHistory')
+  readOverview = this.#longQuestion('readOverview')
+  findNames = this.#longQuestion('findNames')
 
   async listTokens(accountId: string, query: TokenQuery) {
-    const long = query.search !== undefined || (query.page - 1) * query.limit > MAX_SKIP_ON_LOOP
+    const sifted = query.search !== undefined || query.narrowing !== undefined
+    const long = sifted || (query.page - 1) * query.limit > MAX_SKIP_ON_LOOP
     if (long) return this.#reader.call('listTokens', [accountId, query]) as Promise<ReturnType<typeof reads.listTokens>>
     return this.#ask('listTokens', accountId, query)
   }

@@ -1,0 +1,47 @@
+// What an account's tokens look like as a whole: the question, with its times worked out, and the answer.
+import type { SubAccountRow } from './store.ts'
+import type { Status, Timestamp } from './token.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1000
+const WEEK_MS = 7 * DAY_MS
+/** 1970 began on a Thursday; weeks begin on Mondays. */
+const FIRST_MONDAY = 4 * DAY_MS
+
+export const WEEKS = 12
+export const EXPIRING_DAYS = 30
+const LARGEST = 8
+
+/** Each range takes its first moment in and leaves its last out. */
+export interface OverviewQuestion {
+  /** A token is expired at the very moment of its expiry. */
+  readonly expiredBefore: Timestamp
+  readonly expiringBefore: Timestamp
+  /** The beginnings of the weeks, oldest first, and the end of the last. */
+  readonly weeks: readonly Timestamp[]
+  /** How many sub-accounts to name. */
+  readonly largest: number
+}
+
+export interface OverviewCounts {
+  readonly tokens: Readonly<Record<Status, number>>
+  readonly neverUsed: number
+  /** Of the tokens with status active: those that no longer work, and those that soon will not. */
+  readonly expired: number
+  readonly expiring: number
+  readonly subAccounts: number
+  readonly suspended: number
+  /** Those with the most tokens, most first; of two alike the newer first. */
+  readonly largest: readonly SubAccountRow[]
+  /** Tokens made in each of the weeks asked for, those deleted since left out. */
+  readonly made: readonly number[]
+}
+
+export function overviewQuestion(now: Timestamp): OverviewQuestion {
+  const monday = Math.floor((now - FIRST_MONDAY) / WEEK_MS) * WEEK_MS + FIRST_MONDAY
+  return {
+    expiredBefore: now + 1,
+    expiringBefore: now + 1 + EXPIRING_DAYS * DAY_MS,
+    weeks: Array.from({ length: WEEKS + 1 }, (_, index) => monday + (index + 1 - WEEKS) * WEEK_MS),
+    largest: LARGEST,
+  }
+}
