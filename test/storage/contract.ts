@@ -7,7 +7,7 @@ import { describeConcurrency } from './contract/concurrency.ts'
 import { describeHistory } from './contract/history.ts'
 import { describeListing } from './contract/listing.ts'
 import { describeListingProperties } from './contract/listing-properties.ts'
-import { describeOverview, describeOverview } from './contract/overview.ts'
+import { describeOverview } from './contract/overview.ts'
 import { describeSubAccounts } from './contract/sub-accounts.ts'
 import { describeTokens } from './contract/tokens.ts'
 import { describeUpdateProperties } from './contract/update-properties.ts'
@@ -25,7 +25,6 @@ const parts: Record<string, Part> = {
   'listing, for any estate and query': describeListingProperties,
   'listing, after any changes': describeUpdateProperties,
   'the overview': describeOverview,
-  overview: describeOverview,
   verification: describeVerification,
   history: describeHistory,
   concurrency: describeConcurrency,
