@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test'
 import { Connection } from '../../src/storage/sqlite/connection.ts'
 import * as reads from '../../src/storage/sqlite/reads.ts'
 import * as writes from '../../src/storage/sqlite/writes.ts'
-import { overviewQuestion, overviewQuestion } from '../../src/tokens/overview.ts'
+import { overviewQuestion } from '../../src/tokens/overview.ts'
 import type { TokenQuery } from '../../src/tokens/page.ts'
 import type { Account, SubAccount, TokenRecord } from '../../src/tokens/token.ts'
 import { openEmptySqlite, type TestSqlite } from '../support/sqlite.ts'
@@ -122,6 +122,8 @@ describe('query plans', () => {
     { createdBefore: 2 },
     { expiresFrom: 1 },
     { expiresBefore: 2 },
+    { createdFrom: START, createdBefore: START + 1 },
+    { expiresFrom: START, expiresBefore: START + 1 },
     { neverUsed: true, createdFrom: 1, createdBefore: 2, expiresFrom: 1, expiresBefore: 2 },
   ] as const
   for (const narrowing of narrowings) {
@@ -171,24 +173,11 @@ describe('query plans', () => {
     'a token by its name': () => reads.findTokenByName(db, subAccount.id, 'second'),
     'the overview of an account': () => reads.readOverview(db, account.id, overviewQuestion(START)),
     'the names of what a history mentions': () => reads.findNames(db, account.id, [token.id, subAccount.id]),
-    'an overview': () => reads.readOverview(db, account.id, overviewQuestion(1)),
-    'names by id': () => reads.findNames(db, account.id, [token.id, subAccount.id, 'x']),
     'the keys of an account': () => reads.listKeys(db, account.id),
   }
-  const narrowings: Record<string, Partial<TokenQuery>> = {
-    'never used': { narrowing: { neverUsed: true } },
-    'never used and active': { narrowing: { neverUsed: true }, status: 'active' },
-    'made in a week': { narrowing: { createdFrom: START, createdBefore: START + 1 } },
-    'soon to expire': { narrowing: { expiresFrom: START, expiresBefore: START + 1 }, status: 'active' },
-    'expired and found by name': { narrowing: { expiresBefore: START }, search: 'token' },
-  }
-  for (const [name, query] of Object.entries(narrowings)) {
-    requests[`a list of tokens ${name}`] = () => reads.listTokens(db, account.id, { ...page, ...query })
-  }
-
   test('what expires is found by its time, not by going through the account', () => {
-    const { narrowing } = narrowings['soon to expire'] ?? {}
-    const plans = plansOf(() => reads.listTokens(db, account.id, { ...page, ...(narrowing && { narrowing }) }))
+    const narrowing = { expiresFrom: START, expiresBefore: START + 1 }
+    const plans = plansOf(() => reads.listTokens(db, account.id, { ...page, narrowing }))
     assert.ok(
       [...plans.values()].flat().some((line) => line.includes('tokens_by_expiry (account_id=? AND expires_at>?')),
     )

@@ -1,5 +1,6 @@
 // Listing as the service document describes it, in plain arrays: written without a look at any engine.
 import fc from 'fast-check'
+import type { Narrowing } from '../../src/tokens/page.ts'
 import type { Status } from '../../src/tokens/token.ts'
 
 export interface OracleToken {
@@ -8,12 +9,15 @@ export interface OracleToken {
   readonly name: string
   readonly status: Status
   readonly createdAt: number
+  readonly expiresAt?: number | null
+  readonly lastUsedAt?: number | null
 }
 
 export interface OracleQuery {
   readonly subAccountId?: string | undefined
   readonly status?: Status | undefined
   readonly search?: string | undefined
+  readonly narrowing?: Narrowing
   readonly page: number
   readonly limit: number
 }
@@ -26,9 +30,19 @@ export function listByHand(tokens: readonly OracleToken[], query: OracleQuery) {
     .filter((token) => subAccountId === undefined || token.subAccountId === subAccountId)
     .filter((token) => status === undefined || token.status === status)
     .filter((token) => wanted.test(token.name))
+    .filter((token) => isWithin(token, query.narrowing ?? {}))
     .sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1))
   const ids = matches.map(({ id }) => id)
   return { ids: ids.slice((page - 1) * limit, page * limit), total: ids.length }
+}
+
+function isWithin({ createdAt, expiresAt = null, lastUsedAt = null }: OracleToken, narrowing: Narrowing): boolean {
+  const { neverUsed, createdFrom, createdBefore, expiresFrom, expiresBefore } = narrowing
+  if (neverUsed && lastUsedAt !== null) return false
+  if (createdFrom !== undefined && !(createdAt >= createdFrom)) return false
+  if (createdBefore !== undefined && !(createdAt < createdBefore)) return false
+  if (expiresFrom !== undefined && !(expiresAt !== null && expiresAt >= expiresFrom)) return false
+  return expiresBefore === undefined || (expiresAt !== null && expiresAt < expiresBefore)
 }
 
 // Few characters, so that names share parts: scripts with and without case, marks, and all that a pattern, a query

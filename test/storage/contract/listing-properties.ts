@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import type { Narrowing } from '../../../src/tokens/page.ts'
 import type { Status } from '../../../src/tokens/token.ts'
 import { listByHand, names, type OracleQuery, searches } from '../../support/oracle.ts'
 import type { Estate } from '../../support/store.ts'
@@ -10,12 +11,34 @@ import type { Part } from '../contract.ts'
 const ESTATES = 80
 const QUERIES_PER_ESTATE = 100
 
+interface Sketch {
+  readonly name: string
+  readonly owner: number
+  readonly status: Status
+  /** Milliseconds between the one before and this one. */
+  readonly after: number
+  readonly expiresAt: number | null
+  readonly lastUsedAt: number | null
+}
+
 const status = fc.constantFrom<Status>('active', 'inactive')
-const tokens = fc.uniqueArray(fc.record({ name: names, owner: fc.nat(2), status, after: fc.nat(1) }), {
-  minLength: 1,
-  maxLength: 50,
-  selector: ({ name, owner }) => `${owner} ${name}`,
-})
+const time = fc.option(fc.integer({ min: 1, max: 9 }))
+const tokens: fc.Arbitrary<Sketch[]> = fc.uniqueArray(
+  fc.record({ name: names, owner: fc.nat(2), status, after: fc.nat(1), expiresAt: time, lastUsedAt: time }),
+  { minLength: 1, maxLength: 50, selector: ({ name, owner }) => `${owner} ${name}` },
+)
+
+/** Times of creation are told from the estate's first moment. */
+const narrowing = fc.record(
+  {
+    neverUsed: fc.constant(true as const),
+    createdFrom: fc.nat(30),
+    createdBefore: fc.nat(30),
+    expiresFrom: fc.integer({ min: -1, max: 10 }),
+    expiresBefore: fc.integer({ min: -1, max: 10 }),
+  },
+  { requiredKeys: [] },
+)
 
 const cases = tokens.chain((list) =>
   fc.record({
@@ -25,6 +48,7 @@ const cases = tokens.chain((list) =>
         owner: fc.option(fc.nat(2), { nil: undefined }),
         status: fc.option(status, { nil: undefined }),
         search: fc.option(searches(list.map(({ name }) => name)), { nil: undefined, freq: 8 }),
+        narrowing: fc.option(narrowing, { nil: undefined, freq: 1 }),
         page: fc.oneof({ weight: 4, arbitrary: fc.constant(1) }, fc.integer({ min: 1, max: 8 })),
         limit: fc.oneof(fc.integer({ min: 1, max: 12 }), fc.constant(100)),
       }),
@@ -33,31 +57,45 @@ const cases = tokens.chain((list) =>
   }),
 )
 
-async function build(estate: Estate, list: readonly { name: string; owner: number; status: Status; after: number }[]) {
+async function build(estate: Estate, list: readonly Sketch[]) {
   const account = await estate.account()
-  const records = [0, 1, 2].map(() => estate.subAccountRecord(account))
-  await estate.store.insertSubAccounts(records, estate.origin())
-  let createdAt = estate.tick()
-  const made = list.map(({ name, owner, status: initial, after }) => {
+  const subAccounts = [0, 1, 2].map(() => estate.subAccountRecord(account))
+  await estate.store.insertSubAccounts(subAccounts, estate.origin())
+  const start = estate.tick()
+  let createdAt = start
+  const made = list.map(({ name, owner, after, lastUsedAt, ...fields }) => {
     createdAt += after
-    const subAccount = records[owner]
+    const subAccount = subAccounts[owner]
     assert.ok(subAccount)
-    return estate.tokenRecord(subAccount, name, { status: initial, createdAt })
+    return { record: estate.tokenRecord(subAccount, name, { ...fields, createdAt }), lastUsedAt }
   })
-  await estate.tokens(made)
-  return { account, subAccounts: records, made }
+  await estate.tokens(made.map(({ record }) => record))
+  await estate.store.markUsed(
+    new Map(made.flatMap(({ record, lastUsedAt }) => (lastUsedAt === null ? [] : [[record.id, lastUsedAt]]))),
+  )
+  return { account, subAccounts, start, made: made.map(({ record, lastUsedAt }) => ({ ...record, lastUsedAt })) }
+}
+
+function sinceStart(asked: Narrowing, start: number): Narrowing {
+  const { createdFrom, createdBefore, ...rest } = asked
+  return {
+    ...rest,
+    ...(createdFrom === undefined ? {} : { createdFrom: start + createdFrom }),
+    ...(createdBefore === undefined ? {} : { createdBefore: start + createdBefore }),
+  }
 }
 
 export const describeListingProperties: Part = (estate) => {
   test(`every answer to ${ESTATES * QUERIES_PER_ESTATE} queries is the one worked out by hand`, async () => {
     await fc.assert(
       fc.asyncProperty(cases, async ({ list, queries }) => {
-        const { account, subAccounts, made } = await build(estate(), list)
+        const { account, subAccounts, start, made } = await build(estate(), list)
         await Promise.all(
-          queries.map(async ({ owner, ...rest }) => {
+          queries.map(async ({ owner, narrowing: asked, ...rest }) => {
             const query: OracleQuery = {
               ...rest,
               subAccountId: owner === undefined ? undefined : subAccounts[owner]?.id,
+              ...(asked === undefined ? {} : { narrowing: sinceStart(asked, start) }),
             }
             const slice = await estate().store.listTokens(account.id, query)
             const answer = { ids: slice?.items.map(({ token }) => token.id), total: slice?.total }
@@ -74,7 +112,7 @@ export const describeListingProperties: Part = (estate) => {
       fc.asyncProperty(fc.uniqueArray(names, { minLength: 1, maxLength: 4 }), async (list) => {
         const { account, made } = await build(
           estate(),
-          list.map((name) => ({ name, owner: 0, status: 'active', after: 1 })),
+          list.map((name) => ({ name, owner: 0, status: 'active', after: 1, expiresAt: null, lastUsedAt: null })),
         )
         for (const { id, name } of made) {
           const characters = [...name]
