@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import pino, { type Logger } from 'pino'
 import type { Config } from './config.ts'
+import { jwtAuthenticator } from './http/jwt.ts'
 import { Metrics } from './http/metrics.ts'
 import { buildServer } from './http/server.ts'
 import { loadMasterKey } from './master-key.ts'
@@ -60,6 +61,8 @@ export async function startServer(config: Config, surroundings: Surroundings = {
   metrics.countTokens(store)
   const server = await buildServer({
     registry,
+    authenticator:
+      config.jwt === undefined ? (key) => registry.authenticate(key) : jwtAuthenticator(config.jwt, registry),
     metrics,
     log,
     app: config,

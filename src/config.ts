@@ -15,7 +15,15 @@ export interface Config {
   readonly appType: string
   readonly appVersion: string
   readonly credentialHeader: string | undefined
+  readonly jwt: JwtConfig | undefined
   readonly trustProxy: readonly string[]
+}
+
+export interface JwtConfig {
+  readonly jwks: string
+  readonly issuer: string
+  readonly audience: string
+  readonly accountClaim: string
 }
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
@@ -49,8 +57,18 @@ export function readConfig(env: Environment): Config {
     appType: given(env, 'LATCHKEY_APP_TYPE') ?? 'api',
     appVersion: given(env, 'LATCHKEY_APP_VERSION') ?? packageVersion(),
     credentialHeader: credentialHeader?.toLowerCase(),
+    jwt: readJwt(env),
     trustProxy: (given(env, 'LATCHKEY_TRUST_PROXY') ?? '').split(',').filter((address) => address !== ''),
   })
+}
+
+/** All four or none: a half-set identity provider would either let nobody in or everybody. */
+function readJwt(env: Environment): JwtConfig | undefined {
+  const names = ['LATCHKEY_JWT_JWKS', 'LATCHKEY_JWT_ISSUER', 'LATCHKEY_JWT_AUDIENCE', 'LATCHKEY_JWT_ACCOUNT_CLAIM']
+  const [jwks, issuer, audience, accountClaim] = names.map((name) => given(env, name))
+  if (jwks && issuer && audience && accountClaim) return { jwks, issuer, audience, accountClaim }
+  if (!jwks && !issuer && !audience && !accountClaim) return undefined
+  throw new OperatorError(`Set all of ${names.join(', ')}, or none`)
 }
 
 /** An empty variable counts as unset: that is how service managers write "none". */

@@ -1,7 +1,7 @@
 // From the Authorization header to the caller. Every route that needs one passes here before its body is read.
 import type { FastifyRequest } from 'fastify'
 import { Failure } from '../tokens/errors.ts'
-import type { Caller, Registry } from '../tokens/registry.ts'
+import type { Caller } from '../tokens/registry.ts'
 
 const BEARER = /^bearer +([\x21-\x7e]+) *$/i
 
@@ -25,8 +25,11 @@ function countAuthorizations(rawHeaders: readonly string[]): number {
 
 const callers = new WeakMap<FastifyRequest, Caller>()
 
-export async function authenticate(request: FastifyRequest, registry: Registry): Promise<void> {
-  callers.set(request, await registry.authenticate(bearerOf(request)))
+/** From a bearer to the caller; rejects with the Failure that says why not. */
+export type Authenticate = (presented: string) => Promise<Caller>
+
+export async function authenticate(request: FastifyRequest, authenticator: Authenticate): Promise<void> {
+  callers.set(request, await authenticator(bearerOf(request)))
 }
 
 export function callerOf(request: FastifyRequest): Caller {

@@ -7,7 +7,7 @@ import { Failure } from '../tokens/errors.ts'
 import type { Registry } from '../tokens/registry.ts'
 import { apiDescription } from './api-description.ts'
 import { addBodyParsers, BODY_LIMIT_BYTES } from './body.ts'
-import { authenticate, callerOf, findCaller } from './caller.ts'
+import { type Authenticate, authenticate, callerOf, findCaller } from './caller.ts'
 import { answerMalformed } from './client-error.ts'
 import { type AppIdentity, successBody } from './envelope.ts'
 import { answerTo, HttpFailure } from './failures.ts'
@@ -23,6 +23,7 @@ import { verifyRoutes } from './verify-routes.ts'
 
 export interface ServerParts {
   readonly registry: Registry
+  readonly authenticator: Authenticate
   readonly app: AppIdentity
   readonly log: Logger
   readonly metrics: Metrics
@@ -89,11 +90,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   server.addHook('onRequest', async (request) => {
     if (request.is404) await refuseUnknown(parts, routes, request)
   })
-  server.addHook('onSend', async (request, reply) => {
-    reply.header('x-request-id', request.id)
-    reply.header('x-content-type-options', 'nosniff')
-    if (isApi(request.url)) reply.header('cache-control', 'no-store')
-  })
+  server.addHook('onSend', async (request, reply) => setCommonHeaders(request, reply))
   server.addHook('onResponse', async (request, reply) => record(parts, request, reply))
   server.setErrorHandler((error, request, reply) => sendFailure(parts, request, reply, error))
   server.setNotFoundHandler(async () => {
@@ -102,8 +99,8 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   return server
 }
 
-async function refuseUnknown({ registry }: ServerParts, routes: readonly Route[], request: FastifyRequest) {
-  if (isApi(request.url)) await authenticate(request, registry)
+async function refuseUnknown({ authenticator }: ServerParts, routes: readonly Route[], request: FastifyRequest) {
+  if (isApi(request.url)) await authenticate(request, authenticator)
   const allowed = allowedMethods(routes, request.url)
   if (allowed.length === 0) throw new HttpFailure(404, 'Route not found')
   throw new HttpFailure(405, `${request.method} is not allowed here`, { allow: allowed.join(', ') })
@@ -111,10 +108,10 @@ async function refuseUnknown({ registry }: ServerParts, routes: readonly Route[]
 
 /** What Fastify refuses before any hook runs, such as a URL that cannot be decoded. */
 async function refuseUnroutable(parts: ServerParts, request: FastifyRequest, reply: FastifyReply, error: unknown) {
-  reply.header('x-request-id', request.id)
+  setCommonHeaders(request, reply)
   let failure = error
   try {
-    if (isApi(request.raw.url ?? '')) await authenticate(request, parts.registry)
+    if (isApi(request.raw.url ?? '')) await authenticate(request, parts.authenticator)
   } catch (refusal) {
     failure = refusal
   }
@@ -122,14 +119,15 @@ async function refuseUnroutable(parts: ServerParts, request: FastifyRequest, rep
   record(parts, request, reply)
 }
 
-function addAccountRoute(server: FastifyInstance, { registry, app, now }: ServerParts, route: AccountRoute): void {
+function addAccountRoute(server: FastifyInstance, parts: ServerParts, route: AccountRoute): void {
+  const { registry, authenticator, app, now } = parts
   const showMessage = route.method === 'GET' ? 0 : 1
   server.route({
     method: route.method,
     url: route.url,
     schema: route.schema,
     // Before the body is read: without a caller nothing is said, not even what is wrong with the request.
-    onRequest: (request) => authenticate(request, registry),
+    onRequest: (request) => authenticate(request, authenticator),
     async handler(request, reply) {
       const caller = callerOf(request)
       const {
@@ -151,7 +149,7 @@ function addAccountRoute(server: FastifyInstance, { registry, app, now }: Server
   })
 }
 
-function addPlainRoute(server: FastifyInstance, { registry }: ServerParts, route: PlainRoute): void {
+function addPlainRoute(server: FastifyInstance, { authenticator }: ServerParts, route: PlainRoute): void {
   server.route({
     method: route.method as PlainRoute['method'] & string,
     url: route.url,
@@ -159,11 +157,17 @@ function addPlainRoute(server: FastifyInstance, { registry }: ServerParts, route
     exposeHeadRoute: route.method === 'GET',
     config: { consumes: route.consumes },
     onRequest: async (request, reply) => {
-      if (route.access === 'account') await authenticate(request, registry)
+      if (route.access === 'account') await authenticate(request, authenticator)
       if (route.ignoresBody) return route.respond(request, reply)
     },
     handler: (request, reply) => route.respond(request, reply),
   })
+}
+
+function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
+  reply.header('x-request-id', request.id)
+  reply.header('x-content-type-options', 'nosniff')
+  if (isApi(request.url)) reply.header('cache-control', 'no-store')
 }
 
 /** Everything below these paths is for callers, and is never cached. */

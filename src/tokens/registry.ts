@@ -59,6 +59,13 @@ export class Registry {
     return { accountId: key.accountId, by: key.id }
   }
 
+  /** A caller whom somebody else has vouched for, such as the platform's identity provider. */
+  async callerFor(accountId: string, by: string): Promise<Caller> {
+    const account = await this.#parts.store.findAccount(accountId)
+    if (account === undefined) throw new Failure('token-invalid')
+    return { accountId: account.id, by }
+  }
+
   async #refuseToken(presented: string): Promise<never> {
     const verdict = await this.#judge(presented)
     if (verdict.accepted) throw new Failure('token-cannot-manage')

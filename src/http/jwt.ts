@@ -1,0 +1,97 @@
+// Bearers that the platform's own identity provider signs: a JWT in place of an account key.
+import { readFileSync } from 'node:fs'
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  decodeJwt,
+  errors,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  jwtVerify,
+} from 'jose'
+import { Failure } from '../tokens/errors.ts'
+import type { Caller, Registry } from '../tokens/registry.ts'
+
+export interface JwtSettings {
+  /** A URL, or the path of a file. */
+  readonly jwks: string
+  readonly issuer: string
+  readonly audience: string
+  /** The claim that holds the account's id. */
+  readonly accountClaim: string
+}
+
+/** Only signatures that this service could not have made itself. */
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
+const CLOCK_TOLERANCE_SECONDS = 5
+const FETCH_TIMEOUT_MS = 2_000
+const LOOKS_LIKE_JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/
+
+/** Recognises the issuer's tokens and leaves every other bearer to the registry. */
+export function jwtAuthenticator(settings: JwtSettings, registry: Registry): (presented: string) => Promise<Caller> {
+  const keys = /^https?:\/\//.test(settings.jwks) ? remoteKeys(settings.jwks) : fileKeys(settings.jwks)
+  return async (presented) => {
+    if (issuerOf(presented) !== settings.issuer) return registry.authenticate(presented)
+    const claims = await verify(presented, keys, settings)
+    const accountId = claims[settings.accountClaim]
+    if (typeof accountId !== 'string') throw new Failure('token-invalid')
+    return registry.callerFor(accountId, `jwt:${claims.sub ?? 'unnamed'}`)
+  }
+}
+
+/** Unverified: it only decides who is asked. */
+function issuerOf(presented: string): string | undefined {
+  if (!LOOKS_LIKE_JWT.test(presented)) return undefined
+  try {
+    return decodeJwt(presented).iss
+  } catch {
+    return undefined
+  }
+}
+
+async function verify(
+  presented: string,
+  keys: JWTVerifyGetKey,
+  { issuer, audience }: JwtSettings,
+): Promise<JWTPayload> {
+  try {
+    const { payload } = await jwtVerify(presented, keys, {
+      issuer,
+      audience,
+      algorithms: ALGORITHMS,
+      clockTolerance: CLOCK_TOLERANCE_SECONDS,
+      requiredClaims: ['exp'],
+    })
+    return payload
+  } catch (error) {
+    if (error instanceof errors.JWTExpired) throw new Failure('token-expired')
+    if (isKeyFault(error)) throw Object.assign(new Failure('unavailable'), { cause: error })
+    throw new Failure('token-invalid')
+  }
+}
+
+/** The issuer's keys could not be had, so nothing can be decided. A key that is not among them is a decision. */
+function isKeyFault(error: unknown): boolean {
+  if (!(error instanceof errors.JOSEError)) return true
+  return ['ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID', 'ERR_JOSE_GENERIC'].includes(error.code)
+}
+
+/** Fetched when a key is not known yet, so that a rotation is followed. */
+function remoteKeys(url: string): JWTVerifyGetKey {
+  return createRemoteJWKSet(new URL(url), { timeoutDuration: FETCH_TIMEOUT_MS, cooldownDuration: 1_000 })
+}
+
+/** Read again when a key is not in it, for the same reason. */
+function fileKeys(path: string): JWTVerifyGetKey {
+  const read = () => createLocalJWKSet(JSON.parse(readFileSync(path, 'utf8')))
+  let known = read()
+  return async (header, token) => {
+    try {
+      return await known(header, token)
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
+      known = read()
+      return known(header, token)
+    }
+  }
+}

@@ -1,0 +1,16 @@
+// Every scenario table, for every engine.
+import { authenticationScenarios } from './authentication.scenarios.ts'
+import { httpScenarios } from './http.scenarios.ts'
+import { lifecycleScenarios } from './lifecycle.scenarios.ts'
+import { listScenarios } from './list.scenarios.ts'
+import { updateScenarios } from './update.scenarios.ts'
+import { verifyScenarios } from './verify.scenarios.ts'
+
+export const allScenarios = {
+  authentication: authenticationScenarios,
+  'listing and fetching': listScenarios,
+  updating: updateScenarios,
+  'what HTTP itself says': httpScenarios,
+  verification: verifyScenarios,
+  'the life of a token': lifecycleScenarios,
+}

@@ -1,0 +1,5 @@
+import { sqliteEngine } from '../support/estate.ts'
+import { allScenarios } from './all.scenarios.ts'
+import { runScenarios } from './scenario.ts'
+
+runScenarios(sqliteEngine, allScenarios)

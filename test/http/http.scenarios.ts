@@ -1,0 +1,164 @@
+// Everything else HTTP says: decisions part 8.
+import assert from 'node:assert/strict'
+import type { Estate } from '../support/estate.ts'
+import { type Ask, bearer } from '../support/http.ts'
+import { failure, invalid, type Scenario } from './scenario.ts'
+
+const TOKEN = '/api/v1/apiClient/token'
+const JSON_TYPE = ['content-type', 'application/json'] as const
+
+const mine = (estate: Estate, ask: Ask): Ask => ({ ...ask, headers: [bearer(estate.mine.key), ...(ask.headers ?? [])] })
+
+async function put(estate: Estate, body: unknown, ...headers: (readonly [string, string])[]): Promise<Ask> {
+  return mine(estate, { method: 'PUT', path: `${TOKEN}/${(await estate.token()).id}`, body, headers })
+}
+
+const brokenJson = ['{', '{"name": "x"', "{'name': 'x'}", '{"name": "x",}', 'name=x', '{"a":1}{"b":2}', '\u00ff\u00fe{']
+
+const methods: readonly [string, string, string][] = [
+  ['PATCH', TOKEN, 'GET, HEAD, POST'],
+  ['DELETE', TOKEN, 'GET, HEAD, POST'],
+  ['POST', `${TOKEN}/tok_x`, 'GET, HEAD, PUT, DELETE'],
+  ['PUT', `${TOKEN}/sub-account/sub_x`, 'GET, HEAD'],
+  ['GET', `${TOKEN}/tok_x/rotate`, 'POST'],
+  ['DELETE', '/api/v1/apiClient/history', 'GET, HEAD'],
+  ['DELETE', '/api/v1/apiClient/sub-account/sub_x', 'GET, HEAD, PUT'],
+  ['GET', '/oauth2/introspect', 'POST'],
+  ['OPTIONS', TOKEN, 'GET, HEAD, POST'],
+  ['POST', '/healthz', 'GET, HEAD'],
+  ['PROPFIND', TOKEN, 'GET, HEAD, POST'],
+]
+
+export const httpScenarios: readonly Scenario[] = [
+  ...brokenJson.map(
+    (text): Scenario => ({
+      name: `a body of ${JSON.stringify(text)} is not valid JSON`,
+      ask: (estate) => put(estate, text, JSON_TYPE),
+      status: 400,
+      body: invalid('Request body is not valid JSON'),
+    }),
+  ),
+  {
+    name: 'a body that is not UTF-8 is not valid JSON',
+    ask: (estate) => put(estate, Buffer.from('{"name":"\xff\xfe"}', 'latin1'), JSON_TYPE),
+    status: 400,
+    body: invalid('Request body is not valid JSON'),
+  },
+  ...['{"__proto__":{"status":"inactive"},"name":"x"}', '{"constructor":{"prototype":{"x":1}},"name":"x"}'].map(
+    (text): Scenario => ({
+      name: `a body that reaches for a prototype is refused: ${text}`,
+      ask: (estate) => put(estate, text, JSON_TYPE),
+      status: 400,
+      body: invalid('Request body is not valid JSON'),
+    }),
+  ),
+  {
+    name: 'a lone surrogate in a name is refused',
+    ask: (estate) => put(estate, '{"name":"a\\ud800b"}', JSON_TYPE),
+    status: 400,
+    body: (heard) => assert.equal(heard.json.error.message, 'name must be well-formed Unicode'),
+  },
+  ...['text/plain', 'application/x-www-form-urlencoded', 'application/xml', 'application/merge-patch+json'].map(
+    (type): Scenario => ({
+      name: `a body of ${type} is refused as not JSON`,
+      ask: (estate) => put(estate, '{"status":"inactive"}', ['content-type', type]),
+      status: 415,
+      body: failure('Unsupported media type', 'Request body must be application/json'),
+    }),
+  ),
+  {
+    name: 'a body without a content type is refused',
+    ask: (estate) => put(estate, '{"status":"inactive"}'),
+    status: 415,
+    body: failure('Unsupported media type', 'Request body must be application/json'),
+  },
+  {
+    name: 'a charset beside application/json is fine',
+    ask: (estate) => put(estate, '{"status":"inactive"}', ['content-type', 'application/json; charset=utf-8']),
+    status: 200,
+  },
+  {
+    name: 'a body of exactly 64 KiB is read',
+    ask: (estate) => put(estate, `{"status":"inactive"${' '.repeat(64 * 1024 - 21)}}`, JSON_TYPE),
+    status: 200,
+  },
+  {
+    name: 'a body over 64 KiB is refused',
+    ask: (estate) => put(estate, `{"status":"inactive"${' '.repeat(64 * 1024 - 20)}}`, JSON_TYPE),
+    status: 413,
+    body: failure('Payload too large', 'Request body must be at most 64 KiB'),
+  },
+  ...methods.map(
+    ([method, path, allow]): Scenario => ({
+      name: `${method} ${path} is not allowed, and the answer says what is`,
+      ask: (estate) => mine(estate, { method, path }),
+      status: 405,
+      headers: { allow },
+      body: failure('Method not allowed', `${method} is not allowed here`),
+    }),
+  ),
+  ...[
+    '/nothing',
+    '/api/v1/nothing',
+    '/api/v2/apiClient/token',
+    '/API/v1/apiClient/token',
+    `${TOKEN}/a/b/c`,
+    '/api/',
+  ].map(
+    (path): Scenario => ({
+      name: `${path} is an unknown route`,
+      ask: (estate) => mine(estate, { path }),
+      status: 404,
+      body: failure('Not found', 'Route not found'),
+    }),
+  ),
+  ...[`${TOKEN}/%zz`, `${TOKEN}/%ff`, '/%'].map(
+    (path): Scenario => ({
+      name: `${path} is not a valid URL`,
+      ask: (estate) => mine(estate, { path }),
+      status: 400,
+      body: invalid('The URL is not valid'),
+    }),
+  ),
+  ...['/healthz', '/readyz'].map(
+    (path): Scenario => ({
+      name: `${path} answers without a caller`,
+      ask: () => ({ path }),
+      status: 200,
+      body: { status: path === '/healthz' ? 'ok' : 'ready' },
+    }),
+  ),
+  {
+    name: 'metrics count requests by route and status, and tokens by status, and name no id or credential',
+    async ask(estate) {
+      const token = await estate.token()
+      await estate.mineAsks({ path: `${TOKEN}/${token.id}` })
+      await estate.ask({ path: '/api/v1/verify', headers: [bearer(token.credential)] })
+      return { path: '/metrics' }
+    },
+    status: 200,
+    body(heard) {
+      for (const line of [
+        /^latchkey_http_request_duration_seconds_count\{method="GET",route="\/api\/v1\/apiClient\/token\/:id",status="200"\} \d+$/m,
+        /^latchkey_store_operation_duration_seconds_count\{operation="findCandidate"\} \d+$/m,
+        /^latchkey_tokens\{status="active"\} \d+$/m,
+        /^latchkey_tokens\{status="inactive"\} \d+$/m,
+        /^latchkey_verifications_total\{verdict="accepted"\} \d+$/m,
+        /^nodejs_eventloop_lag_p99_seconds /m,
+      ]) {
+        assert.match(heard.text, line)
+      }
+      assert.doesNotMatch(heard.text, /tok_|sub_0|acc_|lk_/)
+    },
+  },
+  {
+    name: 'the page for people is whole in itself: nothing on it comes from another host',
+    ask: () => ({ path: '/docs/' }),
+    status: 200,
+    headers: { 'content-type': /^text\/html/ },
+    body(heard) {
+      assert.match(heard.text, /swagger-ui/)
+      assert.doesNotMatch(heard.text, /(src|href)="(https?:)?\/\//)
+    },
+  },
+]

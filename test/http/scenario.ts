@@ -1,0 +1,92 @@
+// A scenario: what is asked, what must come back, and what must not appear. Run over real HTTP on a real store.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { type Engine, Estate } from '../support/estate.ts'
+import { type Ask, closeConnections, type Heard } from '../support/http.ts'
+
+export interface Scenario {
+  /** A guarantee, as a sentence. */
+  readonly name: string
+  readonly ask: (estate: Estate) => Ask | Promise<Ask>
+  readonly status: number
+  /** The exact body, or a check of it. */
+  readonly body?: object | ((heard: Heard, estate: Estate) => void | Promise<void>)
+  /** A header's exact value, a pattern, or null for "must not be there". */
+  readonly headers?: Readonly<Record<string, string | RegExp | null>>
+  /** Text that must not appear anywhere in the answer. */
+  readonly absent?: (estate: Estate) => readonly string[]
+}
+
+export const failure = (message: string, reason: string, details?: object) => ({
+  status: false,
+  message,
+  message_type: 'error',
+  data: {},
+  error: details === undefined ? { message: reason } : { message: reason, details },
+})
+export const invalid = (reason: string) => failure('Validation error', reason)
+export const NOT_FOUND = failure('Not found', 'API token not found')
+export const NOT_YOURS = failure('Forbidden', 'Sub account does not belong to you or does not exist')
+export const unauthenticated = (message: string) => ({ code: 401, message, stack: `AuthenticationError: ${message}` })
+
+export const success = (message: string, data: object, showMessage = 0) => ({
+  app_type: 'api',
+  app_version: '9.9.9',
+  maintainence: 0,
+  new_version: 0,
+  force_update: 0,
+  invalid_token: 0,
+  refresh_token: '',
+  show_message: showMessage,
+  is_enc: false,
+  status: true,
+  message,
+  message_type: 'success',
+  data,
+  error: {},
+})
+
+export function runScenarios(engine: Engine, tables: Readonly<Record<string, readonly Scenario[]>>): void {
+  describe(`the HTTP door on the ${engine.name} store`, () => {
+    let estate: Estate
+    before(async () => {
+      estate = await Estate.open(engine)
+    })
+    after(async () => {
+      closeConnections()
+      await estate.close()
+    })
+    for (const [subject, scenarios] of Object.entries(tables)) {
+      describe(subject, () => {
+        for (const scenario of scenarios) test(scenario.name, () => play(scenario, estate))
+      })
+    }
+  })
+}
+
+async function play(scenario: Scenario, estate: Estate): Promise<void> {
+  const ask = await scenario.ask(estate)
+  const heard = await estate.ask(ask)
+  assert.equal(heard.status, scenario.status, heard.text)
+  if (typeof scenario.body === 'function') await scenario.body(heard, estate)
+  // Byte for byte: the order of fields is part of it.
+  else if (scenario.body !== undefined && ask.method !== 'HEAD') assert.equal(heard.text, JSON.stringify(scenario.body))
+  for (const [name, expected] of Object.entries(scenario.headers ?? {})) {
+    const found = heard.headers[name]
+    if (expected === null) assert.equal(found, undefined, name)
+    else if (typeof expected === 'string') assert.equal(found, expected, name)
+    else assert.match(String(found), expected, name)
+  }
+  for (const text of scenario.absent?.(estate) ?? []) assert.ok(!heard.text.includes(text), `${text} appears`)
+  holdsForEveryAnswer(ask, heard)
+}
+
+/** What no answer may lack or contain, whatever was asked. */
+function holdsForEveryAnswer(ask: Ask, heard: Heard): void {
+  assert.match(String(heard.headers['x-request-id']), /^[\w.-]+$/)
+  if (heard.status === 401) assert.match(String(heard.headers['www-authenticate']), /^Bearer realm="latchkey"/)
+  if (ask.path.startsWith('/api/')) assert.equal(heard.headers['cache-control'], 'no-store')
+  if (heard.status >= 400) {
+    assert.doesNotMatch(heard.text, /node:|node_modules|\.ts\b|\.js\b|\\n +at |fastify|sqlite|SELECT|postgres/i)
+  }
+}

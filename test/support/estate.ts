@@ -1,0 +1,122 @@
+// A real server on a real store, with two accounts that must never see each other.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
+import pino from 'pino'
+import { type Latchkey, type RunningServer, startServer } from '../../src/compose.ts'
+import { type Config, readConfig } from '../../src/config.ts'
+import type { BulkToken } from '../../src/tokens/operator.ts'
+import type { SubAccount, Token } from '../../src/tokens/token.ts'
+import { type Ask, bearer, type Heard, send } from './http.ts'
+
+/** What makes an empty store of one engine: variables for the configuration, and how to end it. */
+export interface Engine {
+  readonly name: string
+  prepare(): Promise<{ readonly env: Readonly<Record<string, string>>; dispose(): Promise<void> }>
+}
+
+export const sqliteEngine: Engine = {
+  name: 'embedded',
+  async prepare() {
+    const folder = mkdtempSync(join(tmpdir(), 'latchkey-test-'))
+    return {
+      env: { LATCHKEY_DATA_DIR: folder },
+      dispose: async () => rmSync(folder, { recursive: true, force: true }),
+    }
+  },
+}
+
+export interface Tenant {
+  readonly accountId: string
+  readonly key: string
+  readonly expiredKey: string
+  readonly revokedKey: string
+  readonly subAccounts: readonly [SubAccount, SubAccount, SubAccount]
+}
+
+export class Estate {
+  readonly running: RunningServer & Latchkey
+  readonly config: Config
+  readonly mine: Tenant
+  readonly theirs: Tenant
+  /** Everything the server logged, at the most talkative level. */
+  readonly logged: readonly string[]
+  readonly #dispose: () => Promise<void>
+  #names = 0
+
+  private constructor(
+    running: RunningServer & Latchkey,
+    config: Config,
+    tenants: readonly [Tenant, Tenant],
+    logged: readonly string[],
+    dispose: () => Promise<void>,
+  ) {
+    this.running = running
+    this.config = config
+    this.mine = tenants[0]
+    this.theirs = tenants[1]
+    this.logged = logged
+    this.#dispose = dispose
+  }
+
+  static async open(engine: Engine, more: Readonly<Record<string, string>> = {}, now?: () => number): Promise<Estate> {
+    const { env, dispose } = await engine.prepare()
+    const config = readConfig({ PORT: '0', LATCHKEY_APP_VERSION: '9.9.9', ...env, ...more })
+    const logged: string[] = []
+    const stream = new PassThrough().on('data', (chunk) => void logged.push(String(chunk)))
+    const log = pino({ level: 'trace' }, stream)
+    const running = await startServer(config, now === undefined ? { log } : { log, now })
+    const tenants = [await makeTenant(running, 'Mine'), await makeTenant(running, 'Theirs')] as const
+    return new Estate(running, config, tenants, logged, dispose)
+  }
+
+  get url(): string {
+    return this.running.url
+  }
+
+  ask(ask: Ask): Promise<Heard> {
+    return send(this.url, ask)
+  }
+
+  /** As the account's own caller. */
+  mineAsks(ask: Ask): Promise<Heard> {
+    return send(this.url, { ...ask, headers: [bearer(this.mine.key), ...(ask.headers ?? [])] })
+  }
+
+  freshName(): string {
+    return `Name ${++this.#names}`
+  }
+
+  async token(fields: Partial<BulkToken> = {}, owner: Tenant = this.mine): Promise<Token> {
+    const { operator, registry } = this.running
+    const [record] = await operator.createTokens([
+      { accountId: owner.accountId, subAccountId: owner.subAccounts[0].id, name: this.freshName(), ...fields },
+    ])
+    return registry.getToken(operator.actFor(owner.accountId), record?.id ?? '')
+  }
+
+  async close(): Promise<void> {
+    await this.running.stop()
+    await this.#dispose()
+  }
+}
+
+async function makeTenant({ operator }: Latchkey, name: string): Promise<Tenant> {
+  const { id: accountId } = await operator.createAccount(name)
+  const { key } = await operator.createKey(accountId, 'works', null)
+  const expired = await operator.createKey(accountId, 'expired', operator.origin().at - 1)
+  const revoked = await operator.createKey(accountId, 'revoked', null)
+  await operator.revokeKey(revoked.id)
+  const subAccounts = await operator.createSubAccounts(
+    accountId,
+    ['One', 'Two', 'Empty'].map((each) => ({
+      name: `${name} ${each}`,
+      email: `${each.toLowerCase()}@${name.toLowerCase()}.example`,
+      companyName: `${name} ${each} Ltd`,
+    })),
+  )
+  const [one, two, empty] = subAccounts
+  if (!one || !two || !empty) throw new Error('sub-accounts are missing')
+  return { accountId, key, expiredKey: expired.key, revokedKey: revoked.key, subAccounts: [one, two, empty] }
+}
