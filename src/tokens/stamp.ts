@@ -27,3 +27,13 @@ export function stampOf<Kind extends keyof Rows>(kind: Kind, row: Rows[Kind], st
 export function isGenuine<Kind extends keyof Rows>(kind: Kind, row: Stamped<Rows[Kind]>, stamps: Stamps): boolean {
   return stamps.isRowStamp(row.stamp, [kind, ...decisive[kind](row)])
 }
+
+/** The stamp of a row after a change. What was altered by hand before stays so: no change makes it good. */
+export function restamp<Kind extends keyof Rows>(
+  kind: Kind,
+  before: Stamped<Rows[Kind]>,
+  after: Rows[Kind],
+  stamps: Stamps,
+): Uint8Array {
+  return isGenuine(kind, before, stamps) ? stampOf(kind, after, stamps) : before.stamp
+}

@@ -229,6 +229,37 @@ describe('verification', () => {
     assert.deepEqual(service.tampered, [token.id])
   })
 
+  test('no later change makes good what was altered by hand', async () => {
+    const { caller, token } = await aToken()
+    const { registry } = service
+    await registry.updateToken(caller, token.id, { status: 'inactive' }, origin())
+    alterByHand(`UPDATE tokens SET status = 'active' WHERE id = ?`, token.id)
+    await registry.updateToken(caller, token.id, { name: 'renamed' }, origin())
+    assert.equal(await verdict(token.credential), 'tampered')
+    const rotated = await registry.rotateToken(caller, token.id, 60, origin())
+    assert.equal(await verdict(rotated.credential), 'tampered')
+    assert.equal(await verdict(token.credential), 'tampered')
+    for (const status of ['inactive', 'active'] as const) {
+      await registry.updateToken(caller, token.id, { status }, origin())
+      assert.equal(await verdict(rotated.credential), 'tampered')
+    }
+  })
+
+  test('a sub-account resumed by hand stays refused until its owner says what holds', async () => {
+    const { caller, subAccount, token } = await aToken()
+    const update = (change: { name: string } | { status: 'active' | 'suspended' }) =>
+      service.registry.updateSubAccount(caller, subAccount.id, change, origin())
+    await update({ status: 'suspended' })
+    alterByHand('UPDATE sub_accounts SET suspended_at = NULL WHERE id = ?', subAccount.id)
+    assert.equal(await verdict(token.credential), 'tampered')
+    await update({ name: 'renamed' })
+    assert.equal(await verdict(token.credential), 'tampered')
+    await update({ status: 'suspended' })
+    assert.equal(await verdict(token.credential), 'suspended')
+    await update({ status: 'active' })
+    assert.equal(await verdict(token.credential), 'accepted')
+  })
+
   test('a credential moved to another row does not open there, and says so to the operator', async () => {
     const { caller, subAccount, token } = await aToken()
     const other = await service.registry.createToken(caller, { subAccountId: subAccount.id, name: 'other' }, origin())

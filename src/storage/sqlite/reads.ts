@@ -38,7 +38,7 @@ export function listKeys(db: Connection, accountId: string): AccountKey[] {
     .map(rows.toKey)
 }
 
-export function findSubAccount(db: Connection, accountId: string, id: string): SubAccountRow | undefined {
+export function findSubAccount(db: Connection, accountId: string, id: string): rows.StampedSubAccountRow | undefined {
   const row = db.get<rows.SubAccountRowColumns>(
     `SELECT ${rows.SUB_ACCOUNT_COLUMNS}, ${rows.COUNT_COLUMNS} FROM sub_accounts s WHERE s.id = ? AND s.account_id = ?`,
     id,
@@ -75,7 +75,7 @@ export function listSubAccounts(
   })
 }
 
-export function findToken(db: Connection, accountId: string, id: string): TokenRow | undefined {
+export function findToken(db: Connection, accountId: string, id: string): rows.StampedTokenRow | undefined {
   const row = db.get<rows.TokenRowColumns>(`${TOKEN_ROW} WHERE t.id = ? AND t.account_id = ?`, id, accountId)
   return row && rows.toTokenRow(row)
 }

@@ -68,7 +68,9 @@ export const COUNT_COLUMNS = `
 
 export type SubAccountRowColumns = SubAccountColumns & Record<Status, number>
 
-export const toSubAccountRow = (row: SubAccountRowColumns): SubAccountRow => ({
+export type StampedSubAccountRow = SubAccountRow & { readonly subAccount: Stamped<SubAccount> }
+
+export const toSubAccountRow = (row: SubAccountRowColumns): StampedSubAccountRow => ({
   subAccount: toSubAccount(row),
   tokens: { active: row.active, inactive: row.inactive },
 })
@@ -110,7 +112,9 @@ export const LAST_USED_COLUMN = '(SELECT at FROM last_used WHERE token_id = t.id
 
 export type TokenRowColumns = TokenColumns & SubAccountColumns & { last_used_at: number | null }
 
-export const toTokenRow = (row: TokenRowColumns): TokenRow => ({
+export type StampedTokenRow = TokenRow & { readonly token: Stamped<TokenRecord> }
+
+export const toTokenRow = (row: TokenRowColumns): StampedTokenRow => ({
   token: toToken(row),
   subAccount: toSubAccount(row),
   lastUsedAt: row.last_used_at,

@@ -2,7 +2,7 @@
 // completes or throws, and is then rolled back as a whole.
 import { Failure } from '../../tokens/errors.ts'
 import { chainStamp, difference, type HistoryEvent, headStamp, type Origin } from '../../tokens/history.ts'
-import { stampOf } from '../../tokens/stamp.ts'
+import { restamp, stampOf } from '../../tokens/stamp.ts'
 import type { Expected, Idempotency, Rotation, StoredKey, SubAccountRow, TokenRow } from '../../tokens/store.ts'
 import { type Account, type AccountKey, foldCase, type SubAccount, type TokenRecord } from '../../tokens/token.ts'
 import { applySubAccountUpdate, applyUpdate, type SubAccountChange, type TokenChange } from '../../tokens/update.ts'
@@ -10,7 +10,7 @@ import type { Stamps } from '../../tokens/vault.ts'
 import type { Connection } from './connection.ts'
 import { gramsOfName } from './grams.ts'
 import { findSubAccount, findToken, ownsSubAccount } from './reads.ts'
-import { type KeyColumns, toKey } from './rows.ts'
+import { type KeyColumns, type StampedTokenRow, toKey } from './rows.ts'
 
 export interface Session {
   readonly db: Connection
@@ -77,12 +77,13 @@ export function updateSubAccount(
   const before = found.subAccount
   const after = applySubAccountUpdate(before, change, origin.at)
   if (after === before) return found
+  // Suspension is all that decides here: an owner who names it says what holds, whatever was there before.
+  const named = change.status !== undefined
+  const stamp = named ? stampOf('sub-account', after, stamps) : restamp('sub-account', before, after, stamps)
   db.run(
     `UPDATE sub_accounts SET name = ?, email = ?, company_name = ?, folded_text = ?, suspended_at = ?, stamp = ?
      WHERE id = ?`,
-    ...[after.name, after.email, after.companyName, foldedText(after), after.suspendedAt],
-    stampOf('sub-account', after, stamps),
-    id,
+    ...[after.name, after.email, after.companyName, foldedText(after), after.suspendedAt, stamp, id],
   )
   const { from, to } = difference(before, after, ['name', 'email', 'companyName', 'suspendedAt'])
   record({ db, stamps }, [event(accountId, 'sub-account.update', id, from, to)], origin)
@@ -158,7 +159,7 @@ export function updateToken(
   if (after === before) return row
   db.run(
     'UPDATE tokens SET name = ?, folded_name = ?, status = ?, version = ?, stamp = ? WHERE id = ?',
-    ...[after.name, foldCase(after.name), after.status, after.version, stampOf('token', after, stamps), id],
+    ...[after.name, foldCase(after.name), after.status, after.version, restamp('token', before, after, stamps), id],
   )
   if (after.name !== before.name) {
     const grams = gramsOfName(accountNumber(db, accountId), after.name)
@@ -178,17 +179,18 @@ export function rotateToken(
 ): TokenRow {
   const { db, stamps } = session
   const row = getToken(db, accountId, id, undefined)
+  const before = row.token
   const { sealed, digest, formerUntil } = rotation
-  const after = { ...row.token, sealed, digest, version: row.token.version + 1 }
+  const after = { ...before, sealed, digest, version: before.version + 1 }
   db.run(
     'UPDATE tokens SET sealed = ?, digest = ?, version = ?, stamp = ? WHERE id = ?',
-    ...[sealed, digest, after.version, stampOf('token', after, stamps), id],
+    ...[sealed, digest, after.version, restamp('token', before, after, stamps), id],
   )
   // Without an overlap every former credential dies now, those of earlier rotations too: leaks end here.
   const outlived = formerUntil > origin.at ? origin.at : Number.MAX_SAFE_INTEGER
   db.run('DELETE FROM retired_credentials WHERE token_id = ? AND retires_at <= ?', id, outlived)
   if (formerUntil > origin.at) {
-    const retired = { digest: row.token.digest, tokenId: id, retiresAt: formerUntil }
+    const retired = { digest: before.digest, tokenId: id, retiresAt: formerUntil }
     db.run(
       'INSERT INTO retired_credentials (digest, token_id, retires_at, stamp) VALUES (?, ?, ?, ?)',
       ...[retired.digest, id, formerUntil, stampOf('retired', retired, stamps)],
@@ -215,7 +217,7 @@ export function deleteToken(
   return row
 }
 
-function getToken(db: Connection, accountId: string, id: string, expected: Expected): TokenRow {
+function getToken(db: Connection, accountId: string, id: string, expected: Expected): StampedTokenRow {
   const row = findToken(db, accountId, id)
   if (row === undefined) throw new Failure('token-not-found')
   if (expected?.versions.includes(row.token.version) === false) throw new Failure('version-mismatch')
