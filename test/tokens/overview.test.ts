@@ -1,0 +1,66 @@
+// The times of an overview's question, and filters beyond the document.
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import fc from 'fast-check'
+import { EXPIRING_DAYS, overviewQuestion, WEEKS } from '../../src/tokens/overview.ts'
+import { readTokenQuery } from '../../src/tokens/page.ts'
+import { idFloor, newId } from '../../src/tokens/token.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+describe('the question of an overview', () => {
+  test('has weeks that begin on Monday at midnight UTC, follow each other, and end with the present one', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: Date.UTC(2000, 0), max: Date.UTC(2100, 0) }), (now) => {
+        const { weeks } = overviewQuestion(now)
+        assert.equal(weeks.length, WEEKS + 1)
+        for (const [index, start] of weeks.entries()) {
+          assert.equal(new Date(start).getUTCDay(), 1)
+          assert.equal(start % DAY_MS, 0)
+          if (index > 0) assert.equal(start - (weeks[index - 1] ?? 0), 7 * DAY_MS)
+        }
+        const [begin = 0, end = 0] = weeks.slice(-2)
+        assert.ok(begin <= now && now < end)
+      }),
+    )
+  })
+
+  test('takes a token that expires this very moment for expired, and one a moment later for expiring', () => {
+    const { expiredBefore, expiringBefore } = overviewQuestion(1_000)
+    assert.equal(expiredBefore, 1_001)
+    assert.equal(expiringBefore - expiredBefore, EXPIRING_DAYS * DAY_MS)
+  })
+})
+
+test('the floor of a time sorts before every id made from then on, and after every id made before', () => {
+  const time = fc.integer({ min: 0, max: Date.UTC(3000, 0) })
+  fc.assert(
+    fc.property(time, time, (floor, made) => {
+      assert.equal(newId('tok', made) >= idFloor('tok', floor), made >= floor)
+    }),
+  )
+  for (const floor of [-1, Number.MIN_SAFE_INTEGER]) assert.ok(newId('tok', 0) >= idFloor('tok', floor))
+  assert.ok(newId('tok', Date.UTC(3000, 0)) < idFloor('tok', Number.MAX_SAFE_INTEGER))
+})
+
+describe('a list may be narrowed', () => {
+  const TIMES = ['createdFrom', 'createdBefore', 'expiresFrom', 'expiresBefore']
+
+  test('by use and by times, and is not when nothing is sent', () => {
+    assert.equal('narrowing' in readTokenQuery({}), false)
+    assert.deepEqual(readTokenQuery({ used: 'never' }).narrowing, { neverUsed: true })
+    for (const name of TIMES) {
+      assert.deepEqual(readTokenQuery({ [name]: '2030-01-31T12:00Z' }).narrowing, { [name]: Date.UTC(2030, 0, 31, 12) })
+    }
+  })
+
+  test('by nothing else, and by each once', () => {
+    const refused = (query: object) => assert.throws(() => readTokenQuery({ ...query }), { code: 'invalid-request' })
+    for (const used of ['', 'ever', 'NEVER', ['never', 'never']]) refused({ used })
+    for (const name of TIMES) {
+      for (const value of ['', 'soon', '2030-01-31', '2030-02-30T00:00Z', '5', ['2030-01-31T12:00Z']]) {
+        refused({ [name]: value })
+      }
+    }
+  })
+})
