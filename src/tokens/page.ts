@@ -1,7 +1,15 @@
 // What a list may ask, and what a page says about itself.
 import { Failure } from './errors.ts'
 import { parseTime } from './fields.ts'
-import { countCharacters, MAX_NAME_CHARACTERS, normalizeName, STATUSES, type Status, type Timestamp } from './token.ts'
+import {
+  countCharacters,
+  MAX_NAME_CHARACTERS,
+  normalizeName,
+  STATUSES,
+  STEERING_CHARACTERS,
+  type Status,
+  type Timestamp,
+} from './token.ts'
 
 export const MAX_PAGE = 2_147_483_647
 export const MAX_LIMIT = 100
@@ -101,6 +109,11 @@ export function readSearch(query: RawQuery): string | undefined {
     throw new Failure('invalid-request', `search must be at most ${MAX_NAME_CHARACTERS} characters`)
   }
   return search === '' ? undefined : search
+}
+
+/** A search with a character that no name may hold matches nothing: engines need not be asked, and some could not be. */
+export function canMatch(search: string): boolean {
+  return search.isWellFormed() && !STEERING_CHARACTERS.test(search)
 }
 
 function readStatus(query: RawQuery): Status | undefined {

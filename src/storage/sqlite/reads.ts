@@ -3,7 +3,7 @@
 
 import type { HistoryRow } from '../../tokens/history.ts'
 import type { OverviewCounts, OverviewQuestion } from '../../tokens/overview.ts'
-import type { PageRequest, Slice, TokenQuery } from '../../tokens/page.ts'
+import { canMatch, type PageRequest, type Slice, type TokenQuery } from '../../tokens/page.ts'
 import type { Stamped } from '../../tokens/stamp.ts'
 import type { ChainLink, StoredKey, SubAccountRow, TokenRow } from '../../tokens/store.ts'
 import { type Account, type AccountKey, foldCase, idFloor, type Status, type TokenRecord } from '../../tokens/token.ts'
@@ -59,6 +59,7 @@ export function listSubAccounts(
   accountId: string,
   { page, limit, search }: PageRequest & { search?: string | undefined },
 ): Slice<SubAccountRow> {
+  if (search !== undefined && !canMatch(search)) return { items: [], total: 0 }
   const where = `s.account_id = ?1 AND (?2 IS NULL OR instr(s.folded_text, ?2) > 0)`
   const folded = search === undefined ? null : foldCase(search)
   return db.snapshot(() => {

@@ -1,0 +1,288 @@
+// The operator's commands: what they print for people and for scripts, and how they refuse.
+import assert from 'node:assert/strict'
+import { statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { printable } from '../../src/cli/output.ts'
+import { Cli } from '../support/cli.ts'
+
+const cli = new Cli()
+let estate: Awaited<ReturnType<Cli['estate']>>
+before(async () => {
+  estate = await cli.estate()
+})
+after(() => cli.dispose())
+
+describe('--json prints exactly one document', () => {
+  test('account create', () => {
+    assert.deepEqual(Object.keys(estate.account), ['_id', 'name', 'createdAt'])
+    assert.match(estate.account._id, /^acc_/)
+  })
+
+  test('key create, with the key in it and nowhere else afterwards', async () => {
+    assert.deepEqual(Object.keys(estate.key), ['_id', 'key', 'expiresAt'])
+    assert.match(estate.key.key, /^lk_key_[0-9A-Za-z]{49}$/)
+    assert.equal(estate.key.expiresAt, null)
+    const listed = await cli.run('key', 'list', '--account', estate.account._id, '--json')
+    assert.ok(Array.isArray(listed.json))
+    assert.ok(!listed.stdout.includes(estate.key.key))
+  })
+
+  test('key create takes a length, and a time, also a past one', async () => {
+    const from = Date.now()
+    const create = ['key', 'create', '--account', estate.account._id, '--json']
+    const soon = (await cli.run(...create, '--expires-in', '90d')).json
+    const days = (Date.parse(soon.expiresAt) - from) / 86_400_000
+    assert.ok(days >= 90 && days < 90.01)
+    const past = (await cli.run(...create, '--expires-at', '2001-01-01T00:00:00Z', '--name', 'old')).json
+    assert.equal(past.expiresAt, '2001-01-01T00:00:00.000Z')
+    assert.equal((await cli.run(...create, '--expires-in', '1d', '--expires-at', '2001-01-01T00:00:00Z')).code, 1)
+  })
+
+  test('key revoke tells when', async () => {
+    const key = (await cli.run('key', 'create', '--account', estate.account._id, '--json')).json
+    const revoked = (await cli.run('key', 'revoke', key._id, '--json')).json
+    assert.match(revoked.revokedAt, /Z$/)
+    assert.deepEqual((await cli.run('key', 'revoke', key._id, '--json')).json, revoked)
+  })
+
+  test('sub-account create tells the sub-account', () => {
+    const { _id, createdAt, ...rest } = estate.subAccount
+    assert.match(_id, /^sub_/)
+    assert.match(createdAt, /Z$/)
+    assert.deepEqual(rest, { name: 'S', email: 's@x.example', companyName: 'C', status: 'active' })
+  })
+
+  test('token create tells the Token, also with a credential of another format', async () => {
+    const create = ['token', 'create', '--sub-account', estate.subAccount._id, '--json']
+    const made = (await cli.run(...create, '--name', 'T', '--status', 'inactive')).json
+    assert.deepEqual(Object.keys(made), ['_id', 'name', 'token', 'status', 'createdAt', 'subAccount'])
+    assert.equal(made.status, 'inactive')
+    assert.deepEqual(Object.keys(made.subAccount), ['_id', 'name', 'email', 'companyName'])
+    const brought = (await cli.run(...create, '--name', 'Old', '--credential', 'sk-legacy-1')).json
+    assert.equal(brought.token, 'sk-legacy-1')
+  })
+
+  test('token disable, enable, rotate and delete', async () => {
+    const create = ['token', 'create', '--sub-account', estate.subAccount._id, '--name', 'Life', '--json']
+    const { _id, token } = (await cli.run(...create)).json
+    assert.equal((await cli.run('token', 'disable', _id, '--json')).json.status, 'inactive')
+    assert.equal((await cli.run('token', 'enable', _id, '--json')).json.status, 'active')
+    assert.notEqual((await cli.run('token', 'rotate', _id, '--overlap', '1h', '--json')).json.token, token)
+    assert.deepEqual((await cli.run('token', 'delete', _id, '--json')).json, { _id, deleted: true })
+    const history = (await cli.run('history', 'list', estate.account._id, '--json')).json
+    assert.equal(history[0].action, 'token.delete')
+  })
+
+  test('sub-account suspend and resume', async () => {
+    assert.equal((await cli.run('sub-account', 'suspend', estate.subAccount._id, '--json')).json.status, 'suspended')
+    assert.equal((await cli.run('sub-account', 'resume', estate.subAccount._id, '--json')).json.status, 'active')
+  })
+
+  test('migrate tells what was applied: nothing on a store that is up to date', async () => {
+    assert.deepEqual((await cli.run('migrate', '--json')).json, { applied: [] })
+    const fresh = new Cli()
+    const { applied } = (await fresh.run('migrate', '--json')).json
+    assert.ok(applied.length > 0)
+    fresh.dispose()
+  })
+
+  test('seed tells the keys and the sums', async () => {
+    const { json } = await cli.run('seed', '--accounts', '2', '--sub-accounts', '3', '--tokens', '10', '--json')
+    assert.deepEqual(
+      [json.accounts.length, Object.keys(json.accounts[0]), json.subAccounts, json.tokens],
+      [2, ['_id', 'key'], 6, 20],
+    )
+  })
+
+  test('doctor and history verify report a healthy store', async () => {
+    assert.equal((await cli.run('doctor', '--json')).json.healthy, true)
+    assert.deepEqual((await cli.run('history', 'verify', '--json')).json.problems, [])
+  })
+})
+
+describe('people get tables and sentences', () => {
+  test('a list is a table', async () => {
+    const { stdout } = await cli.run('key', 'list', '--account', estate.account._id)
+    const [head = '', ...rows] = stdout.trim().split('\n')
+    assert.match(head, /^_id +name +createdAt +expiresAt +revokedAt$/)
+    assert.ok(rows.length >= 3)
+    assert.equal(new Set(rows.map((row) => row.indexOf('20'))).size > 0, true)
+  })
+
+  test('an empty list says so', async () => {
+    const account = (await cli.run('account', 'create', '--name', 'Empty', '--json')).json
+    assert.equal((await cli.run('key', 'list', '--account', account._id)).stdout, 'No account keys yet.\n')
+  })
+
+  test('--help tells every command', async () => {
+    const { stdout, code } = await cli.run('--help')
+    assert.equal(code, 0)
+    for (const command of [
+      'serve',
+      'migrate',
+      'account',
+      'key',
+      'sub-account',
+      'token',
+      'import',
+      'seed',
+      'doctor',
+      'history',
+    ]) {
+      assert.match(stdout, new RegExp(`^ {2}${command}`, 'm'))
+    }
+  })
+
+  test('what could steer a terminal is shown by its number', () => {
+    assert.equal(printable('a\u001b[2Jb\u202ec\u0007\u2028'), 'a\\u{1b}[2Jb\\u{202e}c\\u{7}\\u{2028}')
+  })
+})
+
+const refusals: readonly [string, string[], RegExp][] = [
+  ['an unknown command', ['nonsense'], /unknown command/],
+  ['a missing option', ['account', 'create'], /required option '--name <name>'/],
+  ['an unknown account', ['key', 'create', '--account', 'acc_x'], /Account not found/],
+  ['an unknown account in a list', ['key', 'list', '--account', 'acc_x'], /Account not found/],
+  ['an unknown key', ['key', 'revoke', 'key_x'], /Account key not found/],
+  ['an unknown sub-account', ['token', 'create', '--sub-account', 'sub_x', '--name', 'n'], /sub_x does not exist/],
+  ['an unknown token', ['token', 'disable', 'tok_x'], /tok_x does not exist/],
+  ['a bad length of time', ['key', 'create', '--account', 'a', '--expires-in', '3 weeks'], /such as 90d/],
+  ['a bad time', ['key', 'create', '--account', 'a', '--expires-at', 'soon'], /ISO 8601/],
+  ['a bad status', ['token', 'create', '--sub-account', 's', '--name', 'n', '--status', 'on'], /active or inactive/],
+  ['a name with an escape', ['account', 'create', '--name', 'a\u001b[31m'], /control, line or text-direction/],
+  [
+    'a bad e-mail address',
+    ['sub-account', 'create', '--account', 'a', '--name', 'n', '--email', 'x', '--company-name', 'c'],
+    /e-mail address/,
+  ],
+  [
+    'half a credential of ours',
+    ['token', 'create', '--sub-account', 's', '--name', 'n', '--credential', 'lk_tok_half'],
+    /not a whole token credential/,
+  ],
+  [
+    'a credential with a space',
+    ['token', 'create', '--sub-account', 's', '--name', 'n', '--credential', 'a b'],
+    /printable ASCII/,
+  ],
+  ['a number that is none', ['seed', '--accounts', 'x', '--sub-accounts', '1', '--tokens', '1'], /whole number/],
+  [
+    'tokens without sub-accounts',
+    ['seed', '--accounts', '1', '--sub-accounts', '0', '--tokens', '1'],
+    /need sub-accounts/,
+  ],
+  ['a file that is not there', ['import', 'no-such-file.ndjson'], /does not exist/],
+]
+
+describe('what is wrong goes to standard error, with a non-zero code and nothing on standard output', () => {
+  for (const [what, args, message] of refusals) {
+    test(what, async () => {
+      const { code, stdout, stderr } = await cli.run(...args, ...(args[0] === 'nonsense' ? [] : ['--json']))
+      assert.notEqual(code, 0)
+      assert.equal(stdout, '')
+      assert.match(stderr, message)
+      assert.doesNotMatch(stderr, /\u001b/)
+    })
+  }
+})
+
+describe('import', () => {
+  const write = (name: string, lines: readonly (object | string)[]): string => {
+    const file = join(cli.dataDir, name)
+    writeFileSync(file, lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n'))
+    return file
+  }
+  const line = (name: string, more: object = {}) => ({ subAccountId: estate.subAccount._id, name, ...more })
+
+  test('takes credentials of any format, a Token as the API returns it, and lines without a credential', async () => {
+    const token = {
+      _id: 'tok_old',
+      name: 'I3',
+      token: 'from-api',
+      status: 'inactive',
+      subAccount: { _id: estate.subAccount._id },
+    }
+    const lines = [
+      line('I1', { credential: 'any~format/1' }),
+      '',
+      line('I2', { createdAt: '2020-02-02T02:02:02Z' }),
+      token,
+    ]
+    const { json } = await cli.run('import', write('good.ndjson', lines), '--json')
+    assert.deepEqual(json, { lines: 3, imported: 3, unchanged: 0, bad: 0 })
+  })
+
+  test('run again, it finds that everything is there', async () => {
+    const lines = [line('Again', { credential: 'again-1' })]
+    assert.equal((await cli.run('import', write('again.ndjson', lines), '--json')).json.imported, 1)
+    assert.deepEqual((await cli.run('import', write('again.ndjson', lines), '--json')).json, {
+      lines: 1,
+      imported: 0,
+      unchanged: 1,
+      bad: 0,
+    })
+  })
+
+  const bad: readonly [string, () => object | string, RegExp][] = [
+    ['no JSON', () => '{"name": ', /line 2: not valid JSON/],
+    ['no object', () => '[1]', /line 2: not a JSON object/],
+    ['no name', () => ({ subAccountId: estate.subAccount._id }), /line 2: name is required/],
+    ['no sub-account', () => ({ name: 'x' }), /line 2: subAccountId is required/],
+    [
+      'an unknown sub-account',
+      () => ({ name: 'x', subAccountId: 'sub_none' }),
+      /line 2: sub-account sub_none does not exist/,
+    ],
+    ['a bad status', () => line('x', { status: 'on' }), /line 2: status must be active or inactive/],
+    ['a name with a control character', () => line('a\u0007'), /line 2: name must not contain control/],
+    [
+      'a broken credential of ours',
+      () => line('x', { credential: 'lk_tok_broken' }),
+      /line 2: credential looks like one of ours/,
+    ],
+    [
+      'an account key as credential',
+      () => line('x', { credential: estate.key.key }),
+      /line 2: credential looks like one of ours/,
+    ],
+    [
+      'a time before 1970',
+      () => line('x', { createdAt: '1960-01-01T00:00:00Z' }),
+      /line 2: createdAt must be a time after 1970/,
+    ],
+    ['a name of an earlier line', () => line('Fine'), /line 2: the name stands in an earlier line/],
+    [
+      'a credential of an earlier line',
+      () => line('x', { credential: 'fine' }),
+      /line 2: the credential stands in an earlier line/,
+    ],
+    ['a taken name', () => line('Taken', { credential: 'other' }), /line 2: Token name already exists/],
+    ['a taken credential', () => line('Free', { credential: 'taken' }), /line 2: This credential already belongs/],
+  ]
+
+  test('every bad line is reported by its number, and a file with one changes nothing', async () => {
+    await cli.run('import', write('taken.ndjson', [line('Taken', { credential: 'taken' })]))
+    for (const [what, second, message] of bad) {
+      const file = write('bad.ndjson', [line('Fine', { credential: 'fine' }), second(), line('After')])
+      const { code, stdout, stderr } = await cli.run('import', file, '--json')
+      assert.equal(code, 1, what)
+      assert.equal(stdout, '')
+      assert.match(stderr, message, what)
+      assert.match(stderr, /1 of 3 lines are bad, so nothing was imported/)
+    }
+    const all = (await cli.run('history', 'list', estate.account._id)).stdout
+    assert.ok(!all.includes('Fine') && !all.includes('After'))
+  })
+
+  test('--skip-bad passes over the bad lines and imports the others', async () => {
+    const file = write('some.ndjson', [line('Good 1'), 'nonsense', line('Good 2')])
+    const { json, stderr } = await cli.run('import', file, '--skip-bad', '--json')
+    assert.deepEqual(json, { lines: 3, imported: 2, unchanged: 0, bad: 1 })
+    assert.match(stderr, /line 2/)
+  })
+})
+
+test('the master key is made with mode 0600 and the store in a folder of its own', () => {
+  assert.equal(statSync(join(cli.dataDir, 'master.key')).mode & 0o777, 0o600)
+})

@@ -1,0 +1,161 @@
+// The server as a process: how it starts, what it prints, how it stops, and how it refuses to start.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { Cli } from '../support/cli.ts'
+import { bearer, closeConnections, send } from '../support/http.ts'
+
+const LIST = '/api/v1/apiClient/token'
+const started: Cli[] = []
+const fresh = () => {
+  const cli = new Cli()
+  started.push(cli)
+  return cli
+}
+after(() => {
+  closeConnections()
+  for (const cli of started) cli.dispose()
+})
+
+test('a first start with --demo prints an account key and a curl line that work; a later one says where they are', async () => {
+  const cli = fresh()
+  const server = cli.spawn(['serve', '--demo'], { PORT: '0' })
+  const url = await server.ready()
+  while (!server.stdout.includes('demo.txt')) await new Promise((resolve) => setImmediate(resolve))
+  const key = /lk_key_\w+/.exec(server.stdout)?.[0] ?? ''
+  const path = /curl .*"http:\/\/[^/]+(\/[^"]*)"/.exec(server.stdout)?.[1] ?? ''
+  const answer = await send(url, { path, headers: [bearer(key)] })
+  assert.equal(answer.status, 200)
+  assert.ok(answer.json.data.total > 10)
+  assert.equal(statSync(join(cli.dataDir, 'demo.txt')).mode & 0o777, 0o600)
+  server.kill('SIGTERM')
+  assert.equal(await server.exited, 0)
+
+  const again = cli.spawn(['serve', '--demo'], { PORT: '0' })
+  await again.ready()
+  while (!again.stdout.includes('demo.txt')) await new Promise((resolve) => setImmediate(resolve))
+  assert.ok(!again.stdout.includes(key))
+  again.kill('SIGINT')
+  assert.equal(await again.exited, 0)
+})
+
+describe('while a server runs', () => {
+  test('commands work on the same store, and what they change holds at once', async () => {
+    const cli = fresh()
+    const { key, subAccount } = await cli.estate()
+    const server = cli.spawn(['serve'], { PORT: '0' })
+    const url = await server.ready()
+    const create = cli.spawn(['token', 'create', '--sub-account', subAccount._id, '--name', 'Beside', '--json'])
+    assert.equal(await create.exited, 0)
+    const token = JSON.parse(create.stdout)
+    const verify = { path: '/api/v1/verify', headers: [bearer(token.token)] }
+    assert.equal((await send(url, verify)).status, 204)
+    assert.equal(await cli.spawn(['token', 'disable', token._id]).exited, 0)
+    assert.equal((await send(url, verify)).status, 401)
+    assert.equal(await cli.spawn(['key', 'revoke', key._id]).exited, 0)
+    assert.equal((await send(url, { path: LIST, headers: [bearer(key.key)] })).status, 401)
+    server.kill('SIGTERM')
+    assert.equal(await server.exited, 0)
+  })
+
+  test('SIGTERM lets what is under way finish, and loses nothing that was acknowledged', async () => {
+    const cli = fresh()
+    const { key, subAccount } = await cli.estate()
+    const server = cli.spawn(['serve'], { PORT: '0', LOG_LEVEL: 'info' })
+    const url = await server.ready()
+    const create = (n: number) =>
+      send(url, {
+        method: 'POST',
+        path: LIST,
+        headers: [bearer(key.key)],
+        body: { subAccountId: subAccount._id, name: `T${n}` },
+      })
+    const asked = Array.from({ length: 200 }, (_, n) => create(n))
+    await asked[0]
+    server.kill('SIGTERM')
+    const answers = await Promise.allSettled(asked)
+    assert.equal(await server.exited, 0)
+    const acknowledged = answers.filter((each) => each.status === 'fulfilled' && each.value.status === 201)
+    assert.ok(acknowledged.length > 0)
+    const history = (await cli.run('history', 'verify', '--json')).json
+    // The account, the key and the sub-account, then one row a token.
+    assert.ok(history.rows - 3 >= acknowledged.length)
+    assert.match(server.stdout, /"msg":"draining"/)
+    assert.match(server.stdout, /"msg":"stopped"/)
+  })
+})
+
+describe('it refuses to start, says what to do, and leaves the store as it was', () => {
+  const hash = (cli: Cli) =>
+    createHash('sha256')
+      .update(readFileSync(join(cli.dataDir, 'latchkey.db')))
+      .digest('hex')
+
+  async function refuses(cli: Cli, env: Record<string, string>, message: RegExp): Promise<void> {
+    const before = hash(cli)
+    const server = cli.spawn(['serve'], { PORT: '0', ...env })
+    assert.equal(await server.exited, 1)
+    assert.match(server.stderr, message)
+    assert.doesNotMatch(server.stderr, /\n\s+at /)
+    assert.equal(hash(cli), before)
+  }
+
+  test('with a wrong, a truncated, an unreadable or a missing master key', async () => {
+    const cli = fresh()
+    await cli.estate()
+    const other = Buffer.alloc(32, 7).toString('base64')
+    await refuses(cli, { LATCHKEY_MASTER_KEY: other }, /is sealed with master key .* but the key given is/)
+    await refuses(cli, { LATCHKEY_MASTER_KEY: other.slice(0, 20) }, /must hold 32 bytes in base64/)
+    await refuses(cli, { LATCHKEY_MASTER_KEY_FILE: join(cli.dataDir, 'none') }, /cannot be read/)
+    renameSync(join(cli.dataDir, 'master.key'), join(cli.dataDir, 'moved.key'))
+    await refuses(cli, {}, /its master key .* is missing/)
+    const server = cli.spawn(['serve'], { PORT: '0', LATCHKEY_MASTER_KEY_FILE: join(cli.dataDir, 'moved.key') })
+    await server.ready()
+    server.kill('SIGTERM')
+    assert.equal(await server.exited, 0)
+  })
+
+  test('with a setting that is no setting', async () => {
+    const cli = fresh()
+    await cli.estate()
+    await refuses(cli, { PORT: 'http' }, /PORT must be a whole number from 0 to 65535, but is "http"/)
+    await refuses(cli, { LOG_LEVEL: 'loud' }, /LOG_LEVEL must be one of/)
+    await refuses(cli, { DATABASE_URL: 'mysql://x' }, /DATABASE_URL must begin with postgres:/)
+    await refuses(cli, { LATCHKEY_JWT_ISSUER: 'https://id.example' }, /Set all of LATCHKEY_JWT_JWKS/)
+    await refuses(cli, { LATCHKEY_CREDENTIAL_HEADER: 'X Key' }, /must be a header's name/)
+  })
+
+  test('on a port that is in use', async () => {
+    const cli = fresh()
+    await cli.estate()
+    const squatter = createServer().listen(0, '127.0.0.1')
+    await new Promise((resolve) => squatter.once('listening', resolve))
+    const { port } = squatter.address() as { port: number }
+    await refuses(cli, { PORT: String(port) }, /is in use. Set PORT to another one/)
+    squatter.close()
+  })
+})
+
+test('a .env file in the current folder is read, and the environment wins over it', async () => {
+  const cli = fresh()
+  writeFileSync(
+    join(cli.dataDir, '.env'),
+    `LATCHKEY_DATA_DIR=${join(cli.dataDir, 'inner')}\nLATCHKEY_APP_TYPE=from-file\n`,
+  )
+  const here = process.cwd()
+  process.chdir(cli.dataDir)
+  const before = { ...process.env }
+  try {
+    const { readProcessConfig } = await import('../../src/config.ts')
+    process.env.LATCHKEY_APP_TYPE = 'from-environment'
+    const config = readProcessConfig()
+    assert.equal(config.dataDir, join(cli.dataDir, 'inner'))
+    assert.equal(config.appType, 'from-environment')
+  } finally {
+    process.chdir(here)
+    process.env = before
+  }
+})

@@ -1,0 +1,97 @@
+// The command line, run in this process on a data folder of its own, or as a real one.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { run } from '../../src/cli/program.ts'
+
+export interface Ran {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back
+  readonly json: any
+}
+
+export class Cli {
+  readonly dataDir = mkdtempSync(join(tmpdir(), 'latchkey-cli-'))
+
+  async run(...args: string[]): Promise<Ran> {
+    const out: string[] = []
+    const err: string[] = []
+    const before = process.env.LATCHKEY_DATA_DIR
+    process.env.LATCHKEY_DATA_DIR = this.dataDir
+    try {
+      const code = await run(args, {
+        stdout: { write: (text) => out.push(text) },
+        stderr: { write: (text) => err.push(text) },
+      })
+      const [stdout, stderr] = [out.join(''), err.join('')]
+      return { code, stdout, stderr, json: args.includes('--json') && code === 0 ? JSON.parse(stdout) : undefined }
+    } finally {
+      if (before === undefined) delete process.env.LATCHKEY_DATA_DIR
+      else process.env.LATCHKEY_DATA_DIR = before
+    }
+  }
+
+  /** The same folder, as a process of its own. */
+  spawn(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+    return new Process(args, { LATCHKEY_DATA_DIR: this.dataDir, ...env })
+  }
+
+  /** An account with a key, a sub-account and, on request, a token. */
+  async estate() {
+    const account = (await this.run('account', 'create', '--name', 'A', '--json')).json
+    const key = (await this.run('key', 'create', '--account', account._id, '--json')).json
+    const given = ['--name', 'S', '--email', 's@x.example', '--company-name', 'C', '--json']
+    const subAccount = (await this.run('sub-account', 'create', '--account', account._id, ...given)).json
+    return { account, key, subAccount }
+  }
+
+  dispose(): void {
+    rmSync(this.dataDir, { recursive: true, force: true })
+  }
+}
+
+const BIN = join(import.meta.dirname, '..', '..', 'bin', 'latchkey.mjs')
+
+export class Process {
+  readonly #child
+  readonly exited: Promise<number | null>
+  stdout = ''
+  stderr = ''
+
+  constructor(args: readonly string[], env: Readonly<Record<string, string>>) {
+    this.#child = spawn(process.execPath, [BIN, ...args], {
+      env: { ...process.env, ...env },
+      cwd: tmpdir(),
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    this.exited = once(this.#child, 'close').then(([code]) => code as number | null)
+    this.#child.stdout.on('data', (chunk) => {
+      this.stdout += chunk
+    })
+    this.#child.stderr.on('data', (chunk) => {
+      this.stderr += chunk
+    })
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0
+  }
+
+  /** The address in the line that says that it is ready. */
+  async ready(): Promise<string> {
+    for (;;) {
+      const address = /ready at (http:\/\/\S+)/.exec(this.stdout)?.[1]
+      if (address !== undefined) return address
+      if (this.#child.exitCode !== null) throw new Error(`ended with ${this.#child.exitCode}: ${this.stderr}`)
+      await once(this.#child.stdout, 'data')
+    }
+  }
+
+  kill(signal: NodeJS.Signals): void {
+    this.#child.kill(signal)
+  }
+}
