@@ -1,0 +1,217 @@
+// The connections that one store keeps: how many, how long anything may take, and what happens when it takes longer.
+import pg from 'pg'
+import { OperatorError } from '../../tokens/errors.ts'
+import { Connection, failure, isLost, translateError } from './connection.ts'
+
+const CONNECT_TIMEOUT_MS = 1_000
+const STATEMENT_TIMEOUT_MS = 2_000
+/** From the call to its answer, waiting for a connection included. */
+const DEADLINE_MS = 3_000
+/** A server that still waits for its standby keeps the connection it waits on; a dead one is given up after this. */
+const LINGER_MS = 10_000
+/** Calls that may wait for a connection; more are refused at once. */
+const MAX_WAITING = 2_000
+/** Bounds how long a server that is no longer the primary, but has not noticed, can be asked. */
+const MAX_LIFETIME_SECONDS = 300
+const OLDEST_VERSION = 140_000
+
+/**
+ * Every statement is written for look-ups by index. A plan made while a table was small is kept until its figures are
+ * brought up to date, which after a bulk load takes a minute: it must not be one that reads whole tables.
+ */
+const SESSION = `SET statement_timeout = ${STATEMENT_TIMEOUT_MS};
+  SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off`
+
+const INT8 = 20
+
+export interface PoolSettings {
+  readonly databaseUrl: string
+  /** Off for a pooler that lends its connections by the transaction. */
+  readonly prepared: boolean
+}
+
+export type Work<Result> = (db: Connection) => Promise<Result>
+
+/** How every connection is made. int8 holds times and counts, all of which fit a number. */
+export function clientConfig(databaseUrl: string): pg.ClientConfig {
+  return {
+    connectionString: databaseUrl,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    fallback_application_name: 'latchkey',
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    types: {
+      getTypeParser: ((type: number, format: 'text') =>
+        type === INT8 ? Number : pg.types.getTypeParser(type, format)) as typeof pg.types.getTypeParser,
+    },
+  }
+}
+
+/** The pool itself must not time a connection: it would count the waiting for a free one, which has a limit of its own. */
+class TimedClient extends pg.Client {
+  constructor(config: pg.ClientConfig) {
+    super({ ...config, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
+    // Unheard, the error of a broken connection would end the process. Whoever uses the connection is told by the call.
+    this.on('error', () => {})
+  }
+}
+
+export class Pool {
+  readonly #pool: pg.Pool
+  readonly #settings: PoolSettings
+  readonly #underway = new Set<Promise<unknown>>()
+  #closed: Promise<void> | undefined
+
+  constructor(settings: PoolSettings, size: number) {
+    this.#settings = settings
+    this.#pool = new pg.Pool({
+      ...clientConfig(settings.databaseUrl),
+      connectionTimeoutMillis: 0,
+      Client: TimedClient as unknown as new () => pg.ClientBase,
+      max: size,
+      maxLifetimeSeconds: MAX_LIFETIME_SECONDS,
+      onConnect: (client) => this.#prepare(client),
+    })
+    // A broken connection in the pool has been removed by then; the next call makes a new one.
+    this.#pool.on('error', () => {})
+  }
+
+  /** Lends a connection to `work`, and begins once more on another one when it is lost before anything was committed. */
+  lend<Result>(work: Work<Result>): Promise<Result> {
+    if (this.#closed !== undefined) return Promise.reject(failure('unavailable', new Error('the store is closed')))
+    if (this.#pool.waitingCount >= MAX_WAITING) {
+      return Promise.reject(failure('unavailable', new Error('too many calls wait for a connection')))
+    }
+    const call = this.#lendTwice(work, new Deadline(DEADLINE_MS))
+    this.#underway.add(call)
+    return call.finally(() => this.#underway.delete(call))
+  }
+
+  async #lendTwice<Result>(work: Work<Result>, deadline: Deadline): Promise<Result> {
+    try {
+      return await this.#lendOnce(work, deadline).catch((error: unknown) => {
+        if (isLost(error)) return this.#lendOnce(work, deadline)
+        throw error
+      })
+    } catch (error) {
+      throw translateError(error)
+    } finally {
+      deadline.clear()
+    }
+  }
+
+  async #lendOnce<Result>(work: Work<Result>, deadline: Deadline): Promise<Result> {
+    const client = await this.#connect(deadline)
+    const db = new Connection(client, this.#settings.prepared)
+    const working = work(db)
+    try {
+      const result = await deadline.limit(working)
+      client.release()
+      return result
+    } catch (error) {
+      if (!(error instanceof DeadlinePassed)) {
+        client.release(isLost(error))
+        throw error
+      }
+      if (!db.committing) {
+        client.release(error)
+        working.catch(() => {})
+        throw failure('unavailable', error)
+      }
+      linger(client, working)
+      throw failure('outcome-unknown', error)
+    }
+  }
+
+  async #connect(deadline: Deadline): Promise<pg.PoolClient> {
+    const connecting = this.#pool.connect()
+    try {
+      return await deadline.limit(connecting)
+    } catch (error) {
+      if (error instanceof DeadlinePassed) {
+        connecting.then(
+          (client) => client.release(),
+          () => {},
+        )
+      }
+      throw failure('unavailable', error)
+    }
+  }
+
+  async #prepare(client: pg.ClientBase): Promise<void> {
+    await requireFitServer(client)
+    // Through a pooler these would stick to whichever connection was lent. There, transactions set their own time limit,
+    // and statements without a name are planned anew each time.
+    if (this.#settings.prepared) await client.query(SESSION)
+  }
+
+  /** The statement that begins a transaction. */
+  get begin(): string {
+    return this.#settings.prepared ? 'BEGIN' : `BEGIN; SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MS}`
+  }
+
+  /** Waits for the calls under way. */
+  close(): Promise<void> {
+    this.#closed ??= Promise.allSettled(this.#underway).then(() => this.#pool.end())
+    return this.#closed
+  }
+}
+
+/** Keeps the connection counted while its COMMIT has no answer, so that a stuck server never gets more than the pool. */
+function linger(client: pg.PoolClient, working: Promise<unknown>): void {
+  const release = (broken: boolean) => {
+    clearTimeout(timer)
+    client.release(broken)
+  }
+  const timer = setTimeout(() => {
+    settled.catch(() => {})
+    release(true)
+  }, LINGER_MS)
+  const settled = working.then(
+    () => release(false),
+    (error: unknown) => release(isLost(error)),
+  )
+}
+
+class DeadlinePassed extends Error {
+  override readonly name = 'DeadlinePassed'
+}
+
+class Deadline {
+  readonly #passed = Promise.withResolvers<never>()
+  readonly #timer: NodeJS.Timeout
+
+  constructor(ms: number) {
+    this.#passed.promise.catch(() => {})
+    this.#timer = setTimeout(() => this.#passed.reject(new DeadlinePassed(`no answer within ${ms} ms`)), ms)
+  }
+
+  limit<Result>(promise: Promise<Result>): Promise<Result> {
+    return Promise.race([promise, this.#passed.promise])
+  }
+
+  clear(): void {
+    clearTimeout(this.#timer)
+  }
+}
+
+/** Refuses servers on which the store's promises would not hold. */
+export async function requireFitServer(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query(
+    `SELECT pg_is_in_recovery() AS standby, current_setting('synchronous_commit') AS durability,
+       current_setting('server_encoding') AS encoding, current_setting('server_version_num')::int AS version`,
+  )
+  const { standby, durability, encoding, version } = rows[0] as {
+    standby: boolean
+    durability: string
+    encoding: string
+    version: number
+  }
+  if (version < OLDEST_VERSION) throw new OperatorError('PostgreSQL 14 or newer is needed')
+  if (encoding !== 'UTF8') throw new OperatorError(`The database's encoding must be UTF8, but is ${encoding}`)
+  // A standby may not know yet that a token was switched off.
+  if (standby) throw new OperatorError('The PostgreSQL server is a standby. DATABASE_URL must lead to the primary.')
+  if (durability === 'off') {
+    throw new OperatorError('synchronous_commit is off, so that a change answered with yes could be lost. Turn it on.')
+  }
+}

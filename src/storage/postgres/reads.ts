@@ -1,0 +1,243 @@
+// Every question the store answers, lists of tokens and sub-accounts aside, as plain SQL: one statement each, so that an
+// answer is of one snapshot and one round trip.
+import type { HistoryRow } from '../../tokens/history.ts'
+import type { OverviewCounts, OverviewQuestion } from '../../tokens/overview.ts'
+import type { PageRequest, Slice } from '../../tokens/page.ts'
+import type { Stamped } from '../../tokens/stamp.ts'
+import type { ChainLink, StoredKey, SubAccountRow, TokenRow } from '../../tokens/store.ts'
+import { type Account, type AccountKey, idFloor, type Status, type TokenRecord } from '../../tokens/token.ts'
+import type { Candidate } from '../../tokens/verdict.ts'
+import type { Connection } from './connection.ts'
+import * as rows from './rows.ts'
+
+export async function findAccount(db: Connection, id: string): Promise<Account | undefined> {
+  const row = await db.get<rows.AccountColumns>('SELECT id, name, created_at FROM accounts WHERE id = $1', id)
+  return row && rows.toAccount(row)
+}
+
+export async function listAccounts(db: Connection): Promise<Account[]> {
+  const found = await db.all<rows.AccountColumns>('SELECT id, name, created_at FROM accounts ORDER BY id')
+  return found.map(rows.toAccount)
+}
+
+export async function findKey(db: Connection, digest: Uint8Array): Promise<Stamped<StoredKey> | undefined> {
+  const row = await db.get<rows.KeyColumns>('SELECT * FROM account_keys WHERE digest = $1', digest)
+  return row && rows.toKey(row)
+}
+
+export async function listKeys(db: Connection, accountId: string): Promise<AccountKey[]> {
+  const found = await db.all<rows.KeyColumns>(
+    'SELECT * FROM account_keys WHERE account_id = $1 ORDER BY id DESC',
+    accountId,
+  )
+  return found.map(rows.toKey)
+}
+
+export async function findSubAccount(
+  db: Connection,
+  accountId: string,
+  id: string,
+): Promise<SubAccountRow | undefined> {
+  const row = await db.get<rows.SubAccountRowColumns>(
+    `SELECT ${rows.SUB_ACCOUNT_COLUMNS}, ${rows.COUNT_COLUMNS} FROM sub_accounts s
+     WHERE s.id = $1 AND s.account_id = $2`,
+    id,
+    accountId,
+  )
+  return row && rows.toSubAccountRow(row)
+}
+
+export async function findOwner(db: Connection, id: string): Promise<string | undefined> {
+  const row = await db.get<{ account_id: string }>(
+    'SELECT account_id FROM sub_accounts WHERE id = $1 UNION ALL SELECT account_id FROM tokens WHERE id = $1',
+    id,
+  )
+  return row?.account_id
+}
+
+export async function findToken(db: Connection, accountId: string, id: string): Promise<TokenRow | undefined> {
+  const row = await db.get<rows.TokenRowColumns>(
+    `SELECT ${rows.TOKEN_ROW_COLUMNS} FROM tokens t JOIN sub_accounts s ON s.id = t.sub_account_id
+     WHERE t.id = $1 AND t.account_id = $2`,
+    id,
+    accountId,
+  )
+  return row && rows.toTokenRow(row)
+}
+
+export async function findTokenByName(
+  db: Connection,
+  subAccountId: string,
+  name: string,
+): Promise<TokenRecord | undefined> {
+  const row = await db.get<rows.TokenColumns>(
+    `SELECT ${rows.TOKEN_COLUMNS} FROM tokens t WHERE t.sub_account_id = $1 AND t.name = $2`,
+    subAccountId,
+    name,
+  )
+  return row && rows.toToken(row)
+}
+
+export async function countTokens(db: Connection): Promise<Record<Status, number>> {
+  const counts = { active: 0, inactive: 0 }
+  const found = await db.all<{ status: Status; n: number }>(
+    `SELECT status, sum(count)::bigint AS n FROM token_counts WHERE scope IN (SELECT id FROM accounts) GROUP BY status`,
+  )
+  for (const { status, n } of found) counts[status] = n
+  return counts
+}
+
+export async function readOverview(
+  db: Connection,
+  accountId: string,
+  { expiredBefore, expiringBefore, weeks, largest }: OverviewQuestion,
+): Promise<OverviewCounts> {
+  const floors = weeks.map((time) => idFloor('tok', time))
+  const row = await db.get<OverviewColumns>(
+    `SELECT
+       coalesce((SELECT count FROM token_counts WHERE scope = $1 AND status = 'active'), 0) AS active,
+       coalesce((SELECT count FROM token_counts WHERE scope = $1 AND status = 'inactive'), 0) AS inactive,
+       (SELECT count(*) FROM tokens t
+        WHERE t.account_id = $1 AND NOT EXISTS (SELECT FROM last_used WHERE token_id = t.id)) AS never_used,
+       (SELECT count(*) FROM tokens WHERE account_id = $1 AND expires_at < $2 AND status = 'active') AS expired,
+       (SELECT count(*) FROM tokens
+        WHERE account_id = $1 AND expires_at >= $2 AND expires_at < $3 AND status = 'active') AS expiring,
+       (SELECT count(*) FROM sub_accounts WHERE account_id = $1) AS sub_accounts,
+       (SELECT count(suspended_at) FROM sub_accounts WHERE account_id = $1) AS suspended,
+       ARRAY(SELECT (SELECT count(*)::float8 FROM tokens WHERE account_id = $1 AND id >= week.first AND id < week.next)
+             FROM unnest($4::text[], $5::text[]) WITH ORDINALITY AS week (first, next, no) ORDER BY no) AS made,
+       ${LARGEST} AS largest`,
+    ...[accountId, expiredBefore, expiringBefore, floors.slice(0, -1), floors.slice(1), largest],
+  )
+  if (row === undefined) throw new Error('an overview is one row')
+  return {
+    tokens: { active: row.active, inactive: row.inactive },
+    neverUsed: row.never_used,
+    expired: row.expired,
+    expiring: row.expiring,
+    subAccounts: row.sub_accounts,
+    suspended: row.suspended,
+    largest: (row.largest ?? []).map((each) =>
+      rows.toSubAccountRow({ ...each, s_stamp: Buffer.from(each.s_stamp.slice(2), 'hex') }),
+    ),
+    made: row.made,
+  }
+}
+
+interface OverviewColumns {
+  active: number
+  inactive: number
+  never_used: number
+  expired: number
+  expiring: number
+  sub_accounts: number
+  suspended: number
+  made: number[]
+  /** As JSON, in which bytes are text. */
+  largest: (Omit<rows.SubAccountRowColumns, 's_stamp'> & { s_stamp: string })[] | null
+}
+
+const LARGEST = `(SELECT json_agg(row) FROM (
+  SELECT * FROM (
+    SELECT ${rows.SUB_ACCOUNT_COLUMNS}, ${rows.COUNT_COLUMNS} FROM sub_accounts s WHERE s.account_id = $1
+  ) AS owner ORDER BY active + inactive DESC, s_id DESC LIMIT $6) AS row)`
+
+export async function findNames(
+  db: Connection,
+  accountId: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const found = await db.all<{ id: string; name: string }>(
+    `SELECT id, name FROM tokens WHERE id = ANY($1::text[]) AND account_id = $2
+     UNION ALL SELECT id, name FROM sub_accounts WHERE id = ANY($1::text[]) AND account_id = $2
+     UNION ALL SELECT id, name FROM account_keys WHERE id = ANY($1::text[]) AND account_id = $2`,
+    ids.filter((id) => !id.includes('\0')),
+    accountId,
+  )
+  return new Map(found.map(({ id, name }) => [id, name]))
+}
+
+type CandidateColumns = rows.TokenColumns &
+  rows.SubAccountColumns & {
+    r_digest: Uint8Array | null
+    r_token_id: string
+    retires_at: number
+    r_stamp: Uint8Array
+  }
+
+export async function findCandidate(db: Connection, digest: Uint8Array): Promise<Candidate | undefined> {
+  const columns = `${rows.TOKEN_COLUMNS}, ${rows.SUB_ACCOUNT_COLUMNS}`
+  const found = await db.all<CandidateColumns>(
+    `SELECT ${columns}, NULL::bytea AS r_digest, NULL::text AS r_token_id, NULL::bigint AS retires_at,
+       NULL::bytea AS r_stamp
+     FROM tokens t JOIN sub_accounts s ON s.id = t.sub_account_id WHERE t.digest = $1
+     UNION ALL
+     SELECT ${columns}, r.digest, r.token_id, r.retires_at, r.stamp
+     FROM retired_credentials r JOIN tokens t ON t.id = r.token_id JOIN sub_accounts s ON s.id = t.sub_account_id
+     WHERE r.digest = $1`,
+    digest,
+  )
+  const row = found.find((each) => each.r_digest === null) ?? found[0]
+  if (row === undefined) return undefined
+  const { r_digest, r_token_id: tokenId, retires_at: retiresAt, r_stamp: stamp } = row
+  return {
+    token: rows.toToken(row),
+    subAccount: rows.toSubAccount(row),
+    retired: r_digest === null ? undefined : { digest: r_digest, tokenId, retiresAt, stamp },
+  }
+}
+
+export async function listHistory(
+  db: Connection,
+  accountId: string,
+  { page, limit, tokenId }: PageRequest & { tokenId?: string | undefined },
+): Promise<Slice<HistoryRow>> {
+  const skip = (page - 1) * limit
+  const found =
+    tokenId === undefined
+      ? await db.all<HistoryPage>(OF_ACCOUNT, ...[accountId, limit, skip])
+      : await db.all<HistoryPage>(OF_TOKEN, ...[accountId, limit, skip, tokenId])
+  const items = found.filter((row) => row.account_id !== null).map((row) => rows.toHistoryRow(row))
+  return { items, total: found[0]?.total ?? 0 }
+}
+
+type HistoryPage = rows.HistoryColumns & { total: number }
+
+/** Rows are numbered without gaps, so that a page is a stretch of numbers. */
+const OF_ACCOUNT = `
+  SELECT counted.total, h.* FROM (
+    SELECT coalesce((SELECT seq FROM history_heads WHERE account_id = $1), 0) AS total
+  ) AS counted LEFT JOIN history h
+    ON h.account_id = $1 AND h.seq <= counted.total - $3::bigint AND h.seq > counted.total - $3::bigint - $2::bigint
+  ORDER BY h.seq DESC`
+
+const OF_TOKEN = `
+  SELECT counted.total, page.* FROM (
+    SELECT count(*) AS total FROM history WHERE token_id = $4 AND account_id = $1
+  ) AS counted LEFT JOIN (
+    SELECT * FROM history WHERE token_id = $4 AND account_id = $1 ORDER BY seq DESC LIMIT $2 OFFSET $3
+  ) AS page ON true ORDER BY page.seq DESC`
+
+/** A stretch of the chains, after the given place, so that no snapshot is held for long. */
+export async function readChainPart(
+  db: Connection,
+  after: { accountId: string; seq: number },
+  limit: number,
+): Promise<ChainLink[]> {
+  const found = await db.all<rows.HistoryColumns>(
+    'SELECT * FROM history WHERE (account_id, seq) > ($1, $2) ORDER BY account_id, seq LIMIT $3',
+    ...[after.accountId, after.seq, limit],
+  )
+  return found.map((row) => ({ kind: 'row', row: rows.toHistoryRow(row) }))
+}
+
+export async function readChainHeads(db: Connection): Promise<ChainLink[]> {
+  const found = await db.all<{ account_id: string; seq: number; last: Uint8Array; stamp: Uint8Array }>(
+    'SELECT account_id, seq, last, stamp FROM history_heads ORDER BY account_id',
+  )
+  return found.map(({ account_id, seq, last, stamp }) => ({ kind: 'head', accountId: account_id, seq, last, stamp }))
+}
+
+export async function ping(db: Connection): Promise<void> {
+  await db.get('SELECT 1')
+}

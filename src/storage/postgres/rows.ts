@@ -1,0 +1,148 @@
+// Rows of the database as records of the domain, and the columns that make them.
+import type { HistoryRow } from '../../tokens/history.ts'
+import type { Stamped } from '../../tokens/stamp.ts'
+import type { StoredKey, SubAccountRow, TokenRow } from '../../tokens/store.ts'
+import type { Account, Status, SubAccount, TokenRecord } from '../../tokens/token.ts'
+
+type Bytes = Uint8Array
+
+export interface AccountColumns {
+  id: string
+  name: string
+  created_at: number
+}
+
+export const toAccount = (row: AccountColumns): Account => ({ id: row.id, name: row.name, createdAt: row.created_at })
+
+export interface KeyColumns {
+  id: string
+  account_id: string
+  name: string
+  digest: Bytes
+  created_at: number
+  expires_at: number | null
+  revoked_at: number | null
+  stamp: Bytes
+}
+
+export const toKey = (row: KeyColumns): Stamped<StoredKey> => ({
+  id: row.id,
+  accountId: row.account_id,
+  name: row.name,
+  digest: row.digest,
+  createdAt: row.created_at,
+  expiresAt: row.expires_at,
+  revokedAt: row.revoked_at,
+  stamp: row.stamp,
+})
+
+export const SUB_ACCOUNT_COLUMNS = `
+  s.id AS s_id, s.account_id AS s_account_id, s.name AS s_name, s.email AS s_email, s.company_name AS s_company_name,
+  s.created_at AS s_created_at, s.suspended_at AS s_suspended_at, s.stamp AS s_stamp`
+
+export interface SubAccountColumns {
+  s_id: string
+  s_account_id: string
+  s_name: string
+  s_email: string
+  s_company_name: string
+  s_created_at: number
+  s_suspended_at: number | null
+  s_stamp: Bytes
+}
+
+export const toSubAccount = (row: SubAccountColumns): Stamped<SubAccount> => ({
+  id: row.s_id,
+  accountId: row.s_account_id,
+  name: row.s_name,
+  email: row.s_email,
+  companyName: row.s_company_name,
+  createdAt: row.s_created_at,
+  suspendedAt: row.s_suspended_at,
+  stamp: row.s_stamp,
+})
+
+export const COUNT_COLUMNS = `
+  coalesce((SELECT count FROM token_counts WHERE scope = s.id AND status = 'active'), 0) AS active,
+  coalesce((SELECT count FROM token_counts WHERE scope = s.id AND status = 'inactive'), 0) AS inactive`
+
+export type SubAccountRowColumns = SubAccountColumns & Record<Status, number>
+
+export const toSubAccountRow = (row: SubAccountRowColumns): SubAccountRow => ({
+  subAccount: toSubAccount(row),
+  tokens: { active: row.active, inactive: row.inactive },
+})
+
+export const TOKEN_COLUMNS = `
+  t.id, t.account_id, t.sub_account_id, t.name, t.status, t.created_at, t.expires_at, t.version, t.digest,
+  t.sealed, t.stamp`
+
+export interface TokenColumns {
+  id: string
+  account_id: string
+  sub_account_id: string
+  name: string
+  status: Status
+  created_at: number
+  expires_at: number | null
+  version: number
+  digest: Bytes
+  sealed: Bytes
+  stamp: Bytes
+}
+
+export const toToken = (row: TokenColumns): Stamped<TokenRecord> => ({
+  id: row.id,
+  accountId: row.account_id,
+  subAccountId: row.sub_account_id,
+  name: row.name,
+  status: row.status,
+  createdAt: row.created_at,
+  expiresAt: row.expires_at,
+  version: row.version,
+  digest: row.digest,
+  sealed: row.sealed,
+  stamp: row.stamp,
+})
+
+export const LAST_USED_COLUMN = '(SELECT at FROM last_used WHERE token_id = t.id) AS last_used_at'
+
+export const TOKEN_ROW_COLUMNS = `${TOKEN_COLUMNS}, ${SUB_ACCOUNT_COLUMNS}, ${LAST_USED_COLUMN}`
+
+export type TokenRowColumns = TokenColumns & SubAccountColumns & { last_used_at: number | null }
+
+export const toTokenRow = (row: TokenRowColumns): TokenRow => ({
+  token: toToken(row),
+  subAccount: toSubAccount(row),
+  lastUsedAt: row.last_used_at,
+})
+
+export interface HistoryColumns {
+  account_id: string
+  seq: number
+  at: number
+  by: string
+  action: HistoryRow['action']
+  subject: string
+  token_id: string | null
+  from_facts: string
+  to_facts: string
+  request_id: string | null
+  address: string | null
+  stamp: Bytes
+}
+
+export const toHistoryRow = (row: HistoryColumns): Stamped<HistoryRow> => ({
+  accountId: row.account_id,
+  seq: row.seq,
+  at: row.at,
+  by: row.by,
+  action: row.action,
+  subject: row.subject,
+  tokenId: row.token_id,
+  from: JSON.parse(row.from_facts),
+  to: JSON.parse(row.to_facts),
+  requestId: row.request_id,
+  address: row.address,
+  stamp: row.stamp,
+})

@@ -1,0 +1,174 @@
+// The engine past one machine: any number of instances on one PostgreSQL.
+import pg from 'pg'
+import { OperatorError } from '../../tokens/errors.ts'
+import type { ChainLink, Store } from '../../tokens/store.ts'
+import { type MasterKey, newStoreSecret, STORE_SECRET_PLACE, Stamps } from '../../tokens/vault.ts'
+import type { Connection } from './connection.ts'
+import type { Session } from './history.ts'
+import * as listing from './listing.ts'
+import { migrate, requireKnownSchema, requireUpToDate, tableExists } from './migrate.ts'
+import { clientConfig, Pool, requireFitServer } from './pool.ts'
+import * as reads from './reads.ts'
+import * as writes from './writes.ts'
+
+const CHAIN_PART = 1_000
+
+export interface PostgresOptions {
+  readonly databaseUrl: string
+  readonly masterKey: MasterKey
+  /** Connections at most, at least 2. */
+  readonly poolSize?: number
+  /** Named prepared statements; off behind a pooler that lends its connections by the transaction. */
+  readonly prepared?: boolean
+  /** Off: a schema that is not up to date is refused. */
+  readonly autoMigrate?: boolean
+}
+
+export interface OpenedStore {
+  readonly store: Store
+  readonly storeSecret: Uint8Array
+  readonly applied: readonly string[]
+}
+
+/** Opens the store, making it or bringing its schema up to date first. A wrong master key leaves it untouched. */
+export async function openPostgresStore(options: PostgresOptions): Promise<OpenedStore> {
+  const { databaseUrl, prepared = true, poolSize = 10 } = options
+  const { storeSecret, applied } = await withClient(databaseUrl, (client) => open(client, options))
+  // Changes may all be stuck, waiting for a standby; questions then still find connections of their own.
+  const writerSize = Math.max(1, Math.floor(poolSize * 0.4))
+  const readers = new Pool({ databaseUrl, prepared }, Math.max(1, poolSize - writerSize))
+  const writers = new Pool({ databaseUrl, prepared }, writerSize)
+  return { store: new PostgresStore(readers, writers, new Stamps(storeSecret)), storeSecret, applied }
+}
+
+async function withClient<Result>(databaseUrl: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
+  const client = new pg.Client(clientConfig(databaseUrl))
+  client.on('error', () => {})
+  try {
+    await client.connect()
+  } catch (error) {
+    throw new OperatorError(`${placeOf(databaseUrl)} cannot be reached: ${(error as Error).message || error}`)
+  }
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+async function open(client: pg.Client, { databaseUrl, masterKey, autoMigrate = true }: PostgresOptions) {
+  await requireFitServer(client)
+  const known = await readSecret(client, databaseUrl, masterKey)
+  await requireKnownSchema(client)
+  if (!autoMigrate) await requireUpToDate(client)
+  const applied = await migrate(client, async () => {
+    const sealed = masterKey.seal(newStoreSecret(), STORE_SECRET_PLACE)
+    await client.query('INSERT INTO vault (key_id, sealed_secret, created_at) VALUES ($1, $2, $3)', [
+      masterKey.id,
+      sealed,
+      Date.now(),
+    ])
+  })
+  const storeSecret = known ?? (await readSecret(client, databaseUrl, masterKey))
+  if (storeSecret === undefined) throw new OperatorError('The store was made but cannot be read back')
+  return { storeSecret, applied }
+}
+
+/** The store secret, opened with the master key; undefined for a database that is still empty. Changes nothing. */
+async function readSecret(
+  client: pg.Client,
+  databaseUrl: string,
+  masterKey: MasterKey,
+): Promise<Uint8Array | undefined> {
+  if (!(await tableExists(client, 'vault'))) return undefined
+  const { rows } = await client.query<{ key_id: string; sealed_secret: Uint8Array }>(
+    'SELECT key_id, sealed_secret FROM vault',
+  )
+  const own = rows.find(({ key_id }) => key_id === masterKey.id)
+  if (own === undefined) {
+    const keys = rows.map(({ key_id }) => key_id).join(', ')
+    throw new OperatorError(
+      `${placeOf(databaseUrl)} is sealed with master key ${keys}, but the key given is ${masterKey.id}. ` +
+        'Set LATCHKEY_MASTER_KEY or LATCHKEY_MASTER_KEY_FILE to the right key; nothing was changed.',
+    )
+  }
+  return masterKey.open(own.sealed_secret, STORE_SECRET_PLACE)
+}
+
+/** The database in words, without its password. */
+function placeOf(databaseUrl: string): string {
+  const { host, pathname } = URL.parse(databaseUrl) ?? { host: '', pathname: '' }
+  return `The database ${pathname.slice(1)} at ${host}`
+}
+
+type Rest<Operation> = Operation extends (target: never, ...args: infer Args) => unknown ? Args : never
+type Result<Operation> = Operation extends (...args: never[]) => infer Value ? Value : never
+
+class PostgresStore implements Store {
+  readonly #readers: Pool
+  readonly #writers: Pool
+  readonly #stamps: Stamps
+
+  constructor(readers: Pool, writers: Pool, stamps: Stamps) {
+    this.#readers = readers
+    this.#writers = writers
+    this.#stamps = stamps
+  }
+
+  insertAccount = this.#change(writes.insertAccount)
+  insertKey = this.#change(writes.insertKey)
+  revokeKey = this.#change(writes.revokeKey)
+  insertSubAccounts = this.#change(writes.insertSubAccounts)
+  updateSubAccount = this.#change(writes.updateSubAccount)
+  insertTokens = this.#change(writes.insertTokens)
+  updateToken = this.#change(writes.updateToken)
+  rotateToken = this.#change(writes.rotateToken)
+  deleteToken = this.#change(writes.deleteToken)
+  markUsed = this.#change(writes.markUsed)
+
+  findAccount = this.#question(reads.findAccount)
+  listAccounts = this.#question(reads.listAccounts)
+  findKey = this.#question(reads.findKey)
+  listKeys = this.#question(reads.listKeys)
+  findSubAccount = this.#question(reads.findSubAccount)
+  findOwner = this.#question(reads.findOwner)
+  findToken = this.#question(reads.findToken)
+  findTokenByName = this.#question(reads.findTokenByName)
+  findCandidate = this.#question(reads.findCandidate)
+  findNames = this.#question(reads.findNames)
+  countTokens = this.#question(reads.countTokens)
+  readOverview = this.#question(reads.readOverview)
+  listHistory = this.#question(reads.listHistory)
+  listTokens = this.#question(listing.listTokens)
+  listSubAccounts = this.#question(listing.listSubAccounts)
+  ping = this.#question(reads.ping)
+
+  async *readChains(): AsyncGenerator<ChainLink> {
+    yield* await this.#readers.lend(reads.readChainHeads)
+    let after = { accountId: '', seq: 0 }
+    for (;;) {
+      const from = after
+      const part = await this.#readers.lend((db) => reads.readChainPart(db, from, CHAIN_PART))
+      yield* part
+      const last = part.at(-1)
+      if (last?.kind !== 'row') return
+      after = last.row
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#writers.close(), this.#readers.close()])
+  }
+
+  #question<Operation extends (db: Connection, ...args: never[]) => Promise<unknown>>(operation: Operation) {
+    return (...args: Rest<Operation>) =>
+      this.#readers.lend((db) => operation(db, ...(args as never[]))) as Result<Operation>
+  }
+
+  #change<Operation extends (session: Session, ...args: never[]) => Promise<unknown>>(operation: Operation) {
+    return (...args: Rest<Operation>) =>
+      this.#writers.lend((db) =>
+        db.transaction(this.#writers.begin, () => operation({ db, stamps: this.#stamps }, ...(args as never[]))),
+      ) as Result<Operation>
+  }
+}

@@ -1,0 +1,316 @@
+// Every change the store makes, as plain SQL inside one transaction. Each begins by locking its account's history head,
+// so that the changes of one account are made one after the other and cannot wait for each other in a circle.
+import { Failure } from '../../tokens/errors.ts'
+import { difference, type HistoryEvent, type Origin } from '../../tokens/history.ts'
+import { stampOf } from '../../tokens/stamp.ts'
+import type { Expected, Idempotency, Rotation, StoredKey, SubAccountRow, TokenRow } from '../../tokens/store.ts'
+import { type Account, type AccountKey, foldCase, type SubAccount, type TokenRecord } from '../../tokens/token.ts'
+import { applySubAccountUpdate, applyUpdate, type SubAccountChange, type TokenChange } from '../../tokens/update.ts'
+import { gramsOfName } from './grams.ts'
+import { lockHeads, record, type Session } from './history.ts'
+import { findSubAccount, findToken } from './reads.ts'
+import { type KeyColumns, toKey } from './rows.ts'
+
+const IDEMPOTENCY_MEMORY_MS = 24 * 60 * 60 * 1000
+
+export async function insertAccount({ db, stamps }: Session, account: Account, origin: Origin): Promise<void> {
+  const { id, name, createdAt } = account
+  await db.run('INSERT INTO accounts (id, name, created_at) VALUES ($1, $2, $3)', ...[id, name, createdAt])
+  const heads = new Map([[id, { seq: 0, last: new Uint8Array() }]])
+  await record({ db, stamps }, heads, [event(id, 'account.create', id, {}, { name })], origin)
+}
+
+export async function insertKey({ db, stamps }: Session, key: StoredKey, origin: Origin): Promise<void> {
+  const heads = await lockHeads(db, [key.accountId])
+  await db.run(
+    `INSERT INTO account_keys (id, account_id, name, digest, created_at, expires_at, revoked_at, stamp)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+    ...[key.id, key.accountId, key.name, key.digest, key.createdAt, key.expiresAt, key.revokedAt],
+    stampOf('key', key, stamps),
+  )
+  const to = { name: key.name, expiresAt: key.expiresAt }
+  await record({ db, stamps }, heads, [event(key.accountId, 'key.create', key.id, {}, to)], origin)
+}
+
+export async function revokeKey({ db, stamps }: Session, id: string, origin: Origin): Promise<AccountKey> {
+  const row = await db.get<KeyColumns>('SELECT * FROM account_keys WHERE id = $1 FOR UPDATE', id)
+  if (row === undefined) throw new Failure('key-not-found')
+  const before = toKey(row)
+  if (before.revokedAt !== null) return before
+  const heads = await lockHeads(db, [before.accountId])
+  const key = { ...before, revokedAt: origin.at }
+  await db.run(
+    'UPDATE account_keys SET revoked_at = $1, stamp = $2 WHERE id = $3',
+    ...[origin.at, stampOf('key', key, stamps), id],
+  )
+  const { from, to } = difference(before, key, ['revokedAt'])
+  await record({ db, stamps }, heads, [event(key.accountId, 'key.revoke', id, from, to)], origin)
+  return key
+}
+
+export async function insertSubAccounts(
+  session: Session,
+  subAccounts: readonly SubAccount[],
+  origin: Origin,
+): Promise<void> {
+  if (subAccounts.length === 0) return
+  const { db, stamps } = session
+  const heads = await lockHeads(
+    db,
+    subAccounts.map(({ accountId }) => accountId),
+  )
+  await db.run(
+    `INSERT INTO sub_accounts
+       (id, account_id, name, email, company_name, folded_text, created_at, suspended_at, stamp)
+     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[],
+       $8::bigint[], $9::bytea[])`,
+    subAccounts.map(({ id }) => id),
+    subAccounts.map(({ accountId }) => accountId),
+    subAccounts.map(({ name }) => name),
+    subAccounts.map(({ email }) => email),
+    subAccounts.map(({ companyName }) => companyName),
+    subAccounts.map(foldedText),
+    subAccounts.map(({ createdAt }) => createdAt),
+    subAccounts.map(({ suspendedAt }) => suspendedAt),
+    subAccounts.map((subAccount) => stampOf('sub-account', subAccount, stamps)),
+  )
+  const events = subAccounts.map(({ id, accountId, name, email, companyName }) =>
+    event(accountId, 'sub-account.create', id, {}, { name, email, companyName }),
+  )
+  await record(session, heads, events, origin)
+}
+
+export async function updateSubAccount(
+  { db, stamps }: Session,
+  accountId: string,
+  id: string,
+  change: SubAccountChange,
+  origin: Origin,
+): Promise<SubAccountRow> {
+  const heads = await lockHeads(db, [accountId])
+  const found = await findSubAccount(db, accountId, id)
+  if (found === undefined) throw new Failure('sub-account-forbidden')
+  const before = found.subAccount
+  const after = applySubAccountUpdate(before, change, origin.at)
+  if (after === before) return found
+  await db.run(
+    `UPDATE sub_accounts SET name = $1, email = $2, company_name = $3, folded_text = $4, suspended_at = $5, stamp = $6
+     WHERE id = $7`,
+    ...[after.name, after.email, after.companyName, foldedText(after), after.suspendedAt],
+    stampOf('sub-account', after, stamps),
+    id,
+  )
+  const { from, to } = difference(before, after, ['name', 'email', 'companyName', 'suspendedAt'])
+  await record({ db, stamps }, heads, [event(accountId, 'sub-account.update', id, from, to)], origin)
+  return { ...found, subAccount: after }
+}
+
+function foldedText({ name, email, companyName }: SubAccount): string {
+  return foldCase([name, email, companyName].join('\n'))
+}
+
+export async function insertTokens(
+  session: Session,
+  tokens: readonly TokenRecord[],
+  origin: Origin,
+  idempotency?: Idempotency,
+): Promise<readonly string[]> {
+  const [first] = tokens
+  if (first === undefined) return []
+  const { db } = session
+  const heads = await lockHeads(
+    db,
+    tokens.map(({ accountId }) => accountId),
+  )
+  const former = idempotency && (await findIdempotent(session, first.accountId, idempotency, origin))
+  if (former !== undefined) return [former]
+  await requireOwned(session, tokens)
+  await insertTokenRows(session, tokens)
+  await requireUnretired(session, tokens)
+  const events = tokens.map(({ id, accountId, subAccountId, name, status, expiresAt }) =>
+    event(accountId, 'token.create', id, {}, { name, status, expiresAt, subAccountId }, id),
+  )
+  await record(session, heads, events, origin)
+  if (idempotency !== undefined) {
+    await db.run(
+      'INSERT INTO idempotency_keys (account_id, key, request_digest, token_id, created_at) VALUES ($1, $2, $3, $4, $5)',
+      ...[first.accountId, idempotency.key, idempotency.requestDigest, first.id, origin.at],
+    )
+  }
+  return tokens.map(({ id }) => id)
+}
+
+async function insertTokenRows({ db, stamps }: Session, tokens: readonly TokenRecord[]): Promise<void> {
+  const columns = [
+    tokens.map(({ id }) => id),
+    tokens.map(({ accountId }) => accountId),
+    tokens.map(({ subAccountId }) => subAccountId),
+    tokens.map(({ status }) => status),
+  ]
+  await db.run(
+    `INSERT INTO tokens
+       (id, account_id, sub_account_id, status, name, created_at, expires_at, version, digest, sealed, stamp)
+     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[],
+       $8::bigint[], $9::bytea[], $10::bytea[], $11::bytea[])`,
+    ...columns,
+    tokens.map(({ name }) => name),
+    tokens.map(({ createdAt }) => createdAt),
+    tokens.map(({ expiresAt }) => expiresAt),
+    tokens.map(({ version }) => version),
+    tokens.map(({ digest }) => digest),
+    tokens.map(({ sealed }) => sealed),
+    tokens.map((token) => stampOf('token', token, stamps)),
+  )
+  await db.run(
+    `INSERT INTO token_search (token_id, account_id, sub_account_id, status, folded_name, grams)
+     SELECT id, account_id, sub_account_id, status, folded_name, grams::tsvector
+     FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
+       AS added (id, account_id, sub_account_id, status, folded_name, grams)`,
+    ...columns,
+    tokens.map(({ name }) => foldCase(name)),
+    tokens.map(({ accountId, name }) => gramsOfName(accountId, name)),
+  )
+}
+
+async function requireOwned({ db }: Session, tokens: readonly TokenRecord[]): Promise<void> {
+  const foreign = await db.get(
+    `SELECT FROM unnest($1::text[], $2::text[]) AS wanted (account_id, sub_account_id)
+     WHERE NOT EXISTS (SELECT FROM sub_accounts s WHERE s.id = wanted.sub_account_id AND s.account_id = wanted.account_id)
+     LIMIT 1`,
+    tokens.map(({ accountId }) => accountId),
+    tokens.map(({ subAccountId }) => subAccountId),
+  )
+  if (foreign !== undefined) throw new Failure('sub-account-forbidden')
+}
+
+/** Asked after the insertion, which waits for a rotation of the same credential that is under way elsewhere. */
+async function requireUnretired({ db }: Session, tokens: readonly TokenRecord[]): Promise<void> {
+  const retired = await db.get(
+    'SELECT FROM retired_credentials WHERE digest = ANY($1::bytea[]) LIMIT 1',
+    tokens.map(({ digest }) => digest),
+  )
+  if (retired !== undefined) throw new Failure('duplicate-credential')
+}
+
+async function findIdempotent(
+  { db }: Session,
+  accountId: string,
+  asked: Idempotency,
+  origin: Origin,
+): Promise<string | undefined> {
+  const former = await db.get<{ request_digest: string; token_id: string; created_at: number }>(
+    'SELECT request_digest, token_id, created_at FROM idempotency_keys WHERE account_id = $1 AND key = $2',
+    ...[accountId, asked.key],
+  )
+  const oldest = origin.at - IDEMPOTENCY_MEMORY_MS
+  // Other accounts' old keys may be locked by somebody else who forgets them; each account forgets its own.
+  await db.run('DELETE FROM idempotency_keys WHERE account_id = $1 AND created_at < $2', accountId, oldest)
+  if (former === undefined || former.created_at < oldest) return undefined
+  if (former.request_digest !== asked.requestDigest) throw new Failure('idempotency-conflict')
+  return former.token_id
+}
+
+export async function updateToken(
+  session: Session,
+  accountId: string,
+  id: string,
+  change: TokenChange,
+  origin: Origin,
+  expected?: Expected,
+): Promise<TokenRow> {
+  const { db, stamps } = session
+  const heads = await lockHeads(db, [accountId])
+  const row = await getToken(session, accountId, id, expected)
+  const before = row.token
+  const after = applyUpdate(before, change)
+  if (after === before) return row
+  await db.run(
+    'UPDATE tokens SET name = $1, status = $2, version = $3, stamp = $4 WHERE id = $5',
+    ...[after.name, after.status, after.version, stampOf('token', after, stamps), id],
+  )
+  if (after.name !== before.name) {
+    await db.run(
+      'UPDATE token_search SET folded_name = $1, grams = $2::tsvector WHERE token_id = $3',
+      ...[foldCase(after.name), gramsOfName(accountId, after.name), id],
+    )
+  }
+  const { from, to } = difference(before, after, ['name', 'status'])
+  await record(session, heads, [event(accountId, 'token.update', id, from, to, id)], origin)
+  return { ...row, token: after }
+}
+
+export async function rotateToken(
+  session: Session,
+  accountId: string,
+  id: string,
+  rotation: Rotation,
+  origin: Origin,
+): Promise<TokenRow> {
+  const { db, stamps } = session
+  const heads = await lockHeads(db, [accountId])
+  const row = await getToken(session, accountId, id, undefined)
+  const { sealed, digest, formerUntil } = rotation
+  const after = { ...row.token, sealed, digest, version: row.token.version + 1 }
+  await db.run(
+    'UPDATE tokens SET sealed = $1, digest = $2, version = $3, stamp = $4 WHERE id = $5',
+    ...[sealed, digest, after.version, stampOf('token', after, stamps), id],
+  )
+  // Without an overlap every former credential dies now, those of earlier rotations too: leaks end here.
+  const outlived = formerUntil > origin.at ? origin.at : Number.MAX_SAFE_INTEGER
+  await db.run('DELETE FROM retired_credentials WHERE token_id = $1 AND retires_at <= $2', id, outlived)
+  if (formerUntil > origin.at) {
+    const retired = { digest: row.token.digest, tokenId: id, retiresAt: formerUntil }
+    await db.run(
+      'INSERT INTO retired_credentials (digest, token_id, retires_at, stamp) VALUES ($1, $2, $3, $4)',
+      ...[retired.digest, id, formerUntil, stampOf('retired', retired, stamps)],
+    )
+  }
+  const to = { formerCredentialUntil: formerUntil > origin.at ? formerUntil : null }
+  await record(session, heads, [event(accountId, 'token.rotate', id, {}, to, id)], origin)
+  return { ...row, token: after }
+}
+
+export async function deleteToken(
+  session: Session,
+  accountId: string,
+  id: string,
+  origin: Origin,
+  expected?: Expected,
+): Promise<TokenRow> {
+  const heads = await lockHeads(session.db, [accountId])
+  const row = await getToken(session, accountId, id, expected)
+  await session.db.run('DELETE FROM tokens WHERE id = $1', id)
+  const { name, status } = row.token
+  await record(session, heads, [event(accountId, 'token.delete', id, { name, status }, {}, id)], origin)
+  return row
+}
+
+async function getToken({ db }: Session, accountId: string, id: string, expected: Expected): Promise<TokenRow> {
+  const row = await findToken(db, accountId, id)
+  if (row === undefined) throw new Failure('token-not-found')
+  if (expected?.versions.includes(row.token.version) === false) throw new Failure('version-mismatch')
+  return row
+}
+
+/** Locks the tokens first, in one order everywhere, so that none is deleted and no two batches wait for each other. */
+export async function markUsed({ db }: Session, marks: ReadonlyMap<string, number>): Promise<void> {
+  await db.run(
+    `INSERT INTO last_used AS l (token_id, at)
+     SELECT t.id, mark.at FROM unnest($1::text[], $2::bigint[]) AS mark (id, at) JOIN tokens t ON t.id = mark.id
+     ORDER BY t.id FOR KEY SHARE OF t
+     ON CONFLICT (token_id) DO UPDATE SET at = greatest(l.at, excluded.at)`,
+    [...marks.keys()],
+    [...marks.values()],
+  )
+}
+
+function event(
+  accountId: string,
+  action: HistoryEvent['action'],
+  subject: string,
+  from: HistoryEvent['from'],
+  to: HistoryEvent['to'],
+  tokenId: string | null = null,
+): HistoryEvent {
+  return { accountId, action, subject, tokenId, from, to }
+}

