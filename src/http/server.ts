@@ -1,7 +1,7 @@
 // The HTTP door: all routes in one table, one way in and one way out for every request.
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type HTTPMethods } from 'fastify'
 import type { Logger } from 'pino'
 import { Failure } from '../tokens/errors.ts'
 import type { Registry } from '../tokens/registry.ts'
@@ -150,18 +150,23 @@ function addAccountRoute(server: FastifyInstance, parts: ServerParts, route: Acc
 }
 
 function addPlainRoute(server: FastifyInstance, { authenticator }: ServerParts, route: PlainRoute): void {
-  server.route({
-    method: route.method as PlainRoute['method'] & string,
-    url: route.url,
-    schema: route.schema,
-    exposeHeadRoute: route.method === 'GET',
-    config: { consumes: route.consumes },
-    onRequest: async (request, reply) => {
-      if (route.access === 'account') await authenticate(request, authenticator)
-      if (route.ignoresBody) return route.respond(request, reply)
-    },
-    handler: (request, reply) => route.respond(request, reply),
-  })
+  const [described, ...others] = [route.method].flat()
+  const add = (method: HTTPMethods | HTTPMethods[], schema: PlainRoute['schema']) =>
+    server.route({
+      method,
+      url: route.url,
+      schema,
+      exposeHeadRoute: method === 'GET' && !others.includes('HEAD'),
+      config: { consumes: route.consumes },
+      onRequest: async (request, reply) => {
+        if (route.access === 'account') await authenticate(request, authenticator)
+        if (route.ignoresBody) return route.respond(request, reply)
+      },
+      handler: (request, reply) => route.respond(request, reply),
+    })
+  if (described !== undefined) add(described, route.schema)
+  // The same answer to other methods is not described again.
+  if (others.length > 0) add(others, { ...route.schema, hide: true } as PlainRoute['schema'])
 }
 
 function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {

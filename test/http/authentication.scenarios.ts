@@ -67,7 +67,6 @@ export const authenticationScenarios: readonly Scenario[] = [
     ({ mine }) => [bearer(mine.key), bearer(mine.key)],
     REQUIRED,
   ),
-  refused('a credential in the query is not looked at', () => [], REQUIRED),
   refused('an expired account key is told so', ({ mine }) => [bearer(mine.expiredKey)], 'Token expired'),
   refused('a revoked account key is invalid', ({ mine }) => [bearer(mine.revokedKey)], 'Invalid token'),
   refused('an unknown account key is invalid', () => [bearer('lk_key_unknown')], 'Invalid token'),
@@ -115,6 +114,14 @@ export const authenticationScenarios: readonly Scenario[] = [
       ask: () => ask,
       status: 401,
       body: unauthenticated(REQUIRED),
+    }),
+  ),
+  ...['/api/v1/apiClient/token/', '/api/v1/apiClient/token?search=', '/api/v1/verify?token=', '/nothing/'].map(
+    (path): Scenario => ({
+      name: `a credential put into the URL by mistake (${path}) is neither repeated nor logged`,
+      ask: ({ mine }) => ({ path: `${path}${mine.key}`, headers: [['user-agent', mine.key], bearer(`${mine.key}x`)] }),
+      status: path === '/nothing/' ? 404 : 401,
+      absent: ({ mine }) => [mine.key],
     }),
   ),
   {

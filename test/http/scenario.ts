@@ -61,6 +61,18 @@ export function runScenarios(engine: Engine, tables: Readonly<Record<string, rea
         for (const scenario of scenarios) test(scenario.name, () => play(scenario, estate))
       })
     }
+    test('no credential that went through all of this is in a log, on the disk or in a metric', async () => {
+      assert.ok(estate.secrets.size > 50)
+      assert.ok(estate.logged.length > 200)
+      assert.deepEqual(await estate.whereSecretsLie(), [])
+      const { text } = await estate.ask({ path: '/metrics' })
+      for (const secret of estate.secrets) assert.ok(!text.includes(secret))
+    })
+    test('the search for secrets finds one that is there', async () => {
+      const { name } = await estate.token({ name: 'canary-in-plain-sight' })
+      estate.secrets.add(name)
+      assert.equal((await estate.whereSecretsLie()).length, 1)
+    })
   })
 }
 
@@ -78,15 +90,19 @@ async function play(scenario: Scenario, estate: Estate): Promise<void> {
     else assert.match(String(found), expected, name)
   }
   for (const text of scenario.absent?.(estate) ?? []) assert.ok(!heard.text.includes(text), `${text} appears`)
-  holdsForEveryAnswer(ask, heard)
+  holdsForEveryAnswer(ask, heard, estate)
 }
 
 /** What no answer may lack or contain, whatever was asked. */
-function holdsForEveryAnswer(ask: Ask, heard: Heard): void {
+function holdsForEveryAnswer(ask: Ask, heard: Heard, estate: Estate): void {
   assert.match(String(heard.headers['x-request-id']), /^[\w.-]+$/)
   if (heard.status === 401) assert.match(String(heard.headers['www-authenticate']), /^Bearer realm="latchkey"/)
   if (ask.path.startsWith('/api/')) assert.equal(heard.headers['cache-control'], 'no-store')
+  for (const secret of heard.json?.data?.items?.map(({ token }: { token?: string }) => token) ?? []) {
+    if (typeof secret === 'string') estate.secrets.add(secret)
+  }
   if (heard.status >= 400) {
+    for (const secret of estate.secrets) assert.ok(!heard.text.includes(secret), 'an error repeats a credential')
     assert.doesNotMatch(heard.text, /node:|node_modules|\.ts\b|\.js\b|\\n +at |fastify|sqlite|SELECT|postgres/i)
   }
 }

@@ -1,5 +1,5 @@
 // A real server on a real store, with two accounts that must never see each other.
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
@@ -13,7 +13,14 @@ import { type Ask, bearer, type Heard, send } from './http.ts'
 /** What makes an empty store of one engine: variables for the configuration, and how to end it. */
 export interface Engine {
   readonly name: string
-  prepare(): Promise<{ readonly env: Readonly<Record<string, string>>; dispose(): Promise<void> }>
+  prepare(): Promise<Prepared>
+}
+
+export interface Prepared {
+  readonly env: Readonly<Record<string, string>>
+  /** Everything the engine has put on disk, as it lies there. */
+  readAtRest(): Promise<readonly Buffer[]>
+  dispose(): Promise<void>
 }
 
 export const sqliteEngine: Engine = {
@@ -22,6 +29,7 @@ export const sqliteEngine: Engine = {
     const folder = mkdtempSync(join(tmpdir(), 'latchkey-test-'))
     return {
       env: { LATCHKEY_DATA_DIR: folder },
+      readAtRest: async () => readdirSync(folder).map((file) => readFileSync(join(folder, file))),
       dispose: async () => rmSync(folder, { recursive: true, force: true }),
     }
   },
@@ -42,7 +50,9 @@ export class Estate {
   readonly theirs: Tenant
   /** Everything the server logged, at the most talkative level. */
   readonly logged: readonly string[]
-  readonly #dispose: () => Promise<void>
+  /** Every credential and account key that this estate has known. */
+  readonly secrets = new Set<string>()
+  readonly #prepared: Prepared
   #names = 0
 
   private constructor(
@@ -50,25 +60,27 @@ export class Estate {
     config: Config,
     tenants: readonly [Tenant, Tenant],
     logged: readonly string[],
-    dispose: () => Promise<void>,
+    prepared: Prepared,
   ) {
     this.running = running
     this.config = config
     this.mine = tenants[0]
     this.theirs = tenants[1]
     this.logged = logged
-    this.#dispose = dispose
+    this.#prepared = prepared
+    for (const { key, expiredKey, revokedKey } of tenants)
+      for (const each of [key, expiredKey, revokedKey]) this.secrets.add(each)
   }
 
   static async open(engine: Engine, more: Readonly<Record<string, string>> = {}, now?: () => number): Promise<Estate> {
-    const { env, dispose } = await engine.prepare()
-    const config = readConfig({ PORT: '0', LATCHKEY_APP_VERSION: '9.9.9', ...env, ...more })
+    const prepared = await engine.prepare()
+    const config = readConfig({ PORT: '0', LATCHKEY_APP_VERSION: '9.9.9', ...prepared.env, ...more })
     const logged: string[] = []
     const stream = new PassThrough().on('data', (chunk) => void logged.push(String(chunk)))
     const log = pino({ level: 'trace' }, stream)
     const running = await startServer(config, now === undefined ? { log } : { log, now })
     const tenants = [await makeTenant(running, 'Mine'), await makeTenant(running, 'Theirs')] as const
-    return new Estate(running, config, tenants, logged, dispose)
+    return new Estate(running, config, tenants, logged, prepared)
   }
 
   get url(): string {
@@ -93,12 +105,26 @@ export class Estate {
     const [record] = await operator.createTokens([
       { accountId: owner.accountId, subAccountId: owner.subAccounts[0].id, name: this.freshName(), ...fields },
     ])
-    return registry.getToken(operator.actFor(owner.accountId), record?.id ?? '')
+    const token = await registry.getToken(operator.actFor(owner.accountId), record?.id ?? '')
+    this.secrets.add(token.credential)
+    return token
+  }
+
+  /** Where a secret must never be: the log and the disk. */
+  async whereSecretsLie(): Promise<readonly string[]> {
+    const disk = await this.#prepared.readAtRest()
+    const log = this.logged.join('')
+    const places = [...this.secrets].map((secret) => ({
+      secret,
+      logged: log.includes(secret),
+      atRest: disk.some((bytes) => bytes.includes(secret)),
+    }))
+    return places.filter(({ logged, atRest }) => logged || atRest).map((place) => JSON.stringify(place))
   }
 
   async close(): Promise<void> {
     await this.running.stop()
-    await this.#dispose()
+    await this.#prepared.dispose()
   }
 }
 

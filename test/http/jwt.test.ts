@@ -1,0 +1,160 @@
+// Bearers of the platform's own identity provider: issue, verify, refuse, follow a rotation.
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { type CryptoKey, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
+import { Estate, sqliteEngine } from '../support/estate.ts'
+import { bearer, closeConnections } from '../support/http.ts'
+
+const ISSUER = 'https://id.platform.example'
+const AUDIENCE = 'latchkey'
+const LIST = '/api/v1/apiClient/token'
+
+interface SigningKey {
+  readonly kid: string
+  readonly privateKey: CryptoKey
+  readonly jwk: object
+}
+
+async function newKey(kid: string): Promise<SigningKey> {
+  const { privateKey, publicKey } = await generateKeyPair('ES256', { extractable: true })
+  return { kid, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg: 'ES256' } }
+}
+
+function sign(key: SigningKey, claims: JWTPayload, { exp = '5m' as string | number } = {}): Promise<string> {
+  return new SignJWT(claims)
+    .setProtectedHeader({ alg: 'ES256', kid: key.kid })
+    .setIssuer(claims.iss ?? ISSUER)
+    .setAudience(claims.aud ?? AUDIENCE)
+    .setExpirationTime(exp)
+    .setSubject('support@platform.example')
+    .sign(key.privateKey)
+}
+
+const environment = (jwks: string) => ({
+  LATCHKEY_JWT_JWKS: jwks,
+  LATCHKEY_JWT_ISSUER: ISSUER,
+  LATCHKEY_JWT_AUDIENCE: AUDIENCE,
+  LATCHKEY_JWT_ACCOUNT_CLAIM: 'https://platform.example/account',
+})
+const account = (estate: Estate) => ({ 'https://platform.example/account': estate.mine.accountId })
+
+describe('with the keys of the issuer in a file', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'latchkey-jwks-'))
+  const file = join(folder, 'jwks.json')
+  const publish = (...keys: SigningKey[]) => writeFileSync(file, JSON.stringify({ keys: keys.map(({ jwk }) => jwk) }))
+  let first: SigningKey
+  let estate: Estate
+  before(async () => {
+    first = await newKey('first')
+    publish(first)
+    estate = await Estate.open(sqliteEngine, environment(file))
+  })
+  after(async () => {
+    closeConnections()
+    await estate.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const list = (jwt: string) => estate.ask({ path: LIST, headers: [bearer(jwt)] })
+
+  test('a JWT of the issuer is the account named in its claim, and the history shows its subject', async () => {
+    const jwt = await sign(first, account(estate))
+    assert.equal((await list(jwt)).status, 200)
+    const token = await estate.token()
+    const path = `${LIST}/${token.id}`
+    await estate.ask({ method: 'PUT', path, headers: [bearer(jwt)], body: { status: 'inactive' } })
+    const history = await estate.mineAsks({ path: `${path}/history` })
+    assert.equal(history.json.data.items[0].by, 'jwt:support@platform.example')
+  })
+
+  test('account keys work beside it', async () => {
+    assert.equal((await estate.mineAsks({ path: LIST })).status, 200)
+  })
+
+  test('an expired one is told so, with the documented body', async () => {
+    const heard = await list(await sign(first, account(estate), { exp: 1_000_000 }))
+    assert.equal(heard.text, '{"code":401,"message":"Token expired","stack":"AuthenticationError: Token expired"}')
+  })
+
+  test('a key that the issuer adds later is followed without a restart', async () => {
+    const second = await newKey('second')
+    publish(first, second)
+    assert.equal((await list(await sign(second, account(estate)))).status, 200)
+  })
+
+  test('an imported credential that happens to be a JWT of another issuer works like any other', async () => {
+    const other = await sign(first, { iss: 'https://legacy.example' })
+    await estate.token({ credential: other })
+    assert.equal((await list(other)).status, 403)
+    assert.equal((await estate.ask({ path: '/api/v1/verify', headers: [bearer(other)] })).status, 204)
+  })
+
+  const forged: Readonly<Record<string, () => Promise<string>>> = {
+    'a signature of another key': async () => sign({ ...(await newKey('first')) }, account(estate)),
+    'an unknown key id': async () => sign(await newKey('stranger'), account(estate)),
+    'another audience': () => sign(first, { ...account(estate), aud: 'someone-else' }),
+    'an account that does not exist': () => sign(first, { 'https://platform.example/account': 'acc_none' }),
+    'no account': () => sign(first, {}),
+    'an account that is no string': () => sign(first, { 'https://platform.example/account': { x: 1 } }),
+    'a payload changed after signing': async () => {
+      const [head = '', , signature = ''] = (await sign(first, account(estate))).split('.')
+      const claims = { iss: ISSUER, aud: AUDIENCE, exp: 9_999_999_999, ...account(estate) }
+      return [head, Buffer.from(JSON.stringify(claims)).toString('base64url'), signature].join('.')
+    },
+    'no signature at all (alg none)': async () => {
+      const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+      const claims = { iss: ISSUER, aud: AUDIENCE, exp: 9_999_999_999, ...account(estate) }
+      return `${part({ alg: 'none' })}.${part(claims)}.`
+    },
+    'a shared secret (HS256) made of the public key': () =>
+      new SignJWT(account(estate))
+        .setProtectedHeader({ alg: 'HS256', kid: 'first' })
+        .setIssuer(ISSUER)
+        .setAudience(AUDIENCE)
+        .setExpirationTime('5m')
+        .sign(Buffer.from(JSON.stringify(first.jwk).padEnd(64, ' '))),
+    'no expiry': () =>
+      new SignJWT(account(estate))
+        .setProtectedHeader({ alg: 'ES256', kid: 'first' })
+        .setIssuer(ISSUER)
+        .setAudience(AUDIENCE)
+        .sign(first.privateKey),
+  }
+  for (const [what, make] of Object.entries(forged)) {
+    test(`${what} is invalid`, async () => {
+      const heard = await list(await make())
+      assert.equal(heard.text, '{"code":401,"message":"Invalid token","stack":"AuthenticationError: Invalid token"}')
+    })
+  }
+})
+
+describe('with the keys of the issuer at a URL', () => {
+  let key: SigningKey
+  let issuer: Server
+  let estate: Estate
+  before(async () => {
+    key = await newKey('remote')
+    issuer = createServer((_, answer) => answer.end(JSON.stringify({ keys: [key.jwk] }))).listen(0, '127.0.0.1')
+    await new Promise((resolve) => issuer.once('listening', resolve))
+    const { port } = issuer.address() as AddressInfo
+    estate = await Estate.open(sqliteEngine, environment(`http://127.0.0.1:${port}/jwks`))
+  })
+  after(async () => {
+    closeConnections()
+    issuer.close()
+    await estate.close()
+  })
+
+  test('they are fetched, and while they cannot be, nothing is decided: 503, and account keys still work', async () => {
+    const jwt = await sign(key, account(estate))
+    const closed = await Estate.open(sqliteEngine, environment('http://127.0.0.1:1/jwks'))
+    assert.equal((await closed.ask({ path: LIST, headers: [bearer(jwt)] })).status, 503)
+    assert.equal((await closed.mineAsks({ path: LIST })).status, 200)
+    await closed.close()
+    assert.equal((await estate.ask({ path: LIST, headers: [bearer(jwt)] })).status, 200)
+  })
+})

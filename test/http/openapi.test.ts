@@ -1,0 +1,94 @@
+// The API description: generated from the routes, complete, and true to what the server answers.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Estate, sqliteEngine } from '../support/estate.ts'
+import { bearer, closeConnections } from '../support/http.ts'
+
+interface Response {
+  readonly description: string
+  readonly content?: Readonly<
+    Record<string, { readonly example?: unknown; readonly examples?: object; readonly schema: object }>
+  >
+}
+interface Operation {
+  readonly operationId: string
+  readonly parameters?: readonly { readonly name: string; readonly in: string }[]
+  readonly responses: Readonly<Record<string, Response>>
+}
+
+let estate: Estate
+let description: { readonly openapi: string; readonly paths: Record<string, Record<string, Operation>> }
+before(async () => {
+  estate = await Estate.open(sqliteEngine)
+  description = (await estate.ask({ path: '/openapi.json' })).json
+})
+after(async () => {
+  closeConnections()
+  await estate.close()
+})
+
+const operationsOf = () =>
+  Object.entries(description.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  )
+
+test('it is OpenAPI 3.1 and names every documented operation with every documented answer', () => {
+  assert.equal(description.openapi, '3.1.0')
+  const documented: readonly [string, string, string[]][] = [
+    ['/api/v1/apiClient/token', 'get', ['200', '400', '401', '403']],
+    ['/api/v1/apiClient/token/{id}', 'get', ['200', '401', '404']],
+    ['/api/v1/apiClient/token/sub-account/{subAccountId}', 'get', ['200', '400', '401', '403']],
+    ['/api/v1/apiClient/token/{id}', 'put', ['200', '400', '401', '404', '412', '413', '415']],
+  ]
+  for (const [path, method, statuses] of documented) {
+    const answers = Object.keys(description.paths[path]?.[method]?.responses ?? {})
+    for (const status of statuses) assert.ok(answers.includes(status), `${method} ${path} ${status}`)
+  }
+})
+
+test('every answer with a body has an example', () => {
+  const bare = operationsOf().flatMap(({ path, method, operation }) =>
+    Object.entries(operation.responses)
+      .filter(([, { content }]) => content?.['application/json'] !== undefined && path !== '/openapi.json')
+      .filter(([, { content }]) => {
+        const media = content?.['application/json']
+        return media?.example === undefined && media?.examples === undefined
+      })
+      .map(([status]) => `${method} ${path} ${status}`),
+  )
+  assert.deepEqual(bare, [])
+})
+
+test('no two operations share a name', () => {
+  const names = operationsOf().map(({ operation }) => operation.operationId)
+  assert.deepEqual(
+    names.filter((name, index) => name === undefined || names.indexOf(name) !== index),
+    [],
+  )
+})
+
+test('the documented query parameters of a list are all there', () => {
+  const names = description.paths['/api/v1/apiClient/token']?.get?.parameters?.map(({ name }) => name) ?? []
+  for (const name of ['subAccountId', 'status', 'search', 'page', 'limit']) assert.ok(names.includes(name), name)
+})
+
+test('every described path is there, and closed without a caller where it says so', async () => {
+  for (const { path, method, operation } of operationsOf()) {
+    if (!path.startsWith('/api/v1/apiClient')) continue
+    const heard = await estate.ask({ method: method.toUpperCase(), path: path.replaceAll(/\{\w+\}/g, 'x') })
+    assert.equal(heard.status, 401, `${method} ${path}`)
+    assert.ok(operation.responses['401'])
+  }
+})
+
+test('the examples of failures are what the server really says', async () => {
+  const put = description.paths['/api/v1/apiClient/token/{id}']?.put?.responses
+  const media = put?.['404']?.content?.['application/json']
+  const heard = await estate.ask({
+    method: 'PUT',
+    path: '/api/v1/apiClient/token/tok_none',
+    headers: [bearer(estate.mine.key)],
+    body: { status: 'active' },
+  })
+  assert.deepEqual(media?.example, heard.json)
+})
