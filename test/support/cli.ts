@@ -37,7 +37,12 @@ export class Cli {
 
   /** The same folder, as a process of its own. */
   spawn(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-    return new Process(args, { LATCHKEY_DATA_DIR: this.dataDir, ...env })
+    return this.spawnScript(BIN, env, args)
+  }
+
+  /** Another program on the same folder. */
+  spawnScript(script: string, env: Readonly<Record<string, string>> = {}, args: readonly string[] = []) {
+    return new Process([script, ...args], { LATCHKEY_DATA_DIR: this.dataDir, ...env })
   }
 
   /** An account with a key, a sub-account and, on request, a token. */
@@ -63,7 +68,7 @@ export class Process {
   stderr = ''
 
   constructor(args: readonly string[], env: Readonly<Record<string, string>>) {
-    this.#child = spawn(process.execPath, [BIN, ...args], {
+    this.#child = spawn(process.execPath, [...args], {
       env: { ...process.env, ...env },
       cwd: tmpdir(),
       stdio: ['ignore', 'pipe', 'pipe'],

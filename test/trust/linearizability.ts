@@ -1,0 +1,165 @@
+// Does "off" mean off? Many clients flip tokens and verify them on several servers at once; afterwards every
+// verification is held against the flips by their times on one clock, and by the versions they showed.
+import { Wire } from './wire.ts'
+
+export interface Flip {
+  readonly version: number
+  readonly active: boolean
+  readonly start: number
+  /** When the answer was read; never, for one whose outcome is not known. */
+  readonly end: number
+}
+
+export interface Look {
+  readonly start: number
+  readonly end: number
+  readonly active: boolean
+  /** Only an accepted credential shows its version. */
+  readonly version: number | undefined
+}
+
+export interface TokenTrace {
+  readonly flips: Flip[]
+  readonly looks: Look[]
+}
+
+/**
+ * A look may show the last change that was answered before it began, or any change under way while it looked. Anything
+ * else is an older state than the caller had been told of, or one that never was.
+ */
+export function violations({ flips, looks }: TokenTrace): string[] {
+  const found: string[] = []
+  let settled = 0
+  let seen = { end: Number.NEGATIVE_INFINITY, version: 0 }
+  for (const look of [...looks].sort((a, b) => a.start - b.start)) {
+    while (settled + 1 < flips.length && (flips[settled + 1]?.end ?? 0) < look.start) settled++
+    const possible: Flip[] = []
+    for (let i = settled; i < flips.length && (flips[i]?.start ?? 0) <= look.end; i++) {
+      const flip = flips[i]
+      if (flip !== undefined) possible.push(flip)
+    }
+    const shown = possible.some(
+      ({ active, version }) => active === look.active && (look.version === undefined || look.version === version),
+    )
+    if (!shown)
+      found.push(
+        `${look.active ? 'accepted' : 'refused'} at version ${look.version ?? '?'} after ${flips[settled]?.version}`,
+      )
+    if (look.version !== undefined) {
+      if (look.start > seen.end && look.version < seen.version)
+        found.push(`version ${look.version} after ${seen.version}`)
+      if (look.version > seen.version) seen = { end: look.end, version: look.version }
+    }
+  }
+  return found
+}
+
+export interface Target {
+  readonly id: string
+  readonly credential: string
+}
+
+export interface Load {
+  readonly urls: readonly string[]
+  readonly key: string
+  readonly tokens: readonly Target[]
+  readonly flips: number
+  readonly verifications: number
+  /** Outcomes other than a clear yes or no, such as 503 while the database is cut off. */
+  readonly tolerateFaults?: boolean
+}
+
+export interface Outcome {
+  readonly flips: number
+  readonly verifications: number
+  readonly faults: number
+  readonly violations: readonly string[]
+}
+
+const FLIPPERS = 8
+const LOOKERS = 24
+
+/** Each token is flipped by one client at a time, so that its changes have one order; it is looked at by all. */
+export async function runLoad(load: Load): Promise<Outcome> {
+  const traces = new Map<string, TokenTrace>(
+    load.tokens.map(({ id }) => [id, { flips: [{ version: 1, active: true, start: 0, end: 0 }], looks: [] }]),
+  )
+  const left = { flips: load.flips, looks: load.verifications }
+  const count = { flips: 0, looks: 0, faults: 0 }
+  const wires = Array.from({ length: FLIPPERS + LOOKERS }, (_, n) =>
+    load.urls.map((url) => new Wire(url)).at(n % load.urls.length),
+  )
+
+  const flipper = async (wire: Wire, own: readonly Target[]) => {
+    for (let turn = 0; left.flips > 0 && own.length > 0; turn++) {
+      left.flips--
+      const { id } = own[turn % own.length] ?? { id: '' }
+      const flips = traces.get(id)?.flips ?? []
+      const last = flips.at(-1)
+      const active = !last?.active
+      const start = performance.now()
+      const body = `{"status":"${active ? 'active' : 'inactive'}"}`
+      const status = await wire.ask('PUT', `/api/v1/apiClient/token/${id}`, load.key, body).then(
+        (reply) => reply.status,
+        () => 0,
+      )
+      if (status === 200) {
+        flips.push({ version: (last?.version ?? 0) + 1, active, start, end: performance.now() })
+        count.flips++
+      } else if (load.tolerateFaults) {
+        count.faults++
+        left.flips++
+        await settle(wire, id, flips, start, load.key)
+      } else throw new Error(`PUT was answered ${status}`)
+    }
+  }
+
+  const looker = async (wire: Wire) => {
+    while (left.looks > 0 || left.flips > 0) {
+      left.looks--
+      const { id, credential } = load.tokens[Math.floor(Math.random() * load.tokens.length)] ??
+        load.tokens[0] ?? { id: '', credential: '' }
+      const start = performance.now()
+      const reply = await wire.ask('GET', '/api/v1/verify', credential).catch(() => undefined)
+      const end = performance.now()
+      if (reply?.status === 204 || reply?.status === 401) {
+        const version =
+          reply.status === 204 ? Number(/x-latchkey-token-version: (\d+)/i.exec(reply.head)?.[1]) : undefined
+        traces.get(id)?.looks.push({ start, end, active: reply.status === 204, version })
+        count.looks++
+      } else if (load.tolerateFaults) count.faults++
+      else throw new Error(`verify was answered ${reply?.status}`)
+    }
+  }
+
+  await Promise.all(
+    wires.map((wire, n) => {
+      if (wire === undefined) return undefined
+      return n < FLIPPERS
+        ? flipper(
+            wire,
+            load.tokens.filter((_, index) => index % FLIPPERS === n),
+          )
+        : looker(wire)
+    }),
+  )
+  for (const wire of wires) wire?.close()
+  const found = [...traces.values()].flatMap(violations)
+  return { flips: count.flips, verifications: count.looks, faults: count.faults, violations: found }
+}
+
+/** After an answer that leaves the outcome open, asks until the token tells which version it is at. */
+async function settle(wire: Wire, id: string, flips: Flip[], start: number, key: string): Promise<void> {
+  for (;;) {
+    const reply = await wire.ask('GET', `/api/v1/apiClient/token/${id}?include=details`, key).catch(() => undefined)
+    if (reply?.status !== 200) {
+      await new Promise((resolve) => setImmediate(resolve))
+      continue
+    }
+    const { status, details } = JSON.parse(reply.body).data
+    if (details.version > (flips.at(-1)?.version ?? 0)) {
+      flips.push({ version: details.version, active: status === 'active', start, end: performance.now() })
+    }
+    return
+  }
+}
