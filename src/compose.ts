@@ -6,12 +6,13 @@ import { jwtAuthenticator } from './http/jwt.ts'
 import { Metrics } from './http/metrics.ts'
 import { buildServer } from './http/server.ts'
 import { loadMasterKey } from './master-key.ts'
+import { openPostgresStore } from './storage/postgres/store.ts'
 import { openSqliteStore } from './storage/sqlite/store.ts'
 import { OperatorError } from './tokens/errors.ts'
 import { Operator } from './tokens/operator.ts'
 import { Registry } from './tokens/registry.ts'
 import type { Store } from './tokens/store.ts'
-import { Stamps } from './tokens/vault.ts'
+import { type MasterKey, Stamps } from './tokens/vault.ts'
 
 const FLUSH_USES_MS = 5_000
 
@@ -31,10 +32,8 @@ export interface Surroundings {
 }
 
 export async function openLatchkey(config: Config, { now = Date.now, log }: Surroundings = {}): Promise<Latchkey> {
-  if (config.databaseUrl !== undefined)
-    throw new OperatorError('DATABASE_URL is set, but there is no PostgreSQL engine')
   const masterKey = loadMasterKey(config)
-  const { store: engine, storeSecret, applied } = await openSqliteStore({ dataDir: config.dataDir, masterKey })
+  const { store: engine, storeSecret, applied } = await openEngine(config, masterKey)
   const metrics = new Metrics()
   const store = metrics.timed(engine)
   const stamps = new Stamps(storeSecret)
@@ -44,6 +43,11 @@ export async function openLatchkey(config: Config, { now = Date.now, log }: Surr
   }
   const parts = { store, masterKey, stamps, now, onTampered }
   return { registry: new Registry(parts), operator: new Operator(parts), store, stamps, metrics, applied }
+}
+
+function openEngine({ databaseUrl, dataDir, pgPool, pgPrepared, autoMigrate }: Config, masterKey: MasterKey) {
+  if (databaseUrl === undefined) return openSqliteStore({ dataDir, masterKey })
+  return openPostgresStore({ databaseUrl, masterKey, poolSize: pgPool, prepared: pgPrepared, autoMigrate })
 }
 
 export interface RunningServer {

@@ -7,6 +7,12 @@ export interface Config {
   readonly host: string
   readonly port: number
   readonly databaseUrl: string | undefined
+  /** Connections to PostgreSQL at most. */
+  readonly pgPool: number
+  /** Named prepared statements; off behind a pooler that lends its connections by the transaction. */
+  readonly pgPrepared: boolean
+  /** Off: a PostgreSQL schema that is not up to date is refused. */
+  readonly autoMigrate: boolean
   readonly dataDir: string
   /** Base64, as given; the file is read only when the key is not given itself. */
   readonly masterKey: string | undefined
@@ -50,6 +56,9 @@ export function readConfig(env: Environment): Config {
     host: given(env, 'HOST') ?? '127.0.0.1',
     port: readWhole(env, 'PORT', 3000, 0, 65_535),
     databaseUrl,
+    pgPool: readWhole(env, 'LATCHKEY_PG_POOL', 10, 2, 1_000),
+    pgPrepared: readSwitch(env, 'LATCHKEY_PG_PREPARED', 'on'),
+    autoMigrate: readSwitch(env, 'LATCHKEY_AUTO_MIGRATE', 'on'),
     dataDir: resolve(given(env, 'LATCHKEY_DATA_DIR') ?? 'data'),
     masterKey: given(env, 'LATCHKEY_MASTER_KEY'),
     masterKeyFile: given(env, 'LATCHKEY_MASTER_KEY_FILE'),
@@ -89,6 +98,10 @@ function readOneOf(env: Environment, name: string, fallback: string, allowed: re
   const value = given(env, name) ?? fallback
   if (allowed.includes(value)) return value
   throw new OperatorError(`${name} must be one of ${allowed.join(', ')}, but is "${value}"`)
+}
+
+function readSwitch(env: Environment, name: string, fallback: 'on' | 'off'): boolean {
+  return readOneOf(env, name, fallback, ['on', 'off']) === 'on'
 }
 
 function packageVersion(): string {

@@ -13,10 +13,13 @@ export function addStoreCommands(program: Command, onStore: OnStore): void {
     .description('bring the store up to date')
     .option(...JSON_OPTION)
     .action(
-      onStore(async ({ applied }, _options, output) => {
-        const title = applied.length === 0 ? 'The store is up to date.' : `Applied: ${applied.join(', ')}`
-        output.result({ applied }, { title })
-      }),
+      onStore(
+        async ({ applied }, _options, output) => {
+          const title = applied.length === 0 ? 'The store is up to date.' : `Applied: ${applied.join(', ')}`
+          output.result({ applied }, { title })
+        },
+        { autoMigrate: true },
+      ),
     )
   program
     .command('import')

@@ -2,6 +2,7 @@
 // places, shorter at the end, so that one- and two-character searches find their groups by prefix. Each group begins
 // with its account's mark: a search reads only the caller's part of the index.
 import { createHash } from 'node:crypto'
+import { canMatch } from '../../tokens/page.ts'
 import { foldCase } from '../../tokens/token.ts'
 
 const GRAM_CHARACTERS = 3
@@ -22,9 +23,9 @@ export interface GramQuery {
   readonly contains: string | undefined
 }
 
-/** Undefined for what no name contains, and PostgreSQL cannot be asked: NUL, and halves of surrogate pairs. */
+/** Undefined for what no name contains; some of it, such as NUL, PostgreSQL could not even be asked. */
 export function gramQuery(accountId: string, search: string): GramQuery | undefined {
-  if (search.includes('\0') || !search.isWellFormed()) return undefined
+  if (!canMatch(search)) return undefined
   const folded = foldCase(search)
   const characters = [...folded]
   if (characters.length < GRAM_CHARACTERS) {

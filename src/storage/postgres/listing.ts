@@ -1,6 +1,6 @@
 // Pages of tokens and sub-accounts. Each is one statement, so that a page and its total are of one snapshot and one
 // round trip.
-import { MAX_LIMIT, type PageRequest, type Slice, type TokenQuery } from '../../tokens/page.ts'
+import { canMatch, MAX_LIMIT, type PageRequest, type Slice, type TokenQuery } from '../../tokens/page.ts'
 import type { SubAccountRow, TokenRow } from '../../tokens/store.ts'
 import { foldCase, idFloor, type Timestamp } from '../../tokens/token.ts'
 import type { Connection, Value } from './connection.ts'
@@ -44,6 +44,7 @@ export async function listSubAccounts(
   accountId: string,
   { page, limit, search }: PageRequest & { search?: string | undefined },
 ): Promise<Slice<SubAccountRow>> {
+  if (search !== undefined && !canMatch(search)) return { items: [], total: 0 }
   const folded = search === undefined ? null : foldCase(search)
   const found = await db.all<Counted<rows.SubAccountRowColumns>>(
     `WITH matches AS MATERIALIZED (

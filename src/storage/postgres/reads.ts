@@ -4,7 +4,7 @@ import type { HistoryRow } from '../../tokens/history.ts'
 import type { OverviewCounts, OverviewQuestion } from '../../tokens/overview.ts'
 import type { PageRequest, Slice } from '../../tokens/page.ts'
 import type { Stamped } from '../../tokens/stamp.ts'
-import type { ChainLink, StoredKey, SubAccountRow, TokenRow } from '../../tokens/store.ts'
+import type { ChainLink, StoredKey } from '../../tokens/store.ts'
 import { type Account, type AccountKey, idFloor, type Status, type TokenRecord } from '../../tokens/token.ts'
 import type { Candidate } from '../../tokens/verdict.ts'
 import type { Connection } from './connection.ts'
@@ -37,7 +37,7 @@ export async function findSubAccount(
   db: Connection,
   accountId: string,
   id: string,
-): Promise<SubAccountRow | undefined> {
+): Promise<rows.StampedSubAccountRow | undefined> {
   const row = await db.get<rows.SubAccountRowColumns>(
     `SELECT ${rows.SUB_ACCOUNT_COLUMNS}, ${rows.COUNT_COLUMNS} FROM sub_accounts s
      WHERE s.id = $1 AND s.account_id = $2`,
@@ -55,7 +55,11 @@ export async function findOwner(db: Connection, id: string): Promise<string | un
   return row?.account_id
 }
 
-export async function findToken(db: Connection, accountId: string, id: string): Promise<TokenRow | undefined> {
+export async function findToken(
+  db: Connection,
+  accountId: string,
+  id: string,
+): Promise<rows.StampedTokenRow | undefined> {
   const row = await db.get<rows.TokenRowColumns>(
     `SELECT ${rows.TOKEN_ROW_COLUMNS} FROM tokens t JOIN sub_accounts s ON s.id = t.sub_account_id
      WHERE t.id = $1 AND t.account_id = $2`,

@@ -68,7 +68,9 @@ export const COUNT_COLUMNS = `
 
 export type SubAccountRowColumns = SubAccountColumns & Record<Status, number>
 
-export const toSubAccountRow = (row: SubAccountRowColumns): SubAccountRow => ({
+export type StampedSubAccountRow = SubAccountRow & { readonly subAccount: Stamped<SubAccount> }
+
+export const toSubAccountRow = (row: SubAccountRowColumns): StampedSubAccountRow => ({
   subAccount: toSubAccount(row),
   tokens: { active: row.active, inactive: row.inactive },
 })
@@ -111,7 +113,9 @@ export const TOKEN_ROW_COLUMNS = `${TOKEN_COLUMNS}, ${SUB_ACCOUNT_COLUMNS}, ${LA
 
 export type TokenRowColumns = TokenColumns & SubAccountColumns & { last_used_at: number | null }
 
-export const toTokenRow = (row: TokenRowColumns): TokenRow => ({
+export type StampedTokenRow = TokenRow & { readonly token: Stamped<TokenRecord> }
+
+export const toTokenRow = (row: TokenRowColumns): StampedTokenRow => ({
   token: toToken(row),
   subAccount: toSubAccount(row),
   lastUsedAt: row.last_used_at,

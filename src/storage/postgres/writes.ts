@@ -2,14 +2,14 @@
 // so that the changes of one account are made one after the other and cannot wait for each other in a circle.
 import { Failure } from '../../tokens/errors.ts'
 import { difference, type HistoryEvent, type Origin } from '../../tokens/history.ts'
-import { stampOf } from '../../tokens/stamp.ts'
+import { restamp, stampOf } from '../../tokens/stamp.ts'
 import type { Expected, Idempotency, Rotation, StoredKey, SubAccountRow, TokenRow } from '../../tokens/store.ts'
 import { type Account, type AccountKey, foldCase, type SubAccount, type TokenRecord } from '../../tokens/token.ts'
 import { applySubAccountUpdate, applyUpdate, type SubAccountChange, type TokenChange } from '../../tokens/update.ts'
 import { gramsOfName } from './grams.ts'
 import { lockHeads, record, type Session } from './history.ts'
 import { findSubAccount, findToken } from './reads.ts'
-import { type KeyColumns, toKey } from './rows.ts'
+import { type KeyColumns, type StampedTokenRow, toKey } from './rows.ts'
 
 const IDEMPOTENCY_MEMORY_MS = 24 * 60 * 60 * 1000
 
@@ -93,12 +93,13 @@ export async function updateSubAccount(
   const before = found.subAccount
   const after = applySubAccountUpdate(before, change, origin.at)
   if (after === before) return found
+  // Suspension is all that decides here: an owner who names it says what holds, whatever was there before.
+  const named = change.status !== undefined
+  const stamp = named ? stampOf('sub-account', after, stamps) : restamp('sub-account', before, after, stamps)
   await db.run(
     `UPDATE sub_accounts SET name = $1, email = $2, company_name = $3, folded_text = $4, suspended_at = $5, stamp = $6
      WHERE id = $7`,
-    ...[after.name, after.email, after.companyName, foldedText(after), after.suspendedAt],
-    stampOf('sub-account', after, stamps),
-    id,
+    ...[after.name, after.email, after.companyName, foldedText(after), after.suspendedAt, stamp, id],
   )
   const { from, to } = difference(before, after, ['name', 'email', 'companyName', 'suspendedAt'])
   await record({ db, stamps }, heads, [event(accountId, 'sub-account.update', id, from, to)], origin)
@@ -226,7 +227,7 @@ export async function updateToken(
   if (after === before) return row
   await db.run(
     'UPDATE tokens SET name = $1, status = $2, version = $3, stamp = $4 WHERE id = $5',
-    ...[after.name, after.status, after.version, stampOf('token', after, stamps), id],
+    ...[after.name, after.status, after.version, restamp('token', before, after, stamps), id],
   )
   if (after.name !== before.name) {
     await db.run(
@@ -249,17 +250,18 @@ export async function rotateToken(
   const { db, stamps } = session
   const heads = await lockHeads(db, [accountId])
   const row = await getToken(session, accountId, id, undefined)
+  const before = row.token
   const { sealed, digest, formerUntil } = rotation
-  const after = { ...row.token, sealed, digest, version: row.token.version + 1 }
+  const after = { ...before, sealed, digest, version: before.version + 1 }
   await db.run(
     'UPDATE tokens SET sealed = $1, digest = $2, version = $3, stamp = $4 WHERE id = $5',
-    ...[sealed, digest, after.version, stampOf('token', after, stamps), id],
+    ...[sealed, digest, after.version, restamp('token', before, after, stamps), id],
   )
   // Without an overlap every former credential dies now, those of earlier rotations too: leaks end here.
   const outlived = formerUntil > origin.at ? origin.at : Number.MAX_SAFE_INTEGER
   await db.run('DELETE FROM retired_credentials WHERE token_id = $1 AND retires_at <= $2', id, outlived)
   if (formerUntil > origin.at) {
-    const retired = { digest: row.token.digest, tokenId: id, retiresAt: formerUntil }
+    const retired = { digest: before.digest, tokenId: id, retiresAt: formerUntil }
     await db.run(
       'INSERT INTO retired_credentials (digest, token_id, retires_at, stamp) VALUES ($1, $2, $3, $4)',
       ...[retired.digest, id, formerUntil, stampOf('retired', retired, stamps)],
@@ -285,7 +287,7 @@ export async function deleteToken(
   return row
 }
 
-async function getToken({ db }: Session, accountId: string, id: string, expected: Expected): Promise<TokenRow> {
+async function getToken({ db }: Session, accountId: string, id: string, expected: Expected): Promise<StampedTokenRow> {
   const row = await findToken(db, accountId, id)
   if (row === undefined) throw new Failure('token-not-found')
   if (expected?.versions.includes(row.token.version) === false) throw new Failure('version-mismatch')
