@@ -2,7 +2,7 @@
 // files are temporary, and it is ended with the process.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { arch, platform } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { openPostgresStore, type PostgresOptions } from '../../src/storage/postgres/store.ts'
 import { MasterKey, Stamps } from '../../src/tokens/vault.ts'
+import type { Engine } from './estate.ts'
 import { removeFolder, temporaryFolder } from './sqlite.ts'
 import type { TestStore } from './store.ts'
 
@@ -82,6 +83,20 @@ export class PostgresServer {
     }
   }
 
+  /** A database's files and the write-ahead log, as they lie on disk. */
+  async readAtRest(database: string): Promise<readonly Buffer[]> {
+    const [row] = await this.query<{ oid: string }>('postgres', 'SELECT oid FROM pg_database WHERE datname = $1', [
+      database,
+    ])
+    await this.query('postgres', 'CHECKPOINT')
+    const folders = [join(this.data, 'base', String(row?.oid)), join(this.data, 'pg_wal')]
+    return folders.flatMap((folder) =>
+      readdirSync(folder, { withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map(({ name }) => readFileSync(join(folder, name))),
+    )
+  }
+
   async stop(signal: 'SIGINT' | 'SIGQUIT' = 'SIGINT'): Promise<void> {
     if (this.#process.exitCode === null) this.#process.kill(signal)
     await this.#exited
@@ -149,6 +164,21 @@ export async function openEmptyPostgres(settings: Partial<PostgresOptions> = {})
       await server.query('postgres', `DROP DATABASE "${database}" WITH (FORCE)`)
     },
   }
+}
+
+/** For the HTTP scenarios: what makes an empty database of the shared server. */
+export const postgresEngine: Engine = {
+  name: 'PostgreSQL',
+  async prepare() {
+    const server = await sharedServer()
+    const database = await emptyDatabase(server)
+    const masterKey = randomBytes(32).toString('base64')
+    return {
+      env: { DATABASE_URL: server.url(database), LATCHKEY_MASTER_KEY: masterKey },
+      readAtRest: () => server.readAtRest(database),
+      dispose: async () => void (await server.query('postgres', `DROP DATABASE "${database}" WITH (FORCE)`)),
+    }
+  },
 }
 
 export async function emptyDatabase(server: PostgresServer): Promise<string> {

@@ -1,0 +1,7 @@
+import { postgresEngine } from '../support/postgres.ts'
+import { allScenarios } from './all.scenarios.ts'
+import { describeConcurrency } from './concurrency.ts'
+import { runScenarios } from './scenario.ts'
+
+runScenarios(postgresEngine, allScenarios)
+describeConcurrency(postgresEngine)
