@@ -34,6 +34,7 @@ export async function demoLines(latchkey: Latchkey, url: string, dataDir: string
     'A demo account is ready.',
     `  Account key  ${key}`,
     `  Try it       curl -H "Authorization: Bearer ${key}" "${url}/api/v1/apiClient/token?limit=3"`,
+    `  Console      ${url}/console/#key=${key}`,
     `  API page     ${url}/docs`,
     `  Kept in      ${file}`,
   ]

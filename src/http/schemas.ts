@@ -1,4 +1,5 @@
-// The shapes that go over the wire. One schema is the type, the list of fields that may leave, and the description.
+// The shapes that go over the wire. One schema is the type, the list of fields that may leave, and the description;
+// its title is what the typed client calls it.
 import { type Static, Type } from 'typebox'
 import { ACTIONS } from '../tokens/history.ts'
 import { EXPIRING_DAYS, WEEKS } from '../tokens/overview.ts'
@@ -13,12 +14,15 @@ const orNull = <Schema extends ReturnType<typeof time>>(schema: Schema) => Type.
 const oneOf = <Value extends string>(values: readonly Value[], description: string) =>
   Type.Unsafe<Value>(Type.String({ enum: [...values], description }))
 
-export const SubAccountSummary = Type.Object({
-  _id: text('Sub-account identifier', 'sub_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
-  name: text('Sub-account name', 'Berlin agency'),
-  email: text('Contact address', 'ops@berlin.example'),
-  companyName: text('Company', 'Berlin Agency GmbH'),
-})
+export const SubAccountSummary = Type.Object(
+  {
+    _id: text('Sub-account identifier', 'sub_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
+    name: text('Sub-account name', 'Berlin agency'),
+    email: text('Contact address', 'ops@berlin.example'),
+    companyName: text('Company', 'Berlin Agency GmbH'),
+  },
+  { title: 'SubAccountSummary' },
+)
 
 export const TokenDetails = Type.Object(
   {
@@ -28,47 +32,56 @@ export const TokenDetails = Type.Object(
     effectiveStatus: oneOf(['active', 'inactive', 'expired', 'suspended'], 'What verification would say now'),
     blockedBy: Type.Union([oneOf(['token', 'expiry', 'sub-account'], 'Which of them says no'), Type.Null()]),
   },
-  { description: 'Only with `include=details`' },
+  { title: 'TokenDetails', description: 'Only with `include=details`' },
 )
 
-export const Token = Type.Object({
-  _id: text('Token identifier', 'tok_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
-  name: text('Unique within its sub-account', 'CI pipeline'),
-  token: text('The credential', 'lk_tok_…'),
-  status: oneOf(STATUSES, 'Only an active token authenticates'),
-  createdAt: time('Time of creation'),
-  subAccount: SubAccountSummary,
-  details: Type.Optional(TokenDetails),
-})
+export const Token = Type.Object(
+  {
+    _id: text('Token identifier', 'tok_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
+    name: text('Unique within its sub-account', 'CI pipeline'),
+    token: text('The credential', 'lk_tok_…'),
+    status: oneOf(STATUSES, 'Only an active token authenticates'),
+    createdAt: time('Time of creation'),
+    subAccount: SubAccountSummary,
+    details: Type.Optional(TokenDetails),
+  },
+  { title: 'Token' },
+)
 export type WireToken = Static<typeof Token>
 
 export const DeletedToken = Type.Object({ _id: text('The token that is gone') })
 
-export const SubAccount = Type.Object({
-  ...SubAccountSummary.properties,
-  status: oneOf(SUB_ACCOUNT_STATUSES, 'While suspended, none of its tokens authenticates'),
-  createdAt: time('Time of creation'),
-  suspendedAt: orNull(time('Since when it is suspended')),
-  tokens: Type.Object({
-    active: Type.Integer({ description: 'Tokens with status active' }),
-    inactive: Type.Integer({ description: 'Tokens with status inactive' }),
-  }),
-})
+export const SubAccount = Type.Object(
+  {
+    ...SubAccountSummary.properties,
+    status: oneOf(SUB_ACCOUNT_STATUSES, 'While suspended, none of its tokens authenticates'),
+    createdAt: time('Time of creation'),
+    suspendedAt: orNull(time('Since when it is suspended')),
+    tokens: Type.Object({
+      active: Type.Integer({ description: 'Tokens with status active' }),
+      inactive: Type.Integer({ description: 'Tokens with status inactive' }),
+    }),
+  },
+  { title: 'SubAccount' },
+)
 export type WireSubAccount = Static<typeof SubAccount>
 
 const Facts = Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Null()]))
 
-export const HistoryEntry = Type.Object({
-  seq: Type.Integer({ description: "Counts the account's entries from 1" }),
-  at: time('When'),
-  by: text('An account key id, `jwt:` and a subject, or `operator`', 'key_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
-  action: oneOf(ACTIONS, 'What was done'),
-  subject: text('The id of what was changed'),
-  from: Facts,
-  to: Facts,
-  requestId: Type.Union([text('The X-Request-Id of the change'), Type.Null()]),
-  address: Type.Union([text('The address it came from'), Type.Null()]),
-})
+export const HistoryEntry = Type.Object(
+  {
+    seq: Type.Integer({ description: "Counts the account's entries from 1" }),
+    at: time('When'),
+    by: text('An account key id, `jwt:` and a subject, or `operator`', 'key_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
+    action: oneOf(ACTIONS, 'What was done'),
+    subject: text('The id of what was changed'),
+    from: Facts,
+    to: Facts,
+    requestId: Type.Union([text('The X-Request-Id of the change'), Type.Null()]),
+    address: Type.Union([text('The address it came from'), Type.Null()]),
+  },
+  { title: 'HistoryEntry' },
+)
 export type WireHistoryEntry = Static<typeof HistoryEntry>
 
 /** The history's page also says what the ids in it are called now: entries keep ids, since names change. */
@@ -79,29 +92,32 @@ export const Names = Type.Record(Type.String(), Type.String(), {
 
 const count = (description: string) => Type.Integer({ description, examples: [1] })
 
-export const Overview = Type.Object({
-  account: Type.Object({ _id: text('Account identifier'), name: text('Account name', 'Acme') }),
-  at: time('The moment of which all this is true'),
-  tokens: Type.Object({
-    active: count('Tokens with status active'),
-    inactive: count('Tokens with status inactive'),
-    neverUsed: count('Tokens never used'),
-    expired: count('Status active, but expired'),
-    expiringSoon: count(`Status active, and will expire within ${EXPIRING_DAYS} days`),
-  }),
-  expiringBefore: time('The end of those days'),
-  subAccounts: Type.Object({
-    total: count('All sub-accounts'),
-    suspended: count('Suspended ones'),
-    largest: Type.Array(SubAccount, { description: 'Those with the most tokens' }),
-  }),
-  createdByWeek: Type.Array(
-    Type.Object({ from: time('Monday, UTC'), before: time('The next'), count: count('Tokens') }),
-    {
-      description: `Tokens by time of creation: the last ${WEEKS} weeks, oldest first`,
-    },
-  ),
-})
+export const Overview = Type.Object(
+  {
+    account: Type.Object({ _id: text('Account identifier'), name: text('Account name', 'Acme') }),
+    at: time('The moment of which all this is true'),
+    tokens: Type.Object({
+      active: count('Tokens with status active'),
+      inactive: count('Tokens with status inactive'),
+      neverUsed: count('Tokens never used'),
+      expired: count('Status active, but expired'),
+      expiringSoon: count(`Status active, and will expire within ${EXPIRING_DAYS} days`),
+    }),
+    expiringBefore: time('The end of those days'),
+    subAccounts: Type.Object({
+      total: count('All sub-accounts'),
+      suspended: count('Suspended ones'),
+      largest: Type.Array(SubAccount, { description: 'Those with the most tokens' }),
+    }),
+    createdByWeek: Type.Array(
+      Type.Object({ from: time('Monday, UTC'), before: time('The next'), count: count('Tokens') }),
+      {
+        description: `Tokens by time of creation: the last ${WEEKS} weeks, oldest first`,
+      },
+    ),
+  },
+  { title: 'Overview' },
+)
 export type WireOverview = Static<typeof Overview>
 
 export function pageOf<Item extends ReturnType<typeof Type.Object>>(item: Item) {

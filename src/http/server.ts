@@ -9,6 +9,7 @@ import { apiDescription } from './api-description.ts'
 import { addBodyParsers, BODY_LIMIT_BYTES } from './body.ts'
 import { type Authenticate, authenticate, callerOf, findCaller } from './caller.ts'
 import { answerMalformed } from './client-error.ts'
+import { consoleRoutes } from './console-routes.ts'
 import { type AppIdentity, successBody } from './envelope.ts'
 import { answerTo, HttpFailure } from './failures.ts'
 import { historyRoutes } from './history-routes.ts'
@@ -59,6 +60,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
 
   const service = serviceRoutes(parts, () => server.swagger())
   const verification = verifyRoutes({ ...parts, onVerdict: (verdict) => parts.metrics.judged(verdict) })
+  const browser = consoleRoutes()
   const routes: readonly Route[] = [
     tokenRoutes.listTokens,
     tokenRoutes.createToken,
@@ -80,6 +82,9 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     service.readiness,
     service.prometheus,
     service.description,
+    browser.root,
+    browser.withoutSlash,
+    browser.pages,
   ]
   for (const route of routes) {
     if ('answer' in route) addAccountRoute(server, parts, route)
@@ -187,7 +192,7 @@ function allowedMethods(routes: readonly Route[], url: string): readonly string[
 }
 
 function patternOf(url: string): RegExp {
-  return new RegExp(`^${url.replace(/:[A-Za-z]+/g, '[^/]+')}$`)
+  return new RegExp(`^${url.replace(/:[A-Za-z]+/g, '[^/]+').replace('*', '.*')}$`)
 }
 
 async function sendFailure(parts: ServerParts, request: FastifyRequest, reply: FastifyReply, error: unknown) {

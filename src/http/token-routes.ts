@@ -36,8 +36,10 @@ const Filters = {
   ),
 }
 
-const from = (what: string) => Type.Optional(Type.String({ format: 'date-time', description: `${what}, at or after` }))
-const before = (what: string) => Type.Optional(Type.String({ format: 'date-time', description: `${what}, before` }))
+const from = (what: string) =>
+  Type.Optional(Type.String({ format: 'date-time', description: `${what} at this time or later` }))
+const before = (what: string) =>
+  Type.Optional(Type.String({ format: 'date-time', description: `${what} before this time` }))
 
 const Narrowing = {
   used: Type.Optional(Type.String({ enum: ['never'], description: 'Only tokens never used' })),

@@ -1,0 +1,393 @@
+// Made from /openapi.json by scripts/generate-client.ts: change the routes, then run `npm run generate-client`.
+
+export interface SubAccountSummary {
+  /** Sub-account identifier */
+  readonly _id: string
+  /** Sub-account name */
+  readonly name: string
+  /** Contact address */
+  readonly email: string
+  /** Company */
+  readonly companyName: string
+}
+
+export interface TokenDetails {
+  /** When it stops authenticating; null for never */
+  readonly expiresAt: string | null
+  /** Last accepted verification, within a few seconds; null for never */
+  readonly lastUsedAt: string | null
+  /** Counts the changes; also the ETag */
+  readonly version: number
+  /** What verification would say now */
+  readonly effectiveStatus: 'active' | 'inactive' | 'expired' | 'suspended'
+  /** Which of them says no */
+  readonly blockedBy: 'token' | 'expiry' | 'sub-account' | null
+}
+
+export interface Token {
+  /** Token identifier */
+  readonly _id: string
+  /** Unique within its sub-account */
+  readonly name: string
+  /** The credential */
+  readonly token: string
+  /** Only an active token authenticates */
+  readonly status: 'active' | 'inactive'
+  /** Time of creation */
+  readonly createdAt: string
+  readonly subAccount: SubAccountSummary
+  /** Only with `include=details` */
+  readonly details?: TokenDetails | undefined
+}
+
+export interface HistoryEntry {
+  /** Counts the account's entries from 1 */
+  readonly seq: number
+  /** When */
+  readonly at: string
+  /** An account key id, `jwt:` and a subject, or `operator` */
+  readonly by: string
+  /** What was done */
+  readonly action:
+    | 'account.create'
+    | 'key.create'
+    | 'key.revoke'
+    | 'sub-account.create'
+    | 'sub-account.update'
+    | 'token.create'
+    | 'token.update'
+    | 'token.rotate'
+    | 'token.delete'
+  /** The id of what was changed */
+  readonly subject: string
+  readonly from: Readonly<Record<string, string | number | null>>
+  readonly to: Readonly<Record<string, string | number | null>>
+  /** The X-Request-Id of the change */
+  readonly requestId: string | null
+  /** The address it came from */
+  readonly address: string | null
+}
+
+export interface SubAccount {
+  /** Sub-account identifier */
+  readonly _id: string
+  /** Sub-account name */
+  readonly name: string
+  /** Contact address */
+  readonly email: string
+  /** Company */
+  readonly companyName: string
+  /** While suspended, none of its tokens authenticates */
+  readonly status: 'active' | 'suspended'
+  /** Time of creation */
+  readonly createdAt: string
+  /** Since when it is suspended */
+  readonly suspendedAt: string | null
+  readonly tokens: {
+    /** Tokens with status active */
+    readonly active: number
+    /** Tokens with status inactive */
+    readonly inactive: number
+  }
+}
+
+export interface Overview {
+  readonly account: {
+    /** Account identifier */
+    readonly _id: string
+    /** Account name */
+    readonly name: string
+  }
+  /** The moment of which all this is true */
+  readonly at: string
+  readonly tokens: {
+    /** Tokens with status active */
+    readonly active: number
+    /** Tokens with status inactive */
+    readonly inactive: number
+    /** Tokens never used */
+    readonly neverUsed: number
+    /** Status active, but expired */
+    readonly expired: number
+    /** Status active, and will expire within 30 days */
+    readonly expiringSoon: number
+  }
+  /** The end of those days */
+  readonly expiringBefore: string
+  readonly subAccounts: {
+    /** All sub-accounts */
+    readonly total: number
+    /** Suspended ones */
+    readonly suspended: number
+    /** Those with the most tokens */
+    readonly largest: readonly SubAccount[]
+  }
+  /** Tokens by time of creation: the last 12 weeks, oldest first */
+  readonly createdByWeek: readonly {
+    /** Monday, UTC */
+    readonly from: string
+    /** The next */
+    readonly before: string
+    /** Tokens */
+    readonly count: number
+  }[]
+}
+
+export interface Operations {
+  /** List tokens */
+  listTokens: {
+    params: {
+      /** Only tokens of this sub-account */
+      readonly subAccountId?: string | undefined
+      /** Only tokens with this status */
+      readonly status?: 'active' | 'inactive' | undefined
+      /** Part of the name; letter case does not matter */
+      readonly search?: string | undefined
+      /** Page number */
+      readonly page?: number | undefined
+      /** Items per page */
+      readonly limit?: number | undefined
+      /** Only tokens never used */
+      readonly used?: 'never' | undefined
+      /** Only tokens made at this time or later */
+      readonly createdFrom?: string | undefined
+      /** Only tokens made before this time */
+      readonly createdBefore?: string | undefined
+      /** Only tokens that expire at this time or later */
+      readonly expiresFrom?: string | undefined
+      /** Only tokens that expire before this time */
+      readonly expiresBefore?: string | undefined
+      /** Adds `details` to each token */
+      readonly include?: 'details' | undefined
+    }
+    data: {
+      readonly items: readonly Token[]
+      /** All matches, exactly */
+      readonly total: number
+      readonly page: number
+      readonly limit: number
+      readonly totalPages: number
+      readonly hasNextPage: boolean
+      readonly hasPrevPage: boolean
+    }
+  }
+  /** Create a token */
+  createToken: {
+    params: {
+      /** A retry with the same key returns the same token, for 24 hours */
+      readonly 'idempotency-key'?: string | undefined
+      readonly body: {
+        readonly subAccountId: string
+        readonly name: string
+        readonly status?: 'active' | 'inactive' | undefined
+        readonly expiresAt?: string | null | undefined
+      }
+    }
+    data: Token
+  }
+  /** List tokens of one sub-account */
+  listTokensOfSubAccount: {
+    params: {
+      /** Only tokens with this status */
+      readonly status?: 'active' | 'inactive' | undefined
+      /** Part of the name; letter case does not matter */
+      readonly search?: string | undefined
+      /** Page number */
+      readonly page?: number | undefined
+      /** Items per page */
+      readonly limit?: number | undefined
+      /** Only tokens never used */
+      readonly used?: 'never' | undefined
+      /** Only tokens made at this time or later */
+      readonly createdFrom?: string | undefined
+      /** Only tokens made before this time */
+      readonly createdBefore?: string | undefined
+      /** Only tokens that expire at this time or later */
+      readonly expiresFrom?: string | undefined
+      /** Only tokens that expire before this time */
+      readonly expiresBefore?: string | undefined
+      /** Adds `details` to each token */
+      readonly include?: 'details' | undefined
+      /** The sub-account id */
+      readonly subAccountId: string
+    }
+    data: {
+      readonly items: readonly Token[]
+      /** All matches, exactly */
+      readonly total: number
+      readonly page: number
+      readonly limit: number
+      readonly totalPages: number
+      readonly hasNextPage: boolean
+      readonly hasPrevPage: boolean
+    }
+  }
+  /** Get one token */
+  getToken: {
+    params: {
+      /** Adds `details` to each token */
+      readonly include?: 'details' | undefined
+      /** The token id */
+      readonly id: string
+    }
+    data: Token
+  }
+  /** Rename, disable or re-enable a token */
+  updateToken: {
+    params: {
+      /** The token id */
+      readonly id: string
+      /** An ETag: go ahead only if the token is still at it */
+      readonly 'if-match'?: string | undefined
+      readonly body: {
+        readonly name?: string | undefined
+        readonly status?: 'active' | 'inactive' | undefined
+      }
+    }
+    data: Token
+  }
+  /** Delete a token */
+  deleteToken: {
+    params: {
+      /** The token id */
+      readonly id: string
+      /** An ETag: go ahead only if the token is still at it */
+      readonly 'if-match'?: string | undefined
+    }
+    data: {
+      /** The token that is gone */
+      readonly _id: string
+    }
+  }
+  /** Give a token a new credential */
+  rotateToken: {
+    params: {
+      /** The token id */
+      readonly id: string
+      readonly body: {
+        readonly overlapSeconds?: number | undefined
+      }
+    }
+    data: Token
+  }
+  /** History of one token, newest first, also after its deletion */
+  listTokenHistory: {
+    params: {
+      /** Page number */
+      readonly page?: number | undefined
+      /** Items per page */
+      readonly limit?: number | undefined
+      /** The token id */
+      readonly id: string
+    }
+    data: {
+      readonly items: readonly HistoryEntry[]
+      /** All matches, exactly */
+      readonly total: number
+      readonly page: number
+      readonly limit: number
+      readonly totalPages: number
+      readonly hasNextPage: boolean
+      readonly hasPrevPage: boolean
+      /** The present names of the tokens, sub-accounts and account keys that the entries mention, by id */
+      readonly names: Readonly<Record<string, string>>
+    }
+  }
+  /** History of the account, newest first */
+  listAccountHistory: {
+    params: {
+      /** Page number */
+      readonly page?: number | undefined
+      /** Items per page */
+      readonly limit?: number | undefined
+    }
+    data: {
+      readonly items: readonly HistoryEntry[]
+      /** All matches, exactly */
+      readonly total: number
+      readonly page: number
+      readonly limit: number
+      readonly totalPages: number
+      readonly hasNextPage: boolean
+      readonly hasPrevPage: boolean
+      /** The present names of the tokens, sub-accounts and account keys that the entries mention, by id */
+      readonly names: Readonly<Record<string, string>>
+    }
+  }
+  /** The account at a glance */
+  getOverview: {
+    params: Readonly<Record<never, never>>
+    data: Overview
+  }
+  /** List sub-accounts */
+  listSubAccounts: {
+    params: {
+      /** Part of the name, e-mail address or company */
+      readonly search?: string | undefined
+      /** Page number */
+      readonly page?: number | undefined
+      /** Items per page */
+      readonly limit?: number | undefined
+    }
+    data: {
+      readonly items: readonly SubAccount[]
+      /** All matches, exactly */
+      readonly total: number
+      readonly page: number
+      readonly limit: number
+      readonly totalPages: number
+      readonly hasNextPage: boolean
+      readonly hasPrevPage: boolean
+    }
+  }
+  /** Create a sub-account */
+  createSubAccount: {
+    params: {
+      readonly body: {
+        readonly name: string
+        readonly email: string
+        readonly companyName: string
+      }
+    }
+    data: SubAccount
+  }
+  /** Get one sub-account */
+  getSubAccount: {
+    params: {
+      /** The sub-account id */
+      readonly id: string
+    }
+    data: SubAccount
+  }
+  /** Change, suspend or resume a sub-account */
+  updateSubAccount: {
+    params: {
+      /** The sub-account id */
+      readonly id: string
+      readonly body: {
+        readonly name?: string | undefined
+        readonly email?: string | undefined
+        readonly companyName?: string | undefined
+        readonly status?: 'active' | 'suspended' | undefined
+      }
+    }
+    data: SubAccount
+  }
+}
+
+export const operations = {
+  listTokens: { method: 'GET', path: '/api/v1/apiClient/token', headers: [] },
+  createToken: { method: 'POST', path: '/api/v1/apiClient/token', headers: ['idempotency-key'] },
+  listTokensOfSubAccount: { method: 'GET', path: '/api/v1/apiClient/token/sub-account/{subAccountId}', headers: [] },
+  getToken: { method: 'GET', path: '/api/v1/apiClient/token/{id}', headers: [] },
+  updateToken: { method: 'PUT', path: '/api/v1/apiClient/token/{id}', headers: ['if-match'] },
+  deleteToken: { method: 'DELETE', path: '/api/v1/apiClient/token/{id}', headers: ['if-match'] },
+  rotateToken: { method: 'POST', path: '/api/v1/apiClient/token/{id}/rotate', headers: [] },
+  listTokenHistory: { method: 'GET', path: '/api/v1/apiClient/token/{id}/history', headers: [] },
+  listAccountHistory: { method: 'GET', path: '/api/v1/apiClient/history', headers: [] },
+  getOverview: { method: 'GET', path: '/api/v1/apiClient/overview', headers: [] },
+  listSubAccounts: { method: 'GET', path: '/api/v1/apiClient/sub-account', headers: [] },
+  createSubAccount: { method: 'POST', path: '/api/v1/apiClient/sub-account', headers: [] },
+  getSubAccount: { method: 'GET', path: '/api/v1/apiClient/sub-account/{id}', headers: [] },
+  updateSubAccount: { method: 'PUT', path: '/api/v1/apiClient/sub-account/{id}', headers: [] },
+} as const satisfies Record<keyof Operations, object>

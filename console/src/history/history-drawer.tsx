@@ -1,0 +1,54 @@
+// The history of one token, beside the list. It stays readable after the token is deleted.
+import { Drawer } from '@mantine/core'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { Pager } from '../pager.tsx'
+import { Name } from '../parts.tsx'
+import { useClient } from '../session.tsx'
+import { Answered } from '../states.tsx'
+import { HistoryList } from './history-list.tsx'
+
+const SHOWN = 20
+
+export function HistoryDrawer({ tokenId, close }: { tokenId: string | undefined; close: () => void }) {
+  // The last one stays while the drawer slides out.
+  const [shown, setShown] = useState(tokenId)
+  if (tokenId !== undefined && tokenId !== shown) setShown(tokenId)
+  return (
+    <Drawer
+      opened={tokenId !== undefined}
+      onClose={close}
+      position="right"
+      size="md"
+      title="History of the token"
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      {shown !== undefined && <TokenHistory key={shown} tokenId={shown} />}
+    </Drawer>
+  )
+}
+
+function TokenHistory({ tokenId }: { tokenId: string }) {
+  const client = useClient()
+  const [page, setPage] = useState(1)
+  const history = useQuery({
+    queryKey: ['history', tokenId, page],
+    queryFn: ({ signal }) => client.listTokenHistory({ id: tokenId, page, limit: SHOWN }, { signal }),
+    placeholderData: keepPreviousData,
+  })
+  return (
+    <Answered question={history} what="the history">
+      {(data) => (
+        <>
+          {data.names[tokenId] !== undefined && (
+            <p className="drawer-name">
+              <Name>{data.names[tokenId]}</Name>
+            </p>
+          )}
+          <HistoryList entries={data.items} names={data.names} />
+          {data.totalPages > 1 && <Pager page={data} one="entry" many="entries" onPage={setPage} />}
+        </>
+      )}
+    </Answered>
+  )
+}

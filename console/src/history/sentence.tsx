@@ -1,0 +1,140 @@
+// One history entry as a sentence: who did what to what. Ids are told by their present names, where they have one.
+import { Fragment, type ReactNode } from 'react'
+import type { HistoryEntry } from '../../../client/latchkey-client.ts'
+import { Name, When } from '../parts.tsx'
+
+export type Names = Readonly<Record<string, string>>
+
+export function Sentence({ entry, names }: { entry: HistoryEntry; names: Names }) {
+  return (
+    <>
+      {who(entry.by, names)} {did(entry, names)}
+    </>
+  )
+}
+
+function who(by: string, names: Names): ReactNode {
+  if (by === 'operator') return 'The operator'
+  if (by.startsWith('jwt:')) return <Name>{by.slice('jwt:'.length)}</Name>
+  return <>Account key {called(by, names)}</>
+}
+
+/** The name it has now, else the one it had in the entry, else its id: a token that is gone has no name any more. */
+function called(id: string, names: Names, then?: string | number | null): ReactNode {
+  const name = names[id] ?? then
+  return typeof name === 'string' ? <Name>{name}</Name> : <code title="It no longer exists">{id}</code>
+}
+
+function did({ action, subject, from, to }: HistoryEntry, names: Names): ReactNode {
+  const it = called(subject, names, to.name ?? from.name)
+  switch (action) {
+    case 'account.create':
+      return 'made this account'
+    case 'key.create':
+      return <>made the account key {it}</>
+    case 'key.revoke':
+      return <>revoked the account key {it}</>
+    case 'sub-account.create':
+      return <>created the sub-account {it}</>
+    case 'sub-account.update':
+      return subAccountUpdate(it, from, to)
+    case 'token.create':
+      return tokenCreate(it, to, names)
+    case 'token.update':
+      return tokenUpdate(it, from, to)
+    case 'token.rotate':
+      return tokenRotate(it, to)
+    case 'token.delete':
+      return <>deleted the token {it}</>
+  }
+}
+
+type Facts = HistoryEntry['to']
+
+function tokenCreate(it: ReactNode, to: Facts, names: Names): ReactNode {
+  return (
+    <>
+      created the {to.status === 'inactive' && 'inactive '}token {it}
+      {typeof to.subAccountId === 'string' && <> for {called(to.subAccountId, names)}</>}
+      {typeof to.expiresAt === 'string' && (
+        <>
+          , to expire <When at={to.expiresAt} />
+        </>
+      )}
+    </>
+  )
+}
+
+function tokenUpdate(it: ReactNode, from: Facts, to: Facts): ReactNode {
+  const parts: ReactNode[] = []
+  if (to.status === 'inactive') parts.push(<>disabled the token {it}</>)
+  if (to.status === 'active') parts.push(<>enabled the token {it}</>)
+  if (to.name !== undefined) parts.push(renamed('token', from.name, to.name))
+  return joined(parts.length === 0 ? [<>changed the token {it}</>] : parts)
+}
+
+function tokenRotate(it: ReactNode, to: Facts): ReactNode {
+  const until = to.formerCredentialUntil
+  return (
+    <>
+      gave the token {it} a new credential;{' '}
+      {typeof until === 'string' ? (
+        <>
+          the former one works until <When at={until} />
+        </>
+      ) : (
+        'the former one stopped at once'
+      )}
+    </>
+  )
+}
+
+function subAccountUpdate(it: ReactNode, from: Facts, to: Facts): ReactNode {
+  const parts: ReactNode[] = []
+  if (to.suspendedAt !== undefined) {
+    parts.push(
+      <>
+        {to.suspendedAt === null ? 'resumed' : 'suspended'} the sub-account {it}
+      </>,
+    )
+  }
+  if (to.name !== undefined) parts.push(renamed('sub-account', from.name, to.name))
+  if (to.companyName !== undefined) {
+    parts.push(
+      <>
+        changed the company of {it} {fromTo(from.companyName, to.companyName)}
+      </>,
+    )
+  }
+  if (to.email !== undefined)
+    parts.push(
+      <>
+        changed the e-mail address of {it} {fromTo(from.email, to.email)}
+      </>,
+    )
+  return joined(parts)
+}
+
+type Fact = Facts[string] | undefined
+
+const renamed = (what: string, from: Fact, to: Fact): ReactNode => (
+  <>
+    renamed the {what} {fromTo(from, to)}
+  </>
+)
+
+const fromTo = (from: Fact, to: Fact): ReactNode => (
+  <>
+    from <Name>{String(from)}</Name> to <Name>{String(to)}</Name>
+  </>
+)
+
+function joined(parts: readonly ReactNode[]): ReactNode {
+  return parts.map((part, index) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one sentence never move
+    <Fragment key={index}>
+      {index > 0 && ' and '}
+      {part}
+    </Fragment>
+  ))
+}

@@ -1,0 +1,27 @@
+// Starts the console. The key is taken out of the address before anything else runs.
+import { MantineProvider } from '@mantine/core'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { App } from './app.tsx'
+import { SessionProvider, takeKeyFromAddress } from './session.tsx'
+import './styles.ts'
+import { theme } from './theme.ts'
+import { ToastProvider } from './toasts.tsx'
+
+takeKeyFromAddress()
+
+const root = document.getElementById('root')
+if (root === null) throw new Error('the page has no root')
+
+createRoot(root).render(
+  <StrictMode>
+    {/* Variables and classes come as a file (vite.config.ts, console.css): nothing here may write an inline style. */}
+    <MantineProvider theme={theme} defaultColorScheme="auto" withCssVariables={false} withGlobalClasses={false}>
+      <ToastProvider>
+        <SessionProvider>
+          <App />
+        </SessionProvider>
+      </ToastProvider>
+    </MantineProvider>
+  </StrictMode>,
+)

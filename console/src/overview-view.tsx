@@ -1,0 +1,169 @@
+// The account at a glance. Every figure and every bar leads to the tokens it counts.
+import { Paper, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import type { Overview } from '../../client/latchkey-client.ts'
+import { hrefOf } from './address.ts'
+import { Link, Name } from './parts.tsx'
+import { useClient } from './session.tsx'
+import { Answered } from './states.tsx'
+import { type TokenFilters, tokensHref } from './tokens/token-filters.ts'
+import { ViewTitle } from './view-title.tsx'
+import { day, number, plural } from './words.ts'
+
+export const OVERVIEW = ['overview'] as const
+
+export function useOverview() {
+  const client = useClient()
+  return useQuery({ queryKey: OVERVIEW, queryFn: ({ signal }) => client.getOverview({}, { signal }) })
+}
+
+export function OverviewView() {
+  const overview = useOverview()
+  return (
+    <>
+      <ViewTitle>Overview</ViewTitle>
+      <Answered question={overview} what="the overview">
+        {(data) => (
+          <div className="overview">
+            <Figures overview={data} />
+            <ByStatus tokens={data.tokens} />
+            <ByWeek weeks={data.createdByWeek} />
+            <BySubAccount subAccounts={data.subAccounts} />
+          </div>
+        )}
+      </Answered>
+    </>
+  )
+}
+
+function Figures({ overview: { tokens, subAccounts } }: { overview: Overview }) {
+  const figures: readonly (readonly [string, number, string, boolean])[] = [
+    ['Tokens', tokens.active + tokens.inactive, tokensHref({}), false],
+    ['Never used', tokens.neverUsed, tokensHref({ used: 'never' }), false],
+    ['Expiring within 30 days', tokens.expiringSoon, tokensHref({ status: 'active', expiry: 'soon' }), true],
+    ['Expired, still active', tokens.expired, tokensHref({ status: 'active', expiry: 'expired' }), true],
+    ['Sub-accounts', subAccounts.total, hrefOf('sub-accounts'), false],
+  ]
+  return (
+    <ul className="figures">
+      {figures.map(([label, value, href, heed]) => (
+        <li key={label}>
+          <Link href={href} className={heed && value > 0 ? 'figure heed' : 'figure'}>
+            <span className="figure-value">{number(value)}</span>
+            <span className="figure-label">{label}</span>
+          </Link>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function Panel({ title, note, children }: { title: string; note?: string; children: React.ReactNode }) {
+  return (
+    <Paper withBorder p="lg" component="section" className="panel">
+      <h2>{title}</h2>
+      {note !== undefined && (
+        <Text size="sm" className="dim" mb="sm">
+          {note}
+        </Text>
+      )}
+      {children}
+    </Paper>
+  )
+}
+
+function ByStatus({ tokens }: { tokens: Overview['tokens'] }) {
+  const total = tokens.active + tokens.inactive
+  const parts = [
+    { status: 'active', count: tokens.active },
+    { status: 'inactive', count: tokens.inactive },
+  ] as const
+  return (
+    <Panel title="By status">
+      {total === 0 && <Text size="sm">No tokens yet.</Text>}
+      <div className="split" aria-hidden="true">
+        {parts
+          .filter(({ count }) => count > 0)
+          .map(({ status, count }) => (
+            <span key={status} className={`fill fill-${status}`} style={{ flexGrow: count }} />
+          ))}
+      </div>
+      <ul className="legend">
+        {parts.map(({ status, count }) => (
+          <li key={status}>
+            <Link href={tokensHref({ status })} label={`${plural(count, `${status} token`)}`}>
+              <span className={`dot fill-${status}`} />
+              <b>{number(count)}</b> {status}
+              <span className="dim"> {total === 0 ? '' : share(count, total)}</span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  )
+}
+
+function share(count: number, total: number): string {
+  return `${Math.round((count / total) * 100)}%`
+}
+
+function ByWeek({ weeks }: { weeks: Overview['createdByWeek'] }) {
+  const most = Math.max(1, ...weeks.map(({ count }) => count))
+  const total = weeks.reduce((sum, { count }) => sum + count, 0)
+  return (
+    <Panel title="Created by week" note={`${plural(total, 'token')} in the last ${weeks.length} weeks`}>
+      <ol className="weeks">
+        {weeks.map(({ from, before, count }, index) => (
+          <li key={from}>
+            <Link
+              href={tokensHref({ createdFrom: from, createdBefore: before })}
+              label={`${plural(count, 'token')} created in the week of ${day(from)}`}
+              className="week"
+            >
+              <span className="week-count">{count > 0 ? number(count) : ''}</span>
+              <span className="bar" style={{ height: `${(count / most) * 100}%` }} />
+            </Link>
+            <span className="week-day dim" aria-hidden="true">
+              {index % 3 === 0 || index === weeks.length - 1 ? day(from).replace(/ \d{4}$/, '') : ''}
+            </span>
+          </li>
+        ))}
+      </ol>
+    </Panel>
+  )
+}
+
+function BySubAccount({ subAccounts }: { subAccounts: Overview['subAccounts'] }) {
+  const { largest, total, suspended } = subAccounts
+  const most = Math.max(1, ...largest.map(({ tokens }) => tokens.active + tokens.inactive))
+  const note = `${plural(total, 'sub-account')}${suspended > 0 ? `, ${number(suspended)} suspended` : ''}`
+  return (
+    <Panel title="By sub-account" note={largest.length < total ? `The largest of ${note}` : note}>
+      <ul className="owners">
+        {largest.map(({ _id, name, status, tokens }) => {
+          const filters: TokenFilters = { subAccount: _id }
+          const count = tokens.active + tokens.inactive
+          return (
+            <li key={_id}>
+              <Link
+                href={tokensHref(filters)}
+                label={`${name}: ${plural(tokens.active, 'active token')}, ${number(tokens.inactive)} inactive`}
+                className="owner"
+              >
+                <span className="owner-name">
+                  <Name clip>{name}</Name>
+                  {status === 'suspended' && <span className="status status-suspended">Suspended</span>}
+                </span>
+                <span className="owner-count">{number(count)}</span>
+                <span className="owner-bar" style={{ width: `${(count / most) * 100}%` }}>
+                  <span className="fill fill-active" style={{ flexGrow: tokens.active }} />
+                  <span className="fill fill-inactive" style={{ flexGrow: tokens.inactive }} />
+                </span>
+              </Link>
+            </li>
+          )
+        })}
+      </ul>
+    </Panel>
+  )
+}

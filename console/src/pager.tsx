@@ -1,0 +1,60 @@
+// The exact total, the place in it, and the way to other pages.
+import { ActionIcon, Group, NativeSelect, Text } from '@mantine/core'
+import { Icon } from './icon.tsx'
+import { number } from './words.ts'
+
+export const PAGE_SIZES = [10, 25, 50, 100]
+export const DEFAULT_PAGE_SIZE = 25
+
+interface PagerProps {
+  readonly page: { total: number; page: number; limit: number; totalPages: number; hasNextPage: boolean }
+  readonly one: string
+  readonly many?: string
+  readonly onPage: (page: number) => void
+  readonly onLimit?: (limit: number) => void
+}
+
+export function Pager({ page, one, many = `${one}s`, onPage, onLimit }: PagerProps) {
+  const { total, limit, totalPages } = page
+  const first = (page.page - 1) * limit + 1
+  const last = Math.min(page.page * limit, total)
+  const range = total === 0 || first > total ? '' : `${number(first)}–${number(last)} of `
+  return (
+    <Group className="pager" justify="space-between" gap="sm">
+      <Text size="sm" className="dim" role="status" data-testid="total">
+        {range}
+        {number(total)} {total === 1 ? one : many}
+      </Text>
+      <Group gap="xs" component="nav" aria-label="Pages">
+        {onLimit && (
+          <NativeSelect
+            size="xs"
+            aria-label="Page size"
+            value={String(limit)}
+            data={PAGE_SIZES.map((size) => ({ value: String(size), label: `${size} per page` }))}
+            onChange={(event) => onLimit(Number(event.currentTarget.value))}
+          />
+        )}
+        <ActionIcon
+          variant="default"
+          aria-label="Previous page"
+          disabled={page.page <= 1}
+          onClick={() => onPage(Math.min(page.page - 1, Math.max(totalPages, 1)))}
+        >
+          <Icon name="chevron-left" />
+        </ActionIcon>
+        <Text size="sm">
+          Page {number(page.page)} of {number(Math.max(totalPages, 1))}
+        </Text>
+        <ActionIcon
+          variant="default"
+          aria-label="Next page"
+          disabled={!page.hasNextPage}
+          onClick={() => onPage(page.page + 1)}
+        >
+          <Icon name="chevron-right" />
+        </ActionIcon>
+      </Group>
+    </Group>
+  )
+}

@@ -1,0 +1,135 @@
+// Chooses a sub-account out of any number: it searches by name, e-mail address and company as one types.
+import { Combobox, InputBase, Loader, ScrollArea, Text, useCombobox } from '@mantine/core'
+import { useDebouncedValue } from '@mantine/hooks'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { SubAccount } from '../../client/latchkey-client.ts'
+import { Icon } from './icon.tsx'
+import { Name } from './parts.tsx'
+import { reasonOf } from './problems.ts'
+import { useClient } from './session.tsx'
+import { number } from './words.ts'
+
+const OFFERED = 20
+
+interface PickerProps {
+  readonly label: string
+  readonly labelHidden?: boolean
+  readonly placeholder: string
+  readonly value: string | undefined
+  readonly onChange: (id: string | undefined) => void
+  readonly clearable?: boolean
+  readonly error?: string | undefined
+}
+
+export function SubAccountPicker({ label, labelHidden, placeholder, value, onChange, clearable, error }: PickerProps) {
+  const combobox = useCombobox({ onDropdownClose: () => combobox.resetSelectedOption() })
+  const [typed, setTyped] = useState<string>()
+  const chosen = useChosen(value)
+  const { offers, waiting, problem, total } = useOffers(typed ?? '', combobox.dropdownOpened)
+  const shown = typed ?? chosen
+  const choose = (id: string | undefined) => {
+    onChange(id)
+    setTyped(undefined)
+    combobox.closeDropdown()
+  }
+  return (
+    <Combobox store={combobox} onOptionSubmit={choose} withinPortal>
+      <Combobox.Target>
+        <InputBase
+          {...(labelHidden ? { 'aria-label': label } : { label })}
+          placeholder={placeholder}
+          error={error}
+          value={shown}
+          autoComplete="off"
+          rightSection={
+            <PickerEnd waiting={waiting} clear={clearable && value ? () => choose(undefined) : undefined} />
+          }
+          rightSectionPointerEvents={clearable && value ? 'all' : 'none'}
+          onChange={(event) => {
+            setTyped(event.currentTarget.value)
+            combobox.openDropdown()
+            combobox.resetSelectedOption()
+          }}
+          onClick={() => combobox.openDropdown()}
+          onFocus={(event) => event.currentTarget.select()}
+          onBlur={() => {
+            combobox.closeDropdown()
+            setTyped(undefined)
+          }}
+        />
+      </Combobox.Target>
+      <Combobox.Dropdown>
+        <Combobox.Options aria-label={label}>
+          <ScrollArea.Autosize mah={260} type="auto">
+            {offers.map((each) => (
+              <Offer key={each._id} subAccount={each} chosen={each._id === value} />
+            ))}
+            {problem !== undefined && <Combobox.Empty>{problem}</Combobox.Empty>}
+            {!waiting && problem === undefined && offers.length === 0 && (
+              <Combobox.Empty>No sub-account matches</Combobox.Empty>
+            )}
+          </ScrollArea.Autosize>
+        </Combobox.Options>
+        {total > offers.length && (
+          <Combobox.Footer>
+            <Text size="xs" className="dim">
+              {number(total)} match; type more to narrow them down
+            </Text>
+          </Combobox.Footer>
+        )}
+      </Combobox.Dropdown>
+    </Combobox>
+  )
+}
+
+function Offer({ subAccount, chosen }: { subAccount: SubAccount; chosen: boolean }) {
+  return (
+    <Combobox.Option value={subAccount._id} active={chosen}>
+      <Name>{subAccount.name}</Name>
+      <Text size="xs" className="dim" component="div">
+        <Name>{subAccount.companyName}</Name>
+        {subAccount.status === 'suspended' && ' · suspended'}
+      </Text>
+    </Combobox.Option>
+  )
+}
+
+function PickerEnd({ waiting, clear }: { waiting: boolean; clear: (() => void) | undefined }) {
+  if (waiting) return <Loader size="xs" />
+  if (clear === undefined) return <Combobox.Chevron />
+  return (
+    <button type="button" className="picker-clear" aria-label="All sub-accounts" onClick={clear}>
+      <Icon name="close" size={14} />
+    </button>
+  )
+}
+
+/** The name of the one chosen, which may be on no page of the offers. */
+function useChosen(id: string | undefined): string {
+  const client = useClient()
+  const { data, error } = useQuery({
+    queryKey: ['sub-account', id],
+    queryFn: ({ signal }) => client.getSubAccount({ id: id ?? '' }, { signal }),
+    enabled: id !== undefined,
+  })
+  if (id === undefined) return ''
+  return data?.name ?? (error === null ? '' : 'Unknown sub-account')
+}
+
+function useOffers(typed: string, open: boolean) {
+  const client = useClient()
+  const [search] = useDebouncedValue(typed.trim(), 150)
+  const { data, isFetching, error } = useQuery({
+    queryKey: ['sub-accounts', 'offers', search],
+    queryFn: ({ signal }) => client.listSubAccounts({ search, limit: OFFERED }, { signal }),
+    placeholderData: keepPreviousData,
+    enabled: open,
+  })
+  return {
+    offers: data?.items ?? [],
+    total: data?.total ?? 0,
+    waiting: isFetching,
+    problem: error === null ? undefined : reasonOf(error),
+  }
+}

@@ -1,0 +1,54 @@
+// A box that searches as one types, and follows the address when that changes under it.
+import { CloseButton, TextInput } from '@mantine/core'
+import { useHotkeys } from '@mantine/hooks'
+import { useEffect, useRef, useState } from 'react'
+import { Icon } from './icon.tsx'
+
+const TYPING_MS = 180
+
+interface SearchBoxProps {
+  readonly label: string
+  readonly placeholder: string
+  /** As it stands in the address. */
+  readonly value: string
+  readonly onSearch: (search: string | undefined) => void
+}
+
+export function SearchBox({ label, placeholder, value, onSearch }: SearchBoxProps) {
+  const [typed, setTyped] = useState(value)
+  const sent = useRef(value)
+  const latest = useRef(onSearch)
+  latest.current = onSearch
+  const input = useRef<HTMLInputElement>(null)
+  useHotkeys([['/', () => input.current?.focus()]])
+  // By going back, or by a link; not by what was sent from here, which may already be older than what is typed.
+  useEffect(() => {
+    if (value === sent.current) return
+    sent.current = value
+    setTyped(value)
+  }, [value])
+  useEffect(() => {
+    const wanted = typed.trim()
+    if (wanted === sent.current) return
+    const timer = setTimeout(() => {
+      sent.current = wanted
+      latest.current(wanted || undefined)
+    }, TYPING_MS)
+    return () => clearTimeout(timer)
+  }, [typed])
+  return (
+    <TextInput
+      ref={input}
+      type="search"
+      className="search-box"
+      aria-label={label}
+      aria-keyshortcuts="/"
+      placeholder={placeholder}
+      maxLength={255}
+      leftSection={<Icon name="search" />}
+      rightSection={typed !== '' && <CloseButton size="sm" aria-label="Clear search" onClick={() => setTyped('')} />}
+      value={typed}
+      onChange={(event) => setTyped(event.currentTarget.value)}
+    />
+  )
+}

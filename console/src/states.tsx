@@ -1,0 +1,98 @@
+// What a view shows while there is nothing else to show: waiting, emptiness, trouble.
+import { Alert, Button, Group, Skeleton, Stack, Text, Title } from '@mantine/core'
+import type { ReactNode } from 'react'
+import { Icon } from './icon.tsx'
+import { explain } from './problems.ts'
+
+export function Waiting({ rows = 6, what }: { rows?: number; what: string }) {
+  return (
+    <Stack gap="sm" role="status" aria-label={`Loading ${what}`}>
+      {Array.from({ length: rows }, (_, row) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: all alike, and never reordered
+        <Skeleton key={row} height={36} />
+      ))}
+    </Stack>
+  )
+}
+
+export function Nothing({ title, children }: { title: string; children?: ReactNode }) {
+  return (
+    <div className="nothing">
+      <Title order={2} size="h4">
+        {title}
+      </Title>
+      {children}
+    </div>
+  )
+}
+
+interface TroubleProps {
+  readonly error: unknown
+  readonly retry: () => void
+  readonly busy: boolean
+  /** Another way out, such as leaving a filter. */
+  readonly children?: ReactNode
+}
+
+export function Trouble({ error, retry, busy, children }: TroubleProps) {
+  const { title, text, requestId } = explain(error)
+  return (
+    <Alert color="red" variant="light" icon={<Icon name="alert" size={20} />} title={title} role="alert">
+      <Stack gap="sm" align="flex-start">
+        <Text size="sm" c="inherit">
+          {text}
+        </Text>
+        {requestId !== undefined && (
+          <Text size="xs" c="inherit">
+            Request {requestId}
+          </Text>
+        )}
+        <Group gap="xs">
+          <Button size="xs" variant="default" onClick={retry} loading={busy}>
+            Try again
+          </Button>
+          {children}
+        </Group>
+      </Stack>
+    </Alert>
+  )
+}
+
+interface Question<Data> {
+  readonly data: Data | undefined
+  readonly error: unknown
+  readonly isFetching: boolean
+  refetch(): unknown
+}
+
+/** What was read before stays in view when reading again fails, under a line that says so. */
+export function Answered<Data>({ question, what, rows, wayOut, children }: AnsweredProps<Data>) {
+  const { data, error, isFetching, refetch } = question
+  const trouble = error !== null && (
+    <Trouble error={error} retry={() => void refetch()} busy={isFetching}>
+      {wayOut}
+    </Trouble>
+  )
+  if (data !== undefined) {
+    return (
+      <>
+        {trouble && (
+          <div className="stale">
+            {trouble}
+            <Text size="sm">What follows was read before that.</Text>
+          </div>
+        )}
+        {children(data)}
+      </>
+    )
+  }
+  return trouble || <Waiting what={what} {...(rows === undefined ? {} : { rows })} />
+}
+
+interface AnsweredProps<Data> {
+  readonly question: Question<Data>
+  readonly what: string
+  readonly rows?: number
+  readonly wayOut?: ReactNode
+  readonly children: (data: Data) => ReactNode
+}

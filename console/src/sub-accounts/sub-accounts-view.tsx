@@ -1,0 +1,235 @@
+// Sub-accounts with what they hold, and the way to their tokens.
+import { Button, Group, Modal, Table, Text } from '@mantine/core'
+import { useMediaQuery } from '@mantine/hooks'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import type { SubAccount } from '../../../client/latchkey-client.ts'
+import { go, hrefOf, readNumber, useAddress } from '../address.ts'
+import { Icon } from '../icon.tsx'
+import { DEFAULT_PAGE_SIZE, Pager } from '../pager.tsx'
+import { Link, Name, SubAccountMark, When } from '../parts.tsx'
+import { SearchBox } from '../search-box.tsx'
+import { useClient } from '../session.tsx'
+import { Answered, Nothing } from '../states.tsx'
+import { tokensHref } from '../tokens/token-filters.ts'
+import { ViewTitle } from '../view-title.tsx'
+import { number } from '../words.ts'
+import { SubAccountForm, SuspendDialog } from './sub-account-dialogs.tsx'
+
+type Dialog = { readonly kind: 'create' } | { readonly kind: 'edit' | 'suspend'; readonly subAccount: SubAccount }
+
+interface Asked {
+  readonly search?: string | undefined
+  readonly page: number
+  readonly limit: number
+}
+
+export function SubAccountsView() {
+  const { params } = useAddress()
+  const asked = {
+    search: params.get('search') || undefined,
+    page: readNumber(params, 'page', 1, 2_147_483_647),
+    limit: readNumber(params, 'limit', DEFAULT_PAGE_SIZE, 100),
+  }
+  const show = (part: Partial<Asked>, how: 'push' | 'replace' = 'push') => {
+    const { search, page, limit } = { ...asked, page: 1, ...part }
+    const size = limit === DEFAULT_PAGE_SIZE ? undefined : limit
+    go(hrefOf('sub-accounts', { search, page: page === 1 ? undefined : page, limit: size }), how)
+  }
+  const client = useClient()
+  const subAccounts = useQuery({
+    queryKey: ['sub-accounts', asked],
+    queryFn: ({ signal }) => client.listSubAccounts(asked, { signal }),
+    placeholderData: keepPreviousData,
+  })
+  const [dialog, setDialog] = useState<Dialog>()
+  return (
+    <>
+      <Group justify="space-between" mb="md">
+        <ViewTitle>Sub-accounts</ViewTitle>
+        <Button leftSection={<Icon name="plus" />} onClick={() => setDialog({ kind: 'create' })}>
+          Create sub-account
+        </Button>
+      </Group>
+      <search className="filters">
+        <SearchBox
+          label="Search sub-accounts"
+          placeholder="Search by name, e-mail or company"
+          value={asked.search ?? ''}
+          onSearch={(search) => show({ search }, 'replace')}
+        />
+      </search>
+      <Answered question={subAccounts} what="sub-accounts" rows={8}>
+        {(page) => (
+          <>
+            {page.items.length > 0 && <SubAccountList subAccounts={page.items} open={setDialog} />}
+            {page.items.length === 0 && (
+              <Nothing title={asked.search === undefined ? 'No sub-accounts yet' : 'No sub-account matches'}>
+                <Text size="sm">Tokens belong to sub-accounts: create one to begin.</Text>
+              </Nothing>
+            )}
+            <Pager
+              page={page}
+              one="sub-account"
+              onPage={(next) => show({ page: next })}
+              onLimit={(limit) => show({ limit })}
+            />
+          </>
+        )}
+      </Answered>
+      <SubAccountDialog dialog={dialog} close={() => setDialog(undefined)} />
+    </>
+  )
+}
+
+interface ListProps {
+  readonly subAccounts: readonly SubAccount[]
+  readonly open: (dialog: Dialog) => void
+}
+
+function SubAccountList({ subAccounts, open }: ListProps) {
+  const narrow = useMediaQuery('(max-width: 60em)', false, { getInitialValueInEffect: false })
+  if (narrow) {
+    return (
+      <ul className="cards">
+        {subAccounts.map((each) => (
+          <li key={each._id} className="card">
+            <div className="card-head">
+              <Identity subAccount={each} />
+              <SubAccountMark subAccount={each} />
+            </div>
+            <Contact subAccount={each} />
+            <Counts subAccount={each} />
+            <Actions subAccount={each} open={open} />
+          </li>
+        ))}
+      </ul>
+    )
+  }
+  return (
+    <Table aria-label="Sub-accounts" highlightOnHover className="sub-accounts">
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>Name</Table.Th>
+          <Table.Th>Company and contact</Table.Th>
+          <Table.Th>Status</Table.Th>
+          <Table.Th>Tokens</Table.Th>
+          <Table.Th>Created</Table.Th>
+          <Table.Th className="actions">
+            <span className="sr-only">Actions</span>
+          </Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {subAccounts.map((each) => (
+          <Table.Tr key={each._id}>
+            <Table.Td>
+              <Identity subAccount={each} />
+            </Table.Td>
+            <Table.Td>
+              <Contact subAccount={each} />
+            </Table.Td>
+            <Table.Td>
+              <SubAccountMark subAccount={each} />
+            </Table.Td>
+            <Table.Td>
+              <Counts subAccount={each} />
+            </Table.Td>
+            <Table.Td className="time">
+              <When at={each.createdAt} />
+            </Table.Td>
+            <Table.Td className="actions">
+              <Actions subAccount={each} open={open} />
+            </Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  )
+}
+
+function Identity({ subAccount }: { subAccount: SubAccount }) {
+  return (
+    <Link href={tokensHref({ subAccount: subAccount._id })} label={`Tokens of ${subAccount.name}`}>
+      <Name clip>{subAccount.name}</Name>
+    </Link>
+  )
+}
+
+function Contact({ subAccount }: { subAccount: SubAccount }) {
+  return (
+    <span className="two-lines">
+      <Name clip>{subAccount.companyName}</Name>
+      <span className="dim">
+        <Name clip>{subAccount.email}</Name>
+      </span>
+    </span>
+  )
+}
+
+function Counts({ subAccount: { _id, name, tokens } }: { subAccount: SubAccount }) {
+  const link = (status: 'active' | 'inactive') => (
+    <Link
+      href={tokensHref({ subAccount: _id, status })}
+      label={`${number(tokens[status])} ${status} tokens of ${name}`}
+      className="count"
+    >
+      <b>{number(tokens[status])}</b> {status}
+    </Link>
+  )
+  return (
+    <Group gap="md" wrap="nowrap">
+      {link('active')}
+      {link('inactive')}
+    </Group>
+  )
+}
+
+function Actions({ subAccount, open }: { subAccount: SubAccount; open: ListProps['open'] }) {
+  const verb = subAccount.status === 'active' ? 'Suspend' : 'Resume'
+  return (
+    <Group gap={6} wrap="nowrap" justify="flex-end">
+      <Button
+        size="compact-xs"
+        variant="default"
+        aria-label={`Edit ${subAccount.name}`}
+        onClick={() => open({ kind: 'edit', subAccount })}
+      >
+        Edit
+      </Button>
+      <Button
+        size="compact-xs"
+        variant="default"
+        aria-label={`${verb} ${subAccount.name}`}
+        onClick={() => open({ kind: 'suspend', subAccount })}
+      >
+        {verb}
+      </Button>
+    </Group>
+  )
+}
+
+function SubAccountDialog({ dialog, close }: { dialog: Dialog | undefined; close: () => void }) {
+  const [shown, setShown] = useState({ dialog, turn: 0 })
+  if (dialog !== undefined && dialog !== shown.dialog) setShown({ dialog, turn: shown.turn + 1 })
+  return (
+    <Modal
+      opened={dialog !== undefined}
+      onClose={close}
+      title={shown.dialog && titleOf(shown.dialog)}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      <div key={shown.turn}>
+        {shown.dialog?.kind === 'create' && <SubAccountForm close={close} />}
+        {shown.dialog?.kind === 'edit' && <SubAccountForm subAccount={shown.dialog.subAccount} close={close} />}
+        {shown.dialog?.kind === 'suspend' && <SuspendDialog subAccount={shown.dialog.subAccount} close={close} />}
+      </div>
+    </Modal>
+  )
+}
+
+function titleOf(dialog: Dialog): string {
+  if (dialog.kind === 'create') return 'Create a sub-account'
+  if (dialog.kind === 'edit') return 'Edit the sub-account'
+  return dialog.subAccount.status === 'active' ? 'Suspend this sub-account?' : 'Resume this sub-account?'
+}

@@ -1,0 +1,21 @@
+// Colours and type. Shades are chosen for contrast: text on them, and they as text, pass WCAG AA in both schemes.
+import { createTheme } from '@mantine/core'
+
+export const theme = createTheme({
+  primaryColor: 'indigo',
+  primaryShade: { light: 8, dark: 8 },
+  fontFamily: "'Inter Variable', system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",
+  fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, monospace',
+  headings: {
+    fontFamily: "'Inter Variable', system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",
+    fontWeight: '650',
+  },
+  defaultRadius: 'md',
+  cursorType: 'pointer',
+  respectReducedMotion: true,
+  components: {
+    // The scroll lock of these would write an inline style; console.css locks the page instead.
+    Modal: { defaultProps: { lockScroll: false, centered: true, transitionProps: { duration: 120 } } },
+    Drawer: { defaultProps: { lockScroll: false, transitionProps: { duration: 120 } } },
+  },
+})

@@ -1,0 +1,168 @@
+// Several tokens at once: one request each, a bar that counts what the service has confirmed, and a list of what failed.
+import { Button, Group, Progress, Stack, Text } from '@mantine/core'
+import { useQueryClient } from '@tanstack/react-query'
+import { useEffect, useRef, useState } from 'react'
+import type { LatchkeyClient, Token } from '../../../client/latchkey-client.ts'
+import { Name, When } from '../parts.tsx'
+import { reasonOf } from '../problems.ts'
+import { useClient } from '../session.tsx'
+import { plural } from '../words.ts'
+import type { Status } from './status-dialog.tsx'
+
+/** Few enough that other callers do not feel it. */
+const AT_ONCE = 4
+
+interface Failed {
+  readonly token: Token
+  readonly reason: string
+}
+
+interface Progressing {
+  readonly of: number
+  readonly confirmed: number
+  readonly failed: readonly Failed[]
+}
+
+interface BulkDialogProps {
+  readonly tokens: readonly Token[]
+  readonly status: Status
+  readonly close: () => void
+  /** Those that failed stay selected. */
+  readonly onDone: (failed: readonly Token[]) => void
+}
+
+export function BulkDialog({ tokens, status, close, onDone }: BulkDialogProps) {
+  const { progress, run } = useBulk(status, onDone)
+  const verb = status === 'active' ? 'Enable' : 'Disable'
+  if (progress === undefined) {
+    return (
+      <Stack gap="md">
+        <Text size="sm">
+          {status === 'inactive'
+            ? 'Every request with one of these credentials is refused from the moment the service confirms it.'
+            : 'These credentials authenticate again, unless expired or their sub-account is suspended.'}
+        </Text>
+        <ul className="bulk-list">
+          {tokens.map((token) => (
+            <li key={token._id}>
+              <span>
+                <Name>{token.name}</Name>
+                <span className="dim">
+                  {' · '}
+                  <Name>{token.subAccount.name}</Name>
+                </span>
+              </span>
+              <span className="dim">
+                used <When at={token.details?.lastUsedAt ?? null} none="never" />
+              </span>
+            </li>
+          ))}
+        </ul>
+        <Group justify="flex-end" gap="sm">
+          <Button variant="default" onClick={close}>
+            Cancel
+          </Button>
+          <Button color={status === 'inactive' ? 'red' : 'indigo'} onClick={() => run(tokens)} data-autofocus>
+            {verb} {plural(tokens.length, 'token')}
+          </Button>
+        </Group>
+      </Stack>
+    )
+  }
+  return <BulkProgress progress={progress} status={status} close={close} retry={run} />
+}
+
+interface BulkProgressProps {
+  readonly progress: Progressing
+  readonly status: Status
+  readonly close: () => void
+  readonly retry: (tokens: readonly Token[]) => void
+}
+
+function BulkProgress({ progress: { of, confirmed, failed }, status, close, retry }: BulkProgressProps) {
+  const finished = confirmed + failed.length === of
+  const done = status === 'active' ? 'enabled' : 'disabled'
+  return (
+    <Stack gap="md">
+      <Progress.Root size="lg">
+        <Progress.Section
+          value={(confirmed / of) * 100}
+          color="teal"
+          aria-label={`${confirmed} of ${of} ${done}`}
+          aria-valuemax={100}
+        />
+        {failed.length > 0 && (
+          <Progress.Section value={(failed.length / of) * 100} color="red" aria-label={`${failed.length} failed`} />
+        )}
+      </Progress.Root>
+      <Text size="sm" role="status">
+        {confirmed} of {plural(of, 'token')} {done}
+        {failed.length > 0 && `, ${failed.length} failed`}
+        {!finished && ' …'}
+      </Text>
+      {failed.length > 0 && (
+        <ul className="bulk-list" aria-label="Failed">
+          {failed.map(({ token, reason }) => (
+            <li key={token._id}>
+              <Name>{token.name}</Name>
+              <span className="reason">{reason}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      <Group justify="flex-end" gap="sm">
+        {finished && failed.length > 0 && (
+          <Button variant="default" onClick={() => retry(failed.map(({ token }) => token))}>
+            Try again with {failed.length}
+          </Button>
+        )}
+        <Button onClick={close} disabled={!finished}>
+          Close
+        </Button>
+      </Group>
+    </Stack>
+  )
+}
+
+function useBulk(status: Status, onDone: (failed: readonly Token[]) => void) {
+  const client = useClient()
+  const queries = useQueryClient()
+  const [progress, setProgress] = useState<Progressing>()
+  const open = useRef(true)
+  useEffect(() => {
+    open.current = true
+    return () => {
+      open.current = false
+    }
+  }, [])
+  const run = async (tokens: readonly Token[]) => {
+    let state: Progressing = { of: tokens.length, confirmed: 0, failed: [] }
+    const say = (next: Progressing) => {
+      state = next
+      if (open.current) setProgress(next)
+    }
+    say(state)
+    const waiting = [...tokens]
+    const work = async () => {
+      for (let token = waiting.shift(); token !== undefined; token = waiting.shift()) {
+        const reason = await setOne(client, token, status)
+        if (reason === undefined) say({ ...state, confirmed: state.confirmed + 1 })
+        else say({ ...state, failed: [...state.failed, { token, reason }] })
+      }
+    }
+    await Promise.all(Array.from({ length: AT_ONCE }, work))
+    await queries.invalidateQueries()
+    onDone(state.failed.map(({ token }) => token))
+  }
+  return { progress, run: (tokens: readonly Token[]) => void run(tokens) }
+}
+
+/** The reason why not, if not. */
+async function setOne(client: LatchkeyClient, token: Token, status: Status): Promise<string | undefined> {
+  try {
+    const confirmed = await client.updateToken({ id: token._id, body: { status } })
+    return confirmed.status === status ? undefined : `The service left it ${confirmed.status}`
+  } catch (error) {
+    return reasonOf(error)
+  }
+}

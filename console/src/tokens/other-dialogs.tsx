@@ -1,0 +1,226 @@
+// Create, rotate and delete: each asks once, and shows what came of it.
+import { Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
+import { type FormEvent, useState } from 'react'
+import type { Token } from '../../../client/latchkey-client.ts'
+import { newIdempotencyKey, useChange } from '../changes.ts'
+import { NewCredential } from '../credential.tsx'
+import { Name } from '../parts.tsx'
+import { SubAccountPicker } from '../picker.tsx'
+import { fieldProblem, reasonOf } from '../problems.ts'
+import { Trouble } from '../states.tsx'
+import { useToast } from '../toasts.tsx'
+import { AboutToken } from './status-dialog.tsx'
+
+const DAY_SECONDS = 24 * 60 * 60
+
+const EXPIRIES = [
+  { value: '', label: 'Never' },
+  { value: '7', label: 'In 7 days' },
+  { value: '30', label: 'In 30 days' },
+  { value: '90', label: 'In 90 days' },
+  { value: '365', label: 'In a year' },
+  { value: 'at', label: 'At a time of my choice' },
+]
+
+export function CreateDialog({ subAccountId, close }: { subAccountId: string | undefined; close: () => void }) {
+  const [owner, setOwner] = useState(subAccountId)
+  const [name, setName] = useState('')
+  const [expiry, setExpiry] = useState('')
+  const [at, setAt] = useState('')
+  const [idempotencyKey] = useState(newIdempotencyKey)
+  const create = useChange((client) =>
+    client.createToken({
+      'idempotency-key': idempotencyKey,
+      body: { subAccountId: owner ?? '', name, expiresAt: expiresAt(expiry, at) },
+    }),
+  )
+  if (create.data) return <Made token={create.data} close={close} text="is ready." />
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    create.mutate()
+  }
+  const { error } = create
+  const nameProblem = fieldProblem(error, 'name') ?? duplicate(error)
+  const ownerProblem = fieldProblem(error, 'subAccountId')
+  const expiryProblem = fieldProblem(error, 'expiresAt')
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="md">
+        <SubAccountPicker
+          label="Sub-account"
+          placeholder="Search by name, e-mail or company"
+          value={owner}
+          onChange={setOwner}
+          error={ownerProblem}
+        />
+        <TextInput
+          label="Name"
+          description="Unique within the sub-account"
+          required
+          maxLength={255}
+          value={name}
+          error={nameProblem}
+          onChange={(event) => setName(event.currentTarget.value)}
+        />
+        <NativeSelect
+          label="Expires"
+          value={expiry}
+          data={EXPIRIES}
+          error={expiryProblem}
+          onChange={(event) => setExpiry(event.currentTarget.value)}
+        />
+        {expiry === 'at' && (
+          <TextInput
+            type="datetime-local"
+            label="Time of expiry, in your zone"
+            required
+            value={at}
+            onChange={(event) => setAt(event.currentTarget.value)}
+          />
+        )}
+        {error !== null && !nameProblem && !ownerProblem && !expiryProblem && (
+          <Trouble error={error} retry={() => create.mutate()} busy={create.isPending} />
+        )}
+        <Group justify="flex-end" gap="sm">
+          <Button variant="default" onClick={close}>
+            Cancel
+          </Button>
+          <Button type="submit" loading={create.isPending} disabled={owner === undefined}>
+            Create token
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}
+
+/** The service names no field for a name that is taken, since nothing is wrong with the name itself. */
+function duplicate(error: unknown): string | undefined {
+  const reason = error === null ? '' : reasonOf(error)
+  return reason.startsWith('Token name') ? reason : undefined
+}
+
+function expiresAt(expiry: string, at: string): string | null {
+  if (expiry === '') return null
+  if (expiry === 'at') return Number.isNaN(Date.parse(at)) ? at : new Date(at).toISOString()
+  return new Date(Date.now() + Number(expiry) * DAY_SECONDS * 1000).toISOString()
+}
+
+const OVERLAPS = [
+  { value: '0', label: 'Stop it at once' },
+  { value: '3600', label: 'For 1 more hour' },
+  { value: `${DAY_SECONDS}`, label: 'For 1 more day' },
+  { value: `${7 * DAY_SECONDS}`, label: 'For 7 more days' },
+  { value: `${30 * DAY_SECONDS}`, label: 'For 30 more days' },
+]
+
+export function RotateDialog({ token, close }: { token: Token; close: () => void }) {
+  const [overlap, setOverlap] = useState(`${DAY_SECONDS}`)
+  const rotate = useChange((client) => client.rotateToken({ id: token._id, body: { overlapSeconds: Number(overlap) } }))
+  const label = OVERLAPS.find(({ value }) => value === overlap)?.label.toLowerCase()
+  if (rotate.data) {
+    const former = overlap === '0' ? 'The former one no longer works.' : `The former one works ${label}.`
+    return <Made token={rotate.data} close={close} text={`has a new credential. ${former}`} />
+  }
+  return (
+    <Stack gap="md">
+      <Text size="sm">The token keeps its id, name and history, and gets a new credential.</Text>
+      <AboutToken token={token} />
+      <NativeSelect
+        label="The present credential"
+        description="An overlap lets you replace it wherever it is in use, without an interruption"
+        value={overlap}
+        data={OVERLAPS}
+        onChange={(event) => setOverlap(event.currentTarget.value)}
+        data-autofocus
+      />
+      {rotate.error !== null && <Trouble error={rotate.error} retry={() => rotate.mutate()} busy={rotate.isPending} />}
+      <Group justify="flex-end" gap="sm">
+        <Button variant="default" onClick={close}>
+          Cancel
+        </Button>
+        <Button loading={rotate.isPending} onClick={() => rotate.mutate()}>
+          Rotate credential
+        </Button>
+      </Group>
+    </Stack>
+  )
+}
+
+function Made({ token, text, close }: { token: Token; text: string; close: () => void }) {
+  return (
+    <Stack gap="md">
+      <Text size="sm" role="status">
+        <Name>{token.name}</Name> {text}
+      </Text>
+      <NewCredential value={token.token} />
+      <Text size="sm" className="dim">
+        It can be revealed in the list at any time.
+      </Text>
+      <Group justify="flex-end">
+        <Button variant="default" onClick={close}>
+          Done
+        </Button>
+      </Group>
+    </Stack>
+  )
+}
+
+export function DeleteDialog({ token, close }: { token: Token; close: () => void }) {
+  const [typed, setTyped] = useState('')
+  const toast = useToast()
+  const remove = useChange((client) => client.deleteToken({ id: token._id }))
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    remove.mutate(undefined, {
+      onSuccess() {
+        toast({
+          text: (
+            <>
+              <Name>{token.name}</Name> is deleted
+            </>
+          ),
+        })
+        close()
+      },
+    })
+  }
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="md">
+        <Text size="sm">
+          This cannot be undone: the credential is refused at once and can never work again. To switch it off for a
+          while, disable it instead.
+        </Text>
+        <AboutToken token={token} />
+        <TextInput
+          label={
+            <>
+              Type <Name>{token.name}</Name> to delete it
+            </>
+          }
+          autoComplete="off"
+          value={typed}
+          onChange={(event) => setTyped(event.currentTarget.value)}
+          data-autofocus
+        />
+        {remove.error !== null && (
+          <Trouble error={remove.error} retry={() => remove.mutate()} busy={remove.isPending} />
+        )}
+        <Group justify="flex-end" gap="sm">
+          <Button variant="default" onClick={close}>
+            Cancel
+          </Button>
+          <Button
+            type="submit"
+            color="red"
+            disabled={typed.trim().normalize('NFC') !== token.name}
+            loading={remove.isPending}
+          >
+            Delete token
+          </Button>
+        </Group>
+      </Stack>
+    </form>
+  )
+}

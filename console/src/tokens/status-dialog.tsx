@@ -1,0 +1,110 @@
+// Disable or enable one token: what it means, what hangs on it, and an undo afterwards.
+import { Button, Group, Stack, Text } from '@mantine/core'
+import type { Token } from '../../../client/latchkey-client.ts'
+import { useChange } from '../changes.ts'
+import { Facts, Name, useNow, When } from '../parts.tsx'
+import { reasonOf } from '../problems.ts'
+import { Trouble } from '../states.tsx'
+import { useToast } from '../toasts.tsx'
+import { masked } from '../words.ts'
+
+const RECENT_MS = 7 * 24 * 60 * 60 * 1000
+
+export type Status = Token['status']
+export const otherStatus = (token: Token): Status => (token.status === 'active' ? 'inactive' : 'active')
+
+/** Puts a status in place, says so, and offers the way back. */
+export function useSetStatus() {
+  const toast = useToast()
+  const change = useChange((client, { token, status }: { token: Token; status: Status }) =>
+    client.updateToken({ id: token._id, body: { status } }),
+  )
+  const set = async (token: Token, status: Status, undoable = true): Promise<void> => {
+    const confirmed = await change.mutateAsync({ token, status })
+    const undo = () => {
+      set(token, status === 'active' ? 'inactive' : 'active', false).catch((error: unknown) =>
+        toast({ text: <Said name={token.name} what={`was not changed back: ${reasonOf(error)}`} />, tone: 'bad' }),
+      )
+    }
+    const what = confirmed.status === 'active' ? 'is enabled' : 'is disabled'
+    toast({ text: <Said name={confirmed.name} what={what} />, ...(undoable ? { undo } : {}) })
+  }
+  return { set, error: change.error, busy: change.isPending }
+}
+
+function Said({ name, what }: { name: string; what: string }) {
+  return (
+    <>
+      <Name>{name}</Name> {what}
+    </>
+  )
+}
+
+export function StatusDialog({ token, close }: { token: Token; close: () => void }) {
+  const { set, error, busy } = useSetStatus()
+  const status = otherStatus(token)
+  const confirm = () => {
+    set(token, status).then(close, () => {})
+  }
+  return (
+    <Stack gap="md">
+      {status === 'inactive' ? <CutOff token={token} /> : <Text size="sm">{enabledMeans(token)}</Text>}
+      <AboutToken token={token} />
+      {error !== null && <Trouble error={error} retry={confirm} busy={busy} />}
+      <Group justify="flex-end" gap="sm">
+        <Button variant="default" onClick={close}>
+          Cancel
+        </Button>
+        <Button color={status === 'inactive' ? 'red' : 'indigo'} loading={busy} onClick={confirm} data-autofocus>
+          {status === 'inactive' ? 'Disable token' : 'Enable token'}
+        </Button>
+      </Group>
+    </Stack>
+  )
+}
+
+function CutOff({ token }: { token: Token }) {
+  const now = useNow()
+  const lastUsedAt = token.details?.lastUsedAt ?? null
+  const recent = lastUsedAt !== null && now - Date.parse(lastUsedAt) < RECENT_MS
+  return (
+    <>
+      <Text size="sm">
+        From the moment the service confirms, every request with this credential is refused. The token is kept and can
+        be enabled again.
+      </Text>
+      {recent && lastUsedAt !== null && (
+        <div className="warning">
+          It was used <When at={lastUsedAt} />: something that depends on it will stop working.
+        </div>
+      )}
+    </>
+  )
+}
+
+/** Enabling changes the token's own status; expiry and suspension still say no. */
+function enabledMeans(token: Token): string {
+  const expiresAt = token.details?.expiresAt ?? null
+  if (expiresAt !== null && Date.parse(expiresAt) <= Date.now()) {
+    return 'It has expired, and will not authenticate even when enabled.'
+  }
+  return 'Its credential authenticates again from the moment the service confirms, unless its sub-account is suspended.'
+}
+
+export function AboutToken({ token }: { token: Token }) {
+  return (
+    <Facts
+      rows={[
+        ['Token', <Name key="name">{token.name}</Name>],
+        [
+          'Sub-account',
+          <span key="owner">
+            <Name>{token.subAccount.name}</Name>, <Name>{token.subAccount.companyName}</Name>
+          </span>,
+        ],
+        ['Last used', <When key="used" at={token.details?.lastUsedAt ?? null} none="Never" />],
+        ['Credential', <code key="credential">{masked(token.token)}</code>],
+      ]}
+    />
+  )
+}

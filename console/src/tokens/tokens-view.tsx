@@ -1,0 +1,244 @@
+// The token list with everything that can be done to a token. Its whole state but the selection is the address.
+import { Button, Group, Modal, Text } from '@mantine/core'
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import type { Token } from '../../../client/latchkey-client.ts'
+import { HistoryDrawer } from '../history/history-drawer.tsx'
+import { Icon } from '../icon.tsx'
+import { Pager } from '../pager.tsx'
+import { Answered, Nothing } from '../states.tsx'
+import { ViewTitle } from '../view-title.tsx'
+import { plural } from '../words.ts'
+import { BulkDialog } from './bulk-dialog.tsx'
+import { actionsId, type TokenAction } from './cells.tsx'
+import { FilterBar } from './filter-bar.tsx'
+import { CreateDialog, DeleteDialog, RotateDialog } from './other-dialogs.tsx'
+import { otherStatus, type Status, StatusDialog } from './status-dialog.tsx'
+import { type TokenFilters, useTokenFilters, useTokens } from './token-filters.ts'
+import { TokenList } from './token-list.tsx'
+
+type Dialog =
+  | { readonly kind: 'create' }
+  | { readonly kind: 'status' | 'rotate' | 'delete'; readonly token: Token }
+  | { readonly kind: 'bulk'; readonly tokens: readonly Token[]; readonly status: Status }
+
+export function TokensView() {
+  const { filters, change } = useTokenFilters()
+  const tokens = useTokens(filters)
+  const [dialog, setDialog] = useState<Dialog>()
+  const [renaming, setRenaming] = useState<string>()
+  const { selected, select, selectAll, keep } = useSelection(filters, tokens.data?.items)
+  const changeRef = useRef(change)
+  changeRef.current = change
+
+  // Stable, so that a row is drawn again only when it changes itself.
+  const onAction = useCallback((action: TokenAction, token: Token) => {
+    if (action === 'rename') setRenaming(token._id)
+    else if (action === 'history') changeRef.current({ history: token._id, page: undefined })
+    else setDialog({ kind: action, token })
+  }, [])
+  const onRenamed = useCallback(() => {
+    setRenaming((id) => {
+      if (id !== undefined) setTimeout(() => document.getElementById(`rename-${id}`)?.focus())
+      return undefined
+    })
+  }, [])
+  const clear = () => change(NO_FILTERS)
+  const filtered = Object.keys(NO_FILTERS).some((name) => filters[name as keyof TokenFilters] !== undefined)
+
+  return (
+    <>
+      <Group justify="space-between" mb="md">
+        <ViewTitle>Tokens</ViewTitle>
+        <Button leftSection={<Icon name="plus" />} onClick={() => setDialog({ kind: 'create' })}>
+          Create token
+        </Button>
+      </Group>
+      <FilterBar filters={filters} change={change} />
+      <SelectionBar
+        tokens={[...selected.values()]}
+        onBulk={(status) => setDialog({ kind: 'bulk', tokens: [...selected.values()], status })}
+        onClear={() => keep([])}
+      />
+      <Answered question={tokens} what="tokens" rows={10} wayOut={filtered && <ClearFilters clear={clear} />}>
+        {(page) => (
+          <>
+            {page.items.length > 0 && (
+              <TokenList
+                tokens={page.items}
+                selected={selected}
+                onSelect={select}
+                onSelectAll={selectAll}
+                onAction={onAction}
+                renaming={renaming}
+                onRenamed={onRenamed}
+                stale={tokens.isPlaceholderData}
+              />
+            )}
+            {page.items.length === 0 && (
+              <NoTokens total={page.total} filtered={filtered} clear={clear} change={change} />
+            )}
+            <Pager
+              page={page}
+              one="token"
+              onPage={(number) => change({ page: number })}
+              onLimit={(limit) => change({ limit })}
+            />
+          </>
+        )}
+      </Answered>
+      <TokenDialog dialog={dialog} filters={filters} close={() => setDialog(undefined)} keep={keep} />
+      <HistoryDrawer tokenId={filters.history} close={() => change({ history: undefined, page: filters.page })} />
+    </>
+  )
+}
+
+const NO_FILTERS = {
+  search: undefined,
+  status: undefined,
+  subAccount: undefined,
+  used: undefined,
+  expiry: undefined,
+  createdFrom: undefined,
+  createdBefore: undefined,
+} satisfies TokenFilters
+
+/** Selected tokens are those in sight: another page or filter begins anew, and what is read again is kept fresh. */
+function useSelection({ history: _, ...shown }: TokenFilters, items: readonly Token[] | undefined) {
+  const [ids, setIds] = useState<ReadonlySet<string>>(new Set())
+  const place = JSON.stringify(shown)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the place decides, though it is not used
+  useEffect(() => setIds(new Set()), [place])
+  const selected = useMemo(
+    () => new Map((items ?? []).filter(({ _id }) => ids.has(_id)).map((token) => [token._id, token])),
+    [items, ids],
+  )
+  const select = useCallback((token: Token, chosen: boolean) => {
+    setIds((before) => {
+      const after = new Set(before)
+      if (chosen) after.add(token._id)
+      else after.delete(token._id)
+      return after
+    })
+  }, [])
+  const keep = useCallback((tokens: readonly Token[]) => setIds(new Set(tokens.map(({ _id }) => _id))), [])
+  const selectAll = (chosen: boolean) => keep(chosen ? (items ?? []) : [])
+  return { selected, select, selectAll, keep }
+}
+
+interface SelectionBarProps {
+  readonly tokens: readonly Token[]
+  readonly onBulk: (status: Status) => void
+  readonly onClear: () => void
+}
+
+function SelectionBar({ tokens, onBulk, onClear }: SelectionBarProps) {
+  if (tokens.length === 0) return null
+  return (
+    <section className="selection" aria-label="Selected tokens">
+      <Text size="sm" fw={600} role="status">
+        {plural(tokens.length, 'token')} selected
+      </Text>
+      <Group gap="xs">
+        <Button size="xs" color="red" variant="light" onClick={() => onBulk('inactive')}>
+          Disable
+        </Button>
+        <Button size="xs" variant="light" onClick={() => onBulk('active')}>
+          Enable
+        </Button>
+        <Button size="xs" variant="subtle" color="gray" onClick={onClear}>
+          Clear selection
+        </Button>
+      </Group>
+    </section>
+  )
+}
+
+function ClearFilters({ clear }: { clear: () => void }) {
+  return (
+    <Button size="xs" variant="default" onClick={clear}>
+      Clear all filters
+    </Button>
+  )
+}
+
+interface NoTokensProps {
+  readonly total: number
+  readonly filtered: boolean
+  readonly clear: () => void
+  readonly change: (part: TokenFilters) => void
+}
+
+function NoTokens({ total, filtered, clear, change }: NoTokensProps) {
+  if (total > 0) {
+    return (
+      <Nothing title="There is no such page any more">
+        <Button variant="default" onClick={() => change({ page: 1 })}>
+          To the first page
+        </Button>
+      </Nothing>
+    )
+  }
+  if (filtered) {
+    return (
+      <Nothing title="No token matches">
+        <ClearFilters clear={clear} />
+      </Nothing>
+    )
+  }
+  return (
+    <Nothing title="No tokens yet">
+      <Text size="sm">Create the first one, for one of your sub-accounts.</Text>
+    </Nothing>
+  )
+}
+
+interface TokenDialogProps {
+  readonly dialog: Dialog | undefined
+  readonly filters: TokenFilters
+  readonly close: () => void
+  readonly keep: (tokens: readonly Token[]) => void
+}
+
+/** One frame for all dialogs. Its last content stays while the frame fades. */
+function TokenDialog({ dialog, filters, close, keep }: TokenDialogProps) {
+  const last = useRef<{ dialog: Dialog; turn: number }>(undefined)
+  if (dialog !== undefined && dialog !== last.current?.dialog) {
+    last.current = { dialog, turn: (last.current?.turn ?? 0) + 1 }
+  }
+  const shown = last.current?.dialog
+  /** A menu that opened the dialog is gone by now: its button takes the focus back. */
+  const returnFocus = () => {
+    if (document.activeElement !== document.body || shown === undefined || !('token' in shown)) return
+    document.getElementById(actionsId(shown.token))?.focus()
+  }
+  return (
+    <Modal
+      opened={dialog !== undefined}
+      onClose={close}
+      title={shown && titleOf(shown)}
+      onExitTransitionEnd={returnFocus}
+      closeButtonProps={{ 'aria-label': 'Close' }}
+    >
+      <div key={last.current?.turn}>
+        {shown?.kind === 'create' && <CreateDialog subAccountId={filters.subAccount} close={close} />}
+        {shown?.kind === 'status' && <StatusDialog token={shown.token} close={close} />}
+        {shown?.kind === 'rotate' && <RotateDialog token={shown.token} close={close} />}
+        {shown?.kind === 'delete' && <DeleteDialog token={shown.token} close={close} />}
+        {shown?.kind === 'bulk' && (
+          <BulkDialog tokens={shown.tokens} status={shown.status} close={close} onDone={keep} />
+        )}
+      </div>
+    </Modal>
+  )
+}
+
+function titleOf(dialog: Dialog): string {
+  if (dialog.kind === 'create') return 'Create a token'
+  if (dialog.kind === 'rotate') return 'Rotate the credential?'
+  if (dialog.kind === 'delete') return 'Delete this token?'
+  const [status, what] =
+    dialog.kind === 'bulk'
+      ? [dialog.status, plural(dialog.tokens.length, 'token')]
+      : [otherStatus(dialog.token), 'this token']
+  return `${status === 'active' ? 'Enable' : 'Disable'} ${what}?`
+}

@@ -1,0 +1,19 @@
+// The heading of a view: also the page's title, and where the focus goes when the view is come to by a link.
+import { Title } from '@mantine/core'
+import { useEffect, useRef } from 'react'
+
+let shownBefore = false
+
+export function ViewTitle({ children }: { children: string }) {
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    document.title = `${children} · Latchkey`
+    if (shownBefore) heading.current?.focus()
+    shownBefore = true
+  }, [children])
+  return (
+    <Title order={1} size="h2" ref={heading} tabIndex={-1} className="view-title">
+      {children}
+    </Title>
+  )
+}

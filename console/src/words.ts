@@ -1,0 +1,42 @@
+// Times, counts and secrets as text.
+
+const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
+const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
+const EXACT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'long' })
+const NUMBER = new Intl.NumberFormat('en')
+
+const STEPS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+]
+
+/** Within a month as a distance, beyond it as a date. */
+export function when(iso: string, now: number): string {
+  const time = Date.parse(iso)
+  const distance = time - now
+  if (Math.abs(distance) > 31 * 86_400_000) return DAY.format(time)
+  for (const [unit, size] of STEPS) {
+    if (Math.abs(distance) >= size) return RELATIVE.format(Math.trunc(distance / size), unit)
+  }
+  return distance > 0 ? 'in a moment' : 'just now'
+}
+
+/** In the reader's own zone, and to the millisecond as stored. */
+export const exactTime = (iso: string): string => `${EXACT.format(Date.parse(iso))} (${iso})`
+
+export const day = (iso: string): string => DAY.format(Date.parse(iso))
+
+export const number = (value: number): string => NUMBER.format(value)
+
+export const plural = (count: number, one: string, many = `${one}s`): string =>
+  `${number(count)} ${count === 1 ? one : many}`
+
+const SHOWN_END = 4
+
+/** Prefix and last four. A credential of another format shows no more than its last four, a short one nothing. */
+export function masked(credential: string): string {
+  const prefix = /^lk_[a-z]+_/.exec(credential)?.[0] ?? ''
+  const end = credential.length - prefix.length >= 12 ? credential.slice(-SHOWN_END) : ''
+  return `${prefix}••••••••${end}`
+}
