@@ -2,7 +2,17 @@
 // files are temporary, and it is ended with the process.
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createServer } from 'node:net'
 import { arch, platform } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
@@ -21,6 +31,7 @@ const HOSTILE_LOCALE = `LOCALE_PROVIDER icu ICU_LOCALE 'tr-TR' LOCALE 'C'`
 export interface ServerOptions {
   /** An existing data folder, such as a copy of another server's. */
   readonly data?: string
+  readonly port?: number
   readonly settings?: Readonly<Record<string, string>>
 }
 
@@ -37,11 +48,11 @@ export class PostgresServer {
     this.port = port
   }
 
-  static async start({ data, settings = {} }: ServerOptions = {}): Promise<PostgresServer> {
+  static async start(options: ServerOptions = {}): Promise<PostgresServer> {
     const bin = join(binaries(), 'bin')
-    const folder = data ?? initialise(bin)
-    const port = await freePort()
-    const given = { ...QUICK, ...settings, port: String(port), unix_socket_directories: '' }
+    const folder = options.data ?? initialise(bin)
+    const port = options.port ?? (await freePort())
+    const given = { ...QUICK, ...options.settings, port: String(port), unix_socket_directories: '' }
     const args = Object.entries(given).flatMap(([name, value]) => ['-c', `${name}=${value}`])
     const child = spawn(join(bin, 'postgres'), ['-D', folder, ...args], {
       ...owner(),
@@ -72,15 +83,40 @@ export class PostgresServer {
     for (const pid of [server, ...children.split('\n')].map(Number)) if (pid > 0) tryKill(pid, signal)
   }
 
-  /** Runs statements of the test's own, beside the store. */
-  async query<Row extends object>(database: string, sql: string, values: unknown[] = []): Promise<Row[]> {
+  /** Runs a statement of the test's own, beside the store. */
+  query<Row extends object>(database: string, sql: string, values: unknown[] = []): Promise<Row[]> {
+    return this.#connected(database, async (client) => (await client.query(sql, values)).rows as Row[])
+  }
+
+  /** Holds a transaction of the test's own open for as long as `work` takes, and takes it back. */
+  transaction(database: string, work: (query: pg.Client['query']) => Promise<void>): Promise<void> {
+    return this.#connected(database, async (client) => {
+      await client.query('BEGIN')
+      await work(client.query.bind(client) as pg.Client['query'])
+      await client.query('ROLLBACK')
+    })
+  }
+
+  async #connected<Result>(database: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
     const client = new pg.Client(this.url(database))
     await client.connect()
     try {
-      return (await client.query(sql, values)).rows as Row[]
+      return await work(client)
     } finally {
       await client.end()
     }
+  }
+
+  /** A copy of a stopped server's files, as those of a standby that waits for a primary. */
+  copyAsStandby(): string {
+    const copy = temporaryFolder()
+    cpSync(this.data, copy, { recursive: true })
+    writeFileSync(join(copy, 'standby.signal'), '')
+    const { uid, gid } = owner()
+    const files = ['', ...(readdirSync(copy, { recursive: true }) as string[])]
+    if (uid !== undefined && gid !== undefined) for (const file of files) chownSync(join(copy, file), uid, gid)
+    chmodSync(copy, 0o700)
+    return copy
   }
 
   /** A database's files and the write-ahead log, as they lie on disk. */

@@ -79,7 +79,8 @@ async function readNumber(client: pg.ClientBase): Promise<number> {
   return Number(rows[0].number)
 }
 
+/** Asks the catalogue itself: to_regclass may answer from before the lock, out of a cache that lasts for a transaction. */
 export async function tableExists(client: pg.ClientBase, table: string): Promise<boolean> {
-  const { rows } = await client.query('SELECT to_regclass($1) IS NOT NULL AS exists', [table])
-  return rows[0].exists === true
+  const { rows } = await client.query('SELECT FROM pg_class WHERE relname = $1 AND pg_table_is_visible(oid)', [table])
+  return rows.length > 0
 }

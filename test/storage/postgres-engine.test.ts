@@ -1,0 +1,324 @@
+// What only the PostgreSQL engine promises: careful opening by many at once, and sound behaviour under trouble.
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { openPostgresStore } from '../../src/storage/postgres/store.ts'
+import type { Account, SubAccount, TokenRecord } from '../../src/tokens/token.ts'
+import { MasterKey } from '../../src/tokens/vault.ts'
+import {
+  emptyDatabase,
+  openEmptyPostgres,
+  PostgresServer,
+  sharedServer,
+  type TestPostgres,
+} from '../support/postgres.ts'
+import { Estate, FIRST_PAGE } from '../support/store.ts'
+
+const newKey = () => new MasterKey(randomBytes(32))
+const codeOf = (reason: unknown) => (reason as { code?: string }).code
+
+/** Everything of the schema and the vault, so that a change of either is noticed. */
+async function look(server: PostgresServer, database: string): Promise<unknown> {
+  const tables = await server.query(database, `SELECT relname, relkind FROM pg_class ORDER BY oid`)
+  const vault = await server.query(database, `SELECT to_regclass('vault') AS exists`)
+  const sealed = (vault[0] as { exists: unknown }).exists && (await server.query(database, 'SELECT * FROM vault'))
+  return { tables, sealed }
+}
+
+describe('opening a PostgreSQL store', () => {
+  let server: PostgresServer
+  let database: string
+  let databaseUrl: string
+  beforeEach(async () => {
+    server = await sharedServer()
+    database = await emptyDatabase(server)
+    databaseUrl = server.url(database)
+  })
+  afterEach(() => server.query('postgres', `DROP DATABASE "${database}" WITH (FORCE)`))
+
+  test('by eight at once makes one schema and one secret', async () => {
+    const masterKey = newKey()
+    const opened = await Promise.all(Array.from({ length: 8 }, () => openPostgresStore({ databaseUrl, masterKey })))
+    const applied = opened.map((each) => each.applied).filter((names) => names.length > 0)
+    assert.equal(applied.length, 1)
+    assert.equal(new Set(opened.map(({ storeSecret }) => Buffer.from(storeSecret).toString('hex'))).size, 1)
+    const numbers = await server.query<{ number: number }>(database, 'SELECT number FROM latchkey_migrations')
+    assert.equal(numbers.length, applied[0]?.length)
+    await Promise.all(opened.map(({ store }) => store.close()))
+  })
+
+  test('by eight at once with as many keys is granted to one of them', async () => {
+    const results = await Promise.allSettled(
+      Array.from({ length: 8 }, () => openPostgresStore({ databaseUrl, masterKey: newKey() })),
+    )
+    const opened = results.filter((result) => result.status === 'fulfilled')
+    assert.equal(opened.length, 1)
+    await opened[0]?.value.store.close()
+  })
+
+  test('with a wrong master key is refused, and changes nothing', async () => {
+    const masterKey = newKey()
+    await (await openPostgresStore({ databaseUrl, masterKey })).store.close()
+    const before = await look(server, database)
+    const wrong = newKey()
+    await assert.rejects(openPostgresStore({ databaseUrl, masterKey: wrong }), (error: Error) => {
+      assert.equal(error.name, 'OperatorError')
+      for (const part of [masterKey.id, wrong.id, database, 'nothing was changed']) {
+        assert.ok(error.message.includes(part), part)
+      }
+      return true
+    })
+    assert.deepEqual(await look(server, database), before)
+  })
+
+  test('with a newer schema than is known is refused, and changes nothing', async () => {
+    const masterKey = newKey()
+    await (await openPostgresStore({ databaseUrl, masterKey })).store.close()
+    await server.query(database, `INSERT INTO latchkey_migrations (number, name) VALUES (999, 'future')`)
+    const before = await look(server, database)
+    await assert.rejects(openPostgresStore({ databaseUrl, masterKey }), {
+      name: 'OperatorError',
+      message: /schema 999/,
+    })
+    assert.deepEqual(await look(server, database), before)
+  })
+
+  test('with automatic migration off names the command that is missing, and is granted after it', async () => {
+    const masterKey = newKey()
+    const before = await look(server, database)
+    await assert.rejects(openPostgresStore({ databaseUrl, masterKey, autoMigrate: false }), {
+      name: 'OperatorError',
+      message: /latchkey migrate/,
+    })
+    assert.deepEqual(await look(server, database), before)
+    await (await openPostgresStore({ databaseUrl, masterKey })).store.close()
+    const { store, applied } = await openPostgresStore({ databaseUrl, masterKey, autoMigrate: false })
+    assert.deepEqual(applied, [])
+    await store.ping()
+    await store.close()
+  })
+
+  test('where nobody listens, where commits do not last, or in another encoding is refused in words', async () => {
+    const masterKey = newKey()
+    const refused = (url: string, message: RegExp) =>
+      assert.rejects(openPostgresStore({ databaseUrl: url, masterKey }), { name: 'OperatorError', message })
+    await refused('postgres://somebody:secret@127.0.0.1:1/latchkey', /^((?!secret).)*ECONNREFUSED((?!secret).)*$/)
+    await refused(`${databaseUrl}?options=-c%20synchronous_commit=off`, /synchronous_commit/)
+    await server.query('postgres', `CREATE DATABASE latin TEMPLATE template0 ENCODING LATIN1 LOCALE 'C'`)
+    await refused(server.url('latin'), /UTF8/)
+    await server.query('postgres', 'DROP DATABASE latin')
+  })
+
+  test('on a standby is refused: it may not know yet what was switched off', async () => {
+    const primary = await PostgresServer.start()
+    await primary.stop()
+    const standby = await PostgresServer.start({ data: primary.copyAsStandby() })
+    await assert.rejects(openPostgresStore({ databaseUrl: standby.url(), masterKey: newKey() }), {
+      name: 'OperatorError',
+      message: /standby/,
+    })
+    await standby.remove()
+    await primary.remove()
+  })
+})
+
+describe('a PostgreSQL store in trouble', () => {
+  let opened: TestPostgres
+  let estate: Estate
+  let account: Account
+  let subAccount: SubAccount
+  let token: TokenRecord
+  before(async () => {
+    opened = await openEmptyPostgres()
+    estate = new Estate(opened)
+    account = await estate.account()
+    subAccount = await estate.subAccount(account)
+    token = await estate.token(subAccount, 'steady')
+  })
+  after(() => opened.close())
+
+  const update = (id: string, name: string) => estate.store.updateToken(account.id, id, { name }, estate.origin())
+  const sql = <Row extends object>(text: string, values?: unknown[]) =>
+    opened.server.query<Row>(opened.database, text, values)
+
+  async function history(): Promise<number> {
+    return (await estate.store.listHistory(account.id, FIRST_PAGE)).total
+  }
+
+  test('whose connections are cut under load loses no answered change and makes none twice', async () => {
+    const tokens = await estate.tokens(Array.from({ length: 20 }, (_, i) => estate.tokenRecord(subAccount, `c${i}`)))
+    const first = await history()
+    const answered = { yes: 0, unknown: 0, no: 0 }
+    let cuts = 0
+    let cutting = true
+    const load = tokens.map(async ({ id }, worker) => {
+      let version = 1
+      for (let round = 0; round < 40; round++) {
+        const result = await update(id, `w${worker} r${round}`).catch(codeOf)
+        if (typeof result === 'object') {
+          answered.yes++
+          assert.equal(result.token.version, version + 1)
+          version = result.token.version
+        } else {
+          assert.ok(result === 'unavailable' || result === 'outcome-unknown', String(result))
+          answered[result === 'unavailable' ? 'no' : 'unknown']++
+          version = (await steady(() => estate.store.findToken(account.id, id)))?.token.version ?? 0
+        }
+      }
+    })
+    const knife = (async () => {
+      while (cutting) {
+        const rows = await sql<{ cut: boolean }>(
+          `SELECT pg_terminate_backend(pid) AS cut FROM pg_stat_activity
+           WHERE application_name = 'latchkey' AND datname = current_database() ORDER BY random() LIMIT 3`,
+        )
+        cuts += rows.filter(({ cut }) => cut).length
+        await wait(20)
+      }
+    })()
+    await Promise.all(load)
+    cutting = false
+    await knife
+    const made = (await history()) - first
+    assert.ok(cuts >= 20, `only ${cuts} connections were cut`)
+    assert.ok(made >= answered.yes && made <= answered.yes + answered.unknown, JSON.stringify({ made, answered }))
+    await assertChained()
+  })
+
+  /** Right after a cut a question may need another try; it must not need many. */
+  async function steady<Result>(ask: () => Promise<Result>): Promise<Result> {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await ask()
+      } catch (error) {
+        if (tries === 5 || codeOf(error) !== 'unavailable') throw error
+      }
+    }
+  }
+
+  async function assertChained(): Promise<void> {
+    const rows = await sql<{ seq: string }>('SELECT seq FROM history WHERE account_id = $1 ORDER BY seq', [account.id])
+    assert.deepEqual(
+      rows.map(({ seq }) => Number(seq)),
+      rows.map((_, index) => index + 1),
+    )
+  }
+
+  test('that hangs is unavailable within 3.5 seconds, keeps the event loop free, and is back at once', async () => {
+    const delay = monitorEventLoopDelay({ resolution: 5 })
+    opened.server.signal('SIGSTOP')
+    try {
+      delay.enable()
+      const attempts = [
+        ...Array.from({ length: 30 }, () => estate.store.findCandidate(token.digest)),
+        ...Array.from({ length: 30 }, (_, i) => update(token.id, `hung ${i}`)),
+        estate.store.listTokens(account.id, FIRST_PAGE),
+        estate.store.ping(),
+      ]
+      const start = performance.now()
+      const codes = await Promise.all(
+        attempts.map((attempt) => (attempt as Promise<unknown>).then(() => 'yes', codeOf)),
+      )
+      const took = performance.now() - start
+      delay.disable()
+      assert.deepEqual(new Set(codes), new Set(['unavailable']))
+      assert.ok(took < 3_500, `${took} ms`)
+      assert.ok(delay.percentile(99) < 50e6, `${delay.percentile(99) / 1e6} ms`)
+    } finally {
+      opened.server.signal('SIGCONT')
+    }
+    const back = performance.now()
+    while ((await estate.store.ping().then(() => 'up', codeOf)) !== 'up') await wait(20)
+    while ((await update(token.id, 'recovered').then(() => 'up', codeOf)) !== 'up') await wait(20)
+    assert.ok(performance.now() - back < 2_000, `${performance.now() - back} ms`)
+  })
+
+  test('whose server is restarted serves again within two seconds, without being opened anew', async () => {
+    const server = await PostgresServer.start()
+    const database = await emptyDatabase(server)
+    const { store } = await openPostgresStore({ databaseUrl: server.url(database), masterKey: newKey() })
+    await Promise.all(Array.from({ length: 10 }, () => store.ping()))
+    await server.stop('SIGQUIT')
+    await assert.rejects(store.ping(), { code: 'unavailable' })
+    await assert.rejects(store.insertAccount({ id: 'acc_x', name: 'X', createdAt: 1 }, estate.origin()), {
+      code: 'unavailable',
+    })
+    const again = await PostgresServer.start({ data: server.data, port: server.port })
+    const back = performance.now()
+    while ((await store.ping().then(() => 'up', codeOf)) !== 'up') await wait(20)
+    assert.ok(performance.now() - back < 2_000)
+    await store.insertAccount({ id: 'acc_x', name: 'X', createdAt: 1 }, estate.origin())
+    await store.close()
+    await again.remove()
+  })
+
+  /** A trigger that runs at COMMIT, as a wait for a standby does. */
+  async function atCommit(body: string, work: () => Promise<void>): Promise<void> {
+    await sql(`CREATE FUNCTION at_commit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${body} RETURN NULL; END $$;
+      CREATE CONSTRAINT TRIGGER at_commit AFTER UPDATE ON tokens DEFERRABLE INITIALLY DEFERRED
+      FOR EACH ROW EXECUTE FUNCTION at_commit()`)
+    try {
+      await work()
+    } finally {
+      await sql('DROP FUNCTION at_commit CASCADE')
+    }
+  }
+
+  test('never says yes to a change whose wait for the standby was broken off', async () => {
+    const warning = `RAISE WARNING 'canceling wait for synchronous replication due to user request';`
+    await atCommit(warning, async () => {
+      for (let i = 0; i < 50; i++) await assert.rejects(update(token.id, `cancelled ${i}`), { code: 'outcome-unknown' })
+    })
+    assert.equal((await update(token.id, 'then fine')).token.name, 'then fine')
+  })
+
+  test('does not know the outcome when the connection is lost during COMMIT, and does not try again', async () => {
+    const first = await history()
+    await atCommit('PERFORM pg_terminate_backend(pg_backend_pid());', () =>
+      assert.rejects(update(token.id, 'lost in commit'), { code: 'outcome-unknown' }),
+    )
+    assert.equal(await history(), first)
+  })
+
+  test('does not know the outcome of a COMMIT without an answer, and questions go on meanwhile', async () => {
+    await atCommit('SET LOCAL statement_timeout = 0; PERFORM pg_sleep(4);', async () => {
+      const start = performance.now()
+      const stuck = Array.from({ length: 10 }, (_, i) => update(token.id, `slow ${i}`).then(() => 'yes', codeOf))
+      while (performance.now() - start < 2_500) {
+        const asked = performance.now()
+        assert.equal((await estate.store.findCandidate(token.digest))?.token.id, token.id)
+        assert.ok(performance.now() - asked < 500)
+      }
+      const codes = await Promise.all(stuck)
+      assert.ok(performance.now() - start < 3_500)
+      assert.ok(codes.includes('outcome-unknown'))
+      assert.ok(codes.every((code) => code === 'outcome-unknown' || code === 'unavailable'))
+    })
+  })
+
+  test('waits no longer than 3.5 seconds for a row that somebody else has locked', async () => {
+    const locked = Promise.withResolvers<void>()
+    const free = Promise.withResolvers<void>()
+    const holder = opened.server.transaction(opened.database, async (query) => {
+      await query('SELECT FROM history_heads WHERE account_id = $1 FOR UPDATE', [account.id])
+      locked.resolve()
+      await free.promise
+    })
+    await locked.promise
+    const start = performance.now()
+    await assert.rejects(update(token.id, 'locked out'), { code: 'unavailable' })
+    assert.ok(performance.now() - start < 3_500)
+    free.resolve()
+    await holder
+    assert.equal((await update(token.id, 'let in')).token.name, 'let in')
+  })
+
+  test('works without named statements, as a pooler in transaction mode needs it', async () => {
+    const unnamed = await openPostgresStore({ ...opened.options, prepared: false })
+    await unnamed.store.updateToken(account.id, token.id, { name: 'unnamed' }, estate.origin())
+    assert.equal((await unnamed.store.listTokens(account.id, { ...FIRST_PAGE, search: 'UNNAM' }))?.total, 1)
+    await unnamed.store.close()
+  })
+})
