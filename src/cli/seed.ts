@@ -32,11 +32,16 @@ export async function seed(operator: Operator, estate: Estate, output: Output) {
       }))
       for (const { id } of await operator.createSubAccounts(account.id, list)) subAccountIds.push(id)
     }
+    // One batch is sealed here while the one before it is being written.
+    let writing: Promise<unknown> = Promise.resolve()
     for (let t = 0; t < estate.tokens; t += BATCH) {
       const batch = numbers(t, Math.min(t + BATCH, estate.tokens))
-      await operator.createTokens(batch.map((n) => seededToken(account.id, subAccountIds, n)))
+      const before = writing
+      writing = operator.createTokens(batch.map((n) => seededToken(account.id, subAccountIds, n)))
+      await before
       progress.advance(batch.length)
     }
+    await writing
   }
   progress.done()
   const { subAccounts, tokens } = estate

@@ -7,8 +7,8 @@ const GRAM_CHARACTERS = 3
 /** A long search needs no more to be selective; the name itself is compared afterwards. */
 const MAX_GRAMS_IN_QUERY = 12
 
-export function gramsOfName(accountNo: number, name: string): string {
-  return [...new Set(gramsAt([...foldCase(name)], accountNo, 1))].join(' ')
+export function gramsOfName(accountNo: number, foldedName: string): string {
+  return [...new Set(gramsAt([...foldedName], accountNo, 1))].join(' ')
 }
 
 export interface GramQuery {

@@ -100,26 +100,14 @@ export function insertTokens(
   origin: Origin,
   idempotency?: Idempotency,
 ): readonly string[] {
-  const { db, stamps } = session
+  const { db } = session
   const [first] = tokens
   if (first === undefined) return []
   const former = idempotency && findIdempotent(db, first.accountId, idempotency, origin)
   if (former !== undefined) return [former]
-  for (const token of tokens) {
-    if (db.get('SELECT 1 FROM retired_credentials WHERE digest = ?', token.digest) !== undefined) {
-      throw new Failure('duplicate-credential')
-    }
-    const { id, accountId, subAccountId, name, status, createdAt, expiresAt, version, digest, sealed } = token
-    if (!ownsSubAccount(db, accountId, subAccountId)) throw new Failure('sub-account-forbidden')
-    const inserted = db.get<{ no: number }>(
-      `INSERT INTO tokens (id, account_id, sub_account_id, name, folded_name, status, created_at, expires_at, version,
-         digest, sealed, stamp) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING no`,
-      ...[id, accountId, subAccountId, name, foldCase(name), status, createdAt, expiresAt, version, digest, sealed],
-      stampOf('token', token, stamps),
-    )
-    const grams = gramsOfName(accountNumber(db, accountId), name)
-    db.run('INSERT INTO token_grams (rowid, grams) VALUES (?, ?)', inserted?.no ?? 0, grams)
-  }
+  let no = db.get<{ last: number | null }>('SELECT max(no) AS last FROM tokens')?.last ?? 0
+  for (const token of tokens) insertToken(session, token, ++no)
+  recount(db, tokens, 1)
   const events = tokens.map(({ id, accountId, subAccountId, name, status, expiresAt }) =>
     event(accountId, 'token.create', id, {}, { name, status, expiresAt, subAccountId }, id),
   )
@@ -131,6 +119,42 @@ export function insertTokens(
     )
   }
   return tokens.map(({ id }) => id)
+}
+
+function insertToken({ db, stamps }: Session, token: TokenRecord, no: number): void {
+  const { id, accountId, subAccountId, name, status, createdAt, expiresAt, version, digest, sealed } = token
+  if (db.get('SELECT 1 FROM retired_credentials WHERE digest = ?', digest) !== undefined) {
+    throw new Failure('duplicate-credential')
+  }
+  if (!ownsSubAccount(db, accountId, subAccountId)) throw new Failure('sub-account-forbidden')
+  const folded = foldCase(name)
+  db.run(
+    `INSERT INTO tokens (no, id, account_id, sub_account_id, name, folded_name, status, created_at, expires_at, version,
+       digest, sealed, stamp) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ...[no, id, accountId, subAccountId, name, folded, status, createdAt, expiresAt, version, digest, sealed],
+    stampOf('token', token, stamps),
+  )
+  const grams = gramsOfName(accountNumber(db, accountId), folded)
+  db.run('INSERT INTO token_grams (rowid, grams) VALUES (?, ?)', no, grams)
+}
+
+/** Counts tokens in or out, in each scope and status once however many they are. */
+function recount(db: Connection, tokens: readonly TokenRecord[], by: 1 | -1): void {
+  const changes = new Map<string, { scope: string; status: string; by: number }>()
+  for (const { accountId, subAccountId, status } of tokens) {
+    for (const scope of [accountId, subAccountId]) {
+      const change = changes.get(scope + status) ?? { scope, status, by: 0 }
+      change.by += by
+      changes.set(scope + status, change)
+    }
+  }
+  for (const { scope, status, by: count } of changes.values()) {
+    db.run(
+      `INSERT INTO token_counts (scope, status, count) VALUES (?, ?, ?)
+       ON CONFLICT DO UPDATE SET count = count + excluded.count`,
+      ...[scope, status, count],
+    )
+  }
 }
 
 function findIdempotent(db: Connection, accountId: string, asked: Idempotency, origin: Origin): string | undefined {
@@ -161,8 +185,12 @@ export function updateToken(
     'UPDATE tokens SET name = ?, folded_name = ?, status = ?, version = ?, stamp = ? WHERE id = ?',
     ...[after.name, foldCase(after.name), after.status, after.version, restamp('token', before, after, stamps), id],
   )
+  if (after.status !== before.status) {
+    recount(db, [before], -1)
+    recount(db, [after], 1)
+  }
   if (after.name !== before.name) {
-    const grams = gramsOfName(accountNumber(db, accountId), after.name)
+    const grams = gramsOfName(accountNumber(db, accountId), foldCase(after.name))
     db.run('UPDATE token_grams SET grams = ? WHERE rowid = (SELECT no FROM tokens WHERE id = ?)', grams, id)
   }
   const { from, to } = difference(before, after, ['name', 'status'])
@@ -212,6 +240,7 @@ export function deleteToken(
   const row = getToken(db, accountId, id, expected)
   db.run('DELETE FROM token_grams WHERE rowid = (SELECT no FROM tokens WHERE id = ?)', id)
   db.run('DELETE FROM tokens WHERE id = ?', id)
+  recount(db, [row.token], -1)
   const { name, status } = row.token
   record(session, [event(accountId, 'token.delete', id, { name, status }, {}, id)], origin)
   return row

@@ -81,32 +81,14 @@ CREATE VIRTUAL TABLE token_grams USING fts5 (
   grams, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii'
 );
 
--- Exact counts by account and by sub-account, kept by the triggers in the transaction of the change.
+-- Exact counts by account and by sub-account, kept in the transaction of the change by writes.ts: triggers would make
+-- SQLite keep a journal of every statement, and cost more than all the indexes.
 CREATE TABLE token_counts (
   scope TEXT NOT NULL,
   status TEXT NOT NULL,
   count INTEGER NOT NULL,
   PRIMARY KEY (scope, status)
 ) STRICT, WITHOUT ROWID;
-
-CREATE TRIGGER tokens_counted_in AFTER INSERT ON tokens BEGIN
-  INSERT INTO token_counts VALUES (new.account_id, new.status, 1)
-    ON CONFLICT DO UPDATE SET count = count + 1;
-  INSERT INTO token_counts VALUES (new.sub_account_id, new.status, 1)
-    ON CONFLICT DO UPDATE SET count = count + 1;
-END;
-CREATE TRIGGER tokens_counted_out AFTER DELETE ON tokens BEGIN
-  UPDATE token_counts SET count = count - 1
-    WHERE scope IN (old.account_id, old.sub_account_id) AND status = old.status;
-END;
-CREATE TRIGGER tokens_counted_over AFTER UPDATE OF status ON tokens WHEN old.status <> new.status BEGIN
-  UPDATE token_counts SET count = count - 1
-    WHERE scope IN (old.account_id, old.sub_account_id) AND status = old.status;
-  INSERT INTO token_counts VALUES (new.account_id, new.status, 1)
-    ON CONFLICT DO UPDATE SET count = count + 1;
-  INSERT INTO token_counts VALUES (new.sub_account_id, new.status, 1)
-    ON CONFLICT DO UPDATE SET count = count + 1;
-END;
 
 -- Each account's rows are a chain of stamps; the head says how long it is.
 CREATE TABLE history (
