@@ -1,0 +1,109 @@
+// When the store cannot be asked, nothing is decided: 503, never a yes. And settings that change the door.
+import assert from 'node:assert/strict'
+import { after, describe, test } from 'node:test'
+import { Estate, sqliteEngine } from '../support/estate.ts'
+import { bearer, closeConnections } from '../support/http.ts'
+
+after(closeConnections)
+
+test('with the store gone every route that needs it answers 503 with our envelope, and the process stays alive', async () => {
+  const estate = await Estate.open(sqliteEngine)
+  const token = await estate.token()
+  await estate.running.store.close()
+  const asks = [
+    { path: '/api/v1/apiClient/token' },
+    { path: `/api/v1/apiClient/token/${token.id}` },
+    { method: 'PUT', path: `/api/v1/apiClient/token/${token.id}`, body: { status: 'inactive' } },
+  ]
+  for (const ask of asks) {
+    const heard = await estate.mineAsks(ask)
+    assert.equal(heard.status, 503)
+    assert.equal(heard.headers['retry-after'], '1')
+    assert.equal(
+      heard.text,
+      '{"status":false,"message":"Service unavailable","message_type":"error","data":{},' +
+        '"error":{"message":"The token store cannot be reached; try again"}}',
+    )
+  }
+  const verdict = await estate.ask({ path: '/api/v1/verify', headers: [bearer(token.credential)] })
+  assert.equal(verdict.status, 503)
+  assert.equal(verdict.headers['x-latchkey-token-id'], undefined)
+  assert.equal((await estate.ask({ path: '/readyz' })).status, 503)
+  assert.equal((await estate.ask({ path: '/healthz' })).status, 200)
+  // Garbage is refused without the store.
+  assert.equal((await estate.ask({ path: '/api/v1/verify', headers: [bearer('lk_tok_garbage')] })).status, 401)
+  await estate.close()
+})
+
+describe('with LATCHKEY_CREDENTIAL_HEADER', () => {
+  test('the credential is taken from that header, and from the bearer where it is not sent', async () => {
+    const estate = await Estate.open(sqliteEngine, { LATCHKEY_CREDENTIAL_HEADER: 'X-Api-Key' })
+    const { credential } = await estate.token()
+    const verify = async (...headers: (readonly [string, string])[]) =>
+      (await estate.ask({ path: '/api/v1/verify', headers })).status
+    assert.equal(await verify(['x-api-key', credential]), 204)
+    assert.equal(await verify(bearer(credential)), 204)
+    assert.equal(await verify(['x-api-key', credential], ['authorization', 'Basic abc']), 204)
+    assert.equal(await verify(['x-api-key', 'wrong'], bearer(credential)), 401)
+    assert.equal(await verify(['x-api-key', credential], ['x-api-key', credential]), 401)
+    assert.equal(await verify(['x-api-key', '']), 401)
+    await estate.close()
+  })
+})
+
+test('an expiry is judged by the clock of the moment', async () => {
+  let now = Date.now()
+  const estate = await Estate.open(sqliteEngine, {}, () => now)
+  const { credential } = await estate.token({ expiresAt: now + 1000 })
+  const verify = async () => (await estate.ask({ path: '/api/v1/verify', headers: [bearer(credential)] })).status
+  assert.equal(await verify(), 204)
+  now += 1000
+  assert.equal(await verify(), 401)
+  await estate.close()
+})
+
+test('a trusted proxy’s word about the address goes into the history; a stranger’s does not', async () => {
+  for (const [trusted, expected] of [
+    ['127.0.0.1', '203.0.113.9'],
+    ['192.0.2.1', '127.0.0.1'],
+  ] as const) {
+    const estate = await Estate.open(sqliteEngine, { LATCHKEY_TRUST_PROXY: trusted })
+    const token = await estate.token()
+    const path = `/api/v1/apiClient/token/${token.id}`
+    await estate.mineAsks({
+      method: 'PUT',
+      path,
+      body: { name: 'From afar' },
+      headers: [['x-forwarded-for', '203.0.113.9']],
+    })
+    const history = await estate.mineAsks({ path: `${path}/history` })
+    assert.equal(history.json.data.items[0].address, expected)
+    await estate.close()
+  }
+})
+
+test('what is not HTTP gets our envelope and a closed connection', async () => {
+  const { connect } = await import('node:net')
+  const estate = await Estate.open(sqliteEngine)
+  const { port, hostname } = new URL(estate.url)
+  const garbage: readonly [string, number][] = [
+    ['NONSENSE\r\n\r\n', 400],
+    ['GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n', 400],
+    [`GET / HTTP/1.1\r\nHost: x\r\nX-Big: ${'a'.repeat(20_000)}\r\n\r\n`, 431],
+  ]
+  for (const [bytes, status] of garbage) {
+    const answer = await new Promise<string>((resolve, reject) => {
+      let text = ''
+      const socket = connect(Number(port), hostname, () => socket.write(bytes))
+      socket.on('data', (chunk) => {
+        text += chunk
+      })
+      socket.on('close', () => resolve(text))
+      socket.on('error', reject)
+    })
+    assert.match(answer, new RegExp(`^HTTP/1.1 ${status} `))
+    const body = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4))
+    assert.deepEqual(Object.keys(body), ['status', 'message', 'message_type', 'data', 'error'])
+  }
+  await estate.close()
+})
