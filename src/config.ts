@@ -18,6 +18,8 @@ export interface Config {
   readonly masterKey: string | undefined
   readonly masterKeyFile: string | undefined
   readonly logLevel: string
+  /** Processes serving one port. */
+  readonly workers: number
   readonly appType: string
   readonly appVersion: string
   readonly credentialHeader: string | undefined
@@ -62,6 +64,7 @@ export function readConfig(env: Environment): Config {
     dataDir: resolve(given(env, 'LATCHKEY_DATA_DIR') ?? 'data'),
     masterKey: given(env, 'LATCHKEY_MASTER_KEY'),
     masterKeyFile: given(env, 'LATCHKEY_MASTER_KEY_FILE'),
+    workers: readWhole(env, 'LATCHKEY_WORKERS', 1, 1, 128),
     logLevel: readOneOf(env, 'LOG_LEVEL', 'info', LOG_LEVELS),
     appType: given(env, 'LATCHKEY_APP_TYPE') ?? 'api',
     appVersion: given(env, 'LATCHKEY_APP_VERSION') ?? packageVersion(),

@@ -32,7 +32,8 @@ function roomOf(path: string): string {
 
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'main.ts': ['cli'],
-  cli: ['compose.ts', 'config.ts', 'tokens'],
+  cli: ['compose.ts', 'config.ts', 'workers.ts', 'tokens'],
+  'workers.ts': ['http', 'tokens'],
   'compose.ts': ['http', 'storage/sqlite', 'storage/postgres', 'tokens', 'config.ts', 'master-key.ts'],
   'master-key.ts': ['tokens', 'config.ts'],
   'config.ts': ['tokens'],

@@ -1,5 +1,5 @@
 // What `npm start` shows a newcomer: an account with every state a token can be in, and how to reach it.
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Latchkey } from '../compose.ts'
 import type { BulkToken, Operator } from '../tokens/operator.ts'
@@ -24,12 +24,12 @@ const NAMES = [
 ]
 
 /** The lines to print. The account key is in them the first time, and in the file named by them ever after. */
-export async function demoLines(latchkey: Latchkey, url: string, dataDir: string): Promise<readonly string[]> {
+export function demoLines(key: string | undefined, url: string, dataDir: string): readonly string[] {
   const file = join(dataDir, 'demo.txt')
-  if ((await latchkey.operator.listAccounts()).length > 0) {
-    return existsSync(file) ? [`Account key and first steps: ${file}`] : [`API page: ${url}/docs`]
+  if (key === undefined) {
+    const where = existsSync(file) ? [`Account key and first steps: ${file}`] : []
+    return [`Console: ${url}/console/`, ...where]
   }
-  const key = await makeDemo(latchkey)
   const lines = [
     'A demo account is ready.',
     `  Account key  ${key}`,
@@ -38,11 +38,14 @@ export async function demoLines(latchkey: Latchkey, url: string, dataDir: string
     `  API page     ${url}/docs`,
     `  Kept in      ${file}`,
   ]
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   writeFileSync(file, `${lines.slice(0, -1).join('\n')}\n`, { mode: 0o600 })
   return lines
 }
 
-async function makeDemo({ operator, registry }: Latchkey): Promise<string> {
+/** Only on an empty store; the account key, or undefined where nothing was made. */
+export async function makeDemo({ operator, registry }: Latchkey): Promise<string | undefined> {
+  if ((await operator.listAccounts()).length > 0) return undefined
   const account = await operator.createAccount('Demo account')
   const { key } = await operator.createKey(account.id, 'demo', null)
   const subAccounts = await operator.createSubAccounts(account.id, SUB_ACCOUNTS)

@@ -1,25 +1,49 @@
 // Runs the server until it is told to stop, then drains.
 import pino from 'pino'
-import { startServer } from '../compose.ts'
+import { openLatchkey, startServer } from '../compose.ts'
 import type { Config } from '../config.ts'
-import { demoLines } from './demo.ts'
+import { isWorker, supervise, WorkerLink } from '../workers.ts'
+import { demoLines, makeDemo } from './demo.ts'
 import type { Output } from './output.ts'
 
 const LOG_BUFFER_BYTES = 4_096
 const LOG_FLUSH_MS = 500
 
 export async function serve(config: Config, withDemo: boolean, output: Output): Promise<void> {
+  if (config.workers === 1 || isWorker) return serveHere(config, withDemo, output)
+  // The store is made before the workers open it, and its first account before anybody asks for it.
+  const latchkey = await openLatchkey(config)
+  const demoKey = withDemo ? await makeDemo(latchkey) : undefined
+  await latchkey.store.close()
+  await supervise(config.workers, (url) => {
+    output.line(`Latchkey is ready at ${url} (${config.workers} workers)`)
+    if (withDemo) for (const line of demoLines(demoKey, url, config.dataDir)) output.line(line)
+  })
+}
+
+async function serveHere(config: Config, withDemo: boolean, output: Output): Promise<void> {
   const destination = pino.destination({ fd: 1, sync: false, minLength: LOG_BUFFER_BYTES, periodicFlush: LOG_FLUSH_MS })
   const log = pino({ level: config.logLevel }, destination)
   const running = await startServer(config, { log })
   const stopped = stopSignal()
-  output.line(`Latchkey is ready at ${running.url}`)
-  if (withDemo) for (const line of await demoLines(running, running.url, config.dataDir)) output.line(line)
+  if (isWorker) linkToOthers(running)
+  else {
+    output.line(`Latchkey is ready at ${running.url}`)
+    const demoKey = withDemo ? await makeDemo(running) : undefined
+    if (withDemo) for (const line of demoLines(demoKey, running.url, config.dataDir)) output.line(line)
+  }
 
   log.info({ signal: await stopped }, 'draining')
   await running.stop()
   log.info('stopped')
   destination.flushSync()
+  if (isWorker) process.disconnect?.()
+}
+
+function linkToOthers({ metrics, url }: Awaited<ReturnType<typeof startServer>>): void {
+  const link = new WorkerLink(() => metrics.snapshot())
+  metrics.scrapeWith(() => link.scrape())
+  link.ready(url)
 }
 
 function stopSignal(): Promise<string> {

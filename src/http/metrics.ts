@@ -1,12 +1,16 @@
 // What Prometheus is told. A registry of its own: two servers in one process do not mix.
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { Store } from '../tokens/store.ts'
 
 const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 const STORE_BUCKETS = [0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1]
 
+export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
+
 export class Metrics {
   readonly #registry = new Registry()
+  /** What a scrape returns: this process's metrics, unless somebody adds up those of several. */
+  #text: () => Promise<string> = () => this.#registry.metrics()
   readonly #requests = new Histogram({
     name: 'latchkey_http_request_duration_seconds',
     help: 'Requests by method, route and status',
@@ -80,6 +84,8 @@ export class Metrics {
       name: 'latchkey_tokens',
       help: 'Tokens by status',
       labelNames: ['status'],
+      // Every process counts the same store.
+      aggregator: 'first',
       registers: [this.#registry],
       async collect() {
         for (const [status, count] of Object.entries(await store.countTokens())) this.set({ status }, count)
@@ -88,8 +94,20 @@ export class Metrics {
     gauge.reset()
   }
 
-  async text(): Promise<string> {
-    return this.#registry.metrics()
+  text(): Promise<string> {
+    return this.#text()
+  }
+
+  scrapeWith(text: () => Promise<string>): void {
+    this.#text = text
+  }
+
+  snapshot(): Promise<MetricsSnapshot> {
+    return this.#registry.getMetricsAsJSON()
+  }
+
+  static sum(snapshots: readonly MetricsSnapshot[]): Promise<string> {
+    return AggregatorRegistry.aggregate([...snapshots]).metrics()
   }
 
   get contentType(): string {

@@ -1,0 +1,122 @@
+// Several processes on one port. The first process serves nothing: it starts the others, replaces one that dies,
+// drains all of them on a signal, and adds up their metrics for whichever of them is asked.
+import cluster, { type Worker } from 'node:cluster'
+import { Metrics, type MetricsSnapshot } from './http/metrics.ts'
+import { OperatorError } from './tokens/errors.ts'
+
+/** A worker that dies younger than this never worked; so many of them in a row mean that none will. */
+const INFANT_MS = 2_000
+const MAX_INFANT_DEATHS = 5
+const SCRAPE_TIMEOUT_MS = 2_000
+
+type Message =
+  | { readonly kind: 'ready'; readonly url: string }
+  | { readonly kind: 'scrape'; readonly id: number }
+  | { readonly kind: 'snapshot-wanted'; readonly id: number }
+  | { readonly kind: 'snapshot'; readonly id: number; readonly snapshot: MetricsSnapshot }
+  | { readonly kind: 'scraped'; readonly id: number; readonly text: string }
+
+export const isWorker = cluster.isWorker
+
+/** Resolves when all have ended after a signal; rejects when they cannot be kept alive. */
+export function supervise(count: number, onReady: (url: string) => void): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const scrapes = new Scrapes()
+  let stopping = false
+  let infantDeaths = 0
+  let awaited = count
+
+  const start = () => {
+    const born = performance.now()
+    const worker = cluster.fork()
+    worker.on('message', (message: Message) => {
+      if (message.kind === 'ready' && --awaited === 0) onReady(message.url)
+      if (message.kind === 'scrape') scrapes.begin(worker, message.id)
+      if (message.kind === 'snapshot') scrapes.add(message.id, message.snapshot)
+    })
+    worker.on('exit', () => {
+      if (stopping) {
+        if (liveWorkers().length === 0) resolve()
+        return
+      }
+      infantDeaths = performance.now() - born < INFANT_MS ? infantDeaths + 1 : 0
+      if (infantDeaths < MAX_INFANT_DEATHS) return start()
+      stop()
+      reject(new OperatorError('The workers end as soon as they start; the lines above say why.'))
+    })
+  }
+  const stop = () => {
+    stopping = true
+    for (const worker of liveWorkers()) worker.process.kill('SIGTERM')
+    if (liveWorkers().length === 0) resolve()
+  }
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop)
+  for (let n = 0; n < count; n++) start()
+  return promise
+}
+
+function liveWorkers(): Worker[] {
+  return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined && !worker.isDead()) as Worker[]
+}
+
+/** Gathers a snapshot of every worker, and answers the one that was asked with their sum. */
+class Scrapes {
+  readonly #open = new Map<number, { readonly snapshots: MetricsSnapshot[]; wanted: number; finish: () => void }>()
+  #lastId = 0
+
+  begin(asker: Worker, askerId: number): void {
+    const id = ++this.#lastId
+    const workers = liveWorkers()
+    const snapshots: MetricsSnapshot[] = []
+    const finish = () => {
+      clearTimeout(timer)
+      this.#open.delete(id)
+      void Metrics.sum(snapshots).then((text) => send(asker, { kind: 'scraped', id: askerId, text }))
+    }
+    // One that hangs is left out rather than waited for.
+    const timer = setTimeout(finish, SCRAPE_TIMEOUT_MS)
+    this.#open.set(id, { snapshots, wanted: workers.length, finish })
+    for (const worker of workers) send(worker, { kind: 'snapshot-wanted', id })
+  }
+
+  add(id: number, snapshot: MetricsSnapshot): void {
+    const scrape = this.#open.get(id)
+    scrape?.snapshots.push(snapshot)
+    if (scrape?.snapshots.length === scrape?.wanted) scrape?.finish()
+  }
+}
+
+function send(worker: Worker, message: Message): void {
+  if (worker.isConnected()) worker.send(message)
+}
+
+/** The worker's side: tells that it is ready, gives its own metrics, and asks for everybody's. */
+export class WorkerLink {
+  readonly #waiting = new Map<number, (text: string) => void>()
+  #lastId = 0
+
+  constructor(own: () => Promise<MetricsSnapshot>) {
+    process.on('message', async (message: Message) => {
+      if (message.kind === 'snapshot-wanted') this.#tell({ kind: 'snapshot', id: message.id, snapshot: await own() })
+      if (message.kind !== 'scraped') return
+      this.#waiting.get(message.id)?.(message.text)
+      this.#waiting.delete(message.id)
+    })
+  }
+
+  ready(url: string): void {
+    this.#tell({ kind: 'ready', url })
+  }
+
+  scrape(): Promise<string> {
+    const id = ++this.#lastId
+    return new Promise((resolve) => {
+      this.#waiting.set(id, resolve)
+      this.#tell({ kind: 'scrape', id })
+    })
+  }
+
+  #tell(message: Message): void {
+    process.send?.(message)
+  }
+}

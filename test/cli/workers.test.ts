@@ -1,0 +1,60 @@
+// Several processes on one port: one address, one store, one set of metrics, and nobody missed when one dies.
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { after, test } from 'node:test'
+import { Cli } from '../support/cli.ts'
+import { bearer, closeConnections, send } from '../support/http.ts'
+
+const cli = new Cli()
+after(() => {
+  closeConnections()
+  cli.dispose()
+})
+
+/** From /proc where there is one, since a small machine may have no ps. */
+function childrenOf(pid: number): number[] {
+  const file = `/proc/${pid}/task/${pid}/children`
+  const ps = () => execFileSync('ps', ['-o', 'pid=', '-o', 'ppid=', '-A'], { encoding: 'utf8' })
+  if (existsSync(file)) return readFileSync(file, 'utf8').trim().split(' ').map(Number)
+  const rows = ps()
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+  return rows.filter(([, parent]) => parent === pid).map(([child = 0]) => child)
+}
+
+test('two workers serve one port, add up their metrics, are replaced when they die, and drain on SIGTERM', async () => {
+  const { key } = await cli.estate()
+  const server = cli.spawn(['serve'], { PORT: '0', LATCHKEY_WORKERS: '2', LOG_LEVEL: 'error' })
+  const url = await server.ready()
+  assert.match(server.stdout, /\(2 workers\)/)
+  // Each request on a connection of its own, so that both workers get some.
+  const list = () => send(url, { path: '/api/v1/apiClient/token', headers: [bearer(key.key), ['connection', 'close']] })
+  for (let n = 0; n < 20; n++) assert.equal((await list()).status, 200)
+  const metrics = (await send(url, { path: '/metrics' })).text
+  assert.match(
+    metrics,
+    /^latchkey_http_request_duration_seconds_count\{.*route="\/api\/v1\/apiClient\/token",status="200"\} 20$/m,
+  )
+  assert.match(metrics, /^latchkey_tokens\{status="active"\} 0$/m)
+
+  const workers = childrenOf(server.pid)
+  assert.equal(workers.length, 2)
+  process.kill(workers[0] ?? 0, 'SIGKILL')
+  for (;;) {
+    const now = childrenOf(server.pid)
+    if (now.length === 2 && !now.includes(workers[0] ?? 0)) break
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  for (let n = 0; n < 20; n++) assert.equal((await list()).status, 200)
+
+  server.kill('SIGTERM')
+  assert.equal(await server.exited, 0)
+})
+
+test('workers that cannot start end the whole with a message', async () => {
+  const broken = cli.spawn(['serve'], { PORT: '1', HOST: '203.0.113.1', LATCHKEY_WORKERS: '2' })
+  assert.equal(await broken.exited, 1)
+  assert.match(broken.stderr, /The workers end as soon as they start/)
+})
