@@ -1,0 +1,201 @@
+// What one workload alone does not show: slow disks, long reads beside short ones, memory, starting, seeding.
+import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { askJson, type Envelope } from './ask.ts'
+import type { Script } from './client.ts'
+import type { Disk } from './disk.ts'
+import { type Estate, prepareEstate } from './estate.ts'
+import type { LoadProcess } from './load.ts'
+import { median } from './measure.ts'
+import type { Options } from './options.ts'
+import { get } from './requests.ts'
+import type { Server } from './server.ts'
+
+export interface Finding {
+  readonly what: string
+  readonly asked: string
+  readonly measured: string
+  /** Undefined where nothing was asked, or nothing could be measured. */
+  readonly met: boolean | undefined
+  readonly how: string
+}
+
+export interface Bench {
+  readonly options: Options
+  readonly load: LoadProcess
+  readonly beside: LoadProcess
+}
+
+const READS_PER_SECOND = 1_000
+const VERIFIES_PER_SECOND = 500
+
+export const notMeasured = (what: string, asked: string, why: string): Finding => ({
+  what,
+  asked,
+  measured: `not measured: ${why}`,
+  met: undefined,
+  how: '–',
+})
+
+/** Both load processes know `put`, `verify` and `reads` of the given server. */
+export async function slowDisk({ options, load, beside }: Bench, server: Server, disk: Disk): Promise<Finding[]> {
+  const milliseconds = options.roundMs * 2
+  const reads = { port: server.port, script: 'reads', connections: 16, milliseconds, rate: READS_PER_SECOND }
+  const writes = { port: server.port, script: 'large put', connections: 64, milliseconds }
+  const [alone, accompanied, changes, waits]: number[][] = [[], [], [], []]
+  disk.delayFlushes(5)
+  try {
+    for (let round = 0; round < options.rounds; round++) {
+      alone?.push((await beside.run(reads)).p99)
+      const [put, read] = await Promise.all([load.run(writes), beside.run(reads)])
+      accompanied?.push(read.p99)
+      changes?.push(put.requests / put.seconds)
+      waits?.push(put.p99)
+      server.dropLog()
+    }
+  } finally {
+    disk.delayFlushes(0)
+  }
+  const [idle, busy, perSecond] = [median(alone ?? []), median(accompanied ?? []), median(changes ?? [])]
+  const how = 'a preloaded library lets every fsync and fdatasync of the server sleep 5 ms longer'
+  return [
+    {
+      what: 'PUT on a disk whose fsync takes 5 ms, 64 connections',
+      asked: '> 2,000 changes/s',
+      measured: `${Math.round(perSecond)} changes/s, p99 ${median(waits ?? []).toFixed(1)} ms`,
+      met: perSecond > 2_000,
+      how,
+    },
+    {
+      what: "reads' p99 beside those writes, against without them",
+      asked: '≤ 1.5×',
+      measured: `${(busy / idle).toFixed(2)}× (${idle.toFixed(2)} ms → ${busy.toFixed(2)} ms)`,
+      met: busy / idle <= 1.5,
+      how: `${READS_PER_SECOND} reads/s at a fixed rate (verify, list, get), timed from when each was due; ${how}`,
+    },
+  ]
+}
+
+/** The broadest search in a loop, and verify beside it. The load processes know `deep verify`. */
+export async function broadestSearch(bench: Bench, server: Server, key: string): Promise<Finding> {
+  const list = (query: string) => get(`/api/v1/apiClient/token?${query}`, key)
+  let broadest = { letter: '', total: -1 }
+  for (const letter of 'aeiorst1') {
+    const { total } = (await askJson<Envelope<{ total: number }>>(server.port, list(`search=${letter}`))).data
+    if (total > broadest.total) broadest = { letter, total }
+  }
+  const requests = Array.from({ length: 10 }, (_, page) => list(`search=${broadest.letter}&page=${page + 1}`))
+  const { idle, busy, work } = await verifyBeside(bench, server, [{ share: 1, status: 200, groups: [requests] }])
+  return {
+    what: `the broadest search without pause ("${broadest.letter}", ${broadest.total} matches): verify's p99 against idle`,
+    asked: '≤ 3×',
+    measured: `${(busy / idle).toFixed(2)}× (${idle.toFixed(2)} ms → ${busy.toFixed(2)} ms; one search takes ${work.toFixed(0)} ms)`,
+    met: busy / idle <= 3,
+    how: `one connection searches in a loop, ${VERIFIES_PER_SECOND} verifications/s at a fixed rate beside it`,
+  }
+}
+
+export async function deepPages(bench: Bench, server: Server, key: string): Promise<Finding[]> {
+  const list = (query: string) => get(`/api/v1/apiClient/token?${query}`, key)
+  const { total } = (await askJson<Envelope<{ total: number }>>(server.port, list('limit=1'))).data
+  const findings: Finding[] = []
+  for (const [place, share] of [['last', 1] as const, ['middle', 0.5] as const]) {
+    const centre = Math.floor((total / 10) * share)
+    const requests = Array.from({ length: 50 }, (_, i) => list(`limit=10&page=${centre - i}`))
+    const { idle, busy, work } = await verifyBeside(bench, server, [{ share: 1, status: 200, groups: [requests] }])
+    findings.push({
+      what: `${place} pages of an account of ${total} tokens`,
+      asked: '≤ 20 ms, off the event loop',
+      measured: `p50 ${work.toFixed(1)} ms; verify's p99 beside it ${(busy / idle).toFixed(2)}× (${idle.toFixed(2)} ms → ${busy.toFixed(2)} ms)`,
+      met: work <= 20 && busy - idle < Math.max(2, work / 2),
+      how: 'one connection asks for 50 such pages at random; off the loop: verify waits for none of it',
+    })
+  }
+  return findings
+}
+
+async function verifyBeside({ options, load, beside }: Bench, server: Server, script: Script) {
+  await load.teach('beside', script)
+  const milliseconds = options.roundMs * 2
+  const verify = { port: server.port, script: 'deep verify', connections: 4, milliseconds, rate: VERIFIES_PER_SECOND }
+  const [idle, busy, work]: number[][] = [[], [], []]
+  await beside.run(verify)
+  for (let round = 0; round < options.rounds; round++) {
+    idle?.push((await beside.run(verify)).p99)
+    const job = { port: server.port, script: 'beside', connections: 1, milliseconds }
+    const [worked, verified] = await Promise.all([load.run(job), beside.run(verify)])
+    busy?.push(verified.p99)
+    work?.push(worked.p50)
+    server.dropLog()
+  }
+  return { idle: median(idle ?? []), busy: median(busy ?? []), work: median(work ?? []) }
+}
+
+/** Starts the server again and again: the files are in the page cache, the process is new. */
+export async function startToReady(times: number, tokens: number, start: () => Promise<Server>): Promise<Finding> {
+  const found: number[] = []
+  for (let i = 0; i < times; i++) {
+    const server = await start()
+    found.push(server.startMs)
+    await server.stop()
+  }
+  const ms = median(found)
+  return {
+    what: `start to ready with ${tokens} tokens`,
+    asked: '≤ 1 s',
+    measured: `${Math.round(ms)} ms`,
+    met: ms <= 1000,
+    how: `median of ${times} starts, from spawn to the line that says ready`,
+  }
+}
+
+/** The estates of this run where it made them; otherwise one made for this. */
+export async function seedSpeed(estates: readonly Estate[], options: Options, work: string): Promise<Finding> {
+  const made = estates.filter(({ seedSeconds, tokens }) => seedSeconds !== undefined && tokens >= 10_000)
+  const shape = { name: 'timed', accounts: 10, subAccounts: 100, tokens: options.quick ? 3_000 : 10_000 }
+  const timed = made[0] ?? (await prepareEstate(work, shape))
+  const tokens = timed.accounts * timed.tokens
+  const speed = tokens / (timed.seedSeconds ?? Number.NaN)
+  rmSync(join(work, 'timed'), { recursive: true, force: true })
+  return {
+    what: 'seed',
+    asked: '≥ 30,000 tokens/s',
+    measured: `${Math.round(speed)} tokens/s (${tokens} tokens)`,
+    met: speed >= 30_000,
+    how: 'the whole command, from spawn to exit',
+  }
+}
+
+export function hasWorkers(): boolean {
+  return readFileSync(join(import.meta.dirname, '..', 'src', 'config.ts'), 'utf8').includes('LATCHKEY_WORKERS')
+}
+
+export async function workers(
+  bench: Bench,
+  start: (count: number) => Promise<Server>,
+  cores: number,
+): Promise<Finding> {
+  const found: number[][] = []
+  for (const count of [1, 2]) {
+    const server = await start(count)
+    const job = { port: server.port, script: 'large list', connections: 32, milliseconds: bench.options.roundMs }
+    const rates: number[] = []
+    for (let round = 0; round <= bench.options.rounds; round++) {
+      const loads = await Promise.all([bench.load.run(job), bench.beside.run(job)])
+      rates.push(loads.reduce((sum, { requests, seconds }) => sum + requests / seconds, 0))
+      server.dropLog()
+    }
+    found.push(rates.slice(1))
+    await server.stop()
+  }
+  const [one, two] = found.map((rates) => median(rates))
+  const gain = (two ?? Number.NaN) / (one ?? Number.NaN)
+  const limited = cores < 4
+  return {
+    what: 'LATCHKEY_WORKERS=2 against one worker, requests/s',
+    asked: '≥ 1.6× when the load generator is not the limit',
+    measured: `${gain.toFixed(2)}×${limited ? ` (the load generator is the limit: ${cores} processors for both)` : ''}`,
+    met: gain >= 1.6 ? true : limited ? undefined : false,
+    how: 'list, first pages, from two load processes',
+  }
+}

@@ -1,0 +1,84 @@
+// Rounds of load on several servers in turn, so that whatever the machine does meanwhile happens to all of them.
+import type { Load } from './client.ts'
+import type { LoadProcess } from './load.ts'
+import type { Options } from './options.ts'
+import type { Server } from './server.ts'
+
+export interface Subject {
+  readonly name: string
+  readonly server: Server
+  /** The name under which the load process knows its script. */
+  readonly script: string
+  /** Answers at random: see Job. */
+  readonly anySuccess?: boolean
+}
+
+export interface Figures {
+  readonly cpuMicros: number
+  readonly requestsPerSecond: number
+  readonly p50Ms: number
+  readonly p99Ms: number
+}
+
+export type Rounds = ReadonlyMap<string, readonly Figures[]>
+
+export interface Watch {
+  before(subject: Subject): void
+  after(subject: Subject, load: Load): void
+}
+
+export async function interleave(
+  load: LoadProcess,
+  subjects: readonly Subject[],
+  connections: number,
+  { rounds, roundMs, warmMs }: Pick<Options, 'rounds' | 'roundMs' | 'warmMs'>,
+  watch?: Watch,
+): Promise<Rounds> {
+  const found = new Map<string, Figures[]>(subjects.map(({ name }) => [name, []]))
+  // Without it, a server would be measured while its code is still being compiled.
+  for (const { server, script, anySuccess } of subjects) {
+    await load.run({ port: server.port, script, connections, milliseconds: anySuccess ? roundMs : warmMs, anySuccess })
+  }
+  for (let round = 0; round < rounds; round++) {
+    // Every second round the other way round: whoever comes first has no advantage from it.
+    for (const subject of round % 2 === 0 ? subjects : subjects.toReversed()) {
+      const { name, server, script, anySuccess } = subject
+      server.dropLog()
+      watch?.before(subject)
+      const before = server.cpuMicros()
+      const result = await load.run({ port: server.port, script, connections, milliseconds: roundMs, anySuccess })
+      const cpu = server.cpuMicros() - before
+      watch?.after(subject, result)
+      const { requests, seconds, p50, p99 } = result
+      found.get(name)?.push({
+        cpuMicros: cpu / requests,
+        requestsPerSecond: requests / seconds,
+        p50Ms: p50,
+        p99Ms: p99,
+      })
+    }
+  }
+  return found
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b)
+  const middle = sorted.length / 2
+  return ((sorted[Math.ceil(middle - 1)] ?? Number.NaN) + (sorted[Math.floor(middle)] ?? Number.NaN)) / 2
+}
+
+export function figuresOf(rounds: Rounds, name: string): Figures {
+  const of = (figure: keyof Figures) => median((rounds.get(name) ?? []).map((each) => each[figure]))
+  return {
+    cpuMicros: of('cpuMicros'),
+    requestsPerSecond: of('requestsPerSecond'),
+    p50Ms: of('p50Ms'),
+    p99Ms: of('p99Ms'),
+  }
+}
+
+/** The median of the rounds' own ratios: both sides of each were measured within a few seconds. */
+export function ratio(rounds: Rounds, name: string, to: string, figure: keyof Figures): number {
+  const [upper, lower] = [rounds.get(name) ?? [], rounds.get(to) ?? []]
+  return median(upper.map((each, i) => each[figure] / (lower[i]?.[figure] ?? Number.NaN)))
+}
