@@ -5,6 +5,8 @@ import { Connection, failure, isLost, translateError } from './connection.ts'
 
 const CONNECT_TIMEOUT_MS = 1_000
 const STATEMENT_TIMEOUT_MS = 2_000
+/** An instance that stops in the middle of a change holds up the others for no longer than this. */
+const IDLE_IN_TRANSACTION_MS = 5_000
 /** From the call to its answer, waiting for a connection included. */
 const DEADLINE_MS = 3_000
 /** A server that still waits for its standby keeps the connection it waits on; a dead one is given up after this. */
@@ -19,7 +21,8 @@ const OLDEST_VERSION = 140_000
  * Every statement is written for look-ups by index. A plan made while a table was small is kept until its figures are
  * brought up to date, which after a bulk load takes a minute: it must not be one that reads whole tables.
  */
-const SESSION = `SET statement_timeout = ${STATEMENT_TIMEOUT_MS};
+export const SESSION = `SET statement_timeout = ${STATEMENT_TIMEOUT_MS};
+  SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS};
   SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off`
 
 const INT8 = 20
@@ -147,7 +150,9 @@ export class Pool {
 
   /** The statement that begins a transaction. */
   get begin(): string {
-    return this.#settings.prepared ? 'BEGIN' : `BEGIN; SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MS}`
+    if (this.#settings.prepared) return 'BEGIN'
+    return `BEGIN; SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MS};
+      SET LOCAL idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`
   }
 
   /** Waits for the calls under way. */
@@ -159,15 +164,14 @@ export class Pool {
 
 /** Keeps the connection counted while its COMMIT has no answer, so that a stuck server never gets more than the pool. */
 function linger(client: pg.PoolClient, working: Promise<unknown>): void {
+  let held = true
   const release = (broken: boolean) => {
     clearTimeout(timer)
-    client.release(broken)
+    if (held) client.release(broken)
+    held = false
   }
-  const timer = setTimeout(() => {
-    settled.catch(() => {})
-    release(true)
-  }, LINGER_MS)
-  const settled = working.then(
+  const timer = setTimeout(() => release(true), LINGER_MS)
+  working.then(
     () => release(false),
     (error: unknown) => release(isLost(error)),
   )

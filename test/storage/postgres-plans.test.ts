@@ -1,0 +1,200 @@
+// No request that the service document describes, and no verification, reads through a table: each statement that
+// they run is recorded as it runs, and its plans looked at, for the values it had and for any values.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import pg from 'pg'
+import { Connection } from '../../src/storage/postgres/connection.ts'
+import * as listing from '../../src/storage/postgres/listing.ts'
+import { clientConfig, SESSION } from '../../src/storage/postgres/pool.ts'
+import * as reads from '../../src/storage/postgres/reads.ts'
+import * as writes from '../../src/storage/postgres/writes.ts'
+import type { TokenQuery } from '../../src/tokens/page.ts'
+import type { Account, SubAccount, TokenRecord } from '../../src/tokens/token.ts'
+import { openEmptyPostgres, type TestPostgres } from '../support/postgres.ts'
+import { Estate } from '../support/store.ts'
+
+const SUB_ACCOUNTS = 40
+const TOKENS_OF_EACH = 300
+
+interface Statement {
+  readonly text: string
+  readonly values: unknown[]
+}
+
+interface Plan {
+  'Node Type': string
+  'Relation Name'?: string
+  'Index Name'?: string
+  'Index Cond'?: string
+  Plans?: Plan[]
+}
+
+/** A table read through, or an index from end to end. */
+function faults(plan: Plan): string[] {
+  const type = plan['Node Type']
+  const place = `${type} on ${plan['Relation Name'] ?? plan['Index Name']}`
+  const bad = type === 'Seq Scan' || (/Index/.test(type) && plan['Index Cond'] === undefined)
+  return [...(bad ? [place] : []), ...(plan.Plans ?? []).flatMap(faults)]
+}
+
+class RecordingClient extends pg.Client {
+  readonly statements: Statement[] = []
+
+  override query = ((first: unknown, ...rest: unknown[]) => {
+    const { text, values } = first as Partial<Statement>
+    if (text !== undefined && values !== undefined) this.statements.push({ text, values })
+    return Reflect.apply(pg.Client.prototype.query, this, [first, ...rest])
+  }) as pg.Client['query']
+
+  async plans({ text, values }: Statement): Promise<Plan[]> {
+    const custom = await super.query(`EXPLAIN (FORMAT JSON) ${text}`, values)
+    const generic = await super.query(`EXPLAIN (FORMAT JSON, GENERIC_PLAN) ${text}`)
+    return [custom, generic].map(({ rows }) => rows[0]['QUERY PLAN'][0].Plan as Plan)
+  }
+}
+
+describe('query plans of PostgreSQL', () => {
+  let opened: TestPostgres
+  let client: RecordingClient
+  let db: Connection
+  let account: Account
+  let subAccount: SubAccount
+  let token: TokenRecord
+  let digest: Uint8Array
+
+  before(async () => {
+    opened = await openEmptyPostgres()
+    const estate = new Estate(opened)
+    account = await estate.account()
+    const owners = Array.from({ length: SUB_ACCOUNTS }, () => estate.subAccountRecord(account))
+    await opened.store.insertSubAccounts(owners, estate.origin())
+    for (const owner of owners) {
+      const names = Array.from({ length: TOKENS_OF_EACH }, (_, i) => `token number ${i}`)
+      const tokens = await estate.tokens(names.map((name) => estate.tokenRecord(owner, name, { expiresAt: 9 })))
+      token = tokens[0] as TokenRecord
+    }
+    subAccount = owners.at(-1) as SubAccount
+    // A table without rows has no plan worth looking at.
+    for (let i = 0; i < 50; i++) {
+      const rotation = { sealed: Buffer.from('x'), digest: estate.digest(), formerUntil: Number.MAX_SAFE_INTEGER }
+      await opened.store.rotateToken(account.id, token.id, rotation, estate.origin())
+    }
+    token = { ...token, digest: (await opened.store.findToken(account.id, token.id))?.token.digest ?? token.digest }
+    digest = estate.digest()
+    client = new RecordingClient(clientConfig(opened.options.databaseUrl))
+    await client.connect()
+    await client.query('VACUUM ANALYZE')
+    await client.query(SESSION)
+    db = new Connection(client, true)
+  })
+  after(async () => {
+    await client.end()
+    await opened.close()
+  })
+
+  /** What is wrong with the statements of `work`, which is then undone. */
+  async function faultsOf(work: () => Promise<unknown>): Promise<string[]> {
+    client.statements.length = 0
+    await client.query('BEGIN')
+    try {
+      await work()
+      const statements = [...client.statements]
+      assert.ok(statements.length > 0)
+      const plans = await Array.fromAsync(statements, (statement) => client.plans(statement))
+      return plans.flat().flatMap(faults)
+    } finally {
+      await client.query('ROLLBACK')
+    }
+  }
+
+  const control = {
+    'a column without an index': `SELECT * FROM token_search WHERE folded_name = $1`,
+    'an index read from end to end': 'SELECT id FROM tokens WHERE id <> $1 ORDER BY id',
+    'a table behind a subquery': `SELECT * FROM sub_accounts WHERE name = $1 AND id IN (SELECT sub_account_id FROM tokens)`,
+  }
+  for (const [what, sql] of Object.entries(control)) {
+    test(`this test would notice ${what}`, async () => {
+      assert.notDeepEqual(await faultsOf(() => db.all(sql, 'x')), [])
+    })
+  }
+
+  const searches = [undefined, 't', 'to', 'tok', 'token numb', 'σ', '100%', '--']
+  for (const search of searches) {
+    for (const status of [undefined, 'active', 'inactive'] as const) {
+      for (const inSubAccount of [false, true]) {
+        const filters = [
+          search === undefined ? '' : `search ${search}`,
+          status ?? '',
+          inSubAccount ? 'sub-account' : '',
+        ]
+        test(`a list filtered by ${filters.filter(Boolean).join(', ') || 'nothing'} reads through no table`, async () => {
+          for (const [page, limit] of [
+            [1, 10],
+            [9, 100],
+          ] as const) {
+            const subAccountId = inSubAccount ? subAccount.id : undefined
+            const query: TokenQuery = { page, limit, search, status, subAccountId }
+            assert.deepEqual(await faultsOf(() => listing.listTokens(db, account.id, query)), [])
+          }
+        })
+      }
+    }
+  }
+
+  const session = () => ({ db, stamps: opened.stamps })
+  const origin = { by: 'operator', at: 1, requestId: null, address: null }
+  const page = { page: 1, limit: 10 }
+  const rotation = (formerUntil: number) => ({
+    sealed: Buffer.from('x'),
+    digest: opened.stamps.digest(`${formerUntil}`),
+    formerUntil,
+  })
+  const requests: Record<string, () => Promise<unknown>> = {
+    'a list of a foreign sub-account': () => listing.listTokens(db, account.id, { ...page, subAccountId: 'sub_x' }),
+    'a list narrowed by expiry': () => listing.listTokens(db, account.id, { ...page, narrowing: { expiresBefore: 1 } }),
+    'a list narrowed by age': () => listing.listTokens(db, account.id, { ...page, narrowing: { createdFrom: 1 } }),
+    'a search narrowed by use': () =>
+      listing.listTokens(db, account.id, { ...page, search: 'number', narrowing: { neverUsed: true } }),
+    'one token': () => reads.findToken(db, account.id, token.id),
+    'an authentication': () => reads.findKey(db, digest),
+    'a verification': () => reads.findCandidate(db, token.digest),
+    'a change of name and status': () =>
+      writes.updateToken(session(), account.id, token.id, { name: 'new', status: 'inactive' }, origin),
+    'a rotation with an overlap': () => writes.rotateToken(session(), account.id, token.id, rotation(99), origin),
+    'a rotation without one': () => writes.rotateToken(session(), account.id, token.id, rotation(0), origin),
+    'a creation': () =>
+      writes.insertTokens(session(), [{ ...token, id: 'tok_2', name: 'second', digest }], origin, {
+        key: 'k',
+        requestDigest: 'd',
+      }),
+    'uses marked': () => writes.markUsed(session(), new Map([[token.id, 1]])),
+    'a deletion': () => writes.deleteToken(session(), account.id, token.id, origin),
+    'one sub-account': () => reads.findSubAccount(db, account.id, subAccount.id),
+    'a change of a sub-account': () =>
+      writes.updateSubAccount(session(), account.id, subAccount.id, { status: 'suspended' }, origin),
+    'a list of sub-accounts': () => listing.listSubAccounts(db, account.id, page),
+    'a search for sub-accounts': () => listing.listSubAccounts(db, account.id, { ...page, search: 'x' }),
+    'the history of an account': () => reads.listHistory(db, account.id, page),
+    'the history of a token': () => reads.listHistory(db, account.id, { ...page, tokenId: token.id }),
+    'the owner of an id': () => reads.findOwner(db, subAccount.id),
+    'a token by its name': () => reads.findTokenByName(db, subAccount.id, 'second'),
+    'names by their ids': () => reads.findNames(db, account.id, [token.id, subAccount.id]),
+    'the keys of an account': () => reads.listKeys(db, account.id),
+  }
+  for (const [name, request] of Object.entries(requests)) {
+    test(`${name} reads through no table`, async () => assert.deepEqual(await faultsOf(request), []))
+  }
+
+  for (const [name, request] of Object.entries({
+    'a verification': () => reads.findCandidate(db, token.digest),
+    'one token': () => reads.findToken(db, account.id, token.id),
+    'a list': () => listing.listTokens(db, account.id, { ...page, subAccountId: subAccount.id }),
+    'a search': () => listing.listTokens(db, account.id, { ...page, search: 'number' }),
+  })) {
+    test(`${name} is one round trip`, async () => {
+      client.statements.length = 0
+      await request()
+      assert.equal(client.statements.length, 1)
+    })
+  }
+})
