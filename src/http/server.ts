@@ -92,11 +92,18 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   }
 
   // Before the body is read, as on the routes that exist.
-  server.addHook('onRequest', async (request) => {
-    if (request.is404) await refuseUnknown(parts, routes, request)
+  server.addHook('onRequest', (request, _reply, done) => {
+    if (request.is404) refuseUnknown(parts, routes, request).catch(done)
+    else done()
   })
-  server.addHook('onSend', async (request, reply) => setCommonHeaders(request, reply))
-  server.addHook('onResponse', async (request, reply) => record(parts, request, reply))
+  server.addHook('onSend', (request, reply, _payload, done) => {
+    setCommonHeaders(request, reply)
+    done()
+  })
+  server.addHook('onResponse', (request, reply, done) => {
+    record(parts, request, reply)
+    done()
+  })
   server.setErrorHandler((error, request, reply) => sendFailure(parts, request, reply, error))
   server.setNotFoundHandler(async () => {
     throw new HttpFailure(404, 'Route not found')
@@ -104,7 +111,12 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   return server
 }
 
-async function refuseUnknown({ authenticator }: ServerParts, routes: readonly Route[], request: FastifyRequest) {
+/** Always rejects: with what is wrong with the caller, the method or the path. */
+async function refuseUnknown(
+  { authenticator }: ServerParts,
+  routes: readonly Route[],
+  request: FastifyRequest,
+): Promise<never> {
   if (isApi(request.url)) await authenticate(request, authenticator)
   const allowed = allowedMethods(routes, request.url)
   if (allowed.length === 0) throw new HttpFailure(404, 'Route not found')

@@ -5,6 +5,7 @@ import type { Origin } from './history.ts'
 import { type Caller, type Parts, sealToken } from './registry.ts'
 import { type Account, type AccountKey, newId, type SubAccount, type Timestamp, type TokenRecord } from './token.ts'
 import type { NewSubAccount, NewToken } from './update.ts'
+import type { JudgedToken } from './verdict.ts'
 
 /** A token to be made for its owner, with a credential of its own or a new one. */
 export interface BulkToken extends NewToken {
@@ -112,7 +113,7 @@ export class Operator {
   }
 
   /** The token that a credential already belongs to. */
-  async findByCredential(credential: string): Promise<TokenRecord | undefined> {
+  async findByCredential(credential: string): Promise<JudgedToken | undefined> {
     return (await this.#parts.store.findCandidate(this.#parts.stamps.digest(credential)))?.token
   }
 }

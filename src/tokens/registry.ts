@@ -5,6 +5,7 @@ import { Failure } from './errors.ts'
 import type { HistoryRow, Origin } from './history.ts'
 import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from './overview.ts'
 import { type Page, type PageRequest, type TokenQuery, toPage } from './page.ts'
+import { Recent } from './recent.ts'
 import { isGenuine } from './stamp.ts'
 import type { Expected, Store, SubAccountRow, TokenRow } from './store.ts'
 import { type Account, newId, type Timestamp, type Token } from './token.ts'
@@ -34,10 +35,15 @@ export interface Overview {
   readonly counts: OverviewCounts
 }
 
+const REMEMBERED_CREDENTIALS = 2_500
 export const MAX_OVERLAP_SECONDS = 30 * 24 * 60 * 60
 
 export class Registry {
   readonly #parts: Parts
+  /** Credentials opened lately, each with the sealed bytes it was opened from: other bytes are opened anew. */
+  readonly #opened = new Recent<string, { readonly sealed: Uint8Array; readonly credential: string }>(
+    REMEMBERED_CREDENTIALS,
+  )
   readonly uses: UseMarks
 
   constructor(parts: Parts) {
@@ -207,8 +213,12 @@ export class Registry {
   }
 
   #openCredential(token: TokenRow['token']): string {
+    const known = this.#opened.get(token.id)
+    if (known !== undefined && Buffer.compare(known.sealed, token.sealed) === 0) return known.credential
     try {
-      return this.#parts.masterKey.open(token.sealed, credentialPlace(token)).toString()
+      const credential = this.#parts.masterKey.open(token.sealed, credentialPlace(token)).toString()
+      this.#opened.set(token.id, { sealed: token.sealed, credential })
+      return credential
     } catch (cause) {
       this.#parts.onTampered(token.id)
       throw new Error(`the credential of ${token.id} does not open`, { cause })

@@ -1,12 +1,12 @@
 // Which fields of a row decide who gets in, and the stamp that ties them together: a row altered by hand in the
 // database no longer matches its stamp and authenticates nobody.
-import type { AccountKey, SubAccount, TokenRecord } from './token.ts'
+import type { AccountKey } from './token.ts'
 import type { StampField, Stamps } from './vault.ts'
-import type { RetiredCredential } from './verdict.ts'
+import type { JudgedSubAccount, JudgedToken, RetiredCredential } from './verdict.ts'
 
 interface Rows {
-  token: TokenRecord
-  'sub-account': SubAccount
+  token: JudgedToken
+  'sub-account': JudgedSubAccount
   retired: RetiredCredential
   key: AccountKey & { readonly digest: Uint8Array }
 }

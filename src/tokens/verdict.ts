@@ -4,10 +4,14 @@ import { isGenuine, type Stamped } from './stamp.ts'
 import type { SubAccount, Timestamp, TokenDetails, TokenRecord } from './token.ts'
 import type { Stamps } from './vault.ts'
 
+/** What verification needs of a token, and no more: its name and sealed credential stay in the store. */
+export type JudgedToken = Omit<TokenRecord, 'name' | 'sealed'>
+export type JudgedSubAccount = Pick<SubAccount, 'id' | 'accountId' | 'suspendedAt'>
+
 /** What the store knows of a digest: the token, its sub-account, and whether the credential was rotated out. */
 export interface Candidate {
-  readonly token: Stamped<TokenRecord>
-  readonly subAccount: Stamped<SubAccount>
+  readonly token: Stamped<JudgedToken>
+  readonly subAccount: Stamped<JudgedSubAccount>
   /** Set when the digest is that of a former credential, which works until `retiresAt`. */
   readonly retired: Stamped<RetiredCredential> | undefined
 }
@@ -21,8 +25,8 @@ export interface RetiredCredential {
 export type Refusal = 'unknown' | 'tampered' | 'inactive' | 'expired' | 'suspended'
 
 export type Verdict =
-  | { readonly accepted: true; readonly token: TokenRecord }
-  | { readonly accepted: false; readonly reason: Refusal; readonly token: TokenRecord | undefined }
+  | { readonly accepted: true; readonly token: JudgedToken }
+  | { readonly accepted: false; readonly reason: Refusal; readonly token: JudgedToken | undefined }
 
 export const UNKNOWN: Verdict = { accepted: false, reason: 'unknown', token: undefined }
 

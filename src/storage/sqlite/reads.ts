@@ -12,9 +12,8 @@ import type { Connection } from './connection.ts'
 import { gramQuery } from './grams.ts'
 import * as rows from './rows.ts'
 
-const TOKEN_ROW = `
-  SELECT ${rows.TOKEN_COLUMNS}, ${rows.SUB_ACCOUNT_COLUMNS}, ${rows.LAST_USED_COLUMN}
-  FROM tokens t JOIN sub_accounts s ON s.id = t.sub_account_id`
+const TOKEN_ROW_COLUMNS = `${rows.TOKEN_COLUMNS}, ${rows.SUB_ACCOUNT_COLUMNS}, ${rows.LAST_USED_COLUMN}`
+const TOKEN_ROW = `SELECT ${TOKEN_ROW_COLUMNS} FROM tokens t CROSS JOIN sub_accounts s ON s.id = t.sub_account_id`
 
 const NEVER_USED = 'NOT EXISTS (SELECT 1 FROM last_used WHERE token_id = t.id)'
 
@@ -115,13 +114,16 @@ function walk(db: Connection, accountId: string, { subAccountId, status, page, l
   const take = Math.min(limit, total - skip)
   if (take <= 0) return { items: [], total }
   const backwards = skip > total / 2
+  // CROSS JOIN is an order: first the few of this page, then their rows.
   const found = db.all<rows.TokenRowColumns>(
-    `${TOKEN_ROW} WHERE t.no IN (
+    `SELECT ${TOKEN_ROW_COLUMNS} FROM (
        SELECT no FROM tokens
        WHERE ${subAccountId === undefined ? 'account_id' : 'sub_account_id'} = ?
        ${status === undefined ? '' : 'AND status = ?'}
-       ORDER BY id ${backwards ? 'ASC' : 'DESC'} LIMIT ? OFFSET ?)
-     AND t.account_id = ? ORDER BY +t.id DESC`,
+       ORDER BY id ${backwards ? 'ASC' : 'DESC'} LIMIT ? OFFSET ?) page
+     CROSS JOIN tokens t ON t.no = page.no
+     CROSS JOIN sub_accounts s ON s.id = t.sub_account_id
+     WHERE +t.account_id = ? ORDER BY +t.id DESC`,
     ...[scope, ...(status === undefined ? [] : [status]), take, backwards ? total - skip - take : skip, accountId],
   )
   return { items: found.map(rows.toTokenRow), total }
@@ -231,34 +233,26 @@ export function findNames(db: Connection, accountId: string, ids: readonly strin
 }
 
 export function findCandidate(db: Connection, digest: Uint8Array): Candidate | undefined {
-  const columns = `${rows.TOKEN_COLUMNS}, ${rows.SUB_ACCOUNT_COLUMNS}`
-  const current = db.get<rows.TokenColumns & rows.SubAccountColumns>(
-    `SELECT ${columns} FROM tokens t JOIN sub_accounts s ON s.id = t.sub_account_id WHERE t.digest = ?`,
+  const current = db.get<rows.CandidateColumns>(
+    `SELECT ${rows.CANDIDATE_COLUMNS} FROM tokens t CROSS JOIN sub_accounts s ON s.id = t.sub_account_id
+     WHERE t.digest = ?`,
     digest,
   )
-  if (current !== undefined) {
-    return { token: rows.toToken(current), subAccount: rows.toSubAccount(current), retired: undefined }
-  }
-  const former = db.get<
-    rows.TokenColumns &
-      rows.SubAccountColumns & { r_digest: Uint8Array; r_token_id: string; retires_at: number; r_stamp: Uint8Array }
-  >(
-    `SELECT ${columns}, r.digest AS r_digest, r.token_id AS r_token_id, r.retires_at, r.stamp AS r_stamp
-     FROM retired_credentials r JOIN tokens t ON t.id = r.token_id JOIN sub_accounts s ON s.id = t.sub_account_id
+  return current === undefined ? findRetired(db, digest) : { ...rows.toCandidate(current), retired: undefined }
+}
+
+function findRetired(db: Connection, digest: Uint8Array): Candidate | undefined {
+  const former = db.get<rows.CandidateColumns & { retires_at: number; r_stamp: Uint8Array }>(
+    `SELECT ${rows.CANDIDATE_COLUMNS}, r.retires_at, r.stamp AS r_stamp
+     FROM retired_credentials r
+     CROSS JOIN tokens t ON t.id = r.token_id
+     CROSS JOIN sub_accounts s ON s.id = t.sub_account_id
      WHERE r.digest = ?`,
     digest,
   )
   if (former === undefined) return undefined
-  return {
-    token: rows.toToken(former),
-    subAccount: rows.toSubAccount(former),
-    retired: {
-      digest: former.r_digest,
-      tokenId: former.r_token_id,
-      retiresAt: former.retires_at,
-      stamp: former.r_stamp,
-    },
-  }
+  const { id: tokenId, retires_at: retiresAt, r_stamp: stamp } = former
+  return { ...rows.toCandidate(former), retired: { digest, tokenId, retiresAt, stamp } }
 }
 
 export function listHistory(

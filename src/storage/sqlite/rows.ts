@@ -3,6 +3,7 @@ import type { HistoryRow } from '../../tokens/history.ts'
 import type { Stamped } from '../../tokens/stamp.ts'
 import type { StoredKey, SubAccountRow, TokenRow } from '../../tokens/store.ts'
 import type { Account, Status, SubAccount, TokenRecord } from '../../tokens/token.ts'
+import type { Candidate } from '../../tokens/verdict.ts'
 
 type Bytes = Uint8Array
 
@@ -106,6 +107,34 @@ export const toToken = (row: TokenColumns): Stamped<TokenRecord> => ({
   digest: row.digest,
   sealed: row.sealed,
   stamp: row.stamp,
+})
+
+/** What verification reads: a narrow row, since it is read more often than all others together. */
+export const CANDIDATE_COLUMNS = `
+  t.id, t.account_id, t.sub_account_id, t.status, t.created_at, t.expires_at, t.version, t.digest, t.stamp,
+  s.account_id AS s_account_id, s.suspended_at AS s_suspended_at, s.stamp AS s_stamp`
+
+export type CandidateColumns = Omit<TokenColumns, 'no' | 'name' | 'sealed'> &
+  Pick<SubAccountColumns, 's_account_id' | 's_suspended_at' | 's_stamp'>
+
+export const toCandidate = (row: CandidateColumns): Omit<Candidate, 'retired'> => ({
+  token: {
+    id: row.id,
+    accountId: row.account_id,
+    subAccountId: row.sub_account_id,
+    status: row.status,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    version: row.version,
+    digest: row.digest,
+    stamp: row.stamp,
+  },
+  subAccount: {
+    id: row.sub_account_id,
+    accountId: row.s_account_id,
+    suspendedAt: row.s_suspended_at,
+    stamp: row.s_stamp,
+  },
 })
 
 export const LAST_USED_COLUMN = '(SELECT at FROM last_used WHERE token_id = t.id) AS last_used_at'

@@ -1,0 +1,27 @@
+// Remembers what was used lately, and no more than so much of it: two generations, the older dropped whole.
+export class Recent<Key, Value> {
+  readonly #limit: number
+  #young = new Map<Key, Value>()
+  #old = new Map<Key, Value>()
+
+  /** Holds at most twice `limit` entries. */
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  get(key: Key): Value | undefined {
+    const young = this.#young.get(key)
+    if (young !== undefined) return young
+    const old = this.#old.get(key)
+    if (old !== undefined) this.set(key, old)
+    return old
+  }
+
+  set(key: Key, value: Value): void {
+    if (this.#young.size >= this.#limit) {
+      this.#old = this.#young
+      this.#young = new Map()
+    }
+    this.#young.set(key, value)
+  }
+}
