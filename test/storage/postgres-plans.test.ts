@@ -10,7 +10,7 @@ import * as reads from '../../src/storage/postgres/reads.ts'
 import * as writes from '../../src/storage/postgres/writes.ts'
 import type { TokenQuery } from '../../src/tokens/page.ts'
 import type { Account, SubAccount, TokenRecord } from '../../src/tokens/token.ts'
-import { openEmptyPostgres, type TestPostgres } from '../support/postgres.ts'
+import { openEmptyPostgres, PATIENT, type TestPostgres } from '../support/postgres.ts'
 import { Estate } from '../support/store.ts'
 
 const SUB_ACCOUNTS = 40
@@ -63,7 +63,7 @@ describe('query plans of PostgreSQL', () => {
   let digest: Uint8Array
 
   before(async () => {
-    opened = await openEmptyPostgres()
+    opened = await openEmptyPostgres(PATIENT)
     const estate = new Estate(opened)
     account = await estate.account()
     const owners = Array.from({ length: SUB_ACCOUNTS }, () => estate.subAccountRecord(account))

@@ -13,7 +13,7 @@ import {
   type TokenRecord,
 } from '../../src/tokens/token.ts'
 import { names as fewLetters } from '../support/oracle.ts'
-import { openEmptyPostgres } from '../support/postgres.ts'
+import { openEmptyPostgres, PATIENT } from '../support/postgres.ts'
 import { openEmptySqlite } from '../support/sqlite.ts'
 import { Estate, plain, type TestStore } from '../support/store.ts'
 
@@ -157,7 +157,7 @@ async function change(step: Change, accountId: string, owners: readonly SubAccou
 
 describe('two engines', () => {
   before(async () => {
-    engines = [await openEmptySqlite(), await openEmptyPostgres()]
+    engines = [await openEmptySqlite(), await openEmptyPostgres(PATIENT)]
     made = new Estate(engines[0])
   })
   after(() => Promise.all(engines.map((engine) => engine.close())))

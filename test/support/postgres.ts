@@ -169,6 +169,9 @@ export function sharedServer(): Promise<PostgresServer> {
 }
 after(async () => (await shared)?.remove())
 
+/** For tests of what is answered, not of how soon: they must not depend on how busy the machine is. */
+export const PATIENT = { limits: { statementMs: 60_000, deadlineMs: 60_000 } }
+
 export interface TestPostgres extends TestStore {
   readonly masterKey: MasterKey
   readonly database: string

@@ -4,11 +4,10 @@ import { OperatorError } from '../../tokens/errors.ts'
 import { Connection, failure, isLost, translateError } from './connection.ts'
 
 const CONNECT_TIMEOUT_MS = 1_000
-const STATEMENT_TIMEOUT_MS = 2_000
 /** An instance that stops in the middle of a change holds up the others for no longer than this. */
 const IDLE_IN_TRANSACTION_MS = 5_000
-/** From the call to its answer, waiting for a connection included. */
-const DEADLINE_MS = 3_000
+/** `deadlineMs` is from the call to its answer, waiting for a connection included. */
+export const LIMITS = { statementMs: 2_000, deadlineMs: 3_000 }
 /** A server that still waits for its standby keeps the connection it waits on; a dead one is given up after this. */
 const LINGER_MS = 10_000
 /** Calls that may wait for a connection; more are refused at once. */
@@ -21,9 +20,7 @@ const OLDEST_VERSION = 140_000
  * Every statement is written for look-ups by index. A plan made while a table was small is kept until its figures are
  * brought up to date, which after a bulk load takes a minute: it must not be one that reads whole tables.
  */
-export const SESSION = `SET statement_timeout = ${STATEMENT_TIMEOUT_MS};
-  SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS};
-  SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off`
+export const SESSION = 'SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off'
 
 const INT8 = 20
 
@@ -31,6 +28,7 @@ export interface PoolSettings {
   readonly databaseUrl: string
   /** Off for a pooler that lends its connections by the transaction. */
   readonly prepared: boolean
+  readonly limits: typeof LIMITS
 }
 
 export type Work<Result> = (db: Connection) => Promise<Result>
@@ -85,7 +83,7 @@ export class Pool {
     if (this.#pool.waitingCount >= MAX_WAITING) {
       return Promise.reject(failure('unavailable', new Error('too many calls wait for a connection')))
     }
-    const call = this.#lendTwice(work, new Deadline(DEADLINE_MS))
+    const call = this.#lendTwice(work, new Deadline(this.#settings.limits.deadlineMs))
     this.#underway.add(call)
     return call.finally(() => this.#underway.delete(call))
   }
@@ -145,14 +143,17 @@ export class Pool {
     await requireFitServer(client)
     // Through a pooler these would stick to whichever connection was lent. There, transactions set their own time limit,
     // and statements without a name are planned anew each time.
-    if (this.#settings.prepared) await client.query(SESSION)
+    if (this.#settings.prepared) await client.query(`${SESSION}; ${this.#timeouts('SET')}`)
   }
 
   /** The statement that begins a transaction. */
   get begin(): string {
-    if (this.#settings.prepared) return 'BEGIN'
-    return `BEGIN; SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MS};
-      SET LOCAL idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`
+    return this.#settings.prepared ? 'BEGIN' : `BEGIN; ${this.#timeouts('SET LOCAL')}`
+  }
+
+  #timeouts(set: 'SET' | 'SET LOCAL'): string {
+    return `${set} statement_timeout = ${this.#settings.limits.statementMs};
+      ${set} idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`
   }
 
   /** Waits for the calls under way. */

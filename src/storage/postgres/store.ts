@@ -7,7 +7,7 @@ import type { Connection } from './connection.ts'
 import type { Session } from './history.ts'
 import * as listing from './listing.ts'
 import { migrate, requireKnownSchema, requireUpToDate, tableExists } from './migrate.ts'
-import { clientConfig, Pool, requireFitServer } from './pool.ts'
+import { clientConfig, LIMITS, Pool, requireFitServer } from './pool.ts'
 import * as reads from './reads.ts'
 import * as writes from './writes.ts'
 
@@ -22,6 +22,8 @@ export interface PostgresOptions {
   readonly prepared?: boolean
   /** Off: a schema that is not up to date is refused. */
   readonly autoMigrate?: boolean
+  /** How long a statement and a call may take, where the usual is not enough. */
+  readonly limits?: typeof LIMITS
 }
 
 export interface OpenedStore {
@@ -32,12 +34,12 @@ export interface OpenedStore {
 
 /** Opens the store, making it or bringing its schema up to date first. A wrong master key leaves it untouched. */
 export async function openPostgresStore(options: PostgresOptions): Promise<OpenedStore> {
-  const { databaseUrl, prepared = true, poolSize = 10 } = options
+  const { databaseUrl, prepared = true, poolSize = 10, limits = LIMITS } = options
   const { storeSecret, applied } = await withClient(databaseUrl, (client) => open(client, options))
   // Changes may all be stuck, waiting for a standby; questions then still find connections of their own.
   const writerSize = Math.max(1, Math.floor(poolSize * 0.4))
-  const readers = new Pool({ databaseUrl, prepared }, Math.max(1, poolSize - writerSize))
-  const writers = new Pool({ databaseUrl, prepared }, writerSize)
+  const readers = new Pool({ databaseUrl, prepared, limits }, Math.max(1, poolSize - writerSize))
+  const writers = new Pool({ databaseUrl, prepared, limits }, writerSize)
   return { store: new PostgresStore(readers, writers, new Stamps(storeSecret)), storeSecret, applied }
 }
 
