@@ -33,7 +33,7 @@ export async function prepareEstate(folder: string, shape: Shape): Promise<Estat
     rmSync(home, { recursive: true, force: true })
     mkdirSync(home, { recursive: true })
     const begun = performance.now()
-    const printed = await seed(join(home, 'data'), shape)
+    const printed = await seed({ LATCHKEY_DATA_DIR: join(home, 'data') }, shape)
     seedSeconds = (performance.now() - begun) / 1000
     writeFileSync(`${report}.new`, printed)
     renameSync(`${report}.new`, report)
@@ -42,10 +42,11 @@ export async function prepareEstate(folder: string, shape: Shape): Promise<Estat
   return { ...shape, dataDir: join(home, 'data'), keys: accounts.map(({ key }) => key), seedSeconds }
 }
 
-async function seed(dataDir: string, { accounts, subAccounts, tokens }: Shape): Promise<string> {
+/** Returns what the command prints. */
+export async function seed(store: Record<string, string>, { accounts, subAccounts, tokens }: Shape): Promise<string> {
   const sizes = ['--accounts', accounts, '--sub-accounts', subAccounts, '--tokens', tokens].map(String)
   const child = spawn(process.execPath, [PRODUCT, 'seed', ...sizes, '--json'], {
-    env: { ...process.env, LATCHKEY_DATA_DIR: dataDir },
+    env: { ...process.env, ...store },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   let printed = ''

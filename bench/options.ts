@@ -13,6 +13,8 @@ export interface Options {
   /** Only workloads whose name contains this; everything else is skipped. */
   readonly only: string | undefined
   readonly peers: boolean
+  /** In the large database of the PostgreSQL engine; 0: it is left out. */
+  readonly postgresTokens: number
   /** Where the results are written; undefined: nowhere. */
   readonly out: string | undefined
 }
@@ -27,6 +29,7 @@ export function readOptions(args: readonly string[]): Options {
       rounds: { type: 'string' },
       only: { type: 'string' },
       'no-peers': { type: 'boolean', default: false },
+      'postgres-tokens': { type: 'string' },
       out: { type: 'string' },
     },
   })
@@ -35,11 +38,15 @@ export function readOptions(args: readonly string[]): Options {
     quick,
     estates: values.estates,
     tokens: whole('tokens', values.tokens, quick ? 50_000 : 1_000_000),
-    rounds: whole('rounds', values.rounds, quick ? 3 : 7),
+    rounds: whole('rounds', values.rounds, quick ? 3 : 5),
     roundMs: quick ? 350 : 2_000,
     warmMs: quick ? 1_500 : 4_000,
     only: values.only,
     peers: !values['no-peers'],
+    postgresTokens:
+      values['postgres-tokens'] === '0'
+        ? 0
+        : whole('postgres-tokens', values['postgres-tokens'], quick ? 0 : 1_000_000),
     out: values.only === undefined ? (values.out ?? 'docs/bench') : values.out,
   }
 }

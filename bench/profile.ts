@@ -19,11 +19,15 @@ interface Profile {
     readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number }
   }[]
   readonly samples: readonly number[]
+  /** Microseconds on the system's monotonic clock. */
+  readonly startTime: number
   readonly timeDeltas: readonly number[]
 }
 
-function show(file: string, requests: number): void {
-  const { nodes, samples, timeDeltas } = JSON.parse(readFileSync(file, 'utf8')) as Profile
+const monotonicMicros = () => Number(process.hrtime.bigint() / 1000n)
+
+function show(file: string, requests: number, from: number, to: number): void {
+  const { nodes, samples, startTime, timeDeltas } = JSON.parse(readFileSync(file, 'utf8')) as Profile
   const labels = new Map(
     nodes.map(({ id, callFrame: { functionName, url, lineNumber } }) => {
       const path = url.startsWith('file:') ? relative(process.cwd(), new URL(url).pathname) : url
@@ -31,13 +35,16 @@ function show(file: string, requests: number): void {
     }),
   )
   const self = new Map<string, number>()
+  let at = startTime
   samples.forEach((id, i) => {
+    at += timeDeltas[i] ?? 0
+    if (at < from || at > to) return
     const label = labels.get(id) ?? ''
     self.set(label, (self.get(label) ?? 0) + (timeDeltas[i] ?? 0))
   })
   const rows = [...self].filter(([label]) => !label.startsWith('(idle)')).sort((a, b) => b[1] - a[1])
   const busy = rows.reduce((sum, [, micros]) => sum + micros, 0)
-  console.log(`\nbusy ${(busy / 1000).toFixed(0)} ms, starting included; µs for each of ${requests} requests:`)
+  console.log(`\nbusy ${(busy / 1000).toFixed(0)} ms; µs for each of ${requests} requests:`)
   for (const [label, micros] of rows.slice(0, SHOWN)) {
     console.log(
       `${(micros / requests).toFixed(1).padStart(8)}  ${((100 * micros) / busy).toFixed(1).padStart(5)}%  ${label}`,
@@ -62,14 +69,16 @@ try {
   })
   const workload = WORKLOADS.find((each) => each.name === name)
   if (workload === undefined) throw new Error(`no workload ${name}`)
-  const scripts = await buildScripts(server.port, await sample(server.port, estate, 500, 5))
+  const scripts = await buildScripts(server.port, await sample(server.port, estate, 500, 5), /search|mix/.test(name))
   await load.teach(name, scripts[workload.name])
   const job = { port: server.port, script: name, connections: workload.connections }
-  const warm = await load.run({ ...job, milliseconds: WARM_MS })
+  await load.run({ ...job, milliseconds: WARM_MS })
+  const from = monotonicMicros()
   const { requests } = await load.run({ ...job, milliseconds: PROFILE_MS })
+  const to = monotonicMicros()
   await server.stop()
   for (const file of readdirSync(work).filter((each) => each.endsWith('.cpuprofile'))) {
-    show(join(work, file), warm.requests + requests)
+    show(join(work, file), requests, from, to)
   }
 } finally {
   load.stop()

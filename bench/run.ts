@@ -10,6 +10,7 @@ import { LoadProcess } from './load.ts'
 import { interleave, type Rounds, type Subject } from './measure.ts'
 import { readOptions } from './options.ts'
 import { type Peer, startPeers } from './peers.ts'
+import { measurePostgres } from './postgres.ts'
 import { type Results, writeReport } from './report.ts'
 import { Server } from './server.ts'
 import { buildScripts, drawRequests, type Scripts, WORKLOADS, type WorkloadName } from './workloads.ts'
@@ -96,7 +97,18 @@ async function main(): Promise<Results> {
     results.findings.push(...(await measureExtras(large, largeServer)))
   }
   await stop(largeServer)
+  if (options.only === undefined || wants('postgres')) {
+    say('PostgreSQL')
+    results.findings.push(...(await postgresFindings()))
+  }
   return { ...results, options, peers, estates: [small, large], seconds: (performance.now() - begun) / 1000 }
+}
+
+async function postgresFindings(): Promise<extras.Finding[]> {
+  if (options.postgresTokens > 0) return measurePostgres(options, load, work)
+  return [
+    extras.notMeasured("PostgreSQL against the driver's wall", '≤ 1.5×, growth ≤ 1.25×', 'left out of short runs'),
+  ]
 }
 
 async function measureWorkloads(wall: Server, large: Server, small: Server, scripts: Scripts, peers: readonly Peer[]) {
@@ -172,7 +184,7 @@ async function measureExtras(large: Estate, server: Server): Promise<extras.Find
   const deepServer = await start('deep', deep)
   const deepKey = deep.keys[0] ?? ''
   const sampled = await sample(deepServer.port, deep, CREDENTIALS_PER_ACCOUNT)
-  await teach('deep', { verify: (await buildScripts(deepServer.port, sampled)).verify })
+  await teach('deep', { verify: (await buildScripts(deepServer.port, sampled, false)).verify })
   findings.push(...(await extras.deepPages(bench, deepServer, deepKey)))
   say('the broadest search')
   findings.push(await extras.broadestSearch(bench, deepServer, deepKey))
@@ -190,7 +202,6 @@ async function measureExtras(large: Estate, server: Server): Promise<extras.Find
           availableParallelism(),
         )
       : extras.notMeasured('LATCHKEY_WORKERS=2 against one worker', '≥ 1.6×', 'not built yet'),
-    extras.notMeasured("PostgreSQL engine against the driver's wall", '≤ 1.5×, growth ≤ 1.25×', 'not built yet'),
   )
   return findings
 }

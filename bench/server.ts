@@ -43,6 +43,7 @@ export class Server {
     const log = openSync(command.log, 'a')
     truncateSync(command.log)
     const child = spawn(process.execPath, [...command.args], {
+      serialization: 'advanced',
       env: { ...process.env, HOST: '127.0.0.1', PORT: '0', ...command.env },
       stdio: ['ignore', log, log, ...(command.channel ? (['ipc'] as const) : [])],
     })
@@ -60,9 +61,11 @@ export class Server {
     throw new Error(`${command.name} was not ready within ${READY_TIMEOUT_MS} ms`)
   }
 
-  async tell(message: object): Promise<void> {
+  /** Sends a message over the channel and waits for the answer to it. */
+  async tell(message: object): Promise<unknown> {
+    const answered = once(this.#child, 'message')
     this.#child.send(message)
-    await once(this.#child, 'message')
+    return (await answered)[0]
   }
 
   /** Processor time in microseconds, of all threads and child processes, user and system. */

@@ -49,8 +49,12 @@ export const WORKLOADS: readonly Workload[] = [
 
 export type Scripts = Readonly<Record<WorkloadName, Script>>
 
-/** Every workload's script for one estate; the search terms are tried out on the running server. */
-export async function buildScripts(port: number, accounts: readonly SampledAccount[]): Promise<Scripts> {
+/** Every workload's script for one estate. Search terms are tried out on the running server, which takes a while. */
+export async function buildScripts(
+  port: number,
+  accounts: readonly SampledAccount[],
+  withSearches = true,
+): Promise<Scripts> {
   const verify: Part = {
     share: 1,
     status: 204,
@@ -66,7 +70,7 @@ export async function buildScripts(port: number, accounts: readonly SampledAccou
     status: 200,
     groups: accounts.map(({ key, tokens }) => readable(tokens).map(({ _id }) => get(`${TOKEN}/${_id}`, key))),
   }
-  const search = await searching(port, accounts)
+  const search = await searching(port, withSearches ? accounts : [])
   // The mix changes other tokens: a change that was made already would be none.
   const [change, changeInMix] = [changing(accounts, 0), changing(accounts, 1)]
   return {
@@ -156,8 +160,11 @@ function drawByZipf(n: number): number {
   return n - 1
 }
 
-/** Requests as the load would draw them, for asking beforehand what their answers are. */
-export function drawRequests(script: Script, count: number): string[] {
+/**
+ * Requests as the load would draw them, for asking beforehand what their answers are. Of pairs, by default those that
+ * change nothing as long as the others were not sent.
+ */
+export function drawRequests(script: Script, count: number, turn: 0 | 1 = 1): string[] {
   return Array.from({ length: count }, () => {
     const place = Math.random()
     let below = 0
@@ -167,7 +174,6 @@ export function drawRequests(script: Script, count: number): string[] {
     })
     const group = part?.groups[drawByZipf(part.groups.length)] ?? []
     const at = Math.floor(Math.random() * group.length)
-    // The second of a pair changes nothing before the first was sent, and its answer is as long.
-    return group[part?.inPairs ? at | 1 : at] ?? ''
+    return group[part?.inPairs ? at - (at % 2) + turn : at] ?? ''
   })
 }
