@@ -1,10 +1,10 @@
 // Types, lint and format of everything, and the import rules: what must be clean before a commit.
 import { spawnSync } from 'node:child_process'
-import { existsSync } from 'node:fs'
 
 const checks = [
   ['types', 'tsc', []],
-  ...(existsSync('console/tsconfig.json') ? [['types of the console', 'tsc', ['-p', 'console']]] : []),
+  ['types of the console', 'tsc', ['-p', 'console']],
+  ['types of its tests', 'tsc', ['-p', 'test/console']],
   ['lint and format', 'biome', ['check', '--error-on-warnings', '.']],
   ['architecture', 'node', ['--test', '--test-reporter=./scripts/test-reporter.mjs', 'test/architecture.test.ts']],
 ]

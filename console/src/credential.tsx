@@ -1,7 +1,8 @@
 // A credential on screen: masked until asked for, and masked again after a while.
-import { ActionIcon, Button } from '@mantine/core'
+import { Button } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import { Icon } from './icon.tsx'
+import { IconButton } from './parts.tsx'
 import { useToast } from './toasts.tsx'
 import { masked } from './words.ts'
 
@@ -19,25 +20,13 @@ export function Credential({ value, of }: { value: string; of: string }) {
   return (
     <span className="credential">
       <code className={revealed ? 'revealed' : ''}>{revealed ? value : masked(value)}</code>
-      <ActionIcon
-        variant="subtle"
-        color="gray"
-        size="sm"
-        aria-label={`${revealed ? 'Hide' : 'Reveal'} credential of ${of}`}
-        aria-pressed={revealed}
+      <IconButton
+        icon={revealed ? 'eye-off' : 'eye'}
+        label={`${revealed ? 'Hide' : 'Reveal'} credential of ${of}`}
+        pressed={revealed}
         onClick={() => setRevealed(!revealed)}
-      >
-        {revealed ? <Icon name="eye-off" /> : <Icon name="eye" />}
-      </ActionIcon>
-      <ActionIcon
-        variant="subtle"
-        color={copied ? 'teal' : 'gray'}
-        size="sm"
-        aria-label={`Copy credential of ${of}`}
-        onClick={copy}
-      >
-        {copied ? <Icon name="check" /> : <Icon name="copy" />}
-      </ActionIcon>
+      />
+      <IconButton icon={copied ? 'check' : 'copy'} label={`Copy credential of ${of}`} onClick={copy} />
     </span>
   )
 }

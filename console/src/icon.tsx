@@ -43,7 +43,9 @@ const SHAPES = {
   close: <path d="M6 6l12 12M18 6 6 18" />,
 } satisfies Record<string, ReactNode>
 
-export function Icon({ name, size = 16 }: { name: keyof typeof SHAPES; size?: number }) {
+export type IconName = keyof typeof SHAPES
+
+export function Icon({ name, size = 16 }: { name: IconName; size?: number }) {
   return (
     <svg
       width={size}

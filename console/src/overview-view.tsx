@@ -80,31 +80,54 @@ function ByStatus({ tokens }: { tokens: Overview['tokens'] }) {
   ] as const
   return (
     <Panel title="By status">
-      {total === 0 && <Text size="sm">No tokens yet.</Text>}
-      <div className="split" aria-hidden="true">
-        {parts
-          .filter(({ count }) => count > 0)
-          .map(({ status, count }) => (
-            <span key={status} className={`fill fill-${status}`} style={{ flexGrow: count }} />
+      <div className="by-status">
+        <Ring active={total === 0 ? 0 : tokens.active / total} empty={total === 0} />
+        <ul className="legend">
+          {parts.map(({ status, count }) => (
+            <li key={status}>
+              <Link href={tokensHref({ status })} label={plural(count, `${status} token`)}>
+                <span className={`dot fill-${status}`} />
+                <b>{number(count)}</b> {status}
+              </Link>
+              <span className="dim">{total === 0 ? '' : share(count, total)}</span>
+            </li>
           ))}
+        </ul>
       </div>
-      <ul className="legend">
-        {parts.map(({ status, count }) => (
-          <li key={status}>
-            <Link href={tokensHref({ status })} label={`${plural(count, `${status} token`)}`}>
-              <span className={`dot fill-${status}`} />
-              <b>{number(count)}</b> {status}
-              <span className="dim"> {total === 0 ? '' : share(count, total)}</span>
-            </Link>
-          </li>
-        ))}
-      </ul>
     </Panel>
   )
 }
 
 function share(count: number, total: number): string {
   return `${Math.round((count / total) * 100)}%`
+}
+
+const RING = { radius: 42, width: 16, gap: 1.5 }
+
+/** The part of the ring that is active; the legend beside it says the same in words. */
+function Ring({ active, empty }: { active: number; empty: boolean }) {
+  const { radius, width, gap } = RING
+  const arc = { cx: 50, cy: 50, r: radius, fill: 'none', strokeWidth: width, pathLength: 100 }
+  const split = active > 0 && active < 1 ? gap : 0
+  const lengths = { active: active * 100 - split, inactive: (1 - active) * 100 - split }
+  return (
+    <svg className="ring" viewBox="0 0 100 100" aria-hidden="true">
+      <circle
+        {...arc}
+        className="ring-inactive"
+        strokeDasharray={`${empty ? 100 : lengths.inactive} 100`}
+        strokeDashoffset={-active * 100 - split / 2}
+      />
+      {active > 0 && (
+        <circle
+          {...arc}
+          className="ring-active"
+          strokeDasharray={`${lengths.active} 100`}
+          strokeDashoffset={-split / 2}
+        />
+      )}
+    </svg>
+  )
 }
 
 function ByWeek({ weeks }: { weeks: Overview['createdByWeek'] }) {
@@ -124,7 +147,7 @@ function ByWeek({ weeks }: { weeks: Overview['createdByWeek'] }) {
               <span className="bar" style={{ height: `${(count / most) * 100}%` }} />
             </Link>
             <span className="week-day dim" aria-hidden="true">
-              {index % 3 === 0 || index === weeks.length - 1 ? day(from).replace(/ \d{4}$/, '') : ''}
+              {index % 4 === 0 || index === weeks.length - 1 ? day(from).replace(/ \d{4}$/, '') : ''}
             </span>
           </li>
         ))}
@@ -145,16 +168,18 @@ function BySubAccount({ subAccounts }: { subAccounts: Overview['subAccounts'] })
           const count = tokens.active + tokens.inactive
           return (
             <li key={_id}>
-              <Link
-                href={tokensHref(filters)}
-                label={`${name}: ${plural(tokens.active, 'active token')}, ${number(tokens.inactive)} inactive`}
-                className="owner"
-              >
+              <Link href={tokensHref(filters)} className="owner">
                 <span className="owner-name">
                   <Name clip>{name}</Name>
                   {status === 'suspended' && <span className="status status-suspended">Suspended</span>}
                 </span>
-                <span className="owner-count">{number(count)}</span>
+                <span className="owner-count">
+                  {number(count)}
+                  <span className="sr-only">
+                    {' '}
+                    tokens: {number(tokens.active)} active, {number(tokens.inactive)} inactive
+                  </span>
+                </span>
                 <span className="owner-bar" style={{ width: `${(count / most) * 100}%` }}>
                   <span className="fill fill-active" style={{ flexGrow: tokens.active }} />
                   <span className="fill fill-inactive" style={{ flexGrow: tokens.inactive }} />

@@ -1,9 +1,9 @@
 // Small pieces that several views share: names, times, marks, links.
-import { Anchor } from '@mantine/core'
-import { type ReactNode, useSyncExternalStore } from 'react'
+import { type MouseEvent, type ReactNode, useState, useSyncExternalStore } from 'react'
 import type { SubAccount, Token } from '../../client/latchkey-client.ts'
 import { follow } from './address.ts'
-import { exactTime, when } from './words.ts'
+import { Icon, type IconName } from './icon.tsx'
+import { exactTime, moment, when } from './words.ts'
 
 /** A name is data: text only, and its direction stays its own affair. */
 export function Name({ children, clip = false }: { children: string; clip?: boolean }) {
@@ -50,6 +50,22 @@ export function When({ at, none }: { at: string | null; none?: string }) {
   )
 }
 
+/** The day itself, for a sentence in which a distance would change its meaning with time. */
+export function Moment({ at }: { at: string }) {
+  return (
+    <time dateTime={at} title={exactTime(at)}>
+      {moment(at)}
+    </time>
+  )
+}
+
+/** What a dialog showed last stays while it fades; `turn` counts the openings, so that each begins anew. */
+export function useLast<Value>(value: Value | undefined): { readonly shown: Value | undefined; readonly turn: number } {
+  const [last, setLast] = useState({ shown: value, turn: 0 })
+  if (value !== undefined && value !== last.shown) setLast({ shown: value, turn: last.turn + 1 })
+  return last
+}
+
 type Mark = 'active' | 'inactive' | 'expired' | 'suspended'
 
 const MARKS: Readonly<Record<Mark, { readonly label: string; readonly title: string }>> = {
@@ -82,9 +98,9 @@ export function SubAccountMark({ subAccount }: { subAccount: SubAccount }) {
 
 export function Link({ href, label, children, className }: LinkProps) {
   return (
-    <Anchor href={href} onClick={follow} aria-label={label} inherit className={className ?? ''}>
+    <a href={href} onClick={follow} aria-label={label} className={className ?? 'link'}>
       {children}
-    </Anchor>
+    </a>
   )
 }
 
@@ -94,6 +110,33 @@ interface LinkProps {
   readonly label?: string
   readonly children: ReactNode
   readonly className?: string
+}
+
+interface IconButtonProps {
+  readonly icon: IconName
+  readonly label: string
+  readonly onClick: (event: MouseEvent<HTMLButtonElement>) => void
+  readonly id?: string
+  readonly pressed?: boolean
+  readonly expanded?: boolean
+}
+
+/** Plain, unlike Mantine's: a page of a hundred rows has five hundred of them. */
+export function IconButton({ icon, label, onClick, id, pressed, expanded }: IconButtonProps) {
+  return (
+    <button
+      type="button"
+      className="icon-button"
+      id={id}
+      aria-label={label}
+      aria-pressed={pressed}
+      aria-expanded={expanded}
+      aria-haspopup={expanded === undefined ? undefined : 'menu'}
+      onClick={onClick}
+    >
+      <Icon name={icon} />
+    </button>
+  )
 }
 
 /** What a dialog shows about the thing it will change. */

@@ -46,7 +46,13 @@ export function SearchBox({ label, placeholder, value, onSearch }: SearchBoxProp
       placeholder={placeholder}
       maxLength={255}
       leftSection={<Icon name="search" />}
-      rightSection={typed !== '' && <CloseButton size="sm" aria-label="Clear search" onClick={() => setTyped('')} />}
+      rightSection={
+        typed === '' ? (
+          <kbd className="hint">/</kbd>
+        ) : (
+          <CloseButton size="sm" aria-label="Clear search" onClick={() => setTyped('')} />
+        )
+      }
       value={typed}
       onChange={(event) => setTyped(event.currentTarget.value)}
     />

@@ -1,5 +1,5 @@
 // Who is signed in. The key lives in this tab's session storage and in memory, and nowhere else.
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { focusManager, QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useState } from 'react'
 import { createClient, type LatchkeyClient } from '../../client/latchkey-client.ts'
 import { explainRefusal, worthRetrying } from './problems.ts'
@@ -102,6 +102,17 @@ function connect(key: string, end: (reason: string) => void): LatchkeyClient {
     },
   })
 }
+
+// By default only a tab that was hidden reads again; a window beside another one is never hidden.
+focusManager.setEventListener((onFocus) => {
+  const listener = () => onFocus()
+  window.addEventListener('focus', listener)
+  document.addEventListener('visibilitychange', listener)
+  return () => {
+    window.removeEventListener('focus', listener)
+    document.removeEventListener('visibilitychange', listener)
+  }
+})
 
 function makeQueryClient(): QueryClient {
   return new QueryClient({

@@ -1,7 +1,8 @@
 // The way in: an account key, checked by asking the service something.
-import { Alert, Button, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core'
+import { Alert, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core'
 import { type FormEvent, useEffect, useState } from 'react'
 import { createClient, LatchkeyError } from '../../client/latchkey-client.ts'
+import { BusyButton } from './busy-button.tsx'
 import { Icon } from './icon.tsx'
 import { explain, explainRefusal } from './problems.ts'
 import { looksLikeKey, useSession } from './session.tsx'
@@ -52,9 +53,9 @@ export function SignIn() {
             visibilityToggleButtonProps={{ 'aria-label': 'Show the key' }}
             onChange={(event) => setKey(event.currentTarget.value)}
           />
-          <Button type="submit" loading={busy}>
+          <BusyButton type="submit" busy={busy}>
             Sign in
-          </Button>
+          </BusyButton>
           <Text size="sm" className="dim">
             The key stays in this tab until you sign out or close it. Your operator makes keys with{' '}
             <code>latchkey key create</code>.

@@ -1,6 +1,7 @@
 // What a view shows while there is nothing else to show: waiting, emptiness, trouble.
-import { Alert, Button, Group, Skeleton, Stack, Text, Title } from '@mantine/core'
+import { Alert, Group, Skeleton, Stack, Text, Title } from '@mantine/core'
 import type { ReactNode } from 'react'
+import { BusyButton } from './busy-button.tsx'
 import { Icon } from './icon.tsx'
 import { explain } from './problems.ts'
 
@@ -48,9 +49,9 @@ export function Trouble({ error, retry, busy, children }: TroubleProps) {
           </Text>
         )}
         <Group gap="xs">
-          <Button size="xs" variant="default" onClick={retry} loading={busy}>
+          <BusyButton size="xs" variant="default" onClick={retry} busy={busy}>
             Try again
-          </Button>
+          </BusyButton>
           {children}
         </Group>
       </Stack>

@@ -2,6 +2,7 @@
 
 const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
+const MOMENT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' })
 const EXACT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'long' })
 const NUMBER = new Intl.NumberFormat('en')
 
@@ -24,6 +25,8 @@ export function when(iso: string, now: number): string {
 
 /** In the reader's own zone, and to the millisecond as stored. */
 export const exactTime = (iso: string): string => `${EXACT.format(Date.parse(iso))} (${iso})`
+
+export const moment = (iso: string): string => MOMENT.format(Date.parse(iso))
 
 export const day = (iso: string): string => DAY.format(Date.parse(iso))
 

@@ -75,7 +75,7 @@ export function consoleRoutes(folder = DIST) {
     async respond(request, reply) {
       const path = (request.params as { '*': string })['*']
       // A view is an address of the one page; only assets have names of their own.
-      const file = files.get(path) ?? (extname(path) === '' ? files.get('index.html') : undefined)
+      const file = files.get(path) ?? (path.includes('.') ? undefined : files.get('index.html'))
       if (file !== undefined) return sendFile(request, reply, file)
       throw new HttpFailure(404, files.size === 0 ? 'The console has not been built; run npm start' : 'Route not found')
     },

@@ -3,7 +3,7 @@ import { Drawer } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Pager } from '../pager.tsx'
-import { Name } from '../parts.tsx'
+import { Name, useLast } from '../parts.tsx'
 import { useClient } from '../session.tsx'
 import { Answered } from '../states.tsx'
 import { HistoryList } from './history-list.tsx'
@@ -11,9 +11,7 @@ import { HistoryList } from './history-list.tsx'
 const SHOWN = 20
 
 export function HistoryDrawer({ tokenId, close }: { tokenId: string | undefined; close: () => void }) {
-  // The last one stays while the drawer slides out.
-  const [shown, setShown] = useState(tokenId)
-  if (tokenId !== undefined && tokenId !== shown) setShown(tokenId)
+  const { shown } = useLast(tokenId)
   return (
     <Drawer
       opened={tokenId !== undefined}

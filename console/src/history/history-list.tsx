@@ -1,5 +1,6 @@
 // History entries under the days they belong to.
 import type { HistoryEntry } from '../../../client/latchkey-client.ts'
+import { Icon, type IconName } from '../icon.tsx'
 import { When } from '../parts.tsx'
 import { day } from '../words.ts'
 import { type Names, Sentence } from './sentence.tsx'
@@ -13,7 +14,10 @@ export function HistoryList({ entries, names }: { entries: readonly HistoryEntry
           <h2>{date}</h2>
           <ol>
             {list.map((entry) => (
-              <li key={entry.seq} className={`entry entry-${entry.action.split('.').at(-1)}`}>
+              <li key={entry.seq} className="entry">
+                <span className="entry-icon">
+                  <Icon name={iconOf(entry)} />
+                </span>
                 <p>
                   <Sentence entry={entry} names={names} />
                 </p>
@@ -29,4 +33,13 @@ export function HistoryList({ entries, names }: { entries: readonly HistoryEntry
       ))}
     </div>
   )
+}
+
+function iconOf({ action, to }: HistoryEntry): IconName {
+  if (action === 'token.delete' || action === 'key.revoke') return 'trash'
+  if (action === 'token.rotate') return 'rotate'
+  if (action === 'key.create') return 'key'
+  if (to.status !== undefined && action === 'token.update') return 'power'
+  if (to.suspendedAt !== undefined) return 'power'
+  return action.endsWith('.create') ? 'plus' : 'pencil'
 }

@@ -1,7 +1,7 @@
 // One history entry as a sentence: who did what to what. Ids are told by their present names, where they have one.
 import { Fragment, type ReactNode } from 'react'
 import type { HistoryEntry } from '../../../client/latchkey-client.ts'
-import { Name, When } from '../parts.tsx'
+import { Moment, Name } from '../parts.tsx'
 
 export type Names = Readonly<Record<string, string>>
 
@@ -58,7 +58,7 @@ function tokenCreate(it: ReactNode, to: Facts, names: Names): ReactNode {
       {typeof to.subAccountId === 'string' && <> for {called(to.subAccountId, names)}</>}
       {typeof to.expiresAt === 'string' && (
         <>
-          , to expire <When at={to.expiresAt} />
+          , with an end on <Moment at={to.expiresAt} />
         </>
       )}
     </>
@@ -80,7 +80,7 @@ function tokenRotate(it: ReactNode, to: Facts): ReactNode {
       gave the token {it} a new credential;{' '}
       {typeof until === 'string' ? (
         <>
-          the former one works until <When at={until} />
+          the former one works until <Moment at={until} />
         </>
       ) : (
         'the former one stopped at once'

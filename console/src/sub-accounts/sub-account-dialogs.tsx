@@ -2,6 +2,7 @@
 import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import type { SubAccount } from '../../../client/latchkey-client.ts'
+import { BusyButton } from '../busy-button.tsx'
 import { useChange } from '../changes.ts'
 import { Facts, Name } from '../parts.tsx'
 import { fieldProblem } from '../problems.ts'
@@ -29,14 +30,16 @@ export function SubAccountForm({ subAccount, close }: { subAccount?: SubAccount;
       ? client.createSubAccount({ body: values })
       : client.updateSubAccount({ id: subAccount._id, body: values }),
   )
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const run = () =>
     save.mutate(undefined, {
       onSuccess(saved) {
         toast({ text: <Said name={saved.name} what={subAccount === undefined ? 'is created' : 'is saved'} /> })
         close()
       },
     })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    run()
   }
   const placed = FIELDS.some(({ field }) => fieldProblem(save.error, field) !== undefined)
   return (
@@ -55,16 +58,14 @@ export function SubAccountForm({ subAccount, close }: { subAccount?: SubAccount;
             {...(index === 0 ? { 'data-autofocus': true } : {})}
           />
         ))}
-        {save.error !== null && !placed && (
-          <Trouble error={save.error} retry={() => save.mutate()} busy={save.isPending} />
-        )}
+        {save.error !== null && !placed && <Trouble error={save.error} retry={run} busy={save.isPending} />}
         <Group justify="flex-end" gap="sm">
           <Button variant="default" onClick={close}>
             Cancel
           </Button>
-          <Button type="submit" loading={save.isPending}>
+          <BusyButton type="submit" busy={save.isPending}>
             {subAccount === undefined ? 'Create sub-account' : 'Save'}
-          </Button>
+          </BusyButton>
         </Group>
       </Stack>
     </form>
@@ -96,9 +97,9 @@ export function SuspendDialog({ subAccount, close }: { subAccount: SubAccount; c
         <Button variant="default" onClick={close}>
           Cancel
         </Button>
-        <Button color={suspending ? 'red' : 'indigo'} loading={busy} onClick={confirm} data-autofocus>
+        <BusyButton color={suspending ? 'red' : 'indigo'} busy={busy} onClick={confirm} data-autofocus>
           {suspending ? 'Suspend' : 'Resume'}
-        </Button>
+        </BusyButton>
       </Group>
     </Stack>
   )

@@ -1,5 +1,5 @@
 // Sub-accounts with what they hold, and the way to their tokens.
-import { Button, Group, Modal, Table, Text } from '@mantine/core'
+import { Button, Group, Modal, Text } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -7,7 +7,7 @@ import type { SubAccount } from '../../../client/latchkey-client.ts'
 import { go, hrefOf, readNumber, useAddress } from '../address.ts'
 import { Icon } from '../icon.tsx'
 import { DEFAULT_PAGE_SIZE, Pager } from '../pager.tsx'
-import { Link, Name, SubAccountMark, When } from '../parts.tsx'
+import { Link, Name, SubAccountMark, useLast, When } from '../parts.tsx'
 import { SearchBox } from '../search-box.tsx'
 import { useClient } from '../session.tsx'
 import { Answered, Nothing } from '../states.tsx'
@@ -107,44 +107,44 @@ function SubAccountList({ subAccounts, open }: ListProps) {
     )
   }
   return (
-    <Table aria-label="Sub-accounts" highlightOnHover className="sub-accounts">
-      <Table.Thead>
-        <Table.Tr>
-          <Table.Th>Name</Table.Th>
-          <Table.Th>Company and contact</Table.Th>
-          <Table.Th>Status</Table.Th>
-          <Table.Th>Tokens</Table.Th>
-          <Table.Th>Created</Table.Th>
-          <Table.Th className="actions">
+    <table aria-label="Sub-accounts" className="sub-accounts">
+      <thead>
+        <tr>
+          <th>Name</th>
+          <th>Company and contact</th>
+          <th>Status</th>
+          <th>Tokens</th>
+          <th>Created</th>
+          <th className="actions">
             <span className="sr-only">Actions</span>
-          </Table.Th>
-        </Table.Tr>
-      </Table.Thead>
-      <Table.Tbody>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
         {subAccounts.map((each) => (
-          <Table.Tr key={each._id}>
-            <Table.Td>
+          <tr key={each._id}>
+            <td>
               <Identity subAccount={each} />
-            </Table.Td>
-            <Table.Td>
+            </td>
+            <td>
               <Contact subAccount={each} />
-            </Table.Td>
-            <Table.Td>
+            </td>
+            <td>
               <SubAccountMark subAccount={each} />
-            </Table.Td>
-            <Table.Td>
+            </td>
+            <td>
               <Counts subAccount={each} />
-            </Table.Td>
-            <Table.Td className="time">
+            </td>
+            <td className="time">
               <When at={each.createdAt} />
-            </Table.Td>
-            <Table.Td className="actions">
+            </td>
+            <td className="actions">
               <Actions subAccount={each} open={open} />
-            </Table.Td>
-          </Table.Tr>
+            </td>
+          </tr>
         ))}
-      </Table.Tbody>
-    </Table>
+      </tbody>
+    </table>
   )
 }
 
@@ -172,7 +172,7 @@ function Counts({ subAccount: { _id, name, tokens } }: { subAccount: SubAccount 
     <Link
       href={tokensHref({ subAccount: _id, status })}
       label={`${number(tokens[status])} ${status} tokens of ${name}`}
-      className="count"
+      className="link count"
     >
       <b>{number(tokens[status])}</b> {status}
     </Link>
@@ -188,41 +188,40 @@ function Counts({ subAccount: { _id, name, tokens } }: { subAccount: SubAccount 
 function Actions({ subAccount, open }: { subAccount: SubAccount; open: ListProps['open'] }) {
   const verb = subAccount.status === 'active' ? 'Suspend' : 'Resume'
   return (
-    <Group gap={6} wrap="nowrap" justify="flex-end">
-      <Button
-        size="compact-xs"
-        variant="default"
+    <span className="row-actions">
+      <button
+        type="button"
+        className="small-button"
         aria-label={`Edit ${subAccount.name}`}
         onClick={() => open({ kind: 'edit', subAccount })}
       >
         Edit
-      </Button>
-      <Button
-        size="compact-xs"
-        variant="default"
+      </button>
+      <button
+        type="button"
+        className="small-button"
         aria-label={`${verb} ${subAccount.name}`}
         onClick={() => open({ kind: 'suspend', subAccount })}
       >
         {verb}
-      </Button>
-    </Group>
+      </button>
+    </span>
   )
 }
 
 function SubAccountDialog({ dialog, close }: { dialog: Dialog | undefined; close: () => void }) {
-  const [shown, setShown] = useState({ dialog, turn: 0 })
-  if (dialog !== undefined && dialog !== shown.dialog) setShown({ dialog, turn: shown.turn + 1 })
+  const { shown, turn } = useLast(dialog)
   return (
     <Modal
       opened={dialog !== undefined}
       onClose={close}
-      title={shown.dialog && titleOf(shown.dialog)}
+      title={shown && titleOf(shown)}
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
-      <div key={shown.turn}>
-        {shown.dialog?.kind === 'create' && <SubAccountForm close={close} />}
-        {shown.dialog?.kind === 'edit' && <SubAccountForm subAccount={shown.dialog.subAccount} close={close} />}
-        {shown.dialog?.kind === 'suspend' && <SuspendDialog subAccount={shown.dialog.subAccount} close={close} />}
+      <div key={turn}>
+        {shown?.kind === 'create' && <SubAccountForm close={close} />}
+        {shown?.kind === 'edit' && <SubAccountForm subAccount={shown.subAccount} close={close} />}
+        {shown?.kind === 'suspend' && <SuspendDialog subAccount={shown.subAccount} close={close} />}
       </div>
     </Modal>
   )

@@ -42,7 +42,8 @@ export function BulkDialog({ tokens, status, close, onDone }: BulkDialogProps) {
             ? 'Every request with one of these credentials is refused from the moment the service confirms it.'
             : 'These credentials authenticate again, unless expired or their sub-account is suspended.'}
         </Text>
-        <ul className="bulk-list">
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a list that scrolls must be within reach of the keyboard */}
+        <ul className="bulk-list" aria-label="Tokens" tabIndex={0}>
           {tokens.map((token) => (
             <li key={token._id}>
               <span>
@@ -101,7 +102,8 @@ function BulkProgress({ progress: { of, confirmed, failed }, status, close, retr
         {!finished && ' …'}
       </Text>
       {failed.length > 0 && (
-        <ul className="bulk-list" aria-label="Failed">
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: a list that scrolls must be within reach of the keyboard
+        <ul className="bulk-list" aria-label="Failed" tabIndex={0}>
           {failed.map(({ token, reason }) => (
             <li key={token._id}>
               <Name>{token.name}</Name>

@@ -1,10 +1,10 @@
 // The parts of one token, used by the table and by the cards of narrow screens alike.
-import { ActionIcon, Button, Group, Menu, TextInput } from '@mantine/core'
+import { Button, Group, TextInput } from '@mantine/core'
 import { type FormEvent, memo, useState } from 'react'
 import type { Token } from '../../../client/latchkey-client.ts'
+import { BusyButton } from '../busy-button.tsx'
 import { useChange } from '../changes.ts'
-import { Icon } from '../icon.tsx'
-import { Link, Name } from '../parts.tsx'
+import { IconButton, Link, Name } from '../parts.tsx'
 import { reasonOf } from '../problems.ts'
 import { tokensHref } from './token-filters.ts'
 
@@ -15,12 +15,10 @@ export interface RowProps {
   readonly selected: boolean
   readonly onSelect: (token: Token, selected: boolean) => void
   readonly onAction: (action: TokenAction, token: Token) => void
+  readonly onMenu: (token: Token, button: HTMLElement) => void
   readonly renaming: boolean
   readonly onRenamed: () => void
 }
-
-/** Where focus returns to after a dialog about the token. */
-export const actionsId = (token: Token): string => `actions-${token._id}`
 
 export const Owner = memo(function Owner({ token: { subAccount } }: { token: Token }) {
   return (
@@ -40,16 +38,12 @@ export function TokenName({ token, renaming, onAction, onRenamed }: RowProps) {
   return (
     <span className="token-name">
       <Name clip>{token.name}</Name>
-      <ActionIcon
-        size="sm"
-        variant="subtle"
-        color="gray"
+      <IconButton
+        icon="pencil"
         id={`rename-${token._id}`}
-        aria-label={`Rename ${token.name}`}
+        label={`Rename ${token.name}`}
         onClick={() => onAction('rename', token)}
-      >
-        <Icon name="pencil" size={14} />
-      </ActionIcon>
+      />
     </span>
   )
 }
@@ -80,9 +74,9 @@ function Rename({ token, onDone }: { token: Token; onDone: () => void }) {
         onChange={(event) => setName(event.currentTarget.value)}
       />
       <Group gap={6}>
-        <Button type="submit" size="compact-xs" loading={rename.isPending}>
+        <BusyButton type="submit" size="compact-xs" busy={rename.isPending}>
           Save
-        </Button>
+        </BusyButton>
         <Button size="compact-xs" variant="default" onClick={onDone}>
           Cancel
         </Button>
@@ -91,44 +85,27 @@ function Rename({ token, onDone }: { token: Token; onDone: () => void }) {
   )
 }
 
-export const TokenActions = memo(function TokenActions({ token, onAction }: Pick<RowProps, 'token' | 'onAction'>) {
+/** The menu behind the button is one for the whole list: a hundred of them would be slow to draw. */
+export const TokenActions = memo(function TokenActions({ token, onAction, onMenu }: ActionProps) {
   const verb = token.status === 'active' ? 'Disable' : 'Enable'
   return (
-    <Group gap={4} wrap="nowrap" justify="flex-end">
-      <Button
-        size="compact-xs"
-        variant="default"
-        id={`status-${token._id}`}
+    <span className="row-actions">
+      <button
+        type="button"
+        className="small-button"
         aria-label={`${verb} ${token.name}`}
         onClick={() => onAction('status', token)}
       >
         {verb}
-      </Button>
-      <Menu position="bottom-end" withinPortal returnFocus transitionProps={{ duration: 80 }}>
-        <Menu.Target>
-          <ActionIcon variant="subtle" color="gray" id={actionsId(token)} aria-label={`Actions for ${token.name}`}>
-            <Icon name="more" size={18} />
-          </ActionIcon>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Item leftSection={<Icon name="pencil" />} onClick={() => onAction('rename', token)}>
-            Rename
-          </Menu.Item>
-          <Menu.Item leftSection={<Icon name="power" />} onClick={() => onAction('status', token)}>
-            {verb}…
-          </Menu.Item>
-          <Menu.Item leftSection={<Icon name="rotate" />} onClick={() => onAction('rotate', token)}>
-            Rotate credential…
-          </Menu.Item>
-          <Menu.Item leftSection={<Icon name="history" />} onClick={() => onAction('history', token)}>
-            History
-          </Menu.Item>
-          <Menu.Divider />
-          <Menu.Item color="red" leftSection={<Icon name="trash" />} onClick={() => onAction('delete', token)}>
-            Delete…
-          </Menu.Item>
-        </Menu.Dropdown>
-      </Menu>
-    </Group>
+      </button>
+      <IconButton
+        icon="more"
+        label={`Actions for ${token.name}`}
+        expanded={false}
+        onClick={(event) => onMenu(token, event.currentTarget)}
+      />
+    </span>
   )
 })
+
+type ActionProps = Pick<RowProps, 'token' | 'onAction' | 'onMenu'>

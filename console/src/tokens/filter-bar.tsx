@@ -12,7 +12,7 @@ interface FilterBarProps {
 }
 
 const MORE = [
-  { value: '', label: 'Any use and expiry' },
+  { value: '', label: 'Use and expiry' },
   { value: 'used=never', label: 'Never used' },
   { value: 'expiry=soon', label: 'Expires within 30 days' },
   { value: 'expiry=expired', label: 'Expired' },
@@ -24,7 +24,7 @@ export function FilterBar({ filters, change }: FilterBarProps) {
     <search className="filters">
       <SearchBox
         label="Search tokens by name"
-        placeholder="Search by name   /"
+        placeholder="Search by name"
         value={filters.search ?? ''}
         onSearch={(search) => change({ search }, 'replace')}
       />

@@ -2,6 +2,7 @@
 import { Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import type { Token } from '../../../client/latchkey-client.ts'
+import { BusyButton } from '../busy-button.tsx'
 import { newIdempotencyKey, useChange } from '../changes.ts'
 import { NewCredential } from '../credential.tsx'
 import { Name } from '../parts.tsx'
@@ -85,9 +86,9 @@ export function CreateDialog({ subAccountId, close }: { subAccountId: string | u
           <Button variant="default" onClick={close}>
             Cancel
           </Button>
-          <Button type="submit" loading={create.isPending} disabled={owner === undefined}>
+          <BusyButton type="submit" busy={create.isPending} disabled={owner === undefined}>
             Create token
-          </Button>
+          </BusyButton>
         </Group>
       </Stack>
     </form>
@@ -139,9 +140,9 @@ export function RotateDialog({ token, close }: { token: Token; close: () => void
         <Button variant="default" onClick={close}>
           Cancel
         </Button>
-        <Button loading={rotate.isPending} onClick={() => rotate.mutate()}>
+        <BusyButton busy={rotate.isPending} onClick={() => rotate.mutate()}>
           Rotate credential
-        </Button>
+        </BusyButton>
       </Group>
     </Stack>
   )
@@ -170,8 +171,7 @@ export function DeleteDialog({ token, close }: { token: Token; close: () => void
   const [typed, setTyped] = useState('')
   const toast = useToast()
   const remove = useChange((client) => client.deleteToken({ id: token._id }))
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const run = () =>
     remove.mutate(undefined, {
       onSuccess() {
         toast({
@@ -184,6 +184,9 @@ export function DeleteDialog({ token, close }: { token: Token; close: () => void
         close()
       },
     })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    run()
   }
   return (
     <form onSubmit={submit}>
@@ -204,21 +207,19 @@ export function DeleteDialog({ token, close }: { token: Token; close: () => void
           onChange={(event) => setTyped(event.currentTarget.value)}
           data-autofocus
         />
-        {remove.error !== null && (
-          <Trouble error={remove.error} retry={() => remove.mutate()} busy={remove.isPending} />
-        )}
+        {remove.error !== null && <Trouble error={remove.error} retry={run} busy={remove.isPending} />}
         <Group justify="flex-end" gap="sm">
           <Button variant="default" onClick={close}>
             Cancel
           </Button>
-          <Button
+          <BusyButton
             type="submit"
             color="red"
             disabled={typed.trim().normalize('NFC') !== token.name}
-            loading={remove.isPending}
+            busy={remove.isPending}
           >
             Delete token
-          </Button>
+          </BusyButton>
         </Group>
       </Stack>
     </form>

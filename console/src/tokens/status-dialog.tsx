@@ -1,6 +1,7 @@
 // Disable or enable one token: what it means, what hangs on it, and an undo afterwards.
 import { Button, Group, Stack, Text } from '@mantine/core'
 import type { Token } from '../../../client/latchkey-client.ts'
+import { BusyButton } from '../busy-button.tsx'
 import { useChange } from '../changes.ts'
 import { Facts, Name, useNow, When } from '../parts.tsx'
 import { reasonOf } from '../problems.ts'
@@ -55,9 +56,9 @@ export function StatusDialog({ token, close }: { token: Token; close: () => void
         <Button variant="default" onClick={close}>
           Cancel
         </Button>
-        <Button color={status === 'inactive' ? 'red' : 'indigo'} loading={busy} onClick={confirm} data-autofocus>
+        <BusyButton color={status === 'inactive' ? 'red' : 'indigo'} busy={busy} onClick={confirm} data-autofocus>
           {status === 'inactive' ? 'Disable token' : 'Enable token'}
-        </Button>
+        </BusyButton>
       </Group>
     </Stack>
   )

@@ -1,5 +1,4 @@
 // The tokens of one page: a table where there is room, cards where there is not.
-import { Checkbox, Table } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import { memo } from 'react'
 import type { Token } from '../../../client/latchkey-client.ts'
@@ -7,7 +6,7 @@ import { Credential } from '../credential.tsx'
 import { markOf, StatusMark, When } from '../parts.tsx'
 import { Owner, type RowProps, TokenActions, TokenName } from './cells.tsx'
 
-interface TokenListProps extends Pick<RowProps, 'onSelect' | 'onAction' | 'onRenamed'> {
+interface TokenListProps extends Pick<RowProps, 'onSelect' | 'onAction' | 'onMenu' | 'onRenamed'> {
   readonly tokens: readonly Token[]
   readonly selected: ReadonlyMap<string, Token>
   readonly onSelectAll: (selected: boolean) => void
@@ -19,14 +18,18 @@ export function TokenList({ tokens, selected, onSelectAll, renaming, stale, ...h
   const narrow = useMediaQuery('(max-width: 68em)', false, { getInitialValueInEffect: false })
   const chosen = tokens.filter(({ _id }) => selected.has(_id)).length
   const all = (
-    <Checkbox
-      size="xs"
-      aria-label="Select all on this page"
-      label={narrow ? 'Select all on this page' : undefined}
-      checked={tokens.length > 0 && chosen === tokens.length}
-      indeterminate={chosen > 0 && chosen < tokens.length}
-      onChange={(event) => onSelectAll(event.currentTarget.checked)}
-    />
+    <label className="check-box">
+      <input
+        type="checkbox"
+        aria-label="Select all on this page"
+        checked={tokens.length > 0 && chosen === tokens.length}
+        ref={(box) => {
+          if (box !== null) box.indeterminate = chosen > 0 && chosen < tokens.length
+        }}
+        onChange={(event) => onSelectAll(event.currentTarget.checked)}
+      />
+      {narrow && 'Select all on this page'}
+    </label>
   )
   const rows = tokens.map((token) => {
     const row = { ...handlers, token, selected: selected.has(token._id), renaming: renaming === token._id }
@@ -41,66 +44,66 @@ export function TokenList({ tokens, selected, onSelectAll, renaming, stale, ...h
     )
   }
   return (
-    <Table.ScrollContainer minWidth={1000} type="native">
-      <Table aria-label="Tokens" aria-busy={stale} className={stale ? 'tokens stale-rows' : 'tokens'} highlightOnHover>
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th className="check">{all}</Table.Th>
-            <Table.Th>Name</Table.Th>
-            <Table.Th>Sub-account</Table.Th>
-            <Table.Th>Status</Table.Th>
-            <Table.Th>Credential</Table.Th>
-            <Table.Th>Created</Table.Th>
-            <Table.Th>Last used</Table.Th>
-            <Table.Th>Expires</Table.Th>
-            <Table.Th className="actions">
+    <div className="table-scroll">
+      <table aria-label="Tokens" aria-busy={stale} className={stale ? 'tokens stale-rows' : 'tokens'}>
+        <thead>
+          <tr>
+            <th className="check">{all}</th>
+            <th>Name</th>
+            <th>Sub-account</th>
+            <th>Status</th>
+            <th>Credential</th>
+            <th>Created</th>
+            <th>Last used</th>
+            <th>Expires</th>
+            <th className="actions">
               <span className="sr-only">Actions</span>
-            </Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>{rows}</Table.Tbody>
-      </Table>
-    </Table.ScrollContainer>
+            </th>
+          </tr>
+        </thead>
+        <tbody>{rows}</tbody>
+      </table>
+    </div>
   )
 }
 
 const TokenRow = memo(function TokenRow(row: RowProps) {
-  const { token, selected, onAction } = row
+  const { token, selected, onAction, onMenu } = row
   return (
-    <Table.Tr data-token={token._id} className={selected ? 'selected' : ''}>
-      <Table.Td className="check">
+    <tr data-token={token._id} className={selected ? 'selected' : ''}>
+      <td className="check">
         <Select {...row} />
-      </Table.Td>
-      <Table.Td>
+      </td>
+      <td>
         <TokenName {...row} />
-      </Table.Td>
-      <Table.Td>
+      </td>
+      <td>
         <Owner token={token} />
-      </Table.Td>
-      <Table.Td>
+      </td>
+      <td>
         <StatusMark mark={markOf(token)} />
-      </Table.Td>
-      <Table.Td>
+      </td>
+      <td>
         <Credential value={token.token} of={token.name} />
-      </Table.Td>
-      <Table.Td className="time">
+      </td>
+      <td className="time">
         <When at={token.createdAt} />
-      </Table.Td>
-      <Table.Td className="time">
+      </td>
+      <td className="time">
         <When at={token.details?.lastUsedAt ?? null} none="Never" />
-      </Table.Td>
-      <Table.Td className="time">
+      </td>
+      <td className="time">
         <When at={token.details?.expiresAt ?? null} none="Never" />
-      </Table.Td>
-      <Table.Td className="actions">
-        <TokenActions token={token} onAction={onAction} />
-      </Table.Td>
-    </Table.Tr>
+      </td>
+      <td className="actions">
+        <TokenActions token={token} onAction={onAction} onMenu={onMenu} />
+      </td>
+    </tr>
   )
 })
 
 const TokenCard = memo(function TokenCard(row: RowProps) {
-  const { token, onAction } = row
+  const { token, onAction, onMenu } = row
   return (
     <li className="card" data-token={token._id}>
       <div className="card-head">
@@ -130,18 +133,20 @@ const TokenCard = memo(function TokenCard(row: RowProps) {
           </dd>
         </div>
       </dl>
-      <TokenActions token={token} onAction={onAction} />
+      <TokenActions token={token} onAction={onAction} onMenu={onMenu} />
     </li>
   )
 })
 
 function Select({ token, selected, onSelect }: RowProps) {
   return (
-    <Checkbox
-      size="xs"
-      aria-label={`Select ${token.name}`}
-      checked={selected}
-      onChange={(event) => onSelect(token, event.currentTarget.checked)}
-    />
+    <label className="check-box">
+      <input
+        type="checkbox"
+        aria-label={`Select ${token.name}`}
+        checked={selected}
+        onChange={(event) => onSelect(token, event.currentTarget.checked)}
+      />
+    </label>
   )
 }

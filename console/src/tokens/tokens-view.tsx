@@ -5,16 +5,18 @@ import type { Token } from '../../../client/latchkey-client.ts'
 import { HistoryDrawer } from '../history/history-drawer.tsx'
 import { Icon } from '../icon.tsx'
 import { Pager } from '../pager.tsx'
+import { useLast } from '../parts.tsx'
 import { Answered, Nothing } from '../states.tsx'
 import { ViewTitle } from '../view-title.tsx'
 import { plural } from '../words.ts'
 import { BulkDialog } from './bulk-dialog.tsx'
-import { actionsId, type TokenAction } from './cells.tsx'
+import type { TokenAction } from './cells.tsx'
 import { FilterBar } from './filter-bar.tsx'
 import { CreateDialog, DeleteDialog, RotateDialog } from './other-dialogs.tsx'
 import { otherStatus, type Status, StatusDialog } from './status-dialog.tsx'
 import { type TokenFilters, useTokenFilters, useTokens } from './token-filters.ts'
 import { TokenList } from './token-list.tsx'
+import { type MenuPlace, TokenMenu } from './token-menu.tsx'
 
 type Dialog =
   | { readonly kind: 'create' }
@@ -25,6 +27,7 @@ export function TokensView() {
   const { filters, change } = useTokenFilters()
   const tokens = useTokens(filters)
   const [dialog, setDialog] = useState<Dialog>()
+  const [menu, setMenu] = useState<MenuPlace>()
   const [renaming, setRenaming] = useState<string>()
   const { selected, select, selectAll, keep } = useSelection(filters, tokens.data?.items)
   const changeRef = useRef(change)
@@ -36,6 +39,7 @@ export function TokensView() {
     else if (action === 'history') changeRef.current({ history: token._id, page: undefined })
     else setDialog({ kind: action, token })
   }, [])
+  const onMenu = useCallback((token: Token, button: HTMLElement) => setMenu({ token, button }), [])
   const onRenamed = useCallback(() => {
     setRenaming((id) => {
       if (id !== undefined) setTimeout(() => document.getElementById(`rename-${id}`)?.focus())
@@ -69,6 +73,7 @@ export function TokensView() {
                 onSelect={select}
                 onSelectAll={selectAll}
                 onAction={onAction}
+                onMenu={onMenu}
                 renaming={renaming}
                 onRenamed={onRenamed}
                 stale={tokens.isPlaceholderData}
@@ -86,6 +91,7 @@ export function TokensView() {
           </>
         )}
       </Answered>
+      {menu !== undefined && <TokenMenu place={menu} close={() => setMenu(undefined)} onAction={onAction} />}
       <TokenDialog dialog={dialog} filters={filters} close={() => setDialog(undefined)} keep={keep} />
       <HistoryDrawer tokenId={filters.history} close={() => change({ history: undefined, page: filters.page })} />
     </>
@@ -199,27 +205,24 @@ interface TokenDialogProps {
   readonly keep: (tokens: readonly Token[]) => void
 }
 
-/** One frame for all dialogs. Its last content stays while the frame fades. */
+/** One frame for all dialogs. */
 function TokenDialog({ dialog, filters, close, keep }: TokenDialogProps) {
-  const last = useRef<{ dialog: Dialog; turn: number }>(undefined)
-  if (dialog !== undefined && dialog !== last.current?.dialog) {
-    last.current = { dialog, turn: (last.current?.turn ?? 0) + 1 }
-  }
-  const shown = last.current?.dialog
-  /** A menu that opened the dialog is gone by now: its button takes the focus back. */
-  const returnFocus = () => {
-    if (document.activeElement !== document.body || shown === undefined || !('token' in shown)) return
-    document.getElementById(actionsId(shown.token))?.focus()
+  const { shown, turn } = useLast(dialog)
+  /** The row that asked may be gone: then the focus goes to the top of the view, not to nowhere. */
+  const keepFocus = () => {
+    requestAnimationFrame(() => {
+      if (document.activeElement === document.body) document.querySelector<HTMLElement>('h1')?.focus()
+    })
   }
   return (
     <Modal
       opened={dialog !== undefined}
       onClose={close}
       title={shown && titleOf(shown)}
-      onExitTransitionEnd={returnFocus}
+      onExitTransitionEnd={keepFocus}
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
-      <div key={last.current?.turn}>
+      <div key={turn}>
         {shown?.kind === 'create' && <CreateDialog subAccountId={filters.subAccount} close={close} />}
         {shown?.kind === 'status' && <StatusDialog token={shown.token} close={close} />}
         {shown?.kind === 'rotate' && <RotateDialog token={shown.token} close={close} />}

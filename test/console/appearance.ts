@@ -1,0 +1,232 @@
+// Every view, light and dark, wide and narrow: nothing that axe calls serious, nothing wider than the screen, and all of
+// it within reach of the keyboard. With SCREENSHOTS set to a folder, each is also photographed.
+import assert from 'node:assert/strict'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import type { Part } from './console.test.ts'
+import type { Tenant, World } from './world.ts'
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const folder = process.env.SCREENSHOTS
+
+interface Violation {
+  readonly id: string
+  readonly impact: string
+  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[]
+}
+
+async function assertAccessible(page: Page, where: string): Promise<void> {
+  await page.evaluate(axeSource)
+  const violations = await page.evaluate(async () => {
+    const { axe } = window as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } }
+    return (await axe.run()).violations
+  })
+  const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+  const told = serious.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${where}: ${id}: ${html.slice(0, 160)}: ${failureSummary}`),
+  )
+  assert.deepEqual(told, [])
+}
+
+async function assertFits(page: Page, where: string): Promise<void> {
+  const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth])
+  assert.ok((content ?? 0) <= (screen ?? 0), `${where} is ${content} wide on ${screen}`)
+}
+
+type Shot = readonly [name: string, path: string, prepare?: (page: Page) => Promise<unknown>]
+
+/** On a narrow screen dialogs are the same but narrower: there the views, and the widest dialogs, are enough. */
+const NARROW = ['overview', 'tokens', 'selection', 'disable', 'create', 'history-of-a-token', 'sub-accounts', 'history']
+
+const first = (page: Page, name: RegExp) => page.getByRole('button', { name }).first()
+
+const SHOTS: readonly Shot[] = [
+  ['overview', ''],
+  ['tokens', 'tokens'],
+  [
+    'selection',
+    'tokens',
+    async (page) => {
+      for (const index of [0, 1, 4])
+        await page
+          .getByLabel(/^Select (?!all)/)
+          .nth(index)
+          .check()
+      await page.getByText('3 tokens selected').waitFor()
+    },
+  ],
+  ['disable', 'tokens?search=mobile', (page) => first(page, /^Disable Mobile/).click()],
+  [
+    'bulk',
+    'tokens?limit=10',
+    async (page) => {
+      await page.getByLabel('Select all on this page').check()
+      await page.getByRole('region', { name: 'Selected tokens' }).getByRole('button', { name: 'Disable' }).click()
+    },
+  ],
+  ['create', 'tokens', (page) => page.getByRole('button', { name: 'Create token' }).click()],
+  ['rename', 'tokens', (page) => first(page, /^Rename/).click()],
+  ['menu', 'tokens', (page) => first(page, /^Actions for/).click()],
+  [
+    'history-of-a-token',
+    'tokens?search=zapier',
+    async (page) => {
+      await first(page, /^Actions for/).click()
+      await page.getByRole('menuitem', { name: 'History' }).click()
+      await page.getByRole('dialog').getByText('created the token').waitFor()
+    },
+  ],
+  [
+    'delete',
+    'tokens',
+    async (page) => {
+      await first(page, /^Actions for/).click()
+      await page.getByRole('menuitem', { name: 'Delete' }).click()
+    },
+  ],
+  ['no-match', 'tokens?search=nothing', (page) => page.getByText('No token matches').waitFor()],
+  ['sub-accounts', 'sub-accounts'],
+  ['suspend', 'sub-accounts', (page) => first(page, /^Suspend/).click()],
+  ['history', 'history'],
+  ['not-found', 'nowhere'],
+  [
+    'trouble',
+    'tokens',
+    async (page) => {
+      await page.route('**/api/v1/**', (route) => route.abort())
+      await page.reload()
+      await page.getByRole('alert').waitFor()
+      await page.unroute('**/api/v1/**')
+    },
+  ],
+]
+
+export const describeAppearance: Part = (world) => {
+  let shown: Promise<Tenant> | undefined
+  for (const colorScheme of ['light', 'dark'] as const) {
+    for (const width of [1280, 360]) {
+      test(`each view, ${colorScheme}, ${width} wide, passes axe and fits the screen`, async () => {
+        shown ??= showcase(world())
+        const viewport = { width, height: width === 360 ? 740 : 860 }
+        const options = { colorScheme, viewport, reducedMotion: 'reduce' as const }
+        const page = await world().page(options)
+        await page.goto(world().base)
+        await page.getByLabel('Account key').waitFor()
+        await look(page, 'sign-in', colorScheme, width)
+        await page.goto(`${world().base}#key=${(await shown).key}`)
+        await page.getByRole('heading', { name: 'Overview' }).waitFor()
+        for (const [name, path, prepare] of SHOTS) {
+          if (width === 360 && !NARROW.includes(name)) continue
+          await page.goto(`${world().base}${path}`)
+          await page.getByRole('heading', { level: 1 }).waitFor()
+          await page.locator('main').getByTestId('total').or(page.locator('.overview, .nothing')).first().waitFor()
+          await prepare?.(page)
+          await look(page, name, colorScheme, width)
+        }
+      })
+    }
+  }
+
+  async function look(page: Page, name: string, scheme: string, width: number): Promise<void> {
+    const where = `${name}-${scheme}-${width}`
+    // Dialogs and menus fade in, and half-faded text has no contrast.
+    await page.waitForFunction(() =>
+      [...document.querySelectorAll('[role=dialog], [role=menu]')].every(
+        (each) => getComputedStyle(each).opacity === '1',
+      ),
+    )
+    await assertAccessible(page, where)
+    await assertFits(page, where)
+    if (folder === undefined) return
+    mkdirSync(folder, { recursive: true })
+    await page.screenshot({ path: join(folder, `${where}.png`) })
+  }
+
+  test('light and dark can be chosen, and the choice is kept', async () => {
+    const page = await world().signedIn(await world().tenant(), '', { colorScheme: 'light' })
+    const scheme = () => page.evaluate(() => document.documentElement.dataset.mantineColorScheme)
+    assert.equal(await scheme(), 'light')
+    await page.getByRole('button', { name: 'Use dark colours' }).click()
+    assert.equal(await scheme(), 'dark')
+    await page.reload()
+    await page.getByRole('button', { name: 'Use light colours' }).waitFor()
+    assert.equal(await scheme(), 'dark')
+  })
+
+  test('a token is found, looked at and disabled by keyboard alone, and the focus is always visible', async () => {
+    const page = await world().signedIn(await world().tenant([{ name: 'one' }, { name: 'two' }]), 'tokens')
+    await page.getByText('1–2 of 2 tokens').waitFor()
+    await page.keyboard.press('/')
+    await page.keyboard.type('two')
+    await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
+    const focused = () => page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? '')
+    const seen: string[] = []
+    for (let steps = 0; steps < 30 && (await focused()) !== 'Disable two'; steps++) {
+      await page.keyboard.press('Tab')
+      seen.push(await focused())
+      const outline = await page.evaluate(() => {
+        const { outlineStyle, outlineWidth, borderColor } = getComputedStyle(document.activeElement ?? document.body)
+        return `${outlineStyle} ${outlineWidth} ${borderColor}`
+      })
+      assert.match(outline, /solid [1-9]|auto [1-9]/, `${await focused()} has no visible focus`)
+    }
+    for (const name of ['Status', 'Select two', 'Rename two', 'Reveal credential of two', 'Copy credential of two']) {
+      assert.ok(seen.includes(name), `${name} among ${seen.join(', ')}`)
+    }
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog', { name: 'Disable this token?' }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByText('two is disabled').waitFor()
+  })
+
+  test('what a screen reader meets: landmarks, a way past the header, and where one is', async () => {
+    const page = await world().signedIn(await world().tenant(), 'history')
+    await page.getByRole('heading', { name: 'History', level: 1 }).waitFor()
+    assert.equal(await page.title(), 'History · Latchkey')
+    assert.equal(await page.getByRole('banner').count(), 1)
+    assert.equal(await page.getByRole('main').count(), 1)
+    const here = page.getByRole('navigation', { name: 'Views' }).locator('[aria-current=page]')
+    assert.deepEqual(await here.allTextContents(), ['History'])
+    await page.getByRole('link', { name: 'Tokens' }).click()
+    await page.getByRole('heading', { name: 'Tokens', level: 1 }).waitFor()
+    assert.equal(await page.evaluate(() => document.activeElement?.tagName), 'H1')
+    await page.reload()
+    await page.getByRole('heading', { name: 'Tokens', level: 1 }).waitFor()
+    await page.keyboard.press('Tab')
+    assert.equal(await page.evaluate(() => document.activeElement?.textContent), 'Skip to content')
+  })
+}
+
+/** An account that shows every state a token can be in. */
+async function showcase(world: World): Promise<Tenant> {
+  const day = 24 * 60 * 60 * 1000
+  const now = Date.now()
+  const owners = ['Berlin agency', 'Lisbon studio', 'Northwind reseller', 'Paused tenant']
+  const uses = ['CI pipeline', 'Mobile app', 'Nightly import', 'Billing export', 'Status page', 'Zapier', 'Warehouse']
+  const sketches = uses.flatMap((name, use) =>
+    owners.map((_, owner) => ({
+      name,
+      owner,
+      status: use === 2 ? ('inactive' as const) : ('active' as const),
+      createdAt: now - (use * 11 + owner * 3 + 1) * day,
+      expiresAt: use === 4 ? now - day : use === 5 ? now + 14 * day : null,
+    })),
+  )
+  const tenant = await world.tenant(sketches.toReversed(), owners)
+  const { registry, operator, store } = world.running
+  const marks = tenant.tokens
+    .filter((_, index) => index % 3 !== 0)
+    .map(({ id }, i) => [id, now - i * 7 * 3_600_000] as const)
+  await store.markUsed(new Map(marks))
+  const caller = { accountId: tenant.accountId, by: tenant.keyId }
+  const origin = () => ({ ...operator.origin(), by: tenant.keyId, address: '192.0.2.7' })
+  await registry.updateSubAccount(caller, tenant.subAccounts[3]?.id ?? '', { status: 'suspended' }, origin())
+  const zapier = tenant.tokens.findLast(({ name }) => name === 'Zapier')?.id ?? ''
+  await registry.updateToken(caller, zapier, { status: 'inactive' }, origin())
+  await registry.rotateToken(caller, zapier, 24 * 60 * 60, origin())
+  await registry.updateToken(caller, zapier, { status: 'active' }, origin())
+  return tenant
+}

@@ -1,0 +1,229 @@
+// What can be done to tokens: every change is confirmed by the service before the screen says so.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import type { Part } from './console.test.ts'
+import { rowOf, type Tenant } from './world.ts'
+
+const menu = async (page: Page, name: string, item: string) => {
+  await page.getByRole('button', { name: `Actions for ${name}` }).click()
+  await page.getByRole('menuitem', { name: item }).click()
+}
+
+export const describeChanges: Part = (world) => {
+  const stored = (tenant: Tenant, index = 0) => {
+    const { registry, operator } = world().running
+    return registry.getToken(operator.actFor(tenant.accountId), tenant.tokens[index]?.id ?? '')
+  }
+  const verify = async (credential: string) =>
+    (await fetch(`${world().running.url}/api/v1/verify`, { headers: { authorization: `Bearer ${credential}` } })).status
+
+  test("renaming in place saves with Enter, leaves with Escape, and shows the service's reason when taken", async () => {
+    const tenant = await world().tenant([{ name: 'before' }, { name: 'taken' }])
+    const page = await world().signedIn(tenant, 'tokens')
+    await page.getByRole('button', { name: 'Rename before' }).focus()
+    await page.keyboard.press('Enter')
+    const field = page.getByLabel('New name of before')
+    await field.fill('taken')
+    await field.press('Enter')
+    await page.getByText('Token name already exists for this sub-account').waitFor()
+    assert.equal((await stored(tenant)).name, 'before')
+    await field.press('Escape')
+    await page.getByText('before', { exact: true }).waitFor()
+    assert.equal(await page.evaluate(() => document.activeElement?.getAttribute('aria-label')), 'Rename before')
+
+    await menu(page, 'before', 'Rename')
+    await page.getByLabel('New name of before').fill('  after ')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('after', { exact: true }).waitFor()
+    assert.equal((await stored(tenant)).name, 'after')
+  })
+
+  test('disabling shows what is cut off, waits for the service, and can be undone from the toast', async () => {
+    const tenant = await world().tenant([{ name: 'live' }])
+    const { credential } = await stored(tenant)
+    assert.equal(await verify(credential), 204)
+    await world().running.registry.uses.flush()
+    const page = await world().signedIn(tenant, 'tokens')
+    await page.getByRole('button', { name: 'Disable live' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Disable this token?' })
+    await dialog.getByText('something that depends on it will stop working').waitFor()
+    assert.match((await dialog.locator('.facts').textContent()) ?? '', /live.*North, North Ltd.*Last usedjust now/)
+
+    // Held back on its way: until the service has answered, the screen still says Active.
+    let release = () => {}
+    const held = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    await page.route('**/apiClient/token/tok_*', async (route) => {
+      if (route.request().method() === 'PUT') await held
+      await route.continue()
+    })
+    await dialog.getByRole('button', { name: 'Disable token' }).click()
+    await dialog.getByRole('button', { name: 'Disable token', disabled: true }).waitFor()
+    assert.match((await rowOf(page, 'live').textContent()) ?? '', /Active/)
+    release()
+    await rowOf(page, 'live').getByText('Inactive').waitFor()
+    assert.equal(await verify(credential), 401)
+
+    await page.getByText('live is disabled').waitFor()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('live is enabled').waitFor()
+    await rowOf(page, 'live').getByText('Active', { exact: true }).waitFor()
+    assert.equal(await verify(credential), 204)
+  })
+
+  test('enabling asks first, and Escape changes nothing and gives the focus back', async () => {
+    const tenant = await world().tenant([{ name: 'off', status: 'inactive' }])
+    const page = await world().signedIn(tenant, 'tokens')
+    await page.getByRole('button', { name: 'Enable off' }).press('Enter')
+    await page.getByRole('dialog', { name: 'Enable this token?' }).waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    assert.equal(await page.evaluate(() => document.activeElement?.getAttribute('aria-label')), 'Enable off')
+    assert.equal((await stored(tenant)).status, 'inactive')
+    await page.keyboard.press('Enter')
+    await page.getByRole('button', { name: 'Enable token' }).press('Enter')
+    await rowOf(page, 'off').getByText('Active', { exact: true }).waitFor()
+    assert.equal((await stored(tenant)).status, 'active')
+  })
+
+  test('a change that the service does not confirm is not shown as made', async () => {
+    const tenant = await world().tenant([{ name: 'kept' }])
+    const page = await world().signedIn(tenant, 'tokens')
+    await page.route('**/apiClient/token/tok_*', (route) =>
+      route.request().method() === 'PUT' ? route.abort() : route.continue(),
+    )
+    await page.getByRole('button', { name: 'Disable kept' }).click()
+    await page.getByRole('button', { name: 'Disable token' }).click()
+    await page.getByRole('alert').filter({ hasText: 'The service cannot be reached' }).waitFor()
+    assert.match((await rowOf(page, 'kept').textContent()) ?? '', /Active/)
+    await page.unroute('**/apiClient/token/tok_*')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await rowOf(page, 'kept').getByText('Inactive').waitFor()
+  })
+
+  test('a token is created for a sub-account found by typing, and its credential is shown and copied', async () => {
+    const tenant = await world().tenant([{ name: 'taken' }])
+    const page = await world().signedIn(tenant, 'tokens')
+    await page.getByRole('button', { name: 'Create token' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Create a token' })
+    await dialog.getByLabel('Sub-account').first().pressSequentially('nor')
+    await page.getByRole('option', { name: /North/ }).click()
+    await dialog.getByLabel('Name').fill('taken')
+    await dialog.getByLabel('Expires').selectOption('30')
+    await dialog.getByRole('button', { name: 'Create token' }).click()
+    await dialog.getByText('Token name already exists for this sub-account').waitFor()
+    await dialog.getByLabel('Name').fill('fresh')
+    await dialog.getByRole('button', { name: 'Create token' }).click()
+    const credential = (await dialog.getByTestId('new-credential').textContent()) ?? ''
+    assert.match(credential, /^lk_tok_\w+$/)
+    assert.equal(await verify(credential), 204)
+    await dialog.getByRole('button', { name: 'Copy credential' }).click()
+    await dialog.getByRole('button', { name: 'Copied' }).waitFor()
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), credential)
+    await dialog.getByRole('button', { name: 'Done' }).click()
+    assert.match((await rowOf(page, 'fresh').textContent()) ?? '', /Active.*in 29 days/)
+  })
+
+  test('rotating gives a new credential, and the former one works for the overlap or stops at once', async () => {
+    const tenant = await world().tenant([{ name: 'turning' }])
+    const page = await world().signedIn(tenant, 'tokens')
+    for (const [overlap, former] of [
+      ['3600', 204],
+      ['0', 401],
+    ] as const) {
+      const { credential } = await stored(tenant)
+      await menu(page, 'turning', 'Rotate credential')
+      const dialog = page.getByRole('dialog', { name: 'Rotate the credential?' })
+      await dialog.getByLabel('The present credential').selectOption(overlap)
+      await dialog.getByRole('button', { name: 'Rotate credential' }).click()
+      const fresh = (await dialog.getByTestId('new-credential').textContent()) ?? ''
+      assert.notEqual(fresh, credential)
+      assert.equal(await verify(fresh), 204)
+      assert.equal(await verify(credential), former)
+      await dialog.getByRole('button', { name: 'Done' }).click()
+      await dialog.waitFor({ state: 'detached' })
+      await page.waitForFunction(() => document.activeElement?.getAttribute('aria-label') === 'Actions for turning')
+    }
+  })
+
+  test('a token is deleted only after its name is typed', async () => {
+    const tenant = await world().tenant([{ name: 'doomed' }, { name: 'other' }])
+    const page = await world().signedIn(tenant, 'tokens')
+    await menu(page, 'doomed', 'Delete')
+    const dialog = page.getByRole('dialog', { name: 'Delete this token?' })
+    const button = dialog.getByRole('button', { name: 'Delete token' })
+    for (const typed of ['', 'doome', 'Doomed', 'other']) {
+      await dialog.getByLabel(/Type doomed/).fill(typed)
+      assert.ok(await button.isDisabled(), typed)
+    }
+    await dialog.getByLabel(/Type doomed/).fill('doomed')
+    await button.click()
+    await page.getByText('doomed is deleted').waitFor()
+    await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
+    await assert.rejects(stored(tenant), { message: 'API token not found' })
+  })
+
+  test('several at once: a bar that counts what is confirmed, and a list of what failed and why', async () => {
+    const sketches = Array.from({ length: 12 }, (_, i) => ({ name: `many ${i}` }))
+    const tenant = await world().tenant(sketches)
+    const page = await world().signedIn(tenant, 'tokens')
+    await page.getByLabel('Select all on this page').check()
+    await page.getByText('12 tokens selected').waitFor()
+    await page.getByLabel('Select many 0', { exact: true }).uncheck()
+    await page.getByText('11 tokens selected').waitFor()
+    // One is deleted behind the page's back, one meets a limit on the way.
+    const { registry, operator } = world().running
+    const caller = operator.actFor(tenant.accountId)
+    await registry.deleteToken(caller, tenant.tokens[3]?.id ?? '', operator.origin())
+    const limited = `**/apiClient/token/${tenant.tokens[4]?.id}`
+    await page.route(limited, (route) => route.fulfill({ status: 429, json: tooMany, headers: { 'retry-after': '7' } }))
+    await page.getByRole('region', { name: 'Selected tokens' }).getByRole('button', { name: 'Disable' }).click()
+    await page.getByRole('dialog', { name: 'Disable 11 tokens?' }).waitFor()
+    await page.getByRole('button', { name: 'Disable 11 tokens' }).click()
+    await page.getByText('9 of 11 tokens disabled, 2 failed').waitFor()
+    const failed = page.getByRole('list', { name: 'Failed' })
+    assert.deepEqual((await failed.getByRole('listitem').allTextContents()).toSorted(), [
+      'many 3API token not found',
+      'many 4Too many requests',
+    ])
+    await page.unroute(limited)
+    await page.getByRole('button', { name: 'Try again with 2' }).click()
+    await page.getByText('1 of 2 tokens disabled, 1 failed').waitFor()
+    await page.getByRole('button', { name: 'Close' }).last().click()
+    assert.equal((await stored(tenant, 4)).status, 'inactive')
+    assert.equal((await stored(tenant, 0)).status, 'active')
+    assert.equal(await rowOf(page, 'many 0').getByText('Active', { exact: true }).count(), 1)
+    assert.equal(await page.locator('.status-inactive').count(), 10)
+
+    await page.getByLabel('Select many 5').check()
+    await page.getByRole('region', { name: 'Selected tokens' }).getByRole('button', { name: 'Enable' }).click()
+    await page.getByRole('button', { name: 'Enable 1 token' }).click()
+    await page.getByText('1 of 1 token enabled').waitFor()
+    assert.equal((await stored(tenant, 5)).status, 'active')
+  })
+
+  test('a change in one tab is seen in the other on focus', async () => {
+    const tenant = await world().tenant([{ name: 'shared' }])
+    const first = await world().signedIn(tenant, 'tokens')
+    await rowOf(first, 'shared').getByText('Active', { exact: true }).waitFor()
+    const second = await first.context().newPage()
+    world().watch(second)
+    await second.goto(`${world().base}tokens#key=${tenant.key}`)
+    await second.getByRole('button', { name: 'Disable shared' }).click()
+    await second.getByRole('button', { name: 'Disable token' }).click()
+    await rowOf(second, 'shared').getByText('Inactive').waitFor()
+    await first.bringToFront()
+    await first.evaluate(() => window.dispatchEvent(new Event('focus')))
+    await rowOf(first, 'shared').getByText('Inactive').waitFor()
+  })
+}
+
+const tooMany = {
+  status: false,
+  message: 'Too many requests',
+  message_type: 'error',
+  data: {},
+  error: { message: 'Too many requests' },
+}

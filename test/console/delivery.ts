@@ -1,0 +1,86 @@
+// How the console reaches the browser: where it is, under which policy, how large, and how it is cached.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Part } from './console.test.ts'
+
+const FIRST_LOAD_BYTES = 250 * 1024
+
+export const describeDelivery: Part = (world) => {
+  const get = (path: string, headers: Record<string, string> = {}) =>
+    fetch(`${world().running.url}${path}`, { headers, redirect: 'manual' })
+
+  test('a browser that asks for / is led to the console, a program is not', async () => {
+    const browser = await get('/', { accept: 'text/html,application/xhtml+xml' })
+    assert.deepEqual([browser.status, browser.headers.get('location')], [302, '/console/'])
+    const program = await get('/', { accept: 'application/json' })
+    assert.equal(program.status, 404)
+    assert.deepEqual(((await program.json()) as { error: object }).error, { message: 'Route not found' })
+    const slash = await get('/console')
+    assert.deepEqual([slash.status, slash.headers.get('location')], [308, '/console/'])
+  })
+
+  test('the page comes under a policy that allows own files only, nothing inline and no markup from text', async () => {
+    for (const path of ['/console/', '/console/tokens', '/console/sub-accounts?page=2']) {
+      const page = await get(path)
+      assert.equal(page.status, 200)
+      assert.equal(page.headers.get('content-type'), 'text/html; charset=utf-8')
+      assert.deepEqual(page.headers.get('content-security-policy')?.split('; '), [
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "font-src 'self'",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+        "require-trusted-types-for 'script'",
+        "trusted-types 'none'",
+      ])
+      assert.equal(page.headers.get('cross-origin-opener-policy'), 'same-origin')
+      assert.equal(page.headers.get('cross-origin-resource-policy'), 'same-origin')
+      assert.equal(page.headers.get('referrer-policy'), 'no-referrer')
+      assert.equal(page.headers.get('x-content-type-options'), 'nosniff')
+      assert.equal(page.headers.get('cache-control'), 'no-cache')
+      const html = await page.text()
+      assert.doesNotMatch(html, /<script(?![^>]* src=)|<style|style=|https?:\/\//)
+    }
+  })
+
+  test('assets are named by their content and kept for good; what does not exist is 404', async () => {
+    const html = await (await get('/console/')).text()
+    const assets = [...html.matchAll(/(?:src|href)="(\/console\/assets\/[^"]+)"/g)].map(([, path]) => path ?? '')
+    assert.equal(assets.length, 3)
+    for (const path of assets) {
+      assert.match(path, /-[\w-]{8}\.(js|css|svg)$/)
+      const asset = await get(path)
+      assert.equal(asset.headers.get('cache-control'), 'public, max-age=31536000, immutable')
+      assert.ok(asset.headers.get('content-security-policy'))
+    }
+    for (const path of ['/console/assets/index-00000000.js', '/console/.stamp', '/console/..%2f..%2fpackage.json']) {
+      assert.equal((await get(path)).status, 404)
+    }
+    assert.equal((await fetch(`${world().running.url}/console/`, { method: 'HEAD' })).status, 200)
+  })
+
+  test('the first load is at most 250 KiB over the wire, with gzip as with brotli, and from this host alone', async () => {
+    for (const coding of ['br', 'gzip']) {
+      const tenant = await world().tenant([{ name: 'one' }])
+      const page = await world().page({ extraHTTPHeaders: { 'accept-encoding': coding } })
+      const session = await page.context().newCDPSession(page)
+      await session.send('Network.enable')
+      let bytes = 0
+      const hosts = new Set<string>()
+      session.on('Network.loadingFinished', ({ encodedDataLength }) => {
+        bytes += encodedDataLength
+      })
+      page.on('request', (request) => hosts.add(new URL(request.url()).host))
+      await page.goto(`${world().base}#key=${tenant.key}`)
+      await page.getByText('By sub-account').waitFor()
+      await page.evaluate(() => document.fonts.ready)
+      await page.waitForLoadState('networkidle')
+      assert.ok(bytes > 100_000 && bytes <= FIRST_LOAD_BYTES, `${bytes} bytes with ${coding}`)
+      assert.deepEqual([...hosts], [new URL(world().base).host])
+    }
+  })
+}

@@ -1,0 +1,122 @@
+// The overview, whose every figure leads to what it counts; and history, told in sentences.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import type { Part } from './console.test.ts'
+import { total } from './world.ts'
+
+const DAY = 24 * 60 * 60 * 1000
+
+export const describeOverviewAndHistory: Part = (world) => {
+  test('each figure and each bar leads to a list with exactly that many tokens', async () => {
+    const now = Date.now()
+    const tenant = await world().tenant([
+      { name: 'a' },
+      { name: 'b', createdAt: now - 8 * DAY },
+      { name: 'c', createdAt: now - 8 * DAY, status: 'inactive' },
+      { name: 'd', createdAt: now - 200 * DAY, expiresAt: now - DAY },
+      { name: 'e', createdAt: now - 201 * DAY, expiresAt: now + 3 * DAY, owner: 1 },
+    ])
+    await world().running.store.markUsed(new Map([[tenant.tokens[0]?.id ?? '', now]]))
+    const page = await world().signedIn(tenant)
+    const links: [RegExp, number][] = [
+      [/^5\s*Tokens$/, 5],
+      [/^4\s*Never used$/, 4],
+      [/^1\s*Expiring within 30 days$/, 1],
+      [/^1\s*Expired, still active$/, 1],
+      [/^4 active tokens$/, 4],
+      [/^1 inactive token$/, 1],
+      [/^2 tokens created in the week of/, 2],
+      [/^North\s*4 tokens: 3 active, 1 inactive$/, 4],
+      [/^South\s*1 tokens: 1 active, 0 inactive$/, 1],
+    ]
+    for (const [name, count] of links) {
+      await page.getByRole('link', { name }).first().click()
+      await page.getByRole('heading', { name: 'Tokens', exact: true }).waitFor()
+      await total(page)
+        .filter({ hasText: `of ${count} token` })
+        .waitFor()
+      await page.goBack()
+      await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    }
+    assert.equal(await page.getByRole('link', { name: /created in the week of/ }).count(), 12)
+    await page.getByRole('link', { name: /^2\s*Sub-accounts$/ }).click()
+    await page.getByText('1–2 of 2 sub-accounts').waitFor()
+  })
+
+  test('an account without anything has an overview too', async () => {
+    const page = await world().signedIn(await world().tenant([], []))
+    await page.getByRole('link', { name: /^0\s*Tokens$/ }).waitFor()
+    await page.getByText('0 tokens in the last 12 weeks').waitFor()
+  })
+
+  const sentences = async (page: Page) =>
+    (await page.locator('.entry > p:not(.entry-meta)').allTextContents()).map((text) => text.replace(/\s+/g, ' '))
+
+  test('history is told in sentences, for a token beside the list and for the account on its own page', async () => {
+    const tenant = await world().tenant([{ name: 'first' }], ['North'])
+    const { registry, operator } = world().running
+    const caller = { accountId: tenant.accountId, by: tenant.keyId }
+    const origin = () => ({ ...operator.origin(), by: tenant.keyId, address: '192.0.2.7', requestId: 'req-7' })
+    const [token, owner] = [tenant.tokens[0]?.id ?? '', tenant.subAccounts[0]?.id ?? '']
+    await registry.updateToken(caller, token, { name: 'second', status: 'inactive' }, origin())
+    await registry.updateToken(caller, token, { status: 'active' }, origin())
+    await registry.rotateToken(caller, token, 0, origin())
+    await registry.rotateToken(caller, token, 3600, origin())
+    await registry.updateSubAccount(caller, owner, { status: 'suspended' }, origin())
+    await registry.updateSubAccount(
+      caller,
+      owner,
+      { name: 'South', email: 'new@example.com', companyName: 'C' },
+      origin(),
+    )
+    await registry.updateSubAccount(caller, owner, { status: 'active' }, origin())
+
+    const page = await world().signedIn(tenant, 'tokens')
+    await page.getByRole('button', { name: 'Actions for second' }).click()
+    await page.getByRole('menuitem', { name: 'History' }).click()
+    const drawer = page.getByRole('dialog', { name: 'History of the token' })
+    await drawer.getByText('enabled the token').waitFor()
+    const told = await sentences(page)
+    assert.match(
+      told[0] ?? '',
+      /^Account key console gave the token second a new credential; the former one works until /,
+    )
+    assert.deepEqual(told.slice(1), [
+      'Account key console gave the token second a new credential; the former one stopped at once',
+      'Account key console enabled the token second',
+      'Account key console disabled the token second and renamed the token from first to second',
+      'The operator created the token second for South',
+    ])
+    assert.match((await drawer.locator('time').last().getAttribute('title')) ?? '', /\d{4}-\d\d-\d\dT[\d:.]+Z\)$/)
+    await drawer.getByText('from 192.0.2.7').first().waitFor()
+    assert.equal(new URL(page.url()).searchParams.get('history'), token)
+    await page.reload()
+    await drawer.getByText('enabled the token').waitFor()
+    await page.goBack()
+    await drawer.waitFor({ state: 'detached' })
+
+    await registry.deleteToken(caller, token, origin())
+    await page.getByRole('link', { name: 'History' }).click()
+    await page.getByText('deleted the token').waitFor()
+    const all = await sentences(page)
+    assert.deepEqual(all.slice(0, 4), [
+      'Account key console deleted the token second',
+      'Account key console resumed the sub-account South',
+      'Account key console renamed the sub-account from North to South and changed the company of South from North Ltd ' +
+        'to C and changed the e-mail address of South from ops@example.com to new@example.com',
+      'Account key console suspended the sub-account South',
+    ])
+    assert.equal(all.at(-1), 'The operator made this account')
+    assert.equal(all.length, 12)
+    await page.goto(`${world().base}tokens?history=${token}`)
+    await drawer.getByText('deleted the token').waitFor()
+  })
+
+  test("the history of a token that is not the account's is answered as not found", async () => {
+    const other = await world().tenant([{ name: 'foreign' }])
+    const page = await world().signedIn(await world().tenant(), `tokens?history=${other.tokens[0]?.id}`)
+    await page.getByRole('alert').filter({ hasText: 'API token not found' }).waitFor()
+    assert.equal(await page.getByText('foreign').count(), 0)
+  })
+}

@@ -1,0 +1,130 @@
+// Signing in and out, and being signed out.
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { demoLines, makeDemo } from '../../src/cli/demo.ts'
+import { startServer } from '../../src/compose.ts'
+import { readConfig } from '../../src/config.ts'
+import type { Part } from './console.test.ts'
+
+export const describeSignIn: Part = (world) => {
+  test('an account key lets one in, and signing out forgets it', async () => {
+    const tenant = await world().tenant([{ name: 'mine' }])
+    const page = await world().page()
+    await page.goto(`${world().base}tokens`)
+    await page.getByLabel('Account key').fill(`  ${tenant.key} `)
+    await page.keyboard.press('Enter')
+    await page.getByText('mine', { exact: true }).waitFor()
+    assert.match(page.url(), /\/console\/tokens$/)
+    const kept = () => page.evaluate(() => [{ ...sessionStorage }, { ...localStorage }, document.cookie])
+    assert.ok(JSON.stringify((await kept())[0]).includes(tenant.key))
+    assert.ok(!JSON.stringify((await kept()).slice(1)).includes(tenant.key))
+
+    await page.reload()
+    await page.getByText('mine', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByLabel('Account key').waitFor()
+    assert.deepEqual(await page.evaluate(() => sessionStorage.length), 0)
+    await page.reload()
+    await page.getByLabel('Account key').waitFor()
+    assert.equal(await page.getByText('mine', { exact: true }).count(), 0)
+  })
+
+  test('the link with the key in its fragment signs in, and the key is gone from the address at once', async () => {
+    const tenant = await world().tenant([{ name: 'mine' }])
+    const page = await world().page()
+    const seen: string[] = []
+    page.on('request', (request) => seen.push(request.url()))
+    page.on('framenavigated', (frame) => seen.push(`now at ${frame.url()}`))
+    await page.goto(`${world().base}tokens?status=active#key=${tenant.key}`)
+    await page.getByText('mine', { exact: true }).waitFor()
+    assert.equal(page.url(), `${world().base}tokens?status=active`)
+    assert.deepEqual(
+      seen.filter((url) => url.includes(tenant.key) && !url.startsWith('now at')),
+      [],
+    )
+    await page.goBack()
+    assert.ok(!page.url().includes(tenant.key))
+  })
+
+  test('the link that npm start prints works, and its demo shows every state', async () => {
+    // On a store of its own: the demo is made only where there is no account yet.
+    const dataDir = mkdtempSync(join(tmpdir(), 'latchkey-demo-'))
+    const running = await startServer(readConfig({ PORT: '0', LATCHKEY_DATA_DIR: dataDir }))
+    try {
+      const lines = demoLines(await makeDemo(running), running.url, dataDir)
+      const link = lines.map((line) => /Console\s+(\S+)/.exec(line)?.[1]).find(Boolean)
+      assert.ok(link)
+      const page = await world().page()
+      await page.goto(link)
+      await page.getByText('Demo account').waitFor()
+      assert.equal(page.url(), `${running.url}/console/`)
+      await page.getByRole('link', { name: /28\s*Tokens/ }).click()
+      await page.getByText('1–25 of 28 tokens').waitFor()
+      for (const state of ['Active', 'Inactive', 'Expired', 'Suspended']) {
+        assert.ok((await page.locator('.status', { hasText: state }).count()) > 0, state)
+      }
+    } finally {
+      await running.stop()
+      rmSync(dataDir, { recursive: true, force: true })
+    }
+  })
+
+  const refusals: Record<string, (tenant: { accountId: string }) => Promise<[string, RegExp]>> = {
+    'an unknown key': async () => ['lk_key_nothing', /Invalid token/],
+    'an expired key': async ({ accountId }) => {
+      const { key } = await world().running.operator.createKey(accountId, 'old', Date.now() - 1)
+      return [key, /Token expired/]
+    },
+    'a revoked key': async ({ accountId }) => {
+      const { id, key } = await world().running.operator.createKey(accountId, 'gone', null)
+      await world().running.operator.revokeKey(id)
+      return [key, /Invalid token/]
+    },
+    'what cannot be a key': async () => ['ключ', /letters, digits/],
+  }
+  for (const [what, prepare] of Object.entries(refusals)) {
+    test(`${what} is refused, with the reason`, async () => {
+      const [key, reason] = await prepare(await world().tenant())
+      const page = await world().page()
+      await page.goto(world().base)
+      await page.getByLabel('Account key').fill(key)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByRole('alert').filter({ hasText: reason }).waitFor()
+      assert.equal(await page.evaluate(() => sessionStorage.length), 0)
+    })
+  }
+
+  test("a token's credential is no account key, and the page says so", async () => {
+    const tenant = await world().tenant([{ name: 'mine' }])
+    const { registry, operator } = world().running
+    const { credential } = await registry.getToken(operator.actFor(tenant.accountId), tenant.tokens[0]?.id ?? '')
+    const page = await world().page()
+    await page.goto(world().base)
+    await page.getByLabel('Account key').fill(credential)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('A sub-account token cannot manage tokens').waitFor()
+  })
+
+  test('a key that is revoked or expires while in use leads back to the sign-in page, with the reason', async () => {
+    const tenant = await world().tenant([{ name: 'mine' }])
+    const page = await world().signedIn(tenant, 'tokens')
+    await page.getByText('mine', { exact: true }).waitFor()
+    await world().running.operator.revokeKey(tenant.keyId)
+    await page.getByRole('link', { name: 'Overview' }).click()
+    await page.getByText('You were signed out').waitFor()
+    await page.getByText('Invalid token: this account key is unknown or has been revoked').waitFor()
+    assert.equal(await page.evaluate(() => sessionStorage.length), 0)
+
+    const short = await world().running.operator.createKey(tenant.accountId, 'short', Date.now() + 1_500)
+    await page.getByLabel('Account key').fill(short.key)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    // It is read again on focus, so the end shows without a click.
+    await page.waitForTimeout(Math.max(0, (short.expiresAt ?? 0) - Date.now() + 20))
+    await page.evaluate(() => window.dispatchEvent(new Event('focus')))
+    await page.getByText('Token expired: this account key is past its end').waitFor()
+  })
+}

@@ -1,0 +1,83 @@
+// Sub-accounts: counts, create, edit, suspend and resume, and one click to the tokens.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Part } from './console.test.ts'
+import { rowOf } from './world.ts'
+
+export const describeSubAccounts: Part = (world) => {
+  test('the list shows exact counts, and one click leads to the tokens counted', async () => {
+    const tenant = await world().tenant([
+      { name: 'a' },
+      { name: 'b' },
+      { name: 'c', status: 'inactive' },
+      { name: 'd', owner: 1 },
+    ])
+    const page = await world().signedIn(tenant, 'sub-accounts')
+    const row = rowOf(page, 'North')
+    assert.match((await row.textContent()) ?? '', /NorthNorth Ltdops@example\.comActive2 active1 inactive/)
+    await row.getByRole('link', { name: '1 inactive tokens of North' }).click()
+    await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
+    assert.deepEqual(await page.locator('tbody .token-name').allTextContents(), ['c'])
+    await page.goBack()
+    await row.getByRole('link', { name: 'Tokens of North', exact: true }).click()
+    await page.getByText('1–3 of 3 tokens').waitFor()
+  })
+
+  test('one is created and edited, with the reason beside the field that is wrong', async () => {
+    const page = await world().signedIn(await world().tenant([], []), 'sub-accounts')
+    await page.getByText('No sub-accounts yet').waitFor()
+    await page.getByRole('button', { name: 'Create sub-account' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Create a sub-account' })
+    await dialog.getByLabel('Name').fill('Fresh')
+    await dialog.getByLabel('Company').fill('Fresh & Co.')
+    await dialog.getByLabel('E-mail address').fill('nowhere')
+    await dialog.getByRole('button', { name: 'Create sub-account' }).click()
+    await dialog.getByText('email must be an e-mail address').waitFor()
+    await dialog.getByLabel('E-mail address').fill('ops@fresh.example')
+    await dialog.getByRole('button', { name: 'Create sub-account' }).click()
+    await page.getByText('Fresh is created').waitFor()
+    await page.getByText('1–1 of 1 sub-account', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Edit Fresh' }).click()
+    await page.getByRole('dialog').getByLabel('Name').fill('Fresher')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await rowOf(page, 'Fresher').getByText('ops@fresh.example').waitFor()
+  })
+
+  test('suspending says how many tokens are cut off, and can be undone', async () => {
+    const tenant = await world().tenant([{ name: 'a' }, { name: 'b' }])
+    const page = await world().signedIn(tenant, 'sub-accounts')
+    const state = async () => {
+      const { registry, operator } = world().running
+      const found = await registry.getSubAccount(operator.actFor(tenant.accountId), tenant.subAccounts[0]?.id ?? '')
+      return found.subAccount.suspendedAt === null ? 'active' : 'suspended'
+    }
+    await page.getByRole('button', { name: 'Suspend North' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Suspend this sub-account?' })
+    await dialog.getByText('2 active tokens').waitFor()
+    await dialog.getByRole('button', { name: 'Suspend' }).click()
+    await rowOf(page, 'North').getByText('Suspended').waitFor()
+    assert.equal(await state(), 'suspended')
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('North is resumed').waitFor()
+    assert.equal(await state(), 'active')
+    await page.getByRole('button', { name: 'Suspend North' }).click()
+    await dialog.getByRole('button', { name: 'Suspend' }).click()
+    await page.getByRole('button', { name: 'Resume North' }).click()
+    await page.getByRole('dialog', { name: 'Resume this sub-account?' }).getByRole('button', { name: 'Resume' }).click()
+    await rowOf(page, 'North').getByText('Active', { exact: true }).waitFor()
+    assert.equal(await state(), 'active')
+  })
+
+  test('searching and turning pages is in the address', async () => {
+    const owners = Array.from({ length: 30 }, (_, i) => `Owner ${String(i).padStart(2, '0')}`)
+    const page = await world().signedIn(await world().tenant([], owners), 'sub-accounts')
+    await page.getByText('1–25 of 30 sub-accounts').waitFor()
+    await page.getByRole('button', { name: 'Next page' }).click()
+    await page.getByText('26–30 of 30 sub-accounts').waitFor()
+    await page.getByLabel('Search sub-accounts').pressSequentially('owner 17')
+    await page.getByText('1–1 of 1 sub-account', { exact: true }).waitFor()
+    assert.equal(new URL(page.url()).search, '?search=owner+17')
+    await page.reload()
+    await page.getByText('1–1 of 1 sub-account', { exact: true }).waitFor()
+  })
+}

@@ -1,0 +1,188 @@
+// The token list: what it shows, how it is searched and filtered, and that the address says all of it.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Page } from 'playwright-core'
+import type { Part } from './console.test.ts'
+import { rowOf, type Sketch, total } from './world.ts'
+
+const DAY = 24 * 60 * 60 * 1000
+
+const estate: readonly Sketch[] = [
+  { name: 'Deploy production' },
+  { name: 'Deploy staging', status: 'inactive' },
+  { name: 'Billing', owner: 1, expiresAt: Date.now() - DAY },
+  { name: 'Reports', owner: 1, expiresAt: Date.now() + 10 * DAY },
+  ...Array.from({ length: 30 }, (_, i) => ({ name: `Bulk ${String(i).padStart(2, '0')}`, owner: 1 })),
+]
+
+const names = (page: Page) => page.locator('tbody .token-name bdi').allTextContents()
+
+export const describeTokenList: Part = (world) => {
+  test('a row shows name, sub-account with company, status, masked credential and the three times', async () => {
+    const tenant = await world().tenant(estate)
+    const used = tenant.tokens[0]?.id ?? ''
+    await world().running.store.markUsed(new Map([[used, Date.now() - 2 * DAY]]))
+    const page = await world().signedIn(tenant, 'tokens')
+    const { registry, operator } = world().running
+    const { credential } = await registry.getToken(operator.actFor(tenant.accountId), used)
+
+    const row = rowOf(page, 'Deploy production')
+    const cells = await row.getByRole('cell').allTextContents()
+    assert.deepEqual(cells.slice(1, 8), [
+      'Deploy production',
+      'NorthNorth Ltd',
+      'Active',
+      `lk_tok_••••••••${credential.slice(-4)}`,
+      'just now',
+      '2 days ago',
+      'Never',
+    ])
+    assert.match((await row.locator('time').nth(1).getAttribute('title')) ?? '', /\d{4}-\d\d-\d\dT[\d:.]+Z\)$/)
+    assert.match((await rowOf(page, 'Deploy staging').textContent()) ?? '', /Inactive.*Never/)
+    assert.match((await rowOf(page, 'Billing').textContent()) ?? '', /Expired.*yesterday/)
+    assert.match((await rowOf(page, 'Reports').textContent()) ?? '', /Active.*in 9 days/)
+    assert.equal(await total(page).textContent(), '1–25 of 34 tokens')
+    assert.ok(!(await page.content()).includes(credential), 'the credential is not in the page until asked for')
+
+    await page.getByRole('button', { name: 'Reveal credential of Deploy production' }).click()
+    await row.getByText(credential, { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Hide credential of Deploy production' }).click()
+    await row.getByText(`lk_tok_••••••••${credential.slice(-4)}`).waitFor()
+    await page.getByRole('button', { name: 'Copy credential of Deploy production' }).click()
+    await page.getByText('Credential copied to the clipboard').waitFor()
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), credential)
+  })
+
+  test('a token of a suspended sub-account is shown as suspended', async () => {
+    const tenant = await world().tenant([{ name: 'held' }])
+    const { registry, operator } = world().running
+    const owner = tenant.subAccounts[0]?.id ?? ''
+    const caller = operator.actFor(tenant.accountId)
+    await registry.updateSubAccount(caller, owner, { status: 'suspended' }, operator.origin())
+    const page = await world().signedIn(tenant, 'tokens')
+    await rowOf(page, 'held').getByText('Suspended').waitFor()
+  })
+
+  test('searching as one types, each filter, and all of it in the address: reload, back and a shared link', async () => {
+    const tenant = await world().tenant(estate)
+    const page = await world().signedIn(tenant, 'tokens')
+    await page.getByLabel('Search tokens by name').pressSequentially('dEpLoY', { delay: 15 })
+    await page.getByText('1–2 of 2 tokens').waitFor()
+    assert.deepEqual(await names(page), ['Deploy production', 'Deploy staging'])
+    assert.equal(new URL(page.url()).search, '?search=dEpLoY')
+
+    await page.getByLabel('Status').selectOption('inactive')
+    await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
+    assert.equal(new URL(page.url()).search, '?search=dEpLoY&status=inactive')
+    await page.reload()
+    await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
+    assert.equal(await page.getByLabel('Search tokens by name').inputValue(), 'dEpLoY')
+    assert.equal(await page.getByLabel('Status').inputValue(), 'inactive')
+
+    await page.goBack()
+    await page.getByText('1–2 of 2 tokens').waitFor()
+    assert.equal(await page.getByLabel('Status').inputValue(), '')
+    await page.goForward()
+    await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
+
+    const shared = await world().signedIn(
+      tenant,
+      new URL(page.url()).pathname.replace('/console/', '') + new URL(page.url()).search,
+    )
+    await shared.getByText('1–1 of 1 token', { exact: true }).waitFor()
+    assert.deepEqual(await names(shared), await names(page))
+
+    await page.getByLabel('Search tokens by name').fill('')
+    await page.getByLabel('Status').selectOption('')
+    await page.getByLabel('Use and expiry').selectOption('expiry=expired')
+    await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
+    assert.deepEqual(await names(page), ['Billing'])
+    await page.getByLabel('Use and expiry').selectOption('expiry=soon')
+    await page.getByText('Reports').waitFor()
+    assert.deepEqual(await names(page), ['Reports'])
+    await page.getByLabel('Use and expiry').selectOption('used=never')
+    await page.getByText('1–25 of 34 tokens').waitFor()
+  })
+
+  test('the sub-account picker searches among many and names the one chosen', async () => {
+    const owners = Array.from({ length: 60 }, (_, i) => `Tenant ${String(i).padStart(2, '0')}`)
+    const tenant = await world().tenant(
+      [
+        { name: 'wanted', owner: 7 },
+        { name: 'other', owner: 8 },
+      ],
+      owners,
+    )
+    const page = await world().signedIn(tenant, 'tokens')
+    const picker = page.getByRole('textbox', { name: 'Sub-account' })
+    await picker.click()
+    await page.getByText('60 match; type more to narrow them down').waitFor()
+    await picker.pressSequentially('tenant 07')
+    await page.getByRole('option', { name: /Tenant 07/ }).waitFor()
+    await page.waitForFunction(() => document.querySelectorAll('[role=option]').length === 1)
+    await picker.press('ArrowDown')
+    await picker.press('Enter')
+    await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
+    assert.deepEqual(await names(page), ['wanted'])
+    assert.equal(new URL(page.url()).searchParams.get('subAccount'), tenant.subAccounts[7]?.id)
+    await page.reload()
+    await page.waitForFunction(
+      () => document.querySelector<HTMLInputElement>('input[aria-label="Sub-account"]')?.value === 'Tenant 07',
+    )
+    await page.getByRole('button', { name: 'All sub-accounts' }).click()
+    await page.getByText('1–2 of 2 tokens').waitFor()
+  })
+
+  test('pages and page sizes are in the address too, with the exact total', async () => {
+    const tenant = await world().tenant(estate)
+    const page = await world().signedIn(tenant, 'tokens')
+    await page.getByRole('button', { name: 'Next page' }).click()
+    await page.getByText('26–34 of 34 tokens').waitFor()
+    assert.equal(new URL(page.url()).search, '?page=2')
+    await page.getByLabel('Page size').selectOption('10')
+    await page.getByText('1–10 of 34 tokens').waitFor()
+    await page.goto(`${world().base}tokens?limit=10&page=4`)
+    await page.getByText('31–34 of 34 tokens').waitFor()
+    assert.ok(await page.getByRole('button', { name: 'Next page' }).isDisabled())
+    await page.getByRole('button', { name: 'Previous page' }).click()
+    await page.getByText('21–30 of 34 tokens').waitFor()
+    await page.goBack()
+    await page.getByText('31–34 of 34 tokens').waitFor()
+    await page.goto(`${world().base}tokens?page=99`)
+    await page.getByText('There is no such page any more').waitFor()
+    await page.getByRole('button', { name: 'To the first page' }).click()
+    await page.getByText('1–25 of 34 tokens').waitFor()
+  })
+
+  test('an empty account and a search without a match each say what to do', async () => {
+    const page = await world().signedIn(await world().tenant(), 'tokens')
+    await page.getByText('No tokens yet').waitFor()
+    await page.getByLabel('Search tokens by name').fill('nothing')
+    await page.getByText('No token matches').waitFor()
+    await page.getByRole('button', { name: 'Clear all filters' }).click()
+    await page.getByText('No tokens yet').waitFor()
+    assert.equal(await page.getByLabel('Search tokens by name').inputValue(), '')
+  })
+
+  test('a hundred rows are drawn and searched without holding up the page', async () => {
+    const many = Array.from({ length: 120 }, (_, i) => ({ name: `Token number ${i}`, owner: i % 2 }))
+    const page = await world().signedIn(await world().tenant(many), 'tokens?limit=100')
+    await page.getByText('1–100 of 120 tokens').waitFor()
+    await page.evaluate(() => {
+      const longest = { ms: 0 }
+      Object.assign(window, { longest })
+      new PerformanceObserver((list) => {
+        for (const { duration } of list.getEntries()) longest.ms = Math.max(longest.ms, duration)
+      }).observe({ entryTypes: ['longtask'] })
+    })
+    await page.getByLabel('Search tokens by name').pressSequentially('number', { delay: 60 })
+    await page.getByText('1–100 of 120 tokens').waitFor()
+    await page.getByLabel('Search tokens by name').pressSequentially(' 11', { delay: 60 })
+    await page.getByText('1–11 of 11 tokens').waitFor()
+    await page.getByRole('button', { name: 'Clear search' }).click()
+    await page.getByText('1–100 of 120 tokens').waitFor()
+    const ms = await page.evaluate(() => (window as unknown as { longest: { ms: number } }).longest.ms)
+    // Drawing 100 rows anew is the longest of it. Two busy cores double what an idle machine needs.
+    assert.ok(ms < 600, `longest task ${ms} ms`)
+  })
+}

@@ -1,0 +1,125 @@
+// A real server on a real store, accounts made to measure, and pages that notice what must never happen.
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { type Latchkey, type RunningServer, startServer } from '../../src/compose.ts'
+import { type Config, readConfig } from '../../src/config.ts'
+import type { BulkToken } from '../../src/tokens/operator.ts'
+import type { SubAccount, TokenRecord } from '../../src/tokens/token.ts'
+import { launchBrowser } from './browser.ts'
+
+export interface Tenant {
+  readonly accountId: string
+  readonly keyId: string
+  readonly key: string
+  readonly subAccounts: readonly SubAccount[]
+  readonly tokens: readonly TokenRecord[]
+}
+
+export type Sketch = Partial<Omit<BulkToken, 'accountId' | 'subAccountId'>> & { name: string; owner?: number }
+
+export class World {
+  readonly browser: Browser
+  readonly config: Config
+  running: RunningServer & Latchkey
+  readonly #watched: { readonly page: Page; readonly faults: string[] }[] = []
+
+  private constructor(browser: Browser, config: Config, running: RunningServer & Latchkey) {
+    this.browser = browser
+    this.config = config
+    this.running = running
+  }
+
+  static async open(): Promise<World> {
+    const dataDir = mkdtempSync(join(tmpdir(), 'latchkey-console-'))
+    const first = readConfig({ PORT: '0', LATCHKEY_DATA_DIR: dataDir })
+    const [browser, running] = await Promise.all([launchBrowser(), startServer(first)])
+    // The port stays the same when the server is stopped and started again.
+    return new World(browser, { ...first, port: Number(new URL(running.url).port) }, running)
+  }
+
+  async close(): Promise<void> {
+    await this.browser.close()
+    await this.running.stop()
+    rmSync(this.config.dataDir, { recursive: true, force: true })
+  }
+
+  async restart(): Promise<void> {
+    this.running = await startServer(this.config)
+  }
+
+  get base(): string {
+    return `${this.running.url}/console/`
+  }
+
+  async tenant(sketches: readonly Sketch[] = [], owners: readonly string[] = ['North', 'South']): Promise<Tenant> {
+    const { operator } = this.running
+    const { id: accountId } = await operator.createAccount(`Account ${randomBytes(3).toString('hex')}`)
+    const { id: keyId, key } = await operator.createKey(accountId, 'console', null)
+    const subAccounts = await operator.createSubAccounts(
+      accountId,
+      owners.map((name) => ({ name, email: 'ops@example.com', companyName: `${name} Ltd` })),
+    )
+    const at = Date.now()
+    const tokens = await operator.createTokens(
+      sketches.map(({ owner = 0, ...sketch }, index) => ({
+        accountId,
+        subAccountId: subAccounts[owner]?.id ?? '',
+        createdAt: at - index * 60_000,
+        ...sketch,
+      })),
+    )
+    return { accountId, keyId, key, subAccounts, tokens }
+  }
+
+  /** A fresh browser profile. Whatever happens in it is held against the test by `assertClean`. */
+  async page(options: BrowserContextOptions = {}): Promise<Page> {
+    const context = await this.browser.newContext({ viewport: { width: 1280, height: 860 }, ...options })
+    context.setDefaultTimeout(10_000)
+    await context.grantPermissions(['clipboard-read', 'clipboard-write'])
+    const page = await context.newPage()
+    this.watch(page)
+    return page
+  }
+
+  watch(page: Page): void {
+    const faults: string[] = []
+    page.on('dialog', (dialog) => {
+      faults.push(`dialog: ${dialog.message()}`)
+      void dialog.dismiss()
+    })
+    page.on('pageerror', (error) => faults.push(`error: ${error.message}`))
+    page.on('console', (message) => {
+      if (/Content Security Policy|TrustedHTML|TrustedScript|React/.test(message.text())) faults.push(message.text())
+    })
+    this.#watched.push({ page, faults })
+  }
+
+  async signedIn(tenant: Tenant, path = '', options: BrowserContextOptions = {}): Promise<Page> {
+    const page = await this.page(options)
+    await page.goto(`${this.base}${path}#key=${tenant.key}`)
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    return page
+  }
+
+  /** No dialog, no script error, no violated policy in any page so far; and the pages are done with. */
+  async assertClean(): Promise<void> {
+    for (const { page, faults } of this.#watched.splice(0)) {
+      await page.context().close()
+      assert.deepEqual(faults, [])
+    }
+  }
+}
+
+export const rowOf = (page: Page, name: string) =>
+  page.getByRole('row').filter({ has: page.getByText(name, { exact: true }) })
+
+export const total = (page: Page) => page.getByTestId('total')
+
+/** Waits until a text says what it should: the page decides when. */
+export async function says(page: Page, selector: string, text: string | RegExp): Promise<void> {
+  await page.locator(selector).filter({ hasText: text }).first().waitFor()
+}
