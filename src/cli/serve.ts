@@ -6,7 +6,8 @@ import { isWorker, supervise, WorkerLink } from '../workers.ts'
 import { demoLines, makeDemo } from './demo.ts'
 import type { Output } from './output.ts'
 
-const LOG_BUFFER_BYTES = 4_096
+/** Writing is what a log line costs most: so many bytes, or half a second, at a time. */
+const LOG_BUFFER_BYTES = 16_000
 const LOG_FLUSH_MS = 500
 
 export async function serve(config: Config, withDemo: boolean, output: Output): Promise<void> {

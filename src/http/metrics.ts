@@ -67,13 +67,13 @@ export class Metrics {
       const operation = source[name]?.bind(store)
       if (operation === undefined) continue
       const child = this.#store.labels(name)
-      timed[name] = async (...args) => {
+      timed[name] = (...args) => {
         const start = performance.now()
-        try {
-          return await operation(...args)
-        } finally {
-          child.observe((performance.now() - start) / 1000)
-        }
+        const result = operation(...args)
+        const observe = () => child.observe((performance.now() - start) / 1000)
+        // Beside the caller, who waits for the operation alone.
+        result.then(observe, observe)
+        return result
       }
     }
     return { ...(timed as unknown as Store), readChains: () => store.readChains() }

@@ -175,9 +175,10 @@ function addPlainRoute(server: FastifyInstance, { authenticator }: ServerParts, 
       schema,
       exposeHeadRoute: method === 'GET' && !others.includes('HEAD'),
       config: { consumes: route.consumes },
-      onRequest: async (request, reply) => {
-        if (route.access === 'account') await authenticate(request, authenticator)
-        if (route.ignoresBody) return route.respond(request, reply)
+      onRequest: (request, reply, done) => {
+        if (route.ignoresBody) route.respond(request, reply).catch(done)
+        else if (route.access === 'anyone') done()
+        else authenticate(request, authenticator).then(() => done(), done)
       },
       handler: (request, reply) => route.respond(request, reply),
     })
