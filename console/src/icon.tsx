@@ -20,7 +20,13 @@ const SHAPES = {
     </>
   ),
   check: <path d="M5 12.5l4.5 4.5L19 7.5" />,
-  more: <path d="M12 5.5v.01M12 12v.01M12 18.5v.01" />,
+  more: (
+    <g fill="currentColor" stroke="none">
+      <circle cx="12" cy="5" r="1.9" />
+      <circle cx="12" cy="12" r="1.9" />
+      <circle cx="12" cy="19" r="1.9" />
+    </g>
+  ),
   pencil: <path d="M4 20h4L19 9a2.8 2.8 0 0 0-4-4L4 16zM13.5 6.5l4 4" />,
   plus: <path d="M12 5v14M5 12h14" />,
   power: <path d="M12 3v8M6.5 6.8a8 8 0 1 0 11 0" />,

@@ -55,13 +55,17 @@ export class World {
     return `${this.running.url}/console/`
   }
 
-  async tenant(sketches: readonly Sketch[] = [], owners: readonly string[] = ['North', 'South']): Promise<Tenant> {
+  async tenant(
+    sketches: readonly Sketch[] = [],
+    owners: readonly string[] = ['North', 'South'],
+    name = `Account ${randomBytes(3).toString('hex')}`,
+  ): Promise<Tenant> {
     const { operator } = this.running
-    const { id: accountId } = await operator.createAccount(`Account ${randomBytes(3).toString('hex')}`)
+    const { id: accountId } = await operator.createAccount(name)
     const { id: keyId, key } = await operator.createKey(accountId, 'console', null)
     const subAccounts = await operator.createSubAccounts(
       accountId,
-      owners.map((name) => ({ name, email: 'ops@example.com', companyName: `${name} Ltd` })),
+      owners.map((owner) => ({ name: owner, email: 'ops@example.com', companyName: `${owner} Ltd` })),
     )
     const at = Date.now()
     const tokens = await operator.createTokens(

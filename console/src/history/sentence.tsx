@@ -58,7 +58,7 @@ function tokenCreate(it: ReactNode, to: Facts, names: Names): ReactNode {
       {typeof to.subAccountId === 'string' && <> for {called(to.subAccountId, names)}</>}
       {typeof to.expiresAt === 'string' && (
         <>
-          , with an end on <Moment at={to.expiresAt} />
+          , expiring <Moment at={to.expiresAt} />
         </>
       )}
     </>

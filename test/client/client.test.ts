@@ -1,0 +1,96 @@
+// The typed client: what it is made from, and what it says when the service says no.
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { createClient, type LatchkeyClient, LatchkeyError } from '../../client/latchkey-client.ts'
+import { GENERATED, generateClient } from '../../scripts/generate-client.ts'
+import { startServer } from '../../src/compose.ts'
+import { readConfig } from '../../src/config.ts'
+
+test('client/operations.ts is what /openapi.json says; if not, run `npm run generate-client`', async () => {
+  assert.equal(readFileSync(GENERATED, 'utf8'), await generateClient())
+})
+
+describe('the client', () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'latchkey-client-'))
+  let running: Awaited<ReturnType<typeof startServer>>
+  let client: LatchkeyClient
+  let accountKey: string
+  before(async () => {
+    running = await startServer(readConfig({ PORT: '0', LATCHKEY_DATA_DIR: dataDir }))
+    const { id } = await running.operator.createAccount('Acme')
+    accountKey = (await running.operator.createKey(id, 'client', null)).key
+    client = createClient({ baseUrl: `${running.url}/`, accountKey })
+  })
+  after(async () => {
+    await running.stop()
+    rmSync(dataDir, { recursive: true, force: true })
+  })
+
+  const refusal = async (promise: Promise<unknown>): Promise<LatchkeyError> => {
+    const reason = await promise.then(
+      () => assert.fail('not refused'),
+      (error: unknown) => error,
+    )
+    assert.ok(reason instanceof LatchkeyError)
+    return reason
+  }
+
+  test('makes, lists, changes, rotates and deletes, and returns the data of each answer', async () => {
+    const owner = await client.createSubAccount({ body: { name: 'Berlin', email: 'a@b.example', companyName: 'B' } })
+    const body = { subAccountId: owner._id, name: 'CI / 100%', expiresAt: null }
+    const made = await client.createToken({ 'idempotency-key': 'once', body })
+    assert.equal((await client.createToken({ 'idempotency-key': 'once', body }))._id, made._id)
+    const page = await client.listTokens({
+      search: '/ 100%',
+      status: 'active',
+      include: 'details',
+      subAccountId: undefined,
+    })
+    assert.deepEqual(
+      page.items.map(({ name, details }) => [name, details?.effectiveStatus]),
+      [['CI / 100%', 'active']],
+    )
+    const changed = await client.updateToken({ id: made._id, 'if-match': '"1"', body: { status: 'inactive' } })
+    assert.equal(changed.status, 'inactive')
+    assert.notEqual((await client.rotateToken({ id: made._id, body: {} })).token, made.token)
+    assert.deepEqual(await client.deleteToken({ id: made._id }), { _id: made._id })
+    assert.equal((await client.getOverview()).account.name, 'Acme')
+    assert.equal((await client.listAccountHistory()).names[owner._id], 'Berlin')
+  })
+
+  test("rejects with the service's own reason, the status, and what is wrong with each field", async () => {
+    const missing = await refusal(client.getToken({ id: 'a/../b?c#d' }))
+    assert.deepEqual([missing.status, missing.message], [404, 'API token not found'])
+    assert.match(missing.requestId ?? '', /./)
+    const invalid = await refusal(client.createSubAccount({ body: { name: 'x', email: 'nowhere', companyName: 'y' } }))
+    assert.deepEqual(invalid.details, [{ field: 'email', message: 'email must be an e-mail address' }])
+    const stranger = createClient({ baseUrl: running.url, accountKey: 'lk_key_nobody' })
+    const unknown = await refusal(stranger.listTokens())
+    assert.deepEqual([unknown.status, unknown.message], [401, 'Invalid token'])
+  })
+
+  test('tells no answer, a strange answer and a limit apart', async () => {
+    const answering = (fetch: typeof globalThis.fetch) => createClient({ accountKey, fetch })
+    const silent = await refusal(answering(() => Promise.reject(new TypeError('fetch failed'))).listTokens())
+    assert.deepEqual([silent.status, silent.message], [0, 'The service cannot be reached'])
+    const strange = await refusal(answering(async () => new Response('<html>')).listTokens())
+    assert.equal(strange.message, 'The answer is not one of Latchkey')
+    const limited = async () => new Response('{}', { status: 429, headers: { 'retry-after': '7' } })
+    const refused = await refusal(answering(limited).listTokens())
+    assert.deepEqual([refused.status, refused.retryAfterSeconds], [429, 7])
+  })
+
+  test('can be called off, and then rejects as fetch does', async () => {
+    await assert.rejects(client.listTokens({}, { signal: AbortSignal.abort() }), { name: 'AbortError' })
+  })
+
+  test('is what users get as latchkey/client', async () => {
+    const name = 'latchkey/client'
+    const offered = (await import(name)) as { createClient: typeof createClient }
+    const users = offered.createClient({ baseUrl: running.url, accountKey })
+    assert.equal((await users.getOverview()).account.name, 'Acme')
+  })
+})
