@@ -15,6 +15,7 @@ import { answerTo, HttpFailure } from './failures.ts'
 import { historyRoutes } from './history-routes.ts'
 import type { Metrics } from './metrics.ts'
 import { overviewRoutes } from './overview-routes.ts'
+import { Repeated } from './repeated.ts'
 import { requestIdOf } from './request-id.ts'
 import type { AccountRoute, PlainRoute, Route } from './route.ts'
 import { serviceRoutes } from './service-routes.ts'
@@ -86,8 +87,9 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     browser.withoutSlash,
     browser.pages,
   ]
+  const repeated = new Repeated(parts.registry)
   for (const route of routes) {
-    if ('answer' in route) addAccountRoute(server, parts, route)
+    if ('answer' in route) addAccountRoute(server, parts, repeated, route)
     else addPlainRoute(server, parts, route)
   }
 
@@ -136,9 +138,23 @@ async function refuseUnroutable(parts: ServerParts, request: FastifyRequest, rep
   record(parts, request, reply)
 }
 
-function addAccountRoute(server: FastifyInstance, parts: ServerParts, route: AccountRoute): void {
+function addAccountRoute(server: FastifyInstance, parts: ServerParts, repeated: Repeated, route: AccountRoute): void {
   const { registry, authenticator, app, now } = parts
   const showMessage = route.method === 'GET' ? 0 : 1
+  const answer = async (request: FastifyRequest, reply: FastifyReply) => {
+    const caller = callerOf(request)
+    const given = await route.answer(registry, {
+      caller,
+      params: request.params as Record<string, string>,
+      query: request.query as Record<string, unknown>,
+      body: request.body,
+      headers: request.headers,
+      origin: { by: caller.by, at: now(), requestId: request.id, address: request.ip },
+    })
+    if (given.headers !== undefined) reply.headers(given.headers)
+    reply.code(given.status ?? 200)
+    return successBody(app, given.message, given.data, showMessage)
+  }
   server.route({
     method: route.method,
     url: route.url,
@@ -146,22 +162,10 @@ function addAccountRoute(server: FastifyInstance, parts: ServerParts, route: Acc
     // Before the body is read: without a caller nothing is said, not even what is wrong with the request.
     onRequest: (request) => authenticate(request, authenticator),
     async handler(request, reply) {
-      const caller = callerOf(request)
-      const {
-        status = 200,
-        message,
-        data,
-        headers,
-      } = await route.answer(registry, {
-        caller,
-        params: request.params as Record<string, string>,
-        query: request.query as Record<string, unknown>,
-        body: request.body,
-        headers: request.headers,
-        origin: { by: caller.by, at: now(), requestId: request.id, address: request.ip },
-      })
-      if (headers !== undefined) reply.headers(headers)
-      return reply.code(status).send(successBody(app, message, data, showMessage))
+      if (route.repeatable?.(request.query as Record<string, unknown>) !== true) return answer(request, reply)
+      const make = async () => reply.serialize(await answer(request, reply)) as string
+      const body = await repeated.give(callerOf(request), request.url, make)
+      return reply.type('application/json; charset=utf-8').send(body)
     },
   })
 }

@@ -109,6 +109,7 @@ const listTokens: AccountRoute = {
     failures: { 400: BAD_QUERY, 403: NOT_YOURS },
     writes: false,
   }),
+  repeatable: changesOnlyWithHistory,
   async answer(registry, { caller, query }) {
     return found(await registry.listTokens(caller, readTokenQuery(query)), wantsDetails(query))
   },
@@ -128,6 +129,7 @@ const listTokensOfSubAccount: AccountRoute = {
     failures: { 400: BAD_QUERY, 403: NOT_YOURS },
     writes: false,
   }),
+  repeatable: changesOnlyWithHistory,
   async answer(registry, { caller, params, query }) {
     const asked = { ...readTokenQuery({ ...query, subAccountId: undefined }), subAccountId: params.subAccountId ?? '' }
     return found(await registry.listTokens(caller, asked), wantsDetails(query))
@@ -284,6 +286,11 @@ function wantsDetails(query: Question['query']): boolean {
   const include = readOnce(query, 'include')
   if (include === undefined || include === 'details') return include === 'details'
   throw new Failure('invalid-request', 'include must be details')
+}
+
+/** When a token was last used stands in no history, so what tells it or asks for it may change unseen. */
+function changesOnlyWithHistory(query: Question['query']): boolean {
+  return query.include === undefined && query.used === undefined
 }
 
 function found(page: Page<Token>, details: boolean) {

@@ -107,6 +107,11 @@ export class Registry {
     return toPage({ items: slice.items.map((row) => this.#open(row)), total: slice.total }, query)
   }
 
+  /** Another one whenever a list could show something else than before; undefined where that cannot be told cheaply. */
+  findRevision(caller: Caller): Promise<string | undefined> {
+    return this.#parts.store.findRevision(caller.accountId)
+  }
+
   async getToken(caller: Caller, id: string): Promise<Token> {
     const row = await this.#parts.store.findToken(caller.accountId, id)
     if (row === undefined) throw new Failure('token-not-found')

@@ -86,6 +86,11 @@ export interface Store {
   ): Promise<TokenRow>
   rotateToken(accountId: string, id: string, rotation: Rotation, origin: Origin): Promise<TokenRow>
   deleteToken(accountId: string, id: string, origin: Origin, expected?: Expected): Promise<TokenRow>
+  /**
+   * Another one whenever a list of the account's tokens could have changed, by whichever process; when a token was last
+   * used does not count. Undefined where it would cost as much as the list.
+   */
+  findRevision(accountId: string): Promise<string | undefined>
   countTokens(): Promise<Readonly<Record<Status, number>>>
   /** All of it from one snapshot. */
   readOverview(accountId: string, question: OverviewQuestion): Promise<OverviewCounts>

@@ -61,6 +61,7 @@ async function withClient<Result>(databaseUrl: string, work: (client: pg.Client)
 async function open(client: pg.Client, { databaseUrl, masterKey, autoMigrate = true }: PostgresOptions) {
   await requireFitServer(client)
   const known = await readSecret(client, databaseUrl, masterKey)
+  await requireFinishedCopy(client, databaseUrl)
   await requireKnownSchema(client)
   if (!autoMigrate) await requireUpToDate(client)
   const applied = await migrate(client, async () => {
@@ -77,7 +78,7 @@ async function open(client: pg.Client, { databaseUrl, masterKey, autoMigrate = t
 }
 
 /** The store secret, opened with the master key; undefined for a database that is still empty. Changes nothing. */
-async function readSecret(
+export async function readSecret(
   client: pg.Client,
   databaseUrl: string,
   masterKey: MasterKey,
@@ -97,8 +98,18 @@ async function readSecret(
   return masterKey.open(own.sealed_secret, STORE_SECRET_PLACE)
 }
 
+/** The table that a copy makes first and removes last. */
+export const UNFINISHED_COPY = 'unfinished_copy'
+
+export async function requireFinishedCopy(client: pg.Client, databaseUrl: string): Promise<void> {
+  if (!(await tableExists(client, UNFINISHED_COPY))) return
+  throw new OperatorError(
+    `${placeOf(databaseUrl)} is a half-finished copy. Run the same \`latchkey copy\` again to finish it.`,
+  )
+}
+
 /** The database in words, without its password. */
-function placeOf(databaseUrl: string): string {
+export function placeOf(databaseUrl: string): string {
   const { host, pathname } = URL.parse(databaseUrl) ?? { host: '', pathname: '' }
   return `The database ${pathname.slice(1)} at ${host}`
 }
@@ -144,6 +155,9 @@ class PostgresStore implements Store {
   listTokens = this.#question(listing.listTokens)
   listSubAccounts = this.#question(listing.listSubAccounts)
   ping = this.#question(reads.ping)
+
+  /** Asking would be a round trip, as the list is. */
+  async findRevision(): Promise<undefined> {}
 
   async *readChains(): AsyncGenerator<ChainLink> {
     yield* await this.#readers.lend(reads.readChainHeads)

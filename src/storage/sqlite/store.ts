@@ -7,9 +7,10 @@ import { Failure, OperatorError } from '../../tokens/errors.ts'
 import type { TokenQuery } from '../../tokens/page.ts'
 import type { ChainLink, Store } from '../../tokens/store.ts'
 import { type MasterKey, newStoreSecret, STORE_SECRET_PLACE } from '../../tokens/vault.ts'
-import { Connection, translateError } from './connection.ts'
+import { Connection, isBusy, translateError } from './connection.ts'
 import { migrate, requireKnownSchema } from './migrate.ts'
 import * as reads from './reads.ts'
+import { Remembered } from './remembered.ts'
 import type { Call, Reply, ThreadData } from './thread.ts'
 import type * as writes from './writes.ts'
 
@@ -36,6 +37,7 @@ export async function openSqliteStore({ dataDir, masterKey }: SqliteOptions): Pr
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const path = join(dataDir, 'latchkey.db')
   const known = existsSync(path) ? readSecret(path, masterKey) : undefined
+  requireFinishedCopy(path)
   const applied = migrate(path, (db) => {
     const sealed = masterKey.seal(newStoreSecret(), STORE_SECRET_PLACE)
     db.run('INSERT INTO vault (key_id, sealed_secret, created_at) VALUES (?, ?, ?)', masterKey.id, sealed, Date.now())
@@ -50,24 +52,47 @@ export async function openSqliteStore({ dataDir, masterKey }: SqliteOptions): Pr
 }
 
 /** The store secret, opened with the master key; undefined for a store that is still empty. Changes nothing. */
-function readSecret(path: string, masterKey: MasterKey): Uint8Array | undefined {
-  const db = new DatabaseSync(path, { readOnly: true, timeout: 5_000 })
-  try {
+export function readSecret(path: string, masterKey: MasterKey): Uint8Array | undefined {
+  const sealed = lookInto(path, (db) => {
     const { user_version: schema } = db.prepare('PRAGMA user_version').get() as { user_version: number }
     if (schema === 0) return undefined
-    const sealed = db.prepare('SELECT key_id, sealed_secret FROM vault').all() as {
+    return db.prepare('SELECT key_id, sealed_secret FROM vault').all() as {
       key_id: string
       sealed_secret: Uint8Array
     }[]
-    const own = sealed.find(({ key_id }) => key_id === masterKey.id)
-    if (own === undefined) {
-      const keys = sealed.map(({ key_id }) => key_id).join(', ')
-      throw new OperatorError(
-        `${path} is sealed with master key ${keys}, but the key given is ${masterKey.id}. ` +
-          'Set LATCHKEY_MASTER_KEY or LATCHKEY_MASTER_KEY_FILE to the right key; nothing was changed.',
-      )
-    }
-    return masterKey.open(own.sealed_secret, STORE_SECRET_PLACE)
+  })
+  if (sealed === undefined) return undefined
+  const own = sealed.find(({ key_id }) => key_id === masterKey.id)
+  if (own === undefined) {
+    const keys = sealed.map(({ key_id }) => key_id).join(', ')
+    throw new OperatorError(
+      `${path} is sealed with master key ${keys}, but the key given is ${masterKey.id}. ` +
+        'Set LATCHKEY_MASTER_KEY or LATCHKEY_MASTER_KEY_FILE to the right key; nothing was changed.',
+    )
+  }
+  return masterKey.open(own.sealed_secret, STORE_SECRET_PLACE)
+}
+
+/** The table that a copy makes first and removes last. */
+export const UNFINISHED_COPY = 'unfinished_copy'
+
+export function isUnfinishedCopy(path: string): boolean {
+  const find = `SELECT 1 FROM sqlite_master WHERE name = '${UNFINISHED_COPY}'`
+  return existsSync(path) && lookInto(path, (db) => db.prepare(find).get()) !== undefined
+}
+
+export function requireFinishedCopy(path: string): void {
+  if (!isUnfinishedCopy(path)) return
+  throw new OperatorError(`${path} is a half-finished copy. Run the same \`latchkey copy\` again to finish it.`)
+}
+
+function lookInto<Result>(path: string, look: (db: DatabaseSync) => Result): Result {
+  const db = new DatabaseSync(path, { readOnly: true, timeout: 5_000 })
+  try {
+    return look(db)
+  } catch (error) {
+    if (!isBusy(error)) throw error
+    throw new OperatorError(`${path} is locked by another process, such as \`latchkey copy\`.`)
   } finally {
     db.close()
   }
@@ -75,12 +100,14 @@ function readSecret(path: string, masterKey: MasterKey): Uint8Array | undefined 
 
 class SqliteStore implements Store {
   readonly #db: Connection
+  readonly #remembered: Remembered
   readonly #writer: Thread
   readonly #reader: Thread
 
   constructor(db: Connection, writer: Thread, reader: Thread) {
     requireKnownSchema(db)
     this.#db = db
+    this.#remembered = new Remembered(db)
     this.#writer = writer
     this.#reader = reader
   }
@@ -98,13 +125,11 @@ class SqliteStore implements Store {
 
   findAccount = this.#question('findAccount')
   listAccounts = this.#question('listAccounts')
-  findKey = this.#question('findKey')
   listKeys = this.#question('listKeys')
   findSubAccount = this.#question('findSubAccount')
   findOwner = this.#question('findOwner')
   findToken = this.#question('findToken')
   findTokenByName = this.#question('findTokenByName')
-  findCandidate = this.#question('findCandidate')
   countTokens = this.#question('countTokens')
   ping = this.#question('ping')
 
@@ -112,6 +137,18 @@ class SqliteStore implements Store {
   listHistory = this.#longQuestion('listHistory')
   readOverview = this.#longQuestion('readOverview')
   findNames = this.#longQuestion('findNames')
+
+  async findKey(digest: Uint8Array) {
+    return translating(() => this.#remembered.findKey(digest))
+  }
+
+  async findCandidate(digest: Uint8Array) {
+    return translating(() => this.#remembered.findCandidate(digest))
+  }
+
+  async findRevision(accountId: string) {
+    return translating(() => this.#remembered.findRevision(accountId))
+  }
 
   async listTokens(accountId: string, query: TokenQuery) {
     const sifted = query.search !== undefined || query.narrowing !== undefined
@@ -155,11 +192,15 @@ class SqliteStore implements Store {
   #ask<Name extends keyof typeof reads>(name: Name, ...args: Rest<(typeof reads)[Name]>) {
     // biome-ignore lint/performance/noDynamicNamespaceImportAccess: nothing here is bundled
     const read = reads[name] as (db: Connection, ...args: unknown[]) => Result<(typeof reads)[Name]>
-    try {
-      return read(this.#db, ...args)
-    } catch (error) {
-      throw translateError(error)
-    }
+    return translating(() => read(this.#db, ...args))
+  }
+}
+
+function translating<Value>(work: () => Value): Value {
+  try {
+    return work()
+  } catch (error) {
+    throw translateError(error)
   }
 }
 

@@ -1,0 +1,110 @@
+// Answers are remembered only while they are true: whatever is changed, by whomever, the next answer shows it.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { type Latchkey, openLatchkey } from '../../src/compose.ts'
+import type { Token } from '../../src/tokens/token.ts'
+import { Estate, sqliteEngine } from '../support/estate.ts'
+import { bearer, closeConnections } from '../support/http.ts'
+
+const TOKEN = '/api/v1/apiClient/token'
+let estate: Estate
+/** Another process's way to the same store: connections of its own. */
+let other: Latchkey
+before(async () => {
+  estate = await Estate.open(sqliteEngine)
+  other = await openLatchkey(estate.config)
+})
+after(async () => {
+  closeConnections()
+  await other.store.close()
+  await estate.close()
+})
+
+const paths = () => [
+  TOKEN,
+  `${TOKEN}?status=active&limit=100`,
+  `${TOKEN}?search=watched`,
+  `${TOKEN}?subAccountId=${estate.mine.subAccounts[0].id}`,
+  `${TOKEN}/sub-account/${estate.mine.subAccounts[0].id}`,
+]
+const listAll = async () => {
+  const heard = []
+  for (const path of paths()) heard.push((await estate.mineAsks({ path })).text)
+  return heard
+}
+
+type Change = (by: Latchkey, token: Token) => Promise<unknown>
+const caller = () => other.operator.actFor(estate.mine.accountId)
+const changes: Readonly<Record<string, Change>> = {
+  'a rename': ({ registry, operator }, { id }) =>
+    registry.updateToken(caller(), id, { name: `watched ${estate.freshName()}` }, operator.origin()),
+  'a change of status': ({ registry, operator }, { id }) =>
+    registry.updateToken(caller(), id, { status: 'inactive' }, operator.origin()),
+  'a rotation': ({ registry, operator }, { id }) => registry.rotateToken(caller(), id, 0, operator.origin()),
+  'a deletion': ({ registry, operator }, { id }) => registry.deleteToken(caller(), id, operator.origin()),
+  'a creation': ({ operator }) =>
+    operator.createTokens([
+      {
+        accountId: estate.mine.accountId,
+        subAccountId: estate.mine.subAccounts[0].id,
+        name: `watched ${estate.freshName()}`,
+      },
+    ]),
+  'another name of the sub-account': ({ registry, operator }) =>
+    registry.updateSubAccount(caller(), estate.mine.subAccounts[0].id, { name: estate.freshName() }, operator.origin()),
+}
+
+for (const [who, by] of [
+  ['this process', () => estate.running],
+  ['another process', () => other],
+] as const) {
+  describe(`changed by ${who}`, () => {
+    for (const [what, change] of Object.entries(changes)) {
+      test(`${what} is in the next list, every time`, async () => {
+        for (let round = 0; round < 5; round++) {
+          const token = await estate.token({ name: `watched ${estate.freshName()}` })
+          const before = await listAll()
+          assert.deepEqual(await listAll(), before)
+          await change(by(), token)
+          const changed = await listAll()
+          for (const [index, text] of changed.entries()) assert.notEqual(text, before[index], paths()[index] ?? '')
+        }
+      })
+    }
+
+    test('a verdict follows each flip, and an account key its revocation', async () => {
+      const { registry, operator } = by()
+      const token = await estate.token()
+      const verify = async () =>
+        (await estate.ask({ path: '/api/v1/verify', headers: [bearer(token.credential)] })).status
+      for (let round = 0; round < 20; round++) {
+        assert.equal(await verify(), 204)
+        await registry.updateToken(caller(), token.id, { status: 'inactive' }, operator.origin())
+        assert.equal(await verify(), 401)
+        await registry.updateToken(caller(), token.id, { status: 'active' }, operator.origin())
+      }
+      const { id, key } = await operator.createKey(estate.mine.accountId, 'short-lived', null)
+      const list = async () => (await estate.ask({ path: TOKEN, headers: [bearer(key)] })).status
+      assert.deepEqual([await list(), await list()], [200, 200])
+      await operator.revokeKey(id)
+      assert.equal(await list(), 401)
+    })
+  })
+}
+
+test('one account’s remembered answers are never another’s', async () => {
+  const mine = await estate.mineAsks({ path: TOKEN })
+  const theirs = await estate.ask({ path: TOKEN, headers: [bearer(estate.theirs.key)] })
+  assert.notEqual(mine.text, theirs.text)
+  assert.ok(!theirs.text.includes(estate.mine.subAccounts[0].id))
+})
+
+test('what tells or asks for the last use is never repeated from memory', async () => {
+  const token = await estate.token({ name: 'just used' })
+  const asks = [`${TOKEN}?search=just%20used&include=details`, `${TOKEN}?search=just%20used&used=never`]
+  const before = [await estate.mineAsks({ path: asks[0] ?? '' }), await estate.mineAsks({ path: asks[1] ?? '' })]
+  await estate.ask({ path: '/api/v1/verify', headers: [bearer(token.credential)] })
+  await estate.running.registry.uses.flush()
+  for (const [index, path] of asks.entries())
+    assert.notEqual((await estate.mineAsks({ path })).text, before[index]?.text)
+})
