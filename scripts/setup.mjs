@@ -26,7 +26,15 @@ if (majorOf(process.version) < 20) stop(`Latchkey needs Node.js 20.19 or newer; 
 if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
   console.error('Setting up: installing packages and the pinned Node.js runtime (once) ...')
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
-  const args = ['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error']
+  const args = [
+    'ci',
+    '--include=dev',
+    '--include=optional',
+    '--no-audit',
+    '--no-fund',
+    '--prefer-offline',
+    '--loglevel=error',
+  ]
   const install = spawnSync(npm, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'], shell: npm === 'npm.cmd' })
   if (install.status !== 0) {
     stop(
