@@ -125,7 +125,7 @@ function makeQueryClient(): QueryClient {
         retry: (count, error) => count < 1 && worthRetrying(error),
         retryDelay: RETRY_AFTER_MS,
         // A service that comes back is noticed without a click.
-        refetchInterval: ({ state }) => (state.status === 'error' && worthRetrying(state.error) ? 5_000 : false),
+        refetchInterval: ({ state }) => (state.status === 'error' && worthRetrying(state.error) ? 3_000 : false),
       },
       mutations: { networkMode: 'always' },
     },

@@ -38,8 +38,10 @@ async function assertFits(page: Page, where: string): Promise<void> {
 
 type Shot = readonly [name: string, path: string, prepare?: (page: Page) => Promise<unknown>]
 
-/** On a narrow screen dialogs are the same but narrower: there the views, and the widest dialogs, are enough. */
-const NARROW = ['overview', 'tokens', 'selection', 'disable', 'create', 'history-of-a-token', 'sub-accounts', 'history']
+/** Wide and light everything is looked at; elsewhere dialogs are the same but for their colours: the views, and one of
+ * each kind of dialog, are enough. */
+const EVERYWHERE = ['overview', 'tokens', 'selection', 'disable', 'history-of-a-token', 'sub-accounts', 'history']
+const ALSO_DARK = ['bulk', 'menu', 'trouble']
 
 const first = (page: Page, name: RegExp) => page.getByRole('button', { name }).first()
 
@@ -119,7 +121,7 @@ export const describeAppearance: Part = (world) => {
         await page.goto(`${world().base}#key=${(await shown).key}`)
         await page.getByRole('heading', { name: 'Overview' }).waitFor()
         for (const [name, path, prepare] of SHOTS) {
-          if (width === 360 && !NARROW.includes(name)) continue
+          if (!isLookedAt(name, colorScheme, width)) continue
           await page.goto(`${world().base}${path}`)
           await page.getByRole('heading', { level: 1 }).waitFor()
           await page.locator('main').getByTestId('total').or(page.locator('.overview, .nothing')).first().waitFor()
@@ -128,6 +130,11 @@ export const describeAppearance: Part = (world) => {
         }
       })
     }
+  }
+
+  function isLookedAt(name: string, scheme: string, width: number): boolean {
+    if (width === 1280 && scheme === 'light') return true
+    return EVERYWHERE.includes(name) || (width === 1280 && ALSO_DARK.includes(name))
   }
 
   async function look(page: Page, name: string, scheme: string, width: number): Promise<void> {
@@ -140,7 +147,8 @@ export const describeAppearance: Part = (world) => {
     )
     await assertAccessible(page, where)
     await assertFits(page, where)
-    if (folder === undefined) return
+    // One picture of each view and dialog, and the views once more in the dark and on a telephone.
+    if (folder === undefined || (scheme === 'dark' && !['overview', 'tokens', 'history'].includes(name))) return
     mkdirSync(folder, { recursive: true })
     await page.screenshot({ path: join(folder, `${where}.png`) })
   }

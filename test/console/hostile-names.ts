@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Part } from './console.test.ts'
+import { faultsOf } from './world.ts'
 
 const MARKUP = [
   '<script>alert(1)</script>',
@@ -69,6 +70,27 @@ const UNICODE = [
 ]
 
 export const describeHostileNames: Part = (world) => {
+  test('these tests would notice a dialog, an inline style, an inline script and markup made from text', async () => {
+    const page = await world().browser.newPage()
+    const faults = faultsOf(page)
+    await page.goto(world().base)
+    await page.evaluate(() => {
+      document.head.append(Object.assign(document.createElement('style'), { textContent: '* { color: red }' }))
+      const script = document.createElement('script')
+      script.append('1')
+      document.head.append(script)
+      setTimeout(() => {
+        document.body.innerHTML = '<p>text</p>'
+      })
+      setTimeout(() => alert('hello'))
+    })
+    const expected = [/style-src/, /script-src|TrustedScript/, /TrustedHTML/, /dialog: hello/]
+    const missing = () => expected.filter((pattern) => !faults.some((fault) => pattern.test(fault)))
+    for (let waits = 0; missing().length > 0 && waits < 100; waits++) await page.waitForTimeout(50)
+    assert.deepEqual(missing(), [])
+    await page.close()
+  })
+
   test('sixty hostile names are text in the list, the dialogs, the history and the overview', async () => {
     const names = [...MARKUP, ...UNICODE]
     assert.equal(names.length, 60)

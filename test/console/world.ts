@@ -90,16 +90,7 @@ export class World {
   }
 
   watch(page: Page): void {
-    const faults: string[] = []
-    page.on('dialog', (dialog) => {
-      faults.push(`dialog: ${dialog.message()}`)
-      void dialog.dismiss()
-    })
-    page.on('pageerror', (error) => faults.push(`error: ${error.message}`))
-    page.on('console', (message) => {
-      if (/Content Security Policy|TrustedHTML|TrustedScript|React/.test(message.text())) faults.push(message.text())
-    })
-    this.#watched.push({ page, faults })
+    this.#watched.push({ page, faults: faultsOf(page) })
   }
 
   async signedIn(tenant: Tenant, path = '', options: BrowserContextOptions = {}): Promise<Page> {
@@ -118,12 +109,21 @@ export class World {
   }
 }
 
+/** Fills as they happen: dialogs, script errors, violations of the policy, and what React complains about. */
+export function faultsOf(page: Page): string[] {
+  const faults: string[] = []
+  page.on('dialog', (dialog) => {
+    faults.push(`dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  page.on('pageerror', (error) => faults.push(`error: ${error.message}`))
+  page.on('console', (message) => {
+    if (/Content Security Policy|TrustedHTML|TrustedScript|React/.test(message.text())) faults.push(message.text())
+  })
+  return faults
+}
+
 export const rowOf = (page: Page, name: string) =>
   page.getByRole('row').filter({ has: page.getByText(name, { exact: true }) })
 
 export const total = (page: Page) => page.getByTestId('total')
-
-/** Waits until a text says what it should: the page decides when. */
-export async function says(page: Page, selector: string, text: string | RegExp): Promise<void> {
-  await page.locator(selector).filter({ hasText: text }).first().waitFor()
-}

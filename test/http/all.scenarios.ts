@@ -3,6 +3,7 @@ import { authenticationScenarios } from './authentication.scenarios.ts'
 import { httpScenarios } from './http.scenarios.ts'
 import { lifecycleScenarios } from './lifecycle.scenarios.ts'
 import { listScenarios } from './list.scenarios.ts'
+import { overviewScenarios } from './overview.scenarios.ts'
 import { updateScenarios } from './update.scenarios.ts'
 import { verifyScenarios } from './verify.scenarios.ts'
 
@@ -13,4 +14,5 @@ export const allScenarios = {
   'what HTTP itself says': httpScenarios,
   verification: verifyScenarios,
   'the life of a token': lifecycleScenarios,
+  'the overview and what it leads to': overviewScenarios,
 }

@@ -1,0 +1,125 @@
+// The overview, lists narrowed as it counts, and names in the history: extensions beside the documented answers.
+import assert from 'node:assert/strict'
+import type { Estate } from '../support/estate.ts'
+import { type Ask, bearer, type Heard } from '../support/http.ts'
+import { invalid, type Scenario, unauthenticated } from './scenario.ts'
+
+const DAY = 24 * 60 * 60 * 1000
+const LIST = '/api/v1/apiClient/token'
+const OVERVIEW = '/api/v1/apiClient/overview'
+
+/** An account of its own: one token used, one never, one expired, one soon to be, one old and off. */
+async function freshTenant(estate: Estate) {
+  const { operator, store } = estate.running
+  const account = await operator.createAccount('Fresh')
+  const { key, id: keyId } = await operator.createKey(account.id, 'Console', null)
+  const [owner] = await operator.createSubAccounts(account.id, [{ name: 'One', email: 'a@b.c', companyName: 'C' }])
+  const now = Date.now()
+  const base = { accountId: account.id, subAccountId: owner?.id ?? '' }
+  const [used] = await operator.createTokens([
+    { ...base, name: 'used', createdAt: now },
+    { ...base, name: 'unused', createdAt: now - 1 },
+    { ...base, name: 'expired', createdAt: now - 2, expiresAt: now - DAY },
+    { ...base, name: 'expiring', createdAt: now - 3, expiresAt: now + 29 * DAY },
+    { ...base, name: 'old', createdAt: now - 365 * DAY, status: 'inactive', expiresAt: now + 31 * DAY },
+  ])
+  await store.markUsed(new Map([[used?.id ?? '', now]]))
+  return { account, key, keyId, owner, used, now }
+}
+
+const asked = async (estate: Estate, path: string | ((tenant: { now: number }) => string)): Promise<Ask> => {
+  const tenant = await freshTenant(estate)
+  return { path: typeof path === 'string' ? path : path(tenant), headers: [bearer(tenant.key)] }
+}
+
+const time = (at: number) => encodeURIComponent(new Date(at).toISOString())
+const names = ({ json }: Heard): string[] => json.data.items.map(({ name }: { name: string }) => name)
+
+const narrowed: Record<string, [string | ((tenant: { now: number }) => string), string[]]> = {
+  'by use': [`${LIST}?used=never`, ['unused', 'expired', 'expiring', 'old']],
+  'by use, with a documented filter': [`${LIST}?used=never&status=inactive`, ['old']],
+  'by expiry': [({ now }) => `${LIST}?expiresBefore=${time(now)}`, ['expired']],
+  'by expiry, from and before': [
+    ({ now }) => `${LIST}?status=active&expiresFrom=${time(now)}&expiresBefore=${time(now + 30 * DAY)}`,
+    ['expiring'],
+  ],
+  'by creation': [({ now }) => `${LIST}?createdBefore=${time(now - DAY)}`, ['old']],
+  'by creation, and searched': [({ now }) => `${LIST}?createdFrom=${time(now - DAY)}&search=USED`, ['used', 'unused']],
+}
+
+const refused: Record<string, string> = {
+  'used=always': 'used must be never',
+  'used=': 'used must be never',
+  'used=never&used=never': 'used must be sent only once',
+  'expiresBefore=tomorrow': 'expiresBefore must be an ISO 8601 time with its zone, such as 2030-01-31T12:00:00Z',
+  'createdFrom=2026-01-01': 'createdFrom must be an ISO 8601 time with its zone, such as 2030-01-31T12:00:00Z',
+}
+
+export const overviewScenarios: readonly Scenario[] = [
+  {
+    name: 'the overview counts tokens by status, use, expiry and week, and names the sub-accounts with the most',
+    ask: (estate) => asked(estate, OVERVIEW),
+    status: 200,
+    headers: { 'cache-control': 'no-store' },
+    body: ({ json }) => {
+      assert.equal(json.message, 'Overview retrieved successfully')
+      const { account, tokens, subAccounts, createdByWeek, at, expiringBefore } = json.data
+      assert.equal(account.name, 'Fresh')
+      assert.deepEqual(tokens, { active: 4, inactive: 1, neverUsed: 4, expired: 1, expiringSoon: 1 })
+      assert.deepEqual([subAccounts.total, subAccounts.suspended], [1, 0])
+      assert.deepEqual(subAccounts.largest[0].tokens, { active: 4, inactive: 1 })
+      assert.equal(createdByWeek.length, 12)
+      assert.equal(
+        createdByWeek.reduce((sum: number, { count }: { count: number }) => sum + count, 0),
+        4,
+      )
+      assert.match(createdByWeek[0].from, /T00:00:00\.000Z$/)
+      assert.equal(Math.round((Date.parse(expiringBefore) - Date.parse(at)) / DAY), 30)
+    },
+    absent: (estate) => ['lk_tok_', estate.theirs.accountId, estate.mine.accountId],
+  },
+  {
+    name: 'the overview is for callers',
+    ask: () => ({ path: OVERVIEW }),
+    status: 401,
+    body: unauthenticated('Authentication required'),
+  },
+  ...Object.entries(narrowed).map(
+    ([how, [path, expected]]): Scenario => ({
+      name: `a list is narrowed ${how}, and its total counts what is left`,
+      ask: (estate) => asked(estate, path),
+      status: 200,
+      body: (heard) => {
+        assert.deepEqual(names(heard), expected)
+        assert.equal(heard.json.data.total, expected.length)
+        assert.equal(heard.json.message, `Found ${expected.length} API token(s)`)
+      },
+    }),
+  ),
+  ...Object.entries(refused).map(
+    ([query, reason]): Scenario => ({
+      name: `?${query} is refused with a sentence that says what is allowed`,
+      ask: (estate) => asked(estate, `${LIST}?${query}`),
+      status: 400,
+      body: invalid(reason),
+    }),
+  ),
+  {
+    name: 'the history says what its ids are called now',
+    ask: async (estate) => {
+      const { account, key, keyId, used } = await freshTenant(estate)
+      const { registry, operator } = estate.running
+      const caller = { accountId: account.id, by: keyId }
+      const origin = { ...operator.origin(), by: keyId }
+      await registry.updateToken(caller, used?.id ?? '', { name: 'renamed' }, origin)
+      return { path: `${LIST}/${used?.id}/history`, headers: [bearer(key)] }
+    },
+    status: 200,
+    body: ({ json }) => {
+      const [change] = json.data.items
+      const { [change.by]: by, [change.subject]: subject } = json.data.names
+      assert.deepEqual([by, subject], ['Console', 'renamed'])
+      assert.ok(Object.values(json.data.names).includes('One'))
+    },
+  },
+]
