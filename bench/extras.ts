@@ -1,5 +1,5 @@
 // What one workload alone does not show: slow disks, long reads beside short ones, memory, starting, seeding.
-import { readFileSync, rmSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { askJson, type Envelope } from './ask.ts'
 import type { Script } from './client.ts'
@@ -108,7 +108,7 @@ export async function deepPages(bench: Bench, server: Server, key: string): Prom
       asked: '≤ 20 ms, off the event loop',
       measured: `p50 ${work.toFixed(1)} ms; verify's p99 beside it ${(busy / idle).toFixed(2)}× (${idle.toFixed(2)} ms → ${busy.toFixed(2)} ms)`,
       met: work <= 20 && busy - idle < Math.max(2, work / 2),
-      how: 'one connection asks for 50 such pages at random; off the loop: verify waits for none of it',
+      how: "one connection asks for 50 such pages at random; off the loop: verify's p99 rises by less than 2 ms, or half of what a page takes",
     })
   }
   return findings
@@ -156,7 +156,6 @@ export async function seedSpeed(estates: readonly Estate[], options: Options, wo
   const timed = made[0] ?? (await prepareEstate(work, shape))
   const tokens = timed.accounts * timed.tokens
   const speed = tokens / (timed.seedSeconds ?? Number.NaN)
-  rmSync(join(work, 'timed'), { recursive: true, force: true })
   return {
     what: 'seed',
     asked: '≥ 30,000 tokens/s',

@@ -1,6 +1,7 @@
 // What was found, for people (Markdown, charts) and for programs (JSON). Misses are shown as misses.
+import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { cpus, release, totalmem } from 'node:os'
+import { cpus, loadavg, release, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { barChart } from './chart.ts'
 import type { Estate } from './estate.ts'
@@ -103,6 +104,17 @@ function nameOf({ options, peers }: Results, name: string): string {
   return peers.find((peer) => peer.name === name)?.title ?? name
 }
 
+/** Before anything of this run: what else the machine was doing. */
+const loadBefore = loadavg()[0]?.toFixed(1) ?? 'unknown'
+
+function commit(): string {
+  const { stdout } = spawnSync('git', ['describe', '--always', '--dirty'], {
+    cwd: import.meta.dirname,
+    encoding: 'utf8',
+  })
+  return stdout?.trim() || 'unknown'
+}
+
 function machine() {
   const versionOf = (name: string) => {
     const file = join(import.meta.dirname, 'node_modules', name, 'package.json')
@@ -110,7 +122,9 @@ function machine() {
   }
   return {
     date: new Date().toISOString(),
+    latchkey: commit(),
     processors: `${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown'}`,
+    'load average before': loadBefore,
     memoryGiB: Math.round(totalmem() / 2 ** 30),
     system: `${process.platform} ${release()}`,
     node: process.version,

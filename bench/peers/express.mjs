@@ -142,12 +142,17 @@ async function listTokens(request, response) {
   if (!Number.isInteger(page) || page < 1 || !Number.isInteger(limit) || limit < 1 || limit > 100) {
     return response.status(400).json(failure('Validation error', 'page and limit must be whole numbers'))
   }
-  let matches = joined().where('tokens.account_id', '=', request.accountId)
-  if (subAccountId) matches = matches.where('tokens.sub_account_id', '=', subAccountId)
-  if (status) matches = matches.where('tokens.status', '=', status)
-  if (search) matches = matches.where('tokens.name', 'like', `%${search}%`)
-  const { total } = await matches.select((each) => each.fn.countAll().as('total')).executeTakeFirstOrThrow()
-  const items = await matches
+  const matching = (query) => {
+    let matches = query.where('tokens.account_id', '=', request.accountId)
+    if (subAccountId) matches = matches.where('tokens.sub_account_id', '=', subAccountId)
+    if (status) matches = matches.where('tokens.status', '=', status)
+    if (search) matches = matches.where('tokens.name', 'like', `%${search}%`)
+    return matches
+  }
+  const { total } = await matching(db.selectFrom('tokens'))
+    .select((each) => each.fn.countAll().as('total'))
+    .executeTakeFirstOrThrow()
+  const items = await matching(joined())
     .select(COLUMNS)
     .orderBy('tokens.created_at', 'desc')
     .limit(limit)
