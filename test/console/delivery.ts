@@ -28,7 +28,7 @@ export const describeDelivery: Part = (world) => {
         "default-src 'none'",
         "script-src 'self'",
         "style-src 'self'",
-        "img-src 'self' data:",
+        "img-src 'self'",
         "font-src 'self'",
         "connect-src 'self'",
         "base-uri 'none'",
