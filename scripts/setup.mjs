@@ -26,8 +26,9 @@ if (majorOf(process.version) < 20) stop(`Latchkey needs Node.js 20.19 or newer; 
 if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
   console.error('Setting up: installing packages and the pinned Node.js runtime (once) ...')
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
+  // Not `npm ci`: it refuses where a registry lacks the packages of a platform that this machine is not.
   const args = [
-    ...['ci', '--include=dev', '--include=optional', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'],
+    ...['install', '--no-save', '--include=dev', '--include=optional', '--prefer-offline', '--loglevel=error'],
     // A registry that cannot be reached is told within seconds, not minutes.
     ...['--fetch-retries=2', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=4000'],
   ]
