@@ -3,13 +3,13 @@ export interface Bar {
   readonly label: string
   readonly value: number
   /** Drawn as a line across the bar. */
-  readonly limit: number
+  readonly limit: number | undefined
 }
 
 const [WIDTH, LABELS, ROW, TOP] = [760, 300, 26, 44]
 
 export function barChart(title: string, bars: readonly Bar[]): string {
-  const most = Math.max(...bars.flatMap(({ value, limit }) => [value, limit]))
+  const most = Math.max(...bars.flatMap(({ value, limit }) => [value, limit ?? 0]))
   const room = WIDTH - LABELS - 80
   const x = (value: number) => (LABELS + (value / most) * room).toFixed(1)
   const rows = bars.map(({ label, value, limit }, i) => {
@@ -17,8 +17,10 @@ export function barChart(title: string, bars: readonly Bar[]): string {
     return [
       `<text x="${LABELS - 8}" y="${y + 14}" text-anchor="end">${escapeText(label)}</text>`,
       `<rect x="${LABELS}" y="${y + 2}" width="${((value / most) * room).toFixed(1)}" height="16" rx="2" fill="#4c6ef5"/>`,
-      `<line x1="${x(limit)}" x2="${x(limit)}" y1="${y - 1}" y2="${y + 21}" stroke="#f08c00" stroke-width="2"/>`,
-      `<text x="${Number(x(Math.max(value, limit))) + 6}" y="${y + 14}">${value.toFixed(2)}×</text>`,
+      limit === undefined
+        ? ''
+        : `<line x1="${x(limit)}" x2="${x(limit)}" y1="${y - 1}" y2="${y + 21}" stroke="#f08c00" stroke-width="2"/>`,
+      `<text x="${Number(x(Math.max(value, limit ?? 0))) + 6}" y="${y + 14}">${value.toFixed(2)}×</text>`,
     ].join('')
   })
   const height = TOP + bars.length * ROW + 12

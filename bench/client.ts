@@ -1,5 +1,6 @@
 // The load: a process of its own with raw sockets, so that its cost is small and never counted as the server's.
 import { connect, type Socket } from 'node:net'
+import { FRESH } from './requests.ts'
 
 export interface Part {
   /** Its part of the requests; shares of one script add up to 1. */
@@ -151,6 +152,7 @@ class Line {
 }
 
 const drawers = new Map<string, Drawer>()
+let sent = 0
 
 async function run({ port, script, connections, milliseconds, rate, anySuccess }: Job): Promise<Load> {
   const drawer = drawers.get(script)
@@ -178,7 +180,8 @@ async function run({ port, script, connections, milliseconds, rate, anySuccess }
     if (over && underWay === 0) finished.resolve()
   }
   const ask = (line: Line, at: number): void => {
-    const { text, status, release } = drawer.draw()
+    const { text: drawn, status, release } = drawer.draw()
+    const text = drawn.replace(FRESH, String(++sent))
     underWay++
     line.send(text, (answered, head) => {
       underWay--

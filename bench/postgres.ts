@@ -9,7 +9,7 @@ import type { LoadProcess } from './load.ts'
 import { figuresOf, interleave, ratio } from './measure.ts'
 import type { Options } from './options.ts'
 import { Server } from './server.ts'
-import { buildScripts, drawRequests, WORKLOADS, type WorkloadName } from './workloads.ts'
+import { buildScripts, drawRequests, type Scripts, WORKLOADS, type WorkloadName } from './workloads.ts'
 
 export interface Statement {
   readonly name?: string
@@ -43,7 +43,7 @@ export async function measurePostgres(options: Options, load: LoadProcess, work:
       { name: 'small', accounts: 10, subAccounts: 5, tokens: 100 },
       { name: 'large', accounts: 10, subAccounts: 100, tokens: options.postgresTokens / 10 },
     ]
-    const taught = new Map<string, Awaited<ReturnType<typeof buildScripts>>>()
+    const taught = new Map<string, Scripts>()
     for (const shape of shapes) {
       const { accounts } = JSON.parse(await seed(env(shape.name), shape)) as { accounts: { key: string }[] }
       await vacuum(url(shape.name))
@@ -51,7 +51,7 @@ export async function measurePostgres(options: Options, load: LoadProcess, work:
       const keys = accounts.map(({ key }) => key)
       const estate: Estate = { ...shape, dataDir: '', keys, seedSeconds: undefined }
       const sampled = await sample(server.port, estate, CREDENTIALS_PER_ACCOUNT, 5)
-      const scripts = await buildScripts(server.port, sampled, false)
+      const scripts = buildScripts(sampled)
       for (const name of NAMES) await load.teach(`pg ${shape.name} ${name}`, scripts[name])
       taught.set(shape.name, scripts)
     }

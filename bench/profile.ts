@@ -69,7 +69,7 @@ try {
   })
   const workload = WORKLOADS.find((each) => each.name === name)
   if (workload === undefined) throw new Error(`no workload ${name}`)
-  const scripts = await buildScripts(server.port, await sample(server.port, estate, 500, 5), /search|mix/.test(name))
+  const scripts = buildScripts(await sample(server.port, estate, 500, 5))
   await load.teach(name, scripts[workload.name])
   const job = { port: server.port, script: name, connections: workload.connections }
   await load.run({ ...job, milliseconds: WARM_MS })

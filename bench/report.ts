@@ -20,7 +20,8 @@ export interface Results {
   readonly seconds: number
 }
 
-const met = (yes: boolean | undefined) => (yes === undefined ? '–' : yes ? 'met' : '**MISSED**')
+const met = (yes: boolean | 0 | undefined) => (yes === undefined ? '–' : yes ? 'met' : '**MISSED**')
+const asked = (most: number | undefined) => (most === undefined ? 'reported' : `≤ ${most}×`)
 const times = (value: number) => `${value.toFixed(2)}×`
 const thousands = (value: number) => Math.round(value).toLocaleString('en')
 const row = (...cells: readonly string[]) => `| ${cells.join(' | ')} |`
@@ -49,18 +50,18 @@ function targets(results: Results): (readonly string[])[] {
   const rows: (readonly string[])[] = []
   for (const { workload, found } of measured(results)) {
     const [wall, growth] = [ratio(found, 'large', 'wall', 'cpuMicros'), ratio(found, 'large', 'small', 'cpuMicros')]
-    const [cpu, most] = [figuresOf(found, 'large').cpuMicros, `≤ ${workload.wall}×`]
+    const [cpu, most] = [figuresOf(found, 'large').cpuMicros, asked(workload.wall)]
     rows.push([
       `${workload.title}: CPU against the wall`,
       most,
       `${times(wall)} (${cpu.toFixed(1)} µs)`,
-      met(wall <= workload.wall),
+      met(workload.wall && wall <= workload.wall),
     ])
     rows.push([
       `${workload.title}: growth from 1,000 tokens`,
-      `≤ ${workload.growth}×`,
+      asked(workload.growth),
       times(growth),
-      met(growth <= workload.growth),
+      met(workload.growth && growth <= workload.growth),
     ])
   }
   for (const { name, title, ahead } of results.peers) {
@@ -145,7 +146,8 @@ const HOW = `
   of the rounds' own ratios, a figure the median of the rounds.
 - Requests go over keep-alive connections, one at a time on each: 16, for PUT 64. Accounts and pages follow Zipf's law,
   the token within an account is drawn evenly. Lists are the first ten pages of ten; only full pages are asked for.
-  Searches are pieces of names of three characters or more with 5 to 100 matches. Four in five PUTs change the status, one the name,
+  Ten accounts have a hundred such pages, so an answer may be one given before; the row "no request twice" shows the cost
+  where it is not. Searches are pieces of names of three characters or more with at most 100 matches. Four in five PUTs change the status, one the name,
   and every one is a real change.
 - Latchkey runs with its default settings, which write one log line a request; the wall and the peers log nothing.
 - The estate of 1,000 tokens has 10 accounts of 5 sub-accounts, so that its pages are as full as those of the large one.

@@ -72,14 +72,14 @@ async function main(): Promise<Results> {
   const peers = options.peers ? await startPeers(folder, work, shape) : []
   for (const { server } of peers) servers.add(server)
 
-  say('gathering credentials, ids and search terms')
+  say('gathering credentials and ids')
   const wanted = Math.ceil(CREDENTIALS_PER_ACCOUNT * 1.25)
   const subAccounts = options.quick ? 20 : large.subAccounts
-  const scripts = await buildScripts(largeServer.port, await sample(largeServer.port, large, wanted, subAccounts))
+  const scripts = buildScripts(await sample(largeServer.port, large, wanted, subAccounts))
   // The same requests to another server: whose turn it is in a pair is counted for each.
   await teach('large', scripts)
   await teach('wall', scripts)
-  await teach('small', await buildScripts(smallServer.port, await sample(smallServer.port, small, wanted)))
+  await teach('small', buildScripts(await sample(smallServer.port, small, wanted)))
   for (const { name, scripts: own } of peers) await teach(name, own)
   const reads = [
     ['verify', 0.6],
@@ -184,7 +184,7 @@ async function measureExtras(large: Estate, server: Server): Promise<extras.Find
   const deepServer = await start('deep', deep)
   const deepKey = deep.keys[0] ?? ''
   const sampled = await sample(deepServer.port, deep, CREDENTIALS_PER_ACCOUNT)
-  await teach('deep', { verify: (await buildScripts(deepServer.port, sampled, false)).verify })
+  await teach('deep', { verify: buildScripts(sampled).verify })
   findings.push(...(await extras.deepPages(bench, deepServer, deepKey)))
   say('the broadest search')
   findings.push(await extras.broadestSearch(bench, deepServer, deepKey))
