@@ -30,7 +30,7 @@ if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
   const args = [
     ...['install', '--no-save', '--include=dev', '--include=optional', '--prefer-offline', '--loglevel=error'],
     // A registry that cannot be reached is told within seconds, not minutes.
-    ...['--fetch-retries=2', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=4000'],
+    ...['--fetch-retries=1', '--fetch-retry-mintimeout=300', '--fetch-retry-maxtimeout=1000'],
   ]
   const install = spawnSync(npm, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'], shell: npm === 'npm.cmd' })
   if (install.status !== 0) {
