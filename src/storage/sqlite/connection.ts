@@ -15,10 +15,13 @@ export type Row = Record<string, never>
 export class Connection {
   readonly #db: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
+  #changes = 0
 
-  constructor(path: string, mode: 'read' | 'write') {
+  /** `alone`: writes, and no other process can open the file meanwhile; refused as busy where one has it open. */
+  constructor(path: string, mode: 'read' | 'write' | 'alone') {
     requireSqlite(process.versions.sqlite ?? '0')
     this.#db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true })
+    if (mode === 'alone') this.#db.exec('PRAGMA locking_mode = EXCLUSIVE')
     this.#db.enableDefensive(true)
     this.#db.exec('PRAGMA trusted_schema = OFF; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
     this.#db.exec(`PRAGMA cache_size = -${CACHE_KIB}; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
@@ -43,7 +46,19 @@ export class Connection {
 
   /** Returns the number of rows changed. */
   run(sql: string, ...values: SQLInputValue[]): number {
-    return Number(this.#prepare(sql, true).run(...values).changes)
+    const { changes } = this.#prepare(sql, true).run(...values)
+    this.#changes++
+    return Number(changes)
+  }
+
+  /** Counts the statements that have changed something; a transaction that is rolled back does not count back. */
+  get changes(): number {
+    return this.#changes
+  }
+
+  /** Begins, ends and the like: as often as anything else, so prepared as everything else. */
+  control(sql: string): void {
+    this.#prepare(sql).run()
   }
 
   exec(sql: string): void {
@@ -57,11 +72,11 @@ export class Connection {
 
   /** What `work` reads comes from one snapshot. */
   snapshot<Result>(work: () => Result): Result {
-    this.exec('BEGIN')
+    this.control('BEGIN')
     try {
       return work()
     } finally {
-      this.exec('COMMIT')
+      this.control('COMMIT')
     }
   }
 
@@ -95,6 +110,13 @@ function compareVersions(left: string, right: string): number {
     if (difference !== 0) return difference
   }
   return 0
+}
+
+const SQLITE_BUSY = 5
+
+/** Another process has locked the file. */
+export function isBusy(error: unknown): boolean {
+  return ((error as { errcode?: number }).errcode ?? 0) % 256 === SQLITE_BUSY
 }
 
 const UNIQUE_VIOLATIONS = new Set([2067, 1555])

@@ -56,38 +56,52 @@ function refusal(id: number, error: unknown): Reply {
   return cause instanceof Error ? { id, failure, cause: cause.message } : { id, failure }
 }
 
-/** One savepoint a change: one that fails takes nothing of the others with it. */
+/** One that fails takes nothing of the others with it. */
 function runInSavepoint(call: Call): Reply {
-  db.exec('SAVEPOINT change')
+  db.control('SAVEPOINT change')
   const reply = run(call)
-  if (!('value' in reply)) db.exec('ROLLBACK TO change')
-  db.exec('RELEASE change')
+  if (!('value' in reply)) db.control('ROLLBACK TO change')
+  db.control('RELEASE change')
+  return reply
+}
+
+class HalfDone extends Error {}
+
+/** Nearly every refusal comes before the first write. One that comes after it needs a savepoint to take that back. */
+function runWithout(call: Call): Reply {
+  const before = db.changes
+  const reply = run(call)
+  if (!('value' in reply) && db.changes !== before) throw new HalfDone()
   return reply
 }
 
 let queue: Call[] = []
 
 function commitBatch(): void {
-  if (queue.length === 0) return
   const batch = queue.slice(0, MAX_BATCH)
   queue = queue.slice(MAX_BATCH)
   if (queue.length > 0) setImmediate(commitBatch)
-  let replies: Reply[]
+  port?.postMessage(commit(batch, runWithout))
+}
+
+/** A savepoint makes SQLite keep a copy of every page it touches, so they are used where one is needed. */
+function commit(batch: readonly Call[], runOne: (call: Call) => Reply): Reply[] {
   try {
-    db.exec('BEGIN IMMEDIATE')
-    replies = batch.map(runInSavepoint)
-    db.exec('COMMIT')
+    db.control('BEGIN IMMEDIATE')
+    const replies = batch.map(runOne)
+    db.control('COMMIT')
+    return replies
   } catch (error) {
     // Nothing of the batch is kept, so none of it may be answered with yes.
     rollBack()
-    replies = batch.map(({ id }) => refusal(id, error))
+    if (error instanceof HalfDone) return commit(batch, runInSavepoint)
+    return batch.map(({ id }) => refusal(id, error))
   }
-  port?.postMessage(replies)
 }
 
 function rollBack(): void {
   try {
-    db.exec('ROLLBACK')
+    db.control('ROLLBACK')
   } catch {
     // SQLite has rolled back by itself, as it does on a full disk.
   }
