@@ -1,13 +1,18 @@
 // Puts the parts together. The only file that knows them all.
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import type { FastifyInstance } from 'fastify'
 import pino, { type Logger } from 'pino'
-import type { Config } from './config.ts'
+import { type Config, isPostgres } from './config.ts'
 import { jwtAuthenticator } from './http/jwt.ts'
 import { Metrics } from './http/metrics.ts'
 import { buildServer } from './http/server.ts'
 import { loadMasterKey } from './master-key.ts'
+import { openPostgresSource, openPostgresTarget } from './storage/postgres/copy.ts'
 import { openPostgresStore } from './storage/postgres/store.ts'
+import { openSqliteSource, openSqliteTarget } from './storage/sqlite/copy.ts'
 import { openSqliteStore } from './storage/sqlite/store.ts'
+import type { CopySource, CopyTarget } from './tokens/copy.ts'
 import { OperatorError } from './tokens/errors.ts'
 import { Operator } from './tokens/operator.ts'
 import { Registry } from './tokens/registry.ts'
@@ -48,6 +53,34 @@ export async function openLatchkey(config: Config, { now = Date.now, log }: Surr
 function openEngine({ databaseUrl, dataDir, pgPool, pgPrepared, autoMigrate }: Config, masterKey: MasterKey) {
   if (databaseUrl === undefined) return openSqliteStore({ dataDir, masterKey })
   return openPostgresStore({ databaseUrl, masterKey, poolSize: pgPool, prepared: pgPrepared, autoMigrate })
+}
+
+export interface CopyEnds {
+  readonly source: CopySource
+  readonly target: CopyTarget
+  readonly close: () => Promise<void>
+}
+
+/** The configured store as the source; `to` is an address of PostgreSQL or a folder. Both are opened for nobody else. */
+export async function openCopy(config: Config, to: string): Promise<CopyEnds> {
+  const { databaseUrl, dataDir } = config
+  if (databaseUrl === undefined && !existsSync(join(dataDir, 'latchkey.db')))
+    throw new OperatorError(`There is no store in ${dataDir}`)
+  const masterKey = loadMasterKey(config)
+  const source =
+    databaseUrl === undefined
+      ? openSqliteSource({ dataDir, masterKey })
+      : await openPostgresSource({ databaseUrl, masterKey })
+  try {
+    const target = isPostgres(to)
+      ? await openPostgresTarget({ databaseUrl: to, masterKey }, source)
+      : await openSqliteTarget({ dataDir: to, masterKey }, source)
+    const close = async () => void (await Promise.all([source.close(), target.close()]))
+    return { source, target, close }
+  } catch (error) {
+    await source.close()
+    throw error
+  }
 }
 
 export interface RunningServer {

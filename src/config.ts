@@ -47,7 +47,7 @@ export function readProcessConfig(): Config {
 
 export function readConfig(env: Environment): Config {
   const databaseUrl = given(env, 'DATABASE_URL')
-  if (databaseUrl !== undefined && !/^postgres(ql)?:\/\//.test(databaseUrl)) {
+  if (databaseUrl !== undefined && !isPostgres(databaseUrl)) {
     throw new OperatorError('DATABASE_URL must begin with postgres://. Leave it unset for the embedded store.')
   }
   const credentialHeader = given(env, 'LATCHKEY_CREDENTIAL_HEADER')
@@ -72,6 +72,10 @@ export function readConfig(env: Environment): Config {
     jwt: readJwt(env),
     trustProxy: (given(env, 'LATCHKEY_TRUST_PROXY') ?? '').split(',').filter((address) => address !== ''),
   })
+}
+
+export function isPostgres(address: string): boolean {
+  return /^postgres(ql)?:\/\//.test(address)
 }
 
 /** All four or none: a half-set identity provider would either let nobody in or everybody. */

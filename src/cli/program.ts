@@ -4,6 +4,7 @@ import { readProcessConfig } from '../config.ts'
 import { Failure, OperatorError } from '../tokens/errors.ts'
 import { addAccountCommands, addKeyCommands, addSubAccountCommands } from './account-commands.ts'
 import { onStoreWith } from './command.ts'
+import { addCopyCommand } from './copy.ts'
 import { Output, printable, type Streams } from './output.ts'
 import { serve } from './serve.ts'
 import { addStoreCommands } from './store-commands.ts'
@@ -44,5 +45,6 @@ function buildProgram(streams: Streams): Command {
   addTokenCommands(program, onStore)
   addHistoryCommands(program, onStore)
   addStoreCommands(program, onStore)
+  addCopyCommand(program, streams)
   return program
 }

@@ -158,7 +158,9 @@ export async function findNames(
     ids.filter((id) => !id.includes('\0')),
     accountId,
   )
-  return new Map(found.map(({ id, name }) => [id, name]))
+  const names = new Map(found.map(({ id, name }) => [id, name]))
+  // In the order asked, which is that of the answer.
+  return new Map(ids.flatMap((id) => (names.has(id) ? [[id, names.get(id) ?? '']] : [])))
 }
 
 type CandidateColumns = rows.TokenColumns &

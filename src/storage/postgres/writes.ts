@@ -106,7 +106,7 @@ export async function updateSubAccount(
   return { ...found, subAccount: after }
 }
 
-function foldedText({ name, email, companyName }: SubAccount): string {
+export function foldedText({ name, email, companyName }: SubAccount): string {
   return foldCase([name, email, companyName].join('\n'))
 }
 

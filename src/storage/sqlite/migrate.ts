@@ -24,27 +24,31 @@ function readMigrations(): readonly Migration[] {
 export function migrate(path: string, afterFirst: (db: Connection) => void): readonly string[] {
   const db = new Connection(path, 'write')
   try {
-    const applied: string[] = []
-    for (const migration of readMigrations()) {
-      // The number is read again inside the lock: another process may be doing the same.
-      db.exec('BEGIN IMMEDIATE')
-      try {
-        if (requireKnownSchema(db) < migration.number) {
-          db.exec(migration.sql)
-          if (migration.number === 1) afterFirst(db)
-          db.exec(`PRAGMA user_version = ${migration.number}`)
-          applied.push(migration.name)
-        }
-        db.exec('COMMIT')
-      } catch (error) {
-        db.exec('ROLLBACK')
-        throw error
-      }
-    }
-    return applied
+    return migrateOn(db, afterFirst)
   } finally {
     db.close()
   }
+}
+
+export function migrateOn(db: Connection, afterFirst: (db: Connection) => void): readonly string[] {
+  const applied: string[] = []
+  for (const migration of readMigrations()) {
+    // The number is read again inside the lock: another process may be doing the same.
+    db.exec('BEGIN IMMEDIATE')
+    try {
+      if (requireKnownSchema(db) < migration.number) {
+        db.exec(migration.sql)
+        if (migration.number === 1) afterFirst(db)
+        db.exec(`PRAGMA user_version = ${migration.number}`)
+        applied.push(migration.name)
+      }
+      db.exec('COMMIT')
+    } catch (error) {
+      db.exec('ROLLBACK')
+      throw error
+    }
+  }
+  return applied
 }
 
 /** The schema's number. A newer one than this program knows is left alone. */

@@ -90,7 +90,7 @@ export function updateSubAccount(
   return { ...found, subAccount: after }
 }
 
-function foldedText({ name, email, companyName }: SubAccount): string {
+export function foldedText({ name, email, companyName }: SubAccount): string {
   return foldCase([name, email, companyName].join('\n'))
 }
 
@@ -263,7 +263,7 @@ export function markUsed({ db }: Session, marks: ReadonlyMap<string, number>): v
   }
 }
 
-function accountNumber(db: Connection, accountId: string): number {
+export function accountNumber(db: Connection, accountId: string): number {
   const account = db.get<{ no: number }>('SELECT no FROM accounts WHERE id = ?', accountId)
   if (account === undefined) throw new Failure('account-not-found')
   return account.no

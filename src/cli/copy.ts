@@ -1,0 +1,50 @@
+// Takes the whole store to another place: from the embedded engine to PostgreSQL, and back.
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { openCopy } from '../compose.ts'
+import { type Config, isPostgres, readProcessConfig } from '../config.ts'
+import { copyStore, type OnPhase } from '../tokens/copy.ts'
+import { JSON_OPTION } from './command.ts'
+import { Output, type Streams } from './output.ts'
+import { type Progress, startProgress } from './progress.ts'
+
+interface Options {
+  readonly to: string
+  readonly json?: boolean
+}
+
+export function addCopyCommand(program: Command, streams: Streams): void {
+  program
+    .command('copy')
+    .description('take the whole store, which nobody may serve meanwhile, to an empty place; run again if interrupted')
+    .requiredOption('--to <place>', 'postgres://… or a folder')
+    .option(...JSON_OPTION)
+    .action(({ to, json }: Options) => copy(readProcessConfig(), to, new Output(streams, json === true)))
+}
+
+async function copy(config: Config, to: string, output: Output): Promise<void> {
+  const place = isPostgres(to) ? to : resolve(to)
+  const { source, target, close } = await openCopy(config, place)
+  try {
+    const report = await showing(output, (onPhase) => copyStore(source, target, onPhase))
+    const title = `Copied ${report.rows} rows, and found all of them there. The master key stays the same.`
+    output.result(report, { title, rows: report.tables.map((sum) => ({ ...sum })) })
+  } finally {
+    await close()
+  }
+}
+
+/** One bar after the other. */
+async function showing<Result>(output: Output, work: (onPhase: OnPhase) => Promise<Result>): Promise<Result> {
+  let progress: Progress | undefined
+  try {
+    return await work((phase, rows) => {
+      progress?.done()
+      const bar = startProgress(output, phase.padEnd(8), rows)
+      progress = bar
+      return (by) => bar.advance(by)
+    })
+  } finally {
+    progress?.done()
+  }
+}

@@ -1,0 +1,217 @@
+// The PostgreSQL store as the source or the target of a copy. While it is open here, nobody else can change it.
+import pg from 'pg'
+import {
+  COPIED,
+  type CopiedRow,
+  type CopiedTable,
+  type CopySource,
+  type CopyTarget,
+  type Field,
+  type FieldType,
+  type StillStore,
+  VAULT,
+} from '../../tokens/copy.ts'
+import { OperatorError } from '../../tokens/errors.ts'
+import { foldCase, type SubAccount, type TokenRecord } from '../../tokens/token.ts'
+import type { MasterKey } from '../../tokens/vault.ts'
+import { Connection, type Value } from './connection.ts'
+import { gramsOfName } from './grams.ts'
+import { migrate, requireKnownSchema, tableExists } from './migrate.ts'
+import { clientConfig, requireFitServer } from './pool.ts'
+import { placeOf, readSecret, requireFinishedCopy, UNFINISHED_COPY } from './store.ts'
+import { foldedText } from './writes.ts'
+
+interface Place {
+  readonly databaseUrl: string
+  readonly masterKey: MasterKey
+}
+
+/** Names the lock that a copy takes on its target: the letters "latchcpy". */
+const LOCK = '7809651198862585977'
+const LOCK_NOT_AVAILABLE = '55P03'
+const APPLICATION = 'latchkey copy'
+/** One that was killed may hold its locks until the server has noticed. */
+const SETTINGS = `SET application_name = '${APPLICATION}'; SET lock_timeout = 5000; SET statement_timeout = 0;
+  SET idle_in_transaction_session_timeout = 0`
+
+export async function openPostgresSource({ databaseUrl, masterKey }: Place): Promise<CopySource> {
+  return withClient(databaseUrl, async (client) => {
+    const storeSecret = await readSecret(client, databaseUrl, masterKey)
+    if (storeSecret === undefined) throw new OperatorError(`${placeOf(databaseUrl)} holds no store`)
+    await requireFinishedCopy(client, databaseUrl)
+    await migrate(client, async () => {})
+    await requireUnserved(client, databaseUrl)
+    await client.query('BEGIN')
+    await client.query(`LOCK TABLE ${COPIED.map(tableOf).join(', ')} IN SHARE MODE`)
+    return Object.assign(new StillPostgres(client), { storeSecret })
+  })
+}
+
+/** Instances behind a pooler may not be seen here; the lock on the tables then still keeps their changes out. */
+async function requireUnserved(client: pg.Client, databaseUrl: string): Promise<void> {
+  const { rows } = await client.query(
+    `SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'latchkey'`,
+  )
+  if (rows.length > 0) {
+    throw new OperatorError(`${placeOf(databaseUrl)} is in use. Stop every instance that serves it first.`)
+  }
+}
+
+/** Refuses everything but an empty place and a half-finished copy of the same store, which it then leaves as it is. */
+export async function openPostgresTarget({ databaseUrl, masterKey }: Place, source: CopySource): Promise<CopyTarget> {
+  return withClient(databaseUrl, async (client) => {
+    await client.query(`SELECT pg_advisory_lock(${LOCK})`)
+    await requireKnownSchema(client)
+    const found = await readSecret(client, databaseUrl, masterKey)
+    const ours = found !== undefined && Buffer.compare(found, source.storeSecret) === 0
+    const unfinished = await tableExists(client, UNFINISHED_COPY)
+    if (found === undefined ? await holdsAnyTable(client) : !(ours && unfinished)) {
+      const what = found === undefined ? 'tables of something else' : 'a store'
+      throw new OperatorError(
+        `${placeOf(databaseUrl)} holds ${what} already. Name an empty database; nothing was changed.`,
+      )
+    }
+    const sealed = await source.readRows(VAULT, undefined, Number.MAX_SAFE_INTEGER)
+    await migrate(client, async () => {
+      await client.query(`CREATE TABLE ${UNFINISHED_COPY} (fingerprint text)`)
+      await insertRows(new Connection(client, false), VAULT, sealed)
+    })
+    return new PostgresTarget(client)
+  })
+}
+
+async function holdsAnyTable(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query(
+    'SELECT FROM pg_class WHERE relname = ANY($1::text[]) AND pg_table_is_visible(oid)',
+    [COPIED.map(tableOf)],
+  )
+  return rows.length > 0
+}
+
+/** Connects, and stays connected only if `work` succeeds. */
+async function withClient<Result>(databaseUrl: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
+  const client = new pg.Client(clientConfig(databaseUrl))
+  client.on('error', () => {})
+  try {
+    await client.connect()
+  } catch (error) {
+    throw new OperatorError(`${placeOf(databaseUrl)} cannot be reached: ${(error as Error).message || error}`)
+  }
+  try {
+    await requireFitServer(client)
+    await client.query(SETTINGS)
+    return await work(client)
+  } catch (error) {
+    await client.end()
+    if ((error as { code?: string }).code !== LOCK_NOT_AVAILABLE) throw error
+    throw new OperatorError(`${placeOf(databaseUrl)} is in use by another process; nothing was changed.`)
+  }
+}
+
+const columnOf = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+const tableOf = ({ name }: CopiedTable) => columnOf(name)
+const ARRAYS: Readonly<Record<FieldType, string>> = { text: 'text[]', number: 'bigint[]', bytes: 'bytea[]' }
+
+function selectList({ fields }: CopiedTable): string {
+  return Object.keys(fields)
+    .map((field) => `${columnOf(field)} AS "${field}"`)
+    .join(', ')
+}
+
+class StillPostgres implements StillStore {
+  readonly client: pg.Client
+  readonly db: Connection
+
+  constructor(client: pg.Client) {
+    this.client = client
+    this.db = new Connection(client, true)
+  }
+
+  async countRows(table: CopiedTable): Promise<number> {
+    return (await this.db.get<{ n: number }>(`SELECT count(*) AS n FROM ${tableOf(table)}`))?.n ?? 0
+  }
+
+  readRows(table: CopiedTable, after: CopiedRow | undefined, limit: number): Promise<CopiedRow[]> {
+    const key = table.key.map(columnOf).join(', ')
+    const place = after === undefined ? [] : table.key.map((field) => after[field] as Field)
+    const beyond = after === undefined ? '' : `WHERE (${key}) > (${place.map((_, n) => `$${n + 2}`).join(', ')})`
+    return this.db.all<CopiedRow>(
+      `SELECT ${selectList(table)} FROM ${tableOf(table)} ${beyond} ORDER BY ${key} LIMIT $1`,
+      limit,
+      ...place,
+    )
+  }
+
+  close(): Promise<void> {
+    return this.client.end()
+  }
+}
+
+class PostgresTarget extends StillPostgres implements CopyTarget {
+  async findBegun(): Promise<string | undefined> {
+    return (await this.db.get<{ fingerprint: string }>(`SELECT fingerprint FROM ${UNFINISHED_COPY}`))?.fingerprint
+  }
+
+  beginAnew(fingerprint: string): Promise<void> {
+    const tables = COPIED.filter((table) => table !== VAULT).map(tableOf)
+    return this.db.transaction('BEGIN', async () => {
+      await this.db.run(`TRUNCATE ${tables.join(', ')}, token_search, token_counts`)
+      await this.db.run(`DELETE FROM ${UNFINISHED_COPY}`)
+      await this.db.run(`INSERT INTO ${UNFINISHED_COPY} (fingerprint) VALUES ($1)`, fingerprint)
+    })
+  }
+
+  findLast(table: CopiedTable): Promise<CopiedRow | undefined> {
+    const order = table.key.map((field) => `${columnOf(field)} DESC`).join(', ')
+    return this.db.get<CopiedRow>(`SELECT ${selectList(table)} FROM ${tableOf(table)} ORDER BY ${order} LIMIT 1`)
+  }
+
+  writeRows(table: CopiedTable, rows: readonly CopiedRow[]): Promise<void> {
+    return this.db.transaction('BEGIN', () => insertRows(this.db, table, rows))
+  }
+
+  /** Plans made while the tables were empty would read through them. */
+  async finish(): Promise<void> {
+    await this.client.query('ANALYZE')
+    await this.client.query(`DROP TABLE ${UNFINISHED_COPY}`)
+  }
+}
+
+/** With what the engine itself keeps beside them; counts are the work of its triggers. */
+async function insertRows(db: Connection, table: CopiedTable, rows: readonly CopiedRow[]): Promise<void> {
+  if (table.name === 'subAccounts') {
+    const folded = rows.map((row) => ({ ...row, foldedText: foldedText(row as unknown as SubAccount) }))
+    return insertColumns(db, 'sub_accounts', { ...table.fields, foldedText: 'text' }, folded)
+  }
+  await insertColumns(db, tableOf(table), table.fields, rows)
+  if (table.name === 'tokens') await insertSearch(db, rows as unknown as readonly TokenRecord[])
+}
+
+async function insertColumns(
+  db: Connection,
+  table: string,
+  fields: CopiedTable['fields'],
+  rows: readonly CopiedRow[],
+): Promise<void> {
+  const names = Object.keys(fields)
+  const arrays = Object.values(fields).map((type, n) => `$${n + 1}::${ARRAYS[type]}`)
+  await db.run(
+    `INSERT INTO ${table} (${names.map(columnOf).join(', ')}) SELECT * FROM unnest(${arrays.join(', ')})`,
+    ...names.map((field): Value => rows.map((row) => row[field] ?? null)),
+  )
+}
+
+async function insertSearch(db: Connection, tokens: readonly TokenRecord[]): Promise<void> {
+  await db.run(
+    `INSERT INTO token_search (token_id, account_id, sub_account_id, status, folded_name, grams)
+     SELECT id, account_id, sub_account_id, status, folded_name, grams::tsvector
+     FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
+       AS added (id, account_id, sub_account_id, status, folded_name, grams)`,
+    tokens.map(({ id }) => id),
+    tokens.map(({ accountId }) => accountId),
+    tokens.map(({ subAccountId }) => subAccountId),
+    tokens.map(({ status }) => status),
+    tokens.map(({ name }) => foldCase(name)),
+    tokens.map(({ accountId, name }) => gramsOfName(accountId, name)),
+  )
+}

@@ -1,0 +1,165 @@
+// The embedded store as the source or the target of a copy. While it is open here, no other process can use the file.
+import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { SQLInputValue } from 'node:sqlite'
+import {
+  COPIED,
+  type CopiedRow,
+  type CopiedTable,
+  type CopySource,
+  type CopyTarget,
+  type StillStore,
+  VAULT,
+} from '../../tokens/copy.ts'
+import { OperatorError } from '../../tokens/errors.ts'
+import { foldCase, type SubAccount, type TokenRecord } from '../../tokens/token.ts'
+import type { MasterKey } from '../../tokens/vault.ts'
+import { Connection, isBusy } from './connection.ts'
+import { gramsOfName } from './grams.ts'
+import { migrateOn } from './migrate.ts'
+import { isUnfinishedCopy, readSecret, requireFinishedCopy, UNFINISHED_COPY } from './store.ts'
+import { accountNumber, foldedText } from './writes.ts'
+
+interface Place {
+  readonly dataDir: string
+  readonly masterKey: MasterKey
+}
+
+export function openSqliteSource({ dataDir, masterKey }: Place): CopySource {
+  const path = join(dataDir, 'latchkey.db')
+  const storeSecret = existsSync(path) ? readSecret(path, masterKey) : undefined
+  if (storeSecret === undefined) throw new OperatorError(`There is no store in ${dataDir}`)
+  requireFinishedCopy(path)
+  const db = openAlone(path)
+  migrateOn(db, () => {})
+  return Object.assign(new StillSqlite(db), { storeSecret })
+}
+
+/** Refuses everything but an empty place and a half-finished copy of the same store, which it then leaves as it is. */
+export async function openSqliteTarget({ dataDir, masterKey }: Place, source: CopySource): Promise<CopyTarget> {
+  const path = join(dataDir, 'latchkey.db')
+  const found = existsSync(path) ? readSecret(path, masterKey) : undefined
+  if (found !== undefined && !(isUnfinishedCopy(path) && Buffer.compare(found, source.storeSecret) === 0)) {
+    throw new OperatorError(`${path} holds a store already. Name an empty folder; nothing was changed.`)
+  }
+  const sealed = await source.readRows(VAULT, undefined, Number.MAX_SAFE_INTEGER)
+  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  const db = openAlone(path)
+  migrateOn(db, () => {
+    db.exec(`CREATE TABLE ${UNFINISHED_COPY} (fingerprint TEXT) STRICT`)
+    for (const row of sealed) insertRow(db, 'vault', row)
+  })
+  return new SqliteTarget(db)
+}
+
+function openAlone(path: string): Connection {
+  try {
+    return new Connection(path, 'alone')
+  } catch (error) {
+    if (!isBusy(error)) throw error
+    throw new OperatorError(`${path} is in use. Stop whatever serves it first; nothing was changed.`)
+  }
+}
+
+const columnOf = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+const tableOf = ({ name }: CopiedTable) => columnOf(name)
+
+class StillSqlite implements StillStore {
+  readonly db: Connection
+
+  constructor(db: Connection) {
+    this.db = db
+  }
+
+  async countRows(table: CopiedTable): Promise<number> {
+    return this.db.get<{ n: number }>(`SELECT count(*) AS n FROM ${tableOf(table)}`)?.n ?? 0
+  }
+
+  async readRows(table: CopiedTable, after: CopiedRow | undefined, limit: number): Promise<CopiedRow[]> {
+    const key = table.key.map(columnOf).join(', ')
+    const place = after === undefined ? [] : table.key.map((field) => after[field] as SQLInputValue)
+    const beyond = after === undefined ? '' : `WHERE (${key}) > (${place.map(() => '?').join(', ')})`
+    return this.db.all<CopiedRow>(
+      `SELECT ${selectList(table)} FROM ${tableOf(table)} ${beyond} ORDER BY ${key} LIMIT ?`,
+      ...place,
+      limit,
+    )
+  }
+
+  async close(): Promise<void> {
+    this.db.close()
+  }
+}
+
+function selectList({ fields }: CopiedTable): string {
+  return Object.keys(fields)
+    .map((field) => `${columnOf(field)} AS "${field}"`)
+    .join(', ')
+}
+
+class SqliteTarget extends StillSqlite implements CopyTarget {
+  async findBegun(): Promise<string | undefined> {
+    return this.db.get<{ fingerprint: string }>(`SELECT fingerprint FROM ${UNFINISHED_COPY}`)?.fingerprint
+  }
+
+  async beginAnew(fingerprint: string): Promise<void> {
+    this.#transaction(() => {
+      for (const table of COPIED.toReversed()) if (table !== VAULT) this.db.run(`DELETE FROM ${tableOf(table)}`)
+      this.db.run("INSERT INTO token_grams (token_grams) VALUES ('delete-all')")
+      this.db.run(`DELETE FROM ${UNFINISHED_COPY}`)
+      this.db.run(`INSERT INTO ${UNFINISHED_COPY} (fingerprint) VALUES (?)`, fingerprint)
+    })
+  }
+
+  async findLast(table: CopiedTable): Promise<CopiedRow | undefined> {
+    const order = table.key.map((field) => `${columnOf(field)} DESC`).join(', ')
+    return this.db.get<CopiedRow>(`SELECT ${selectList(table)} FROM ${tableOf(table)} ORDER BY ${order} LIMIT 1`)
+  }
+
+  async writeRows(table: CopiedTable, rows: readonly CopiedRow[]): Promise<void> {
+    this.#transaction(() => {
+      let no = this.db.get<{ last: number | null }>('SELECT max(no) AS last FROM tokens')?.last ?? 0
+      for (const row of rows) {
+        if (table.name === 'tokens') this.#writeToken(row, ++no)
+        else if (table.name === 'subAccounts') {
+          insertRow(this.db, tableOf(table), { ...row, foldedText: foldedText(row as unknown as SubAccount) })
+        } else insertRow(this.db, tableOf(table), row)
+      }
+    })
+  }
+
+  #writeToken(row: CopiedRow, no: number): void {
+    const { accountId, name } = row as unknown as TokenRecord
+    const foldedName = foldCase(name)
+    insertRow(this.db, 'tokens', { ...row, no, foldedName })
+    const grams = gramsOfName(accountNumber(this.db, accountId), foldedName)
+    this.db.run('INSERT INTO token_grams (rowid, grams) VALUES (?, ?)', no, grams)
+  }
+
+  async finish(): Promise<void> {
+    this.#transaction(() => {
+      this.db.exec(`
+        DELETE FROM token_counts;
+        INSERT INTO token_counts (scope, status, count) SELECT account_id, status, count(*) FROM tokens GROUP BY 1, 2;
+        INSERT INTO token_counts (scope, status, count) SELECT sub_account_id, status, count(*) FROM tokens GROUP BY 1, 2;
+        DROP TABLE ${UNFINISHED_COPY}`)
+    })
+  }
+
+  #transaction(work: () => void): void {
+    this.db.exec('BEGIN IMMEDIATE')
+    try {
+      work()
+      this.db.exec('COMMIT')
+    } catch (error) {
+      this.db.exec('ROLLBACK')
+      throw error
+    }
+  }
+}
+
+function insertRow(db: Connection, table: string, row: CopiedRow): void {
+  const columns = Object.keys(row).map(columnOf)
+  const places = columns.map(() => '?').join(', ')
+  db.run(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${places})`, ...(Object.values(row) as SQLInputValue[]))
+}

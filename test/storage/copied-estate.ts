@@ -1,0 +1,137 @@
+// An estate in which every state of everything occurs, and everything that the API says of it.
+import fc from 'fast-check'
+import { type Latchkey, type RunningServer, startServer } from '../../src/compose.ts'
+import { readConfig } from '../../src/config.ts'
+import { bearer, send } from '../support/http.ts'
+import { names } from '../support/oracle.ts'
+
+/** The clock of every server that is asked here, so that answers can be compared. */
+const NOW = Date.UTC(2026, 5, 1)
+const HOUR = 3_600_000
+/** More than goes over in one part. */
+const TOKENS = 1_300
+
+export interface CopiedEstate {
+  readonly keys: readonly string[]
+  readonly credentials: readonly string[]
+  readonly tokenIds: readonly string[]
+  readonly subAccountIds: readonly string[]
+  /** A creation that was made with an Idempotency-Key, to be asked for again. */
+  readonly creation: object
+}
+
+type Environment = Readonly<Record<string, string>>
+type Server = RunningServer & Latchkey
+
+/** Runs a server on the store for as long as `work` takes. */
+export async function served<Result>(env: Environment, work: (server: Server) => Promise<Result>): Promise<Result> {
+  const server = await startServer(readConfig({ PORT: '0', LATCHKEY_APP_VERSION: '9.9.9', ...env }), {
+    now: () => NOW,
+  })
+  try {
+    return await work(server)
+  } finally {
+    await server.stop()
+  }
+}
+
+export async function build(server: Server): Promise<CopiedEstate> {
+  const accounts = [await account(server, 'First'), await account(server, 'Zwölf'), await account(server, '空')]
+  const made = await Promise.all(accounts.map(({ id, owners }, n) => tokensOf(server, id, owners, n)))
+  const { id: subAccountId } = accounts[0]?.owners[0] ?? { id: '' }
+  const creation = { subAccountId, name: 'Asked for twice' }
+  await create(server.url, accounts[0]?.keys[0] ?? '', creation)
+  await server.registry.uses.flush()
+  return {
+    keys: accounts.flatMap(({ keys }) => keys),
+    credentials: made.flatMap(({ credentials }) => credentials),
+    tokenIds: made.flatMap(({ ids }) => ids),
+    subAccountIds: accounts.flatMap(({ owners }) => owners.map(({ id }) => id)),
+    creation,
+  }
+}
+
+async function account({ operator, registry }: Server, name: string) {
+  const { id } = await operator.createAccount(name)
+  const works = await operator.createKey(id, 'works', null)
+  const expired = await operator.createKey(id, 'expired', NOW - 1)
+  const revoked = await operator.createKey(id, 'revoked', null)
+  await operator.revokeKey(revoked.id)
+  const fields = ['Ä', 'B', 'Suspended', 'Empty'].map((each) => ({
+    name: `${name} ${each}`,
+    email: `${each.toLowerCase()}@x.example`,
+    companyName: `${each} & Söhne`,
+  }))
+  const owners = await operator.createSubAccounts(id, fields)
+  const origin = { ...operator.origin(), requestId: 'r-1', address: '192.0.2.7' }
+  await registry.updateSubAccount(operator.actFor(id), owners[2]?.id ?? '', { status: 'suspended' }, origin)
+  return { id, owners, keys: [works.key, expired.key, revoked.key] }
+}
+
+async function tokensOf(
+  { operator, registry }: Server,
+  accountId: string,
+  owners: readonly { readonly id: string }[],
+  n: number,
+) {
+  const caller = operator.actFor(accountId)
+  const origin = operator.origin()
+  const unique = [...new Set(fc.sample(names, n === 2 ? 20 : TOKENS / 2))]
+  const list = unique.map((name, index) => ({
+    accountId,
+    subAccountId: owners[index % 3]?.id ?? '',
+    name,
+    status: index % 5 === 0 ? ('inactive' as const) : ('active' as const),
+    expiresAt: index % 7 === 0 ? NOW + (index % 2 === 0 ? HOUR : -HOUR) : null,
+    credential: index % 11 === 0 ? `imported-${n}-${index}-${'x'.repeat(30)}` : undefined,
+    createdAt: NOW - index * HOUR,
+  }))
+  const records = await operator.createTokens(list)
+  const ids = records.map(({ id }) => id)
+  const credentials = await Array.fromAsync(ids, async (id) => (await registry.getToken(caller, id)).credential)
+  for (const [index, id] of ids.entries()) {
+    if (index % 13 === 1) await registry.updateToken(caller, id, { name: `Renamed ${index} ß` }, origin)
+    if (index % 13 === 2) await registry.updateToken(caller, id, { status: 'inactive' }, origin)
+    if (index % 13 === 3) await registry.rotateToken(caller, id, index % 2 === 0 ? 3_600 : 0, origin)
+    if (index % 13 === 4) await registry.deleteToken(caller, id, origin)
+    // All of them, since asking for everything below would leave marks too; what is refused stays unused.
+    await registry.verify(credentials[index] ?? '')
+  }
+  return { ids, credentials }
+}
+
+async function create(url: string, key: string, body: object) {
+  const headers = [bearer(key), ['idempotency-key', 'once'] as const]
+  return send(url, { method: 'POST', path: '/api/v1/apiClient/token', headers, body })
+}
+
+/** Everything the API says of the estate, as it goes over the wire, but for what is of the moment. */
+export async function transcript(env: Environment, estate: CopiedEstate): Promise<readonly string[]> {
+  return served(env, async ({ url }) => {
+    const heard: string[] = []
+    const ask = async (path: string, credential: string) => {
+      const { status, headers, text } = await send(url, { path, headers: [bearer(credential)] })
+      const { date: _, 'x-request-id': __, ...rest } = headers
+      heard.push(`${path} ${status} ${JSON.stringify(rest)} ${text}`)
+    }
+    const api = '/api/v1/apiClient'
+    for (const key of estate.keys) {
+      for (const path of listsOf(estate)) await ask(`${api}${path}`, key)
+      for (const id of estate.tokenIds.filter((_, n) => n % 6 < 2)) await ask(`${api}/token/${id}?include=details`, key)
+      for (const id of estate.tokenIds.filter((_, n) => n % 40 < 3)) await ask(`${api}/token/${id}/history`, key)
+    }
+    for (const credential of estate.credentials) await ask('/api/v1/verify', credential)
+    const again = await create(url, estate.keys[0] ?? '', estate.creation)
+    return [...heard, again.text]
+  })
+}
+
+function listsOf({ subAccountIds }: CopiedEstate): string[] {
+  const filters = ['', 'status=inactive', 'search=a', 'search=SS', 'search=%25', 'search=renamed&status=active']
+  const owners = subAccountIds.map((id) => `subAccountId=${id}`)
+  const tokens = [...filters, ...owners].flatMap((filter) =>
+    [1, 2, 7].map((page) => `/token?limit=100&include=details&page=${page}&${filter}`),
+  )
+  const history = [1, 2, 20].map((page) => `/history?limit=100&page=${page}`)
+  return [...tokens, ...history, '/sub-account?limit=100', '/sub-account?search=S%C3%B6hne', '/overview']
+}

@@ -1,0 +1,257 @@
+// `latchkey copy`: a whole store to the other engine and back, nothing lost, nothing changed, whatever interrupts it.
+import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { after, before, describe, test } from 'node:test'
+import { openCopy } from '../../src/compose.ts'
+import { readConfig } from '../../src/config.ts'
+import { COPIED } from '../../src/tokens/copy.ts'
+import { Cli, type Process } from '../support/cli.ts'
+import { closeConnections, send } from '../support/http.ts'
+import { emptyDatabase, type PostgresServer, sharedServer } from '../support/postgres.ts'
+import { removeFolder, temporaryFolder } from '../support/sqlite.ts'
+import { build, type CopiedEstate, served, transcript } from './copied-estate.ts'
+
+const KILLED_COPY = join(import.meta.dirname, 'killed-copy.ts')
+
+/** Answers are long: only the place where two begin to differ is told. */
+function difference(found: string, wanted = ''): string {
+  const at = [...wanted].findIndex((character, n) => [...found][n] !== character)
+  const near = (text: string) => [...text].slice(Math.max(0, at - 80), at + 80).join('')
+  return `${found.slice(0, 80)}: found ${near(found)}, wanted ${near(wanted)}`
+}
+
+describe('a copy', () => {
+  const cli = new Cli()
+  const folders = temporaryFolder()
+  const keyFile = join(cli.dataDir, 'master.key')
+  let server: PostgresServer
+  let estate: CopiedEstate
+  let expected: readonly string[]
+
+  before(async () => {
+    server = await sharedServer()
+    estate = await served({ LATCHKEY_DATA_DIR: cli.dataDir }, build)
+    expected = await transcript({ LATCHKEY_DATA_DIR: cli.dataDir }, estate)
+    assert.ok(expected.length > 2_000)
+  })
+  after(() => {
+    closeConnections()
+    cli.dispose()
+    removeFolder(folders)
+  })
+
+  const emptyUrl = async () => server.url(await emptyDatabase(server))
+  const onPostgres = (url: string) => ({ DATABASE_URL: url, LATCHKEY_MASTER_KEY_FILE: keyFile })
+  const inFolder = (folder: string) => ({ LATCHKEY_DATA_DIR: folder, LATCHKEY_MASTER_KEY_FILE: keyFile })
+  const copyFrom = (env: Readonly<Record<string, string>>, to: string) =>
+    finished(cli.spawn(['copy', '--to', to, '--json'], env))
+
+  async function finished(process: Process) {
+    const code = await process.exited
+    const { stdout, stderr } = process
+    return { code, stdout, stderr, report: code === 0 ? JSON.parse(stdout) : undefined }
+  }
+
+  async function isSame(env: Readonly<Record<string, string>>): Promise<void> {
+    const answers = await transcript(env, estate)
+    for (const [n, answer] of answers.entries())
+      if (answer !== expected[n]) assert.fail(difference(answer, expected[n]))
+    assert.equal(answers.length, expected.length)
+    const verified = await finished(cli.spawn(['history', 'verify', '--json'], env))
+    assert.deepEqual(verified.report.problems, [])
+    const doctor = await finished(cli.spawn(['doctor', '--json'], env))
+    assert.equal(doctor.report.healthy, true, doctor.stdout)
+  }
+
+  test('to PostgreSQL and back gives the same answers, byte for byte, as the store it was made of', async () => {
+    const url = await emptyUrl()
+    const there = await copyFrom({}, url)
+    assert.equal(there.code, 0, there.stderr)
+    for (const { table, rows } of there.report.tables) assert.ok(rows > 0, `${table} was empty`)
+    assert.equal(there.report.alreadyThere, 1)
+    await isSame(onPostgres(url))
+    const folder = join(folders, 'back')
+    const back = await copyFrom(onPostgres(url), folder)
+    assert.equal(back.code, 0, back.stderr)
+    assert.deepEqual(back.report.tables, there.report.tables)
+    await isSame(inFolder(folder))
+  })
+
+  test('for people says what was copied, and shows no password', async () => {
+    const url = (await emptyUrl()).replace('postgres@', 'postgres:not-for-logs@')
+    const copying = cli.spawn(['copy', '--to', url])
+    assert.equal(await copying.exited, 0)
+    const { stdout, stderr } = copying
+    assert.match(stdout, /^Copied \d+ rows, and found all of them there\. The master key stays the same\.\n/)
+    assert.match(stdout, /^tokens +\d+ +[0-9a-f]{64}$/m)
+    assert.ok(!`${stdout}${stderr}`.includes('not-for-logs'))
+  })
+
+  /** Each counts on from where the one before it was killed. */
+  const steps = ['1', '2', '4', '3', '2', 'finish']
+  for (const [direction, start] of Object.entries({
+    'to PostgreSQL': async () => ({ from: {}, to: await emptyUrl(), env: onPostgres }),
+    'to a folder': async () => {
+      const url = await emptyUrl()
+      assert.equal((await copyFrom({}, url)).code, 0)
+      return { from: onPostgres(url), to: join(folders, 'half'), env: inFolder }
+    },
+  })) {
+    test(`${direction} that is killed again and again is not served half, and is whole in the end`, async () => {
+      const { from, to, env } = await start()
+      for (const step of steps) {
+        const killed = cli.spawnScript(KILLED_COPY, from, [to, step])
+        assert.equal(await killed.exited, null, killed.stderr)
+        const half = cli.spawn(['serve'], { PORT: '0', ...env(to) })
+        assert.equal(await half.exited, 1, half.stdout)
+        assert.match(half.stderr, /is a half-finished copy\. Run the same `latchkey copy` again to finish it\./)
+      }
+      const { code, report, stderr } = await copyFrom(from, to)
+      assert.equal(code, 0, stderr)
+      assert.ok(report.alreadyThere > 1_000)
+      await isSame(env(to))
+    })
+  }
+
+  test('that was interrupted begins anew where its source has changed since', async () => {
+    const url = await emptyUrl()
+    const folder = join(folders, 'changing')
+    assert.equal((await copyFrom({}, folder)).code, 0)
+    await cli.spawnScript(KILLED_COPY, inFolder(folder), [url, '9']).exited
+    const late = cli.spawn(['account', 'create', '--name', 'Late'], inFolder(folder))
+    assert.equal(await late.exited, 0)
+    const { code, report, stderr } = await copyFrom(inFolder(folder), url)
+    assert.equal(code, 0, stderr)
+    assert.equal(report.alreadyThere, 1)
+    assert.equal(report.tables.find(({ table }: { table: string }) => table === 'accounts').rows, 4)
+  })
+
+  describe('is refused, and changes nothing,', () => {
+    const everything = async (url: string) => {
+      const database = new URL(url).pathname.slice(1)
+      const tables = await server.query<{ name: string }>(
+        database,
+        `SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' ORDER BY 1`,
+      )
+      return Array.fromAsync(tables, ({ name }) => server.query(database, `SELECT * FROM "${name}"`))
+    }
+
+    test('where the target is another store, this store already, or something else', async () => {
+      const key = Buffer.alloc(32, 7).toString('base64')
+      const create = ['account', 'create', '--name', 'Other']
+      const [foreign, sameKey, whole, other] = [await emptyUrl(), await emptyUrl(), await emptyUrl(), await emptyUrl()]
+      await cli.spawn(create, { DATABASE_URL: foreign, LATCHKEY_MASTER_KEY: key }).exited
+      await cli.spawn(create, onPostgres(sameKey)).exited
+      assert.equal((await copyFrom({}, whole)).code, 0)
+      await server.query(new URL(other).pathname.slice(1), 'CREATE TABLE accounts (number int)')
+      const refusals: [string, RegExp][] = [
+        [foreign, /is sealed with master key [0-9a-f]+, but the key given is/],
+        [sameKey, /holds a store already\. Name an empty database; nothing was changed\./],
+        [whole, /holds a store already/],
+        [other, /holds tables of something else already/],
+      ]
+      for (const [url, reason] of refusals) {
+        const before = await everything(url)
+        const { code, stderr } = await copyFrom({}, url)
+        assert.equal(code, 1)
+        assert.match(stderr, reason)
+        assert.deepEqual(await everything(url), before)
+      }
+    })
+
+    test('where the target folder holds a store', async () => {
+      const other = new Cli()
+      await other.estate()
+      const path = join(other.dataDir, 'latchkey.db')
+      const before = readFileSync(path)
+      const { code, stderr } = await copyFrom({}, other.dataDir)
+      assert.equal(code, 1)
+      assert.match(stderr, /is sealed with master key/)
+      const own = await copyFrom({}, cli.dataDir)
+      assert.equal(own.code, 1)
+      assert.match(own.stderr, /is locked by another process|holds a store already/)
+      assert.deepEqual(readFileSync(path), before)
+      other.dispose()
+    })
+
+    test('where nobody listens, and where there is no store to copy', async () => {
+      const nowhere = await copyFrom({}, 'postgres://127.0.0.1:1/x')
+      assert.equal(nowhere.code, 1)
+      assert.match(nowhere.stderr, /cannot be reached/)
+      const empty = join(folders, 'empty')
+      mkdirSync(empty)
+      for (const env of [{ LATCHKEY_DATA_DIR: empty }, onPostgres(await emptyUrl())]) {
+        const { code, stderr } = await copyFrom(env, join(folders, 'unmade'))
+        assert.equal(code, 1)
+        assert.match(stderr, /no store/)
+      }
+      assert.ok(!existsSync(join(empty, 'master.key')))
+      assert.ok(!existsSync(join(folders, 'unmade')))
+    })
+
+    test('while the source is served', async () => {
+      const url = await emptyUrl()
+      assert.equal((await copyFrom({}, url)).code, 0)
+      for (const env of [{}, onPostgres(url)]) {
+        const serving = cli.spawn(['serve'], { PORT: '0', ...env })
+        // An instance that is never asked keeps no connection to PostgreSQL; then only the lock below keeps it out.
+        assert.equal((await send(await serving.ready(), { path: '/readyz' })).status, 200)
+        const target = await emptyUrl()
+        const { code, stderr } = await copyFrom(env, target)
+        assert.equal(code, 1)
+        assert.match(stderr, /is in use\. Stop /)
+        assert.deepEqual(await everything(target), [])
+        serving.kill('SIGTERM')
+        await serving.exited
+      }
+    })
+
+    test('where another one is under way; and nobody changes the source meanwhile', async () => {
+      const url = await emptyUrl()
+      assert.equal((await copyFrom({}, url)).code, 0)
+      for (const env of [{ LATCHKEY_DATA_DIR: cli.dataDir }, onPostgres(url)]) {
+        const target = await emptyUrl()
+        const { close } = await openCopy(readConfig(env), target)
+        const create = cli.spawn(['account', 'create', '--name', 'Meanwhile'], env)
+        assert.equal(await create.exited, 1, create.stdout)
+        assert.match(create.stderr, /is locked by another process|cannot be reached/)
+        const second = await copyFrom(env, target)
+        assert.equal(second.code, 1)
+        assert.match(second.stderr, /is locked by another process|is in use by another process/)
+        await close()
+        assert.equal((await copyFrom(env, target)).code, 0)
+      }
+    })
+  })
+
+  test('covers every column of both engines that an engine cannot make itself', async () => {
+    const url = await emptyUrl()
+    await copyFrom({}, url)
+    const snake = (text: string) => text.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+    const copied = COPIED.flatMap(({ name, fields }) => Object.keys(fields).map((f) => `${snake(name)}.${snake(f)}`))
+    const found = await server.query<{ column: string }>(
+      new URL(url).pathname.slice(1),
+      `SELECT table_name || '.' || column_name AS column FROM information_schema.columns WHERE table_schema = 'public'`,
+    )
+    const derived = /^(latchkey_migrations|token_search|token_counts)\.|\.folded_text$/
+    const kept = found.map(({ column }) => column).filter((column) => !derived.test(column))
+    assert.deepEqual(kept.sort(), copied.sort())
+    const db = new DatabaseSync(join(cli.dataDir, 'latchkey.db'), { readOnly: true })
+    const own = db
+      .prepare(
+        `SELECT m.name || '.' || c.name AS column FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table'`,
+      )
+      .all() as { column: string }[]
+    db.close()
+    const made = /^(token_grams|token_counts|sqlite_)|\.(no|folded_text|folded_name)$/
+    assert.deepEqual(
+      own
+        .map(({ column }) => column)
+        .filter((column) => !made.test(column))
+        .sort(),
+      copied.sort(),
+    )
+  })
+})
