@@ -1,10 +1,11 @@
 // Pages of tokens and sub-accounts. Each is one statement, so that a page and its total are of one snapshot and one
 // round trip.
+import { seek } from '../../tokens/grams.ts'
 import { canMatch, MAX_LIMIT, type PageRequest, type Slice, type TokenQuery } from '../../tokens/page.ts'
 import type { SubAccountRow, TokenRow } from '../../tokens/store.ts'
 import { foldCase, idFloor, type Timestamp } from '../../tokens/token.ts'
 import type { Connection, Value } from './connection.ts'
-import { gramQuery } from './grams.ts'
+import { matchExpression } from './grams.ts'
 import * as rows from './rows.ts'
 
 /** A statement's values, gathered while its text is written. */
@@ -114,12 +115,12 @@ const NEVER_USED = 'NOT EXISTS (SELECT FROM last_used WHERE token_id = t.id)'
 /** For what no index holds in its order: finds all matches by the index that narrows most, then puts them in order. */
 function sift(values: Values, accountId: string, query: TokenQuery): string {
   const { subAccountId, status, search, narrowing, page, limit } = query
-  const grams = search === undefined ? undefined : gramQuery(accountId, search)
+  const sought = search === undefined ? undefined : seek(search)
   // The columns of a search stand in its own table; only what narrows it further needs tokens.
   const from = search === undefined ? 't' : 'f'
   const filters: [Value | undefined, (place: string) => string][] = [
-    [grams?.match, (place) => `f.grams @@ ${place}::tsquery`],
-    [grams?.contains, (place) => `strpos(f.folded_name, ${place}) > 0`],
+    [sought && matchExpression(accountId, sought), (place) => `f.grams @@ ${place}::tsquery`],
+    [sought?.contains, (place) => `strpos(f.folded_name, ${place}) > 0`],
     [accountId, (place) => `${from}.account_id = ${place}`],
     [subAccountId, (place) => `${from}.sub_account_id = ${place}`],
     [status, (place) => `${from}.status = ${place}`],
@@ -130,7 +131,7 @@ function sift(values: Values, accountId: string, query: TokenQuery): string {
   ]
   const conditions = filters.flatMap(([value, write]) => (value === undefined ? [] : [write(values.add(value))]))
   if (narrowing?.neverUsed) conditions.push(NEVER_USED)
-  if (search !== undefined && grams === undefined) conditions.push('false')
+  if (search !== undefined && sought === undefined) conditions.push('false')
   const sources = {
     t: 'tokens t',
     f: narrowing === undefined ? 'token_search f' : 'token_search f JOIN tokens t ON t.id = f.token_id',

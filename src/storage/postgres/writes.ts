@@ -6,7 +6,7 @@ import { restamp, stampOf } from '../../tokens/stamp.ts'
 import type { Expected, Idempotency, Rotation, StoredKey, SubAccountRow, TokenRow } from '../../tokens/store.ts'
 import { type Account, type AccountKey, foldCase, type SubAccount, type TokenRecord } from '../../tokens/token.ts'
 import { applySubAccountUpdate, applyUpdate, type SubAccountChange, type TokenChange } from '../../tokens/update.ts'
-import { gramsOfName } from './grams.ts'
+import { indexedGrams } from './grams.ts'
 import { lockHeads, record, type Session } from './history.ts'
 import { findSubAccount, findToken } from './reads.ts'
 import { type KeyColumns, type StampedTokenRow, toKey } from './rows.ts'
@@ -169,7 +169,7 @@ async function insertTokenRows({ db, stamps }: Session, tokens: readonly TokenRe
        AS added (id, account_id, sub_account_id, status, folded_name, grams)`,
     ...columns,
     tokens.map(({ name }) => foldCase(name)),
-    tokens.map(({ accountId, name }) => gramsOfName(accountId, name)),
+    tokens.map(({ accountId, name }) => indexedGrams(accountId, foldCase(name))),
   )
 }
 
@@ -232,7 +232,7 @@ export async function updateToken(
   if (after.name !== before.name) {
     await db.run(
       'UPDATE token_search SET folded_name = $1, grams = $2::tsvector WHERE token_id = $3',
-      ...[foldCase(after.name), gramsOfName(accountId, after.name), id],
+      ...[foldCase(after.name), indexedGrams(accountId, foldCase(after.name)), id],
     )
   }
   const { from, to } = difference(before, after, ['name', 'status'])

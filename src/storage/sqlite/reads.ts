@@ -1,6 +1,7 @@
 // Every question the store answers, as plain SQL on one connection. Synchronous: the thread it runs on is chosen by
 // the caller.
 
+import { type Sought, seek } from '../../tokens/grams.ts'
 import type { HistoryRow } from '../../tokens/history.ts'
 import type { OverviewCounts, OverviewQuestion } from '../../tokens/overview.ts'
 import { canMatch, type PageRequest, type Slice, type TokenQuery } from '../../tokens/page.ts'
@@ -9,7 +10,7 @@ import type { ChainLink, StoredKey, SubAccountRow, TokenRow } from '../../tokens
 import { type Account, type AccountKey, foldCase, idFloor, type Status, type TokenRecord } from '../../tokens/token.ts'
 import type { Candidate } from '../../tokens/verdict.ts'
 import type { Connection } from './connection.ts'
-import { gramQuery } from './grams.ts'
+import { matchExpression } from './grams.ts'
 import * as rows from './rows.ts'
 
 const TOKEN_ROW_COLUMNS = `${rows.TOKEN_COLUMNS}, ${rows.SUB_ACCOUNT_COLUMNS}, ${rows.LAST_USED_COLUMN}`
@@ -131,7 +132,9 @@ function walk(db: Connection, accountId: string, { subAccountId, status, page, l
 
 /** For what no index holds in its order: finds all matches by the index that narrows most, then puts them in order. */
 function sift(db: Connection, accountId: string, query: TokenQuery): Slice<TokenRow> {
-  const { source, conditions, values } = siftBy(db, accountId, query)
+  const sought = query.search === undefined ? undefined : seek(query.search)
+  if (query.search !== undefined && sought === undefined) return { items: [], total: 0 }
+  const { source, conditions, values } = siftBy(db, accountId, query, sought)
   const matches = `FROM ${source} WHERE ${conditions.join(' AND ')}`
   const { page, limit } = query
   const found = db.all<{ no: number; total: number }>(
@@ -147,16 +150,16 @@ function sift(db: Connection, accountId: string, query: TokenQuery): Slice<Token
   return { items: items.filter((row) => row !== undefined).map(rows.toTokenRow), total: first.total }
 }
 
-function siftBy(db: Connection, accountId: string, { subAccountId, status, search, narrowing = {} }: TokenQuery) {
+function siftBy(db: Connection, accountId: string, query: TokenQuery, sought: Sought | undefined) {
+  const { subAccountId, status, narrowing = {} } = query
   const account = db.get<{ no: number }>('SELECT no FROM accounts WHERE id = ?', accountId)
-  const grams = search === undefined ? undefined : gramQuery(account?.no ?? 0, search)
   const { createdFrom, createdBefore, expiresFrom, expiresBefore } = narrowing
   const filters = {
-    'token_grams MATCH ?': grams?.match,
+    'token_grams MATCH ?': sought && matchExpression(account?.no ?? 0, sought),
     't.account_id = ?': accountId,
     't.sub_account_id = ?': subAccountId,
     't.status = ?': status,
-    'instr(t.folded_name, ?)': grams?.contains,
+    'instr(t.folded_name, ?)': sought?.contains,
     't.id >= ?': createdFrom === undefined ? undefined : idFloor('tok', createdFrom),
     't.id < ?': createdBefore === undefined ? undefined : idFloor('tok', createdBefore),
     't.expires_at >= ?': expiresFrom,
@@ -164,7 +167,7 @@ function siftBy(db: Connection, accountId: string, { subAccountId, status, searc
   }
   const given = Object.entries(filters).filter(([, value]) => value !== undefined)
   return {
-    source: grams === undefined ? 'tokens t' : 'token_grams g CROSS JOIN tokens t ON t.no = g.rowid',
+    source: sought === undefined ? 'tokens t' : 'token_grams g CROSS JOIN tokens t ON t.no = g.rowid',
     conditions: [...given.map(([condition]) => condition), ...(narrowing.neverUsed ? [NEVER_USED] : [])],
     values: given.map(([, value]) => value as string | number),
   }

@@ -8,7 +8,7 @@ import { type Account, type AccountKey, foldCase, type SubAccount, type TokenRec
 import { applySubAccountUpdate, applyUpdate, type SubAccountChange, type TokenChange } from '../../tokens/update.ts'
 import type { Stamps } from '../../tokens/vault.ts'
 import type { Connection } from './connection.ts'
-import { gramsOfName } from './grams.ts'
+import { indexedGrams } from './grams.ts'
 import { findSubAccount, findToken, ownsSubAccount } from './reads.ts'
 import { type KeyColumns, type StampedTokenRow, toKey } from './rows.ts'
 
@@ -134,7 +134,7 @@ function insertToken({ db, stamps }: Session, token: TokenRecord, no: number): v
     ...[no, id, accountId, subAccountId, name, folded, status, createdAt, expiresAt, version, digest, sealed],
     stampOf('token', token, stamps),
   )
-  const grams = gramsOfName(accountNumber(db, accountId), folded)
+  const grams = indexedGrams(accountNumber(db, accountId), folded)
   db.run('INSERT INTO token_grams (rowid, grams) VALUES (?, ?)', no, grams)
 }
 
@@ -190,7 +190,7 @@ export function updateToken(
     recount(db, [after], 1)
   }
   if (after.name !== before.name) {
-    const grams = gramsOfName(accountNumber(db, accountId), foldCase(after.name))
+    const grams = indexedGrams(accountNumber(db, accountId), foldCase(after.name))
     db.run('UPDATE token_grams SET grams = ? WHERE rowid = (SELECT no FROM tokens WHERE id = ?)', grams, id)
   }
   const { from, to } = difference(before, after, ['name', 'status'])

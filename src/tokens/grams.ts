@@ -1,0 +1,40 @@
+// How a name is found by any part of it. It is indexed by the group of three characters that starts at each of its
+// places, shorter at the end, so that a search of one or two characters finds its groups by their beginning.
+import { canMatch } from './page.ts'
+import { foldCase } from './token.ts'
+
+const GRAM_CHARACTERS = 3
+/** A long search needs no more to be selective; the name itself is compared afterwards. */
+const MAX_GRAMS_IN_SEARCH = 12
+
+export function gramsOfName(foldedName: string): string[] {
+  return gramsOf(foldedName, 1)
+}
+
+export interface Sought {
+  /** A group of the name begins with this; only for the shortest searches, which have no groups. */
+  readonly beginning: string | undefined
+  /** The name has all of these groups. */
+  readonly grams: readonly string[]
+  /** And this within it, where the groups alone do not decide it. */
+  readonly contains: string | undefined
+}
+
+/** Undefined for what no name contains. */
+export function seek(search: string): Sought | undefined {
+  if (!canMatch(search)) return undefined
+  const folded = foldCase(search)
+  const length = [...folded].length
+  if (length < GRAM_CHARACTERS) return { beginning: folded, grams: [], contains: undefined }
+  const grams = gramsOf(folded, GRAM_CHARACTERS).slice(0, MAX_GRAMS_IN_SEARCH)
+  return { beginning: undefined, grams, contains: length > GRAM_CHARACTERS ? folded : undefined }
+}
+
+function gramsOf(folded: string, shortest: number): string[] {
+  const characters = [...folded]
+  const grams = new Set<string>()
+  for (let at = 0; at + shortest <= characters.length; at++) {
+    grams.add(`${characters[at]}${characters[at + 1] ?? ''}${characters[at + 2] ?? ''}`)
+  }
+  return [...grams]
+}
