@@ -15,7 +15,7 @@ import { OperatorError } from '../../tokens/errors.ts'
 import { foldCase, type SubAccount, type TokenRecord } from '../../tokens/token.ts'
 import type { MasterKey } from '../../tokens/vault.ts'
 import { Connection, type Value } from './connection.ts'
-import { gramsOfName } from './grams.ts'
+import { indexedGrams } from './grams.ts'
 import { migrate, requireKnownSchema, tableExists } from './migrate.ts'
 import { clientConfig, requireFitServer } from './pool.ts'
 import { placeOf, readSecret, requireFinishedCopy, UNFINISHED_COPY } from './store.ts'
@@ -212,6 +212,6 @@ async function insertSearch(db: Connection, tokens: readonly TokenRecord[]): Pro
     tokens.map(({ subAccountId }) => subAccountId),
     tokens.map(({ status }) => status),
     tokens.map(({ name }) => foldCase(name)),
-    tokens.map(({ accountId, name }) => gramsOfName(accountId, name)),
+    tokens.map(({ accountId, name }) => indexedGrams(accountId, foldCase(name))),
   )
 }

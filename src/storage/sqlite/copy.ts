@@ -15,7 +15,7 @@ import { OperatorError } from '../../tokens/errors.ts'
 import { foldCase, type SubAccount, type TokenRecord } from '../../tokens/token.ts'
 import type { MasterKey } from '../../tokens/vault.ts'
 import { Connection, isBusy } from './connection.ts'
-import { gramsOfName } from './grams.ts'
+import { indexedGrams } from './grams.ts'
 import { migrateOn } from './migrate.ts'
 import { isUnfinishedCopy, readSecret, requireFinishedCopy, UNFINISHED_COPY } from './store.ts'
 import { accountNumber, foldedText } from './writes.ts'
@@ -132,7 +132,7 @@ class SqliteTarget extends StillSqlite implements CopyTarget {
     const { accountId, name } = row as unknown as TokenRecord
     const foldedName = foldCase(name)
     insertRow(this.db, 'tokens', { ...row, no, foldedName })
-    const grams = gramsOfName(accountNumber(this.db, accountId), foldedName)
+    const grams = indexedGrams(accountNumber(this.db, accountId), foldedName)
     this.db.run('INSERT INTO token_grams (rowid, grams) VALUES (?, ?)', no, grams)
   }
 
