@@ -38,8 +38,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'master-key.ts': ['tokens', 'config.ts'],
   'config.ts': ['tokens'],
   http: ['tokens'],
-  'storage/sqlite': ['tokens'],
-  'storage/postgres': ['tokens'],
+  'storage/sqlite': ['storage/rows.ts', 'storage/migrations.ts', 'tokens'],
+  'storage/postgres': ['storage/rows.ts', 'storage/migrations.ts', 'tokens'],
+  'storage/rows.ts': ['tokens'],
+  'storage/migrations.ts': [],
   tokens: [],
 }
 
@@ -76,21 +78,12 @@ test('only config.ts reads the environment, and only main.ts sets the exit code'
   assert.deepEqual(reading(/process\.exit\(|process\.exitCode\s*=/), ['src/main.ts'])
 })
 
-test('imports form no cycle', () => {
-  const graph = new Map<string, string[]>()
-  for (const file of sources) {
-    const values = readFileSync(join(root, file), 'utf8').replace(/(^|\n)import type [^\n]*/g, '')
-    const found = [...values.matchAll(IMPORT)].map((match) => match[1] ?? match[2] ?? match[3] ?? '')
-    graph.set(
-      file,
-      found.filter((to) => to.startsWith('.')).map((to) => normalize(join(dirname(file), to))),
-    )
-  }
+test('imports form no cycle, those of types included', () => {
   const done = new Set<string>()
   const visit = (file: string, path: readonly string[]): void => {
     assert.ok(!path.includes(file), `cycle: ${[...path, file].join(' → ')}`)
     if (done.has(file)) return
-    for (const next of graph.get(file) ?? []) visit(next, [...path, file])
+    for (const { from, to } of imports) if (from === file && to.startsWith('src/')) visit(to, [...path, file])
     done.add(file)
   }
   for (const file of sources) visit(file, [])

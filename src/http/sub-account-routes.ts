@@ -1,7 +1,7 @@
 // Sub-accounts: listed, made, changed, suspended and resumed.
 import { Type } from 'typebox'
 import { readPageRequest, readSearch } from '../tokens/page.ts'
-import type { SubAccountRow } from '../tokens/store.ts'
+import type { SubAccountRow } from '../tokens/token.ts'
 import { MAX_NAME_CHARACTERS } from '../tokens/token.ts'
 import { readNewSubAccount, readSubAccountChange, SUB_ACCOUNT_STATUSES } from '../tokens/update.ts'
 import { type AccountRoute, describe } from './route.ts'

@@ -37,6 +37,17 @@ export interface HistoryEvent {
   readonly to: Facts
 }
 
+export function historyEvent(
+  accountId: string,
+  action: Action,
+  subject: string,
+  from: Facts,
+  to: Facts,
+  tokenId: string | null = null,
+): HistoryEvent {
+  return { accountId, action, subject, tokenId, from, to }
+}
+
 export interface HistoryRow extends HistoryEvent, Origin {
   /** Counts the account's rows from 1, without gaps. */
   readonly seq: number

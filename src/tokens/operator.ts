@@ -3,9 +3,16 @@ import { kindOfCredential, newCredential } from './credential.ts'
 import { Failure } from './errors.ts'
 import type { Origin } from './history.ts'
 import { type Caller, type Parts, sealToken } from './registry.ts'
-import { type Account, type AccountKey, newId, type SubAccount, type Timestamp, type TokenRecord } from './token.ts'
+import {
+  type Account,
+  type AccountKey,
+  type JudgedToken,
+  newId,
+  type SubAccount,
+  type Timestamp,
+  type TokenRecord,
+} from './token.ts'
 import type { NewSubAccount, NewToken } from './update.ts'
-import type { JudgedToken } from './verdict.ts'
 
 /** A token to be made for its owner, with a credential of its own or a new one. */
 export interface BulkToken extends NewToken {

@@ -1,6 +1,5 @@
 // What an account's tokens look like as a whole: the question, with its times worked out, and the answer.
-import type { SubAccountRow } from './store.ts'
-import type { Status, Timestamp } from './token.ts'
+import type { Status, SubAccountRow, Timestamp } from './token.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 const WEEK_MS = 7 * DAY_MS

@@ -1,8 +1,7 @@
 // Which fields of a row decide who gets in, and the stamp that ties them together: a row altered by hand in the
 // database no longer matches its stamp and authenticates nobody.
-import type { AccountKey } from './token.ts'
+import type { AccountKey, JudgedSubAccount, JudgedToken, RetiredCredential } from './token.ts'
 import type { StampField, Stamps } from './vault.ts'
-import type { JudgedSubAccount, JudgedToken, RetiredCredential } from './verdict.ts'
 
 interface Rows {
   token: JudgedToken

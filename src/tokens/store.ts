@@ -3,7 +3,7 @@ import type { HistoryRow, Origin } from './history.ts'
 import type { OverviewCounts, OverviewQuestion } from './overview.ts'
 import type { PageRequest, Slice, TokenQuery } from './page.ts'
 import type { Stamped } from './stamp.ts'
-import type { Account, AccountKey, Status, SubAccount, Timestamp, TokenRecord } from './token.ts'
+import type { Account, AccountKey, Status, SubAccount, SubAccountRow, Timestamp, TokenRecord } from './token.ts'
 import type { SubAccountChange, TokenChange } from './update.ts'
 import type { Candidate } from './verdict.ts'
 
@@ -11,11 +11,6 @@ export interface TokenRow {
   readonly token: TokenRecord
   readonly subAccount: SubAccount
   readonly lastUsedAt: Timestamp | null
-}
-
-export interface SubAccountRow {
-  readonly subAccount: SubAccount
-  readonly tokens: Readonly<Record<Status, number>>
 }
 
 export type StoredKey = AccountKey & { readonly digest: Uint8Array }

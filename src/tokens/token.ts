@@ -32,6 +32,12 @@ export interface SubAccount {
   readonly suspendedAt: Timestamp | null
 }
 
+/** A sub-account, and how many tokens it has of each status. */
+export interface SubAccountRow {
+  readonly subAccount: SubAccount
+  readonly tokens: Readonly<Record<Status, number>>
+}
+
 /** A token as it is stored: its credential sealed, its owner by id. */
 export interface TokenRecord {
   readonly id: string
@@ -45,6 +51,17 @@ export interface TokenRecord {
   readonly version: number
   readonly digest: Uint8Array
   readonly sealed: Uint8Array
+}
+
+/** What verification needs of a token, and no more: its name and sealed credential stay in the store. */
+export type JudgedToken = Omit<TokenRecord, 'name' | 'sealed'>
+export type JudgedSubAccount = Pick<SubAccount, 'id' | 'accountId' | 'suspendedAt'>
+
+/** A credential that was rotated out and still works for a while. */
+export interface RetiredCredential {
+  readonly digest: Uint8Array
+  readonly tokenId: string
+  readonly retiresAt: Timestamp
 }
 
 /** A token as callers see it: its credential open, its owner embedded. */

@@ -1,12 +1,16 @@
 // Whether a presented credential authenticates. Begins with "no"; only the last line says yes.
 import { timingSafeEqual } from 'node:crypto'
 import { isGenuine, type Stamped } from './stamp.ts'
-import type { SubAccount, Timestamp, TokenDetails, TokenRecord } from './token.ts'
+import type {
+  JudgedSubAccount,
+  JudgedToken,
+  RetiredCredential,
+  SubAccount,
+  Timestamp,
+  TokenDetails,
+  TokenRecord,
+} from './token.ts'
 import type { Stamps } from './vault.ts'
-
-/** What verification needs of a token, and no more: its name and sealed credential stay in the store. */
-export type JudgedToken = Omit<TokenRecord, 'name' | 'sealed'>
-export type JudgedSubAccount = Pick<SubAccount, 'id' | 'accountId' | 'suspendedAt'>
 
 /** What the store knows of a digest: the token, its sub-account, and whether the credential was rotated out. */
 export interface Candidate {
@@ -14,12 +18,6 @@ export interface Candidate {
   readonly subAccount: Stamped<JudgedSubAccount>
   /** Set when the digest is that of a former credential, which works until `retiresAt`. */
   readonly retired: Stamped<RetiredCredential> | undefined
-}
-
-export interface RetiredCredential {
-  readonly digest: Uint8Array
-  readonly tokenId: string
-  readonly retiresAt: Timestamp
 }
 
 export type Refusal = 'unknown' | 'tampered' | 'inactive' | 'expired' | 'suspended'

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { isGenuine, type Stamped, stampOf } from '../../src/tokens/stamp.ts'
-import type { SubAccount, TokenRecord } from '../../src/tokens/token.ts'
+import type { RetiredCredential, SubAccount, TokenRecord } from '../../src/tokens/token.ts'
 import { newStoreSecret, Stamps } from '../../src/tokens/vault.ts'
-import { type Candidate, effectiveState, judge, type RetiredCredential, UNKNOWN } from '../../src/tokens/verdict.ts'
+import { type Candidate, effectiveState, judge, UNKNOWN } from '../../src/tokens/verdict.ts'
 
 const NOW = 1_000
 const stamps = new Stamps(newStoreSecret())

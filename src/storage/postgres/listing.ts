@@ -2,11 +2,12 @@
 // round trip.
 import { seek } from '../../tokens/grams.ts'
 import { canMatch, MAX_LIMIT, type PageRequest, type Slice, type TokenQuery } from '../../tokens/page.ts'
-import type { SubAccountRow, TokenRow } from '../../tokens/store.ts'
+import type { TokenRow } from '../../tokens/store.ts'
+import type { SubAccountRow } from '../../tokens/token.ts'
 import { foldCase, idFloor, type Timestamp } from '../../tokens/token.ts'
+import * as rows from '../rows.ts'
 import type { Connection, Value } from './connection.ts'
 import { matchExpression } from './grams.ts'
-import * as rows from './rows.ts'
 
 /** A statement's values, gathered while its text is written. */
 class Values {

@@ -1,26 +1,11 @@
 // Brings the schema up to date: numbered SQL files, each in one transaction together with its number.
-import { readdirSync, readFileSync } from 'node:fs'
 import type pg from 'pg'
 import { OperatorError } from '../../tokens/errors.ts'
+import { type Migration, readMigrations } from '../migrations.ts'
 
 const FOLDER = new URL('./migrations/', import.meta.url)
 /** Names the lock that migrating processes take: the letters "latchkey". */
 const LOCK = '7809651199139603833'
-
-interface Migration {
-  readonly number: number
-  readonly name: string
-  readonly sql: string
-}
-
-function readMigrations(): readonly Migration[] {
-  const files = readdirSync(FOLDER).filter((file) => file.endsWith('.sql'))
-  return files.sort().map((file, index) => {
-    const number = Number(file.slice(0, 3))
-    if (number !== index + 1) throw new Error(`migration ${file} is out of order`)
-    return { number, name: file.replace('.sql', ''), sql: readFileSync(new URL(file, FOLDER), 'utf8') }
-  })
-}
 
 /** Returns the names of those applied. `afterFirst` runs in the transaction that makes an empty store. */
 export async function migrate(client: pg.ClientBase, afterFirst: () => Promise<void>): Promise<readonly string[]> {
@@ -50,7 +35,7 @@ export async function migrate(client: pg.ClientBase, afterFirst: () => Promise<v
 
 async function findPending(client: pg.ClientBase): Promise<readonly Migration[]> {
   const found = await requireKnownSchema(client)
-  return readMigrations().filter(({ number }) => number > found)
+  return readMigrations(FOLDER).filter(({ number }) => number > found)
 }
 
 export async function requireUpToDate(client: pg.ClientBase): Promise<void> {
@@ -65,7 +50,7 @@ export async function requireUpToDate(client: pg.ClientBase): Promise<void> {
 /** The schema's number, 0 for an empty database. A newer one than this program knows is left alone. */
 export async function requireKnownSchema(client: pg.ClientBase): Promise<number> {
   const found = (await tableExists(client, 'latchkey_migrations')) ? await readNumber(client) : 0
-  const newest = readMigrations().length
+  const newest = readMigrations(FOLDER).length
   if (found > newest) {
     throw new OperatorError(
       `The store has schema ${found}, newer than ${newest}, the newest this version knows. Use a newer Latchkey.`,

@@ -7,8 +7,8 @@ import type { Stamped } from '../../tokens/stamp.ts'
 import type { ChainLink, StoredKey } from '../../tokens/store.ts'
 import { type Account, type AccountKey, idFloor, type Status, type TokenRecord } from '../../tokens/token.ts'
 import type { Candidate } from '../../tokens/verdict.ts'
+import * as rows from '../rows.ts'
 import type { Connection } from './connection.ts'
-import * as rows from './rows.ts'
 
 export async function findAccount(db: Connection, id: string): Promise<Account | undefined> {
   const row = await db.get<rows.AccountColumns>('SELECT id, name, created_at FROM accounts WHERE id = $1', id)
@@ -163,22 +163,20 @@ export async function findNames(
   return new Map(ids.flatMap((id) => (names.has(id) ? [[id, names.get(id) ?? '']] : [])))
 }
 
-type CandidateColumns = rows.TokenColumns &
-  rows.SubAccountColumns & {
-    r_digest: Uint8Array | null
-    r_token_id: string
-    retires_at: number
-    r_stamp: Uint8Array
-  }
+type CandidateColumns = rows.CandidateColumns & {
+  r_digest: Uint8Array | null
+  r_token_id: string
+  retires_at: number
+  r_stamp: Uint8Array
+}
 
 export async function findCandidate(db: Connection, digest: Uint8Array): Promise<Candidate | undefined> {
-  const columns = `${rows.TOKEN_COLUMNS}, ${rows.SUB_ACCOUNT_COLUMNS}`
   const found = await db.all<CandidateColumns>(
-    `SELECT ${columns}, NULL::bytea AS r_digest, NULL::text AS r_token_id, NULL::bigint AS retires_at,
+    `SELECT ${rows.CANDIDATE_COLUMNS}, NULL::bytea AS r_digest, NULL::text AS r_token_id, NULL::bigint AS retires_at,
        NULL::bytea AS r_stamp
      FROM tokens t JOIN sub_accounts s ON s.id = t.sub_account_id WHERE t.digest = $1
      UNION ALL
-     SELECT ${columns}, r.digest, r.token_id, r.retires_at, r.stamp
+     SELECT ${rows.CANDIDATE_COLUMNS}, r.digest, r.token_id, r.retires_at, r.stamp
      FROM retired_credentials r JOIN tokens t ON t.id = r.token_id JOIN sub_accounts s ON s.id = t.sub_account_id
      WHERE r.digest = $1`,
     digest,
@@ -187,8 +185,7 @@ export async function findCandidate(db: Connection, digest: Uint8Array): Promise
   if (row === undefined) return undefined
   const { r_digest, r_token_id: tokenId, retires_at: retiresAt, r_stamp: stamp } = row
   return {
-    token: rows.toToken(row),
-    subAccount: rows.toSubAccount(row),
+    ...rows.toCandidate(row),
     retired: r_digest === null ? undefined : { digest: r_digest, tokenId, retiresAt, stamp },
   }
 }

@@ -1,15 +1,16 @@
 // Every change the store makes, as plain SQL inside one transaction. Each begins by locking its account's history head,
 // so that the changes of one account are made one after the other and cannot wait for each other in a circle.
 import { Failure } from '../../tokens/errors.ts'
-import { difference, type HistoryEvent, type Origin } from '../../tokens/history.ts'
+import { difference, historyEvent, type Origin } from '../../tokens/history.ts'
 import { restamp, stampOf } from '../../tokens/stamp.ts'
-import type { Expected, Idempotency, Rotation, StoredKey, SubAccountRow, TokenRow } from '../../tokens/store.ts'
+import type { Expected, Idempotency, Rotation, StoredKey, TokenRow } from '../../tokens/store.ts'
+import type { SubAccountRow } from '../../tokens/token.ts'
 import { type Account, type AccountKey, foldCase, type SubAccount, type TokenRecord } from '../../tokens/token.ts'
 import { applySubAccountUpdate, applyUpdate, type SubAccountChange, type TokenChange } from '../../tokens/update.ts'
+import { type KeyColumns, type StampedTokenRow, toKey } from '../rows.ts'
 import { indexedGrams } from './grams.ts'
 import { lockHeads, record, type Session } from './history.ts'
 import { findSubAccount, findToken } from './reads.ts'
-import { type KeyColumns, type StampedTokenRow, toKey } from './rows.ts'
 
 const IDEMPOTENCY_MEMORY_MS = 24 * 60 * 60 * 1000
 
@@ -17,7 +18,7 @@ export async function insertAccount({ db, stamps }: Session, account: Account, o
   const { id, name, createdAt } = account
   await db.run('INSERT INTO accounts (id, name, created_at) VALUES ($1, $2, $3)', ...[id, name, createdAt])
   const heads = new Map([[id, { seq: 0, last: new Uint8Array() }]])
-  await record({ db, stamps }, heads, [event(id, 'account.create', id, {}, { name })], origin)
+  await record({ db, stamps }, heads, [historyEvent(id, 'account.create', id, {}, { name })], origin)
 }
 
 export async function insertKey({ db, stamps }: Session, key: StoredKey, origin: Origin): Promise<void> {
@@ -29,7 +30,7 @@ export async function insertKey({ db, stamps }: Session, key: StoredKey, origin:
     stampOf('key', key, stamps),
   )
   const to = { name: key.name, expiresAt: key.expiresAt }
-  await record({ db, stamps }, heads, [event(key.accountId, 'key.create', key.id, {}, to)], origin)
+  await record({ db, stamps }, heads, [historyEvent(key.accountId, 'key.create', key.id, {}, to)], origin)
 }
 
 export async function revokeKey({ db, stamps }: Session, id: string, origin: Origin): Promise<AccountKey> {
@@ -44,7 +45,7 @@ export async function revokeKey({ db, stamps }: Session, id: string, origin: Ori
     ...[origin.at, stampOf('key', key, stamps), id],
   )
   const { from, to } = difference(before, key, ['revokedAt'])
-  await record({ db, stamps }, heads, [event(key.accountId, 'key.revoke', id, from, to)], origin)
+  await record({ db, stamps }, heads, [historyEvent(key.accountId, 'key.revoke', id, from, to)], origin)
   return key
 }
 
@@ -75,7 +76,7 @@ export async function insertSubAccounts(
     subAccounts.map((subAccount) => stampOf('sub-account', subAccount, stamps)),
   )
   const events = subAccounts.map(({ id, accountId, name, email, companyName }) =>
-    event(accountId, 'sub-account.create', id, {}, { name, email, companyName }),
+    historyEvent(accountId, 'sub-account.create', id, {}, { name, email, companyName }),
   )
   await record(session, heads, events, origin)
 }
@@ -102,7 +103,7 @@ export async function updateSubAccount(
     ...[after.name, after.email, after.companyName, foldedText(after), after.suspendedAt, stamp, id],
   )
   const { from, to } = difference(before, after, ['name', 'email', 'companyName', 'suspendedAt'])
-  await record({ db, stamps }, heads, [event(accountId, 'sub-account.update', id, from, to)], origin)
+  await record({ db, stamps }, heads, [historyEvent(accountId, 'sub-account.update', id, from, to)], origin)
   return { ...found, subAccount: after }
 }
 
@@ -129,7 +130,7 @@ export async function insertTokens(
   await insertTokenRows(session, tokens)
   await requireUnretired(session, tokens)
   const events = tokens.map(({ id, accountId, subAccountId, name, status, expiresAt }) =>
-    event(accountId, 'token.create', id, {}, { name, status, expiresAt, subAccountId }, id),
+    historyEvent(accountId, 'token.create', id, {}, { name, status, expiresAt, subAccountId }, id),
   )
   await record(session, heads, events, origin)
   if (idempotency !== undefined) {
@@ -236,7 +237,7 @@ export async function updateToken(
     )
   }
   const { from, to } = difference(before, after, ['name', 'status'])
-  await record(session, heads, [event(accountId, 'token.update', id, from, to, id)], origin)
+  await record(session, heads, [historyEvent(accountId, 'token.update', id, from, to, id)], origin)
   return { ...row, token: after }
 }
 
@@ -268,7 +269,7 @@ export async function rotateToken(
     )
   }
   const to = { formerCredentialUntil: formerUntil > origin.at ? formerUntil : null }
-  await record(session, heads, [event(accountId, 'token.rotate', id, {}, to, id)], origin)
+  await record(session, heads, [historyEvent(accountId, 'token.rotate', id, {}, to, id)], origin)
   return { ...row, token: after }
 }
 
@@ -283,7 +284,7 @@ export async function deleteToken(
   const row = await getToken(session, accountId, id, expected)
   await session.db.run('DELETE FROM tokens WHERE id = $1', id)
   const { name, status } = row.token
-  await record(session, heads, [event(accountId, 'token.delete', id, { name, status }, {}, id)], origin)
+  await record(session, heads, [historyEvent(accountId, 'token.delete', id, { name, status }, {}, id)], origin)
   return row
 }
 
@@ -304,15 +305,4 @@ export async function markUsed({ db }: Session, marks: ReadonlyMap<string, numbe
     [...marks.keys()],
     [...marks.values()],
   )
-}
-
-function event(
-  accountId: string,
-  action: HistoryEvent['action'],
-  subject: string,
-  from: HistoryEvent['from'],
-  to: HistoryEvent['to'],
-  tokenId: string | null = null,
-): HistoryEvent {
-  return { accountId, action, subject, tokenId, from, to }
 }

@@ -1,24 +1,9 @@
 // Brings the schema up to date: numbered SQL files, each in one transaction together with its number.
-import { readdirSync, readFileSync } from 'node:fs'
 import { OperatorError } from '../../tokens/errors.ts'
+import { readMigrations } from '../migrations.ts'
 import { Connection } from './connection.ts'
 
 const FOLDER = new URL('./migrations/', import.meta.url)
-
-interface Migration {
-  readonly number: number
-  readonly name: string
-  readonly sql: string
-}
-
-function readMigrations(): readonly Migration[] {
-  const files = readdirSync(FOLDER).filter((file) => file.endsWith('.sql'))
-  return files.sort().map((file, index) => {
-    const number = Number(file.slice(0, 3))
-    if (number !== index + 1) throw new Error(`migration ${file} is out of order`)
-    return { number, name: file.replace('.sql', ''), sql: readFileSync(new URL(file, FOLDER), 'utf8') }
-  })
-}
 
 /** Returns the names of those applied. `afterFirst` runs in the transaction that makes an empty store. */
 export function migrate(path: string, afterFirst: (db: Connection) => void): readonly string[] {
@@ -32,7 +17,7 @@ export function migrate(path: string, afterFirst: (db: Connection) => void): rea
 
 export function migrateOn(db: Connection, afterFirst: (db: Connection) => void): readonly string[] {
   const applied: string[] = []
-  for (const migration of readMigrations()) {
+  for (const migration of readMigrations(FOLDER)) {
     // The number is read again inside the lock: another process may be doing the same.
     db.exec('BEGIN IMMEDIATE')
     try {
@@ -54,7 +39,7 @@ export function migrateOn(db: Connection, afterFirst: (db: Connection) => void):
 /** The schema's number. A newer one than this program knows is left alone. */
 export function requireKnownSchema(db: Connection): number {
   const found = Number(db.pragma('user_version'))
-  const newest = readMigrations().length
+  const newest = readMigrations(FOLDER).length
   if (found > newest) {
     throw new OperatorError(
       `The store has schema ${found}, newer than ${newest}, the newest this version knows. Use a newer Latchkey.`,

@@ -6,15 +6,15 @@ import type { HistoryRow } from '../../tokens/history.ts'
 import type { OverviewCounts, OverviewQuestion } from '../../tokens/overview.ts'
 import { canMatch, type PageRequest, type Slice, type TokenQuery } from '../../tokens/page.ts'
 import type { Stamped } from '../../tokens/stamp.ts'
-import type { ChainLink, StoredKey, SubAccountRow, TokenRow } from '../../tokens/store.ts'
+import type { ChainLink, StoredKey, TokenRow } from '../../tokens/store.ts'
+import type { SubAccountRow } from '../../tokens/token.ts'
 import { type Account, type AccountKey, foldCase, idFloor, type Status, type TokenRecord } from '../../tokens/token.ts'
 import type { Candidate } from '../../tokens/verdict.ts'
+import * as rows from '../rows.ts'
 import type { Connection } from './connection.ts'
 import { matchExpression } from './grams.ts'
-import * as rows from './rows.ts'
 
-const TOKEN_ROW_COLUMNS = `${rows.TOKEN_COLUMNS}, ${rows.SUB_ACCOUNT_COLUMNS}, ${rows.LAST_USED_COLUMN}`
-const TOKEN_ROW = `SELECT ${TOKEN_ROW_COLUMNS} FROM tokens t CROSS JOIN sub_accounts s ON s.id = t.sub_account_id`
+const TOKEN_ROW = `SELECT ${rows.TOKEN_ROW_COLUMNS} FROM tokens t CROSS JOIN sub_accounts s ON s.id = t.sub_account_id`
 
 const NEVER_USED = 'NOT EXISTS (SELECT 1 FROM last_used WHERE token_id = t.id)'
 
@@ -117,7 +117,7 @@ function walk(db: Connection, accountId: string, { subAccountId, status, page, l
   const backwards = skip > total / 2
   // CROSS JOIN is an order: first the few of this page, then their rows.
   const found = db.all<rows.TokenRowColumns>(
-    `SELECT ${TOKEN_ROW_COLUMNS} FROM (
+    `SELECT ${rows.TOKEN_ROW_COLUMNS} FROM (
        SELECT no FROM tokens
        WHERE ${subAccountId === undefined ? 'account_id' : 'sub_account_id'} = ?
        ${status === undefined ? '' : 'AND status = ?'}

@@ -1,16 +1,24 @@
 // Every change the store makes, as plain SQL inside the transaction that the writer thread has opened. Each either
 // completes or throws, and is then rolled back as a whole.
 import { Failure } from '../../tokens/errors.ts'
-import { chainStamp, difference, type HistoryEvent, headStamp, type Origin } from '../../tokens/history.ts'
+import {
+  chainStamp,
+  difference,
+  type HistoryEvent,
+  headStamp,
+  historyEvent,
+  type Origin,
+} from '../../tokens/history.ts'
 import { restamp, stampOf } from '../../tokens/stamp.ts'
-import type { Expected, Idempotency, Rotation, StoredKey, SubAccountRow, TokenRow } from '../../tokens/store.ts'
+import type { Expected, Idempotency, Rotation, StoredKey, TokenRow } from '../../tokens/store.ts'
+import type { SubAccountRow } from '../../tokens/token.ts'
 import { type Account, type AccountKey, foldCase, type SubAccount, type TokenRecord } from '../../tokens/token.ts'
 import { applySubAccountUpdate, applyUpdate, type SubAccountChange, type TokenChange } from '../../tokens/update.ts'
 import type { Stamps } from '../../tokens/vault.ts'
+import { type KeyColumns, type StampedTokenRow, toKey } from '../rows.ts'
 import type { Connection } from './connection.ts'
 import { indexedGrams } from './grams.ts'
 import { findSubAccount, findToken, ownsSubAccount } from './reads.ts'
-import { type KeyColumns, type StampedTokenRow, toKey } from './rows.ts'
 
 export interface Session {
   readonly db: Connection
@@ -22,7 +30,7 @@ const IDEMPOTENCY_MEMORY_MS = 24 * 60 * 60 * 1000
 export function insertAccount({ db, stamps }: Session, account: Account, origin: Origin): void {
   db.run('INSERT INTO accounts (id, name, created_at) VALUES (?, ?, ?)', account.id, account.name, account.createdAt)
   const to = { name: account.name }
-  record({ db, stamps }, [event(account.id, 'account.create', account.id, {}, to)], origin)
+  record({ db, stamps }, [historyEvent(account.id, 'account.create', account.id, {}, to)], origin)
 }
 
 export function insertKey({ db, stamps }: Session, key: StoredKey, origin: Origin): void {
@@ -33,7 +41,7 @@ export function insertKey({ db, stamps }: Session, key: StoredKey, origin: Origi
     stampOf('key', key, stamps),
   )
   const to = { name: key.name, expiresAt: key.expiresAt }
-  record({ db, stamps }, [event(key.accountId, 'key.create', key.id, {}, to)], origin)
+  record({ db, stamps }, [historyEvent(key.accountId, 'key.create', key.id, {}, to)], origin)
 }
 
 export function revokeKey({ db, stamps }: Session, id: string, origin: Origin): AccountKey {
@@ -44,7 +52,7 @@ export function revokeKey({ db, stamps }: Session, id: string, origin: Origin): 
   const key = { ...before, revokedAt: origin.at }
   db.run('UPDATE account_keys SET revoked_at = ?, stamp = ? WHERE id = ?', origin.at, stampOf('key', key, stamps), id)
   const { from, to } = difference(before, key, ['revokedAt'])
-  record({ db, stamps }, [event(key.accountId, 'key.revoke', id, from, to)], origin)
+  record({ db, stamps }, [historyEvent(key.accountId, 'key.revoke', id, from, to)], origin)
   return key
 }
 
@@ -60,7 +68,7 @@ export function insertSubAccounts({ db, stamps }: Session, subAccounts: readonly
     )
   }
   const events = subAccounts.map(({ id, accountId, name, email, companyName }) =>
-    event(accountId, 'sub-account.create', id, {}, { name, email, companyName }),
+    historyEvent(accountId, 'sub-account.create', id, {}, { name, email, companyName }),
   )
   record({ db, stamps }, events, origin)
 }
@@ -86,7 +94,7 @@ export function updateSubAccount(
     ...[after.name, after.email, after.companyName, foldedText(after), after.suspendedAt, stamp, id],
   )
   const { from, to } = difference(before, after, ['name', 'email', 'companyName', 'suspendedAt'])
-  record({ db, stamps }, [event(accountId, 'sub-account.update', id, from, to)], origin)
+  record({ db, stamps }, [historyEvent(accountId, 'sub-account.update', id, from, to)], origin)
   return { ...found, subAccount: after }
 }
 
@@ -109,7 +117,7 @@ export function insertTokens(
   for (const token of tokens) insertToken(session, token, ++no)
   recount(db, tokens, 1)
   const events = tokens.map(({ id, accountId, subAccountId, name, status, expiresAt }) =>
-    event(accountId, 'token.create', id, {}, { name, status, expiresAt, subAccountId }, id),
+    historyEvent(accountId, 'token.create', id, {}, { name, status, expiresAt, subAccountId }, id),
   )
   record(session, events, origin)
   if (idempotency !== undefined) {
@@ -194,7 +202,7 @@ export function updateToken(
     db.run('UPDATE token_grams SET grams = ? WHERE rowid = (SELECT no FROM tokens WHERE id = ?)', grams, id)
   }
   const { from, to } = difference(before, after, ['name', 'status'])
-  record(session, [event(accountId, 'token.update', id, from, to, id)], origin)
+  record(session, [historyEvent(accountId, 'token.update', id, from, to, id)], origin)
   return { ...row, token: after }
 }
 
@@ -225,7 +233,7 @@ export function rotateToken(
     )
   }
   const to = { formerCredentialUntil: formerUntil > origin.at ? formerUntil : null }
-  record(session, [event(accountId, 'token.rotate', id, {}, to, id)], origin)
+  record(session, [historyEvent(accountId, 'token.rotate', id, {}, to, id)], origin)
   return { ...row, token: after }
 }
 
@@ -242,7 +250,7 @@ export function deleteToken(
   db.run('DELETE FROM tokens WHERE id = ?', id)
   recount(db, [row.token], -1)
   const { name, status } = row.token
-  record(session, [event(accountId, 'token.delete', id, { name, status }, {}, id)], origin)
+  record(session, [historyEvent(accountId, 'token.delete', id, { name, status }, {}, id)], origin)
   return row
 }
 
@@ -267,17 +275,6 @@ export function accountNumber(db: Connection, accountId: string): number {
   const account = db.get<{ no: number }>('SELECT no FROM accounts WHERE id = ?', accountId)
   if (account === undefined) throw new Failure('account-not-found')
   return account.no
-}
-
-function event(
-  accountId: string,
-  action: HistoryEvent['action'],
-  subject: string,
-  from: HistoryEvent['from'],
-  to: HistoryEvent['to'],
-  tokenId: string | null = null,
-): HistoryEvent {
-  return { accountId, action, subject, tokenId, from, to }
 }
 
 /** Appends to the chains; the head of each account is read and written once however many events there are. */

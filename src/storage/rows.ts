@@ -1,9 +1,9 @@
-// Rows of the database as records of the domain, and the columns that make them.
-import type { HistoryRow } from '../../tokens/history.ts'
-import type { Stamped } from '../../tokens/stamp.ts'
-import type { StoredKey, SubAccountRow, TokenRow } from '../../tokens/store.ts'
-import type { Account, Status, SubAccount, TokenRecord } from '../../tokens/token.ts'
-import type { Candidate } from '../../tokens/verdict.ts'
+// Rows of the database as records of the domain, and the columns that make them: the same names in both engines.
+import type { HistoryRow } from '../tokens/history.ts'
+import type { Stamped } from '../tokens/stamp.ts'
+import type { StoredKey, TokenRow } from '../tokens/store.ts'
+import type { Account, Status, SubAccount, SubAccountRow, TokenRecord } from '../tokens/token.ts'
+import type { Candidate } from '../tokens/verdict.ts'
 
 type Bytes = Uint8Array
 
@@ -77,11 +77,10 @@ export const toSubAccountRow = (row: SubAccountRowColumns): StampedSubAccountRow
 })
 
 export const TOKEN_COLUMNS = `
-  t.no, t.id, t.account_id, t.sub_account_id, t.name, t.status, t.created_at, t.expires_at, t.version, t.digest,
+  t.id, t.account_id, t.sub_account_id, t.name, t.status, t.created_at, t.expires_at, t.version, t.digest,
   t.sealed, t.stamp`
 
 export interface TokenColumns {
-  no: number
   id: string
   account_id: string
   sub_account_id: string
@@ -114,7 +113,7 @@ export const CANDIDATE_COLUMNS = `
   t.id, t.account_id, t.sub_account_id, t.status, t.created_at, t.expires_at, t.version, t.digest, t.stamp,
   s.account_id AS s_account_id, s.suspended_at AS s_suspended_at, s.stamp AS s_stamp`
 
-export type CandidateColumns = Omit<TokenColumns, 'no' | 'name' | 'sealed'> &
+export type CandidateColumns = Omit<TokenColumns, 'name' | 'sealed'> &
   Pick<SubAccountColumns, 's_account_id' | 's_suspended_at' | 's_stamp'>
 
 export const toCandidate = (row: CandidateColumns): Omit<Candidate, 'retired'> => ({
@@ -138,6 +137,8 @@ export const toCandidate = (row: CandidateColumns): Omit<Candidate, 'retired'> =
 })
 
 export const LAST_USED_COLUMN = '(SELECT at FROM last_used WHERE token_id = t.id) AS last_used_at'
+
+export const TOKEN_ROW_COLUMNS = `${TOKEN_COLUMNS}, ${SUB_ACCOUNT_COLUMNS}, ${LAST_USED_COLUMN}`
 
 export type TokenRowColumns = TokenColumns & SubAccountColumns & { last_used_at: number | null }
 
