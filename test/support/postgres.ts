@@ -77,10 +77,9 @@ export class PostgresServer {
   }
 
   /** The server and every process of its own. */
-  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
-    const server = String(this.#process.pid)
-    const children = execFileSync('ps', ['-o', 'pid=', '--ppid', server], { encoding: 'utf8' })
-    for (const pid of [server, ...children.split('\n')].map(Number)) if (pid > 0) tryKill(pid, signal)
+  signal(signal: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL'): void {
+    const server = this.#process.pid ?? 0
+    for (const pid of [server, ...childrenOf(server)]) if (pid > 0) tryKill(pid, signal)
   }
 
   /** Runs a statement of the test's own, beside the store. */
@@ -134,7 +133,7 @@ export class PostgresServer {
   }
 
   async stop(signal: 'SIGINT' | 'SIGQUIT' = 'SIGINT'): Promise<void> {
-    if (this.#process.exitCode === null) this.#process.kill(signal)
+    if (this.#process.exitCode === null && this.#process.signalCode === null) this.#process.kill(signal)
     await this.#exited
     started.delete(this.#process)
   }
@@ -236,7 +235,7 @@ function initialise(bin: string): string {
 }
 
 /** PostgreSQL refuses to run as root: root then runs it as nobody. */
-function owner(): { uid?: number; gid?: number } {
+export function owner(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {}
   const [uid, gid] = ['-u', '-g'].map((flag) => Number(execFileSync('id', [flag, 'nobody'], { encoding: 'utf8' })))
   return uid === undefined || gid === undefined ? {} : { uid, gid }
@@ -288,7 +287,7 @@ function copyOf(folder: string): string {
   return join(copy, 'native')
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer()
     probe.once('error', reject)
@@ -297,6 +296,15 @@ function freePort(): Promise<number> {
       probe.close(() => resolve(port))
     })
   })
+}
+
+/** From /proc where there is one, since a small machine may have no ps. */
+function childrenOf(pid: number): number[] {
+  const file = `/proc/${pid}/task/${pid}/children`
+  if (existsSync(file)) return readFileSync(file, 'utf8').trim().split(' ').map(Number)
+  return execFileSync('ps', ['-o', 'pid=', '--ppid', String(pid)], { encoding: 'utf8' })
+    .split('\n')
+    .map(Number)
 }
 
 function tryKill(pid: number, signal: NodeJS.Signals): void {
