@@ -80,6 +80,14 @@ describe('a row altered by hand authenticates nobody', () => {
     })
   }
 
+  test('a token put back by hand to what it was before it was switched off stays off, though it was just verified', async () => {
+    const token = await estate.token()
+    assert.equal((await verify(token.credential)).status, 204)
+    await estate.mineAsks({ method: 'PUT', path: `${TOKEN}/${token.id}`, body: { status: 'inactive' } })
+    db.prepare("UPDATE tokens SET status = 'active', version = 1 WHERE id = ?").run(token.id)
+    assert.equal((await verify(token.credential)).status, 401)
+  })
+
   test('a suspension lifted by hand does not lift it', async () => {
     const { operator, registry } = estate.running
     const fields = { name: 'Held', email: 'h@x.example', companyName: 'H' }

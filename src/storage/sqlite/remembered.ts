@@ -1,5 +1,5 @@
-// What the event loop's connection has read lately. Nothing is believed by its age: each use asks the database for the
-// few numbers that change when the row does, and reads the row again when they have.
+// What the event loop's connection has read lately. Nothing is believed by its age: each use asks the database for all
+// that decides and can change, the stamps included, and reads the whole row again when any of it has.
 import { Recent } from '../../tokens/recent.ts'
 import type { Stamped } from '../../tokens/stamp.ts'
 import type { StoredKey } from '../../tokens/store.ts'
@@ -19,12 +19,13 @@ interface CandidateState {
   readonly expires_at: number | null
   readonly sub_account_id: string
   readonly suspended_at: number | null
+  readonly stamps: string
 }
 
 export class Remembered {
   readonly #db: Connection
-  readonly #candidates = new Recent<string, Candidate>(CANDIDATES)
-  readonly #keys = new Recent<string, Stamped<StoredKey>>(KEYS)
+  readonly #candidates = new Recent<string, { readonly candidate: Candidate; readonly stamps: string }>(CANDIDATES)
+  readonly #keys = new Recent<string, { readonly key: Stamped<StoredKey>; readonly stamp: string }>(KEYS)
   readonly #revisions = new Recent<string, { readonly dataVersion: number; readonly seq: number }>(ACCOUNTS)
 
   constructor(db: Connection) {
@@ -37,14 +38,18 @@ export class Remembered {
     const known = this.#candidates.get(name)
     if (known !== undefined) {
       const state = this.#db.get<CandidateState>(
-        `SELECT t.id, t.version, t.status, t.expires_at, t.sub_account_id, s.suspended_at
+        `SELECT t.id, t.version, t.status, t.expires_at, t.sub_account_id, s.suspended_at,
+           hex(t.stamp) || hex(s.stamp) AS stamps
          FROM tokens t CROSS JOIN sub_accounts s ON s.id = t.sub_account_id WHERE t.digest = ?`,
         digest,
       )
-      if (state !== undefined && isStillSo(known, state)) return known
+      if (state?.stamps === known.stamps && isStillSo(known.candidate, state)) return known.candidate
     }
     const found = reads.findCandidate(this.#db, digest)
-    if (found !== undefined && found.retired === undefined) this.#candidates.set(name, found)
+    if (found !== undefined && found.retired === undefined) {
+      const stamps = hex(found.token.stamp) + hex(found.subAccount.stamp)
+      this.#candidates.set(name, { candidate: found, stamps })
+    }
     return found
   }
 
@@ -52,14 +57,16 @@ export class Remembered {
     const name = nameOf(digest)
     const known = this.#keys.get(name)
     if (known !== undefined) {
-      const state = this.#db.get<{ expires_at: number | null; revoked_at: number | null }>(
-        'SELECT expires_at, revoked_at FROM account_keys WHERE digest = ?',
+      const state = this.#db.get<{ expires_at: number | null; revoked_at: number | null; stamp: string }>(
+        'SELECT expires_at, revoked_at, hex(stamp) AS stamp FROM account_keys WHERE digest = ?',
         digest,
       )
-      if (state?.revoked_at === known.revokedAt && state.expires_at === known.expiresAt) return known
+      const { key, stamp } = known
+      const same = state?.stamp === stamp && state.revoked_at === key.revokedAt && state.expires_at === key.expiresAt
+      if (same) return key
     }
     const found = reads.findKey(this.#db, digest)
-    if (found !== undefined) this.#keys.set(name, found)
+    if (found !== undefined) this.#keys.set(name, { key: found, stamp: hex(found.stamp) })
     return found
   }
 
@@ -88,4 +95,9 @@ function isStillSo({ token, subAccount }: Candidate, state: CandidateState): boo
 
 function nameOf(digest: Uint8Array): string {
   return Buffer.from(digest.buffer, digest.byteOffset, digest.byteLength).toString('latin1')
+}
+
+/** As SQLite writes it. */
+function hex(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex').toUpperCase()
 }
