@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { after, test } from 'node:test'
-import { Cli } from '../support/cli.ts'
+import { Cli, type Process } from '../support/cli.ts'
 import { bearer, closeConnections, send } from '../support/http.ts'
+import { postgresEngine } from '../support/postgres.ts'
 
 const cli = new Cli()
 after(() => {
@@ -24,13 +25,32 @@ function childrenOf(pid: number): number[] {
   return rows.filter(([, parent]) => parent === pid).map(([child = 0]) => child)
 }
 
+const env = { PORT: '0', LATCHKEY_WORKERS: '2', LOG_LEVEL: 'error' }
+
 test('two workers serve one port, add up their metrics, are replaced when they die, and drain on SIGTERM', async () => {
   const { key } = await cli.estate()
-  const server = cli.spawn(['serve'], { PORT: '0', LATCHKEY_WORKERS: '2', LOG_LEVEL: 'error' })
+  await serveTwice(cli.spawn(['serve'], env), key.key)
+})
+
+test('two workers do the same on PostgreSQL', async () => {
+  const { env: store, dispose } = await postgresEngine.prepare()
+  const settings = { ...store, ...env }
+  const made = async (...args: string[]) => {
+    const command = cli.spawn([...args, '--json'], settings)
+    assert.equal(await command.exited, 0, command.stderr)
+    return JSON.parse(command.stdout)
+  }
+  const account = await made('account', 'create', '--name', 'A')
+  const { key } = await made('key', 'create', '--account', account._id)
+  await serveTwice(cli.spawn(['serve'], settings), key)
+  await dispose()
+})
+
+async function serveTwice(server: Process, key: string): Promise<void> {
   const url = await server.ready()
   assert.match(server.stdout, /\(2 workers\)/)
   // Each request on a connection of its own, so that both workers get some.
-  const list = () => send(url, { path: '/api/v1/apiClient/token', headers: [bearer(key.key), ['connection', 'close']] })
+  const list = () => send(url, { path: '/api/v1/apiClient/token', headers: [bearer(key), ['connection', 'close']] })
   for (let n = 0; n < 20; n++) assert.equal((await list()).status, 200)
   const metrics = (await send(url, { path: '/metrics' })).text
   assert.match(
@@ -51,7 +71,7 @@ test('two workers serve one port, add up their metrics, are replaced when they d
 
   server.kill('SIGTERM')
   assert.equal(await server.exited, 0)
-})
+}
 
 test('workers that cannot start end the whole with a message', async () => {
   const broken = cli.spawn(['serve'], { PORT: '1', HOST: '203.0.113.1', LATCHKEY_WORKERS: '2' })
