@@ -142,7 +142,12 @@ export async function runLoad(load: Load): Promise<Outcome> {
           )
         : looker(wire)
     }),
-  )
+  ).catch((error: unknown) => {
+    // Nobody goes on after one has failed.
+    left.flips = 0
+    left.looks = 0
+    throw error
+  })
   for (const wire of wires) wire?.close()
   const found = [...traces.values()].flatMap(violations)
   return { flips: count.flips, verifications: count.looks, faults: count.faults, violations: found }

@@ -1,0 +1,108 @@
+// Several instances of the service, as real processes, on one PostgreSQL.
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { openLatchkey } from '../../src/compose.ts'
+import { readConfig } from '../../src/config.ts'
+import { Cli, type Process } from '../support/cli.ts'
+import { emptyDatabase, type PostgresServer, sharedServer } from '../support/postgres.ts'
+import type { Target } from './linearizability.ts'
+
+const INSTANCES = 4
+const CUT_EVERY_MS = 50
+
+export class Instances {
+  readonly #cli = new Cli()
+  readonly #server: PostgresServer
+  readonly #database: string
+  readonly env: Readonly<Record<string, string>>
+
+  private constructor(server: PostgresServer, database: string) {
+    this.#server = server
+    this.#database = database
+    const masterKey = randomBytes(32).toString('base64')
+    this.env = { DATABASE_URL: server.url(database), LATCHKEY_MASTER_KEY: masterKey, PORT: '0', LOG_LEVEL: 'fatal' }
+  }
+
+  static async prepare(): Promise<Instances> {
+    const server = await sharedServer()
+    return new Instances(server, await emptyDatabase(server))
+  }
+
+  /** An account with tokens that are all active and at their first version. */
+  async estate(count: number): Promise<{ readonly key: string; readonly tokens: readonly Target[] }> {
+    const { operator, registry, store } = await openLatchkey(readConfig(this.env))
+    try {
+      const { id: accountId } = await operator.createAccount('Acme')
+      const { key } = await operator.createKey(accountId, 'test', null)
+      const fields = { name: 'S', email: 's@x.example', companyName: 'C' }
+      const [owner] = await operator.createSubAccounts(accountId, [fields])
+      const list = Array.from({ length: count }, (_, n) => ({
+        accountId,
+        subAccountId: owner?.id ?? '',
+        name: `T${n}`,
+        status: 'active' as const,
+        expiresAt: null,
+      }))
+      const records = await operator.createTokens(list)
+      const caller = operator.actFor(accountId)
+      const tokens = await Array.fromAsync(records, async ({ id }) => ({
+        id,
+        credential: (await registry.getToken(caller, id)).credential,
+      }))
+      return { key, tokens }
+    } finally {
+      await store.close()
+    }
+  }
+
+  serving<Result>(work: (urls: string[]) => Promise<Result>): Promise<Result> {
+    return this.#running(() => this.#cli.spawn(['serve'], this.env), work)
+  }
+
+  /** The positive control: a cache with a time to live before the store. */
+  servingFromCache<Result>(work: (urls: string[]) => Promise<Result>): Promise<Result> {
+    return this.#running(() => this.#cli.spawnScript(join(import.meta.dirname, 'ttl-server.ts'), this.env), work)
+  }
+
+  async #running<Result>(start: () => Process, work: (urls: string[]) => Promise<Result>): Promise<Result> {
+    const processes = Array.from({ length: INSTANCES }, start)
+    try {
+      return await work(await Promise.all(processes.map((each) => each.ready())))
+    } finally {
+      for (const each of processes) each.kill('SIGTERM')
+      await Promise.all(processes.map((each) => each.exited))
+    }
+  }
+
+  /** Ends one connection of the service after the other for as long as `work` takes; tells how many. */
+  async cutting<Result>(work: () => Promise<Result>): Promise<{ readonly result: Result; readonly cuts: number }> {
+    let cuts = 0
+    let working = true
+    const cutter = (async () => {
+      while (working) {
+        const ended = await this.#server.query(
+          this.#database,
+          `SELECT pg_terminate_backend(pid) FROM (
+             SELECT pid FROM pg_stat_activity WHERE datname = $1 AND application_name = 'latchkey'
+             ORDER BY random() LIMIT 2
+           ) AS chosen`,
+          [this.#database],
+        )
+        cuts += ended.length
+        await pause(CUT_EVERY_MS)
+      }
+    })()
+    try {
+      return { result: await work(), cuts }
+    } finally {
+      working = false
+      await cutter
+    }
+  }
+
+  async dispose(): Promise<void> {
+    this.#cli.dispose()
+    await this.#server.query('postgres', `DROP DATABASE "${this.#database}" WITH (FORCE)`)
+  }
+}
