@@ -1,0 +1,160 @@
+// A primary, a standby, and the address that leads to whichever of them is the primary: real servers, and forwarders
+// that stand for a virtual address and for the network between the two.
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { emptyDatabase, PostgresServer } from '../support/postgres.ts'
+import { removeFolder } from '../support/sqlite.ts'
+
+export type Mode = 'synchronous' | 'asynchronous'
+
+/** Leads to one port at a time, or nowhere; changing that cuts every connection. */
+class Forwarder {
+  readonly #server: Server
+  readonly #sockets = new Set<Socket>()
+  #to: number | undefined
+
+  private constructor() {
+    this.#server = createServer((near) => this.#join(near))
+  }
+
+  static async open(): Promise<Forwarder> {
+    const address = new Forwarder()
+    address.#server.listen(0, '127.0.0.1')
+    await once(address.#server, 'listening')
+    return address
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  lead(to: number | undefined): void {
+    this.#to = to
+    for (const socket of this.#sockets) socket.destroy()
+    this.#sockets.clear()
+  }
+
+  /** Nothing passes any more; what is on its way is lost once the connections are cut. */
+  hold(): void {
+    for (const socket of this.#sockets) socket.pause()
+  }
+
+  close(): void {
+    this.lead(undefined)
+    this.#server.close()
+  }
+
+  #join(near: Socket): void {
+    if (this.#to === undefined) return void near.destroy()
+    const far = connect(this.#to, '127.0.0.1')
+    for (const [socket, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      this.#sockets.add(socket)
+      socket.setNoDelay(true)
+      socket.on('error', () => {})
+      socket.on('close', () => other.destroy())
+      socket.pipe(other)
+    }
+  }
+}
+
+export class Cluster {
+  readonly #mode: Mode
+  readonly #address: Forwarder
+  readonly #replication: Forwarder
+  readonly #database: string
+  #primary: PostgresServer
+  #standby: PostgresServer | undefined
+
+  private constructor(mode: Mode, forwarders: [Forwarder, Forwarder], database: string, primary: PostgresServer) {
+    this.#mode = mode
+    this.#address = forwarders[0]
+    this.#replication = forwarders[1]
+    this.#database = database
+    this.#primary = primary
+  }
+
+  static async start(mode: Mode): Promise<Cluster> {
+    const primary = await PostgresServer.start({ settings: SETTINGS })
+    const database = await emptyDatabase(primary)
+    const cluster = new Cluster(mode, [await Forwarder.open(), await Forwarder.open()], database, primary)
+    await cluster.addStandby()
+    return cluster
+  }
+
+  get url(): string {
+    return `postgres://postgres@127.0.0.1:${this.#address.port}/${this.#database}`
+  }
+
+  /** Stops the primary for a moment, and makes the standby of a copy of its files. */
+  async addStandby(): Promise<void> {
+    this.#address.lead(undefined)
+    await this.#primary.stop()
+    const copy = this.#primary.copyAsStandby()
+    const names = this.#mode === 'synchronous' ? '*' : ''
+    const { data, port } = this.#primary
+    this.#primary = await PostgresServer.start({
+      data,
+      port,
+      settings: { ...SETTINGS, synchronous_standby_names: names },
+    })
+    this.#replication.lead(port)
+    const primary = `host=127.0.0.1 port=${this.#replication.port} user=postgres`
+    this.#standby = await PostgresServer.start({ data: copy, settings: { ...SETTINGS, primary_conninfo: primary } })
+    const wanted = this.#mode === 'synchronous' ? 'sync' : 'async'
+    for (;;) {
+      const [row] = await this.#primary.query<{ sync_state: string; state: string }>(
+        'postgres',
+        'SELECT sync_state, state FROM pg_stat_replication',
+      )
+      if (row?.state === 'streaming' && row.sync_state === wanted) break
+    }
+    this.#address.lead(port)
+  }
+
+  /**
+   * The network between the two fails a moment before the primary is killed with all its processes, as when a rack
+   * loses its power. The address leads nowhere until `follow`.
+   */
+  async killPrimary(meanwhile: () => Promise<void>): Promise<void> {
+    this.#replication.hold()
+    await meanwhile()
+    this.#primary.signal('SIGKILL')
+    this.#address.lead(undefined)
+    this.#replication.lead(undefined)
+  }
+
+  async promote(): Promise<void> {
+    if (this.#standby === undefined) throw new Error('there is no standby')
+    const former = this.#primary
+    await this.#standby.query('postgres', 'SELECT pg_promote()')
+    this.#primary = this.#standby
+    this.#standby = undefined
+    await former.stop()
+    removeFolder(former.data)
+  }
+
+  follow(): void {
+    this.#address.lead(this.#primary.port)
+  }
+
+  /** The versions of all tokens, as the primary itself knows them. */
+  async tokens(): Promise<ReadonlyMap<string, { readonly version: number; readonly status: string }>> {
+    const rows = await this.#primary.query<{ id: string; version: string; status: string }>(
+      this.#database,
+      'SELECT id, version, status FROM tokens',
+    )
+    return new Map(rows.map(({ id, version, status }) => [id, { version: Number(version), status }]))
+  }
+
+  async remove(): Promise<void> {
+    this.#address.close()
+    this.#replication.close()
+    await this.#standby?.remove()
+    await this.#primary.remove()
+  }
+}
+
+const SETTINGS = { wal_level: 'replica', max_wal_senders: '4', wal_keep_size: '256MB' }
