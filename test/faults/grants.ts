@@ -1,0 +1,68 @@
+// The grants of docs/postgres.md, word for word: enough for everything the service does, and not for what it must not.
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, test } from 'node:test'
+import { openPostgresStore } from '../../src/storage/postgres/store.ts'
+import { MasterKey } from '../../src/tokens/vault.ts'
+import { allScenarios } from '../http/all.scenarios.ts'
+import { runScenarios } from '../http/scenario.ts'
+import type { Engine } from '../support/estate.ts'
+import { emptyDatabase, sharedServer } from '../support/postgres.ts'
+
+const PAPER = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'postgres.md'), 'utf8')
+const [ROLES = '', GRANTS = ''] = [...PAPER.matchAll(/```sql\n([^`]*)```/g)].map(([, sql]) => sql)
+
+let rolesMade: Promise<unknown> | undefined
+
+/** A database that the owner has migrated and the service has only been granted its part of. */
+async function prepare() {
+  const server = await sharedServer()
+  const database = await emptyDatabase(server)
+  rolesMade ??= server.query('postgres', ROLES)
+  await rolesMade
+  await server.query(database, `ALTER DATABASE "${database}" OWNER TO latchkey_owner`)
+  const as = (role: string) => server.url(database).replace('postgres@', `${role}@`)
+  const masterKey = randomBytes(32)
+  const { store } = await openPostgresStore({ databaseUrl: as('latchkey_owner'), masterKey: new MasterKey(masterKey) })
+  await store.close()
+  await server.query(database, `SET ROLE latchkey_owner; ${GRANTS}`)
+  return { server, database, url: as('latchkey_service'), masterKey: masterKey.toString('base64') }
+}
+
+const leastPrivilege: Engine = {
+  name: 'PostgreSQL with least privilege',
+  async prepare() {
+    const { server, database, url, masterKey } = await prepare()
+    return {
+      env: { DATABASE_URL: url, LATCHKEY_MASTER_KEY: masterKey, LATCHKEY_AUTO_MIGRATE: 'off' },
+      readAtRest: () => server.readAtRest(database),
+      dispose: async () => void (await server.query('postgres', `DROP DATABASE "${database}" WITH (FORCE)`)),
+    }
+  },
+}
+
+runScenarios(leastPrivilege, allScenarios)
+
+describe('the service may not', () => {
+  for (const sql of [
+    "UPDATE history SET by = 'nobody'",
+    'DELETE FROM history',
+    'DELETE FROM history_heads',
+    'DELETE FROM accounts',
+    'DELETE FROM account_keys',
+    "UPDATE vault SET key_id = 'x'",
+    'DELETE FROM latchkey_migrations',
+    'TRUNCATE tokens CASCADE',
+    'DROP TABLE tokens',
+    'CREATE TABLE mine (x int)',
+    'ALTER TABLE tokens DISABLE TRIGGER ALL',
+  ]) {
+    test(sql, async () => {
+      const { server, database } = await prepare()
+      const asked = server.query(database, `SET ROLE latchkey_service; ${sql}`)
+      await assert.rejects(asked, { code: '42501' })
+    })
+  }
+})
