@@ -5,7 +5,7 @@ import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
-import { Cli } from '../support/cli.ts'
+import { Cli, COVERED } from '../support/cli.ts'
 import { bearer, closeConnections, send } from '../support/http.ts'
 
 const LIST = '/api/v1/apiClient/token'
@@ -22,7 +22,7 @@ after(() => {
 
 test('a first start with --demo prints an account key and a curl line that work; a later one says where they are', async () => {
   const cli = fresh()
-  const server = cli.spawn(['serve', '--demo'], { PORT: '0' })
+  const server = cli.spawn(['serve', '--demo'], { PORT: '0', ...COVERED })
   const url = await server.ready()
   while (!server.stdout.includes('demo.txt')) await new Promise((resolve) => setImmediate(resolve))
   const key = /lk_key_\w+/.exec(server.stdout)?.[0] ?? ''
@@ -34,7 +34,7 @@ test('a first start with --demo prints an account key and a curl line that work;
   server.kill('SIGTERM')
   assert.equal(await server.exited, 0)
 
-  const again = cli.spawn(['serve', '--demo'], { PORT: '0' })
+  const again = cli.spawn(['serve', '--demo'], { PORT: '0', ...COVERED })
   await again.ready()
   while (!again.stdout.includes('demo.txt')) await new Promise((resolve) => setImmediate(resolve))
   assert.ok(!again.stdout.includes(key))

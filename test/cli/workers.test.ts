@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { after, test } from 'node:test'
-import { Cli, type Process } from '../support/cli.ts'
+import { Cli, COVERED, type Process } from '../support/cli.ts'
 import { bearer, closeConnections, send } from '../support/http.ts'
 import { postgresEngine } from '../support/postgres.ts'
 
@@ -25,7 +25,7 @@ function childrenOf(pid: number): number[] {
   return rows.filter(([, parent]) => parent === pid).map(([child = 0]) => child)
 }
 
-const env = { PORT: '0', LATCHKEY_WORKERS: '2', LOG_LEVEL: 'error' }
+const env = { PORT: '0', LATCHKEY_WORKERS: '2', LOG_LEVEL: 'error', ...COVERED }
 
 test('two workers serve one port, add up their metrics, are replaced when they die, and drain on SIGTERM', async () => {
   const { key } = await cli.estate()
