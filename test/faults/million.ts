@@ -1,0 +1,151 @@
+// A million tokens: every documented request and verification finds its rows by an index, with the service's own
+// settings, and behind a pooler, where statements have no names and the planner is left as it comes.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import pg from 'pg'
+import { Connection } from '../../src/storage/postgres/connection.ts'
+import * as listing from '../../src/storage/postgres/listing.ts'
+import { clientConfig, SESSION } from '../../src/storage/postgres/pool.ts'
+import * as reads from '../../src/storage/postgres/reads.ts'
+import * as writes from '../../src/storage/postgres/writes.ts'
+import { openEmptyPostgres, PATIENT, type TestPostgres } from '../support/postgres.ts'
+import { fill, MIDDLE, type Place } from './million-rows.ts'
+
+interface Plan {
+  'Node Type': string
+  'Relation Name'?: string
+  'Index Name'?: string
+  'Index Cond'?: string
+  Plans?: Plan[]
+}
+
+/** Tables that are read through, and indexes from end to end. */
+function scans(plan: Plan): string[] {
+  const type = plan['Node Type']
+  const bad = type === 'Seq Scan' || (/Index/.test(type) && plan['Index Cond'] === undefined)
+  const here = bad ? [`${type} on ${plan['Relation Name'] ?? plan['Index Name']}`] : []
+  return [...here, ...(plan.Plans ?? []).flatMap(scans)]
+}
+
+class RecordingClient extends pg.Client {
+  readonly statements: { text: string; values: unknown[] }[] = []
+
+  override query = ((first: unknown, ...rest: unknown[]) => {
+    const { text, values } = first as { text?: string; values?: unknown[] }
+    if (text !== undefined && values !== undefined) this.statements.push({ text, values })
+    return Reflect.apply(pg.Client.prototype.query, this, [first, ...rest])
+  }) as pg.Client['query']
+
+  async scans(text: string, values: unknown[] | undefined): Promise<string[]> {
+    const option = values === undefined ? ', GENERIC_PLAN' : ''
+    const { rows } = await super.query(`EXPLAIN (FORMAT JSON${option}) ${text}`, values)
+    return scans(rows[0]['QUERY PLAN'][0].Plan as Plan)
+  }
+}
+
+const origin = { by: 'operator', at: 1, requestId: null, address: null }
+const page = { page: 1, limit: 10 }
+const rotation = { sealed: Buffer.from('x'), digest: Buffer.alloc(32, 1), formerUntil: 99 }
+
+/** So little is read through sooner than looked up, and rightly so. */
+const FEW_PAGES = 8
+
+describe('a million tokens', () => {
+  let opened: TestPostgres
+  let client: RecordingClient
+  let db: Connection
+  let place: Place
+  before(async () => {
+    opened = await openEmptyPostgres(PATIENT)
+    client = new RecordingClient(clientConfig(opened.options.databaseUrl))
+    await client.connect()
+    place = await fill(client)
+    db = new Connection(client, true)
+  })
+  after(async () => {
+    await client.end()
+    await opened.close()
+  })
+
+  const session = () => ({ db, stamps: opened.stamps })
+  const list = (more: object) => () => listing.listTokens(db, place.accountId, { ...page, ...more })
+  const requests: Record<string, () => Promise<unknown>> = {
+    'a list': list({}),
+    'its middle page': list({ page: MIDDLE }),
+    'its active ones': list({ status: 'active' }),
+    "a sub-account's list": () => list({ subAccountId: place.subAccountId })(),
+    "a sub-account's inactive ones": () => list({ subAccountId: place.subAccountId, status: 'inactive' })(),
+    'a search of one character': list({ search: 'z' }),
+    'a search of three': list({ search: '123' }),
+    'a long search': list({ search: 'deploy 12345' }),
+    'a search that finds nothing': list({ search: 'qqq' }),
+    'a search among active ones of a sub-account': () =>
+      list({ search: 'deploy', status: 'active', subAccountId: place.subAccountId })(),
+    'one token': () => reads.findToken(db, place.accountId, place.tokenId),
+    'an authentication': () => reads.findKey(db, place.digest),
+    'a verification': () => reads.findCandidate(db, place.digest),
+    'a verification of nothing': () => reads.findCandidate(db, Buffer.alloc(32)),
+    'a change of name and status': () =>
+      writes.updateToken(session(), place.accountId, place.tokenId, { name: 'new', status: 'inactive' }, origin),
+    'a rotation': () => writes.rotateToken(session(), place.accountId, place.tokenId, rotation, origin),
+    'a deletion': () => writes.deleteToken(session(), place.accountId, place.tokenId, origin),
+    'one sub-account': () => reads.findSubAccount(db, place.accountId, place.subAccountId),
+    'the history of an account': () => reads.listHistory(db, place.accountId, page),
+    'the history of a token': () => reads.listHistory(db, place.accountId, { ...page, tokenId: place.tokenId }),
+    'uses marked': () => writes.markUsed(session(), new Map([[place.tokenId, 1]])),
+  }
+
+  /** The scans in the plans of what `work` runs; what it changes is taken back. */
+  async function scansOf(work: () => Promise<unknown>, generic: boolean): Promise<string[]> {
+    client.statements.length = 0
+    await client.query('BEGIN')
+    try {
+      await work()
+      const statements = [...client.statements]
+      const found = await Array.fromAsync(statements, async ({ text, values }) => [
+        ...(await client.scans(text, values)),
+        ...(generic ? await client.scans(text, undefined) : []),
+      ])
+      return found.flat()
+    } finally {
+      await client.query('ROLLBACK')
+    }
+  }
+
+  for (const [name, request] of Object.entries(requests)) {
+    test(`${name}: no scan with the service's settings`, async () => {
+      await client.query(SESSION)
+      assert.deepEqual(await scansOf(request, true), [])
+    })
+    test(`${name}: no scan of more than ${FEW_PAGES} pages behind a pooler, with the planner as it comes`, async () => {
+      await client.query('RESET ALL')
+      const found = await scansOf(request, false)
+      const small = await client.query('SELECT relname FROM pg_class WHERE relpages <= $1', [FEW_PAGES])
+      const few = new Set(small.rows.map(({ relname }) => `Seq Scan on ${relname}`))
+      assert.deepEqual(
+        found.filter((scan) => !few.has(scan)),
+        [],
+      )
+    })
+  }
+
+  test('times, for the papers', async (t) => {
+    await client.query(SESSION)
+    for (const [name, request] of Object.entries(requests)) {
+      const times: number[] = []
+      for (let n = 0; n < 7; n++) {
+        await client.query('BEGIN')
+        const start = performance.now()
+        await request()
+        times.push(performance.now() - start)
+        await client.query('ROLLBACK')
+      }
+      t.diagnostic(`| ${name} | ${times.sort((a, b) => a - b)[3]?.toFixed(2)} ms |`)
+    }
+    const { rows } = await client.query(
+      `SELECT relname, pg_relation_size(oid) AS bytes FROM pg_class
+       WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'i') ORDER BY 2 DESC LIMIT 16`,
+    )
+    for (const { relname, bytes } of rows) t.diagnostic(`| ${relname} | ${(bytes / 1e6).toFixed(0)} MB |`)
+  })
+})
