@@ -127,8 +127,11 @@ export async function runLoad(load: Load): Promise<Outcome> {
           reply.status === 204 ? Number(/x-latchkey-token-version: (\d+)/i.exec(reply.head)?.[1]) : undefined
         traces.get(id)?.looks.push({ start, end, active: reply.status === 204, version })
         count.looks++
-      } else if (load.tolerateFaults) count.faults++
-      else throw new Error(`verify was answered ${reply?.status}`)
+      } else if (load.tolerateFaults) {
+        // Neither yes nor no: it does not count as a look, and another one is made.
+        count.faults++
+        left.looks++
+      } else throw new Error(`verify was answered ${reply?.status}`)
     }
   }
 
