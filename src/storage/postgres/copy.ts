@@ -1,5 +1,5 @@
 // The PostgreSQL store as the source or the target of a copy. While it is open here, nobody else can change it.
-import pg from 'pg'
+import type pg from 'pg'
 import {
   COPIED,
   type CopiedRow,
@@ -17,8 +17,8 @@ import type { MasterKey } from '../../tokens/vault.ts'
 import { Connection, type Value } from './connection.ts'
 import { indexedGrams } from './grams.ts'
 import { migrate, requireKnownSchema, tableExists } from './migrate.ts'
-import { clientConfig, requireFitServer } from './pool.ts'
-import { placeOf, readSecret, requireFinishedCopy, UNFINISHED_COPY } from './store.ts'
+import { requireFitServer } from './pool.ts'
+import { connect, placeOf, readSecret, requireFinishedCopy, UNFINISHED_COPY } from './store.ts'
 import { foldedText } from './writes.ts'
 
 interface Place {
@@ -90,13 +90,7 @@ async function holdsAnyTable(client: pg.Client): Promise<boolean> {
 
 /** Connects, and stays connected only if `work` succeeds. */
 async function withClient<Result>(databaseUrl: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
-  const client = new pg.Client(clientConfig(databaseUrl))
-  client.on('error', () => {})
-  try {
-    await client.connect()
-  } catch (error) {
-    throw new OperatorError(`${placeOf(databaseUrl)} cannot be reached: ${(error as Error).message || error}`)
-  }
+  const client = await connect(databaseUrl)
   try {
     await requireFitServer(client)
     await client.query(SETTINGS)

@@ -44,17 +44,23 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
 }
 
 async function withClient<Result>(databaseUrl: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
-  const client = new pg.Client(clientConfig(databaseUrl))
-  client.on('error', () => {})
-  try {
-    await client.connect()
-  } catch (error) {
-    throw new OperatorError(`${placeOf(databaseUrl)} cannot be reached: ${(error as Error).message || error}`)
-  }
+  const client = await connect(databaseUrl)
   try {
     return await work(client)
   } finally {
     await client.end()
+  }
+}
+
+/** A connection of its own, outside the pools. */
+export async function connect(databaseUrl: string): Promise<pg.Client> {
+  const client = new pg.Client(clientConfig(databaseUrl))
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    return client
+  } catch (error) {
+    throw new OperatorError(`${placeOf(databaseUrl)} cannot be reached: ${(error as Error).message || error}`)
   }
 }
 
