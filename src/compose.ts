@@ -20,6 +20,7 @@ import type { Store } from './tokens/store.ts'
 import { type MasterKey, Stamps } from './tokens/vault.ts'
 
 const FLUSH_USES_MS = 5_000
+const CLOSE_IDLE_MS = 50
 
 export interface Latchkey {
   readonly registry: Registry
@@ -114,7 +115,10 @@ export async function startServer(config: Config, surroundings: Surroundings = {
   const stop = async () => {
     draining = true
     clearInterval(flushing)
+    // A connection that was busy when closing began is idle only later, and would be waited for until it times out.
+    const idle = setInterval(() => server.server.closeIdleConnections(), CLOSE_IDLE_MS)
     await server.close()
+    clearInterval(idle)
     await registry.uses.flush().catch((err: unknown) => log.error({ err }, 'last-used marks were lost'))
     await store.close()
   }

@@ -4,9 +4,8 @@ import cluster, { type Worker } from 'node:cluster'
 import { Metrics, type MetricsSnapshot } from './http/metrics.ts'
 import { OperatorError } from './tokens/errors.ts'
 
-/** A worker that dies younger than this never worked; so many of them in a row mean that none will. */
-const INFANT_MS = 2_000
-const MAX_INFANT_DEATHS = 5
+/** So many in a row that die before they are ready mean that none ever will be. */
+const MAX_STILLBORN = 5
 const SCRAPE_TIMEOUT_MS = 2_000
 
 type Message =
@@ -23,14 +22,18 @@ export function supervise(count: number, onReady: (url: string) => void): Promis
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const scrapes = new Scrapes()
   let stopping = false
-  let infantDeaths = 0
+  let stillborn = 0
   let awaited = count
 
   const start = () => {
-    const born = performance.now()
+    let wasReady = false
     const worker = cluster.fork()
     worker.on('message', (message: Message) => {
-      if (message.kind === 'ready' && --awaited === 0) onReady(message.url)
+      if (message.kind === 'ready') {
+        wasReady = true
+        stillborn = 0
+        if (--awaited === 0) onReady(message.url)
+      }
       if (message.kind === 'scrape') scrapes.begin(worker, message.id)
       if (message.kind === 'snapshot') scrapes.add(message.id, message.snapshot)
     })
@@ -39,8 +42,8 @@ export function supervise(count: number, onReady: (url: string) => void): Promis
         if (liveWorkers().length === 0) resolve()
         return
       }
-      infantDeaths = performance.now() - born < INFANT_MS ? infantDeaths + 1 : 0
-      if (infantDeaths < MAX_INFANT_DEATHS) return start()
+      if (!wasReady) stillborn++
+      if (stillborn < MAX_STILLBORN) return start()
       stop()
       reject(new OperatorError('The workers end as soon as they start; the lines above say why.'))
     })

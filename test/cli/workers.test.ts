@@ -52,11 +52,14 @@ async function serveTwice(server: Process, key: string): Promise<void> {
   // Each request on a connection of its own, so that both workers get some.
   const list = () => send(url, { path: '/api/v1/apiClient/token', headers: [bearer(key), ['connection', 'close']] })
   for (let n = 0; n < 20; n++) assert.equal((await list()).status, 200)
-  const metrics = (await send(url, { path: '/metrics' })).text
-  assert.match(
-    metrics,
-    /^latchkey_http_request_duration_seconds_count\{.*route="\/api\/v1\/apiClient\/token",status="200"\} 20$/m,
-  )
+  // A request is counted just after its answer has gone out.
+  const counted =
+    /^latchkey_http_request_duration_seconds_count\{.*route="\/api\/v1\/apiClient\/token",status="200"\} 20$/m
+  let metrics = ''
+  for (let tries = 0; tries < 100 && !counted.test(metrics); tries++) {
+    metrics = (await send(url, { path: '/metrics' })).text
+  }
+  assert.match(metrics, counted)
   assert.match(metrics, /^latchkey_tokens\{status="active"\} 0$/m)
 
   const workers = childrenOf(server.pid)

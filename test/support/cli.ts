@@ -15,6 +15,7 @@ export interface Ran {
 }
 
 export class Cli {
+  readonly #started: Process[] = []
   readonly dataDir = mkdtempSync(join(tmpdir(), 'latchkey-cli-'))
 
   async run(...args: string[]): Promise<Ran> {
@@ -42,7 +43,9 @@ export class Cli {
 
   /** Another program on the same folder. */
   spawnScript(script: string, env: Readonly<Record<string, string>> = {}, args: readonly string[] = []) {
-    return new Process([script, ...args], { LATCHKEY_DATA_DIR: this.dataDir, ...env })
+    const started = new Process([script, ...args], { LATCHKEY_DATA_DIR: this.dataDir, ...env })
+    this.#started.push(started)
+    return started
   }
 
   /** An account with a key, a sub-account and, on request, a token. */
@@ -54,7 +57,9 @@ export class Cli {
     return { account, key, subAccount }
   }
 
+  /** Also ends what a test that failed has left running: it would keep the tests from ending. */
   dispose(): void {
+    for (const started of this.#started) started.kill('SIGKILL')
     rmSync(this.dataDir, { recursive: true, force: true })
   }
 }
