@@ -37,7 +37,7 @@ export function supervise(count: number, onReady: (url: string) => void): Promis
       if (message.kind === 'scrape') scrapes.begin(worker, message.id)
       if (message.kind === 'snapshot') scrapes.add(message.id, message.snapshot)
     })
-    worker.on('exit', () => {
+    const ended = () => {
       if (stopping) {
         if (liveWorkers().length === 0) resolve()
         return
@@ -46,6 +46,11 @@ export function supervise(count: number, onReady: (url: string) => void): Promis
       if (stillborn < MAX_STILLBORN) return start()
       stop()
       reject(new OperatorError('The workers end as soon as they start; the lines above say why.'))
+    }
+    // Connections are handed to a dead worker until its channel is seen to be closed, which may be after its exit.
+    worker.on('exit', () => {
+      if (worker.isConnected()) worker.once('disconnect', ended)
+      else ended()
     })
   }
   const stop = () => {

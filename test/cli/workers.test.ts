@@ -57,7 +57,7 @@ async function serveTwice(server: Process, key: string): Promise<void> {
     /^latchkey_http_request_duration_seconds_count\{.*route="\/api\/v1\/apiClient\/token",status="200"\} 20$/m
   let metrics = ''
   for (let tries = 0; tries < 100 && !counted.test(metrics); tries++) {
-    metrics = (await send(url, { path: '/metrics' })).text
+    metrics = (await send(url, { path: '/metrics', headers: [['connection', 'close']] })).text
   }
   assert.match(metrics, counted)
   assert.match(metrics, /^latchkey_tokens\{status="active"\} 0$/m)
