@@ -43,6 +43,7 @@ const STATUS_OF: Readonly<Record<FailureCode, FailureStatus | 401>> = {
   'version-mismatch': 412,
   'idempotency-conflict': 409,
   unavailable: 503,
+  'store-full': 503,
   'outcome-unknown': 503,
 }
 

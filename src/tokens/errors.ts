@@ -16,6 +16,7 @@ const reasons = {
   'version-mismatch': 'The token has changed since the version named in If-Match',
   'idempotency-conflict': 'This Idempotency-Key was used before with a different request',
   unavailable: 'The token store cannot be reached; try again',
+  'store-full': 'The token store has no room left; nothing was changed',
   'outcome-unknown': 'The change may or may not have been saved; read the token to find out',
 } as const
 

@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { type Latchkey, type RunningServer, startServer } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
+import { makeTargets, type Targets } from '../support/targets.ts'
 import { Wire } from '../trust/wire.ts'
 import { Cluster } from './cluster.ts'
 
@@ -26,9 +27,7 @@ interface Ledger {
 interface World {
   readonly cluster: Cluster
   readonly running: RunningServer & Latchkey
-  readonly accountId: string
-  readonly key: string
-  readonly tokens: readonly string[]
+  readonly targets: Targets
 }
 
 async function open(mode: 'synchronous' | 'asynchronous'): Promise<World> {
@@ -40,29 +39,16 @@ async function open(mode: 'synchronous' | 'asynchronous'): Promise<World> {
       LATCHKEY_MASTER_KEY: randomBytes(32).toString('base64'),
     }),
   )
-  const { operator } = running
-  const { id: accountId } = await operator.createAccount('Acme')
-  const { key } = await operator.createKey(accountId, 'test', null)
-  const [owner] = await operator.createSubAccounts(accountId, [{ name: 'S', email: 's@x.example', companyName: 'C' }])
-  const tokens = await operator.createTokens(
-    Array.from({ length: WRITERS }, (_, n) => ({
-      accountId,
-      subAccountId: owner?.id ?? '',
-      name: `T${n}`,
-      status: 'active' as const,
-      expiresAt: null,
-    })),
-  )
-  return { cluster, running, accountId, key, tokens: tokens.map(({ id }) => id) }
+  return { cluster, running, targets: await makeTargets(running, WRITERS) }
 }
 
 /** Flips one token for as long as `going` says so; what was answered with yes goes into the ledger. */
-async function write({ running, key }: World, id: string, ledger: Ledger, going: () => boolean): Promise<void> {
+async function write({ running, targets }: World, id: string, ledger: Ledger, going: () => boolean): Promise<void> {
   const wire = new Wire(running.url)
   while (going()) {
     const status = ledger.acknowledged.get(id)?.status === 'inactive' ? 'active' : 'inactive'
     const reply = await wire
-      .ask('PUT', `/api/v1/apiClient/token/${id}`, key, `{"status":"${status}"}`)
+      .ask('PUT', `/api/v1/apiClient/token/${id}`, targets.key, `{"status":"${status}"}`)
       .catch(() => undefined)
     if (reply?.status === 200) {
       ledger.acknowledged.set(id, { version: Number(/etag: "(\d+)"/i.exec(reply.head)?.[1]), status })
@@ -81,13 +67,13 @@ async function round(world: World, ledger: Ledger): Promise<number> {
   const { cluster } = world
   const end = ledger.yes + CHANGES_OF_ROUND
   const killAt = ledger.yes + Math.floor(CHANGES_OF_ROUND * (0.3 + Math.random() * 0.4))
-  const writers = world.tokens.map((id) => write(world, id, ledger, () => ledger.yes < end))
+  const writers = world.targets.tokens.map(({ id }) => write(world, id, ledger, () => ledger.yes < end))
   await until(() => ledger.yes >= killAt)
   const soon = performance.now() + CUT_OFF_MS
   await cluster.killPrimary(() => until(() => ledger.yes >= killAt + 20 || performance.now() > soon))
   // Once every writer was refused, no yes of the former primary is still on its way.
   ledger.refused.clear()
-  await until(() => ledger.refused.size === world.tokens.length)
+  await until(() => ledger.refused.size === world.targets.tokens.length)
   await cluster.promote()
   const found = await cluster.tokens()
   let lost = 0

@@ -80,10 +80,10 @@ describe('a connection', () => {
   })
 
   test('a store at fault is unavailable, and what nobody expected is passed on', () => {
-    for (const errcode of [5, 6, 10, 13, 14, 261, 778]) {
-      const meaning = translateError(Object.assign(new Error('disk'), { errcode }))
-      assert.equal((meaning as { code?: string }).code, 'unavailable')
-    }
+    const meaning = (errcode: number) =>
+      (translateError(Object.assign(new Error('disk'), { errcode })) as { code?: string }).code
+    for (const errcode of [5, 6, 7, 10, 14, 261, 778]) assert.equal(meaning(errcode), 'unavailable')
+    assert.equal(meaning(13), 'store-full')
     for (const error of [new TypeError('bug'), Object.assign(new Error('no such table: t'), { errcode: 1 })]) {
       assert.equal(translateError(error), error)
     }

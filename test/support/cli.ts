@@ -43,7 +43,12 @@ export class Cli {
 
   /** Another program on the same folder. */
   spawnScript(script: string, env: Readonly<Record<string, string>> = {}, args: readonly string[] = []) {
-    const started = new Process([script, ...args], { LATCHKEY_DATA_DIR: this.dataDir, ...env })
+    return this.spawnUnder([], [script, ...args], env)
+  }
+
+  /** The runtime as the last part of another command, such as `strace -f` or a shell that sets limits first. */
+  spawnUnder(command: readonly string[], args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+    const started = new Process([...command, process.execPath, ...args], { LATCHKEY_DATA_DIR: this.dataDir, ...env })
     this.#started.push(started)
     return started
   }
@@ -67,7 +72,7 @@ export class Cli {
 /** For a process whose lines are covered nowhere else. */
 export const COVERED: Readonly<Record<string, string>> = { NODE_V8_COVERAGE: process.env.NODE_V8_COVERAGE ?? '' }
 
-const BIN = join(import.meta.dirname, '..', '..', 'bin', 'latchkey.mjs')
+export const BIN = join(import.meta.dirname, '..', '..', 'bin', 'latchkey.mjs')
 
 export class Process {
   readonly #child
@@ -75,8 +80,8 @@ export class Process {
   stdout = ''
   stderr = ''
 
-  constructor(args: readonly string[], env: Readonly<Record<string, string>>) {
-    this.#child = spawn(process.execPath, [...args], {
+  constructor([program = '', ...args]: readonly string[], env: Readonly<Record<string, string>>) {
+    this.#child = spawn(program, args, {
       // Counting what is covered slows a process down, and every start of one most of all.
       env: { ...process.env, NODE_V8_COVERAGE: '', ...env },
       cwd: tmpdir(),

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { Cli, type Process } from '../support/cli.ts'
-import { runLoad, type Target, violations } from './linearizability.ts'
+import { makeTargetsIn, type Targets } from '../support/targets.ts'
+import { runLoad, violations } from './linearizability.ts'
 
 const FLIPS = 5_000
 const VERIFICATIONS = 200_000
@@ -30,16 +31,9 @@ describe('the checker', () => {
 
 describe('several servers on one store', () => {
   const cli = new Cli()
-  const tokens: Target[] = []
-  let key = ''
+  let estate: Targets
   before(async () => {
-    const estate = await cli.estate()
-    key = estate.key.key
-    for (let n = 0; n < 24; n++) {
-      const create = ['token', 'create', '--sub-account', estate.subAccount._id, '--name', `T${n}`, '--json']
-      const { _id, token } = (await cli.run(...create)).json
-      tokens.push({ id: _id, credential: token })
-    }
+    estate = await makeTargetsIn({ LATCHKEY_DATA_DIR: cli.dataDir }, 24)
   })
   after(() => cli.dispose())
 
@@ -56,7 +50,8 @@ describe('several servers on one store', () => {
   test(`of ${VERIFICATIONS} verifications beside ${FLIPS} flips, none shows an older state than was acknowledged`, async (t) => {
     const outcome = await withServers(
       () => cli.spawn(['serve'], { PORT: '0', LOG_LEVEL: 'error' }),
-      (urls) => runLoad({ urls, key, tokens: tokens.slice(0, 16), flips: FLIPS, verifications: VERIFICATIONS }),
+      (urls) =>
+        runLoad({ urls, ...estate, tokens: estate.tokens.slice(0, 16), flips: FLIPS, verifications: VERIFICATIONS }),
     )
     t.diagnostic(
       `${outcome.flips} flips, ${outcome.verifications} verifications, ${outcome.violations.length} violations`,
@@ -69,7 +64,7 @@ describe('several servers on one store', () => {
   test('the same test finds a cache with a time to live', async () => {
     const outcome = await withServers(
       () => cli.spawnScript(join(import.meta.dirname, 'ttl-server.ts'), { PORT: '0' }),
-      (urls) => runLoad({ urls, key, tokens: tokens.slice(16), flips: 200, verifications: 4_000 }),
+      (urls) => runLoad({ urls, ...estate, tokens: estate.tokens.slice(16), flips: 200, verifications: 4_000 }),
     )
     assert.ok(outcome.violations.length > 0)
   })

@@ -1,5 +1,6 @@
 // Does "off" mean off? Many clients flip tokens and verify them on several servers at once; afterwards every
 // verification is held against the flips by their times on one clock, and by the versions they showed.
+import type { Target } from '../support/targets.ts'
 import { Wire } from './wire.ts'
 
 export interface Flip {
@@ -52,11 +53,6 @@ export function violations({ flips, looks }: TokenTrace): string[] {
     }
   }
   return found
-}
-
-export interface Target {
-  readonly id: string
-  readonly credential: string
 }
 
 export interface Load {

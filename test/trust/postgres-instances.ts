@@ -2,11 +2,9 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { openLatchkey } from '../../src/compose.ts'
-import { readConfig } from '../../src/config.ts'
 import { Cli, type Process } from '../support/cli.ts'
 import { emptyDatabase, type PostgresServer, sharedServer } from '../support/postgres.ts'
-import type { Target } from './linearizability.ts'
+import { makeTargetsIn, type Targets } from '../support/targets.ts'
 
 const INSTANCES = 4
 const CUT_EVERY_MS = 50
@@ -30,30 +28,8 @@ export class Instances {
   }
 
   /** An account with tokens that are all active and at their first version. */
-  async estate(count: number): Promise<{ readonly key: string; readonly tokens: readonly Target[] }> {
-    const { operator, registry, store } = await openLatchkey(readConfig(this.env))
-    try {
-      const { id: accountId } = await operator.createAccount('Acme')
-      const { key } = await operator.createKey(accountId, 'test', null)
-      const fields = { name: 'S', email: 's@x.example', companyName: 'C' }
-      const [owner] = await operator.createSubAccounts(accountId, [fields])
-      const list = Array.from({ length: count }, (_, n) => ({
-        accountId,
-        subAccountId: owner?.id ?? '',
-        name: `T${n}`,
-        status: 'active' as const,
-        expiresAt: null,
-      }))
-      const records = await operator.createTokens(list)
-      const caller = operator.actFor(accountId)
-      const tokens = await Array.fromAsync(records, async ({ id }) => ({
-        id,
-        credential: (await registry.getToken(caller, id)).credential,
-      }))
-      return { key, tokens }
-    } finally {
-      await store.close()
-    }
+  estate(count: number): Promise<Targets> {
+    return makeTargetsIn(this.env, count)
   }
 
   serving<Result>(work: (urls: string[]) => Promise<Result>): Promise<Result> {

@@ -9,6 +9,7 @@ const SERIALIZATION_FAILURE = '40001'
 const DEADLOCK_DETECTED = '40P01'
 const UNIQUE_VIOLATION = '23505'
 const ANY_WARNING = '01000'
+const DISK_FULL = '53100'
 
 const REFUSALS: Readonly<Record<string, 'duplicate-name' | 'duplicate-credential'>> = {
   tokens_name_taken: 'duplicate-name',
@@ -147,9 +148,10 @@ export function translateError(error: unknown): unknown {
   if (!(error instanceof pg.DatabaseError)) return error
   const refusal = error.code === UNIQUE_VIOLATION ? REFUSALS[error.constraint ?? ''] : undefined
   if (refusal !== undefined) return new Failure(refusal)
+  if (error.code === DISK_FULL) return failure('store-full', error)
   return STORE_FAULTS.test(error.code ?? '') ? failure('unavailable', error) : error
 }
 
-export function failure(code: 'unavailable' | 'outcome-unknown', cause: unknown): Failure {
+export function failure(code: 'unavailable' | 'outcome-unknown' | 'store-full', cause: unknown): Failure {
   return Object.assign(new Failure(code), { cause })
 }

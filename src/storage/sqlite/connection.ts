@@ -113,25 +113,46 @@ function compareVersions(left: string, right: string): number {
 }
 
 const SQLITE_BUSY = 5
+const SQLITE_FULL = 13
 
 /** Another process has locked the file. */
 export function isBusy(error: unknown): boolean {
-  return ((error as { errcode?: number }).errcode ?? 0) % 256 === SQLITE_BUSY
+  return primaryCode(error) === SQLITE_BUSY
+}
+
+/** No room on the disk. SQLite has taken the transaction back, and needs nothing but room to go on. */
+export function isFull(error: unknown): boolean {
+  return primaryCode(error) === SQLITE_FULL
+}
+
+/** BUSY, LOCKED, NOMEM, READONLY, INTERRUPT, IOERR, CORRUPT, FULL, CANTOPEN. */
+const STORE_FAULTS = new Set([SQLITE_BUSY, 6, 7, 8, 9, 10, 11, SQLITE_FULL, 14])
+
+/** The store, not the request, is at fault. */
+export function isStoreFault(error: unknown): boolean {
+  return STORE_FAULTS.has(primaryCode(error) ?? 0)
+}
+
+function primaryCode(error: unknown): number | undefined {
+  const { errcode } = error as { errcode?: number }
+  return errcode === undefined ? undefined : errcode & 0xff
 }
 
 const UNIQUE_VIOLATIONS = new Set([2067, 1555])
-/** BUSY, LOCKED, READONLY, INTERRUPT, IOERR, CORRUPT, FULL, CANTOPEN: the store, not the request, is at fault. */
-const STORE_FAULTS = new Set([5, 6, 8, 9, 10, 11, 13, 14])
 
 /** What SQLite's error means to the domain; anything unexpected is passed on as it is. */
 export function translateError(error: unknown): unknown {
   const { errcode: code, code: kind } = error as { errcode?: number; code?: string }
   // node:sqlite says so of a connection that has been closed.
-  if (kind === 'ERR_INVALID_STATE') return Object.assign(new Failure('unavailable'), { cause: error })
+  if (kind === 'ERR_INVALID_STATE') return failure('unavailable', error)
   if (code === undefined) return error
   const message = (error as Error).message
   if (UNIQUE_VIOLATIONS.has(code) && message.includes('tokens.sub_account_id')) return new Failure('duplicate-name')
   if (UNIQUE_VIOLATIONS.has(code) && message.includes('digest')) return new Failure('duplicate-credential')
-  if (STORE_FAULTS.has(code & 0xff)) return Object.assign(new Failure('unavailable'), { cause: error })
-  return error
+  if (isFull(error)) return failure('store-full', error)
+  return isStoreFault(error) ? failure('unavailable', error) : error
+}
+
+export function failure(code: 'unavailable' | 'outcome-unknown' | 'store-full', cause: unknown): Failure {
+  return Object.assign(new Failure(code), { cause })
 }

@@ -7,7 +7,7 @@ import { Failure, OperatorError } from '../../tokens/errors.ts'
 import type { TokenQuery } from '../../tokens/page.ts'
 import type { ChainLink, Store } from '../../tokens/store.ts'
 import { type MasterKey, newStoreSecret, STORE_SECRET_PLACE } from '../../tokens/vault.ts'
-import { Connection, isBusy, translateError } from './connection.ts'
+import { Connection, failure, isBusy, translateError } from './connection.ts'
 import { migrate, requireKnownSchema } from './migrate.ts'
 import * as reads from './reads.ts'
 import { Remembered } from './remembered.ts'
@@ -264,8 +264,4 @@ class Thread {
     for (const waiting of this.#waiting.values()) waiting.reject(failure(code, error))
     this.#waiting.clear()
   }
-}
-
-function failure(code: 'unavailable' | 'outcome-unknown', cause: Error): Failure {
-  return Object.assign(new Failure(code), { cause })
 }

@@ -4,7 +4,7 @@ import { setImmediate } from 'node:timers'
 import { parentPort, workerData } from 'node:worker_threads'
 import { Failure } from '../../tokens/errors.ts'
 import { Stamps } from '../../tokens/vault.ts'
-import { Connection, translateError } from './connection.ts'
+import { Connection, failure, isBusy, isFull, isStoreFault, translateError } from './connection.ts'
 import * as reads from './reads.ts'
 import * as writes from './writes.ts'
 
@@ -31,20 +31,37 @@ const MAX_BATCH = 256
 const port = parentPort
 if (port === null) throw new Error('thread.ts runs as a worker thread')
 const { path, role, storeSecret } = workerData as ThreadData
-const db = new Connection(path, role === 'writer' ? 'write' : 'read')
-const session = { db, stamps: new Stamps(storeSecret) }
-
-type Operation = (target: never, ...args: never[]) => unknown
+const stamps = new Stamps(storeSecret)
 const operations = (role === 'writer' ? writes : reads) as unknown as Record<string, Operation>
-const target = (role === 'writer' ? session : db) as never
+type Operation = (target: never, ...args: never[]) => unknown
 
-function run({ id, name, args }: Call): Reply {
+let connection: Connection | undefined = connect()
+
+function connect(): Connection {
+  return new Connection(path, role === 'writer' ? 'write' : 'read')
+}
+
+/** After a fault of the disk nothing is asked of the same connection again: another is opened when one is needed. */
+function dropIfBroken(error: unknown): void {
+  if (!isStoreFault(error) || isBusy(error) || isFull(error)) return
+  connection?.close()
+  connection = undefined
+}
+
+function perform(db: Connection, { name, args }: Call): unknown {
+  const operation = operations[name]
+  if (operation === undefined) throw new Error(`no operation ${name}`)
+  const target = role === 'writer' ? { db, stamps } : db
+  return operation(target as never, ...(args as never[]))
+}
+
+function answer(call: Call): Reply {
   try {
-    const operation = operations[name]
-    if (operation === undefined) throw new Error(`no operation ${name}`)
-    return { id, value: operation(target, ...(args as never[])) }
+    connection ??= connect()
+    return { id: call.id, value: perform(connection, call) }
   } catch (error) {
-    return refusal(id, error)
+    dropIfBroken(error)
+    return refusal(call.id, error)
   }
 }
 
@@ -56,10 +73,20 @@ function refusal(id: number, error: unknown): Reply {
   return cause instanceof Error ? { id, failure, cause: cause.message } : { id, failure }
 }
 
+/** The store's own faults end the whole batch: SQLite may have rolled all of it back by then, as it does on a full disk. */
+function run(db: Connection, call: Call): Reply {
+  try {
+    return { id: call.id, value: perform(db, call) }
+  } catch (error) {
+    if (isStoreFault(error)) throw error
+    return refusal(call.id, error)
+  }
+}
+
 /** One that fails takes nothing of the others with it. */
-function runInSavepoint(call: Call): Reply {
+function runInSavepoint(db: Connection, call: Call): Reply {
   db.control('SAVEPOINT change')
-  const reply = run(call)
+  const reply = run(db, call)
   if (!('value' in reply)) db.control('ROLLBACK TO change')
   db.control('RELEASE change')
   return reply
@@ -68,9 +95,9 @@ function runInSavepoint(call: Call): Reply {
 class HalfDone extends Error {}
 
 /** Nearly every refusal comes before the first write. One that comes after it needs a savepoint to take that back. */
-function runWithout(call: Call): Reply {
+function runWithout(db: Connection, call: Call): Reply {
   const before = db.changes
-  const reply = run(call)
+  const reply = run(db, call)
   if (!('value' in reply) && db.changes !== before) throw new HalfDone()
   return reply
 }
@@ -85,23 +112,37 @@ function commitBatch(): void {
 }
 
 /** A savepoint makes SQLite keep a copy of every page it touches, so they are used where one is needed. */
-function commit(batch: readonly Call[], runOne: (call: Call) => Reply): Reply[] {
+function commit(batch: readonly Call[], runOne: (db: Connection, call: Call) => Reply): Reply[] {
+  let committing = false
   try {
+    connection ??= connect()
+    const db = connection
     db.control('BEGIN IMMEDIATE')
-    const replies = batch.map(runOne)
+    const replies = batch.map((call) => runOne(db, call))
+    committing = true
     db.control('COMMIT')
     return replies
   } catch (error) {
-    // Nothing of the batch is kept, so none of it may be answered with yes.
+    // Whatever became of the batch, none of it may be answered with yes.
     rollBack()
     if (error instanceof HalfDone) return commit(batch, runInSavepoint)
-    return batch.map(({ id }) => refusal(id, error))
+    dropIfBroken(error)
+    const meaning = committing ? meaningAtCommit(error) : error
+    return batch.map(({ id }) => refusal(id, meaning))
   }
+}
+
+/**
+ * A COMMIT that found no room, or no way in, has not been written whole. Any other that fails may lie in the log all
+ * the same, and be found there after a crash: who asked must not be told that nothing was changed.
+ */
+function meaningAtCommit(error: unknown): unknown {
+  return isFull(error) || isBusy(error) ? error : failure('outcome-unknown', error)
 }
 
 function rollBack(): void {
   try {
-    db.control('ROLLBACK')
+    connection?.control('ROLLBACK')
   } catch {
     // SQLite has rolled back by itself, as it does on a full disk.
   }
@@ -110,10 +151,10 @@ function rollBack(): void {
 port.on('message', (message: Call | 'close') => {
   if (message === 'close') {
     while (queue.length > 0) commitBatch()
-    db.close()
+    connection?.close()
     port.close()
   } else if (role === 'reader') {
-    port.postMessage([run(message)])
+    port.postMessage([answer(message)])
   } else {
     if (queue.length === 0) setImmediate(commitBatch)
     queue.push(message)

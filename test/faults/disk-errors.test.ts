@@ -1,0 +1,3 @@
+import { describeFileLimit } from './disk-errors.ts'
+
+describeFileLimit(2)

@@ -1,0 +1,12 @@
+// The positive control of every test that looks for lost changes: an answer that does not wait for its commit.
+import { applyUpdate } from '../../src/tokens/update.ts'
+import { serveAltered } from '../support/altered-server.ts'
+
+await serveAltered((store) => ({
+  async updateToken(accountId, id, change, origin) {
+    const row = await store.findToken(accountId, id)
+    if (row === undefined) throw new Error(`no token ${id}`)
+    store.updateToken(accountId, id, change, origin).catch(() => {})
+    return { ...row, token: applyUpdate(row.token, change) }
+  },
+}))

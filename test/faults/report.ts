@@ -1,0 +1,19 @@
+// One line of docs/reliability.md for each fault that a long run has put us through.
+import { appendFileSync } from 'node:fs'
+import type { TestContext } from 'node:test'
+
+export interface Finding {
+  readonly promise: string
+  readonly fault: string
+  readonly how: string
+  readonly count: string
+  readonly figure: string
+  readonly control: string
+}
+
+/** Kept only where the runner of the long forms asks for it; told in either case. */
+export function record(t: TestContext, finding: Finding): void {
+  t.diagnostic(`${finding.fault}: ${finding.count}; ${finding.figure}; control: ${finding.control}`)
+  const file = process.env.FAULTS_REPORT
+  if (file !== undefined) appendFileSync(file, `${JSON.stringify(finding)}\n`)
+}

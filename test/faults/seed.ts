@@ -1,0 +1,15 @@
+// Chances that can be taken again: FAULTS_SEED repeats the choices of a run, though not the moments of its processes.
+import { randomInt } from 'node:crypto'
+
+export const SEED = Number(process.env.FAULTS_SEED ?? randomInt(2 ** 31))
+
+/** Numbers from 0 up to 1, the same for the same seed and name (mulberry32). */
+export function chances(name: string, seed = SEED): () => number {
+  let state = [...name].reduce((sum, letter) => Math.imul(sum ^ letter.charCodeAt(0), 0x01000193), seed)
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}

@@ -1,0 +1,88 @@
+// A server process on a store of its own, callers who change tokens in it, and others who only ask.
+import { join } from 'node:path'
+import { BIN, Cli, type Process } from '../support/cli.ts'
+import { makeTargetsIn, type Target, type Targets } from '../support/targets.ts'
+import { Wire } from '../trust/wire.ts'
+import { type Inspection, inspect } from './inspect.ts'
+import { Ledger, writeAtOnce } from './ledger.ts'
+import { chances } from './seed.ts'
+
+export type Program = 'ours' | 'answers early'
+
+const PROGRAMS: Readonly<Record<Program, readonly string[]>> = {
+  ours: [BIN, 'serve'],
+  'answers early': [join(import.meta.dirname, 'early-server.ts')],
+}
+
+export class World {
+  readonly cli: Cli
+  readonly targets: Targets
+  readonly ledger: Ledger
+  /** A token that nobody changes, to ask about. */
+  readonly steady: Target
+  readonly #program: Program
+  readonly #chance: () => number
+
+  private constructor(cli: Cli, made: Targets, program: Program, name: string) {
+    this.cli = cli
+    this.ledger = new Ledger(made)
+    this.targets = { ...made, tokens: made.tokens.slice(0, -1) }
+    this.steady = made.tokens.at(-1) ?? { id: '', credential: '' }
+    this.#program = program
+    this.#chance = chances(name)
+  }
+
+  static async make(name: string, program: Program, tokens = 32): Promise<World> {
+    const cli = new Cli()
+    return new World(cli, await makeTargetsIn({ LATCHKEY_DATA_DIR: cli.dataDir }, tokens + 1), program, name)
+  }
+
+  /** `command` stands before the runtime, such as a shell that sets limits. */
+  start(command: readonly string[] = [], env: Readonly<Record<string, string>> = {}): Process {
+    return this.cli.spawnUnder(command, PROGRAMS[this.#program], { PORT: '0', LOG_LEVEL: 'fatal', ...env })
+  }
+
+  /** A server that answers before its commit does so for updates only. */
+  write(url: string, writers: number, going: () => boolean): Promise<void> {
+    const makes = this.#program === 'ours'
+    const { targets, ledger } = this
+    return writeAtOnce(writers, { url, targets, ledger, chance: this.#chance, makes }, going)
+  }
+
+  /** Holds the store as it lies on disk against what was answered. */
+  check(): Inspection {
+    const found = inspect(this.cli.dataDir)
+    this.ledger.seeAll(found.tokens)
+    return found
+  }
+
+  dispose(): void {
+    this.cli.dispose()
+  }
+}
+
+/** Verifies a credential that stays good, and lists tokens, one after the other until told to stop. */
+export class Asker {
+  readonly counts = { right: 0, wrong: 0 }
+  readonly #done: Promise<void>
+  #going = true
+
+  constructor(url: string, { targets, steady }: World) {
+    this.#done = this.#run(new Wire(url), targets.key, steady.credential)
+  }
+
+  async #run(wire: Wire, key: string, credential: string): Promise<void> {
+    const count = (right: boolean) => this.counts[right ? 'right' : 'wrong']++
+    const ask = (path: string, bearer: string) => wire.ask('GET', path, bearer).catch(() => undefined)
+    while (this.#going) {
+      count((await ask('/api/v1/verify', credential))?.status === 204)
+      count((await ask('/api/v1/apiClient/token?limit=5', key))?.status === 200)
+    }
+    wire.close()
+  }
+
+  async stop(): Promise<void> {
+    this.#going = false
+    await this.#done
+  }
+}

@@ -1,0 +1,29 @@
+// The positive control of a promise: the same server on a store that does what ours does not.
+import pino from 'pino'
+import { openLatchkey } from '../../src/compose.ts'
+import { readProcessConfig } from '../../src/config.ts'
+import { Metrics } from '../../src/http/metrics.ts'
+import { buildServer } from '../../src/http/server.ts'
+import { loadMasterKey } from '../../src/master-key.ts'
+import { Registry } from '../../src/tokens/registry.ts'
+import type { Store } from '../../src/tokens/store.ts'
+
+export async function serveAltered(alter: (store: Store) => Partial<Store>): Promise<void> {
+  const config = readProcessConfig()
+  const { store, stamps } = await openLatchkey(config)
+  const altered = { ...store, ...alter(store) }
+  const masterKey = loadMasterKey(config)
+  const registry = new Registry({ store: altered, masterKey, stamps, now: Date.now, onTampered() {} })
+  const server = await buildServer({
+    registry,
+    authenticator: (key) => registry.authenticate(key),
+    app: config,
+    log: pino({ level: 'silent' }),
+    metrics: new Metrics(),
+    now: Date.now,
+    ready: () => store.ping(),
+    credentialHeader: undefined,
+    trustProxy: [],
+  })
+  console.log(`ready at ${await server.listen({ host: config.host, port: config.port })}`)
+}
