@@ -3,7 +3,15 @@
 import { createReadStream, existsSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { Failure, OperatorError } from '../tokens/errors.ts'
-import { type FieldReader, idField, nameField, readNew, statusField, timeField } from '../tokens/fields.ts'
+import {
+  type FieldReader,
+  idField,
+  nameField,
+  readNew,
+  repeatsField,
+  statusField,
+  timeField,
+} from '../tokens/fields.ts'
 import { type BulkToken, brokenCredentialRule, type Operator } from '../tokens/operator.ts'
 import type { Status, Timestamp } from '../tokens/token.ts'
 import type { Output } from './output.ts'
@@ -152,6 +160,7 @@ function readLine(text: string): ImportLine {
   if (value === null || typeof value !== 'object' || Array.isArray(value)) {
     throw new Failure('invalid-request', 'not a JSON object')
   }
+  if (repeatsField(text, value)) throw new Failure('invalid-request', 'a field is named twice')
   const { subAccount, token, ...line } = value as Record<string, unknown>
   const source = { subAccountId: (subAccount as { _id?: unknown } | undefined)?._id, credential: token, ...line }
   return readNew<ImportLine>(

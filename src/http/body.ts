@@ -1,6 +1,7 @@
 // Bodies: JSON in strict UTF-8, or nothing. A form only where a route says so.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Failure } from '../tokens/errors.ts'
+import { repeatsField } from '../tokens/fields.ts'
 import { HttpFailure } from './failures.ts'
 
 export const BODY_LIMIT_BYTES = 64 * 1024
@@ -15,7 +16,12 @@ export function addBodyParsers(server: FastifyInstance): void {
     const text = decode(body as Buffer)
     if (text === undefined) return done(notJson())
     if (text.trim() === '') return done(null, undefined)
-    parseJson(request, text, (error, value) => (error ? done(notJson()) : done(null, value)))
+    parseJson(request, text, (error, value: unknown) => {
+      if (error) done(notJson())
+      else if (repeatsField(text, value))
+        done(new Failure('invalid-request', 'Request body must name each field only once'))
+      else done(null, value)
+    })
   })
   server.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
     if (body.length === 0) return done(null, undefined)

@@ -2,6 +2,7 @@
 import type { FastifyRequest } from 'fastify'
 import { Failure } from '../tokens/errors.ts'
 import type { Caller } from '../tokens/registry.ts'
+import { countHeaders } from './client-error.ts'
 
 const BEARER = /^bearer +([\x21-\x7e]+) *$/i
 
@@ -9,18 +10,10 @@ const BEARER = /^bearer +([\x21-\x7e]+) *$/i
 export function bearerOf(request: FastifyRequest): string {
   const header = request.headers.authorization
   const presented = header === undefined ? undefined : BEARER.exec(header)?.[1]
-  if (presented === undefined || countAuthorizations(request.raw.rawHeaders) !== 1) {
+  if (presented === undefined || countHeaders(request.raw.rawHeaders, 'authorization') !== 1) {
     throw new Failure('authentication-required')
   }
   return presented
-}
-
-function countAuthorizations(rawHeaders: readonly string[]): number {
-  let count = 0
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    if (rawHeaders[i]?.length === 13 && rawHeaders[i]?.toLowerCase() === 'authorization') count++
-  }
-  return count
 }
 
 const callers = new WeakMap<FastifyRequest, Caller>()

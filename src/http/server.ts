@@ -1,4 +1,5 @@
 // The HTTP door: all routes in one table, one way in and one way out for every request.
+import type { Socket } from 'node:net'
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type HTTPMethods } from 'fastify'
@@ -8,7 +9,7 @@ import type { Registry } from '../tokens/registry.ts'
 import { apiDescription } from './api-description.ts'
 import { addBodyParsers, BODY_LIMIT_BYTES } from './body.ts'
 import { type Authenticate, authenticate, callerOf, findCaller } from './caller.ts'
-import { answerMalformed } from './client-error.ts'
+import { answerMalformed, limitUnread, requireUnambiguous } from './client-error.ts'
 import { consoleRoutes } from './console-routes.ts'
 import { type AppIdentity, successBody } from './envelope.ts'
 import { answerTo, HttpFailure } from './failures.ts'
@@ -41,7 +42,9 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: 15_000,
-    http: { headersTimeout: 10_000 },
+    // Node.js looks for connections past their time every half minute unless told otherwise, and would answer a request
+    // without a Host in words of its own.
+    http: { headersTimeout: 10_000, connectionsCheckingInterval: 1_000, requireHostHeader: false },
     // An id of any length is an unknown id, not a bad request; the header limit bounds it.
     routerOptions: { maxParamLength: 16_384 },
     genReqId: requestIdOf,
@@ -53,6 +56,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     frameworkErrors: (error, request, reply) => void refuseUnroutable(parts, request, reply as FastifyReply, error),
     clientErrorHandler: answerMalformed,
   })
+  hardenHttp(server)
   await server.register(swagger, { openapi: apiDescription(parts.app) })
   await server.register(swaggerUi, { routePrefix: '/docs', staticCSP: true })
   // The rules of input are the domain's, in its words; schemas describe it and shape what goes out.
@@ -95,6 +99,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
 
   // Before the body is read, as on the routes that exist.
   server.addHook('onRequest', (request, _reply, done) => {
+    requireUnambiguous(request.raw)
     if (request.is404) refuseUnknown(parts, routes, request).catch(done)
     else done()
   })
@@ -103,6 +108,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     done()
   })
   server.addHook('onResponse', (request, reply, done) => {
+    if (!request.raw.complete) limitUnread(request.raw)
     record(parts, request, reply)
     done()
   })
@@ -111,6 +117,14 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     throw new HttpFailure(404, 'Route not found')
   })
   return server
+}
+
+function hardenHttp({ server }: FastifyInstance): void {
+  // None are left out unseen; the header limit of 16 KiB bounds them.
+  server.maxHeadersCount = 0
+  // An expectation that we do not know is not ours to meet (RFC 9110, 10.1.1); the request is answered as any other.
+  server.on('checkExpectation', (request, response) => server.emit('request', request, response))
+  server.on('connect', (_request, socket: Socket) => answerMalformed(new Error('CONNECT'), socket))
 }
 
 /** Always rejects: with what is wrong with the caller, the method or the path. */
@@ -194,12 +208,21 @@ function addPlainRoute(server: FastifyInstance, { authenticator }: ServerParts, 
 function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('x-request-id', request.id)
   reply.header('x-content-type-options', 'nosniff')
+  // Node.js drops what was sent right behind a request for another protocol.
+  if (request.raw.headers.upgrade !== undefined) reply.header('connection', 'close')
   if (isApi(request.url)) reply.header('cache-control', 'no-store')
 }
 
 /** Everything below these paths is for callers, and is never cached. */
 function isApi(url: string): boolean {
-  return url.startsWith('/api/') || url.startsWith('/oauth2/')
+  return API.test(url) || (url.includes('%') && API.test(decoded(url)))
+}
+
+const API = /^\/(api|oauth2)\//
+
+/** As far as the router decodes it: `/%61pi/` is the same place. */
+function decoded(url: string): string {
+  return url.replaceAll(/%[2-7][0-9a-f]/gi, (code) => String.fromCharCode(Number.parseInt(code.slice(1), 16)))
 }
 
 function allowedMethods(routes: readonly Route[], url: string): readonly string[] {

@@ -64,6 +64,34 @@ function readFields<Shape extends object>(body: unknown, readers: Readers<Shape>
   return { values, problems, absent, broken, unusable }
 }
 
+/**
+ * True when an object in the text names a field twice. Of two values under one name each reader could pick another, and
+ * JSON.parse has kept the last one only, so the fields of the text are compared with those of the value in number.
+ */
+export function repeatsField(text: string, value: unknown): boolean {
+  return countColons(text) !== countFields(value)
+}
+
+function countFields(value: unknown): number {
+  let count = 0
+  const left = [value]
+  while (left.length > 0) {
+    const next = left.pop()
+    if (next === null || typeof next !== 'object') continue
+    const inner = Object.values(next)
+    if (!Array.isArray(next)) count += inner.length
+    for (const each of inner) left.push(each)
+  }
+  return count
+}
+
+/** Those outside of strings: in valid JSON, one a field. */
+function countColons(text: string): number {
+  let count = 0
+  for (const [found] of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|:/g)) if (found === ':') count++
+  return count
+}
+
 export const nameField: FieldReader<string> = (value, field) => {
   if (typeof value !== 'string') return { state: 'unusable', message: `${field} must be a string` }
   const name = normalizeName(value)

@@ -227,6 +227,7 @@ describe('import', () => {
   const bad: readonly [string, () => object | string, RegExp][] = [
     ['no JSON', () => '{"name": ', /line 2: not valid JSON/],
     ['no object', () => '[1]', /line 2: not a JSON object/],
+    ['a field twice', () => '{"name":"a","name":"b"}', /line 2: a field is named twice/],
     ['no name', () => ({ subAccountId: estate.subAccount._id }), /line 2: name is required/],
     ['no sub-account', () => ({ name: 'x' }), /line 2: subAccountId is required/],
     [

@@ -55,6 +55,8 @@ const closedDoors: readonly Ask[] = [
   { path: '/api/v1/apiClient/sub-account/sub_unknown' },
   { path: '/api/v1/apiClient/sub-account/sub_unknown', method: 'PUT', body: {} },
   { path: '/api/v1/nothing-here' },
+  { path: '/%61pi/v1/nothing-here' },
+  { path: '/a%70i%2Fv1/nothing-here' },
   { path: '/api/v1/nothing-here', method: 'POST', body: '{"broken', headers: [['content-type', 'application/json']] },
   { path: '/oauth2/introspect', method: 'POST', body: 'token=x', headers: [['content-type', 'text/plain']] },
 ]

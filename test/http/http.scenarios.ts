@@ -52,6 +52,43 @@ export const httpScenarios: readonly Scenario[] = [
       body: invalid('Request body is not valid JSON'),
     }),
   ),
+  ...[
+    '{"status":"active","status":"inactive"}',
+    '{"status":"inactive","status":"inactive"}',
+    '{"status":"inactive","\\u0073tatus":"active"}',
+    '{"name":"x","name":{"a":1}}',
+    '{"status":"inactive","unknown":{"a":[{"b":1,"b":2}]}}',
+    '{"status":"inactive","":1,"":2}',
+    '{"status":"inactive","a\\"":1,"a\\"":2}',
+  ].map(
+    (text): Scenario => ({
+      name: `a body with a field twice is refused: ${text}`,
+      ask: (estate) => put(estate, text, JSON_TYPE),
+      status: 400,
+      body: invalid('Request body must name each field only once'),
+    }),
+  ),
+  ...[
+    '{"name":"a:b\\":\\\\","status":"inactive","x":[1,":",{"status":"active"}]}',
+    '{"status":"inactive","a":{"a":{"a":{}}},"b":[{"a":1},{"a":2}]}',
+    '{"status":"inactive","toString":1,"hasOwnProperty":2}',
+    `{"status":"inactive","deep":${'['.repeat(30_000)}${']'.repeat(30_000)}}`,
+    `{"status":"inactive","deep":${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}}`,
+    `{"status":"inactive",${Array.from({ length: 5_000 }, (_, i) => `"k${i}":0`).join()}}`,
+  ].map(
+    (text): Scenario => ({
+      name: `a body is read whatever else is in it, and however deep: ${text.slice(0, 60)}`,
+      ask: (estate) => put(estate, text, JSON_TYPE),
+      status: 200,
+      body: (heard) => assert.equal(heard.json.data.status, 'inactive'),
+    }),
+  ),
+  {
+    name: 'no prototype was reached by any of it',
+    ask: (estate) => put(estate, '{"status":"inactive","prototype":{"polluted":1}}', JSON_TYPE),
+    status: 200,
+    body: () => assert.equal(({} as Record<string, unknown>).polluted, undefined),
+  },
   {
     name: 'a lone surrogate in a name is refused',
     ask: (estate) => put(estate, '{"name":"a\\ud800b"}', JSON_TYPE),
@@ -104,6 +141,7 @@ export const httpScenarios: readonly Scenario[] = [
     '/API/v1/apiClient/token',
     `${TOKEN}/a/b/c`,
     '/api/',
+    '/%61pi/v1/nothing',
   ].map(
     (path): Scenario => ({
       name: `${path} is an unknown route`,
@@ -112,6 +150,12 @@ export const httpScenarios: readonly Scenario[] = [
       body: failure('Not found', 'Route not found'),
     }),
   ),
+  {
+    name: 'a path written in escapes is the same place, and is never cached either',
+    ask: (estate) => mine(estate, { path: '/%61pi/v1/apiClient/token' }),
+    status: 200,
+    headers: { 'cache-control': 'no-store' },
+  },
   ...[`${TOKEN}/%zz`, `${TOKEN}/%ff`, '/%'].map(
     (path): Scenario => ({
       name: `${path} is not a valid URL`,

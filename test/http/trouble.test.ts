@@ -81,29 +81,3 @@ test('a trusted proxy’s word about the address goes into the history; a strang
     await estate.close()
   }
 })
-
-test('what is not HTTP gets our envelope and a closed connection', async () => {
-  const { connect } = await import('node:net')
-  const estate = await Estate.open(sqliteEngine)
-  const { port, hostname } = new URL(estate.url)
-  const garbage: readonly [string, number][] = [
-    ['NONSENSE\r\n\r\n', 400],
-    ['GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n', 400],
-    [`GET / HTTP/1.1\r\nHost: x\r\nX-Big: ${'a'.repeat(20_000)}\r\n\r\n`, 431],
-  ]
-  for (const [bytes, status] of garbage) {
-    const answer = await new Promise<string>((resolve, reject) => {
-      let text = ''
-      const socket = connect(Number(port), hostname, () => socket.write(bytes))
-      socket.on('data', (chunk) => {
-        text += chunk
-      })
-      socket.on('close', () => resolve(text))
-      socket.on('error', reject)
-    })
-    assert.match(answer, new RegExp(`^HTTP/1.1 ${status} `))
-    const body = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n') + 4))
-    assert.deepEqual(Object.keys(body), ['status', 'message', 'message_type', 'data', 'error'])
-  }
-  await estate.close()
-})

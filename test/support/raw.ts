@@ -1,0 +1,67 @@
+// Bytes as they are, over a socket of their own: for what no client would send.
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+
+export interface RawAnswer {
+  readonly status: number
+  readonly head: string
+  readonly body: string
+}
+
+export class Raw {
+  readonly socket: Socket
+  /** Resolves when the server has ended its side, or the connection is gone. */
+  readonly ended: Promise<unknown>
+  #received = ''
+
+  private constructor(socket: Socket) {
+    this.socket = socket
+    this.ended = new Promise((resolve) => socket.once('end', resolve).once('close', resolve))
+    // A reset is one way to be told that enough is enough.
+    socket.on('error', () => {})
+    socket.on('data', (chunk) => {
+      this.#received += chunk.toString('latin1')
+    })
+  }
+
+  static async open(url: string): Promise<Raw> {
+    const { port, hostname } = new URL(url)
+    const raw = new Raw(connect(Number(port), hostname))
+    await once(raw.socket, 'connect')
+    return raw
+  }
+
+  /** One character a byte. */
+  send(bytes: string): void {
+    if (this.socket.writable) this.socket.write(bytes, 'latin1')
+  }
+
+  /** What has come so far; an answer that is not whole counts as none. */
+  answers(): RawAnswer[] {
+    const found: RawAnswer[] = []
+    let rest = this.#received
+    for (;;) {
+      const end = rest.indexOf('\r\n\r\n')
+      if (end < 0) return found
+      const head = rest.slice(0, end)
+      const length = Number(/^content-length: (\d+)/im.exec(head)?.[1] ?? 0)
+      if (rest.length < end + 4 + length) return found
+      found.push({ status: Number(head.slice(9, 12)), head, body: rest.slice(end + 4, end + 4 + length) })
+      rest = rest.slice(end + 4 + length)
+    }
+  }
+
+  /** Waits until so many answers have come, or nothing more can. */
+  async hear(count: number): Promise<RawAnswer[]> {
+    let over = false
+    void this.ended.then(() => {
+      over = true
+    })
+    while (this.answers().length < count && !over) await Promise.race([once(this.socket, 'data'), this.ended])
+    return this.answers()
+  }
+
+  close(): void {
+    this.socket.destroy()
+  }
+}
