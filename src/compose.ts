@@ -6,6 +6,7 @@ import pino, { type Logger } from 'pino'
 import { type Config, isPostgres } from './config.ts'
 import { jwtAuthenticator } from './http/jwt.ts'
 import { Metrics } from './http/metrics.ts'
+import { RateLimits } from './http/rate-limits.ts'
 import { buildServer } from './http/server.ts'
 import { loadMasterKey } from './master-key.ts'
 import { openPostgresSource, openPostgresTarget } from './storage/postgres/copy.ts'
@@ -15,6 +16,7 @@ import { openSqliteStore } from './storage/sqlite/store.ts'
 import type { CopySource, CopyTarget } from './tokens/copy.ts'
 import { OperatorError } from './tokens/errors.ts'
 import { Operator } from './tokens/operator.ts'
+import { type Limiter, LocalLimiter } from './tokens/rate-limit.ts'
 import { Registry } from './tokens/registry.ts'
 import type { Store } from './tokens/store.ts'
 import { type MasterKey, Stamps } from './tokens/vault.ts'
@@ -30,16 +32,20 @@ export interface Latchkey {
   readonly metrics: Metrics
   /** The migrations that opening it applied. */
   readonly applied: readonly string[]
+  /** Shared by all instances, where the engine can do that. */
+  readonly limiter: Limiter | undefined
 }
 
 export interface Surroundings {
   readonly now?: () => number
   readonly log?: Logger
+  /** Shared by the processes of this machine. */
+  readonly limiter?: Limiter
 }
 
 export async function openLatchkey(config: Config, { now = Date.now, log }: Surroundings = {}): Promise<Latchkey> {
   const masterKey = loadMasterKey(config)
-  const { store: engine, storeSecret, applied } = await openEngine(config, masterKey)
+  const { store: engine, storeSecret, applied, limiter } = await openEngine(config, masterKey)
   const metrics = new Metrics()
   const store = metrics.timed(engine)
   const stamps = new Stamps(storeSecret)
@@ -48,10 +54,18 @@ export async function openLatchkey(config: Config, { now = Date.now, log }: Surr
     log?.error({ id }, 'a row does not match its stamp or seal; run `latchkey doctor`')
   }
   const parts = { store, masterKey, stamps, now, onTampered }
-  return { registry: new Registry(parts), operator: new Operator(parts), store, stamps, metrics, applied }
+  return { registry: new Registry(parts), operator: new Operator(parts), store, stamps, metrics, applied, limiter }
 }
 
-function openEngine({ databaseUrl, dataDir, pgPool, pgPrepared, autoMigrate }: Config, masterKey: MasterKey) {
+interface Engine {
+  readonly store: Store
+  readonly storeSecret: Uint8Array
+  readonly applied: readonly string[]
+  readonly limiter?: Limiter
+}
+
+function openEngine(config: Config, masterKey: MasterKey): Promise<Engine> {
+  const { databaseUrl, dataDir, pgPool, pgPrepared, autoMigrate } = config
   if (databaseUrl === undefined) return openSqliteStore({ dataDir, masterKey })
   return openPostgresStore({ databaseUrl, masterKey, poolSize: pgPool, prepared: pgPrepared, autoMigrate })
 }
@@ -84,6 +98,12 @@ export async function openCopy(config: Config, to: string): Promise<CopyEnds> {
   }
 }
 
+/** Time comes from a clock that nobody sets. */
+function rateLimitsOf({ rateLimits }: Config, shared: Limiter | undefined): RateLimits | undefined {
+  if (Object.values(rateLimits).every((limit) => limit === undefined)) return undefined
+  return new RateLimits(rateLimits, shared ?? new LocalLimiter(() => performance.now()))
+}
+
 export interface RunningServer {
   readonly server: FastifyInstance
   readonly url: string
@@ -108,6 +128,7 @@ export async function startServer(config: Config, surroundings: Surroundings = {
     ready: () => (draining ? Promise.reject(new Error('draining')) : store.ping()),
     credentialHeader: config.credentialHeader,
     trustProxy: config.trustProxy,
+    rateLimits: rateLimitsOf(config, latchkey.limiter ?? surroundings.limiter),
   })
   const flushing = setInterval(() => {
     registry.uses.flush().catch((err: unknown) => log.warn({ err }, 'last-used marks are kept for the next flush'))

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { OperatorError } from './tokens/errors.ts'
+import type { RateLimit, RateLimitRules } from './tokens/rate-limit.ts'
 
 export interface Config {
   readonly host: string
@@ -25,6 +26,7 @@ export interface Config {
   readonly credentialHeader: string | undefined
   readonly jwt: JwtConfig | undefined
   readonly trustProxy: readonly string[]
+  readonly rateLimits: RateLimitRules
 }
 
 export interface JwtConfig {
@@ -71,6 +73,11 @@ export function readConfig(env: Environment): Config {
     credentialHeader: credentialHeader?.toLowerCase(),
     jwt: readJwt(env),
     trustProxy: (given(env, 'LATCHKEY_TRUST_PROXY') ?? '').split(',').filter((address) => address !== ''),
+    rateLimits: {
+      perKey: readRate(env, 'LATCHKEY_RATE_LIMIT_KEY'),
+      perAddress: readRate(env, 'LATCHKEY_RATE_LIMIT_ADDRESS'),
+      failedPerAddress: readRate(env, 'LATCHKEY_RATE_LIMIT_FAILED'),
+    },
   })
 }
 
@@ -85,6 +92,17 @@ function readJwt(env: Environment): JwtConfig | undefined {
   if (jwks && issuer && audience && accountClaim) return { jwks, issuer, audience, accountClaim }
   if (!jwks && !issuer && !audience && !accountClaim) return undefined
   throw new OperatorError(`Set all of ${names.join(', ')}, or none`)
+}
+
+const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 }
+
+function readRate(env: Environment, name: string): RateLimit | undefined {
+  const text = given(env, name)
+  if (text === undefined) return undefined
+  const [, count, unit = ''] = /^([1-9][0-9]{0,5})\/([smh])$/.exec(text) ?? []
+  const perMs = UNITS_MS[unit]
+  if (perMs !== undefined) return { count: Number(count), perMs }
+  throw new OperatorError(`${name} must be a number a second, minute or hour, such as 600/m, but is "${text}"`)
 }
 
 /** An empty variable counts as unset: that is how service managers write "none". */

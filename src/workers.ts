@@ -3,6 +3,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import { Metrics, type MetricsSnapshot } from './http/metrics.ts'
 import { OperatorError } from './tokens/errors.ts'
+import { type Limiter, LocalLimiter, type RateLimit } from './tokens/rate-limit.ts'
 
 /** So many in a row that die before they are ready mean that none ever will be. */
 const MAX_STILLBORN = 5
@@ -14,6 +15,17 @@ type Message =
   | { readonly kind: 'snapshot-wanted'; readonly id: number }
   | { readonly kind: 'snapshot'; readonly id: number; readonly snapshot: MetricsSnapshot }
   | { readonly kind: 'scraped'; readonly id: number; readonly text: string }
+  | Turn
+  | { readonly kind: 'turn-told'; readonly id: number; readonly waitMs: number }
+
+/** A question to the limiter that all workers share. */
+interface Turn {
+  readonly kind: 'turn'
+  readonly id: number
+  readonly verb: keyof Limiter
+  readonly name: string
+  readonly limit: RateLimit
+}
 
 export const isWorker = cluster.isWorker
 
@@ -21,6 +33,7 @@ export const isWorker = cluster.isWorker
 export function supervise(count: number, onReady: (url: string) => void): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const scrapes = new Scrapes()
+  const limiter = new LocalLimiter(() => performance.now())
   let stopping = false
   let stillborn = 0
   let awaited = count
@@ -36,6 +49,7 @@ export function supervise(count: number, onReady: (url: string) => void): Promis
       }
       if (message.kind === 'scrape') scrapes.begin(worker, message.id)
       if (message.kind === 'snapshot') scrapes.add(message.id, message.snapshot)
+      if (message.kind === 'turn') void tellTurn(limiter, worker, message)
     })
     const ended = () => {
       if (stopping) {
@@ -94,6 +108,10 @@ class Scrapes {
   }
 }
 
+async function tellTurn(limiter: Limiter, worker: Worker, { id, verb, name, limit }: Turn): Promise<void> {
+  send(worker, { kind: 'turn-told', id, waitMs: await limiter[verb](name, limit) })
+}
+
 function send(worker: Worker, message: Message): void {
   if (worker.isConnected()) worker.send(message)
 }
@@ -126,5 +144,35 @@ export class WorkerLink {
 
   #tell(message: Message): void {
     process.send?.(message)
+  }
+}
+
+/** The worker's side of the limiter. Without the first process there is no answer, but neither are there workers. */
+export class SharedLimiter implements Limiter {
+  readonly #waiting = new Map<number, (waitMs: number) => void>()
+  #lastId = 0
+
+  constructor() {
+    process.on('message', (message: Message) => {
+      if (message.kind !== 'turn-told') return
+      this.#waiting.get(message.id)?.(message.waitMs)
+      this.#waiting.delete(message.id)
+    })
+  }
+
+  take(name: string, limit: RateLimit): Promise<number> {
+    return this.#ask('take', name, limit)
+  }
+
+  wait(name: string, limit: RateLimit): Promise<number> {
+    return this.#ask('wait', name, limit)
+  }
+
+  #ask(verb: Turn['verb'], name: string, limit: RateLimit): Promise<number> {
+    const id = ++this.#lastId
+    return new Promise((resolve) => {
+      this.#waiting.set(id, resolve)
+      process.send?.({ kind: 'turn', id, verb, name, limit } satisfies Message)
+    })
   }
 }

@@ -2,7 +2,7 @@
 import pino from 'pino'
 import { openLatchkey, startServer } from '../compose.ts'
 import type { Config } from '../config.ts'
-import { isWorker, supervise, WorkerLink } from '../workers.ts'
+import { isWorker, SharedLimiter, supervise, WorkerLink } from '../workers.ts'
 import { demoLines, makeDemo } from './demo.ts'
 import type { Output } from './output.ts'
 
@@ -25,7 +25,7 @@ export async function serve(config: Config, withDemo: boolean, output: Output): 
 async function serveHere(config: Config, withDemo: boolean, output: Output): Promise<void> {
   const destination = pino.destination({ fd: 1, sync: false, minLength: LOG_BUFFER_BYTES, periodicFlush: LOG_FLUSH_MS })
   const log = pino({ level: config.logLevel }, destination)
-  const running = await startServer(config, { log })
+  const running = await startServer(config, isWorker ? { log, limiter: new SharedLimiter() } : { log })
   const stopped = stopSignal()
   if (isWorker) linkToOthers(running)
   else {

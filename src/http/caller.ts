@@ -21,6 +21,9 @@ const callers = new WeakMap<FastifyRequest, Caller>()
 /** From a bearer to the caller; rejects with the Failure that says why not. */
 export type Authenticate = (presented: string) => Promise<Caller>
 
+/** Lets a request in, its caller then known, or rejects. */
+export type Admit = (request: FastifyRequest) => Promise<void>
+
 export async function authenticate(request: FastifyRequest, authenticator: Authenticate): Promise<void> {
   callers.set(request, await authenticator(bearerOf(request)))
 }

@@ -101,12 +101,23 @@ export function describe(route: Description): FastifySchema {
     },
   }
   const statuses = new Set([...Object.keys(ALWAYS), ...Object.keys(route.failures)].map(Number) as FailureStatus[])
-  for (const code of statuses) {
-    const reasons = [...(route.failures[code] ?? []), ...(ALWAYS[code] ?? [])]
-    const examples = reasons.map((reason) => failureBody(CATEGORIES[code], reason))
-    response[code] = { ...FailureSchema, description: CATEGORIES[code], examples }
-  }
+  Object.assign(response, describeFailures([...statuses], route.failures))
   const parts = { description, params, querystring, headers, body }
   const given = Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined))
   return { operationId, summary, tags: [tag], security: [{ accountKey: [] }], ...given, response } as FastifySchema
+}
+
+type Reasons = Description['failures']
+
+const RetryAfter = { 'Retry-After': { type: 'integer', description: 'Seconds' } }
+
+/** Each with the reasons that are the route's own, and those that any route can meet. */
+export function describeFailures(statuses: readonly FailureStatus[], own: Reasons = {}): Record<number, object> {
+  const described = statuses.map((status) => {
+    const reasons = [...(own[status] ?? []), ...(ALWAYS[status] ?? [])]
+    const examples = reasons.map((reason) => failureBody(CATEGORIES[status], reason))
+    const headers = status === 429 || status === 503 ? { headers: RetryAfter } : {}
+    return [status, { ...FailureSchema, description: CATEGORIES[status], ...headers, examples }]
+  })
+  return Object.fromEntries(described)
 }

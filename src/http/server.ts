@@ -8,7 +8,7 @@ import { Failure } from '../tokens/errors.ts'
 import type { Registry } from '../tokens/registry.ts'
 import { apiDescription } from './api-description.ts'
 import { addBodyParsers, BODY_LIMIT_BYTES } from './body.ts'
-import { type Authenticate, authenticate, callerOf, findCaller } from './caller.ts'
+import { type Admit, type Authenticate, authenticate, callerOf, findCaller } from './caller.ts'
 import { answerMalformed, limitUnread, requireUnambiguous } from './client-error.ts'
 import { consoleRoutes } from './console-routes.ts'
 import { type AppIdentity, successBody } from './envelope.ts'
@@ -16,6 +16,7 @@ import { answerTo, HttpFailure } from './failures.ts'
 import { historyRoutes } from './history-routes.ts'
 import type { Metrics } from './metrics.ts'
 import { overviewRoutes } from './overview-routes.ts'
+import type { RateLimits } from './rate-limits.ts'
 import { Repeated } from './repeated.ts'
 import { requestIdOf } from './request-id.ts'
 import type { AccountRoute, PlainRoute, Route } from './route.ts'
@@ -35,9 +36,11 @@ export interface ServerParts {
   readonly credentialHeader: string | undefined
   /** Addresses of proxies whose X-Forwarded-For is believed. */
   readonly trustProxy: readonly string[]
+  readonly rateLimits?: RateLimits | undefined
 }
 
 export async function buildServer(parts: ServerParts): Promise<FastifyInstance> {
+  const admit = admissionOf(parts)
   const server = Fastify({
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
@@ -53,7 +56,8 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     // While draining, what still arrives on open connections is served, and the connection closed after it.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    frameworkErrors: (error, request, reply) => void refuseUnroutable(parts, request, reply as FastifyReply, error),
+    frameworkErrors: (error, request, reply) =>
+      void refuseUnroutable(parts, admit, request, reply as FastifyReply, error),
     clientErrorHandler: answerMalformed,
   })
   hardenHttp(server)
@@ -93,14 +97,14 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   ]
   const repeated = new Repeated(parts.registry)
   for (const route of routes) {
-    if ('answer' in route) addAccountRoute(server, parts, repeated, route)
-    else addPlainRoute(server, parts, route)
+    if ('answer' in route) addAccountRoute(server, parts, admit, repeated, route)
+    else addPlainRoute(server, admit, route)
   }
 
   // Before the body is read, as on the routes that exist.
   server.addHook('onRequest', (request, _reply, done) => {
     requireUnambiguous(request.raw)
-    if (request.is404) refuseUnknown(parts, routes, request).catch(done)
+    if (request.is404) refuseUnknown(admit, routes, request).catch(done)
     else done()
   })
   server.addHook('onSend', (request, reply, _payload, done) => {
@@ -119,6 +123,11 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   return server
 }
 
+function admissionOf({ authenticator, rateLimits }: ServerParts): Admit {
+  const admit: Admit = (request) => authenticate(request, authenticator)
+  return rateLimits === undefined ? admit : rateLimits.around(admit)
+}
+
 function hardenHttp({ server }: FastifyInstance): void {
   // None are left out unseen; the header limit of 16 KiB bounds them.
   server.maxHeadersCount = 0
@@ -128,23 +137,25 @@ function hardenHttp({ server }: FastifyInstance): void {
 }
 
 /** Always rejects: with what is wrong with the caller, the method or the path. */
-async function refuseUnknown(
-  { authenticator }: ServerParts,
-  routes: readonly Route[],
-  request: FastifyRequest,
-): Promise<never> {
-  if (isApi(request.url)) await authenticate(request, authenticator)
+async function refuseUnknown(admit: Admit, routes: readonly Route[], request: FastifyRequest): Promise<never> {
+  if (isApi(request.url)) await admit(request)
   const allowed = allowedMethods(routes, request.url)
   if (allowed.length === 0) throw new HttpFailure(404, 'Route not found')
   throw new HttpFailure(405, `${request.method} is not allowed here`, { allow: allowed.join(', ') })
 }
 
 /** What Fastify refuses before any hook runs, such as a URL that cannot be decoded. */
-async function refuseUnroutable(parts: ServerParts, request: FastifyRequest, reply: FastifyReply, error: unknown) {
+async function refuseUnroutable(
+  parts: ServerParts,
+  admit: Admit,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  error: unknown,
+) {
   setCommonHeaders(request, reply)
   let failure = error
   try {
-    if (isApi(request.raw.url ?? '')) await authenticate(request, parts.authenticator)
+    if (isApi(request.raw.url ?? '')) await admit(request)
   } catch (refusal) {
     failure = refusal
   }
@@ -152,8 +163,14 @@ async function refuseUnroutable(parts: ServerParts, request: FastifyRequest, rep
   record(parts, request, reply)
 }
 
-function addAccountRoute(server: FastifyInstance, parts: ServerParts, repeated: Repeated, route: AccountRoute): void {
-  const { registry, authenticator, app, now } = parts
+function addAccountRoute(
+  server: FastifyInstance,
+  parts: ServerParts,
+  admit: Admit,
+  repeated: Repeated,
+  route: AccountRoute,
+): void {
+  const { registry, app, now } = parts
   const showMessage = route.method === 'GET' ? 0 : 1
   const answer = async (request: FastifyRequest, reply: FastifyReply) => {
     const caller = callerOf(request)
@@ -174,7 +191,7 @@ function addAccountRoute(server: FastifyInstance, parts: ServerParts, repeated: 
     url: route.url,
     schema: route.schema,
     // Before the body is read: without a caller nothing is said, not even what is wrong with the request.
-    onRequest: (request) => authenticate(request, authenticator),
+    onRequest: admit,
     async handler(request, reply) {
       if (route.repeatable?.(request.query as Record<string, unknown>) !== true) return answer(request, reply)
       const make = async () => reply.serialize(await answer(request, reply)) as string
@@ -184,7 +201,7 @@ function addAccountRoute(server: FastifyInstance, parts: ServerParts, repeated: 
   })
 }
 
-function addPlainRoute(server: FastifyInstance, { authenticator }: ServerParts, route: PlainRoute): void {
+function addPlainRoute(server: FastifyInstance, admit: Admit, route: PlainRoute): void {
   const [described, ...others] = [route.method].flat()
   const add = (method: HTTPMethods | HTTPMethods[], schema: PlainRoute['schema']) =>
     server.route({
@@ -196,7 +213,7 @@ function addPlainRoute(server: FastifyInstance, { authenticator }: ServerParts, 
       onRequest: (request, reply, done) => {
         if (route.ignoresBody) route.respond(request, reply).catch(done)
         else if (route.access === 'anyone') done()
-        else authenticate(request, authenticator).then(() => done(), done)
+        else admit(request).then(() => done(), done)
       },
       handler: (request, reply) => route.respond(request, reply),
     })

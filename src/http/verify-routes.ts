@@ -8,13 +8,15 @@ import type { Refusal, Verdict } from '../tokens/verdict.ts'
 import { bearerOf, callerOf } from './caller.ts'
 import { UnauthenticatedSchema, unauthenticatedBody } from './envelope.ts'
 import { unauthenticated } from './failures.ts'
-import type { PlainRoute } from './route.ts'
+import type { RateLimits } from './rate-limits.ts'
+import { describeFailures, type PlainRoute } from './route.ts'
 
 export interface VerifyParts {
   readonly registry: Registry
   /** A header that carries the bare credential, for clients that do not send a bearer; lower case. */
   readonly credentialHeader: string | undefined
   readonly onVerdict: (verdict: string) => void
+  readonly rateLimits?: RateLimits | undefined
 }
 
 /** The word in the reason header, and the failure that the 401 body speaks of. */
@@ -27,6 +29,7 @@ const REFUSALS: Readonly<Record<Refusal, readonly [reason: string, code: Failure
 }
 
 export function verifyRoutes(parts: VerifyParts) {
+  const { rateLimits } = parts
   const verify: PlainRoute = {
     method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
     url: '/api/v1/verify',
@@ -59,6 +62,7 @@ export function verifyRoutes(parts: VerifyParts) {
             unauthenticatedBody,
           ),
         },
+        ...describeFailures([429, 500, 503]),
       },
     },
     async respond(request, reply) {
@@ -66,7 +70,10 @@ export function verifyRoutes(parts: VerifyParts) {
       if (presented === undefined) return refuse(reply, 'unknown', 'authentication-required', 'Authentication required')
       const verdict = await parts.registry.verify(presented)
       parts.onVerdict(verdict.accepted ? 'accepted' : verdict.reason)
-      if (!verdict.accepted) return refuse(reply, ...REFUSALS[verdict.reason])
+      if (!verdict.accepted) {
+        await rateLimits?.failed(request)
+        return refuse(reply, ...REFUSALS[verdict.reason])
+      }
       const { id, subAccountId, accountId, version } = verdict.token
       return reply
         .code(204)
@@ -98,6 +105,11 @@ export function verifyRoutes(parts: VerifyParts) {
           examples: [{ active: false }],
         },
         401: { ...UnauthenticatedSchema, examples: [unauthenticatedBody('Authentication required')] },
+        ...describeFailures([400, 403, 413, 415, 429, 500, 503], {
+          400: ['token must be sent', 'token must be sent only once'],
+          413: ['Request body must be at most 64 KiB'],
+          415: ['Request body must be application/x-www-form-urlencoded'],
+        }),
       },
     },
     async respond(request) {
@@ -109,7 +121,17 @@ export function verifyRoutes(parts: VerifyParts) {
     },
   }
 
-  return { verify, introspect }
+  return { verify: rateLimits === undefined ? verify : limited(verify, rateLimits), introspect }
+}
+
+function limited(route: PlainRoute, rateLimits: RateLimits): PlainRoute {
+  return {
+    ...route,
+    async respond(request, reply) {
+      await rateLimits.arriving(request)
+      return route.respond(request, reply)
+    },
+  }
 }
 
 /** The configured header wins where it is sent; otherwise the bearer. */

@@ -8,6 +8,7 @@ import type { Session } from './history.ts'
 import * as listing from './listing.ts'
 import { migrate, requireKnownSchema, requireUpToDate, tableExists } from './migrate.ts'
 import { clientConfig, LIMITS, Pool, requireFitServer } from './pool.ts'
+import { PostgresLimiter } from './rate-limits.ts'
 import * as reads from './reads.ts'
 import * as writes from './writes.ts'
 
@@ -30,6 +31,7 @@ export interface OpenedStore {
   readonly store: Store
   readonly storeSecret: Uint8Array
   readonly applied: readonly string[]
+  readonly limiter: PostgresLimiter
 }
 
 /** Opens the store, making it or bringing its schema up to date first. A wrong master key leaves it untouched. */
@@ -40,7 +42,8 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
   const writerSize = Math.max(1, Math.floor(poolSize * 0.4))
   const readers = new Pool({ databaseUrl, prepared, limits }, Math.max(1, poolSize - writerSize))
   const writers = new Pool({ databaseUrl, prepared, limits }, writerSize)
-  return { store: new PostgresStore(readers, writers, new Stamps(storeSecret)), storeSecret, applied }
+  const store = new PostgresStore(readers, writers, new Stamps(storeSecret))
+  return { store, storeSecret, applied, limiter: new PostgresLimiter(readers) }
 }
 
 async function withClient<Result>(databaseUrl: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
