@@ -4,8 +4,10 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { crash, recordServer } from './power-loss.ts'
 import { record } from './report.ts'
-import { SEED } from './seed.ts'
+import { chances, SEED } from './seed.ts'
+import type { Moment } from './system-calls.ts'
 import { Asker, type Program, World } from './world.ts'
 
 /** In the shell's blocks of 512 or 1,024 bytes: soon reached by the log, and not by the database itself. */
@@ -18,14 +20,14 @@ const MAX_CHANGES = 1_000
 async function runIntoFileLimit(program: Program, rounds: number) {
   const world = await World.make('file limit', program)
   const { counts, violations } = world.ledger
-  const server = world.start(FILE_LIMIT)
+  const server = world.start({ command: FILE_LIMIT })
   try {
     const url = await server.ready()
     const asker = new Asker(url, world)
     for (let round = 0; round < rounds; round++) {
       const [unknown, acknowledged] = [counts.unknown + FAILURES_OF_ROUND, counts.acknowledged + MAX_CHANGES]
       await world.write(url, WRITERS, () => counts.unknown < unknown && counts.acknowledged < acknowledged)
-      makeRoom(world.cli.dataDir)
+      emptyLog(world.cli.dataDir)
       const again = counts.acknowledged + FAILURES_OF_ROUND
       await world.write(url, WRITERS, () => counts.acknowledged < again)
     }
@@ -39,8 +41,8 @@ async function runIntoFileLimit(program: Program, rounds: number) {
   }
 }
 
-/** Moves the log into the database and empties it. */
-function makeRoom(dataDir: string): void {
+/** Moves the log into the database, and leaves an empty one. */
+export function emptyLog(dataDir: string): void {
   const db = new DatabaseSync(join(dataDir, 'latchkey.db'), { timeout: 5_000 })
   db.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   db.close()
@@ -56,12 +58,59 @@ export function describeFileLimit(rounds: number): void {
     const early = await runIntoFileLimit('answers early', 1)
     assert.ok(early.violations.length > 0)
     record(t, {
-      promise: 'A failed write is never answered with yes, and the service goes on by itself',
-      fault: 'write errors (EFBIG)',
+      promise: 'A failed write is never answered with yes, and changes go on by themselves',
+      fault: 'a log that may not grow (EFBIG)',
       how: `a limit on the size of files, ${WRITERS} writers, room made from outside, kill -9 at the end; seed ${SEED}`,
       count: `${rounds} rounds, ${found.acknowledged} acknowledged, ${found.unknown} of open outcome`,
-      figure: `0 lost, 0 corrupt, ${found.asked.right} of ${found.asked.right} questions answered`,
+      figure: `0 lost, 0 corrupt; ${found.asked.right} of ${found.asked.right} questions answered meanwhile`,
       control: `answering before the commit: ${early.violations.length} tokens wrong`,
     })
   })
+}
+
+const FAULTS: Readonly<Record<string, (nth: number, every: number) => string>> = {
+  'fsync fails (EIO)': (nth, every) => `fsync,fdatasync:error=EIO:when=${nth}+${every}`,
+  'writing fails (EIO)': (nth, every) => `pwrite64:error=EIO:when=${nth * 8}+${every * 20}`,
+}
+
+/** Each run fails now and then; a sync that has failed leaves any part on the disk, and none of the rest ever comes. */
+async function injectErrors(program: Program, fault: string, runs: number, changes: number) {
+  const total = { ...{ images: 0, lost: 0, answers: 0, early: 0, unknown: 0, failures: 0 }, problems: [] as string[] }
+  const chance = chances(fault)
+  for (let run = 0; run < runs; run++) {
+    const when = FAULTS[fault]?.(2 + Math.floor(chance() * 20), 2 + Math.floor(chance() * 12)) ?? ''
+    const name = `${fault}, ${run}`
+    const recording = await recordServer(changes, { name, program, inject: [`--inject=${when}`] })
+    const { problems, ...found } = crash(recording, 10, chance)
+    total.problems.push(...recording.problems, ...problems)
+    total.unknown += recording.counts.unknown
+    total.failures += recording.moments.filter(isFailure).length
+    for (const each of ['images', 'lost', 'answers', 'early'] as const) total[each] += found[each]
+  }
+  return total
+}
+
+function isFailure(moment: Moment): boolean {
+  return moment.kind === 'end' && moment.result < 0 && /sync|pwrite/.test(moment.call.name)
+}
+
+export function describeErrors(runs: number, changes: number): void {
+  for (const fault of Object.keys(FAULTS)) {
+    test(`${fault}, ${runs} runs: no answer is covered by it, and nothing is corrupt`, async (t) => {
+      const found = await injectErrors('ours', fault, runs, changes)
+      assert.deepEqual(found.problems, [])
+      assert.deepEqual([found.lost, found.early], [0, 0])
+      assert.ok(found.failures >= runs && found.unknown > 0)
+      const control = await injectErrors('answers early', fault, 1, changes)
+      assert.ok(control.early > 0)
+      record(t, {
+        promise: 'A sync or a write that failed is never answered with yes, nor tried again on the same handle',
+        fault,
+        how: `injected by strace again and again under load, then power losses as above, in which a sync that failed leaves any part behind; seed ${SEED}`,
+        count: `${runs} runs, ${found.failures} failures, ${found.answers} answers, ${found.images} disks`,
+        figure: `0 answers covered by a failure, 0 lost, 0 corrupt; ${found.unknown} changes were answered with an open outcome`,
+        control: `answering before the commit: ${control.early} of ${control.answers} answers left early`,
+      })
+    })
+  }
 }

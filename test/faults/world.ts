@@ -1,4 +1,5 @@
 // A server process on a store of its own, callers who change tokens in it, and others who only ask.
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BIN, Cli, type Process } from '../support/cli.ts'
 import { makeTargetsIn, type Target, type Targets } from '../support/targets.ts'
@@ -12,6 +13,14 @@ export type Program = 'ours' | 'answers early'
 const PROGRAMS: Readonly<Record<Program, readonly string[]>> = {
   ours: [BIN, 'serve'],
   'answers early': [join(import.meta.dirname, 'early-server.ts')],
+}
+
+export interface Circumstances {
+  /** Stands before the runtime, such as a shell that sets limits. */
+  readonly command?: readonly string[]
+  /** For the server's writing connection; see pragmas.ts. */
+  readonly pragmas?: string
+  readonly env?: Readonly<Record<string, string>>
 }
 
 export class World {
@@ -37,21 +46,31 @@ export class World {
     return new World(cli, await makeTargetsIn({ LATCHKEY_DATA_DIR: cli.dataDir }, tokens + 1), program, name)
   }
 
-  /** `command` stands before the runtime, such as a shell that sets limits. */
-  start(command: readonly string[] = [], env: Readonly<Record<string, string>> = {}): Process {
-    return this.cli.spawnUnder(command, PROGRAMS[this.#program], { PORT: '0', LOG_LEVEL: 'fatal', ...env })
+  start({ command = [], pragmas, env = {} }: Circumstances = {}): Process {
+    const preload = pragmas === undefined ? [] : ['--import', join(import.meta.dirname, 'pragmas.ts')]
+    if (pragmas !== undefined) this.setPragmas(pragmas)
+    const settings = { PORT: '0', LOG_LEVEL: 'fatal', FAULTS_PRAGMAS: this.#pragmas, ...env }
+    return this.cli.spawnUnder(command, [...preload, ...PROGRAMS[this.#program]], settings)
+  }
+
+  /** Holds from the next transaction on, where the server was started with pragmas. */
+  setPragmas(pragmas: string): void {
+    writeFileSync(this.#pragmas, pragmas)
+  }
+
+  get #pragmas(): string {
+    return join(this.cli.dataDir, 'pragmas.sql')
   }
 
   /** A server that answers before its commit does so for updates only. */
-  write(url: string, writers: number, going: () => boolean): Promise<void> {
-    const makes = this.#program === 'ours'
+  write(url: string, writers: number, going: () => boolean, makes = this.#program === 'ours'): Promise<void> {
     const { targets, ledger } = this
     return writeAtOnce(writers, { url, targets, ledger, chance: this.#chance, makes }, going)
   }
 
   /** Holds the store as it lies on disk against what was answered. */
-  check(): Inspection {
-    const found = inspect(this.cli.dataDir)
+  check(dataDir = this.cli.dataDir): Inspection {
+    const found = inspect(dataDir)
     this.ledger.seeAll(found.tokens)
     return found
   }

@@ -1,0 +1,3 @@
+import { describeDiskFull } from './disk-full.ts'
+
+describeDiskFull('pages', 2, 0)

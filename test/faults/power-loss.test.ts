@@ -1,0 +1,3 @@
+import { describeTornLog } from './torn-log.ts'
+
+describeTornLog(20)

@@ -1,0 +1,173 @@
+// Power loss, from the list of all that the server asked of the system: what was synced is there, any part of the rest
+// may be, and every change whose answer had left by then must be.
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import { removeFolder } from '../support/sqlite.ts'
+import { inspectInPlace } from './inspect.ts'
+import type { Ledger } from './ledger.ts'
+import { record } from './report.ts'
+import { chances, SEED } from './seed.ts'
+import { SimulatedDisk, share } from './simulated-disk.ts'
+import { type Moment, readMoments, TRACED } from './system-calls.ts'
+import { type Program, World } from './world.ts'
+
+const WRITERS = 32
+const STRACE = ['strace', '-D', '-f', '-y', '-xx', '-s', '1000000', '--seccomp-bpf', '-e', `trace=${TRACED}`]
+/** The log is moved into the database every so many pages, so that many crashes fall into that. */
+const CHECKPOINT_PAGES = 200
+
+export interface Recording {
+  readonly moments: readonly Moment[]
+  readonly disk: SimulatedDisk
+  readonly counts: Ledger['counts']
+  /** Of the store as it was left behind, without any power loss. */
+  readonly problems: readonly string[]
+}
+
+export interface Circumstances {
+  readonly name?: string
+  readonly program?: Program
+  readonly pragmas?: string
+  /** Further arguments of strace. */
+  readonly inject?: readonly string[]
+}
+
+/** Runs the server under strace until it has answered so many changes, and lists what it asked of the system. */
+export async function recordServer(
+  changes: number,
+  { name = 'power loss', program = 'ours', pragmas = '', inject = [] }: Circumstances = {},
+): Promise<Recording> {
+  const world = await World.make(name, program)
+  try {
+    const { dataDir } = world.cli
+    const log = join(dataDir, 'strace.log')
+    const disk = new SimulatedDisk(dataDir, ['latchkey.db'], chances(`${name}, failed syncs`))
+    const server = world.start({
+      command: [...STRACE, ...inject, '-o', log],
+      pragmas: `PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; ${pragmas}`,
+    })
+    const url = await server.ready()
+    const { counts, violations } = world.ledger
+    await world.write(url, WRITERS, () => counts.acknowledged < changes, false)
+    server.kill('SIGTERM')
+    await server.exited
+    const moments = [...readMoments((await wholeLog(log, server.pid)).split('\n'))]
+    const problems = [...world.check().problems, ...violations]
+    return { moments, disk, counts, problems }
+  } finally {
+    world.dispose()
+  }
+}
+
+/** strace runs beside the server, and ends a moment after it. */
+async function wholeLog(file: string, pid: number): Promise<string> {
+  for (;;) {
+    const text = readFileSync(file, 'latin1')
+    if (text.slice(-20_000).includes(`${pid} +++ `)) return text
+    await pause(50)
+  }
+}
+
+export interface Crashes {
+  images: number
+  /** Images in which a change is missing whose answer had left. */
+  lost: number
+  answers: number
+  /** Answers that left before what they tell of was synced. */
+  early: number
+  readonly problems: string[]
+}
+
+interface Answer {
+  readonly id: string
+  readonly version: number
+}
+
+/** As many crashes as asked for, at any moment, and one at each moment at which answers leave. */
+export function crash({ moments, disk }: Recording, images: number, chance: () => number): Crashes {
+  const found: Crashes = { images: 0, lost: 0, answers: 0, early: 0, problems: [] }
+  const answered = new Map<string, number>()
+  let leaving: Answer[] = []
+  const first = moments.findIndex((moment) => answerOf(moment) !== undefined)
+  const points = Array.from({ length: images }, () => first + Math.floor(chance() * (moments.length - first)))
+  points.sort((a, b) => a - b)
+  const inspect = (keeps: () => boolean): ReadonlyMap<string, number> => {
+    const { versions, problems } = inspectCrash(disk, keeps)
+    found.images++
+    found.problems.push(...problems)
+    return versions
+  }
+  moments.forEach((moment, index) => {
+    const answer = answerOf(moment)
+    if (answer !== undefined) {
+      answered.set(answer.id, answer.version)
+      leaving.push(answer)
+    } else if (leaving.length > 0) {
+      // Before anything else happens: with nothing but what is synced.
+      const stored = inspect(() => false)
+      found.answers += leaving.length
+      found.early += leaving.filter(({ id, version }) => (stored.get(id) ?? 0) < version).length
+      leaving = []
+    }
+    disk.see(moment)
+    for (; points[0] === index; points.shift()) {
+      const kept = share(chance)
+      const stored = inspect(() => chance() < kept)
+      if ([...answered].some(([id, version]) => (stored.get(id) ?? 0) < version)) found.lost++
+    }
+  })
+  return found
+}
+
+/** The change that an answer of 200 acknowledges, as it leaves. */
+function answerOf({ kind, call }: Moment): { readonly id: string; readonly version: number } | undefined {
+  if (kind !== 'start' || !call.path.startsWith('socket:') || !call.data.subarray(0, 12).equals(OK)) return undefined
+  const [, version, id] = /"name":"N(\d+) of (tok_\w+)"/.exec(call.data.toString('latin1')) ?? []
+  return id === undefined ? undefined : { id, version: Number(version) }
+}
+
+const OK = Buffer.from('HTTP/1.1 200')
+
+/** In memory where there is such a folder: only what is read back counts. */
+const FOLDER = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
+
+function inspectCrash(disk: SimulatedDisk, keeps: () => boolean) {
+  const folder = mkdtempSync(join(FOLDER, 'latchkey-crash-'))
+  try {
+    disk.writeTo(folder, keeps)
+    const { tokens, problems } = inspectInPlace(join(folder, 'latchkey.db'))
+    const torn = tokens.filter(({ id, name, version }) => version > 1 && name !== `N${version} of ${id}`)
+    return {
+      versions: new Map(tokens.map(({ id, version }) => [id, version])),
+      problems: [...problems, ...torn.map(({ id }) => `${id} is half changed`)],
+    }
+  } finally {
+    removeFolder(folder)
+  }
+}
+
+export function describePowerLoss(images: number, changes: number): void {
+  test(`${images} power losses lose nothing and corrupt nothing, and no answer leaves before its sync`, async (t) => {
+    const chance = chances('power loss, moments')
+    const found = crash(await recordServer(changes), images, chance)
+    assert.deepEqual(found.problems, [])
+    assert.equal(found.lost, 0)
+    assert.equal(found.early, 0)
+    assert.ok(found.answers >= changes)
+    const pragmas = 'PRAGMA synchronous = NORMAL'
+    const control = crash(await recordServer(changes, { pragmas }), Math.ceil(images / 10), chance)
+    assert.ok(control.lost > 0 && control.early > 0)
+    record(t, {
+      promise: 'A change that was answered with yes survives the loss of power',
+      fault: 'power loss',
+      how: `every system call of the server recorded (strace), ${WRITERS} writers; disks built from it at any moment, holding what was synced and any sectors of the rest; seed ${SEED}`,
+      count: `${found.images} disks, ${found.answers} answers`,
+      figure: `0 lost, 0 corrupt, 0 answers left before their sync`,
+      control: `synchronous=NORMAL: ${control.lost} of ${control.images - control.answers} disks lack a change, ${control.early} of ${control.answers} answers left early`,
+    })
+  })
+}

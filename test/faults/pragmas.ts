@@ -1,0 +1,20 @@
+// Loaded before the server (`--import`): gives its writing connection settings that ours never has, read anew from a
+// file before each transaction, so that real SQLite runs out of room, or is less careful than it should be.
+import { readFileSync } from 'node:fs'
+import { DatabaseSync, type SQLInputValue, StatementSync } from 'node:sqlite'
+
+const file = process.env.FAULTS_PRAGMAS ?? ''
+const { prepare } = DatabaseSync.prototype
+const { run } = StatementSync.prototype
+const databases = new WeakMap<StatementSync, DatabaseSync>()
+
+DatabaseSync.prototype.prepare = function (sql) {
+  const statement = prepare.call(this, sql)
+  databases.set(statement, this)
+  return statement
+}
+
+StatementSync.prototype.run = function (this: StatementSync, ...values: SQLInputValue[]) {
+  if (this.sourceSQL === 'BEGIN IMMEDIATE') databases.get(this)?.exec(readFileSync(file, 'utf8'))
+  return run.call(this, ...(values as [never]))
+} as typeof run
