@@ -1,6 +1,7 @@
 // Puts the parts together. The only file that knows them all.
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import pino, { type Logger } from 'pino'
 import { type Config, isPostgres } from './config.ts'
@@ -107,7 +108,7 @@ function rateLimitsOf({ rateLimits }: Config, shared: Limiter | undefined): Rate
 export interface RunningServer {
   readonly server: FastifyInstance
   readonly url: string
-  /** Finishes what is under way, then closes everything. */
+  /** Is not ready any more, but serves for as long as balancers may need to notice; then closes everything. */
   readonly stop: () => Promise<void>
 }
 
@@ -133,8 +134,7 @@ export async function startServer(config: Config, surroundings: Surroundings = {
   const flushing = setInterval(() => {
     registry.uses.flush().catch((err: unknown) => log.warn({ err }, 'last-used marks are kept for the next flush'))
   }, FLUSH_USES_MS)
-  const stop = async () => {
-    draining = true
+  const close = async () => {
     clearInterval(flushing)
     // A connection that was busy when closing began is idle only later, and would be waited for until it times out.
     const idle = setInterval(() => server.server.closeIdleConnections(), CLOSE_IDLE_MS)
@@ -143,11 +143,20 @@ export async function startServer(config: Config, surroundings: Surroundings = {
     await registry.uses.flush().catch((err: unknown) => log.error({ err }, 'last-used marks were lost'))
     await store.close()
   }
+  const stop = async () => {
+    draining = true
+    // Those who keep their connections are sent to another instance.
+    server.server.prependListener('request', (_, response) => {
+      response.shouldKeepAlive = false
+    })
+    await pause(config.drainSeconds * 1000)
+    await close()
+  }
   try {
     const url = await server.listen({ host: config.host, port: config.port })
     return { ...latchkey, server, url, stop }
   } catch (error) {
-    await stop()
+    await close()
     if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
     throw new OperatorError(`Port ${config.port} on ${config.host} is in use. Set PORT to another one.`)
   }

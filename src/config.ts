@@ -21,6 +21,8 @@ export interface Config {
   readonly logLevel: string
   /** Processes serving one port. */
   readonly workers: number
+  /** How long it serves on after a signal to stop, saying that it is not ready. */
+  readonly drainSeconds: number
   readonly appType: string
   readonly appVersion: string
   readonly credentialHeader: string | undefined
@@ -67,6 +69,7 @@ export function readConfig(env: Environment): Config {
     masterKey: given(env, 'LATCHKEY_MASTER_KEY'),
     masterKeyFile: given(env, 'LATCHKEY_MASTER_KEY_FILE'),
     workers: readWhole(env, 'LATCHKEY_WORKERS', 1, 1, 128),
+    drainSeconds: readWhole(env, 'LATCHKEY_DRAIN_SECONDS', 0, 0, 300),
     logLevel: readOneOf(env, 'LOG_LEVEL', 'info', LOG_LEVELS),
     appType: given(env, 'LATCHKEY_APP_TYPE') ?? 'api',
     appVersion: given(env, 'LATCHKEY_APP_VERSION') ?? packageVersion(),
