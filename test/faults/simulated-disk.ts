@@ -93,23 +93,27 @@ export class SimulatedDisk {
 
   see({ kind, call, ...moment }: Moment): void {
     const result = 'result' in moment ? moment.result : 0
+    const name = basename(call.path)
     if (call.path === this.#folder && call.name === 'fsync') {
       if (kind === 'end' && result === 0) this.#syncNames()
-      return
+    } else if (dirname(call.path) === this.#folder && !name.endsWith('-shm')) {
+      if (call.name === 'openat' || call.name === 'unlink') {
+        if (kind === 'end' && result >= 0) this.#enter(call, name)
+      } else {
+        const inode = this.#names.get(name)
+        if (inode !== undefined) this.#change(inode, call, kind, result)
+      }
     }
-    const name = basename(call.path)
-    if (dirname(call.path) !== this.#folder || name.endsWith('-shm')) return
-    if (call.name === 'openat' || call.name === 'unlink') {
-      if (kind === 'end' && result >= 0) this.#enter(call, name)
-      return
+  }
+
+  #change(inode: Inode, call: SystemCall, kind: 'start' | 'end', result: number): void {
+    if (call.name.endsWith('sync')) this.#sync(inode, call, kind, result)
+    else if (call.name !== 'pwrite64' && call.name !== 'ftruncate') throw new Error(`what does ${call.name} do?`)
+    else if (kind === 'end') inode.end(call, result)
+    else {
+      const data = call.name === 'pwrite64' ? call.data : undefined
+      inode.begin({ call, offset: call.last, data, done: false })
     }
-    const inode = this.#names.get(name)
-    if (inode === undefined) return
-    if (call.name.endsWith('sync')) return this.#sync(inode, call, kind, result)
-    if (call.name !== 'pwrite64' && call.name !== 'ftruncate') throw new Error(`${call.name} of ${name} is not known`)
-    if (kind === 'end') return inode.end(call, result)
-    const data = call.name === 'pwrite64' ? call.data : undefined
-    inode.begin({ call, offset: call.last, data, done: false })
   }
 
   #enter(call: SystemCall, name: string): void {
