@@ -37,6 +37,7 @@ export class Metrics {
     registers: [this.#registry],
   })
   readonly #children = new Map<string, { observe(seconds: number): void }>()
+  readonly #judged = new Map<string, { inc(): void }>()
 
   constructor() {
     // Among these: nodejs_eventloop_lag_seconds and its percentiles.
@@ -51,7 +52,9 @@ export class Metrics {
   }
 
   judged(verdict: string): void {
-    this.#verdicts.inc({ verdict })
+    const child = this.#judged.get(verdict) ?? this.#verdicts.labels(verdict)
+    this.#judged.set(verdict, child)
+    child.inc()
   }
 
   tampered(): void {
@@ -63,7 +66,7 @@ export class Metrics {
     const source = store as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>
     const names = [...Object.keys(store), ...Object.getOwnPropertyNames(Object.getPrototypeOf(store))]
     const timed: typeof source = {}
-    for (const name of names.filter((each) => each !== 'constructor')) {
+    for (const name of names.filter((each) => each !== 'constructor' && typeof source[each] === 'function')) {
       const operation = source[name]?.bind(store)
       if (operation === undefined) continue
       const child = this.#store.labels(name)
@@ -76,7 +79,7 @@ export class Metrics {
         return result
       }
     }
-    return { ...(timed as unknown as Store), readChains: () => store.readChains() }
+    return { ...(timed as unknown as Store), changes: store.changes, readChains: () => store.readChains() }
   }
 
   countTokens(store: Pick<Store, 'countTokens'>): void {

@@ -1,29 +1,29 @@
 // Answers that were given before and are still true. Nothing is believed by its age: the store is asked each time
 // whether anything of the account has changed since.
-
-import { Recent } from '../tokens/recent.ts'
+import { Known } from '../tokens/known.ts'
 import type { Caller, Registry } from '../tokens/registry.ts'
 
-/** A page of ten tokens is 3 kB, one of a hundred 33 kB: some megabytes, and 20 MB at the very most. */
-const ANSWERS = 300
+/** Of twice so many characters at most: a page of ten tokens has some 3,000. */
+const CHARACTERS = 8_000_000
 
 export class Repeated {
   readonly #registry: Registry
-  readonly #answers = new Recent<string, { readonly revision: string; readonly body: string }>(ANSWERS)
+  readonly #answers: Known<string> | undefined
 
   constructor(registry: Registry) {
     this.#registry = registry
+    const { changes } = registry
+    this.#answers = changes && new Known(changes, CHARACTERS, (body) => body.length)
   }
 
-  async give(caller: Caller, url: string, make: () => Promise<string>): Promise<string> {
+  async give({ accountId }: Caller, url: string, make: () => Promise<string>): Promise<string> {
+    const name = `${accountId} ${url}`
     // Asked before the answer is made: what changes meanwhile makes it another one.
-    const revision = await this.#registry.findRevision(caller)
-    if (revision === undefined) return make()
-    const name = `${caller.accountId} ${url}`
-    const known = this.#answers.get(name)
-    if (known?.revision === revision) return known.body
+    const time = this.#registry.changes?.look() ?? 0
+    const known = this.#answers?.get(name)
+    if (known !== undefined) return known
     const body = await make()
-    this.#answers.set(name, { revision, body })
+    this.#answers?.set(name, body, time, [accountId])
     return body
   }
 }

@@ -111,7 +111,7 @@ const listTokens: AccountRoute = {
   }),
   repeatable: changesOnlyWithHistory,
   async answer(registry, { caller, query }) {
-    return found(await registry.listTokens(caller, readTokenQuery(query)), wantsDetails(query))
+    return found(await registry.listTokens(caller, readTokenQuery(query), wantsDetails(query)))
   },
 }
 
@@ -132,7 +132,7 @@ const listTokensOfSubAccount: AccountRoute = {
   repeatable: changesOnlyWithHistory,
   async answer(registry, { caller, params, query }) {
     const asked = { ...readTokenQuery({ ...query, subAccountId: undefined }), subAccountId: params.subAccountId ?? '' }
-    return found(await registry.listTokens(caller, asked), wantsDetails(query))
+    return found(await registry.listTokens(caller, asked, wantsDetails(query)))
   },
 }
 
@@ -151,9 +151,8 @@ const getToken: AccountRoute = {
     writes: false,
   }),
   async answer(registry, { caller, params, query }) {
-    const details = wantsDetails(query)
-    const token = await registry.getToken(caller, params.id ?? '')
-    return whole('API token retrieved successfully', token, details)
+    const token = await registry.getToken(caller, params.id ?? '', wantsDetails(query))
+    return whole('API token retrieved successfully', token)
   },
 }
 
@@ -186,7 +185,7 @@ const updateToken: AccountRoute = {
   async answer(registry, { caller, params, body, headers, origin }) {
     const change = readTokenChange(body)
     const token = await registry.updateToken(caller, params.id ?? '', change, origin, readIfMatch(headers))
-    return whole('API token updated successfully', token, false)
+    return whole('API token updated successfully', token)
   },
 }
 
@@ -219,7 +218,7 @@ const createToken: AccountRoute = {
   }),
   async answer(registry, { caller, body, headers, origin }) {
     const token = await registry.createToken(caller, readNewToken(body), origin, readIdempotencyKey(headers))
-    return { ...whole('API token created successfully', token, false), status: 201 }
+    return { ...whole('API token created successfully', token), status: 201 }
   },
 }
 
@@ -262,7 +261,7 @@ const rotateToken: AccountRoute = {
   }),
   async answer(registry, { caller, params, body, origin }) {
     const token = await registry.rotateToken(caller, params.id ?? '', readOverlap(body), origin)
-    return whole('API token rotated successfully', token, false)
+    return whole('API token rotated successfully', token)
   },
 }
 
@@ -293,20 +292,18 @@ function changesOnlyWithHistory(query: Question['query']): boolean {
   return query.include === undefined && query.used === undefined
 }
 
-function found(page: Page<Token>, details: boolean) {
-  const items = page.items.map((token) => toWire(token, details))
-  return { message: `Found ${page.total} API token(s)`, data: { ...page, items } }
+function found(page: Page<Token>) {
+  return { message: `Found ${page.total} API token(s)`, data: { ...page, items: page.items.map(toWire) } }
 }
 
-function whole(message: string, token: Token, details: boolean) {
-  return { message, data: toWire(token, details), headers: { etag: etagOf(token.details.version) } }
+function whole(message: string, token: Token) {
+  return { message, data: toWire(token), headers: { etag: etagOf(token.version) } }
 }
 
 export const toTime = (at: number): string => new Date(at).toISOString()
 export const toTimeOrNull = (at: number | null): string | null => (at === null ? null : toTime(at))
 
-function toWire(token: Token, withDetails: boolean): schemas.WireToken {
-  const { id, name, credential, status, createdAt, subAccount, details } = token
+function toWire({ id, name, credential, status, createdAt, subAccount, version, details }: Token): schemas.WireToken {
   const wire = {
     _id: id,
     name,
@@ -320,8 +317,8 @@ function toWire(token: Token, withDetails: boolean): schemas.WireToken {
       companyName: subAccount.companyName,
     },
   }
-  if (!withDetails) return wire
-  const { expiresAt, lastUsedAt, version, effectiveStatus, blockedBy } = details
+  if (details === undefined) return wire
+  const { expiresAt, lastUsedAt, effectiveStatus, blockedBy } = details
   const times = { expiresAt: toTimeOrNull(expiresAt), lastUsedAt: toTimeOrNull(lastUsedAt) }
   return { ...wire, details: { ...times, version, effectiveStatus, blockedBy } }
 }

@@ -37,9 +37,11 @@ export const toKey = (row: KeyColumns): Stamped<StoredKey> => ({
   stamp: row.stamp,
 })
 
-export const SUB_ACCOUNT_COLUMNS = `
+export const OWNER_COLUMNS = `
   s.id AS s_id, s.account_id AS s_account_id, s.name AS s_name, s.email AS s_email, s.company_name AS s_company_name,
-  s.created_at AS s_created_at, s.suspended_at AS s_suspended_at, s.stamp AS s_stamp`
+  s.created_at AS s_created_at, s.suspended_at AS s_suspended_at`
+
+export const SUB_ACCOUNT_COLUMNS = `${OWNER_COLUMNS}, s.stamp AS s_stamp`
 
 export interface SubAccountColumns {
   s_id: string
@@ -52,7 +54,8 @@ export interface SubAccountColumns {
   s_stamp: Bytes
 }
 
-export const toSubAccount = (row: SubAccountColumns): Stamped<SubAccount> => ({
+/** Without its stamp. */
+export const toOwner = (row: Omit<SubAccountColumns, 's_stamp'>): SubAccount => ({
   id: row.s_id,
   accountId: row.s_account_id,
   name: row.s_name,
@@ -60,8 +63,9 @@ export const toSubAccount = (row: SubAccountColumns): Stamped<SubAccount> => ({
   companyName: row.s_company_name,
   createdAt: row.s_created_at,
   suspendedAt: row.s_suspended_at,
-  stamp: row.s_stamp,
 })
+
+export const toSubAccount = (row: SubAccountColumns): Stamped<SubAccount> => ({ ...toOwner(row), stamp: row.s_stamp })
 
 export const COUNT_COLUMNS = `
   coalesce((SELECT count FROM token_counts WHERE scope = s.id AND status = 'active'), 0) AS active,
@@ -136,18 +140,37 @@ export const toCandidate = (row: CandidateColumns): Omit<Candidate, 'retired'> =
   },
 })
 
-export const LAST_USED_COLUMN = '(SELECT at FROM last_used WHERE token_id = t.id) AS last_used_at'
+export const TOKEN_ROW_COLUMNS = `${TOKEN_COLUMNS}, ${SUB_ACCOUNT_COLUMNS}`
 
-export const TOKEN_ROW_COLUMNS = `${TOKEN_COLUMNS}, ${SUB_ACCOUNT_COLUMNS}, ${LAST_USED_COLUMN}`
-
-export type TokenRowColumns = TokenColumns & SubAccountColumns & { last_used_at: number | null }
+export type TokenRowColumns = TokenColumns & SubAccountColumns
 
 export type StampedTokenRow = TokenRow & { readonly token: Stamped<TokenRecord> }
 
 export const toTokenRow = (row: TokenRowColumns): StampedTokenRow => ({
   token: toToken(row),
   subAccount: toSubAccount(row),
-  lastUsedAt: row.last_used_at,
+})
+
+/** What lists show: nothing that only verification and changes need. */
+export const LISTED_COLUMNS = `
+  t.id, t.account_id, t.sub_account_id, t.name, t.status, t.created_at, t.expires_at, t.version, t.sealed,
+  ${OWNER_COLUMNS}`
+
+export type ListedColumns = Omit<TokenColumns, 'digest' | 'stamp'> & Omit<SubAccountColumns, 's_stamp'>
+
+export const toListedRow = (row: ListedColumns): TokenRow => ({
+  token: {
+    id: row.id,
+    accountId: row.account_id,
+    subAccountId: row.sub_account_id,
+    name: row.name,
+    status: row.status,
+    createdAt: row.created_at,
+    expiresAt: row.expires_at,
+    version: row.version,
+    sealed: row.sealed,
+  },
+  subAccount: toOwner(row),
 })
 
 export interface HistoryColumns {

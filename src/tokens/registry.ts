@@ -3,17 +3,17 @@ import { createHash } from 'node:crypto'
 import { kindOfCredential, newCredential } from './credential.ts'
 import { Failure } from './errors.ts'
 import type { HistoryRow, Origin } from './history.ts'
+import { type Changes, Known } from './known.ts'
 import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from './overview.ts'
 import { type Page, type PageRequest, type TokenQuery, toPage } from './page.ts'
-import { Recent } from './recent.ts'
 import { isGenuine } from './stamp.ts'
-import type { Expected, Store, TokenRow } from './store.ts'
+import type { Expected, Store, StoredKey, TokenRow } from './store.ts'
 import type { SubAccountRow } from './token.ts'
 import { type Account, newId, type Timestamp, type Token } from './token.ts'
 import type { NewSubAccount, NewToken, SubAccountChange, TokenChange } from './update.ts'
 import { UseMarks } from './uses.ts'
-import { credentialPlace, type MasterKey, type Stamps } from './vault.ts'
-import { effectiveState, judge, UNKNOWN, type Verdict } from './verdict.ts'
+import { credentialPlace, type MasterKey, nameInMemory, type Stamps } from './vault.ts'
+import { type Candidate, effectiveState, judge, judgeGenuine, UNKNOWN, type Verdict } from './verdict.ts'
 
 export interface Caller {
   readonly accountId: string
@@ -36,34 +36,43 @@ export interface Overview {
   readonly counts: OverviewCounts
 }
 
-const REMEMBERED_CREDENTIALS = 2_500
+/** Some 400 bytes each, and none of them a credential. */
+const KNOWN_CANDIDATES = 60_000
+const KNOWN_KEYS = 1_000
 export const MAX_OVERLAP_SECONDS = 30 * 24 * 60 * 60
 
 export class Registry {
   readonly #parts: Parts
-  /** Credentials opened lately, each with the sealed bytes it was opened from: other bytes are opened anew. */
-  readonly #opened = new Recent<string, { readonly sealed: Uint8Array; readonly credential: string }>(
-    REMEMBERED_CREDENTIALS,
-  )
+  readonly #candidates: Known<Candidate> | undefined
+  readonly #keys: Known<Pick<StoredKey, 'id' | 'accountId' | 'expiresAt'>> | undefined
+  /** What was opened hangs on the row it was opened from, and goes with it. */
+  readonly #opened = new WeakMap<TokenRow, Token>()
   readonly uses: UseMarks
 
   constructor(parts: Parts) {
     this.#parts = parts
     this.uses = new UseMarks(parts.store)
+    const { changes } = parts.store
+    this.#candidates = changes && new Known(changes, KNOWN_CANDIDATES)
+    this.#keys = changes && new Known(changes, KNOWN_KEYS)
   }
 
   /** The account behind an account key; a Failure for everything else, a live sub-account token included. */
   async authenticate(presented: string): Promise<Caller> {
-    const { store, stamps, now } = this.#parts
+    const { store, stamps, now, onTampered } = this.#parts
+    const [name, time] = [nameInMemory(presented), store.changes?.look() ?? 0]
+    const known = this.#keys?.get(name)
+    if (known !== undefined) return callerBy(known, now())
     if (kindOfCredential(presented) !== 'key') return this.#refuseToken(presented)
     const key = await store.findKey(stamps.digest(presented))
     if (key === undefined || key.revokedAt !== null) throw new Failure('token-invalid')
     if (!isGenuine('key', key, stamps)) {
-      this.#parts.onTampered(key.id)
+      onTampered(key.id)
       throw new Failure('token-invalid')
     }
-    if (key.expiresAt !== null && key.expiresAt <= now()) throw new Failure('token-expired')
-    return { accountId: key.accountId, by: key.id }
+    const { id, accountId, expiresAt } = key
+    this.#keys?.set(name, { id, accountId, expiresAt }, time, [id])
+    return callerBy(key, now())
   }
 
   /** A caller whom somebody else has vouched for, such as the platform's identity provider. */
@@ -94,29 +103,38 @@ export class Registry {
   }
 
   async #judge(presented: string): Promise<Verdict> {
-    if (kindOfCredential(presented) !== 'tok') return UNKNOWN
     const { store, stamps, now, onTampered } = this.#parts
+    const [name, time] = [nameInMemory(presented), store.changes?.look() ?? 0]
+    const known = this.#candidates?.get(name)
+    if (known !== undefined) return judgeGenuine(known, now())
+    if (kindOfCredential(presented) !== 'tok') return UNKNOWN
     const digest = stamps.digest(presented)
-    const verdict = judge(await store.findCandidate(digest), digest, stamps, now())
+    const candidate = await store.findCandidate(digest)
+    const verdict = judge(candidate, digest, stamps, now())
     if (!verdict.accepted && verdict.reason === 'tampered') onTampered(verdict.token?.id ?? 'unknown')
+    else if (candidate !== undefined && candidate.retired === undefined) {
+      this.#candidates?.set(name, candidate, time, [candidate.token.id, candidate.subAccount.id])
+    }
     return verdict
   }
 
-  async listTokens(caller: Caller, query: TokenQuery): Promise<Page<Token>> {
+  async listTokens(caller: Caller, query: TokenQuery, withDetails = false): Promise<Page<Token>> {
     const slice = await this.#parts.store.listTokens(caller.accountId, query)
     if (slice === undefined) throw new Failure('sub-account-forbidden')
-    return toPage({ items: slice.items.map((row) => this.#open(row)), total: slice.total }, query)
+    const items = withDetails ? await this.#detailed(slice.items) : slice.items.map((row) => this.#open(row))
+    return toPage({ items, total: slice.total }, query)
   }
 
-  /** Another one whenever a list could show something else than before; undefined where that cannot be told cheaply. */
-  findRevision(caller: Caller): Promise<string | undefined> {
-    return this.#parts.store.findRevision(caller.accountId)
+  /** Tells what has changed since an answer was given; undefined where that cannot be told cheaply. */
+  get changes(): Changes | undefined {
+    return this.#parts.store.changes
   }
 
-  async getToken(caller: Caller, id: string): Promise<Token> {
+  async getToken(caller: Caller, id: string, withDetails = false): Promise<Token> {
     const row = await this.#parts.store.findToken(caller.accountId, id)
     if (row === undefined) throw new Failure('token-not-found')
-    return this.#open(row)
+    const [detailed] = withDetails ? await this.#detailed([row]) : []
+    return detailed ?? this.#open(row)
   }
 
   async updateToken(
@@ -205,31 +223,39 @@ export class Registry {
     return { account, question, counts: await store.readOverview(account.id, question) }
   }
 
-  #open({ token, subAccount, lastUsedAt }: TokenRow): Token {
-    const { id, name, status, createdAt, expiresAt, version } = token
-    return {
-      id,
-      name,
-      credential: this.#openCredential(token),
-      status,
-      createdAt,
-      subAccount,
-      details: { expiresAt, lastUsedAt, version, ...effectiveState(token, subAccount, this.#parts.now()) },
-    }
+  async #detailed(rows: readonly TokenRow[]): Promise<Token[]> {
+    const { store, now } = this.#parts
+    const uses = await store.findLastUses(rows.map(({ token }) => token.id))
+    return rows.map((row) => {
+      const { id, expiresAt } = row.token
+      const state = effectiveState(row.token, row.subAccount, now())
+      return { ...this.#open(row), details: { expiresAt, lastUsedAt: uses.get(id) ?? null, ...state } }
+    })
+  }
+
+  #open(row: TokenRow): Token {
+    const known = this.#opened.get(row)
+    if (known !== undefined) return known
+    const { id, name, status, createdAt, version } = row.token
+    const credential = this.#openCredential(row.token)
+    const token = { id, name, credential, status, createdAt, version, subAccount: row.subAccount }
+    this.#opened.set(row, token)
+    return token
   }
 
   #openCredential(token: TokenRow['token']): string {
-    const known = this.#opened.get(token.id)
-    if (known !== undefined && Buffer.compare(known.sealed, token.sealed) === 0) return known.credential
     try {
-      const credential = this.#parts.masterKey.open(token.sealed, credentialPlace(token)).toString()
-      this.#opened.set(token.id, { sealed: token.sealed, credential })
-      return credential
+      return this.#parts.masterKey.open(token.sealed, credentialPlace(token)).toString()
     } catch (cause) {
       this.#parts.onTampered(token.id)
       throw new Error(`the credential of ${token.id} does not open`, { cause })
     }
   }
+}
+
+function callerBy(key: Pick<StoredKey, 'id' | 'accountId' | 'expiresAt'>, now: Timestamp): Caller {
+  if (key.expiresAt !== null && key.expiresAt <= now) throw new Failure('token-expired')
+  return { accountId: key.accountId, by: key.id }
 }
 
 export function sealToken(

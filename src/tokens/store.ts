@@ -1,16 +1,25 @@
 // The store, as the domain needs it. Two engines implement it, and one contract suite holds them to it.
 import type { HistoryRow, Origin } from './history.ts'
+import type { Changes } from './known.ts'
 import type { OverviewCounts, OverviewQuestion } from './overview.ts'
 import type { PageRequest, Slice, TokenQuery } from './page.ts'
 import type { Stamped } from './stamp.ts'
-import type { Account, AccountKey, Status, SubAccount, SubAccountRow, Timestamp, TokenRecord } from './token.ts'
+import type {
+  Account,
+  AccountKey,
+  ListedToken,
+  Status,
+  SubAccount,
+  SubAccountRow,
+  Timestamp,
+  TokenRecord,
+} from './token.ts'
 import type { SubAccountChange, TokenChange } from './update.ts'
 import type { Candidate } from './verdict.ts'
 
 export interface TokenRow {
-  readonly token: TokenRecord
+  readonly token: ListedToken
   readonly subAccount: SubAccount
-  readonly lastUsedAt: Timestamp | null
 }
 
 export type StoredKey = AccountKey & { readonly digest: Uint8Array }
@@ -45,6 +54,9 @@ export interface Rotation {
  * - When the store cannot be asked, every method rejects with `unavailable`.
  */
 export interface Store {
+  /** Undefined where looking for changes would cost as much as reading again. When a token was used does not count. */
+  readonly changes: Changes | undefined
+
   insertAccount(account: Account, origin: Origin): Promise<void>
   findAccount(id: string): Promise<Account | undefined>
   listAccounts(): Promise<readonly Account[]>
@@ -81,11 +93,6 @@ export interface Store {
   ): Promise<TokenRow>
   rotateToken(accountId: string, id: string, rotation: Rotation, origin: Origin): Promise<TokenRow>
   deleteToken(accountId: string, id: string, origin: Origin, expected?: Expected): Promise<TokenRow>
-  /**
-   * Another one whenever a list of the account's tokens could have changed, by whichever process; when a token was last
-   * used does not count. Undefined where it would cost as much as the list.
-   */
-  findRevision(accountId: string): Promise<string | undefined>
   countTokens(): Promise<Readonly<Record<Status, number>>>
   /** All of it from one snapshot. */
   readOverview(accountId: string, question: OverviewQuestion): Promise<OverviewCounts>
@@ -94,6 +101,8 @@ export interface Store {
 
   /** One indexed read of the authoritative store: the only question that verification asks. */
   findCandidate(digest: Uint8Array): Promise<Candidate | undefined>
+  /** When each of these tokens was last used; those that never were are passed over. */
+  findLastUses(tokenIds: readonly string[]): Promise<ReadonlyMap<string, Timestamp>>
   /** Later times win. Unknown tokens are passed over. */
   markUsed(marks: ReadonlyMap<string, Timestamp>): Promise<void>
 

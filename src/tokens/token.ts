@@ -53,6 +53,9 @@ export interface TokenRecord {
   readonly sealed: Uint8Array
 }
 
+/** What a list shows of a token. */
+export type ListedToken = Omit<TokenRecord, 'digest'>
+
 /** What verification needs of a token, and no more: its name and sealed credential stay in the store. */
 export type JudgedToken = Omit<TokenRecord, 'name' | 'sealed'>
 export type JudgedSubAccount = Pick<SubAccount, 'id' | 'accountId' | 'suspendedAt'>
@@ -72,13 +75,14 @@ export interface Token {
   readonly status: Status
   readonly createdAt: Timestamp
   readonly subAccount: Pick<SubAccount, 'id' | 'name' | 'email' | 'companyName'>
-  readonly details: TokenDetails
+  readonly version: number
+  /** Only where they were asked for. */
+  readonly details?: TokenDetails
 }
 
 export interface TokenDetails {
   readonly expiresAt: Timestamp | null
   readonly lastUsedAt: Timestamp | null
-  readonly version: number
   /** What verification would say now. */
   readonly effectiveStatus: 'active' | 'inactive' | 'expired' | 'suspended'
   readonly blockedBy: 'token' | 'expiry' | 'sub-account' | null

@@ -1,12 +1,18 @@
 // When each token was last used: gathered in memory, written in batches, so that verification never writes.
+import { Recent } from './recent.ts'
 import type { Store } from './store.ts'
 import type { Timestamp } from './token.ts'
 
 /** Past this many unwritten marks new tokens are passed over until the next flush: memory stays bounded. */
 const MAX_MARKS = 100_000
 
+/** A use so soon after one that is on record is not written again: times of use are true to the minute. */
+const PRECISION_MS = 60_000
+
 export class UseMarks {
   readonly #store: Pick<Store, 'markUsed'>
+  /** When each token was marked last, as far as that is remembered. */
+  readonly #latest = new Recent<string, Timestamp>(MAX_MARKS)
   #marks = new Map<string, Timestamp>()
 
   constructor(store: Pick<Store, 'markUsed'>) {
@@ -14,7 +20,11 @@ export class UseMarks {
   }
 
   mark(tokenId: string, at: Timestamp): void {
-    if (this.#marks.size < MAX_MARKS || this.#marks.has(tokenId)) this.#marks.set(tokenId, at)
+    const latest = this.#latest.get(tokenId)
+    if (latest !== undefined && at - latest < PRECISION_MS && at >= latest) return
+    if (this.#marks.size >= MAX_MARKS && !this.#marks.has(tokenId)) return
+    this.#marks.set(tokenId, at)
+    this.#latest.set(tokenId, at)
   }
 
   /** A failed flush keeps its marks for the next one. */
@@ -25,7 +35,7 @@ export class UseMarks {
     try {
       await this.#store.markUsed(marks)
     } catch (error) {
-      for (const [tokenId, at] of marks) if (!this.#marks.has(tokenId)) this.mark(tokenId, at)
+      for (const [tokenId, at] of marks) if (!this.#marks.has(tokenId)) this.#marks.set(tokenId, at)
       throw error
     }
   }

@@ -29,20 +29,28 @@ export type Verdict =
 export const UNKNOWN: Verdict = { accepted: false, reason: 'unknown', token: undefined }
 
 export function judge(candidate: Candidate | undefined, digest: Uint8Array, stamps: Stamps, now: Timestamp): Verdict {
-  if (candidate === undefined) return UNKNOWN
-  const { token, subAccount, retired } = candidate
-  const expected = retired?.digest ?? token.digest
-  if (expected.length !== digest.length || !timingSafeEqual(expected, digest)) return UNKNOWN
-  const refuse = (reason: Refusal): Verdict => ({ accepted: false, reason, token })
+  if (candidate === undefined || !isOf(candidate, digest)) return UNKNOWN
+  if (isTampered(candidate, stamps)) return { accepted: false, reason: 'tampered', token: candidate.token }
+  return judgeGenuine(candidate, now)
+}
 
-  if (token.subAccountId !== subAccount.id || token.accountId !== subAccount.accountId) return refuse('tampered')
-  if (!isGenuine('token', token, stamps) || !isGenuine('sub-account', subAccount, stamps)) return refuse('tampered')
-  if (retired !== undefined) {
-    if (retired.tokenId !== token.id || !isGenuine('retired', retired, stamps)) return refuse('tampered')
-    if (retired.retiresAt <= now) return refuse('expired')
-  }
+/** For what was found before to be of this credential and as it was stamped: only time can have changed the verdict. */
+export function judgeGenuine({ token, subAccount, retired }: Candidate, now: Timestamp): Verdict {
+  const refuse = (reason: Refusal): Verdict => ({ accepted: false, reason, token })
+  if (retired !== undefined && retired.retiresAt <= now) return refuse('expired')
   const { effectiveStatus } = effectiveState(token, subAccount, now)
   return effectiveStatus === 'active' ? { accepted: true, token } : refuse(effectiveStatus)
+}
+
+function isOf({ token, retired }: Candidate, digest: Uint8Array): boolean {
+  const expected = retired?.digest ?? token.digest
+  return expected.length === digest.length && timingSafeEqual(expected, digest)
+}
+
+function isTampered({ token, subAccount, retired }: Candidate, stamps: Stamps): boolean {
+  if (token.subAccountId !== subAccount.id || token.accountId !== subAccount.accountId) return true
+  if (!isGenuine('token', token, stamps) || !isGenuine('sub-account', subAccount, stamps)) return true
+  return retired !== undefined && (retired.tokenId !== token.id || !isGenuine('retired', retired, stamps))
 }
 
 /** Status, expiry and suspension together: what holds for the token now, and which of them says so. */

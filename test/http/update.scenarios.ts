@@ -16,7 +16,7 @@ const put = (estate: Estate, id: string, body: unknown, headers: readonly (reado
 async function unchanged(estate: Estate, id: string, before: { name: string; status: string }): Promise<void> {
   const { operator, registry } = estate.running
   const token = await registry.getToken(operator.actFor(estate.mine.accountId), id)
-  assert.deepEqual([token.name, token.status, token.details.version], [before.name, before.status, 1])
+  assert.deepEqual([token.name, token.status, token.version], [before.name, before.status, 1])
 }
 
 /** A body that is refused: what the caller is told, and that nothing was changed. */
@@ -157,7 +157,7 @@ export const updateScenarios: readonly Scenario[] = [
       const { operator, registry } = estate.running
       const token = await registry.getToken(operator.actFor(estate.mine.accountId), heard.json.data._id)
       assert.equal(heard.text, JSON.stringify(success('API token updated successfully', wire(token), 1)))
-      assert.deepEqual([token.name, token.status, token.details.version], ['Whole', 'inactive', 2])
+      assert.deepEqual([token.name, token.status, token.version], ['Whole', 'inactive', 2])
     },
     headers: { etag: '"2"' },
   },

@@ -79,7 +79,7 @@ describe('query plans of PostgreSQL', () => {
       const rotation = { sealed: Buffer.from('x'), digest: estate.digest(), formerUntil: Number.MAX_SAFE_INTEGER }
       await opened.store.rotateToken(account.id, token.id, rotation, estate.origin())
     }
-    token = { ...token, digest: (await opened.store.findToken(account.id, token.id))?.token.digest ?? token.digest }
+    token = (await opened.store.findTokenByName(token.subAccountId, token.name)) ?? token
     digest = estate.digest()
     client = new RecordingClient(clientConfig(opened.options.databaseUrl))
     await client.connect()

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Origin } from '../../src/tokens/history.ts'
 import type { Store, StoredKey } from '../../src/tokens/store.ts'
-import { type Account, newId, type SubAccount, type TokenRecord } from '../../src/tokens/token.ts'
+import { type Account, type ListedToken, newId, type SubAccount, type TokenRecord } from '../../src/tokens/token.ts'
 import type { Stamps } from '../../src/tokens/vault.ts'
 
 export interface TestStore {
@@ -141,3 +141,9 @@ export async function refusal(promise: Promise<unknown>): Promise<Record<string,
 }
 
 export const FIRST_PAGE = { page: 1, limit: 100 }
+
+/** A token's record as lists and look-ups show it. */
+export function listed(token: ListedToken): Record<string, unknown> {
+  const { digest: _, ...shown } = plain(token)
+  return shown
+}

@@ -5,6 +5,8 @@ import { UseMarks } from '../../src/tokens/uses.ts'
 import { openEmptySqlite } from '../support/sqlite.ts'
 import { Estate } from '../support/store.ts'
 
+const MINUTE = 60_000
+
 async function withToken(work: (estate: Estate, accountId: string, tokenId: string) => Promise<void>): Promise<void> {
   const opened = await openEmptySqlite()
   try {
@@ -18,14 +20,27 @@ async function withToken(work: (estate: Estate, accountId: string, tokenId: stri
 }
 
 test('a mark is in the store after a flush and not before', () =>
-  withToken(async ({ store }, accountId, id) => {
+  withToken(async ({ store }, _accountId, id) => {
     const uses = new UseMarks(store)
-    const lastUsedAt = async () => (await store.findToken(accountId, id))?.lastUsedAt
+    const lastUsedAt = async () => (await store.findLastUses([id])).get(id)
     uses.mark(id, 5)
-    uses.mark(id, 7)
-    assert.equal(await lastUsedAt(), null)
+    assert.equal(await lastUsedAt(), undefined)
     await uses.flush()
-    assert.equal(await lastUsedAt(), 7)
+    assert.equal(await lastUsedAt(), 5)
+  }))
+
+test('uses within a minute of the last one on record are not written again', () =>
+  withToken(async ({ store }, _accountId, id) => {
+    const uses = new UseMarks(store)
+    for (const [at, expected] of [
+      [1_000, 1_000],
+      [1_000 + MINUTE - 1, 1_000],
+      [1_000 + MINUTE, 1_000 + MINUTE],
+    ] as const) {
+      uses.mark(id, at)
+      await uses.flush()
+      assert.equal((await store.findLastUses([id])).get(id), expected)
+    }
   }))
 
 test('a flush that fails keeps its marks for the next one, and later marks win over them', () =>
@@ -38,12 +53,12 @@ test('a flush that fails keeps its marks for the next one, and later marks win o
     uses.mark(id, 5)
     uses.mark(other.id, 6)
     const failing = uses.flush()
-    uses.mark(id, 9)
+    uses.mark(id, 5 + MINUTE)
     await assert.rejects(failing, { code: 'unavailable' })
     current = estate.store
     await uses.flush()
-    assert.equal((await estate.store.findToken(accountId, id))?.lastUsedAt, 9)
-    assert.equal((await estate.store.findToken(accountId, other.id))?.lastUsedAt, 6)
+    const found = await estate.store.findLastUses([id, other.id])
+    assert.deepEqual([found.get(id), found.get(other.id)], [5 + MINUTE, 6])
   }))
 
 test('a flush of nothing asks the store nothing', () =>
@@ -60,13 +75,14 @@ test('past a hundred thousand marks only tokens already marked are marked, until
     const uses = new UseMarks(store)
     const lastUses = async () => {
       await uses.flush()
-      return Promise.all([id, late.id].map(async (each) => (await store.findToken(accountId, each))?.lastUsedAt))
+      const found = await store.findLastUses([id, late.id])
+      return [found.get(id), found.get(late.id)]
     }
     uses.mark(id, 1)
     for (let i = 1; i < 100_000; i++) uses.mark(`tok_unknown_${i}`, 1)
     uses.mark(late.id, 2)
-    uses.mark(id, 2)
-    assert.deepEqual(await lastUses(), [2, null])
+    uses.mark(id, 1 + MINUTE)
+    assert.deepEqual(await lastUses(), [1 + MINUTE, undefined])
     uses.mark(late.id, 3)
-    assert.deepEqual(await lastUses(), [2, 3])
+    assert.deepEqual(await lastUses(), [1 + MINUTE, 3])
   }))

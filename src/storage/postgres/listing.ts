@@ -76,16 +76,16 @@ export async function listTokens(
     query.subAccountId === undefined
       ? 'true'
       : `EXISTS (SELECT FROM sub_accounts WHERE id = ${values.add(query.subAccountId)} AND account_id = ${account})`
-  const found = await db.all<Counted<rows.TokenRowColumns> & { owned: boolean }>(
+  const found = await db.all<Counted<rows.ListedColumns> & { owned: boolean }>(
     `WITH ${page}
      SELECT counted.total, ${owned} AS owned, page.* FROM counted LEFT JOIN (
-       SELECT ${rows.TOKEN_ROW_COLUMNS}
+       SELECT ${rows.LISTED_COLUMNS}
        FROM chosen JOIN tokens t ON t.id = chosen.id AND t.account_id = ${account}
        JOIN sub_accounts s ON s.id = t.sub_account_id
      ) AS page ON true ORDER BY page.id DESC`,
     ...values.list,
   )
-  return found[0]?.owned === true ? toSlice(found, 'id', rows.toTokenRow) : undefined
+  return found[0]?.owned === true ? toSlice(found, 'id', rows.toListedRow) : undefined
 }
 
 /** Walks the index that holds just the wanted tokens in their order, from the nearer end; the total is on record. */

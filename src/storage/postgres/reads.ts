@@ -4,11 +4,20 @@ import type { HistoryRow } from '../../tokens/history.ts'
 import type { OverviewCounts, OverviewQuestion } from '../../tokens/overview.ts'
 import type { PageRequest, Slice } from '../../tokens/page.ts'
 import type { Stamped } from '../../tokens/stamp.ts'
-import type { ChainLink, StoredKey } from '../../tokens/store.ts'
-import { type Account, type AccountKey, idFloor, type Status, type TokenRecord } from '../../tokens/token.ts'
+import type { ChainLink, StoredKey, TokenRow } from '../../tokens/store.ts'
+import {
+  type Account,
+  type AccountKey,
+  idFloor,
+  type Status,
+  type Timestamp,
+  type TokenRecord,
+} from '../../tokens/token.ts'
 import type { Candidate } from '../../tokens/verdict.ts'
 import * as rows from '../rows.ts'
 import type { Connection } from './connection.ts'
+
+const TOKENS = 'tokens t JOIN sub_accounts s ON s.id = t.sub_account_id'
 
 export async function findAccount(db: Connection, id: string): Promise<Account | undefined> {
   const row = await db.get<rows.AccountColumns>('SELECT id, name, created_at FROM accounts WHERE id = $1', id)
@@ -55,16 +64,23 @@ export async function findOwner(db: Connection, id: string): Promise<string | un
   return row?.account_id
 }
 
-export async function findToken(
+export async function findToken(db: Connection, accountId: string, id: string): Promise<TokenRow | undefined> {
+  const row = await db.get<rows.ListedColumns>(
+    `SELECT ${rows.LISTED_COLUMNS} FROM ${TOKENS} WHERE t.id = $1 AND t.account_id = $2`,
+    ...[id, accountId],
+  )
+  return row && rows.toListedRow(row)
+}
+
+/** With what a change needs: the digest and the stamps. */
+export async function findStampedToken(
   db: Connection,
   accountId: string,
   id: string,
 ): Promise<rows.StampedTokenRow | undefined> {
   const row = await db.get<rows.TokenRowColumns>(
-    `SELECT ${rows.TOKEN_ROW_COLUMNS} FROM tokens t JOIN sub_accounts s ON s.id = t.sub_account_id
-     WHERE t.id = $1 AND t.account_id = $2`,
-    id,
-    accountId,
+    `SELECT ${rows.TOKEN_ROW_COLUMNS} FROM ${TOKENS} WHERE t.id = $1 AND t.account_id = $2`,
+    ...[id, accountId],
   )
   return row && rows.toTokenRow(row)
 }
@@ -188,6 +204,17 @@ export async function findCandidate(db: Connection, digest: Uint8Array): Promise
     ...rows.toCandidate(row),
     retired: r_digest === null ? undefined : { digest: r_digest, tokenId, retiresAt, stamp },
   }
+}
+
+export async function findLastUses(
+  db: Connection,
+  tokenIds: readonly string[],
+): Promise<ReadonlyMap<string, Timestamp>> {
+  const found = await db.all<{ token_id: string; at: number }>(
+    'SELECT token_id, at FROM last_used WHERE token_id = ANY($1::text[])',
+    tokenIds,
+  )
+  return new Map(found.map(({ token_id, at }) => [token_id, at]))
 }
 
 export async function listHistory(

@@ -165,8 +165,10 @@ class PostgresStore implements Store {
   listSubAccounts = this.#question(listing.listSubAccounts)
   ping = this.#question(reads.ping)
 
-  /** Asking would be a round trip, as the list is. */
-  async findRevision(): Promise<undefined> {}
+  findLastUses = this.#question(reads.findLastUses)
+
+  /** Asking would be a round trip, as reading is. */
+  readonly changes = undefined
 
   async *readChains(): AsyncGenerator<ChainLink> {
     yield* await this.#readers.lend(reads.readChainHeads)

@@ -10,7 +10,7 @@ import { applySubAccountUpdate, applyUpdate, type SubAccountChange, type TokenCh
 import { type KeyColumns, type StampedTokenRow, toKey } from '../rows.ts'
 import { indexedGrams } from './grams.ts'
 import { lockHeads, record, type Session } from './history.ts'
-import { findSubAccount, findToken } from './reads.ts'
+import { findStampedToken, findSubAccount } from './reads.ts'
 
 const IDEMPOTENCY_MEMORY_MS = 24 * 60 * 60 * 1000
 
@@ -289,7 +289,7 @@ export async function deleteToken(
 }
 
 async function getToken({ db }: Session, accountId: string, id: string, expected: Expected): Promise<StampedTokenRow> {
-  const row = await findToken(db, accountId, id)
+  const row = await findStampedToken(db, accountId, id)
   if (row === undefined) throw new Failure('token-not-found')
   if (expected?.versions.includes(row.token.version) === false) throw new Failure('version-mismatch')
   return row

@@ -15,6 +15,7 @@ export type Row = Record<string, never>
 export class Connection {
   readonly #db: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
+  readonly #dataVersion: StatementSync
   #changes = 0
 
   /** `alone`: writes, and no other process can open the file meanwhile; refused as busy where one has it open. */
@@ -30,10 +31,17 @@ export class Connection {
       throw new OperatorError(`SQLite did not take the settings that keep data safe (got ${found.join()})`)
     }
     if (mode === 'read') this.#db.exec('PRAGMA query_only = ON')
+    this.#dataVersion = this.#db.prepare('PRAGMA data_version')
+    this.#dataVersion.setReturnArrays(true)
   }
 
   get<Result = Row>(sql: string, ...values: SQLInputValue[]): Result | undefined {
     return this.#prepare(sql).get(...values) as Result | undefined
+  }
+
+  /** The first row as an array of its columns: cheaper than an object, for what is read most. */
+  tuple<Result extends readonly unknown[]>(sql: string, ...values: SQLInputValue[]): Result | undefined {
+    return this.#prepare(sql, 'tuples').get(...values) as unknown as Result | undefined
   }
 
   all<Result = Row>(sql: string, ...values: SQLInputValue[]): Result[] {
@@ -46,7 +54,7 @@ export class Connection {
 
   /** Returns the number of rows changed. */
   run(sql: string, ...values: SQLInputValue[]): number {
-    const { changes } = this.#prepare(sql, true).run(...values)
+    const { changes } = this.#prepare(sql, 'changes').run(...values)
     this.#changes++
     return Number(changes)
   }
@@ -70,8 +78,14 @@ export class Connection {
     return Object.values(row ?? {})[0] as string | number
   }
 
-  /** What `work` reads comes from one snapshot. */
+  /** Another one when another connection has committed something since it was last asked. */
+  dataVersion(): number {
+    return (this.#dataVersion.get() as unknown as [number])[0]
+  }
+
+  /** What `work` reads comes from one snapshot: that of an outer call, where there is one. */
   snapshot<Result>(work: () => Result): Result {
+    if (this.#db.isTransaction) return work()
     this.control('BEGIN')
     try {
       return work()
@@ -86,11 +100,12 @@ export class Connection {
   }
 
   /** The search index leaves row numbers behind that are too large for a number: a change must read them as bigints. */
-  #prepare(sql: string, changes = false): StatementSync {
+  #prepare(sql: string, use?: 'tuples' | 'changes'): StatementSync {
     let statement = this.#statements.get(sql)
     if (statement === undefined) {
       statement = this.#db.prepare(sql)
-      statement.setReadBigInts(changes)
+      statement.setReadBigInts(use === 'changes')
+      statement.setReturnArrays(use === 'tuples')
       this.#statements.set(sql, statement)
     }
     return statement

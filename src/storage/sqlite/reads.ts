@@ -8,13 +8,22 @@ import { canMatch, type PageRequest, type Slice, type TokenQuery } from '../../t
 import type { Stamped } from '../../tokens/stamp.ts'
 import type { ChainLink, StoredKey, TokenRow } from '../../tokens/store.ts'
 import type { SubAccountRow } from '../../tokens/token.ts'
-import { type Account, type AccountKey, foldCase, idFloor, type Status, type TokenRecord } from '../../tokens/token.ts'
+import {
+  type Account,
+  type AccountKey,
+  foldCase,
+  idFloor,
+  type ListedToken,
+  type Status,
+  type SubAccount,
+  type TokenRecord,
+} from '../../tokens/token.ts'
 import type { Candidate } from '../../tokens/verdict.ts'
 import * as rows from '../rows.ts'
 import type { Connection } from './connection.ts'
 import { matchExpression } from './grams.ts'
 
-const TOKEN_ROW = `SELECT ${rows.TOKEN_ROW_COLUMNS} FROM tokens t CROSS JOIN sub_accounts s ON s.id = t.sub_account_id`
+const TOKENS = 'tokens t CROSS JOIN sub_accounts s ON s.id = t.sub_account_id'
 
 const NEVER_USED = 'NOT EXISTS (SELECT 1 FROM last_used WHERE token_id = t.id)'
 
@@ -76,9 +85,39 @@ export function listSubAccounts(
   })
 }
 
-export function findToken(db: Connection, accountId: string, id: string): rows.StampedTokenRow | undefined {
-  const row = db.get<rows.TokenRowColumns>(`${TOKEN_ROW} WHERE t.id = ? AND t.account_id = ?`, id, accountId)
+export function findToken(db: Connection, accountId: string, id: string): TokenRow | undefined {
+  const row = db.get<rows.ListedColumns>(
+    `SELECT ${rows.LISTED_COLUMNS} FROM ${TOKENS} WHERE t.id = ? AND t.account_id = ?`,
+    ...[id, accountId],
+  )
+  return row && rows.toListedRow(row)
+}
+
+/** With what a change needs: the digest and the stamps. */
+export function findStampedToken(db: Connection, accountId: string, id: string): rows.StampedTokenRow | undefined {
+  const row = db.get<rows.TokenRowColumns>(
+    `SELECT ${rows.TOKEN_ROW_COLUMNS} FROM ${TOKENS} WHERE t.id = ? AND t.account_id = ?`,
+    ...[id, accountId],
+  )
   return row && rows.toTokenRow(row)
+}
+
+/** Whoever's it is, without its owner: the caller knows them. A column costs more to hand over than to read, bytes most of all. */
+export function findListedToken(db: Connection, id: string): ListedToken | undefined {
+  const row = db.tuple<[string, string, string, Status, number, number | null, number, Uint8Array]>(
+    `SELECT account_id, sub_account_id, name, status, created_at, expires_at, version, sealed
+     FROM tokens WHERE id = ?`,
+    id,
+  )
+  if (row === undefined) return undefined
+  const [accountId, subAccountId, name, status, createdAt, expiresAt, version, sealed] = row
+  return { id, accountId, subAccountId, name, status, createdAt, expiresAt, version, sealed }
+}
+
+/** Whoever's it is: the caller compares. */
+export function findOwnSubAccount(db: Connection, id: string): SubAccount | undefined {
+  const row = db.get<rows.SubAccountColumns>(`SELECT ${rows.OWNER_COLUMNS} FROM sub_accounts s WHERE s.id = ?`, id)
+  return row && rows.toOwner(row)
 }
 
 export function findTokenByName(db: Connection, subAccountId: string, name: string): TokenRecord | undefined {
@@ -94,60 +133,72 @@ export function ownsSubAccount(db: Connection, accountId: string, subAccountId: 
   return db.get('SELECT 1 FROM sub_accounts WHERE id = ? AND account_id = ?', subAccountId, accountId) !== undefined
 }
 
-export function listTokens(db: Connection, accountId: string, query: TokenQuery): Slice<TokenRow> | undefined {
+/** Which tokens a page holds, in its order, and the number of all matches. */
+export interface Chosen {
+  readonly ids: readonly string[]
+  readonly total: number
+}
+
+/** Undefined when the query names a sub-account that is not the account's. */
+export function chooseTokens(db: Connection, accountId: string, query: TokenQuery): Chosen | undefined {
   return db.snapshot(() => {
-    const { subAccountId } = query
+    const { subAccountId, status } = query
     if (subAccountId !== undefined && !ownsSubAccount(db, accountId, subAccountId)) return undefined
-    const sifted = query.search !== undefined || query.narrowing !== undefined
-    return sifted ? sift(db, accountId, query) : walk(db, accountId, query)
+    if (query.search !== undefined || query.narrowing !== undefined) return sift(db, accountId, query)
+    const total = countScope(db, subAccountId ?? accountId, status)
+    return { ids: walk(db, accountId, query, total), total }
   })
 }
 
-/** Walks the index that holds just the wanted tokens in their order, from the nearer end; the total is on record. */
-function walk(db: Connection, accountId: string, { subAccountId, status, page, limit }: TokenQuery): Slice<TokenRow> {
-  const scope = subAccountId ?? accountId
+export function listTokens(db: Connection, accountId: string, query: TokenQuery): Slice<TokenRow> | undefined {
+  return db.snapshot(() => {
+    const chosen = chooseTokens(db, accountId, query)
+    const items = chosen?.ids.map((id) => findToken(db, accountId, id)).filter((row) => row !== undefined)
+    return chosen && { items: items ?? [], total: chosen.total }
+  })
+}
+
+/** The total on record of an account or a sub-account. */
+export function countScope(db: Connection, scope: string, status: Status | undefined): number {
   const counted = db.get<{ n: number | null }>(
     `SELECT sum(count) AS n FROM token_counts WHERE scope = ?${status === undefined ? '' : ' AND status = ?'}`,
     ...[scope, ...(status === undefined ? [] : [status])],
   )
-  const total = counted?.n ?? 0
+  return counted?.n ?? 0
+}
+
+/** Walks the index that holds just the wanted tokens in their order, from the nearer end. */
+export function walk(db: Connection, accountId: string, query: TokenQuery, total: number): string[] {
+  const { subAccountId, status, page, limit } = query
   const skip = (page - 1) * limit
   const take = Math.min(limit, total - skip)
-  if (take <= 0) return { items: [], total }
+  if (take <= 0) return []
   const backwards = skip > total / 2
-  // CROSS JOIN is an order: first the few of this page, then their rows.
-  const found = db.all<rows.TokenRowColumns>(
-    `SELECT ${rows.TOKEN_ROW_COLUMNS} FROM (
-       SELECT no FROM tokens
-       WHERE ${subAccountId === undefined ? 'account_id' : 'sub_account_id'} = ?
-       ${status === undefined ? '' : 'AND status = ?'}
-       ORDER BY id ${backwards ? 'ASC' : 'DESC'} LIMIT ? OFFSET ?) page
-     CROSS JOIN tokens t ON t.no = page.no
-     CROSS JOIN sub_accounts s ON s.id = t.sub_account_id
-     WHERE +t.account_id = ? ORDER BY +t.id DESC`,
-    ...[scope, ...(status === undefined ? [] : [status]), take, backwards ? total - skip - take : skip, accountId],
+  const found = db.all<{ id: string }>(
+    `SELECT id FROM tokens WHERE ${subAccountId === undefined ? 'account_id' : 'sub_account_id'} = ?
+     ${status === undefined ? '' : 'AND status = ?'} ORDER BY id ${backwards ? 'ASC' : 'DESC'} LIMIT ? OFFSET ?`,
+    ...[subAccountId ?? accountId, ...(status === undefined ? [] : [status])],
+    ...[take, backwards ? total - skip - take : skip],
   )
-  return { items: found.map(rows.toTokenRow), total }
+  const ids = found.map(({ id }) => id)
+  return backwards ? ids.reverse() : ids
 }
 
 /** For what no index holds in its order: finds all matches by the index that narrows most, then puts them in order. */
-function sift(db: Connection, accountId: string, query: TokenQuery): Slice<TokenRow> {
+function sift(db: Connection, accountId: string, query: TokenQuery): Chosen {
   const sought = query.search === undefined ? undefined : seek(query.search)
-  if (query.search !== undefined && sought === undefined) return { items: [], total: 0 }
+  if (query.search !== undefined && sought === undefined) return { ids: [], total: 0 }
   const { source, conditions, values } = siftBy(db, accountId, query, sought)
   const matches = `FROM ${source} WHERE ${conditions.join(' AND ')}`
   const { page, limit } = query
-  const found = db.all<{ no: number; total: number }>(
-    `SELECT t.no, count(*) OVER () AS total ${matches} ORDER BY +t.id DESC LIMIT ? OFFSET ?`,
+  const found = db.all<{ id: string; total: number }>(
+    `SELECT t.id, count(*) OVER () AS total ${matches} ORDER BY +t.id DESC LIMIT ? OFFSET ?`,
     ...[...values, limit, (page - 1) * limit],
   )
   const first = found[0]
-  if (first === undefined) {
-    const counted = page === 1 ? undefined : db.get<{ n: number }>(`SELECT count(*) AS n ${matches}`, ...values)
-    return { items: [], total: counted?.n ?? 0 }
-  }
-  const items = found.map(({ no }) => db.get<rows.TokenRowColumns>(`${TOKEN_ROW} WHERE t.no = ?`, no))
-  return { items: items.filter((row) => row !== undefined).map(rows.toTokenRow), total: first.total }
+  if (first !== undefined) return { ids: found.map(({ id }) => id), total: first.total }
+  const counted = page === 1 ? undefined : db.get<{ n: number }>(`SELECT count(*) AS n ${matches}`, ...values)
+  return { ids: [], total: counted?.n ?? 0 }
 }
 
 function siftBy(db: Connection, accountId: string, query: TokenQuery, sought: Sought | undefined) {
@@ -256,6 +307,15 @@ function findRetired(db: Connection, digest: Uint8Array): Candidate | undefined 
   if (former === undefined) return undefined
   const { id: tokenId, retires_at: retiresAt, r_stamp: stamp } = former
   return { ...rows.toCandidate(former), retired: { digest, tokenId, retiresAt, stamp } }
+}
+
+export function findLastUses(db: Connection, tokenIds: readonly string[]): Map<string, number> {
+  const uses = new Map<string, number>()
+  for (const id of tokenIds) {
+    const found = db.get<{ at: number }>('SELECT at FROM last_used WHERE token_id = ?', id)
+    if (found !== undefined) uses.set(id, found.at)
+  }
+  return uses
 }
 
 export function listHistory(

@@ -1,103 +1,93 @@
-// What the event loop's connection has read lately. Nothing is believed by its age: each use asks the database for all
-// that decides and can change, the stamps included, and reads the whole row again when any of it has.
-import { Recent } from '../../tokens/recent.ts'
-import type { Stamped } from '../../tokens/stamp.ts'
-import type { StoredKey } from '../../tokens/store.ts'
-import type { Candidate } from '../../tokens/verdict.ts'
+// Rows that the event loop's connection has read lately, each given again, the very same object, for as long as nothing
+// about it has changed: whatever was made of it can hang on it.
+import { Known } from '../../tokens/known.ts'
+import type { Slice, TokenQuery } from '../../tokens/page.ts'
+import type { TokenRow } from '../../tokens/store.ts'
+import type { SubAccount } from '../../tokens/token.ts'
+import type { SqliteChanges } from './changes.ts'
 import type { Connection } from './connection.ts'
 import * as reads from './reads.ts'
 
-/** Less than a kilobyte each. None of them holds a secret: digests and stamps, not credentials. */
-const CANDIDATES = 20_000
-const KEYS = 1_000
-const ACCOUNTS = 10_000
-
-interface CandidateState {
-  readonly id: string
-  readonly version: number
-  readonly status: string
-  readonly expires_at: number | null
-  readonly sub_account_id: string
-  readonly suspended_at: number | null
-  readonly stamps: string
-}
+/** Some 600 bytes each, the credential among them sealed. */
+const ROWS = 10_000
+const SUB_ACCOUNTS = 5_000
+const TOTALS = 20_000
 
 export class Remembered {
   readonly #db: Connection
-  readonly #candidates = new Recent<string, { readonly candidate: Candidate; readonly stamps: string }>(CANDIDATES)
-  readonly #keys = new Recent<string, { readonly key: Stamped<StoredKey>; readonly stamp: string }>(KEYS)
-  readonly #revisions = new Recent<string, { readonly dataVersion: number; readonly seq: number }>(ACCOUNTS)
+  readonly #changes: SqliteChanges
+  readonly #rows: Known<TokenRow>
+  readonly #subAccounts: Known<SubAccount>
+  readonly #totals: Known<number>
 
-  constructor(db: Connection) {
+  constructor(db: Connection, changes: SqliteChanges) {
     this.#db = db
+    this.#changes = changes
+    this.#rows = new Known(changes, ROWS)
+    this.#subAccounts = new Known(changes, SUB_ACCOUNTS)
+    this.#totals = new Known(changes, TOTALS)
   }
 
-  /** Everything that decides about a token and can change is read each time; the rest of the row hangs on its digest. */
-  findCandidate(digest: Uint8Array): Candidate | undefined {
-    const name = nameOf(digest)
-    const known = this.#candidates.get(name)
-    if (known !== undefined) {
-      const state = this.#db.get<CandidateState>(
-        `SELECT t.id, t.version, t.status, t.expires_at, t.sub_account_id, s.suspended_at,
-           hex(t.stamp) || hex(s.stamp) AS stamps
-         FROM tokens t CROSS JOIN sub_accounts s ON s.id = t.sub_account_id WHERE t.digest = ?`,
-        digest,
-      )
-      if (state?.stamps === known.stamps && isStillSo(known.candidate, state)) return known.candidate
+  findToken(accountId: string, id: string): TokenRow | undefined {
+    const row = this.#row(id, this.#changes.look())
+    return row?.token.accountId === accountId ? row : undefined
+  }
+
+  /** For a list that no search or narrowing sifts. */
+  listTokens(accountId: string, query: TokenQuery): Slice<TokenRow> | undefined {
+    return this.#db.snapshot(() => {
+      const time = this.#changes.look()
+      const { subAccountId, status } = query
+      if (subAccountId !== undefined && this.#subAccount(subAccountId, time)?.accountId !== accountId) return undefined
+      const total = this.#total(accountId, subAccountId ?? accountId, status, time)
+      const ids = reads.walk(this.#db, accountId, query, total)
+      return { items: this.#rowsOf(accountId, ids, time), total }
+    })
+  }
+
+  /** The rows of a page chosen elsewhere; undefined if anything of the account has changed since that time. */
+  fill(accountId: string, { ids, total }: reads.Chosen, since: number): Slice<TokenRow> | undefined {
+    return this.#db.snapshot(() => {
+      const time = this.#changes.look()
+      if (!this.#changes.unchangedSince(since, accountId)) return undefined
+      return { items: this.#rowsOf(accountId, ids, time), total }
+    })
+  }
+
+  #rowsOf(accountId: string, ids: readonly string[], time: number): TokenRow[] {
+    const items: TokenRow[] = []
+    for (const id of ids) {
+      const row = this.#row(id, time)
+      if (row?.token.accountId === accountId) items.push(row)
     }
-    const found = reads.findCandidate(this.#db, digest)
-    if (found !== undefined && found.retired === undefined) {
-      const stamps = hex(found.token.stamp) + hex(found.subAccount.stamp)
-      this.#candidates.set(name, { candidate: found, stamps })
-    }
+    return items
+  }
+
+  #row(id: string, time: number): TokenRow | undefined {
+    const known = this.#rows.get(id)
+    if (known !== undefined) return known
+    const token = reads.findListedToken(this.#db, id)
+    const subAccount = token && this.#subAccount(token.subAccountId, time)
+    if (token === undefined || subAccount === undefined) return undefined
+    const row = { token, subAccount }
+    this.#rows.set(id, row, time, [id, subAccount.id])
+    return row
+  }
+
+  #subAccount(id: string, time: number): SubAccount | undefined {
+    const known = this.#subAccounts.get(id)
+    if (known !== undefined) return known
+    const found = reads.findOwnSubAccount(this.#db, id)
+    if (found !== undefined) this.#subAccounts.set(id, found, time, [id])
     return found
   }
 
-  findKey(digest: Uint8Array): Stamped<StoredKey> | undefined {
-    const name = nameOf(digest)
-    const known = this.#keys.get(name)
-    if (known !== undefined) {
-      const state = this.#db.get<{ expires_at: number | null; revoked_at: number | null; stamp: string }>(
-        'SELECT expires_at, revoked_at, hex(stamp) AS stamp FROM account_keys WHERE digest = ?',
-        digest,
-      )
-      const { key, stamp } = known
-      const same = state?.stamp === stamp && state.revoked_at === key.revokedAt && state.expires_at === key.expiresAt
-      if (same) return key
-    }
-    const found = reads.findKey(this.#db, digest)
-    if (found !== undefined) this.#keys.set(name, { key: found, stamp: hex(found.stamp) })
-    return found
+  #total(accountId: string, scope: string, status: TokenQuery['status'], time: number): number {
+    const name = status === undefined ? scope : `${scope} ${status}`
+    const known = this.#totals.get(name)
+    if (known !== undefined) return known
+    const total = reads.countScope(this.#db, scope, status)
+    this.#totals.set(name, total, time, [accountId])
+    return total
   }
-
-  /** Every change of an account lengthens its history. Nothing at all was committed while data_version stands still. */
-  findRevision(accountId: string): string {
-    const dataVersion = this.#db.get<{ data_version: number }>('PRAGMA data_version')?.data_version ?? 0
-    const known = this.#revisions.get(accountId)
-    if (known?.dataVersion === dataVersion) return String(known.seq)
-    const head = this.#db.get<{ seq: number }>('SELECT seq FROM history_heads WHERE account_id = ?', accountId)
-    const seq = head?.seq ?? 0
-    this.#revisions.set(accountId, { dataVersion, seq })
-    return String(seq)
-  }
-}
-
-function isStillSo({ token, subAccount }: Candidate, state: CandidateState): boolean {
-  return (
-    state.id === token.id &&
-    state.version === token.version &&
-    state.status === token.status &&
-    state.expires_at === token.expiresAt &&
-    state.sub_account_id === token.subAccountId &&
-    state.suspended_at === subAccount.suspendedAt
-  )
-}
-
-function nameOf(digest: Uint8Array): string {
-  return Buffer.from(digest.buffer, digest.byteOffset, digest.byteLength).toString('latin1')
-}
-
-/** As SQLite writes it. */
-function hex(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('hex').toUpperCase()
 }

@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
 import { Failure, OperatorError } from '../../tokens/errors.ts'
-import type { TokenQuery } from '../../tokens/page.ts'
-import type { ChainLink, Store } from '../../tokens/store.ts'
+import type { Slice, TokenQuery } from '../../tokens/page.ts'
+import type { ChainLink, Store, TokenRow } from '../../tokens/store.ts'
 import { type MasterKey, newStoreSecret, STORE_SECRET_PLACE } from '../../tokens/vault.ts'
+import { SqliteChanges } from './changes.ts'
 import { Connection, failure, isBusy, translateError } from './connection.ts'
 import { migrate, requireKnownSchema } from './migrate.ts'
 import * as reads from './reads.ts'
@@ -100,6 +101,7 @@ function lookInto<Result>(path: string, look: (db: DatabaseSync) => Result): Res
 
 class SqliteStore implements Store {
   readonly #db: Connection
+  readonly changes: SqliteChanges
   readonly #remembered: Remembered
   readonly #writer: Thread
   readonly #reader: Thread
@@ -107,7 +109,8 @@ class SqliteStore implements Store {
   constructor(db: Connection, writer: Thread, reader: Thread) {
     requireKnownSchema(db)
     this.#db = db
-    this.#remembered = new Remembered(db)
+    this.changes = new SqliteChanges(db)
+    this.#remembered = new Remembered(db, this.changes)
     this.#writer = writer
     this.#reader = reader
   }
@@ -128,7 +131,9 @@ class SqliteStore implements Store {
   listKeys = this.#question('listKeys')
   findSubAccount = this.#question('findSubAccount')
   findOwner = this.#question('findOwner')
-  findToken = this.#question('findToken')
+  findKey = this.#question('findKey')
+  findCandidate = this.#question('findCandidate')
+  findLastUses = this.#question('findLastUses')
   findTokenByName = this.#question('findTokenByName')
   countTokens = this.#question('countTokens')
   ping = this.#question('ping')
@@ -138,23 +143,21 @@ class SqliteStore implements Store {
   readOverview = this.#longQuestion('readOverview')
   findNames = this.#longQuestion('findNames')
 
-  async findKey(digest: Uint8Array) {
-    return translating(() => this.#remembered.findKey(digest))
+  async findToken(accountId: string, id: string) {
+    return translating(() => this.#remembered.findToken(accountId, id))
   }
 
-  async findCandidate(digest: Uint8Array) {
-    return translating(() => this.#remembered.findCandidate(digest))
-  }
-
-  async findRevision(accountId: string) {
-    return translating(() => this.#remembered.findRevision(accountId))
-  }
-
-  async listTokens(accountId: string, query: TokenQuery) {
+  /** A long list is chosen on the reader thread; its rows are mostly known here, and cost more to hand over than to find. */
+  async listTokens(accountId: string, query: TokenQuery): Promise<Slice<TokenRow> | undefined> {
     const sifted = query.search !== undefined || query.narrowing !== undefined
     const long = sifted || (query.page - 1) * query.limit > MAX_SKIP_ON_LOOP
-    if (long) return this.#reader.call('listTokens', [accountId, query]) as Promise<ReturnType<typeof reads.listTokens>>
-    return this.#ask('listTokens', accountId, query)
+    if (!long) return translating(() => this.#remembered.listTokens(accountId, query))
+    const since = this.changes.look()
+    const chosen = (await this.#reader.call('chooseTokens', [accountId, query])) as reads.Chosen | undefined
+    if (chosen === undefined) return undefined
+    const filled = translating(() => this.#remembered.fill(accountId, chosen, since))
+    // The account changed meanwhile: then the rows must come from the snapshot that they were chosen from.
+    return filled ?? (this.#reader.call('listTokens', [accountId, query]) as Promise<Slice<TokenRow> | undefined>)
   }
 
   async *readChains(): AsyncGenerator<ChainLink> {

@@ -18,7 +18,7 @@ import type { Stamps } from '../../tokens/vault.ts'
 import { type KeyColumns, type StampedTokenRow, toKey } from '../rows.ts'
 import type { Connection } from './connection.ts'
 import { indexedGrams } from './grams.ts'
-import { findSubAccount, findToken, ownsSubAccount } from './reads.ts'
+import { findStampedToken, findSubAccount, ownsSubAccount } from './reads.ts'
 
 export interface Session {
   readonly db: Connection
@@ -255,7 +255,7 @@ export function deleteToken(
 }
 
 function getToken(db: Connection, accountId: string, id: string, expected: Expected): StampedTokenRow {
-  const row = findToken(db, accountId, id)
+  const row = findStampedToken(db, accountId, id)
   if (row === undefined) throw new Failure('token-not-found')
   if (expected?.versions.includes(row.token.version) === false) throw new Failure('version-mismatch')
   return row
@@ -269,6 +269,7 @@ export function markUsed({ db }: Session, marks: ReadonlyMap<string, number>): v
       ...[tokenId, at],
     )
   }
+  db.run('UPDATE use_flushes SET n = n + 1 WHERE id = 1')
 }
 
 export function accountNumber(db: Connection, accountId: string): number {

@@ -70,7 +70,7 @@ export const describeVerification: Part = (estate) => {
     const { row, digest } = await rotate(100, 0)
     assert.deepEqual([row.token.id, row.token.name, row.token.version], [token.id, token.name, 2])
     const found = await estate().store.findToken(account.id, token.id)
-    assert.deepEqual(Buffer.from(found?.token.digest ?? []), digest)
+    assert.equal(await verdict(estate(), digest, 1), 'accepted')
     assert.equal(Buffer.from(found?.token.sealed ?? []).toString(), 'sealed anew')
   })
 
@@ -134,8 +134,8 @@ export const describeVerification: Part = (estate) => {
   })
 
   test('the later of two uses is kept, in whatever order they are written', async () => {
-    const { account, token } = await liveToken(estate())
-    const lastUsed = async () => (await estate().store.findToken(account.id, token.id))?.lastUsedAt
+    const { token } = await liveToken(estate())
+    const lastUsed = async () => (await estate().store.findLastUses([token.id])).get(token.id)
     for (const [at, expected] of [
       [500, 500],
       [400, 500],
@@ -144,12 +144,10 @@ export const describeVerification: Part = (estate) => {
       await estate().store.markUsed(new Map([[token.id, at]]))
       assert.equal(await lastUsed(), expected)
     }
-    const listed = await estate().store.listTokens(account.id, { page: 1, limit: 1 })
-    assert.equal(listed?.items[0]?.lastUsedAt, 600)
   })
 
   test('uses of unknown tokens are passed over, and the others are kept', async () => {
-    const { account, token } = await liveToken(estate())
+    const { token } = await liveToken(estate())
     await estate().store.markUsed(
       new Map([
         ['tok_nothing', 1],
@@ -157,7 +155,7 @@ export const describeVerification: Part = (estate) => {
         ['', 3],
       ]),
     )
-    assert.equal((await estate().store.findToken(account.id, token.id))?.lastUsedAt, 2)
+    assert.deepEqual([...(await estate().store.findLastUses(['tok_nothing', token.id, '']))], [[token.id, 2]])
   })
 
   test('a use changes neither the version nor the history', async () => {

@@ -1,0 +1,43 @@
+// Remembers what was read from the store, and whether it still holds. Nothing is believed by its age: whoever wants
+// something looks at the store first, and what has changed since it was read is read again.
+import { Recent } from './recent.ts'
+
+/** What has changed in the store, by whichever process. */
+export interface Changes {
+  /** Asks the store, and tells the time by its own clock, which moves whenever something has changed. */
+  look(): number
+  /** As far as the last look saw: whether nothing about this id has changed after that time. */
+  unchangedSince(time: number, id: string): boolean
+}
+
+interface Entry<Value> {
+  readonly value: Value
+  readonly readAt: number
+  /** Whatever the value was made of: a token, its sub-account, an account as a whole. */
+  readonly ids: readonly string[]
+}
+
+export class Known<Value> {
+  readonly #changes: Changes
+  readonly #entries: Recent<string, Entry<Value>>
+
+  /** Holds at most twice `limit` entries, or entries of twice that weight. */
+  constructor(changes: Changes, limit: number, weigh?: (value: Value) => number) {
+    this.#changes = changes
+    this.#entries = new Recent(limit, weigh && (({ value }) => weigh(value)))
+  }
+
+  /** What is known and still so at the last look: call `look` first, after the question was asked. */
+  get(name: string): Value | undefined {
+    const entry = this.#entries.get(name)
+    if (entry === undefined) return undefined
+    const { value, readAt, ids } = entry
+    for (const id of ids) if (!this.#changes.unchangedSince(readAt, id)) return undefined
+    return value
+  }
+
+  /** `readAt` is the time of a look before it was read: what changed while it was read makes it another one. */
+  set(name: string, value: Value, readAt: number, ids: readonly string[]): void {
+    this.#entries.set(name, { value, readAt, ids })
+  }
+}
