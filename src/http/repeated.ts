@@ -18,10 +18,10 @@ export class Repeated {
 
   async give({ accountId }: Caller, url: string, make: () => Promise<string>): Promise<string> {
     const name = `${accountId} ${url}`
-    // Asked before the answer is made: what changes meanwhile makes it another one.
-    const time = this.#registry.changes?.look() ?? 0
     const known = this.#answers?.get(name)
     if (known !== undefined) return known
+    // Looked at before the answer is made: what changes meanwhile makes it another one.
+    const time = this.#registry.changes?.look() ?? 0
     const body = await make()
     this.#answers?.set(name, body, time, [accountId])
     return body

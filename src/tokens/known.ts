@@ -27,11 +27,21 @@ export class Known<Value> {
     this.#entries = new Recent(limit, weigh && (({ value }) => weigh(value)))
   }
 
-  /** What is known and still so at the last look: call `look` first, after the question was asked. */
+  /** What is known and still so. Asks the store only where there is something to ask about. */
   get(name: string): Value | undefined {
     const entry = this.#entries.get(name)
     if (entry === undefined) return undefined
-    const { value, readAt, ids } = entry
+    this.#changes.look()
+    return this.#still(entry)
+  }
+
+  /** The same as of the last look, for somebody who has looked since the question was asked. */
+  getAsLooked(name: string): Value | undefined {
+    const entry = this.#entries.get(name)
+    return entry && this.#still(entry)
+  }
+
+  #still({ value, readAt, ids }: Entry<Value>): Value | undefined {
     for (const id of ids) if (!this.#changes.unchangedSince(readAt, id)) return undefined
     return value
   }

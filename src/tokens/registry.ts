@@ -60,10 +60,11 @@ export class Registry {
   /** The account behind an account key; a Failure for everything else, a live sub-account token included. */
   async authenticate(presented: string): Promise<Caller> {
     const { store, stamps, now, onTampered } = this.#parts
-    const [name, time] = [nameInMemory(presented), store.changes?.look() ?? 0]
+    const name = nameInMemory(presented)
     const known = this.#keys?.get(name)
     if (known !== undefined) return callerBy(known, now())
     if (kindOfCredential(presented) !== 'key') return this.#refuseToken(presented)
+    const time = store.changes?.look() ?? 0
     const key = await store.findKey(stamps.digest(presented))
     if (key === undefined || key.revokedAt !== null) throw new Failure('token-invalid')
     if (!isGenuine('key', key, stamps)) {
@@ -104,10 +105,11 @@ export class Registry {
 
   async #judge(presented: string): Promise<Verdict> {
     const { store, stamps, now, onTampered } = this.#parts
-    const [name, time] = [nameInMemory(presented), store.changes?.look() ?? 0]
+    const name = nameInMemory(presented)
     const known = this.#candidates?.get(name)
     if (known !== undefined) return judgeGenuine(known, now())
     if (kindOfCredential(presented) !== 'tok') return UNKNOWN
+    const time = store.changes?.look() ?? 0
     const digest = stamps.digest(presented)
     const candidate = await store.findCandidate(digest)
     const verdict = judge(candidate, digest, stamps, now())

@@ -1,6 +1,6 @@
 // The rules of creating and changing tokens and sub-accounts. Pure: a record and a change in, a record out.
 import { emailField, idField, nameField, oneOf, readChange, readNew, statusField, timeField } from './fields.ts'
-import type { Status, SubAccount, Timestamp, TokenRecord } from './token.ts'
+import type { ListedToken, Status, SubAccount, Timestamp } from './token.ts'
 
 export interface TokenChange {
   readonly name?: string
@@ -12,7 +12,7 @@ export function readTokenChange(body: unknown): TokenChange {
 }
 
 /** The record after the change; the very same record when the change changes nothing. */
-export function applyUpdate(record: TokenRecord, change: TokenChange): TokenRecord {
+export function applyUpdate<Token extends ListedToken>(record: Token, change: TokenChange): Token {
   const { name = record.name, status = record.status } = change
   if (name === record.name && status === record.status) return record
   return { ...record, name, status, version: record.version + 1 }

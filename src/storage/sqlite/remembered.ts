@@ -64,7 +64,7 @@ export class Remembered {
   }
 
   #row(id: string, time: number): TokenRow | undefined {
-    const known = this.#rows.get(id)
+    const known = this.#rows.getAsLooked(id)
     if (known !== undefined) return known
     const token = reads.findListedToken(this.#db, id)
     const subAccount = token && this.#subAccount(token.subAccountId, time)
@@ -75,7 +75,7 @@ export class Remembered {
   }
 
   #subAccount(id: string, time: number): SubAccount | undefined {
-    const known = this.#subAccounts.get(id)
+    const known = this.#subAccounts.getAsLooked(id)
     if (known !== undefined) return known
     const found = reads.findOwnSubAccount(this.#db, id)
     if (found !== undefined) this.#subAccounts.set(id, found, time, [id])
@@ -84,7 +84,7 @@ export class Remembered {
 
   #total(accountId: string, scope: string, status: TokenQuery['status'], time: number): number {
     const name = status === undefined ? scope : `${scope} ${status}`
-    const known = this.#totals.get(name)
+    const known = this.#totals.getAsLooked(name)
     if (known !== undefined) return known
     const total = reads.countScope(this.#db, scope, status)
     this.#totals.set(name, total, time, [accountId])
