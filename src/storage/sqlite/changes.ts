@@ -54,7 +54,10 @@ export class SqliteChanges implements Changes {
     // A commit that nothing explains was made by hand, or by something that writes no history.
     const explained = added.length > 0 || flushes !== this.#useFlushes
     this.#useFlushes = flushes
-    if (!explained || last?.no !== this.#lastRow || added.length > MOST_AT_ONCE) return this.#forgetAll()
+    if (!explained || last?.no !== this.#lastRow || added.length > MOST_AT_ONCE) {
+      this.#forgetAll()
+      return
+    }
     for (const { no, account_id, subject, token_id } of added) {
       this.#changedAt.set(account_id, this.#time).set(subject, this.#time)
       if (token_id !== null) this.#changedAt.set(token_id, this.#time)
