@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import pino, { type Logger } from 'pino'
+import { steadyClock } from './clock.ts'
 import { type Config, isPostgres } from './config.ts'
 import { jwtAuthenticator } from './http/jwt.ts'
 import { Metrics } from './http/metrics.ts'
@@ -105,6 +106,12 @@ function rateLimitsOf({ rateLimits }: Config, shared: Limiter | undefined): Rate
   return new RateLimits(rateLimits, shared ?? new LocalLimiter(() => performance.now()))
 }
 
+function machineClock(log: Logger): () => number {
+  const onSetBack = (ms: number) =>
+    log.warn({ ms }, 'the clock of this machine was set back; time goes on from where it was until a restart')
+  return steadyClock({ wall: Date.now, elapsed: () => performance.now(), onSetBack })
+}
+
 export interface RunningServer {
   readonly server: FastifyInstance
   readonly url: string
@@ -114,18 +121,19 @@ export interface RunningServer {
 
 export async function startServer(config: Config, surroundings: Surroundings = {}): Promise<RunningServer & Latchkey> {
   const log = surroundings.log ?? pino({ level: 'silent' })
-  const latchkey = await openLatchkey(config, { ...surroundings, log })
+  const now = surroundings.now ?? machineClock(log)
+  const latchkey = await openLatchkey(config, { ...surroundings, now, log })
   const { registry, store, metrics } = latchkey
   let draining = false
   metrics.countTokens(store)
   const server = await buildServer({
     registry,
     authenticator:
-      config.jwt === undefined ? (key) => registry.authenticate(key) : jwtAuthenticator(config.jwt, registry),
+      config.jwt === undefined ? (key) => registry.authenticate(key) : jwtAuthenticator(config.jwt, registry, now),
     metrics,
     log,
     app: config,
-    now: surroundings.now ?? Date.now,
+    now,
     ready: () => (draining ? Promise.reject(new Error('draining')) : store.ping()),
     credentialHeader: config.credentialHeader,
     trustProxy: config.trustProxy,

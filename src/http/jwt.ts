@@ -11,6 +11,7 @@ import {
 } from 'jose'
 import { Failure } from '../tokens/errors.ts'
 import type { Caller, Registry } from '../tokens/registry.ts'
+import type { Timestamp } from '../tokens/token.ts'
 
 export interface JwtSettings {
   /** A URL, or the path of a file. */
@@ -28,11 +29,15 @@ const FETCH_TIMEOUT_MS = 2_000
 const LOOKS_LIKE_JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
 /** Recognises the issuer's tokens and leaves every other bearer to the registry. */
-export function jwtAuthenticator(settings: JwtSettings, registry: Registry): (presented: string) => Promise<Caller> {
+export function jwtAuthenticator(
+  settings: JwtSettings,
+  registry: Registry,
+  now: () => Timestamp,
+): (presented: string) => Promise<Caller> {
   const keys = /^https?:\/\//.test(settings.jwks) ? remoteKeys(settings.jwks) : fileKeys(settings.jwks)
   return async (presented) => {
     if (issuerOf(presented) !== settings.issuer) return registry.authenticate(presented)
-    const claims = await verify(presented, keys, settings)
+    const claims = await verify(presented, keys, settings, now())
     const accountId = claims[settings.accountClaim]
     if (typeof accountId !== 'string') throw new Failure('token-invalid')
     return registry.callerFor(accountId, `jwt:${claims.sub ?? 'unnamed'}`)
@@ -53,12 +58,14 @@ async function verify(
   presented: string,
   keys: JWTVerifyGetKey,
   { issuer, audience }: JwtSettings,
+  now: Timestamp,
 ): Promise<JWTPayload> {
   try {
     const { payload } = await jwtVerify(presented, keys, {
       issuer,
       audience,
       algorithms: ALGORITHMS,
+      currentDate: new Date(now),
       clockTolerance: CLOCK_TOLERANCE_SECONDS,
       requiredClaims: ['exp'],
     })

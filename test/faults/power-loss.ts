@@ -65,9 +65,10 @@ export async function recordServer(
 
 /** strace runs beside the server, and ends a moment after it. */
 async function wholeLog(file: string, pid: number): Promise<string> {
+  const ended = new RegExp(`^${pid} +\\+\\+\\+ `, 'm')
   for (;;) {
     const text = readFileSync(file, 'latin1')
-    if (text.slice(-20_000).includes(`${pid} +++ `)) return text
+    if (ended.test(text.slice(-20_000))) return text
     await pause(50)
   }
 }

@@ -1,0 +1,3 @@
+import { describeClock } from './clock.ts'
+
+describeClock('in process', 6)
