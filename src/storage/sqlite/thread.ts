@@ -6,6 +6,7 @@ import { Failure } from '../../tokens/errors.ts'
 import { Stamps } from '../../tokens/vault.ts'
 import { Connection, failure, isBusy, isFull, isStoreFault, translateError } from './connection.ts'
 import * as reads from './reads.ts'
+import { Session } from './session.ts'
 import * as writes from './writes.ts'
 
 export interface ThreadData {
@@ -48,10 +49,9 @@ function dropIfBroken(error: unknown): void {
   connection = undefined
 }
 
-function perform(db: Connection, { name, args }: Call): unknown {
+function perform(target: Connection | Session, { name, args }: Call): unknown {
   const operation = operations[name]
   if (operation === undefined) throw new Error(`no operation ${name}`)
-  const target = role === 'writer' ? { db, stamps } : db
   return operation(target as never, ...(args as never[]))
 }
 
@@ -74,9 +74,9 @@ function refusal(id: number, error: unknown): Reply {
 }
 
 /** The store's own faults end the whole batch: SQLite may have rolled all of it back by then, as it does on a full disk. */
-function run(db: Connection, call: Call): Reply {
+function run(session: Session, call: Call): Reply {
   try {
-    return { id: call.id, value: perform(db, call) }
+    return { id: call.id, value: perform(session, call) }
   } catch (error) {
     if (isStoreFault(error)) throw error
     return refusal(call.id, error)
@@ -84,10 +84,15 @@ function run(db: Connection, call: Call): Reply {
 }
 
 /** One that fails takes nothing of the others with it. */
-function runInSavepoint(db: Connection, call: Call): Reply {
+function runInSavepoint(session: Session, call: Call): Reply {
+  const { db } = session
   db.control('SAVEPOINT change')
-  const reply = run(db, call)
-  if (!('value' in reply)) db.control('ROLLBACK TO change')
+  const reply = run(session, call)
+  if ('value' in reply) session.settle()
+  else {
+    session.forget()
+    db.control('ROLLBACK TO change')
+  }
   db.control('RELEASE change')
   return reply
 }
@@ -95,10 +100,10 @@ function runInSavepoint(db: Connection, call: Call): Reply {
 class HalfDone extends Error {}
 
 /** Nearly every refusal comes before the first write. One that comes after it needs a savepoint to take that back. */
-function runWithout(db: Connection, call: Call): Reply {
-  const before = db.changes
-  const reply = run(db, call)
-  if (!('value' in reply) && db.changes !== before) throw new HalfDone()
+function runWithout(session: Session, call: Call): Reply {
+  const before = session.db.changes
+  const reply = run(session, call)
+  if (!('value' in reply) && session.db.changes !== before) throw new HalfDone()
   return reply
 }
 
@@ -112,13 +117,15 @@ function commitBatch(): void {
 }
 
 /** A savepoint makes SQLite keep a copy of every page it touches, so they are used where one is needed. */
-function commit(batch: readonly Call[], runOne: (db: Connection, call: Call) => Reply): Reply[] {
+function commit(batch: readonly Call[], runOne: (session: Session, call: Call) => Reply): Reply[] {
   let committing = false
   try {
     connection ??= connect()
     const db = connection
+    const session = new Session(db, stamps)
     db.control('BEGIN IMMEDIATE')
-    const replies = batch.map((call) => runOne(db, call))
+    const replies = batch.map((call) => runOne(session, call))
+    session.settle()
     committing = true
     db.control('COMMIT')
     return replies

@@ -1,39 +1,29 @@
 // Every change the store makes, as plain SQL inside the transaction that the writer thread has opened. Each either
 // completes or throws, and is then rolled back as a whole.
 import { Failure } from '../../tokens/errors.ts'
-import {
-  chainStamp,
-  difference,
-  type HistoryEvent,
-  headStamp,
-  historyEvent,
-  type Origin,
-} from '../../tokens/history.ts'
+import { difference, historyEvent, type Origin } from '../../tokens/history.ts'
 import { restamp, stampOf } from '../../tokens/stamp.ts'
 import type { Expected, Idempotency, Rotation, StoredKey, TokenRow } from '../../tokens/store.ts'
 import type { SubAccountRow } from '../../tokens/token.ts'
 import { type Account, type AccountKey, foldCase, type SubAccount, type TokenRecord } from '../../tokens/token.ts'
 import { applySubAccountUpdate, applyUpdate, type SubAccountChange, type TokenChange } from '../../tokens/update.ts'
-import type { Stamps } from '../../tokens/vault.ts'
-import { type KeyColumns, type StampedTokenRow, toKey } from '../rows.ts'
+import { type KeyColumns, TOKEN_ROW_COLUMNS, type TokenRowColumns, toKey, toTokenRow } from '../rows.ts'
 import type { Connection } from './connection.ts'
 import { indexedGrams } from './grams.ts'
-import { findStampedToken, findSubAccount, ownsSubAccount } from './reads.ts'
-
-export interface Session {
-  readonly db: Connection
-  readonly stamps: Stamps
-}
+import { findSubAccount, ownsSubAccount } from './reads.ts'
+import type { Session } from './session.ts'
 
 const IDEMPOTENCY_MEMORY_MS = 24 * 60 * 60 * 1000
 
-export function insertAccount({ db, stamps }: Session, account: Account, origin: Origin): void {
+export function insertAccount(session: Session, account: Account, origin: Origin): void {
+  const { db } = session
   db.run('INSERT INTO accounts (id, name, created_at) VALUES (?, ?, ?)', account.id, account.name, account.createdAt)
   const to = { name: account.name }
-  record({ db, stamps }, [historyEvent(account.id, 'account.create', account.id, {}, to)], origin)
+  session.record(historyEvent(account.id, 'account.create', account.id, {}, to), origin)
 }
 
-export function insertKey({ db, stamps }: Session, key: StoredKey, origin: Origin): void {
+export function insertKey(session: Session, key: StoredKey, origin: Origin): void {
+  const { db, stamps } = session
   db.run(
     `INSERT INTO account_keys (id, account_id, name, digest, created_at, expires_at, revoked_at, stamp)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -41,10 +31,11 @@ export function insertKey({ db, stamps }: Session, key: StoredKey, origin: Origi
     stampOf('key', key, stamps),
   )
   const to = { name: key.name, expiresAt: key.expiresAt }
-  record({ db, stamps }, [historyEvent(key.accountId, 'key.create', key.id, {}, to)], origin)
+  session.record(historyEvent(key.accountId, 'key.create', key.id, {}, to), origin)
 }
 
-export function revokeKey({ db, stamps }: Session, id: string, origin: Origin): AccountKey {
+export function revokeKey(session: Session, id: string, origin: Origin): AccountKey {
+  const { db, stamps } = session
   const row = db.get<KeyColumns>('SELECT * FROM account_keys WHERE id = ?', id)
   if (row === undefined) throw new Failure('key-not-found')
   const before = toKey(row)
@@ -52,11 +43,12 @@ export function revokeKey({ db, stamps }: Session, id: string, origin: Origin): 
   const key = { ...before, revokedAt: origin.at }
   db.run('UPDATE account_keys SET revoked_at = ?, stamp = ? WHERE id = ?', origin.at, stampOf('key', key, stamps), id)
   const { from, to } = difference(before, key, ['revokedAt'])
-  record({ db, stamps }, [historyEvent(key.accountId, 'key.revoke', id, from, to)], origin)
+  session.record(historyEvent(key.accountId, 'key.revoke', id, from, to), origin)
   return key
 }
 
-export function insertSubAccounts({ db, stamps }: Session, subAccounts: readonly SubAccount[], origin: Origin): void {
+export function insertSubAccounts(session: Session, subAccounts: readonly SubAccount[], origin: Origin): void {
+  const { db, stamps } = session
   for (const subAccount of subAccounts) {
     const { id, accountId, name, email, companyName, createdAt, suspendedAt } = subAccount
     db.run(
@@ -66,20 +58,18 @@ export function insertSubAccounts({ db, stamps }: Session, subAccounts: readonly
       ...[id, accountId, name, email, companyName, foldedText(subAccount), createdAt, suspendedAt],
       stampOf('sub-account', subAccount, stamps),
     )
+    session.record(historyEvent(accountId, 'sub-account.create', id, {}, { name, email, companyName }), origin)
   }
-  const events = subAccounts.map(({ id, accountId, name, email, companyName }) =>
-    historyEvent(accountId, 'sub-account.create', id, {}, { name, email, companyName }),
-  )
-  record({ db, stamps }, events, origin)
 }
 
 export function updateSubAccount(
-  { db, stamps }: Session,
+  session: Session,
   accountId: string,
   id: string,
   change: SubAccountChange,
   origin: Origin,
 ): SubAccountRow {
+  const { db, stamps } = session
   const found = findSubAccount(db, accountId, id)
   if (found === undefined) throw new Failure('sub-account-forbidden')
   const before = found.subAccount
@@ -94,7 +84,7 @@ export function updateSubAccount(
     ...[after.name, after.email, after.companyName, foldedText(after), after.suspendedAt, stamp, id],
   )
   const { from, to } = difference(before, after, ['name', 'email', 'companyName', 'suspendedAt'])
-  record({ db, stamps }, [historyEvent(accountId, 'sub-account.update', id, from, to)], origin)
+  session.record(historyEvent(accountId, 'sub-account.update', id, from, to), origin)
   return { ...found, subAccount: after }
 }
 
@@ -114,12 +104,13 @@ export function insertTokens(
   const former = idempotency && findIdempotent(db, first.accountId, idempotency, origin)
   if (former !== undefined) return [former]
   let no = db.get<{ last: number | null }>('SELECT max(no) AS last FROM tokens')?.last ?? 0
-  for (const token of tokens) insertToken(session, token, ++no)
-  recount(db, tokens, 1)
-  const events = tokens.map(({ id, accountId, subAccountId, name, status, expiresAt }) =>
-    historyEvent(accountId, 'token.create', id, {}, { name, status, expiresAt, subAccountId }, id),
-  )
-  record(session, events, origin)
+  for (const token of tokens) {
+    const { id, accountId, subAccountId, name, status, expiresAt } = token
+    insertToken(session, token, ++no)
+    session.count(token, 1)
+    const to = { name, status, expiresAt, subAccountId }
+    session.record(historyEvent(accountId, 'token.create', id, {}, to, id), origin)
+  }
   if (idempotency !== undefined) {
     db.run(
       'INSERT INTO idempotency_keys (account_id, key, request_digest, token_id, created_at) VALUES (?, ?, ?, ?, ?)',
@@ -146,25 +137,6 @@ function insertToken({ db, stamps }: Session, token: TokenRecord, no: number): v
   db.run('INSERT INTO token_grams (rowid, grams) VALUES (?, ?)', no, grams)
 }
 
-/** Counts tokens in or out, in each scope and status once however many they are. */
-function recount(db: Connection, tokens: readonly TokenRecord[], by: 1 | -1): void {
-  const changes = new Map<string, { scope: string; status: string; by: number }>()
-  for (const { accountId, subAccountId, status } of tokens) {
-    for (const scope of [accountId, subAccountId]) {
-      const change = changes.get(scope + status) ?? { scope, status, by: 0 }
-      change.by += by
-      changes.set(scope + status, change)
-    }
-  }
-  for (const { scope, status, by: count } of changes.values()) {
-    db.run(
-      `INSERT INTO token_counts (scope, status, count) VALUES (?, ?, ?)
-       ON CONFLICT DO UPDATE SET count = count + excluded.count`,
-      ...[scope, status, count],
-    )
-  }
-}
-
 function findIdempotent(db: Connection, accountId: string, asked: Idempotency, origin: Origin): string | undefined {
   db.run('DELETE FROM idempotency_keys WHERE created_at < ?', origin.at - IDEMPOTENCY_MEMORY_MS)
   const former = db.get<{ request_digest: string; token_id: string }>(
@@ -185,24 +157,29 @@ export function updateToken(
   expected?: Expected,
 ): TokenRow {
   const { db, stamps } = session
-  const row = getToken(db, accountId, id, expected)
+  const { no, row } = getToken(db, accountId, id, expected)
   const before = row.token
   const after = applyUpdate(before, change)
   if (after === before) return row
-  db.run(
-    'UPDATE tokens SET name = ?, folded_name = ?, status = ?, version = ?, stamp = ? WHERE id = ?',
-    ...[after.name, foldCase(after.name), after.status, after.version, restamp('token', before, after, stamps), id],
-  )
+  const stamp = restamp('token', before, after, stamps)
+  // Apart, because SQLite writes every index anew whose columns are named, changed or not.
   if (after.status !== before.status) {
-    recount(db, [before], -1)
-    recount(db, [after], 1)
+    const { status, version } = after
+    db.run('UPDATE tokens SET status = ?, version = ?, stamp = ? WHERE no = ?', status, version, stamp, no)
+    session.count(before, -1)
+    session.count(after, 1)
   }
   if (after.name !== before.name) {
-    const grams = indexedGrams(accountNumber(db, accountId), foldCase(after.name))
-    db.run('UPDATE token_grams SET grams = ? WHERE rowid = (SELECT no FROM tokens WHERE id = ?)', grams, id)
+    const folded = foldCase(after.name)
+    db.run(
+      'UPDATE tokens SET name = ?, folded_name = ?, version = ?, stamp = ? WHERE no = ?',
+      ...[after.name, folded, after.version, stamp, no],
+    )
+    const grams = indexedGrams(accountNumber(db, accountId), folded)
+    db.run('UPDATE token_grams SET grams = ? WHERE rowid = ?', grams, no)
   }
   const { from, to } = difference(before, after, ['name', 'status'])
-  record(session, [historyEvent(accountId, 'token.update', id, from, to, id)], origin)
+  session.record(historyEvent(accountId, 'token.update', id, from, to, id), origin)
   return { ...row, token: after }
 }
 
@@ -214,13 +191,13 @@ export function rotateToken(
   origin: Origin,
 ): TokenRow {
   const { db, stamps } = session
-  const row = getToken(db, accountId, id, undefined)
+  const { no, row } = getToken(db, accountId, id, undefined)
   const before = row.token
   const { sealed, digest, formerUntil } = rotation
   const after = { ...before, sealed, digest, version: before.version + 1 }
   db.run(
-    'UPDATE tokens SET sealed = ?, digest = ?, version = ?, stamp = ? WHERE id = ?',
-    ...[sealed, digest, after.version, restamp('token', before, after, stamps), id],
+    'UPDATE tokens SET sealed = ?, digest = ?, version = ?, stamp = ? WHERE no = ?',
+    ...[sealed, digest, after.version, restamp('token', before, after, stamps), no],
   )
   // Without an overlap every former credential dies now, those of earlier rotations too: leaks end here.
   const outlived = formerUntil > origin.at ? origin.at : Number.MAX_SAFE_INTEGER
@@ -233,7 +210,7 @@ export function rotateToken(
     )
   }
   const to = { formerCredentialUntil: formerUntil > origin.at ? formerUntil : null }
-  record(session, [historyEvent(accountId, 'token.rotate', id, {}, to, id)], origin)
+  session.record(historyEvent(accountId, 'token.rotate', id, {}, to, id), origin)
   return { ...row, token: after }
 }
 
@@ -245,20 +222,24 @@ export function deleteToken(
   expected?: Expected,
 ): TokenRow {
   const { db } = session
-  const row = getToken(db, accountId, id, expected)
-  db.run('DELETE FROM token_grams WHERE rowid = (SELECT no FROM tokens WHERE id = ?)', id)
-  db.run('DELETE FROM tokens WHERE id = ?', id)
-  recount(db, [row.token], -1)
+  const { no, row } = getToken(db, accountId, id, expected)
+  db.run('DELETE FROM token_grams WHERE rowid = ?', no)
+  db.run('DELETE FROM tokens WHERE no = ?', no)
+  session.count(row.token, -1)
   const { name, status } = row.token
-  record(session, [historyEvent(accountId, 'token.delete', id, { name, status }, {}, id)], origin)
+  session.record(historyEvent(accountId, 'token.delete', id, { name, status }, {}, id), origin)
   return row
 }
 
-function getToken(db: Connection, accountId: string, id: string, expected: Expected): StampedTokenRow {
-  const row = findStampedToken(db, accountId, id)
-  if (row === undefined) throw new Failure('token-not-found')
-  if (expected?.versions.includes(row.token.version) === false) throw new Failure('version-mismatch')
-  return row
+function getToken(db: Connection, accountId: string, id: string, expected: Expected) {
+  const found = db.get<TokenRowColumns & { no: number }>(
+    `SELECT t.no, ${TOKEN_ROW_COLUMNS} FROM tokens t CROSS JOIN sub_accounts s ON s.id = t.sub_account_id
+     WHERE t.id = ? AND t.account_id = ?`,
+    ...[id, accountId],
+  )
+  if (found === undefined) throw new Failure('token-not-found')
+  if (expected?.versions.includes(found.version) === false) throw new Failure('version-mismatch')
+  return { no: found.no, row: toTokenRow(found) }
 }
 
 export function markUsed({ db }: Session, marks: ReadonlyMap<string, number>): void {
@@ -276,35 +257,4 @@ export function accountNumber(db: Connection, accountId: string): number {
   const account = db.get<{ no: number }>('SELECT no FROM accounts WHERE id = ?', accountId)
   if (account === undefined) throw new Failure('account-not-found')
   return account.no
-}
-
-/** Appends to the chains; the head of each account is read and written once however many events there are. */
-function record({ db, stamps }: Session, events: readonly HistoryEvent[], origin: Origin): void {
-  const heads = new Map<string, { seq: number; last: Uint8Array }>()
-  for (const each of events) {
-    const head = heads.get(each.accountId) ?? readHead(db, each.accountId)
-    const row = { ...each, ...origin, seq: head.seq + 1 }
-    const stamp = chainStamp(row, head.last, stamps)
-    db.run(
-      `INSERT INTO history (account_id, seq, at, by, action, subject, token_id, from_facts, to_facts, request_id,
-         address, stamp) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      ...[row.accountId, row.seq, row.at, row.by, row.action, row.subject, row.tokenId],
-      ...[JSON.stringify(row.from), JSON.stringify(row.to), row.requestId, row.address, stamp],
-    )
-    heads.set(each.accountId, { seq: row.seq, last: stamp })
-  }
-  for (const [accountId, { seq, last }] of heads) {
-    db.run(
-      'INSERT OR REPLACE INTO history_heads (account_id, seq, last, stamp) VALUES (?, ?, ?, ?)',
-      ...[accountId, seq, last, headStamp(accountId, seq, last, stamps)],
-    )
-  }
-}
-
-function readHead(db: Connection, accountId: string): { seq: number; last: Uint8Array } {
-  const head = db.get<{ seq: number; last: Uint8Array }>(
-    'SELECT seq, last FROM history_heads WHERE account_id = ?',
-    accountId,
-  )
-  return head ?? { seq: 0, last: new Uint8Array() }
 }

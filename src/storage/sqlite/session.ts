@@ -1,0 +1,91 @@
+// One transaction of the writer. What its changes have in common, the totals and the ends of the chains of history, is
+// gathered here and written once, before it is committed.
+import { chainStamp, type HistoryEvent, headStamp, type Origin } from '../../tokens/history.ts'
+import type { Status, TokenRecord } from '../../tokens/token.ts'
+import type { Stamps } from '../../tokens/vault.ts'
+import type { Connection } from './connection.ts'
+
+interface Head {
+  readonly seq: number
+  /** The stamp of the account's last row. */
+  readonly last: Uint8Array
+}
+
+type Counted = Pick<TokenRecord, 'accountId' | 'subAccountId' | 'status'>
+
+export class Session {
+  readonly db: Connection
+  readonly stamps: Stamps
+  /** Of the accounts to whose history something was added. */
+  readonly #heads = new Map<string, Head>()
+  /** By how much the totals of an account or a sub-account have changed. */
+  readonly #counts = new Map<string, Record<Status, number>>()
+
+  constructor(db: Connection, stamps: Stamps) {
+    this.db = db
+    this.stamps = stamps
+  }
+
+  /** Counts a token in or out. */
+  count({ accountId, subAccountId, status }: Counted, by: 1 | -1): void {
+    this.#countIn(accountId)[status] += by
+    this.#countIn(subAccountId)[status] += by
+  }
+
+  #countIn(scope: string): Record<Status, number> {
+    let counts = this.#counts.get(scope)
+    if (counts === undefined) {
+      counts = { active: 0, inactive: 0 }
+      this.#counts.set(scope, counts)
+    }
+    return counts
+  }
+
+  /** Appends to the chain of the event's account. */
+  record(event: HistoryEvent, origin: Origin): void {
+    const { accountId, action, subject, tokenId, from, to } = event
+    const { at, by, requestId, address } = origin
+    const { seq: before, last } = this.#heads.get(accountId) ?? this.#readHead(accountId)
+    const row = { accountId, seq: before + 1, at, by, action, subject, tokenId, from, to, requestId, address }
+    const stamp = chainStamp(row, last, this.stamps)
+    this.db.run(
+      `INSERT INTO history (account_id, seq, at, by, action, subject, token_id, from_facts, to_facts, request_id,
+         address, stamp) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      ...[accountId, row.seq, at, by, action, subject, tokenId, JSON.stringify(from), JSON.stringify(to)],
+      ...[requestId, address, stamp],
+    )
+    this.#heads.set(accountId, { seq: row.seq, last: stamp })
+  }
+
+  #readHead(accountId: string): Head {
+    const head = this.db.tuple<[number, Uint8Array]>(
+      'SELECT seq, last FROM history_heads WHERE account_id = ?',
+      accountId,
+    )
+    return head === undefined ? { seq: 0, last: new Uint8Array() } : { seq: head[0], last: head[1] }
+  }
+
+  /** Writes what was gathered. Without it, nothing of this session may be committed. */
+  settle(): void {
+    for (const [scope, { active, inactive }] of this.#counts) {
+      this.db.run(
+        `INSERT INTO token_counts (scope, status, count) VALUES (?1, 'active', ?2), (?1, 'inactive', ?3)
+         ON CONFLICT DO UPDATE SET count = count + excluded.count`,
+        ...[scope, active, inactive],
+      )
+    }
+    for (const [accountId, { seq, last }] of this.#heads) {
+      this.db.run(
+        'INSERT OR REPLACE INTO history_heads (account_id, seq, last, stamp) VALUES (?, ?, ?, ?)',
+        ...[accountId, seq, last, headStamp(accountId, seq, last, this.stamps)],
+      )
+    }
+    this.forget()
+  }
+
+  /** For a change that is taken back: what it has gathered is not to be written. */
+  forget(): void {
+    this.#counts.clear()
+    this.#heads.clear()
+  }
+}
