@@ -1,0 +1,3 @@
+import { describeGuessing } from './guessing.ts'
+
+describeGuessing(20_000)

@@ -1,0 +1,40 @@
+// That digests and stamps are compared in constant time. The time itself is measured by npm run test:hostile.
+import assert from 'node:assert/strict'
+import crypto from 'node:crypto'
+import { syncBuiltinESMExports } from 'node:module'
+import { after, before, test } from 'node:test'
+import { judge } from '../../src/tokens/verdict.ts'
+import { anAccount, openService, type TestService } from '../support/service.ts'
+
+const { timingSafeEqual } = crypto
+let service: TestService
+let compared: Uint8Array[][] = []
+before(async () => {
+  service = await openService()
+  crypto.timingSafeEqual = (left, right) => {
+    compared.push([left as Uint8Array, right as Uint8Array])
+    return timingSafeEqual(left, right)
+  }
+  syncBuiltinESMExports()
+})
+after(async () => {
+  crypto.timingSafeEqual = timingSafeEqual
+  syncBuiltinESMExports()
+  await service.opened.close()
+})
+
+test('a digest is compared in constant time, and so is every stamp that is not known yet', async () => {
+  const { caller, subAccount } = await anAccount(service)
+  const fields = { subAccountId: subAccount.id, name: 'Real' }
+  const { credential } = await service.registry.createToken(caller, fields, service.operator.origin())
+  const { store, stamps } = service.opened
+  const digest = stamps.digest(credential)
+  const candidate = await store.findCandidate(digest)
+  const near = Buffer.from(digest).fill(0, 31)
+  compared = []
+  assert.equal(judge(candidate, near, stamps, service.clock.now).accepted, false)
+  assert.deepEqual(compared, [[candidate?.token.digest, near]])
+  compared = []
+  assert.equal(judge(candidate, digest, stamps, service.clock.now).accepted, true)
+  assert.equal(compared.length, 3)
+})
