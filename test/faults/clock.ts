@@ -10,7 +10,7 @@ import { BIN, Cli } from '../support/cli.ts'
 import { makeTargets, type Targets } from '../support/targets.ts'
 import { Wire } from '../trust/wire.ts'
 import { record } from './report.ts'
-import { chances, SEED } from './seed.ts'
+import { chances } from './seed.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -145,7 +145,7 @@ export function describeClock(kind: Kind, steps: number): void {
       promise:
         'What has expired stays expired while the process runs, whatever is done to the clock; versions order events',
       fault: 'clock steps of an hour',
-      how: `the clock of the server’s system set by ${kind}, tokens and rotated credentials that end at 68 different times; seed ${SEED}`,
+      how: `the clock of the server’s system set by ${kind}, tokens and rotated credentials that end at 68 different times`,
       count: `${steps} steps, ${found.verdicts} verdicts`,
       figure: '0 wrong yes, 0 wrong no, 0 versions or times out of order',
       control: `believing the machine: ${control.wrongYes} wrong yes`,

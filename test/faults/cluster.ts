@@ -1,64 +1,10 @@
 // A primary, a standby, and the address that leads to whichever of them is the primary: real servers, and forwarders
 // that stand for a virtual address and for the network between the two.
-import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { emptyDatabase, PostgresServer } from '../support/postgres.ts'
 import { removeFolder } from '../support/sqlite.ts'
+import { Forwarder } from './forwarder.ts'
 
 export type Mode = 'synchronous' | 'asynchronous'
-
-/** Leads to one port at a time, or nowhere; changing that cuts every connection. */
-class Forwarder {
-  readonly #server: Server
-  readonly #sockets = new Set<Socket>()
-  #to: number | undefined
-
-  private constructor() {
-    this.#server = createServer((near) => this.#join(near))
-  }
-
-  static async open(): Promise<Forwarder> {
-    const address = new Forwarder()
-    address.#server.listen(0, '127.0.0.1')
-    await once(address.#server, 'listening')
-    return address
-  }
-
-  get port(): number {
-    return (this.#server.address() as AddressInfo).port
-  }
-
-  lead(to: number | undefined): void {
-    this.#to = to
-    for (const socket of this.#sockets) socket.destroy()
-    this.#sockets.clear()
-  }
-
-  /** Nothing passes any more; what is on its way is lost once the connections are cut. */
-  hold(): void {
-    for (const socket of this.#sockets) socket.pause()
-  }
-
-  close(): void {
-    this.lead(undefined)
-    this.#server.close()
-  }
-
-  #join(near: Socket): void {
-    if (this.#to === undefined) return void near.destroy()
-    const far = connect(this.#to, '127.0.0.1')
-    for (const [socket, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      this.#sockets.add(socket)
-      socket.setNoDelay(true)
-      socket.on('error', () => {})
-      socket.on('close', () => other.destroy())
-      socket.pipe(other)
-    }
-  }
-}
 
 export class Cluster {
   readonly #mode: Mode

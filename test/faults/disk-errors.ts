@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { crash, recordServer } from './power-loss.ts'
 import { record } from './report.ts'
-import { chances, SEED } from './seed.ts'
+import { chances } from './seed.ts'
 import type { Moment } from './system-calls.ts'
 import { Asker, type Program, World } from './world.ts'
 
@@ -60,7 +60,7 @@ export function describeFileLimit(rounds: number): void {
     record(t, {
       promise: 'A failed write is never answered with yes, and changes go on by themselves',
       fault: 'a log that may not grow (EFBIG)',
-      how: `a limit on the size of files, ${WRITERS} writers, room made from outside, kill -9 at the end; seed ${SEED}`,
+      how: `a limit on the size of files, ${WRITERS} writers, room made from outside, kill -9 at the end`,
       count: `${rounds} rounds, ${found.acknowledged} acknowledged, ${found.unknown} of open outcome`,
       figure: `0 lost, 0 corrupt; ${found.asked.right} of ${found.asked.right} questions answered meanwhile`,
       control: `answering before the commit: ${early.violations.length} tokens wrong`,
@@ -106,7 +106,7 @@ export function describeErrors(runs: number, changes: number): void {
       record(t, {
         promise: 'A sync or a write that failed is never answered with yes, nor tried again on the same handle',
         fault,
-        how: `injected by strace again and again under load, then power losses as above, in which a sync that failed leaves any part behind; seed ${SEED}`,
+        how: `injected by strace again and again under load, then power losses as above, in which a sync that failed leaves any part behind`,
         count: `${runs} runs, ${found.failures} failures, ${found.answers} answers, ${found.images} disks`,
         figure: `0 answers covered by a failure, 0 lost, 0 corrupt; ${found.unknown} changes were answered with an open outcome`,
         control: `answering before the commit: ${control.early} of ${control.answers} answers left early`,

@@ -9,7 +9,6 @@ import { COVERED, type Process } from '../support/cli.ts'
 import { emptyLog } from './disk-errors.ts'
 import { quantiles } from './kills.ts'
 import { record } from './report.ts'
-import { SEED } from './seed.ts'
 import { Asker, type Program, World } from './world.ts'
 
 const WRITERS = 8
@@ -110,7 +109,7 @@ export function describeDiskFull(kind: 'pages' | 'small disk', rounds: number, f
     record(t, {
       promise: 'A full disk stops changes only, is told as such, and heals by itself',
       fault: 'disk full (ENOSPC)',
-      how: `a file system of 8 MiB, filled to the last page under ${WRITERS} writers for ${fullForMs} ms at a time; seed ${SEED}`,
+      how: `a file system of 8 MiB, filled to the last page under ${WRITERS} writers for ${fullForMs} ms at a time`,
       count: `${rounds} times full, ${found.acknowledged} acknowledged, ${found.refused} refused, ${found.unknown} of open outcome`,
       figure: `${found.asked.right} of ${found.asked.right + found.asked.wrong} verifications and lists answered; 0 lost, 0 corrupt; changes again at most ${most} ms after there was room`,
       control: `answering before the commit: ${control.violations.length} tokens wrong`,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { record } from './report.ts'
-import { chances, SEED } from './seed.ts'
+import { chances } from './seed.ts'
 import { type Program, World } from './world.ts'
 
 const WRITERS = 32
@@ -60,7 +60,7 @@ export function describeKills(length: Length, controlled: Length): void {
     record(t, {
       promise: 'A change that was answered with yes survives the death of the process',
       fault: 'kill -9',
-      how: `${WRITERS} writers, killed after ${length.answers.join(' to ')} answers, all of it on one store; each time the files are checked and held against every answer, totals and history included; seed ${SEED}`,
+      how: `${WRITERS} writers, killed after ${length.answers.join(' to ')} answers, all of it on one store; each time the files are checked and held against every answer, totals and history included`,
       count: `${length.kills} kills, ${found.acknowledged} acknowledged, ${found.unknown} cut off`,
       figure: `0 lost, 0 corrupt; start of the process to ready: median ${median} ms, 95% within ${p95} ms, at most ${most} ms`,
       control: `answering before the commit, ${controlled.kills} kills: ${early.violations.length} tokens wrong`,

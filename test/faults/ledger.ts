@@ -76,6 +76,7 @@ export interface WriterOptions {
   readonly chance: () => number
   /** Whether to make and delete tokens too. */
   readonly makes: boolean
+  readonly onAnswer?: (ms: number) => void
 }
 
 /** One caller: a change at a time, each written down before it is sent and once it is answered. */
@@ -156,8 +157,11 @@ export class Writer {
     return reply !== undefined
   }
 
-  #ask(method: string, path: string, body?: string) {
-    return this.#wire.ask(method, path, this.#options.targets.key, body).catch(() => undefined)
+  async #ask(method: string, path: string, body?: string) {
+    const start = performance.now()
+    const reply = await this.#wire.ask(method, path, this.#options.targets.key, body).catch(() => undefined)
+    this.#options.onAnswer?.(performance.now() - start)
+    return reply
   }
 }
 

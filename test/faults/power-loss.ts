@@ -10,7 +10,7 @@ import { removeFolder } from '../support/sqlite.ts'
 import { inspectInPlace } from './inspect.ts'
 import type { Ledger } from './ledger.ts'
 import { record } from './report.ts'
-import { chances, SEED } from './seed.ts'
+import { chances } from './seed.ts'
 import { SimulatedDisk, share } from './simulated-disk.ts'
 import { type Moment, readMoments, TRACED } from './system-calls.ts'
 import { type Program, World } from './world.ts'
@@ -165,7 +165,7 @@ export function describePowerLoss(images: number, changes: number): void {
     record(t, {
       promise: 'A change that was answered with yes survives the loss of power',
       fault: 'power loss',
-      how: `every system call of the server recorded (strace), ${WRITERS} writers; disks built from it at any moment, holding what was synced and any sectors of the rest; seed ${SEED}`,
+      how: `every system call of the server recorded (strace), ${WRITERS} writers; disks built from it at any moment, holding what was synced and any sectors of the rest`,
       count: `${found.images} disks, ${found.answers} answers`,
       figure: `0 lost, 0 corrupt, 0 answers left before their sync`,
       control: `synchronous=NORMAL: ${control.lost} of ${control.images - control.answers} disks lack a change, ${control.early} of ${control.answers} answers left early`,

@@ -1,6 +1,7 @@
 // One line of docs/reliability.md for each fault that a long run has put us through.
 import { appendFileSync } from 'node:fs'
 import type { TestContext } from 'node:test'
+import { SEED } from './seed.ts'
 
 export interface Finding {
   readonly promise: string
@@ -13,7 +14,7 @@ export interface Finding {
 
 /** Kept only where the runner of the long forms asks for it; told in either case. */
 export function record(t: TestContext, finding: Finding): void {
-  t.diagnostic(`${finding.fault}: ${finding.count}; ${finding.figure}; control: ${finding.control}`)
+  t.diagnostic(`${finding.fault}: ${finding.count}; ${finding.figure}; control: ${finding.control}; seed ${SEED}`)
   const file = process.env.FAULTS_REPORT
   if (file !== undefined) appendFileSync(file, `${JSON.stringify(finding)}\n`)
 }

@@ -12,7 +12,7 @@ import { freePort } from '../support/postgres.ts'
 import { Wire } from '../trust/wire.ts'
 import { quantiles } from './kills.ts'
 import { record } from './report.ts'
-import { chances, SEED } from './seed.ts'
+import { chances } from './seed.ts'
 import { World } from './world.ts'
 
 const CALLERS = 16
@@ -231,7 +231,7 @@ export function describeRestarts(length: Length): void {
     record(t, {
       promise: 'A restart is not noticed by any caller',
       fault: 'SIGTERM under load',
-      how: `two instances on one store behind ${balancer}, which asks /readyz every ${CHECK_EVERY_MS} ms; LATCHKEY_DRAIN_SECONDS=${drainSeconds}; ${CALLERS} callers who verify, list and change; seed ${SEED}`,
+      how: `two instances on one store behind ${balancer}, which asks /readyz every ${CHECK_EVERY_MS} ms; LATCHKEY_DRAIN_SECONDS=${drainSeconds}; ${CALLERS} callers who verify, list and change`,
       count: `${restarts} restarts, ${found.answered} requests`,
       figure: `${found.failed} failed; every exit 0, at most ${most} ms after the signal`,
       control: `kill -9 in place of SIGTERM, ${kills} times: ${control.failed} of ${control.answered + control.failed} failed`,

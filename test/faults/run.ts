@@ -1,0 +1,82 @@
+// `npm run test:faults`: every long form, one after the other, a table of what was found, and docs/reliability.md.
+// With the names of files, only those, and nothing is written.
+import { spawnSync } from 'node:child_process'
+import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
+import { availableParallelism, platform, release, totalmem } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { removeFolder, temporaryFolder } from '../support/sqlite.ts'
+import { reliabilityPage } from './page.ts'
+import type { Finding } from './report.ts'
+import { SEED } from './seed.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const TIMEOUT_MS = 1_800_000
+const FILES = ['long', 'linearizability', 'failover', 'pgbouncer', 'grants', 'million'].map(
+  (name) => `test/faults/${name}.ts`,
+)
+
+/** What npm does not bring, and how an administrator gets it. */
+const TOOLS: Readonly<Record<string, () => boolean>> = {
+  'strace (apt-get install strace)': () => isProgram('strace'),
+  'haproxy (apt-get install haproxy)': () => isProgram('haproxy'),
+  'pgbouncer (apt-get install pgbouncer)': () => isProgram('pgbouncer'),
+  'libfaketime (apt-get install faketime)': () => globSync('/usr/lib/{*/,}faketime/libfaketimeMT.so.1').length > 0,
+  'unshare and root, for a small disk of its own (sudo)': () => isProgram('unshare') && process.getuid?.() === 0,
+}
+
+function isProgram(name: string): boolean {
+  const folders = [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin', '/sbin']
+  return folders.some((folder) => existsSync(join(folder, name)))
+}
+
+function requireTools(): void {
+  const missing = Object.entries(TOOLS).filter(([, isThere]) => !isThere())
+  if (missing.length === 0) return
+  console.error(`test:faults needs, on Linux: ${missing.map(([name]) => name).join('; ')}.`)
+  process.exit(1)
+}
+
+function run(files: readonly string[]): { readonly findings: readonly Finding[]; readonly passed: boolean } {
+  const folder = temporaryFolder()
+  const report = join(folder, 'findings')
+  const { status } = spawnSync(
+    process.execPath,
+    [
+      '--test',
+      '--test-concurrency=1',
+      `--test-timeout=${TIMEOUT_MS}`,
+      '--test-reporter=./scripts/test-reporter.mjs',
+      ...files,
+    ],
+    {
+      cwd: ROOT,
+      stdio: ['ignore', 'inherit', 'inherit'],
+      env: { ...process.env, FAULTS_REPORT: report, FAULTS_SEED: String(SEED) },
+    },
+  )
+  const lines = existsSync(report) ? readFileSync(report, 'utf8').trim().split('\n') : []
+  removeFolder(folder)
+  return { findings: lines.map((line) => JSON.parse(line) as Finding), passed: status === 0 }
+}
+
+requireTools()
+console.log(`Seed ${SEED}; FAULTS_SEED=${SEED} npm run test:faults takes the same chances again.`)
+const chosen = process.argv.slice(2)
+const { findings, passed } = run(chosen.length > 0 ? chosen : FILES)
+for (const { fault, count, figure, control } of findings) {
+  console.log(`\n${fault}\n  tried    ${count}\n  found    ${figure}\n  control  ${control}`)
+}
+if (passed && chosen.length === 0) {
+  const memory = Math.round(totalmem() / 2 ** 30)
+  writeFileSync(
+    join(ROOT, 'docs', 'reliability.md'),
+    reliabilityPage(findings, {
+      date: new Date().toISOString().slice(0, 10),
+      machine: `${availableParallelism()} cores, ${memory} GiB of memory, ${platform()} ${release().split('.').slice(0, 2).join('.')}`,
+      runtime: `Node.js ${process.versions.node}, SQLite ${process.versions.sqlite}`,
+      seed: SEED,
+    }),
+  )
+  console.log('\ndocs/reliability.md is written.')
+}
+process.exitCode = passed ? 0 : 1
