@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type Engine, Estate } from '../support/estate.ts'
 import { type Ask, closeConnections, type Heard } from '../support/http.ts'
+import { assertTellsNothing } from '../support/traces.ts'
 
 export interface Scenario {
   /** A guarantee, as a sentence. */
@@ -103,6 +104,6 @@ function holdsForEveryAnswer(ask: Ask, heard: Heard, estate: Estate): void {
   }
   if (heard.status >= 400) {
     for (const secret of estate.secrets) assert.ok(!heard.text.includes(secret), 'an error repeats a credential')
-    assert.doesNotMatch(heard.text, /node:|node_modules|\.ts\b|\.js\b|\\n +at |fastify|sqlite|SELECT|postgres/i)
+    assertTellsNothing(heard.text, ask.path)
   }
 }
