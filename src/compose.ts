@@ -10,18 +10,21 @@ import { jwtAuthenticator } from './http/jwt.ts'
 import { Metrics } from './http/metrics.ts'
 import { RateLimits } from './http/rate-limits.ts'
 import { buildServer } from './http/server.ts'
-import { loadMasterKey } from './master-key.ts'
+import { findKeeper, openKeyRing } from './master-key.ts'
 import { openPostgresSource, openPostgresTarget } from './storage/postgres/copy.ts'
 import { openPostgresStore } from './storage/postgres/store.ts'
 import { openSqliteSource, openSqliteTarget } from './storage/sqlite/copy.ts'
+import { lockAlone } from './storage/sqlite/lock.ts'
 import { openSqliteStore } from './storage/sqlite/store.ts'
-import type { CopySource, CopyTarget } from './tokens/copy.ts'
+import type { CopySource, CopyTarget, OnPhase } from './tokens/copy.ts'
 import { OperatorError } from './tokens/errors.ts'
+import type { KeyRing } from './tokens/key-ring.ts'
+import { type RotationReport, rotateMasterKey } from './tokens/master-key-rotation.ts'
 import { Operator } from './tokens/operator.ts'
 import { type Limiter, LocalLimiter } from './tokens/rate-limit.ts'
 import { Registry } from './tokens/registry.ts'
 import type { Store } from './tokens/store.ts'
-import { type MasterKey, Stamps } from './tokens/vault.ts'
+import { Stamps } from './tokens/vault.ts'
 
 const FLUSH_USES_MS = 5_000
 const CLOSE_IDLE_MS = 50
@@ -31,11 +34,13 @@ export interface Latchkey {
   readonly operator: Operator
   readonly store: Store
   readonly stamps: Stamps
+  readonly keys: KeyRing
   readonly metrics: Metrics
   /** The migrations that opening it applied. */
   readonly applied: readonly string[]
   /** Shared by all instances, where the engine can do that. */
   readonly limiter: Limiter | undefined
+  readonly rotateMasterKey: (onPhase: OnPhase) => Promise<RotationReport>
 }
 
 export interface Surroundings {
@@ -46,8 +51,8 @@ export interface Surroundings {
 }
 
 export async function openLatchkey(config: Config, { now = Date.now, log }: Surroundings = {}): Promise<Latchkey> {
-  const masterKey = loadMasterKey(config)
-  const { store: engine, storeSecret, applied, limiter } = await openEngine(config, masterKey)
+  const keys = openKeyRing(config)
+  const { store: engine, storeSecret, applied, limiter } = await openEngine(config, keys)
   const metrics = new Metrics()
   const store = metrics.timed(engine)
   const stamps = new Stamps(storeSecret)
@@ -55,8 +60,10 @@ export async function openLatchkey(config: Config, { now = Date.now, log }: Surr
     metrics.tampered()
     log?.error({ id }, 'a row does not match its stamp or seal; run `latchkey doctor`')
   }
-  const parts = { store, masterKey, stamps, now, onTampered }
-  return { registry: new Registry(parts), operator: new Operator(parts), store, stamps, metrics, applied, limiter }
+  const parts = { store, keys, stamps, now, onTampered }
+  const rotate = (onPhase: OnPhase) => rotateAlone(config, { store, keys, now }, onPhase)
+  const [registry, operator] = [new Registry(parts), new Operator(parts)]
+  return { registry, operator, store, stamps, keys, metrics, applied, limiter, rotateMasterKey: rotate }
 }
 
 interface Engine {
@@ -66,10 +73,29 @@ interface Engine {
   readonly limiter?: Limiter
 }
 
-function openEngine(config: Config, masterKey: MasterKey): Promise<Engine> {
+function openEngine(config: Config, keys: KeyRing): Promise<Engine> {
   const { databaseUrl, dataDir, pgPool, pgPrepared, autoMigrate } = config
-  if (databaseUrl === undefined) return openSqliteStore({ dataDir, masterKey })
-  return openPostgresStore({ databaseUrl, masterKey, poolSize: pgPool, prepared: pgPrepared, autoMigrate })
+  if (databaseUrl === undefined) return openSqliteStore({ dataDir, keys })
+  return openPostgresStore({ databaseUrl, keys, poolSize: pgPool, prepared: pgPrepared, autoMigrate })
+}
+
+/** Two at once would each write the file of keys, and one of them over a key that the other has put to use. */
+async function rotateAlone(
+  config: Config,
+  parts: Pick<Latchkey, 'store' | 'keys'> & { now: () => number },
+  onPhase: OnPhase,
+) {
+  const keeper = findKeeper(config)
+  if (keeper === undefined) return rotateMasterKey({ ...parts, keeper }, onPhase)
+  const release = lockAlone(join(config.dataDir, 'rotation.lock'))
+  if (release === undefined) throw new OperatorError('Another process is rotating the master key.')
+  try {
+    // Whoever had the lock before may have changed the keys since they were read.
+    parts.keys.renew()
+    return await rotateMasterKey({ ...parts, keeper }, onPhase)
+  } finally {
+    release()
+  }
 }
 
 export interface CopyEnds {
@@ -83,15 +109,13 @@ export async function openCopy(config: Config, to: string): Promise<CopyEnds> {
   const { databaseUrl, dataDir } = config
   if (databaseUrl === undefined && !existsSync(join(dataDir, 'latchkey.db')))
     throw new OperatorError(`There is no store in ${dataDir}`)
-  const masterKey = loadMasterKey(config)
+  const keys = openKeyRing(config)
   const source =
-    databaseUrl === undefined
-      ? openSqliteSource({ dataDir, masterKey })
-      : await openPostgresSource({ databaseUrl, masterKey })
+    databaseUrl === undefined ? openSqliteSource({ dataDir, keys }) : await openPostgresSource({ databaseUrl, keys })
   try {
     const target = isPostgres(to)
-      ? await openPostgresTarget({ databaseUrl: to, masterKey }, source)
-      : await openSqliteTarget({ dataDir: to, masterKey }, source)
+      ? await openPostgresTarget({ databaseUrl: to, keys }, source)
+      : await openSqliteTarget({ dataDir: to, keys }, source)
     const close = async () => void (await Promise.all([source.close(), target.close()]))
     return { source, target, close }
   } catch (error) {

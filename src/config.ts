@@ -18,6 +18,9 @@ export interface Config {
   /** Base64, as given; the file is read only when the key is not given itself. */
   readonly masterKey: string | undefined
   readonly masterKeyFile: string | undefined
+  /** Needed beside the other one while the master key is being rotated. */
+  readonly previousMasterKey: string | undefined
+  readonly previousMasterKeyFile: string | undefined
   readonly logLevel: string
   /** Processes serving one port. */
   readonly workers: number
@@ -68,6 +71,8 @@ export function readConfig(env: Environment): Config {
     dataDir: resolve(given(env, 'LATCHKEY_DATA_DIR') ?? 'data'),
     masterKey: given(env, 'LATCHKEY_MASTER_KEY'),
     masterKeyFile: given(env, 'LATCHKEY_MASTER_KEY_FILE'),
+    previousMasterKey: given(env, 'LATCHKEY_PREVIOUS_MASTER_KEY'),
+    previousMasterKeyFile: given(env, 'LATCHKEY_PREVIOUS_MASTER_KEY_FILE'),
     workers: readWhole(env, 'LATCHKEY_WORKERS', 1, 1, 128),
     drainSeconds: readWhole(env, 'LATCHKEY_DRAIN_SECONDS', 0, 0, 300),
     logLevel: readOneOf(env, 'LOG_LEVEL', 'info', LOG_LEVELS),

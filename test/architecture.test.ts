@@ -39,9 +39,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'master-key.ts': ['tokens', 'config.ts'],
   'config.ts': ['tokens'],
   http: ['tokens'],
-  'storage/sqlite': ['storage/rows.ts', 'storage/migrations.ts', 'tokens'],
-  'storage/postgres': ['storage/rows.ts', 'storage/migrations.ts', 'tokens'],
+  'storage/sqlite': ['storage/rows.ts', 'storage/migrations.ts', 'storage/vault.ts', 'tokens'],
+  'storage/postgres': ['storage/rows.ts', 'storage/migrations.ts', 'storage/vault.ts', 'tokens'],
   'storage/rows.ts': ['tokens'],
+  'storage/vault.ts': ['tokens'],
   'storage/migrations.ts': [],
   tokens: [],
 }

@@ -3,10 +3,10 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { openCopy } from '../compose.ts'
 import { type Config, isPostgres, readProcessConfig } from '../config.ts'
-import { copyStore, type OnPhase } from '../tokens/copy.ts'
+import { copyStore } from '../tokens/copy.ts'
 import { JSON_OPTION } from './command.ts'
 import { Output, type Streams } from './output.ts'
-import { type Progress, startProgress } from './progress.ts'
+import { showingPhases } from './progress.ts'
 
 interface Options {
   readonly to: string
@@ -26,25 +26,10 @@ async function copy(config: Config, to: string, output: Output): Promise<void> {
   const place = isPostgres(to) ? to : resolve(to)
   const { source, target, close } = await openCopy(config, place)
   try {
-    const report = await showing(output, (onPhase) => copyStore(source, target, onPhase))
+    const report = await showingPhases(output, (onPhase) => copyStore(source, target, onPhase))
     const title = `Copied ${report.rows} rows, and found all of them there. The master key stays the same.`
     output.result(report, { title, rows: report.tables.map((sum) => ({ ...sum })) })
   } finally {
     await close()
-  }
-}
-
-/** One bar after the other. */
-async function showing<Result>(output: Output, work: (onPhase: OnPhase) => Promise<Result>): Promise<Result> {
-  let progress: Progress | undefined
-  try {
-    return await work((phase, rows) => {
-      progress?.done()
-      const bar = startProgress(output, phase.padEnd(8), rows)
-      progress = bar
-      return (by) => bar.advance(by)
-    })
-  } finally {
-    progress?.done()
   }
 }

@@ -5,6 +5,7 @@ import { Failure, OperatorError } from '../tokens/errors.ts'
 import { addAccountCommands, addKeyCommands, addSubAccountCommands } from './account-commands.ts'
 import { onStoreWith } from './command.ts'
 import { addCopyCommand } from './copy.ts'
+import { addMasterKeyCommands } from './master-key-commands.ts'
 import { Output, printable, type Streams } from './output.ts'
 import { serve } from './serve.ts'
 import { addStoreCommands } from './store-commands.ts'
@@ -45,6 +46,7 @@ function buildProgram(streams: Streams): Command {
   addTokenCommands(program, onStore)
   addHistoryCommands(program, onStore)
   addStoreCommands(program, onStore)
+  addMasterKeyCommands(program, onStore)
   addCopyCommand(program, streams)
   return program
 }

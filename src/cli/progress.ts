@@ -1,5 +1,6 @@
 // A progress bar on a terminal, silence elsewhere.
 import { Presets, SingleBar } from 'cli-progress'
+import type { OnPhase } from '../tokens/copy.ts'
 import type { Output } from './output.ts'
 
 export interface Progress {
@@ -15,4 +16,22 @@ export function startProgress(output: Output, label: string, total: number): Pro
   )
   bar.start(total, 0)
   return { advance: (by) => bar.increment(by), done: () => bar.stop() }
+}
+
+/** One bar after the other. */
+export async function showingPhases<Result>(
+  output: Output,
+  work: (onPhase: OnPhase) => Promise<Result>,
+): Promise<Result> {
+  let progress: Progress | undefined
+  try {
+    return await work((phase, rows) => {
+      progress?.done()
+      const bar = startProgress(output, phase.padEnd(8), rows)
+      progress = bar
+      return (by) => bar.advance(by)
+    })
+  } finally {
+    progress?.done()
+  }
 }

@@ -44,6 +44,7 @@ const STATUS_OF: Readonly<Record<FailureCode, FailureStatus | 401>> = {
   'idempotency-conflict': 409,
   unavailable: 503,
   'store-full': 503,
+  'master-key-superseded': 503,
   'outcome-unknown': 503,
 }
 

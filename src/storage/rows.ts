@@ -1,5 +1,7 @@
 // Rows of the database as records of the domain, and the columns that make them: the same names in both engines.
+import type { CopiedTable } from '../tokens/copy.ts'
 import type { HistoryRow } from '../tokens/history.ts'
+import type { VaultRow } from '../tokens/key-ring.ts'
 import type { Stamped } from '../tokens/stamp.ts'
 import type { StoredKey, TokenRow } from '../tokens/store.ts'
 import type { Account, Status, SubAccount, SubAccountRow, TokenRecord } from '../tokens/token.ts'
@@ -202,3 +204,23 @@ export const toHistoryRow = (row: HistoryColumns): Stamped<HistoryRow> => ({
   address: row.address,
   stamp: row.stamp,
 })
+
+export interface VaultColumns {
+  key_id: string
+  sealed_secret: Bytes
+  seals: number | boolean
+}
+
+export const toVaultRow = (row: VaultColumns): VaultRow => ({
+  keyId: row.key_id,
+  sealedSecret: row.sealed_secret,
+  seals: Boolean(row.seals),
+})
+
+/** For rows as they are stored: the domain's names of tables and fields, in the database's spelling. */
+export const columnOf = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+export const tableOf = ({ name }: CopiedTable) => columnOf(name)
+export const selectList = ({ fields }: CopiedTable) =>
+  Object.keys(fields)
+    .map((field) => `${columnOf(field)} AS "${field}"`)
+    .join(', ')

@@ -23,9 +23,20 @@ export const VAULT: CopiedTable = {
   fields: { keyId: 'text', sealedSecret: 'bytes', createdAt: 'number' },
 }
 
+/** What rotation and the doctor go through, row by row. */
+export const TOKENS: CopiedTable = {
+  name: 'tokens',
+  key: ['id'],
+  fields: {
+    ...{ id: 'text', accountId: 'text', subAccountId: 'text', name: 'text', status: 'text' },
+    ...{ createdAt: 'number', expiresAt: 'number', version: 'number', digest: 'bytes', sealed: 'bytes', ...stamped },
+  },
+}
+
 /** Whoever is referred to comes before whoever refers to it. Counts and search indexes are the target's own work. */
 export const COPIED: readonly CopiedTable[] = [
   VAULT,
+  { name: 'retiredMasterKeys', key: ['keyId'], fields: { keyId: 'text', retiredAt: 'number' } },
   { name: 'accounts', key: ['id'], fields: { id: 'text', name: 'text', createdAt: 'number' } },
   {
     name: 'accountKeys',
@@ -43,14 +54,7 @@ export const COPIED: readonly CopiedTable[] = [
       ...{ createdAt: 'number', suspendedAt: 'number', ...stamped },
     },
   },
-  {
-    name: 'tokens',
-    key: ['id'],
-    fields: {
-      ...{ id: 'text', accountId: 'text', subAccountId: 'text', name: 'text', status: 'text' },
-      ...{ createdAt: 'number', expiresAt: 'number', version: 'number', digest: 'bytes', sealed: 'bytes', ...stamped },
-    },
-  },
+  TOKENS,
   {
     name: 'retiredCredentials',
     key: ['digest'],
@@ -111,7 +115,7 @@ export interface TableSum {
   readonly checksum: string
 }
 
-export type Phase = 'Reading' | 'Copying' | 'Checking'
+export type Phase = 'Reading' | 'Copying' | 'Sealing' | 'Checking'
 export type OnPhase = (phase: Phase, rows: number) => (advancedBy: number) => void
 
 const PART = 1_000
@@ -163,12 +167,18 @@ async function sumUp(store: StillStore, advance: (by: number) => void): Promise<
   return sums
 }
 
-async function* partsOf(store: StillStore, table: CopiedTable, from: CopiedRow | undefined) {
+/** The whole of a table, part by part. */
+export async function* partsOf(
+  store: Pick<StillStore, 'readRows'>,
+  table: CopiedTable,
+  from: CopiedRow | undefined,
+  size = PART,
+): AsyncGenerator<readonly CopiedRow[]> {
   let after = from
   for (;;) {
-    const part = await store.readRows(table, after, PART)
+    const part = await store.readRows(table, after, size)
     if (part.length > 0) yield part
-    if (part.length < PART) return
+    if (part.length < size) return
     after = part.at(-1)
   }
 }

@@ -17,6 +17,7 @@ const reasons = {
   'idempotency-conflict': 'This Idempotency-Key was used before with a different request',
   unavailable: 'The token store cannot be reached; try again',
   'store-full': 'The token store has no room left; nothing was changed',
+  'master-key-superseded': 'The master key has just been changed; try again',
   'outcome-unknown': 'The change may or may not have been saved; read the token to find out',
 } as const
 

@@ -105,14 +105,16 @@ export class Operator {
 
   /** All or none. */
   async createTokens(list: readonly BulkToken[]): Promise<readonly TokenRecord[]> {
-    const { store, masterKey, stamps } = this.#parts
+    const { store, keys, stamps } = this.#parts
     const origin = this.origin()
-    const records = list.map((token) => {
-      const credential = token.credential ?? newCredential('tok')
-      return sealToken(token, token.accountId, credential, token.createdAt ?? origin.at, masterKey, stamps)
+    return keys.sealed(store, async (key) => {
+      const records = list.map((token) => {
+        const credential = token.credential ?? newCredential('tok')
+        return sealToken(token, token.accountId, credential, token.createdAt ?? origin.at, key, stamps)
+      })
+      await store.insertTokens(records, origin)
+      return records
     })
-    await store.insertTokens(records, origin)
-    return records
   }
 
   findByName(subAccountId: string, name: string): Promise<TokenRecord | undefined> {

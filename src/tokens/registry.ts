@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { kindOfCredential, newCredential } from './credential.ts'
 import { Failure } from './errors.ts'
 import type { HistoryRow, Origin } from './history.ts'
+import type { KeyRing } from './key-ring.ts'
 import { type Changes, Known } from './known.ts'
 import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from './overview.ts'
 import { type Page, type PageRequest, type TokenQuery, toPage } from './page.ts'
@@ -23,7 +24,7 @@ export interface Caller {
 
 export interface Parts {
   readonly store: Store
-  readonly masterKey: MasterKey
+  readonly keys: KeyRing
   readonly stamps: Stamps
   readonly now: () => Timestamp
   /** Told of every row whose stamp does not match, or whose credential does not open. */
@@ -150,14 +151,17 @@ export class Registry {
   }
 
   async createToken(caller: Caller, token: NewToken, origin: Origin, idempotencyKey?: string): Promise<Token> {
-    const { store, masterKey, stamps } = this.#parts
+    const { store, keys, stamps } = this.#parts
     const owned = await store.findSubAccount(caller.accountId, token.subAccountId)
     if (owned === undefined) throw new Failure('sub-account-forbidden')
-    const record = sealToken(token, caller.accountId, newCredential('tok'), origin.at, masterKey, stamps)
+    const credential = newCredential('tok')
     const idempotency =
       idempotencyKey === undefined ? undefined : { key: idempotencyKey, requestDigest: digestOf(token) }
-    const [id] = await store.insertTokens([record], origin, idempotency)
-    return this.getToken(caller, id ?? record.id)
+    const [id = ''] = await keys.sealed(store, (key) => {
+      const record = sealToken(token, caller.accountId, credential, origin.at, key, stamps)
+      return store.insertTokens([record], origin, idempotency)
+    })
+    return this.getToken(caller, id)
   }
 
   async deleteToken(caller: Caller, id: string, origin: Origin, expected?: Expected): Promise<Token> {
@@ -165,16 +169,16 @@ export class Registry {
   }
 
   async rotateToken(caller: Caller, id: string, overlapSeconds: number, origin: Origin): Promise<Token> {
-    const { store, masterKey, stamps } = this.#parts
+    const { store, keys, stamps } = this.#parts
     const row = await store.findToken(caller.accountId, id)
     if (row === undefined) throw new Failure('token-not-found')
     const credential = newCredential('tok')
-    const rotation = {
-      sealed: masterKey.seal(credential, credentialPlace(row.token)),
-      digest: stamps.digest(credential),
-      formerUntil: origin.at + overlapSeconds * 1000,
-    }
-    return this.#open(await store.rotateToken(caller.accountId, id, rotation, origin))
+    const [digest, formerUntil] = [stamps.digest(credential), origin.at + overlapSeconds * 1000]
+    const rotated = await keys.sealed(store, (key) => {
+      const sealed = key.seal(credential, credentialPlace(row.token))
+      return store.rotateToken(caller.accountId, id, { sealed, digest, formerUntil }, origin)
+    })
+    return this.#open(rotated)
   }
 
   async listSubAccounts(
@@ -247,7 +251,7 @@ export class Registry {
 
   #openCredential(token: TokenRow['token']): string {
     try {
-      return this.#parts.masterKey.open(token.sealed, credentialPlace(token)).toString()
+      return this.#parts.keys.open(token.sealed, credentialPlace(token)).toString()
     } catch (cause) {
       this.#parts.onTampered(token.id)
       throw new Error(`the credential of ${token.id} does not open`, { cause })

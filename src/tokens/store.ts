@@ -1,5 +1,7 @@
 // The store, as the domain needs it. Two engines implement it, and one contract suite holds them to it.
+import type { CopiedRow, CopiedTable } from './copy.ts'
 import type { HistoryRow, Origin } from './history.ts'
+import type { VaultRow } from './key-ring.ts'
 import type { Changes } from './known.ts'
 import type { OverviewCounts, OverviewQuestion } from './overview.ts'
 import type { PageRequest, Slice, TokenQuery } from './page.ts'
@@ -40,6 +42,22 @@ export interface Rotation {
   readonly formerUntil: Timestamp
 }
 
+/** A credential sealed anew, to be put where it is still sealed as before. */
+export interface Resealed {
+  readonly id: string
+  readonly before: Uint8Array
+  readonly after: Uint8Array
+}
+
+export interface MasterKeyChange {
+  /** The key that seals now; refused as `master-key-superseded` when it no longer does. */
+  readonly from: string
+  readonly to: string
+  /** The store secret, sealed with the key that seals from now on. */
+  readonly sealedSecret: Uint8Array
+  readonly at: Timestamp
+}
+
 /**
  * What every engine guarantees:
  *
@@ -51,6 +69,8 @@ export interface Rotation {
  * - Uniqueness is the engine's unique index, never a look before.
  * - A slice's items and total come from one snapshot. Totals are exact.
  * - Lists are newest first, by (createdAt, id).
+ * - A credential is stored only while the key it is sealed with is the one that seals; otherwise the change is refused as
+ *   `master-key-superseded`. So once another key seals, credentials sealed with the former one only become fewer.
  * - When the store cannot be asked, every method rejects with `unavailable`.
  */
 export interface Store {
@@ -109,6 +129,19 @@ export interface Store {
   listHistory(accountId: string, query: PageRequest & { tokenId?: string | undefined }): Promise<Slice<HistoryRow>>
   /** Every row of every account in chain order, as stored, with the heads: for `latchkey history verify`. */
   readChains(): AsyncIterable<ChainLink>
+
+  /** The master keys that the store needs. */
+  readVault(): Promise<readonly VaultRow[]>
+  /** The ids of the keys that it needed once. None of them ever seals again. */
+  listRetiredMasterKeys(): Promise<readonly string[]>
+  /** From the moment this is answered nothing is sealed with the former key any more, by any process. */
+  changeMasterKey(change: MasterKeyChange): Promise<void>
+  /** Passes over those whose credential is no longer sealed as before. Returns how many were put in place. */
+  resealTokens(resealed: readonly Resealed[]): Promise<number>
+  /** For a key that no longer seals, and that no credential is sealed with. */
+  retireMasterKey(id: string, at: Timestamp): Promise<void>
+  /** Rows as they are stored, after one that was read before, in the order of the table's key. */
+  readRows(table: CopiedTable, after: CopiedRow | undefined, limit: number): Promise<readonly CopiedRow[]>
 
   /** Resolves when the store answers. */
   ping(): Promise<void>

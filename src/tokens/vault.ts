@@ -59,6 +59,11 @@ export class MasterKey {
   }
 }
 
+/** The id of the key that a sealed value names; of something else, an id that no key has. */
+export function keyIdOf(sealed: Uint8Array): string {
+  return asBuffer(sealed).toString('hex', 1, 1 + KEY_ID_BYTES)
+}
+
 /** Makes the digests and stamps of one store. Cheap to hand to a thread: it is one secret of 32 bytes. */
 export class Stamps {
   readonly #digest: Mac

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { openPostgresStore } from '../../src/storage/postgres/store.ts'
+import { KeyRing } from '../../src/tokens/key-ring.ts'
 import { MasterKey } from '../../src/tokens/vault.ts'
 import { allScenarios } from '../http/all.scenarios.ts'
 import { runScenarios } from '../http/scenario.ts'
@@ -25,7 +26,10 @@ async function prepare() {
   await server.query(database, `ALTER DATABASE "${database}" OWNER TO latchkey_owner`)
   const as = (role: string) => server.url(database).replace('postgres@', `${role}@`)
   const masterKey = randomBytes(32)
-  const { store } = await openPostgresStore({ databaseUrl: as('latchkey_owner'), masterKey: new MasterKey(masterKey) })
+  const { store } = await openPostgresStore({
+    databaseUrl: as('latchkey_owner'),
+    keys: new KeyRing([new MasterKey(masterKey)]),
+  })
   await store.close()
   await server.query(database, `SET ROLE latchkey_owner; ${GRANTS}`)
   return { server, database, url: as('latchkey_service'), masterKey: masterKey.toString('base64') }
@@ -53,6 +57,9 @@ describe('the service may not', () => {
     'DELETE FROM accounts',
     'DELETE FROM account_keys',
     "UPDATE vault SET key_id = 'x'",
+    'UPDATE vault SET seals = false',
+    'DELETE FROM vault',
+    'DELETE FROM retired_master_keys',
     'DELETE FROM latchkey_migrations',
     'TRUNCATE tokens CASCADE',
     'DROP TABLE tokens',

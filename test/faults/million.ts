@@ -45,7 +45,6 @@ class RecordingClient extends pg.Client {
 
 const origin = { by: 'operator', at: 1, requestId: null, address: null }
 const page = { page: 1, limit: 10 }
-const rotation = { sealed: Buffer.from('x'), digest: Buffer.alloc(32, 1), formerUntil: 99 }
 
 /** So little is read through sooner than looked up, and rightly so. */
 const FEW_PAGES = 8
@@ -67,6 +66,11 @@ describe('a million tokens', () => {
     await opened.close()
   })
 
+  const rotation = () => ({
+    sealed: opened.keys.sealing.seal('x', 'nowhere'),
+    digest: Buffer.alloc(32, 1),
+    formerUntil: 99,
+  })
   const session = () => ({ db, stamps: opened.stamps })
   const list = (more: object) => () => listing.listTokens(db, place.accountId, { ...page, ...more })
   const requests: Record<string, () => Promise<unknown>> = {
@@ -87,7 +91,7 @@ describe('a million tokens', () => {
     'a verification of nothing': () => reads.findCandidate(db, Buffer.alloc(32)),
     'a change of name and status': () =>
       writes.updateToken(session(), place.accountId, place.tokenId, { name: 'new', status: 'inactive' }, origin),
-    'a rotation': () => writes.rotateToken(session(), place.accountId, place.tokenId, rotation, origin),
+    'a rotation': () => writes.rotateToken(session(), place.accountId, place.tokenId, rotation(), origin),
     'a deletion': () => writes.deleteToken(session(), place.accountId, place.tokenId, origin),
     'one sub-account': () => reads.findSubAccount(db, place.accountId, place.subAccountId),
     'the history of an account': () => reads.listHistory(db, place.accountId, page),

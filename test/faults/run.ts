@@ -11,7 +11,7 @@ import { SEED } from './seed.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const TIMEOUT_MS = 1_800_000
-const FILES = ['long', 'linearizability', 'failover', 'pgbouncer', 'grants', 'million'].map(
+const FILES = ['long', 'linearizability', 'rotation', 'failover', 'pgbouncer', 'grants', 'million'].map(
   (name) => `test/faults/${name}.ts`,
 )
 

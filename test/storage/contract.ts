@@ -7,6 +7,7 @@ import { describeConcurrency } from './contract/concurrency.ts'
 import { describeHistory } from './contract/history.ts'
 import { describeListing } from './contract/listing.ts'
 import { describeListingProperties } from './contract/listing-properties.ts'
+import { describeMasterKeys } from './contract/master-keys.ts'
 import { describeOverview } from './contract/overview.ts'
 import { describeSubAccounts } from './contract/sub-accounts.ts'
 import { describeTokens } from './contract/tokens.ts'
@@ -41,5 +42,6 @@ export function describeStore(name: string, open: OpenEmptyStore): void {
     after(() => opened.close())
     for (const [title, part] of Object.entries(parts)) describe(title, () => part(() => estate))
     describe('the store as a whole', () => describeWhole(open))
+    describe('master keys', () => describeMasterKeys(open))
   })
 }

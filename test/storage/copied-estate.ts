@@ -42,6 +42,7 @@ export async function build(server: Server): Promise<CopiedEstate> {
   const creation = { subAccountId, name: 'Asked for twice' }
   await create(server.url, accounts[0]?.keys[0] ?? '', creation)
   await server.registry.uses.flush()
+  await server.rotateMasterKey(() => () => {})
   return {
     keys: accounts.flatMap(({ keys }) => keys),
     credentials: made.flatMap(({ credentials }) => credentials),

@@ -1,12 +1,10 @@
 // What only the PostgreSQL engine promises: careful opening by many at once, and sound behaviour under trouble.
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { openPostgresStore } from '../../src/storage/postgres/store.ts'
 import type { Account, SubAccount, TokenRecord } from '../../src/tokens/token.ts'
-import { MasterKey } from '../../src/tokens/vault.ts'
 import {
   emptyDatabase,
   openEmptyPostgres,
@@ -14,9 +12,9 @@ import {
   sharedServer,
   type TestPostgres,
 } from '../support/postgres.ts'
+import { newKeyRing } from '../support/sqlite.ts'
 import { Estate, FIRST_PAGE } from '../support/store.ts'
 
-const newKey = () => new MasterKey(randomBytes(32))
 const codeOf = (reason: unknown) => (reason as { code?: string }).code
 
 /** Everything of the schema and the vault, so that a change of either is noticed. */
@@ -39,8 +37,8 @@ describe('opening a PostgreSQL store', () => {
   afterEach(() => server.query('postgres', `DROP DATABASE "${database}" WITH (FORCE)`))
 
   test('by eight at once makes one schema and one secret', async () => {
-    const masterKey = newKey()
-    const opened = await Promise.all(Array.from({ length: 8 }, () => openPostgresStore({ databaseUrl, masterKey })))
+    const keys = newKeyRing()
+    const opened = await Promise.all(Array.from({ length: 8 }, () => openPostgresStore({ databaseUrl, keys })))
     const applied = opened.map((each) => each.applied).filter((names) => names.length > 0)
     assert.equal(applied.length, 1)
     assert.equal(new Set(opened.map(({ storeSecret }) => Buffer.from(storeSecret).toString('hex'))).size, 1)
@@ -51,7 +49,7 @@ describe('opening a PostgreSQL store', () => {
 
   test('by eight at once with as many keys is granted to one of them', async () => {
     const results = await Promise.allSettled(
-      Array.from({ length: 8 }, () => openPostgresStore({ databaseUrl, masterKey: newKey() })),
+      Array.from({ length: 8 }, () => openPostgresStore({ databaseUrl, keys: newKeyRing() })),
     )
     const opened = results.filter((result) => result.status === 'fulfilled')
     assert.equal(opened.length, 1)
@@ -59,13 +57,13 @@ describe('opening a PostgreSQL store', () => {
   })
 
   test('with a wrong master key is refused, and changes nothing', async () => {
-    const masterKey = newKey()
-    await (await openPostgresStore({ databaseUrl, masterKey })).store.close()
+    const keys = newKeyRing()
+    await (await openPostgresStore({ databaseUrl, keys })).store.close()
     const before = await look(server, database)
-    const wrong = newKey()
-    await assert.rejects(openPostgresStore({ databaseUrl, masterKey: wrong }), (error: Error) => {
+    const wrong = newKeyRing()
+    await assert.rejects(openPostgresStore({ databaseUrl, keys: wrong }), (error: Error) => {
       assert.equal(error.name, 'OperatorError')
-      for (const part of [masterKey.id, wrong.id, database, 'nothing was changed']) {
+      for (const part of [keys.first.id, wrong.first.id, database, 'nothing was changed']) {
         assert.ok(error.message.includes(part), part)
       }
       return true
@@ -74,11 +72,11 @@ describe('opening a PostgreSQL store', () => {
   })
 
   test('with a newer schema than is known is refused, and changes nothing', async () => {
-    const masterKey = newKey()
-    await (await openPostgresStore({ databaseUrl, masterKey })).store.close()
+    const keys = newKeyRing()
+    await (await openPostgresStore({ databaseUrl, keys })).store.close()
     await server.query(database, `INSERT INTO latchkey_migrations (number, name) VALUES (999, 'future')`)
     const before = await look(server, database)
-    await assert.rejects(openPostgresStore({ databaseUrl, masterKey }), {
+    await assert.rejects(openPostgresStore({ databaseUrl, keys }), {
       name: 'OperatorError',
       message: /schema 999/,
     })
@@ -86,24 +84,24 @@ describe('opening a PostgreSQL store', () => {
   })
 
   test('with automatic migration off names the command that is missing, and is granted after it', async () => {
-    const masterKey = newKey()
+    const keys = newKeyRing()
     const before = await look(server, database)
-    await assert.rejects(openPostgresStore({ databaseUrl, masterKey, autoMigrate: false }), {
+    await assert.rejects(openPostgresStore({ databaseUrl, keys, autoMigrate: false }), {
       name: 'OperatorError',
       message: /latchkey migrate/,
     })
     assert.deepEqual(await look(server, database), before)
-    await (await openPostgresStore({ databaseUrl, masterKey })).store.close()
-    const { store, applied } = await openPostgresStore({ databaseUrl, masterKey, autoMigrate: false })
+    await (await openPostgresStore({ databaseUrl, keys })).store.close()
+    const { store, applied } = await openPostgresStore({ databaseUrl, keys, autoMigrate: false })
     assert.deepEqual(applied, [])
     await store.ping()
     await store.close()
   })
 
   test('where nobody listens, where commits do not last, or in another encoding is refused in words', async () => {
-    const masterKey = newKey()
+    const keys = newKeyRing()
     const refused = (url: string, message: RegExp) =>
-      assert.rejects(openPostgresStore({ databaseUrl: url, masterKey }), { name: 'OperatorError', message })
+      assert.rejects(openPostgresStore({ databaseUrl: url, keys }), { name: 'OperatorError', message })
     await refused('postgres://somebody:secret@127.0.0.1:1/latchkey', /^((?!secret).)*ECONNREFUSED((?!secret).)*$/)
     await refused(`${databaseUrl}?options=-c%20synchronous_commit=off`, /synchronous_commit/)
     await server.query('postgres', `CREATE DATABASE latin TEMPLATE template0 ENCODING LATIN1 LOCALE 'C'`)
@@ -115,7 +113,7 @@ describe('opening a PostgreSQL store', () => {
     const primary = await PostgresServer.start()
     await primary.stop()
     const standby = await PostgresServer.start({ data: primary.copyAsStandby() })
-    await assert.rejects(openPostgresStore({ databaseUrl: standby.url(), masterKey: newKey() }), {
+    await assert.rejects(openPostgresStore({ databaseUrl: standby.url(), keys: newKeyRing() }), {
       name: 'OperatorError',
       message: /standby/,
     })
@@ -238,7 +236,7 @@ describe('a PostgreSQL store in trouble', () => {
   test('whose server is restarted serves again within two seconds, without being opened anew', async () => {
     const server = await PostgresServer.start()
     const database = await emptyDatabase(server)
-    const { store } = await openPostgresStore({ databaseUrl: server.url(database), masterKey: newKey() })
+    const { store } = await openPostgresStore({ databaseUrl: server.url(database), keys: newKeyRing() })
     await Promise.all(Array.from({ length: 10 }, () => store.ping()))
     await server.stop('SIGQUIT')
     await assert.rejects(store.ping(), { code: 'unavailable' })

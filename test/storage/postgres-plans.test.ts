@@ -76,7 +76,7 @@ describe('query plans of PostgreSQL', () => {
     subAccount = owners.at(-1) as SubAccount
     // A table without rows has no plan worth looking at.
     for (let i = 0; i < 50; i++) {
-      const rotation = { sealed: Buffer.from('x'), digest: estate.digest(), formerUntil: Number.MAX_SAFE_INTEGER }
+      const rotation = { sealed: estate.sealed(), digest: estate.digest(), formerUntil: Number.MAX_SAFE_INTEGER }
       await opened.store.rotateToken(account.id, token.id, rotation, estate.origin())
     }
     token = (await opened.store.findTokenByName(token.subAccountId, token.name)) ?? token
@@ -145,7 +145,7 @@ describe('query plans of PostgreSQL', () => {
   const origin = { by: 'operator', at: 1, requestId: null, address: null }
   const page = { page: 1, limit: 10 }
   const rotation = (formerUntil: number) => ({
-    sealed: Buffer.from('x'),
+    sealed: token.sealed,
     digest: opened.stamps.digest(`${formerUntil}`),
     formerUntil,
   })

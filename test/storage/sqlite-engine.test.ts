@@ -1,7 +1,7 @@
 // What only the embedded engine promises: safe settings, careful opening, whole migrations.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -10,8 +10,7 @@ import { Connection, requireSqlite, translateError } from '../../src/storage/sql
 import { migrate, requireKnownSchema } from '../../src/storage/sqlite/migrate.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts'
 import { OperatorError } from '../../src/tokens/errors.ts'
-import { MasterKey } from '../../src/tokens/vault.ts'
-import { openEmptySqlite, removeFolder, type TestSqlite, temporaryFolder } from '../support/sqlite.ts'
+import { newKeyRing, openEmptySqlite, removeFolder, type TestSqlite, temporaryFolder } from '../support/sqlite.ts'
 import { Estate, FIRST_PAGE } from '../support/store.ts'
 
 const hashOf = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex')
@@ -151,11 +150,11 @@ describe('the embedded store', () => {
     await opened.store.close()
     const before = hashOf(opened.path)
     const dataDir = join(opened.path, '..')
-    const masterKey = new MasterKey(randomBytes(32))
-    await assert.rejects(openSqliteStore({ dataDir, masterKey }), (error: Error) => {
+    const keys = newKeyRing()
+    await assert.rejects(openSqliteStore({ dataDir, keys }), (error: Error) => {
       assert.equal(error.name, 'OperatorError')
-      assert.ok(error.message.includes(opened.masterKey.id))
-      assert.ok(error.message.includes(masterKey.id))
+      assert.ok(error.message.includes(opened.keys.first.id))
+      assert.ok(error.message.includes(keys.first.id))
       return true
     })
     assert.equal(hashOf(opened.path), before)
@@ -165,7 +164,7 @@ describe('the embedded store', () => {
 
   test('lies in a folder that only its owner may enter', async () => {
     const dataDir = join(opened.path, '..', 'inner')
-    const { store } = await openSqliteStore({ dataDir, masterKey: opened.masterKey })
+    const { store } = await openSqliteStore({ dataDir, keys: opened.keys })
     await store.close()
     assert.equal(statSync(dataDir).mode & 0o777, 0o700)
     assert.ok(existsSync(join(dataDir, 'latchkey.db')))
@@ -208,7 +207,7 @@ describe('the embedded store', () => {
     const token = estate.tokenRecord(subAccount, 'sealed', {
       digest: opened.stamps.digest(credential),
     })
-    const sealed = opened.masterKey.seal(credential, `credential of ${token.id} in ${subAccount.id}`)
+    const sealed = opened.keys.first.seal(credential, `credential of ${token.id} in ${subAccount.id}`)
     await estate.tokens([{ ...token, sealed }])
     for (const file of [opened.path, `${opened.path}-wal`]) {
       assert.equal(existsSync(file) && readFileSync(file).includes(credential), false)

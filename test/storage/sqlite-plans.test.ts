@@ -159,7 +159,7 @@ describe('query plans', () => {
   const origin = { by: 'operator', at: 1, requestId: null, address: null }
   const page = { page: 1, limit: 10 }
   const rotation = (formerUntil: number) => ({
-    sealed: Buffer.from('x'),
+    sealed: token.sealed,
     digest: opened.stamps.digest(`${formerUntil}`),
     formerUntil,
   })

@@ -4,16 +4,14 @@ import { openLatchkey } from '../../src/compose.ts'
 import { readProcessConfig } from '../../src/config.ts'
 import { Metrics } from '../../src/http/metrics.ts'
 import { buildServer } from '../../src/http/server.ts'
-import { loadMasterKey } from '../../src/master-key.ts'
 import { Registry } from '../../src/tokens/registry.ts'
 import type { Store } from '../../src/tokens/store.ts'
 
 export async function serveAltered(alter: (store: Store) => Partial<Store>): Promise<void> {
   const config = readProcessConfig()
-  const { store, stamps } = await openLatchkey(config)
+  const { store, stamps, keys } = await openLatchkey(config)
   const altered = { ...store, ...alter(store) }
-  const masterKey = loadMasterKey(config)
-  const registry = new Registry({ store: altered, masterKey, stamps, now: Date.now, onTampered() {} })
+  const registry = new Registry({ store: altered, keys, stamps, now: Date.now, onTampered() {} })
   const server = await buildServer({
     registry,
     authenticator: (key) => registry.authenticate(key),

@@ -20,9 +20,9 @@ import { after } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { openPostgresStore, type PostgresOptions } from '../../src/storage/postgres/store.ts'
-import { MasterKey, Stamps } from '../../src/tokens/vault.ts'
+import { Stamps } from '../../src/tokens/vault.ts'
 import type { Engine } from './estate.ts'
-import { removeFolder, temporaryFolder } from './sqlite.ts'
+import { newKeyRing, removeFolder, temporaryFolder } from './sqlite.ts'
 import type { TestStore } from './store.ts'
 
 /** Turkish, where i and I are no pair, and words sort unlike bytes: nothing may lean on the database's locale. */
@@ -172,7 +172,6 @@ after(async () => (await shared)?.remove())
 export const PATIENT = { limits: { statementMs: 60_000, deadlineMs: 60_000 } }
 
 export interface TestPostgres extends TestStore {
-  readonly masterKey: MasterKey
   readonly database: string
   readonly server: PostgresServer
   readonly options: PostgresOptions
@@ -181,15 +180,15 @@ export interface TestPostgres extends TestStore {
 export async function openEmptyPostgres(settings: Partial<PostgresOptions> = {}): Promise<TestPostgres> {
   const server = await sharedServer()
   const database = await emptyDatabase(server)
-  const masterKey = new MasterKey(randomBytes(32))
-  const options = { databaseUrl: server.url(database), masterKey, ...settings }
+  const keys = newKeyRing()
+  const options = { databaseUrl: server.url(database), keys, ...settings }
   let { store, storeSecret } = await openPostgresStore(options)
   return {
     get store() {
       return store
     },
     stamps: new Stamps(storeSecret),
-    masterKey,
+    keys,
     database,
     server,
     options,

@@ -19,7 +19,7 @@ export async function openService(): Promise<TestService> {
   const tampered: string[] = []
   const parts: Parts = {
     store: opened.store,
-    masterKey: opened.masterKey,
+    keys: opened.keys,
     stamps: opened.stamps,
     now: () => clock.now,
     onTampered: (id) => void tampered.push(id),

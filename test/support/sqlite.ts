@@ -4,34 +4,38 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts'
+import { KeyRing } from '../../src/tokens/key-ring.ts'
 import { MasterKey, Stamps } from '../../src/tokens/vault.ts'
 import type { TestStore } from './store.ts'
 
 export interface TestSqlite extends TestStore {
-  readonly masterKey: MasterKey
   readonly path: string
 }
 
 export async function openEmptySqlite(): Promise<TestSqlite> {
   const dataDir = temporaryFolder()
-  const masterKey = new MasterKey(randomBytes(32))
-  let { store, storeSecret } = await openSqliteStore({ dataDir, masterKey })
+  const keys = newKeyRing()
+  let { store, storeSecret } = await openSqliteStore({ dataDir, keys })
   return {
     get store() {
       return store
     },
-    masterKey,
+    keys,
     stamps: new Stamps(storeSecret),
     path: join(dataDir, 'latchkey.db'),
     async reopen() {
       await store.close()
-      store = (await openSqliteStore({ dataDir, masterKey })).store
+      store = (await openSqliteStore({ dataDir, keys })).store
     },
     async close() {
       await store.close()
       removeFolder(dataDir)
     },
   }
+}
+
+export function newKeyRing(): KeyRing {
+  return new KeyRing([new MasterKey(randomBytes(32))])
 }
 
 export function temporaryFolder(): string {

@@ -1,6 +1,7 @@
 // What a test needs of any engine's store: an empty one, the same one opened again, and an estate to put into it.
 import { randomBytes } from 'node:crypto'
 import type { Origin } from '../../src/tokens/history.ts'
+import type { KeyRing } from '../../src/tokens/key-ring.ts'
 import type { Store, StoredKey } from '../../src/tokens/store.ts'
 import { type Account, type ListedToken, newId, type SubAccount, type TokenRecord } from '../../src/tokens/token.ts'
 import type { Stamps } from '../../src/tokens/vault.ts'
@@ -9,6 +10,7 @@ export interface TestStore {
   /** The store as it is open now; another object after `reopen`. */
   readonly store: Store
   readonly stamps: Stamps
+  readonly keys: KeyRing
   /** Closes the store and opens the same one again. */
   reopen(): Promise<void>
   /** Closes the store and removes it. */
@@ -83,7 +85,7 @@ export class Estate {
     return subAccount
   }
 
-  /** A token not yet stored. Its sealed credential is random: the store never opens it. */
+  /** A token not yet stored. What is sealed in it is random: the store never opens it. */
   tokenRecord(subAccount: SubAccount, name: string, fields: Partial<TokenRecord> = {}): TokenRecord {
     const createdAt = fields.createdAt ?? this.tick()
     return {
@@ -96,7 +98,7 @@ export class Estate {
       expiresAt: null,
       version: 1,
       digest: this.digest(),
-      sealed: randomBytes(60),
+      sealed: this.sealed(),
       ...fields,
     }
   }
@@ -109,6 +111,10 @@ export class Estate {
   async tokens(records: readonly TokenRecord[]): Promise<readonly TokenRecord[]> {
     await this.store.insertTokens(records, this.origin())
     return records
+  }
+
+  sealed(): Uint8Array {
+    return this.opened.keys.sealing.seal(randomBytes(20), 'nowhere')
   }
 
   /** The digest of a credential that nobody has. */

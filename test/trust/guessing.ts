@@ -26,7 +26,7 @@ export function describeGuessing(guesses: number): void {
       const origin = service.operator.origin()
       const fields = { subAccountId: subAccount.id, name: 'Real' }
       real = (await service.registry.createToken(caller, fields, origin)).credential
-      const { store, stamps, masterKey } = service.opened
+      const { store, stamps, keys } = service.opened
       const counted = {
         ...store,
         findCandidate: (digest: Uint8Array) => {
@@ -38,7 +38,7 @@ export function describeGuessing(guesses: number): void {
           return store.findKey(digest)
         },
       }
-      registry = new Registry({ store: counted, stamps, masterKey, now: () => service.clock.now, onTampered() {} })
+      registry = new Registry({ store: counted, stamps, keys, now: () => service.clock.now, onTampered() {} })
       // The controls: what is real is looked up, and let in.
       assert.equal((await registry.verify(real)).accepted, true)
       assert.equal((await registry.authenticate(key.key)).accountId, caller.accountId)

@@ -10,6 +10,8 @@ const DEADLOCK_DETECTED = '40P01'
 const UNIQUE_VIOLATION = '23505'
 const ANY_WARNING = '01000'
 const DISK_FULL = '53100'
+/** Raised by the triggers of migration 003. */
+const SUPERSEDED = 'LK001'
 
 const REFUSALS: Readonly<Record<string, 'duplicate-name' | 'duplicate-credential'>> = {
   tokens_name_taken: 'duplicate-name',
@@ -149,6 +151,7 @@ export function translateError(error: unknown): unknown {
   const refusal = error.code === UNIQUE_VIOLATION ? REFUSALS[error.constraint ?? ''] : undefined
   if (refusal !== undefined) return new Failure(refusal)
   if (error.code === DISK_FULL) return failure('store-full', error)
+  if (error.code === SUPERSEDED) return new Failure('master-key-superseded')
   return STORE_FAULTS.test(error.code ?? '') ? failure('unavailable', error) : error
 }
 

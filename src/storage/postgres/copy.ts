@@ -6,24 +6,26 @@ import {
   type CopiedTable,
   type CopySource,
   type CopyTarget,
-  type Field,
   type FieldType,
   type StillStore,
   VAULT,
 } from '../../tokens/copy.ts'
 import { OperatorError } from '../../tokens/errors.ts'
+import type { KeyRing } from '../../tokens/key-ring.ts'
 import { foldCase, type SubAccount, type TokenRecord } from '../../tokens/token.ts'
-import type { MasterKey } from '../../tokens/vault.ts'
+import { columnOf, selectList, tableOf } from '../rows.ts'
+import { requireSettled } from '../vault.ts'
 import { Connection, type Value } from './connection.ts'
 import { indexedGrams } from './grams.ts'
 import { migrate, requireKnownSchema, tableExists } from './migrate.ts'
 import { requireFitServer } from './pool.ts'
+import { readRows } from './reads.ts'
 import { connect, placeOf, readSecret, requireFinishedCopy, UNFINISHED_COPY } from './store.ts'
 import { foldedText } from './writes.ts'
 
 interface Place {
   readonly databaseUrl: string
-  readonly masterKey: MasterKey
+  readonly keys: KeyRing
 }
 
 /** Names the lock that a copy takes on its target: the letters "latchcpy". */
@@ -34,16 +36,18 @@ const APPLICATION = 'latchkey copy'
 const SETTINGS = `SET application_name = '${APPLICATION}'; SET lock_timeout = 5000; SET statement_timeout = 0;
   SET idle_in_transaction_session_timeout = 0`
 
-export async function openPostgresSource({ databaseUrl, masterKey }: Place): Promise<CopySource> {
+export async function openPostgresSource({ databaseUrl, keys }: Place): Promise<CopySource> {
   return withClient(databaseUrl, async (client) => {
-    const storeSecret = await readSecret(client, databaseUrl, masterKey)
+    const storeSecret = await readSecret(client, databaseUrl, keys)
     if (storeSecret === undefined) throw new OperatorError(`${placeOf(databaseUrl)} holds no store`)
     await requireFinishedCopy(client, databaseUrl)
     await migrate(client, async () => {})
     await requireUnserved(client, databaseUrl)
     await client.query('BEGIN')
     await client.query(`LOCK TABLE ${COPIED.map(tableOf).join(', ')} IN SHARE MODE`)
-    return Object.assign(new StillPostgres(client), { storeSecret })
+    const still = new StillPostgres(client)
+    requireSettled(await still.countRows(VAULT), placeOf(databaseUrl))
+    return Object.assign(still, { storeSecret })
   })
 }
 
@@ -58,11 +62,11 @@ async function requireUnserved(client: pg.Client, databaseUrl: string): Promise<
 }
 
 /** Refuses everything but an empty place and a half-finished copy of the same store, which it then leaves as it is. */
-export async function openPostgresTarget({ databaseUrl, masterKey }: Place, source: CopySource): Promise<CopyTarget> {
+export async function openPostgresTarget({ databaseUrl, keys }: Place, source: CopySource): Promise<CopyTarget> {
   return withClient(databaseUrl, async (client) => {
     await client.query(`SELECT pg_advisory_lock(${LOCK})`)
     await requireKnownSchema(client)
-    const found = await readSecret(client, databaseUrl, masterKey)
+    const found = await readSecret(client, databaseUrl, keys)
     const ours = found !== undefined && Buffer.compare(found, source.storeSecret) === 0
     const unfinished = await tableExists(client, UNFINISHED_COPY)
     if (found === undefined ? await holdsAnyTable(client) : !(ours && unfinished)) {
@@ -102,15 +106,7 @@ async function withClient<Result>(databaseUrl: string, work: (client: pg.Client)
   }
 }
 
-const columnOf = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-const tableOf = ({ name }: CopiedTable) => columnOf(name)
 const ARRAYS: Readonly<Record<FieldType, string>> = { text: 'text[]', number: 'bigint[]', bytes: 'bytea[]' }
-
-function selectList({ fields }: CopiedTable): string {
-  return Object.keys(fields)
-    .map((field) => `${columnOf(field)} AS "${field}"`)
-    .join(', ')
-}
 
 class StillPostgres implements StillStore {
   readonly client: pg.Client
@@ -126,14 +122,7 @@ class StillPostgres implements StillStore {
   }
 
   readRows(table: CopiedTable, after: CopiedRow | undefined, limit: number): Promise<CopiedRow[]> {
-    const key = table.key.map(columnOf).join(', ')
-    const place = after === undefined ? [] : table.key.map((field) => after[field] as Field)
-    const beyond = after === undefined ? '' : `WHERE (${key}) > (${place.map((_, n) => `$${n + 2}`).join(', ')})`
-    return this.db.all<CopiedRow>(
-      `SELECT ${selectList(table)} FROM ${tableOf(table)} ${beyond} ORDER BY ${key} LIMIT $1`,
-      limit,
-      ...place,
-    )
+    return readRows(this.db, table, after, limit)
   }
 
   close(): Promise<void> {

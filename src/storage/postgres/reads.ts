@@ -1,6 +1,8 @@
 // Every question the store answers, lists of tokens and sub-accounts aside, as plain SQL: one statement each, so that an
 // answer is of one snapshot and one round trip.
+import type { CopiedRow, CopiedTable } from '../../tokens/copy.ts'
 import type { HistoryRow } from '../../tokens/history.ts'
+import type { VaultRow } from '../../tokens/key-ring.ts'
 import type { OverviewCounts, OverviewQuestion } from '../../tokens/overview.ts'
 import type { PageRequest, Slice } from '../../tokens/page.ts'
 import type { Stamped } from '../../tokens/stamp.ts'
@@ -266,6 +268,31 @@ export async function readChainHeads(db: Connection): Promise<ChainLink[]> {
     'SELECT account_id, seq, last, stamp FROM history_heads ORDER BY account_id',
   )
   return found.map(({ account_id, seq, last, stamp }) => ({ kind: 'head', accountId: account_id, seq, last, stamp }))
+}
+
+export async function readVault(db: Connection): Promise<VaultRow[]> {
+  const found = await db.all<rows.VaultColumns>('SELECT key_id, sealed_secret, seals FROM vault ORDER BY created_at')
+  return found.map(rows.toVaultRow)
+}
+
+export async function listRetiredMasterKeys(db: Connection): Promise<string[]> {
+  return (await db.all<{ key_id: string }>('SELECT key_id FROM retired_master_keys')).map(({ key_id }) => key_id)
+}
+
+export function readRows(
+  db: Connection,
+  table: CopiedTable,
+  after: CopiedRow | undefined,
+  limit: number,
+): Promise<CopiedRow[]> {
+  const key = table.key.map(rows.columnOf).join(', ')
+  const place = after === undefined ? [] : table.key.map((field) => after[field] ?? null)
+  const beyond = after === undefined ? '' : `WHERE (${key}) > (${place.map((_, n) => `$${n + 2}`).join(', ')})`
+  return db.all<CopiedRow>(
+    `SELECT ${rows.selectList(table)} FROM ${rows.tableOf(table)} ${beyond} ORDER BY ${key} LIMIT $1`,
+    limit,
+    ...place,
+  )
 }
 
 export async function ping(db: Connection): Promise<void> {

@@ -1,8 +1,11 @@
 // The engine past one machine: any number of instances on one PostgreSQL.
 import pg from 'pg'
 import { OperatorError } from '../../tokens/errors.ts'
+import type { KeyRing } from '../../tokens/key-ring.ts'
 import type { ChainLink, Store } from '../../tokens/store.ts'
-import { type MasterKey, newStoreSecret, STORE_SECRET_PLACE, Stamps } from '../../tokens/vault.ts'
+import { newStoreSecret, STORE_SECRET_PLACE, Stamps } from '../../tokens/vault.ts'
+import { toVaultRow, type VaultColumns } from '../rows.ts'
+import { openSecret } from '../vault.ts'
 import type { Connection } from './connection.ts'
 import type { Session } from './history.ts'
 import * as listing from './listing.ts'
@@ -16,7 +19,7 @@ const CHAIN_PART = 1_000
 
 export interface PostgresOptions {
   readonly databaseUrl: string
-  readonly masterKey: MasterKey
+  readonly keys: KeyRing
   /** Connections at most, at least 2. */
   readonly poolSize?: number
   /** Named prepared statements; off behind a pooler that lends its connections by the transaction. */
@@ -67,44 +70,35 @@ export async function connect(databaseUrl: string): Promise<pg.Client> {
   }
 }
 
-async function open(client: pg.Client, { databaseUrl, masterKey, autoMigrate = true }: PostgresOptions) {
+async function open(client: pg.Client, { databaseUrl, keys, autoMigrate = true }: PostgresOptions) {
   await requireFitServer(client)
-  const known = await readSecret(client, databaseUrl, masterKey)
+  const known = await readSecret(client, databaseUrl, keys)
   await requireFinishedCopy(client, databaseUrl)
   await requireKnownSchema(client)
   if (!autoMigrate) await requireUpToDate(client)
   const applied = await migrate(client, async () => {
-    const sealed = masterKey.seal(newStoreSecret(), STORE_SECRET_PLACE)
+    const sealed = keys.first.seal(newStoreSecret(), STORE_SECRET_PLACE)
     await client.query('INSERT INTO vault (key_id, sealed_secret, created_at) VALUES ($1, $2, $3)', [
-      masterKey.id,
+      keys.first.id,
       sealed,
       Date.now(),
     ])
   })
-  const storeSecret = known ?? (await readSecret(client, databaseUrl, masterKey))
+  const storeSecret = known ?? (await readSecret(client, databaseUrl, keys))
   if (storeSecret === undefined) throw new OperatorError('The store was made but cannot be read back')
   return { storeSecret, applied }
 }
 
-/** The store secret, opened with the master key; undefined for a database that is still empty. Changes nothing. */
+/** The store secret; undefined for a database that is still empty. Refuses a ring that lacks a key, and changes nothing. */
 export async function readSecret(
   client: pg.Client,
   databaseUrl: string,
-  masterKey: MasterKey,
+  keys: KeyRing,
 ): Promise<Uint8Array | undefined> {
   if (!(await tableExists(client, 'vault'))) return undefined
-  const { rows } = await client.query<{ key_id: string; sealed_secret: Uint8Array }>(
-    'SELECT key_id, sealed_secret FROM vault',
-  )
-  const own = rows.find(({ key_id }) => key_id === masterKey.id)
-  if (own === undefined) {
-    const keys = rows.map(({ key_id }) => key_id).join(', ')
-    throw new OperatorError(
-      `${placeOf(databaseUrl)} is sealed with master key ${keys}, but the key given is ${masterKey.id}. ` +
-        'Set LATCHKEY_MASTER_KEY or LATCHKEY_MASTER_KEY_FILE to the right key; nothing was changed.',
-    )
-  }
-  return masterKey.open(own.sealed_secret, STORE_SECRET_PLACE)
+  const seals = (await tableExists(client, 'vault_one_seals')) ? 'seals' : 'true AS seals'
+  const { rows } = await client.query<VaultColumns>(`SELECT key_id, sealed_secret, ${seals} FROM vault`)
+  return openSecret(rows.map(toVaultRow), keys, placeOf(databaseUrl))
 }
 
 /** The table that a copy makes first and removes last. */
@@ -147,6 +141,9 @@ class PostgresStore implements Store {
   rotateToken = this.#change(writes.rotateToken)
   deleteToken = this.#change(writes.deleteToken)
   markUsed = this.#change(writes.markUsed)
+  changeMasterKey = this.#change(writes.changeMasterKey)
+  resealTokens = this.#change(writes.resealTokens)
+  retireMasterKey = this.#change(writes.retireMasterKey)
 
   findAccount = this.#question(reads.findAccount)
   listAccounts = this.#question(reads.listAccounts)
@@ -163,6 +160,9 @@ class PostgresStore implements Store {
   listHistory = this.#question(reads.listHistory)
   listTokens = this.#question(listing.listTokens)
   listSubAccounts = this.#question(listing.listSubAccounts)
+  readVault = this.#question(reads.readVault)
+  listRetiredMasterKeys = this.#question(reads.listRetiredMasterKeys)
+  readRows = this.#question(reads.readRows)
   ping = this.#question(reads.ping)
 
   findLastUses = this.#question(reads.findLastUses)

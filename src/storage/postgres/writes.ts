@@ -3,7 +3,15 @@
 import { Failure } from '../../tokens/errors.ts'
 import { difference, historyEvent, type Origin } from '../../tokens/history.ts'
 import { restamp, stampOf } from '../../tokens/stamp.ts'
-import type { Expected, Idempotency, Rotation, StoredKey, TokenRow } from '../../tokens/store.ts'
+import type {
+  Expected,
+  Idempotency,
+  MasterKeyChange,
+  Resealed,
+  Rotation,
+  StoredKey,
+  TokenRow,
+} from '../../tokens/store.ts'
 import type { SubAccountRow } from '../../tokens/token.ts'
 import { type Account, type AccountKey, foldCase, type SubAccount, type TokenRecord } from '../../tokens/token.ts'
 import { applySubAccountUpdate, applyUpdate, type SubAccountChange, type TokenChange } from '../../tokens/update.ts'
@@ -12,6 +20,8 @@ import { indexedGrams } from './grams.ts'
 import { lockHeads, record, type Session } from './history.ts'
 import { findStampedToken, findSubAccount } from './reads.ts'
 
+/** Names the lock that migration 003 has everybody share who seals: the letters "latchsea". */
+const SEALING_LOCK = '7809651199140128097'
 const IDEMPOTENCY_MEMORY_MS = 24 * 60 * 60 * 1000
 
 export async function insertAccount({ db, stamps }: Session, account: Account, origin: Origin): Promise<void> {
@@ -293,6 +303,34 @@ async function getToken({ db }: Session, accountId: string, id: string, expected
   if (row === undefined) throw new Failure('token-not-found')
   if (expected?.versions.includes(row.token.version) === false) throw new Failure('version-mismatch')
   return row
+}
+
+/** Waits for those who are sealing, and holds up those who want to, for no longer than this. */
+const MAX_LOCKED = '500ms'
+
+export async function changeMasterKey({ db }: Session, change: MasterKeyChange): Promise<void> {
+  const { from, to, sealedSecret, at } = change
+  await db.run(`SET LOCAL lock_timeout = '${MAX_LOCKED}'`)
+  await db.run(`SELECT pg_advisory_xact_lock(${SEALING_LOCK})`)
+  const changed = await db.run('UPDATE vault SET seals = false WHERE key_id = $1 AND seals', from)
+  if (changed === 0) throw new Failure('master-key-superseded')
+  await db.run('INSERT INTO vault (key_id, sealed_secret, created_at) VALUES ($1, $2, $3)', to, sealedSecret, at)
+}
+
+export async function resealTokens({ db }: Session, resealed: readonly Resealed[]): Promise<number> {
+  return db.run(
+    `UPDATE tokens t SET sealed = anew.after
+     FROM unnest($1::text[], $2::bytea[], $3::bytea[]) AS anew (id, before, after)
+     WHERE t.id = anew.id AND t.sealed = anew.before`,
+    resealed.map(({ id }) => id),
+    resealed.map(({ before }) => before),
+    resealed.map(({ after }) => after),
+  )
+}
+
+export async function retireMasterKey({ db }: Session, id: string, at: number): Promise<void> {
+  if ((await db.run('DELETE FROM vault WHERE key_id = $1 AND NOT seals', id)) === 0) return
+  await db.run('INSERT INTO retired_master_keys (key_id, retired_at) VALUES ($1, $2)', id, at)
 }
 
 /** Locks the tokens first, in one order everywhere, so that none is deleted and no two batches wait for each other. */

@@ -12,33 +12,42 @@ import {
   VAULT,
 } from '../../tokens/copy.ts'
 import { OperatorError } from '../../tokens/errors.ts'
+import type { KeyRing } from '../../tokens/key-ring.ts'
 import { foldCase, type SubAccount, type TokenRecord } from '../../tokens/token.ts'
-import type { MasterKey } from '../../tokens/vault.ts'
+import { columnOf, selectList, tableOf } from '../rows.ts'
+import { requireSettled } from '../vault.ts'
 import { Connection, isBusy } from './connection.ts'
 import { indexedGrams } from './grams.ts'
 import { migrateOn } from './migrate.ts'
+import { readRows, readVault } from './reads.ts'
 import { isUnfinishedCopy, readSecret, requireFinishedCopy, UNFINISHED_COPY } from './store.ts'
 import { accountNumber, foldedText } from './writes.ts'
 
 interface Place {
   readonly dataDir: string
-  readonly masterKey: MasterKey
+  readonly keys: KeyRing
 }
 
-export function openSqliteSource({ dataDir, masterKey }: Place): CopySource {
+export function openSqliteSource({ dataDir, keys }: Place): CopySource {
   const path = join(dataDir, 'latchkey.db')
-  const storeSecret = existsSync(path) ? readSecret(path, masterKey) : undefined
+  const storeSecret = existsSync(path) ? readSecret(path, keys) : undefined
   if (storeSecret === undefined) throw new OperatorError(`There is no store in ${dataDir}`)
   requireFinishedCopy(path)
   const db = openAlone(path)
-  migrateOn(db, () => {})
-  return Object.assign(new StillSqlite(db), { storeSecret })
+  try {
+    migrateOn(db, () => {})
+    requireSettled(readVault(db).length, path)
+    return Object.assign(new StillSqlite(db), { storeSecret })
+  } catch (error) {
+    db.close()
+    throw error
+  }
 }
 
 /** Refuses everything but an empty place and a half-finished copy of the same store, which it then leaves as it is. */
-export async function openSqliteTarget({ dataDir, masterKey }: Place, source: CopySource): Promise<CopyTarget> {
+export async function openSqliteTarget({ dataDir, keys }: Place, source: CopySource): Promise<CopyTarget> {
   const path = join(dataDir, 'latchkey.db')
-  const found = existsSync(path) ? readSecret(path, masterKey) : undefined
+  const found = existsSync(path) ? readSecret(path, keys) : undefined
   if (found !== undefined && !(isUnfinishedCopy(path) && Buffer.compare(found, source.storeSecret) === 0)) {
     throw new OperatorError(`${path} holds a store already. Name an empty folder; nothing was changed.`)
   }
@@ -61,9 +70,6 @@ function openAlone(path: string): Connection {
   }
 }
 
-const columnOf = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-const tableOf = ({ name }: CopiedTable) => columnOf(name)
-
 class StillSqlite implements StillStore {
   readonly db: Connection
 
@@ -76,25 +82,12 @@ class StillSqlite implements StillStore {
   }
 
   async readRows(table: CopiedTable, after: CopiedRow | undefined, limit: number): Promise<CopiedRow[]> {
-    const key = table.key.map(columnOf).join(', ')
-    const place = after === undefined ? [] : table.key.map((field) => after[field] as SQLInputValue)
-    const beyond = after === undefined ? '' : `WHERE (${key}) > (${place.map(() => '?').join(', ')})`
-    return this.db.all<CopiedRow>(
-      `SELECT ${selectList(table)} FROM ${tableOf(table)} ${beyond} ORDER BY ${key} LIMIT ?`,
-      ...place,
-      limit,
-    )
+    return readRows(this.db, table, after, limit)
   }
 
   async close(): Promise<void> {
     this.db.close()
   }
-}
-
-function selectList({ fields }: CopiedTable): string {
-  return Object.keys(fields)
-    .map((field) => `${columnOf(field)} AS "${field}"`)
-    .join(', ')
 }
 
 class SqliteTarget extends StillSqlite implements CopyTarget {

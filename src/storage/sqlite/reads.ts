@@ -1,8 +1,10 @@
 // Every question the store answers, as plain SQL on one connection. Synchronous: the thread it runs on is chosen by
 // the caller.
 
+import type { CopiedRow, CopiedTable } from '../../tokens/copy.ts'
 import { type Sought, seek } from '../../tokens/grams.ts'
 import type { HistoryRow } from '../../tokens/history.ts'
+import type { VaultRow } from '../../tokens/key-ring.ts'
 import type { OverviewCounts, OverviewQuestion } from '../../tokens/overview.ts'
 import { canMatch, type PageRequest, type Slice, type TokenQuery } from '../../tokens/page.ts'
 import type { Stamped } from '../../tokens/stamp.ts'
@@ -356,6 +358,27 @@ export function readChainHeads(db: Connection): ChainLink[] {
       'SELECT account_id, seq, last, stamp FROM history_heads ORDER BY account_id',
     )
     .map(({ account_id, seq, last, stamp }) => ({ kind: 'head', accountId: account_id, seq, last, stamp }))
+}
+
+export function readVault(db: Connection): VaultRow[] {
+  return db
+    .all<rows.VaultColumns>('SELECT key_id, sealed_secret, seals FROM vault ORDER BY created_at')
+    .map(rows.toVaultRow)
+}
+
+export function listRetiredMasterKeys(db: Connection): string[] {
+  return db.all<{ key_id: string }>('SELECT key_id FROM retired_master_keys').map(({ key_id }) => key_id)
+}
+
+export function readRows(db: Connection, table: CopiedTable, after: CopiedRow | undefined, limit: number): CopiedRow[] {
+  const key = table.key.map(rows.columnOf).join(', ')
+  const place = after === undefined ? [] : table.key.map((field) => after[field] ?? null)
+  const beyond = after === undefined ? '' : `WHERE (${key}) > (${place.map(() => '?').join(', ')})`
+  return db.all<CopiedRow>(
+    `SELECT ${rows.selectList(table)} FROM ${rows.tableOf(table)} ${beyond} ORDER BY ${key} LIMIT ?`,
+    ...place,
+    limit,
+  )
 }
 
 export function ping(db: Connection): void {

@@ -4,9 +4,12 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
 import { Failure, OperatorError } from '../../tokens/errors.ts'
+import type { KeyRing } from '../../tokens/key-ring.ts'
 import type { Slice, TokenQuery } from '../../tokens/page.ts'
 import type { ChainLink, Store, TokenRow } from '../../tokens/store.ts'
-import { type MasterKey, newStoreSecret, STORE_SECRET_PLACE } from '../../tokens/vault.ts'
+import { newStoreSecret, STORE_SECRET_PLACE } from '../../tokens/vault.ts'
+import { toVaultRow, type VaultColumns } from '../rows.ts'
+import { openSecret } from '../vault.ts'
 import { SqliteChanges } from './changes.ts'
 import { Connection, failure, isBusy, translateError } from './connection.ts'
 import { migrate, requireKnownSchema } from './migrate.ts'
@@ -24,7 +27,7 @@ const CHAIN_PART = 1_000
 
 export interface SqliteOptions {
   readonly dataDir: string
-  readonly masterKey: MasterKey
+  readonly keys: KeyRing
 }
 
 export interface OpenedStore {
@@ -34,16 +37,16 @@ export interface OpenedStore {
 }
 
 /** Opens the store, making it or bringing its schema up to date first. A wrong master key leaves it untouched. */
-export async function openSqliteStore({ dataDir, masterKey }: SqliteOptions): Promise<OpenedStore> {
+export async function openSqliteStore({ dataDir, keys }: SqliteOptions): Promise<OpenedStore> {
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const path = join(dataDir, 'latchkey.db')
-  const known = existsSync(path) ? readSecret(path, masterKey) : undefined
+  const known = existsSync(path) ? readSecret(path, keys) : undefined
   requireFinishedCopy(path)
   const applied = migrate(path, (db) => {
-    const sealed = masterKey.seal(newStoreSecret(), STORE_SECRET_PLACE)
-    db.run('INSERT INTO vault (key_id, sealed_secret, created_at) VALUES (?, ?, ?)', masterKey.id, sealed, Date.now())
+    const sealed = keys.first.seal(newStoreSecret(), STORE_SECRET_PLACE)
+    db.run('INSERT INTO vault (key_id, sealed_secret, created_at) VALUES (?, ?, ?)', keys.first.id, sealed, Date.now())
   })
-  const storeSecret = known ?? readSecret(path, masterKey)
+  const storeSecret = known ?? readSecret(path, keys)
   if (storeSecret === undefined) throw new OperatorError(`${path} was made but cannot be read back`)
   const [writer, reader] = await Promise.all([
     Thread.start({ path, role: 'writer', storeSecret }),
@@ -52,26 +55,16 @@ export async function openSqliteStore({ dataDir, masterKey }: SqliteOptions): Pr
   return { store: new SqliteStore(new Connection(path, 'read'), writer, reader), storeSecret, applied }
 }
 
-/** The store secret, opened with the master key; undefined for a store that is still empty. Changes nothing. */
-export function readSecret(path: string, masterKey: MasterKey): Uint8Array | undefined {
-  const sealed = lookInto(path, (db) => {
+/** The store secret; undefined for a store that is still empty. Refuses a ring that lacks a key, and changes nothing. */
+export function readSecret(path: string, keys: KeyRing): Uint8Array | undefined {
+  const vault = lookInto(path, (db) => {
     const { user_version: schema } = db.prepare('PRAGMA user_version').get() as { user_version: number }
     if (schema === 0) return undefined
-    return db.prepare('SELECT key_id, sealed_secret FROM vault').all() as {
-      key_id: string
-      sealed_secret: Uint8Array
-    }[]
+    const rotates = db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'vault_one_seals'").get() !== undefined
+    const seals = rotates ? 'seals' : '1 AS seals'
+    return db.prepare(`SELECT key_id, sealed_secret, ${seals} FROM vault`).all() as unknown as VaultColumns[]
   })
-  if (sealed === undefined) return undefined
-  const own = sealed.find(({ key_id }) => key_id === masterKey.id)
-  if (own === undefined) {
-    const keys = sealed.map(({ key_id }) => key_id).join(', ')
-    throw new OperatorError(
-      `${path} is sealed with master key ${keys}, but the key given is ${masterKey.id}. ` +
-        'Set LATCHKEY_MASTER_KEY or LATCHKEY_MASTER_KEY_FILE to the right key; nothing was changed.',
-    )
-  }
-  return masterKey.open(own.sealed_secret, STORE_SECRET_PLACE)
+  return vault && openSecret(vault.map(toVaultRow), keys, path)
 }
 
 /** The table that a copy makes first and removes last. */
@@ -125,6 +118,9 @@ class SqliteStore implements Store {
   rotateToken = this.#change('rotateToken')
   deleteToken = this.#change('deleteToken')
   markUsed = this.#change('markUsed')
+  changeMasterKey = this.#change('changeMasterKey')
+  resealTokens = this.#change('resealTokens')
+  retireMasterKey = this.#change('retireMasterKey')
 
   findAccount = this.#question('findAccount')
   listAccounts = this.#question('listAccounts')
@@ -136,12 +132,15 @@ class SqliteStore implements Store {
   findLastUses = this.#question('findLastUses')
   findTokenByName = this.#question('findTokenByName')
   countTokens = this.#question('countTokens')
+  readVault = this.#question('readVault')
+  listRetiredMasterKeys = this.#question('listRetiredMasterKeys')
   ping = this.#question('ping')
 
   listSubAccounts = this.#longQuestion('listSubAccounts')
   listHistory = this.#longQuestion('listHistory')
   readOverview = this.#longQuestion('readOverview')
   findNames = this.#longQuestion('findNames')
+  readRows = this.#longQuestion('readRows')
 
   async findToken(accountId: string, id: string) {
     return translating(() => this.#remembered.findToken(accountId, id))

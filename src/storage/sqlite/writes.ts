@@ -3,10 +3,19 @@
 import { Failure } from '../../tokens/errors.ts'
 import { difference, historyEvent, type Origin } from '../../tokens/history.ts'
 import { restamp, stampOf } from '../../tokens/stamp.ts'
-import type { Expected, Idempotency, Rotation, StoredKey, TokenRow } from '../../tokens/store.ts'
+import type {
+  Expected,
+  Idempotency,
+  MasterKeyChange,
+  Resealed,
+  Rotation,
+  StoredKey,
+  TokenRow,
+} from '../../tokens/store.ts'
 import type { SubAccountRow } from '../../tokens/token.ts'
 import { type Account, type AccountKey, foldCase, type SubAccount, type TokenRecord } from '../../tokens/token.ts'
 import { applySubAccountUpdate, applyUpdate, type SubAccountChange, type TokenChange } from '../../tokens/update.ts'
+import { keyIdOf } from '../../tokens/vault.ts'
 import { type KeyColumns, TOKEN_ROW_COLUMNS, type TokenRowColumns, toKey, toTokenRow } from '../rows.ts'
 import type { Connection } from './connection.ts'
 import { indexedGrams } from './grams.ts'
@@ -103,6 +112,7 @@ export function insertTokens(
   if (first === undefined) return []
   const former = idempotency && findIdempotent(db, first.accountId, idempotency, origin)
   if (former !== undefined) return [former]
+  requireSealing(db, tokens)
   let no = db.get<{ last: number | null }>('SELECT max(no) AS last FROM tokens')?.last ?? 0
   for (const token of tokens) {
     const { id, accountId, subAccountId, name, status, expiresAt } = token
@@ -194,6 +204,7 @@ export function rotateToken(
   const { no, row } = getToken(db, accountId, id, undefined)
   const before = row.token
   const { sealed, digest, formerUntil } = rotation
+  requireSealing(db, [rotation])
   const after = { ...before, sealed, digest, version: before.version + 1 }
   db.run(
     'UPDATE tokens SET sealed = ?, digest = ?, version = ?, stamp = ? WHERE no = ?',
@@ -242,6 +253,36 @@ function getToken(db: Connection, accountId: string, id: string, expected: Expec
   return { no: found.no, row: toTokenRow(found) }
 }
 
+/** Writers of this file come one after the other: what holds here holds until the commit. */
+function requireSealing(db: Connection, tokens: readonly Pick<TokenRecord, 'sealed'>[]): void {
+  const sealing = db.get<{ key_id: string }>('SELECT key_id FROM vault WHERE seals = 1')?.key_id
+  if (tokens.some(({ sealed }) => keyIdOf(sealed) !== sealing)) throw new Failure('master-key-superseded')
+}
+
+export function changeMasterKey({ db }: Session, { from, to, sealedSecret, at }: MasterKeyChange): void {
+  const changed = db.run('UPDATE vault SET seals = 0 WHERE key_id = ? AND seals = 1', from)
+  if (changed === 0) throw new Failure('master-key-superseded')
+  db.run('INSERT INTO vault (key_id, sealed_secret, created_at) VALUES (?, ?, ?)', to, sealedSecret, at)
+}
+
+export function resealTokens({ db }: Session, resealed: readonly Resealed[]): number {
+  requireSealing(
+    db,
+    resealed.map(({ after }) => ({ sealed: after })),
+  )
+  let changed = 0
+  for (const { id, before, after } of resealed) {
+    changed += db.run('UPDATE tokens SET sealed = ? WHERE id = ? AND sealed = ?', after, id, before)
+  }
+  explain(db)
+  return changed
+}
+
+export function retireMasterKey({ db }: Session, id: string, at: number): void {
+  if (db.run('DELETE FROM vault WHERE key_id = ? AND seals = 0', id) === 0) return
+  db.run('INSERT INTO retired_master_keys (key_id, retired_at) VALUES (?, ?)', id, at)
+}
+
 export function markUsed({ db }: Session, marks: ReadonlyMap<string, number>): void {
   for (const [tokenId, at] of marks) {
     db.run(
@@ -250,6 +291,11 @@ export function markUsed({ db }: Session, marks: ReadonlyMap<string, number>): v
       ...[tokenId, at],
     )
   }
+  explain(db)
+}
+
+/** For a commit that writes no history, since it changes nothing of what anybody is told. */
+function explain(db: Connection): void {
   db.run('UPDATE use_flushes SET n = n + 1 WHERE id = 1')
 }
 

@@ -26,7 +26,7 @@ async function liveThroughEverything(estate: Estate) {
     store.rotateToken(
       account.id,
       token.id,
-      { sealed: Buffer.from('x'), digest: estate.digest(), formerUntil },
+      { sealed: estate.sealed(), digest: estate.digest(), formerUntil },
       origin(at),
     )
   await rotate(8, 500)

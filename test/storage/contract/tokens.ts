@@ -69,7 +69,7 @@ const describeInsert: Part = (estate) => {
     await estate().store.rotateToken(
       account.id,
       id,
-      { sealed: Buffer.from('new'), digest: estate().digest(), formerUntil: origin.at + 60_000 },
+      { sealed: estate().sealed(), digest: estate().digest(), formerUntil: origin.at + 60_000 },
       origin,
     )
     await assert.rejects(estate().token(subAccount, 'second', { digest }), { code: 'duplicate-credential' })
@@ -225,7 +225,7 @@ const describeUpdate: Part = (estate) => {
     const foreign = await estate().token(other.subAccount, 'foreign')
     const { store } = estate()
     const origin = estate().origin()
-    const rotation = { sealed: Buffer.from('x'), digest: estate().digest(), formerUntil: 0 }
+    const rotation = { sealed: estate().sealed(), digest: estate().digest(), formerUntil: 0 }
     const attempts = [
       (id: string) => store.updateToken(account.id, id, { status: 'inactive' }, origin),
       (id: string) => store.updateToken(account.id, id, { name: 'x' }, origin, { versions: [7] }),
@@ -267,7 +267,7 @@ const describeDelete: Part = (estate) => {
     const token = await estate().token(subAccount, 'again')
     const digest = estate().digest()
     const origin = estate().origin()
-    const rotation = { sealed: Buffer.from('x'), digest, formerUntil: origin.at + 60_000 }
+    const rotation = { sealed: estate().sealed(), digest, formerUntil: origin.at + 60_000 }
     await estate().store.rotateToken(account.id, token.id, rotation, origin)
     await estate().store.deleteToken(account.id, token.id, estate().origin())
     assert.equal(await estate().store.findCandidate(token.digest), undefined)

@@ -44,7 +44,7 @@ class Model {
       await store.deleteToken(this.account.id, token.id, this.estate.origin())
       this.tokens = this.tokens.filter(({ id }) => id !== token.id)
     } else if (step.kind === 'rotate') {
-      const rotation = { sealed: Buffer.from('x'), digest: this.estate.digest(), formerUntil: 0 }
+      const rotation = { sealed: this.estate.sealed(), digest: this.estate.digest(), formerUntil: 0 }
       await store.rotateToken(this.account.id, token.id, rotation, this.estate.origin())
     } else {
       const { kind: _, which: __, ...fields } = step

@@ -1,0 +1,38 @@
+// Takes the store to another master key, beside the servers that use it.
+import type { Command } from 'commander'
+import { Failure, OperatorError } from '../tokens/errors.ts'
+import type { RotationReport } from '../tokens/master-key-rotation.ts'
+import { JSON_OPTION, type OnStore } from './command.ts'
+import type { Output } from './output.ts'
+import { showingPhases } from './progress.ts'
+
+export function addMasterKeyCommands(program: Command, onStore: OnStore): void {
+  program
+    .command('master-key')
+    .description('the key that credentials are sealed with')
+    .command('rotate')
+    .description('seal everything with another master key, while serving; run again if interrupted')
+    .option(...JSON_OPTION)
+    .action(
+      onStore(async ({ rotateMasterKey }, _options, output) => {
+        try {
+          tell(await showingPhases(output, rotateMasterKey), output)
+        } catch (error) {
+          if (!(error instanceof Failure)) throw error
+          throw new OperatorError(`${error.message}. Nothing is lost: run the same command again, and it carries on.`)
+        }
+      }),
+    )
+}
+
+function tell(report: RotationReport, output: Output): void {
+  const { masterKey, retired, tokens, resealed } = report
+  output.result(report, {
+    title: `Everything is sealed with master key ${masterKey}: ${tokens} tokens, ${resealed} of them by this run.`,
+  })
+  if (retired.length === 0) return
+  output.line(
+    `Nothing here needs master key ${retired.join(', ')} any more: take it away where instances are given it.`,
+  )
+  output.line('A backup made before opens with the key of its time only: keep that one with it.')
+}

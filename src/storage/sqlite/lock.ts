@@ -1,0 +1,16 @@
+// A lock between processes that the system lets go when its holder ends, however it ends.
+import { DatabaseSync } from 'node:sqlite'
+import { isBusy } from './connection.ts'
+
+/** Returns how to let it go; undefined when another process holds it. The file stays, and stays empty. */
+export function lockAlone(path: string): (() => void) | undefined {
+  const db = new DatabaseSync(path)
+  try {
+    db.exec('BEGIN EXCLUSIVE')
+    return () => db.close()
+  } catch (error) {
+    db.close()
+    if (isBusy(error)) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,36 @@
+// What both engines do with the vault's rows when a store is opened.
+import { OperatorError } from '../tokens/errors.ts'
+import { type KeyRing, sealingKeyOf, type VaultRow } from '../tokens/key-ring.ts'
+import { STORE_SECRET_PLACE } from '../tokens/vault.ts'
+
+/** The store secret. Every key that the store needs must be in the ring, which is told which of them seals. */
+export function openSecret(vault: readonly VaultRow[], keys: KeyRing, place: string): Uint8Array {
+  const missing = vault.filter(({ keyId }) => keys.find(keyId) === undefined)
+  if (missing.length > 0) throw missingKeys(vault, missing, keys, place)
+  const sealing = sealingKeyOf(vault)
+  keys.sealWith(sealing)
+  const own = vault.find(({ keyId }) => keyId === sealing)
+  return keys.open(own?.sealedSecret ?? new Uint8Array(), STORE_SECRET_PLACE)
+}
+
+function missingKeys(vault: readonly VaultRow[], missing: readonly VaultRow[], keys: KeyRing, place: string) {
+  const list = (rows: readonly VaultRow[]) => rows.map(({ keyId }) => keyId).join(', ')
+  if (missing.length === vault.length) {
+    return new OperatorError(
+      `${place} is sealed with master key ${list(vault)}, but the key given is ${keys.ids.join(', ')}. ` +
+        'Set LATCHKEY_MASTER_KEY or LATCHKEY_MASTER_KEY_FILE to the right key; nothing was changed.',
+    )
+  }
+  return new OperatorError(
+    `The master key of ${place} is being rotated, and ${list(missing)} is needed beside ${keys.ids.join(', ')}. ` +
+      'Set LATCHKEY_MASTER_KEY to the new key and LATCHKEY_PREVIOUS_MASTER_KEY to the old one; nothing was changed.',
+  )
+}
+
+/** A copy goes over as the store is: with one key. */
+export function requireSettled(vaultRows: number, place: string): void {
+  if (vaultRows === 1) return
+  throw new OperatorError(
+    `The master key of ${place} is being rotated. Run \`latchkey master-key rotate\` to the end first.`,
+  )
+}

@@ -1,0 +1,173 @@
+// `latchkey master-key rotate`, and the keys that a store is given.
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, describe, test } from 'node:test'
+import { readConfig } from '../../src/config.ts'
+import { findKeeper, openKeyRing } from '../../src/master-key.ts'
+import { lockAlone } from '../../src/storage/sqlite/lock.ts'
+import { Cli } from '../support/cli.ts'
+
+const started: Cli[] = []
+after(() => started.forEach((cli) => void cli.dispose()))
+
+const newKey = () => randomBytes(32).toString('base64')
+const idOf = (masterKey: string) => openKeyRing(readConfig({ LATCHKEY_MASTER_KEY: masterKey })).first.id
+
+async function withToken() {
+  const cli = new Cli()
+  started.push(cli)
+  const { subAccount } = await cli.estate()
+  const create = ['token', 'create', '--sub-account', subAccount._id, '--name', 'T', '--json']
+  const { _id, token } = (await cli.run(...create)).json
+  const file = join(cli.dataDir, 'master.key')
+  const opens = async () => {
+    const { json } = await cli.run('token', 'enable', _id, '--json')
+    return json?.token === token
+  }
+  return { cli, file, opens, read: () => readFileSync(file, 'utf8').trim().split('\n') }
+}
+
+/** Runs with variables set that only this run sees. */
+async function withEnv<Result>(env: Readonly<Record<string, string>>, work: () => Promise<Result>): Promise<Result> {
+  Object.assign(process.env, env)
+  try {
+    return await work()
+  } finally {
+    for (const name of Object.keys(env)) delete process.env[name]
+  }
+}
+
+describe('the key that the service has made itself', () => {
+  test('is replaced by another one, in a file that is still for its owner only, and the report names both', async () => {
+    const { cli, file, opens, read } = await withToken()
+    const [before = ''] = read()
+    const { json } = await cli.run('master-key', 'rotate', '--json')
+    const [now = '', ...others] = read()
+    const expected = { masterKey: idOf(now), retired: [idOf(before)], tokens: 1, resealed: 1, resumed: false }
+    assert.deepEqual(json, expected)
+    assert.notEqual(now, before)
+    assert.deepEqual(others, [])
+    assert.equal(statSync(file).mode & 0o777, 0o600)
+    assert.deepEqual(
+      readdirSync(cli.dataDir).filter((name) => name.includes('.key')),
+      ['master.key'],
+    )
+    assert.ok(await opens())
+  })
+
+  test('is named by its id, never shown, and what to do with it is said', async () => {
+    const { cli, read } = await withToken()
+    const [before = ''] = read()
+    const { stdout, stderr } = await cli.run('master-key', 'rotate')
+    assert.match(stdout, /^Everything is sealed with master key [0-9a-f]{8}: 1 tokens, 1 of them by this run\.$/m)
+    assert.match(stdout, new RegExp(`Nothing here needs master key ${idOf(before)} any more`))
+    assert.match(stdout, /A backup made before opens with the key of its time only/)
+    for (const key of [before, ...read()]) assert.ok(!`${stdout}${stderr}`.includes(key))
+  })
+
+  test('is made once by a rotation that was interrupted before it put the key to use', async () => {
+    const { cli, opens, read } = await withToken()
+    findKeeper(readConfig({ LATCHKEY_DATA_DIR: cli.dataDir }))?.make()
+    const [made = '', before = ''] = read()
+    assert.ok(await opens())
+    const { json } = await cli.run('master-key', 'rotate', '--json')
+    assert.deepEqual([json.masterKey, json.retired], [idOf(made), [idOf(before)]])
+    assert.deepEqual(read(), [made])
+    assert.ok(await opens())
+  })
+
+  test('is not rotated by two at once', async () => {
+    const { cli, opens, read } = await withToken()
+    const before = read()
+    const release = lockAlone(join(cli.dataDir, 'rotation.lock'))
+    const { code, stderr } = await cli.run('master-key', 'rotate', '--json')
+    assert.equal(code, 1)
+    assert.match(stderr, /Another process is rotating the master key/)
+    assert.deepEqual(read(), before)
+    release?.()
+    assert.equal((await cli.run('master-key', 'rotate', '--json')).code, 0)
+    assert.ok(await opens())
+  })
+})
+
+describe('a key from the environment', () => {
+  test('is not replaced: the command says what to do, in which order, and changes nothing', async () => {
+    const { cli, opens, read } = await withToken()
+    const [key = ''] = read()
+    const { code, stderr } = await withEnv({ LATCHKEY_MASTER_KEY: key }, () =>
+      cli.run('master-key', 'rotate', '--json'),
+    )
+    assert.equal(code, 1)
+    const steps = [
+      'openssl rand',
+      'every instance both keys',
+      'LATCHKEY_PREVIOUS_MASTER_KEY',
+      'rotate again',
+      'Take the old',
+    ]
+    const places = steps.map((step) => stderr.indexOf(step))
+    assert.ok(places.every((place) => place >= 0))
+    assert.deepEqual(
+      places,
+      places.toSorted((a, b) => a - b),
+    )
+    assert.deepEqual(read(), [key])
+    assert.ok(await opens())
+  })
+
+  test('gives way to a new one that is given beside it, wherever the two come from', async () => {
+    const { cli, opens, read } = await withToken()
+    const [first = ''] = read()
+    const [second, third] = [newKey(), newKey()]
+    const file = join(cli.dataDir, 'given')
+    writeFileSync(file, `${third}\n\n  ${second}\n`)
+    const previous = join(cli.dataDir, 'previous')
+    writeFileSync(previous, `${first}\n`)
+    const one = { LATCHKEY_MASTER_KEY: second, LATCHKEY_PREVIOUS_MASTER_KEY: first }
+    const other = { LATCHKEY_MASTER_KEY_FILE: file, LATCHKEY_PREVIOUS_MASTER_KEY_FILE: previous }
+    await withEnv(one, async () => {
+      assert.ok(await opens(), 'the new key is there, and the old one still seals')
+      const { json } = await cli.run('master-key', 'rotate', '--json')
+      assert.deepEqual([json.masterKey, json.retired], [idOf(second), [idOf(first)]])
+    })
+    await withEnv(other, async () => {
+      const { json } = await cli.run('master-key', 'rotate', '--json')
+      assert.deepEqual([json.masterKey, json.resealed], [idOf(third), 1])
+      assert.ok(await opens())
+    })
+    assert.ok(await withEnv({ LATCHKEY_MASTER_KEY: third }, opens))
+  })
+})
+
+describe('a store refuses to open, and says which key is missing,', () => {
+  test('with the old key alone, or the new one alone, while a rotation is under way', async () => {
+    const { cli, opens, read } = await withToken()
+    const script = join(import.meta.dirname, '..', 'trust', 'killed-rotation.ts')
+    await cli.spawnScript(script, {}, ['2', 'answered']).exited
+    const [made = '', before = ''] = read()
+    for (const [given, missing] of [
+      [made, before],
+      [before, made],
+    ] as const) {
+      const { code, stderr } = await withEnv({ LATCHKEY_MASTER_KEY: given }, () => cli.run('doctor'))
+      assert.equal(code, 1)
+      assert.match(stderr, new RegExp(`is being rotated, and ${idOf(missing)} is needed beside ${idOf(given)}`))
+    }
+    const copy = await cli.run('copy', '--to', join(cli.dataDir, 'copy'))
+    assert.match(copy.stderr, /is being rotated. Run `latchkey master-key rotate` to the end first/)
+    assert.ok(await opens())
+    assert.equal((await cli.run('master-key', 'rotate', '--json')).json.resumed, true)
+    assert.ok(await opens())
+  })
+
+  test('with the retired key', async () => {
+    const { cli, read } = await withToken()
+    const [before = ''] = read()
+    await cli.run('master-key', 'rotate')
+    const { code, stderr } = await withEnv({ LATCHKEY_MASTER_KEY: before }, () => cli.run('doctor'))
+    assert.equal(code, 1)
+    assert.match(stderr, /is sealed with master key [0-9a-f]{8}, but the key given is/)
+  })
+})

@@ -1,0 +1,281 @@
+// Master keys: one of them seals, nothing is stored that another has sealed, and a rotation may end at any step.
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { TOKENS } from '../../../src/tokens/copy.ts'
+import { KeyRing } from '../../../src/tokens/key-ring.ts'
+import { rotateMasterKey } from '../../../src/tokens/master-key-rotation.ts'
+import { Operator } from '../../../src/tokens/operator.ts'
+import { Registry } from '../../../src/tokens/registry.ts'
+import type { Store } from '../../../src/tokens/store.ts'
+import { credentialPlace, keyIdOf, MasterKey, STORE_SECRET_PLACE } from '../../../src/tokens/vault.ts'
+import { Estate, FIRST_PAGE, type OpenEmptyStore } from '../../support/store.ts'
+
+const newKey = () => new MasterKey(randomBytes(32))
+const namedKeys = async (store: Store) => [
+  ...new Set((await store.readRows(TOKENS, undefined, 10_000)).map(({ sealed }) => keyIdOf(sealed as Uint8Array))),
+]
+
+export function describeMasterKeys(open: OpenEmptyStore): void {
+  async function withStore(work: (estate: Estate) => Promise<void>): Promise<void> {
+    const opened = await open()
+    try {
+      await work(new Estate(opened))
+    } finally {
+      await opened.close()
+    }
+  }
+
+  /** Puts another key to use, as a rotation does first. */
+  async function change({ store, opened: { keys } }: Estate, to = newKey()): Promise<MasterKey> {
+    const [row] = await store.readVault()
+    const secret = keys.open(row?.sealedSecret ?? new Uint8Array(), STORE_SECRET_PLACE)
+    const sealedSecret = to.seal(secret, STORE_SECRET_PLACE)
+    await store.changeMasterKey({ from: row?.keyId ?? '', to: to.id, sealedSecret, at: 5 })
+    return to
+  }
+
+  test('a credential is stored only if it is sealed with the key that seals', () =>
+    withStore(async (estate) => {
+      const { store } = estate
+      const account = await estate.account()
+      const subAccount = await estate.subAccount(account)
+      const token = await estate.token(subAccount, 'before')
+      const key = await change(estate)
+      const former = estate.sealed()
+      const refused = { code: 'master-key-superseded' }
+      const rotation = { sealed: former, digest: estate.digest(), formerUntil: 0 }
+      const changes = {
+        insert: () => estate.token(subAccount, 'after'),
+        rotate: () => store.rotateToken(account.id, token.id, rotation, estate.origin()),
+        reseal: () => store.resealTokens([{ id: token.id, before: token.sealed, after: former }]),
+        change: () => store.changeMasterKey({ from: keyIdOf(former), to: 'x', sealedSecret: former, at: 6 }),
+      }
+      const before = await store.readRows(TOKENS, undefined, 10)
+      for (const [name, attempt] of Object.entries(changes)) await assert.rejects(attempt(), refused, name)
+      assert.deepEqual(await store.readRows(TOKENS, undefined, 10), before)
+      assert.equal((await store.readVault()).length, 2)
+      await estate.token(subAccount, 'after', { sealed: key.seal('x', 'nowhere') })
+      await store.rotateToken(account.id, token.id, { ...rotation, sealed: key.seal('x', 'y') }, estate.origin())
+    }))
+
+  test('once another key seals, none sealed with the former one is added, not by those who had begun before', () =>
+    withStore(async (estate) => {
+      const account = await estate.account()
+      const subAccount = await estate.subAccount(account)
+      const inserts = Array.from({ length: 300 }, (_, n) => estate.token(subAccount, `t${n}`))
+      const settled = Promise.allSettled(inserts)
+      await inserts[100]?.catch(() => {})
+      const { id } = await change(estate)
+      const seen = await estate.store.readRows(TOKENS, undefined, 10_000)
+      const outcomes = await settled
+      const refusals = outcomes.filter((each) => each.status === 'rejected')
+      for (const { reason } of refusals) assert.equal(reason.code, 'master-key-superseded')
+      const stored = await estate.store.readRows(TOKENS, undefined, 10_000)
+      assert.equal(stored.length, outcomes.length - refusals.length)
+      assert.deepEqual(stored, seen)
+      assert.ok(!(await namedKeys(estate.store)).includes(id))
+    }))
+
+  test('a credential is sealed anew only where it is still as before, and nothing else of the token changes', () =>
+    withStore(async (estate) => {
+      const { store } = estate
+      const account = await estate.account()
+      const subAccount = await estate.subAccount(account)
+      const [first, second] = [await estate.token(subAccount, 'a'), await estate.token(subAccount, 'b')]
+      const look = async () => ({
+        history: await store.listHistory(account.id, FIRST_PAGE),
+        rows: (await store.readRows(TOKENS, undefined, 10)).map(({ sealed: _, ...rest }) => rest),
+      })
+      const before = await look()
+      const key = await change(estate)
+      const after = key.seal('anew', 'nowhere')
+      const replaced = await store.resealTokens([
+        { id: first.id, before: first.sealed, after },
+        { id: second.id, before: first.sealed, after },
+        { id: 'tok_none', before: first.sealed, after },
+      ])
+      assert.equal(replaced, 1)
+      const sealed = (await store.readRows(TOKENS, undefined, 10)).map((row) => Buffer.from(row.sealed as Uint8Array))
+      assert.deepEqual(sealed, [after, second.sealed])
+      assert.deepEqual(await look(), before)
+    }))
+
+  test('a key is retired once, and the one that seals never', () =>
+    withStore(async (estate) => {
+      const { store } = estate
+      const [former] = await store.readVault()
+      const { id } = await change(estate)
+      for (const each of [id, former?.keyId ?? '', former?.keyId ?? '', 'none']) await store.retireMasterKey(each, 9)
+      assert.deepEqual(
+        (await store.readVault()).map(({ keyId, seals }) => [keyId, seals]),
+        [[id, true]],
+      )
+      assert.deepEqual(await store.listRetiredMasterKeys(), [former?.keyId])
+    }))
+
+  test('a rotation that ends at any step, before or after it, is carried on to the same key, and loses nothing', () =>
+    withStore(async (estate) => {
+      const parts = await rotating(estate)
+      const credentials = await someTokens(estate, parts)
+      let interruptions = 0
+      for (let step = 1; ; step++) {
+        const outcomes = []
+        for (const moment of ['before', 'after'] as const) {
+          const [from = ''] = (await estate.store.readVault()).map(({ keyId }) => keyId)
+          const interrupted = await interruptedAt(parts, step, moment)
+          const wanted = parts.kept[0]
+          if (interrupted) {
+            interruptions++
+            await requireAll(estate, parts, credentials)
+            if (parts.kept.length > 1) assert.equal((await rotate(parts)).masterKey, wanted)
+            else await rotate(parts)
+          }
+          outcomes.push(interrupted)
+          await requireAll(estate, parts, credentials)
+          const vault = await estate.store.readVault()
+          assert.deepEqual(
+            parts.kept,
+            vault.map(({ keyId }) => keyId),
+          )
+          assert.deepEqual(await namedKeys(estate.store), parts.kept)
+          assert.notEqual(parts.kept[0], from)
+        }
+        if (!outcomes.includes(true)) break
+      }
+      // Made, put to use, four parts, retired, forgotten: each of them before and after.
+      assert.equal(interruptions, 16)
+    }))
+
+  test('a rotation does not give up the old key while a credential that names it does not open, and names the token', () =>
+    withStore(async (estate) => {
+      const parts = await rotating(estate)
+      const credentials = await someTokens(estate, parts)
+      const [id = ''] = credentials.keys()
+      const account = await estate.account()
+      const spoilt = await estate.token(await estate.subAccount(account), 'spoilt')
+      await assert.rejects(rotate(parts), { name: 'OperatorError', message: new RegExp(`^1 credential.*${spoilt.id}`) })
+      await requireAll(estate, parts, credentials)
+      assert.equal(parts.kept.length, 2)
+      assert.equal((await estate.store.readVault()).length, 2)
+      assert.ok(credentials.has(id))
+      await estate.store.deleteToken(account.id, spoilt.id, estate.origin())
+      assert.equal((await rotate(parts)).resumed, true)
+      assert.equal(parts.kept.length, 1)
+    }))
+
+  test('a key that was retired is not put to use again', () =>
+    withStore(async (estate) => {
+      const { store, opened } = estate
+      const former = opened.keys.first
+      const key = newKey()
+      const settings = (keys: readonly [MasterKey, ...MasterKey[]]) => ({
+        ...{ store, keys: new KeyRing(keys), keeper: undefined, now: () => 7 },
+      })
+      const report = await rotateMasterKey(settings([key, former]), () => () => {})
+      assert.deepEqual(report, { masterKey: key.id, retired: [former.id], tokens: 0, resealed: 0, resumed: false })
+      const vault = await store.readVault()
+      const wrong = { name: 'OperatorError', message: /was retired before/ }
+      await assert.rejects(
+        rotateMasterKey(settings([former, key]), () => () => {}),
+        wrong,
+      )
+      const none = { name: 'OperatorError', message: /where this command cannot put another/ }
+      await assert.rejects(
+        rotateMasterKey(settings([key, former]), () => () => {}),
+        none,
+      )
+      assert.deepEqual(await store.readVault(), vault)
+    }))
+}
+
+/** A rotation whose keys are kept here, in place of a file. */
+async function rotating({ store, opened }: Estate) {
+  const made = new Map([[opened.keys.first.id, opened.keys.first]])
+  const parts = {
+    store,
+    stamps: opened.stamps,
+    now: () => 7,
+    onTampered() {},
+    kept: [opened.keys.first.id],
+    /** As a process that starts now has it. */
+    get keys(): KeyRing {
+      const read = () => parts.kept.map((id) => made.get(id) as MasterKey) as [MasterKey, ...MasterKey[]]
+      return new KeyRing(read(), read)
+    },
+    keeper: {
+      make() {
+        const key = newKey()
+        made.set(key.id, key)
+        parts.kept.unshift(key.id)
+      },
+      forget(ids: readonly string[]) {
+        parts.kept = parts.kept.filter((id) => !ids.includes(id))
+      },
+    },
+  }
+  return parts
+}
+
+type Rotating = Awaited<ReturnType<typeof rotating>>
+
+const rotate = ({ store, keys, keeper, now }: Rotating) => rotateMasterKey({ store, keys, keeper, now }, () => () => {})
+
+const STEPS = ['make', 'changeMasterKey', 'resealTokens', 'retireMasterKey', 'forget']
+
+/** False where the rotation has no such step. */
+async function interruptedAt(parts: Rotating, fatal: number, moment: 'before' | 'after'): Promise<boolean> {
+  let steps = 0
+  const ending = <Part extends object>(part: Part): Part =>
+    new Proxy(part, {
+      get(object, name) {
+        const operation = Reflect.get(object, name) as (...args: unknown[]) => unknown
+        if (!STEPS.includes(String(name))) return operation.bind(object)
+        return (...args: unknown[]) => {
+          const end = ++steps === fatal
+          if (end && moment === 'before') throw new Error('interrupted')
+          const answer = Reflect.apply(operation, object, args)
+          if (!end) return answer
+          if (answer === undefined) throw new Error('interrupted')
+          return Promise.resolve(answer).then(() => Promise.reject(new Error('interrupted')))
+        }
+      },
+    })
+  const { store, keys, keeper, now } = parts
+  try {
+    await rotateMasterKey({ store: ending(store), keys, keeper: ending(keeper), now }, () => () => {})
+    return false
+  } catch (error) {
+    assert.equal((error as Error).message, 'interrupted')
+    return true
+  }
+}
+
+/** In more than three parts, made by a process that goes on while the keys change. */
+async function someTokens(estate: Estate, parts: Rotating): Promise<ReadonlyMap<string, string>> {
+  const { id: accountId } = await estate.account()
+  const { id: subAccountId } = await estate.subAccount({ id: accountId, name: '', createdAt: 0 })
+  const operator = new Operator({ ...parts, keys: parts.keys })
+  const credentials = Array.from({ length: 760 }, (_, n) => `credential ${n}`.replace(' ', '-'))
+  const records = await operator.createTokens(
+    credentials.map((credential) => ({ accountId, subAccountId, name: credential, credential })),
+  )
+  return new Map(records.map(({ id }, n) => [id, credentials[n] ?? '']))
+}
+
+/** Every credential opens with the keys that are kept, and new ones are made. */
+async function requireAll(estate: Estate, parts: Rotating, credentials: ReadonlyMap<string, string>): Promise<void> {
+  const keys = parts.keys
+  for (const row of await estate.store.readRows(TOKENS, undefined, 10_000)) {
+    const { id, subAccountId, sealed } = row as { id: string; subAccountId: string; sealed: Uint8Array }
+    const credential = credentials.get(id)
+    if (credential !== undefined)
+      assert.equal(keys.open(sealed, credentialPlace({ id, subAccountId })).toString(), credential)
+  }
+  const account = await estate.account()
+  const { id: subAccountId } = await estate.subAccount(account)
+  const registry = new Registry({ ...parts, keys })
+  const caller = { accountId: account.id, by: 'test' }
+  const made = await registry.createToken(caller, { subAccountId, name: 'new' }, estate.origin())
+  await registry.deleteToken(caller, made.id, estate.origin())
+}
