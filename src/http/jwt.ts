@@ -12,6 +12,7 @@ import {
 import { Failure } from '../tokens/errors.ts'
 import type { Caller, Registry } from '../tokens/registry.ts'
 import type { Timestamp } from '../tokens/token.ts'
+import { brokenNameRule } from '../tokens/token.ts'
 
 export interface JwtSettings {
   /** A URL, or the path of a file. */
@@ -40,8 +41,14 @@ export function jwtAuthenticator(
     const claims = await verify(presented, keys, settings, now())
     const accountId = claims[settings.accountClaim]
     if (typeof accountId !== 'string') throw new Failure('token-invalid')
-    return registry.callerFor(accountId, `jwt:${claims.sub ?? 'unnamed'}`)
+    return registry.callerFor(accountId, `jwt:${subjectOf(claims)}`)
   }
+}
+
+/** It is written into the history, as names are, and so held to their rules. */
+function subjectOf({ sub = 'unnamed' }: JWTPayload): string {
+  if (typeof sub === 'string' && sub !== '' && brokenNameRule(sub) === undefined) return sub
+  throw new Failure('token-invalid')
 }
 
 /** Unverified: it only decides who is asked. */

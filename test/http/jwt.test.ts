@@ -31,7 +31,7 @@ function sign(key: SigningKey, claims: JWTPayload, { exp = '5m' as string | numb
     .setIssuer(claims.iss ?? ISSUER)
     .setAudience(claims.aud ?? AUDIENCE)
     .setExpirationTime(exp)
-    .setSubject('support@platform.example')
+    .setSubject(claims.sub ?? 'support@platform.example')
     .sign(key.privateKey)
 }
 
@@ -100,6 +100,10 @@ describe('with the keys of the issuer in a file', () => {
     'an account that does not exist': () => sign(first, { 'https://platform.example/account': 'acc_none' }),
     'no account': () => sign(first, {}),
     'an account that is no string': () => sign(first, { 'https://platform.example/account': { x: 1 } }),
+    'a subject with a NUL in it': () => sign(first, { ...account(estate), sub: 'a\0b' }),
+    'a subject that is half a character': () => sign(first, { ...account(estate), sub: '\ud800' }),
+    'an empty subject': () => sign(first, { ...account(estate), sub: '' }),
+    'a subject of 256 characters': () => sign(first, { ...account(estate), sub: 'x'.repeat(256) }),
     'a payload changed after signing': async () => {
       const [head = '', , signature = ''] = (await sign(first, account(estate))).split('.')
       const claims = { iss: ISSUER, aud: AUDIENCE, exp: 9_999_999_999, ...account(estate) }

@@ -1,0 +1,10 @@
+// Ten kinds of requests on each engine and three kinds of texts: 100,000 cases, other ones each time.
+import { sqliteEngine } from '../support/estate.ts'
+import { postgresEngine } from '../support/postgres.ts'
+import { describeFuzz, describeFuzzOfTexts } from '../trust/fuzz.ts'
+
+const seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)
+
+describeFuzz(sqliteEngine, { seed, cases: 5_000 })
+describeFuzz(postgresEngine, { seed, cases: 3_000 })
+describeFuzzOfTexts({ seed, cases: 10_000 })

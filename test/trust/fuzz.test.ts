@@ -1,0 +1,7 @@
+import { sqliteEngine } from '../support/estate.ts'
+import { postgresEngine } from '../support/postgres.ts'
+import { describeFuzz, describeFuzzOfTexts } from './fuzz.ts'
+
+describeFuzz(sqliteEngine, { seed: 7, cases: 100 })
+describeFuzz(postgresEngine, { seed: 8, cases: 40 })
+describeFuzzOfTexts({ seed: 9, cases: 300 })
