@@ -8,7 +8,7 @@ import { crash, recordServer } from './power-loss.ts'
 import { record } from './report.ts'
 import { chances } from './seed.ts'
 import type { Moment } from './system-calls.ts'
-import { Asker, type Program, World } from './world.ts'
+import { type Program, World, whileAsking } from './world.ts'
 
 /** In the shell's blocks of 512 or 1,024 bytes: soon reached by the log, and not by the database itself. */
 const FILE_LIMIT = ['sh', '-c', 'ulimit -f 4096; exec "$@"', 'sh']
@@ -23,19 +23,19 @@ async function runIntoFileLimit(program: Program, rounds: number) {
   const server = world.start({ command: FILE_LIMIT })
   try {
     const url = await server.ready()
-    const asker = new Asker(url, world)
-    for (let round = 0; round < rounds; round++) {
-      const [unknown, acknowledged] = [counts.unknown + FAILURES_OF_ROUND, counts.acknowledged + MAX_CHANGES]
-      await world.write(url, WRITERS, () => counts.unknown < unknown && counts.acknowledged < acknowledged)
-      emptyLog(world.cli.dataDir)
-      const again = counts.acknowledged + FAILURES_OF_ROUND
-      await world.write(url, WRITERS, () => counts.acknowledged < again)
-    }
-    await asker.stop()
+    const asked = await whileAsking(url, world, async () => {
+      for (let round = 0; round < rounds; round++) {
+        const [unknown, acknowledged] = [counts.unknown + FAILURES_OF_ROUND, counts.acknowledged + MAX_CHANGES]
+        await world.write(url, WRITERS, () => counts.unknown < unknown && counts.acknowledged < acknowledged)
+        emptyLog(world.cli.dataDir)
+        const again = counts.acknowledged + FAILURES_OF_ROUND
+        await world.write(url, WRITERS, () => counts.acknowledged < again)
+      }
+    })
     server.kill('SIGKILL')
     await server.exited
     const { problems } = world.check()
-    return { ...counts, problems, violations, asked: asker.counts }
+    return { ...counts, problems, violations, asked }
   } finally {
     world.dispose()
   }

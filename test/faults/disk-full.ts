@@ -9,7 +9,7 @@ import { COVERED, type Process } from '../support/cli.ts'
 import { emptyLog } from './disk-errors.ts'
 import { quantiles } from './kills.ts'
 import { record } from './report.ts'
-import { Asker, type Program, World } from './world.ts'
+import { type Program, World, whileAsking } from './world.ts'
 
 const WRITERS = 8
 const REFUSALS_OF_ROUND = 50
@@ -70,26 +70,25 @@ async function fill(room: Room, program: Program, rounds: number, fullForMs: num
   try {
     const url = await server.ready()
     await world.write(url, WRITERS, () => counts.acknowledged < 50)
-    const asker = new Asker(url, world)
-    for (let round = 0; round < rounds; round++) {
-      room.take(world, server)
-      const [refused, acknowledged] = [counts.refused + REFUSALS_OF_ROUND, counts.acknowledged + MAX_CHANGES]
-      const end = performance.now() + fullForMs
-      const full = () => counts.refused < refused || performance.now() < end
-      await world.write(url, WRITERS, () => full() && counts.acknowledged < acknowledged)
-      room.give(world, server)
-      const start = performance.now()
-      const before = counts.acknowledged
-      await world.write(url, WRITERS, () => counts.acknowledged === before)
-      healedMs.push(performance.now() - start)
-    }
-    await asker.stop()
+    const asked = await whileAsking(url, world, async () => {
+      for (let round = 0; round < rounds; round++) {
+        room.take(world, server)
+        const [refused, acknowledged] = [counts.refused + REFUSALS_OF_ROUND, counts.acknowledged + MAX_CHANGES]
+        const end = performance.now() + fullForMs
+        const full = () => counts.refused < refused || performance.now() < end
+        await world.write(url, WRITERS, () => full() && counts.acknowledged < acknowledged)
+        room.give(world, server)
+        const [start, before] = [performance.now(), counts.acknowledged]
+        await world.write(url, WRITERS, () => counts.acknowledged === before)
+        healedMs.push(performance.now() - start)
+      }
+    })
     // What the early answers tell of may still be on its way.
     if (program === 'answers early') await pause(200)
     const { problems } = world.check(room.dataDir(world, server))
     server.kill('SIGTERM')
     assert.equal(await server.exited, program === 'ours' ? 0 : null)
-    return { ...counts, problems, violations, asked: asker.counts, healedMs }
+    return { ...counts, problems, violations, asked, healedMs }
   } finally {
     world.dispose()
   }

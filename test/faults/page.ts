@@ -36,7 +36,7 @@ saved", may be there or not, but never half.
 ## Again
 
 \`npm test\` runs a short form of each of these on any machine with Node.js and npm. The long forms need Linux, root, and
-programs that npm does not bring; \`npm run test:faults\` names those that are missing. \`FAULTS_SEED=${seed}\` takes the same
+programs that npm does not bring; \`npm run test:faults\` names those that are missing. \`SEED=${seed}\` takes the same
 chances again, though not at the same moments. Beside the faults it runs the HTTP scenarios through pgbouncer and with the
 least privileges of [postgres.md](postgres.md), and looks at the plans of every statement on a million tokens.
 `

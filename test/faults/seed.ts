@@ -1,7 +1,7 @@
-// Chances that can be taken again: FAULTS_SEED repeats the choices of a run, though not the moments of its processes.
+// Chances that can be taken again: SEED repeats the choices of a run, though not the moments of its processes.
 import { randomInt } from 'node:crypto'
 
-export const SEED = Number(process.env.FAULTS_SEED ?? randomInt(2 ** 31))
+export const SEED = Number(process.env.SEED ?? randomInt(2 ** 31))
 
 /** Numbers from 0 up to 1, the same for the same seed and name (mulberry32). */
 export function chances(name: string, seed = SEED): () => number {

@@ -80,28 +80,27 @@ export class World {
   }
 }
 
-/** Verifies a credential that stays good, and lists tokens, one after the other until told to stop. */
-export class Asker {
-  readonly counts = { right: 0, wrong: 0 }
-  readonly #done: Promise<void>
-  #going = true
-
-  constructor(url: string, { targets, steady }: World) {
-    this.#done = this.#run(new Wire(url), targets.key, steady.credential)
+/** Verifies a credential that stays good, and lists tokens, one after the other for as long as `work` takes. */
+export async function whileAsking(url: string, { targets, steady }: World, work: () => Promise<void>) {
+  const asked = { right: 0, wrong: 0 }
+  let going = true
+  const wire = new Wire(url)
+  const ask = async (path: string, bearer: string, expected: number) => {
+    const reply = await wire.ask('GET', path, bearer).catch(() => undefined)
+    asked[reply?.status === expected ? 'right' : 'wrong']++
   }
-
-  async #run(wire: Wire, key: string, credential: string): Promise<void> {
-    const count = (right: boolean) => this.counts[right ? 'right' : 'wrong']++
-    const ask = (path: string, bearer: string) => wire.ask('GET', path, bearer).catch(() => undefined)
-    while (this.#going) {
-      count((await ask('/api/v1/verify', credential))?.status === 204)
-      count((await ask('/api/v1/apiClient/token?limit=5', key))?.status === 200)
+  const asking = (async () => {
+    while (going) {
+      await ask('/api/v1/verify', steady.credential, 204)
+      await ask('/api/v1/apiClient/token?limit=5', targets.key, 200)
     }
+  })()
+  try {
+    await work()
+  } finally {
+    going = false
+    await asking
     wire.close()
   }
-
-  async stop(): Promise<void> {
-    this.#going = false
-    await this.#done
-  }
+  return asked
 }

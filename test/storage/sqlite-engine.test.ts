@@ -56,6 +56,14 @@ describe('a connection', () => {
     db.close()
   })
 
+  test('begins and ends transactions whatever row number the last change has left behind', () => {
+    const db = new Connection(path, 'write')
+    db.exec('CREATE TABLE t (a INTEGER PRIMARY KEY) STRICT')
+    db.run('INSERT INTO t VALUES (?)', 2n ** 60n)
+    for (const sql of ['BEGIN IMMEDIATE', 'SAVEPOINT s', 'RELEASE s', 'COMMIT']) db.control(sql)
+    db.close()
+  })
+
   test('reads from one snapshot while another connection commits', () => {
     const [writer, reader] = [new Connection(path, 'write'), new Connection(path, 'read')]
     writer.exec('CREATE TABLE t (a INTEGER) STRICT')

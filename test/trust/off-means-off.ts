@@ -22,7 +22,7 @@ export function describeOffMeansOff(whole: Length, whileCut: Length): void {
     test('the test finds a cache with a time to live', async (t) => {
       const estate = await instances.estate(8)
       const outcome = await instances.servingFromCache((urls) =>
-        runLoad({ urls, ...estate, flips: 200, verifications: 4_000 }),
+        runLoad({ urls, ...estate, flips: 200, verifications: 4_000, tolerateFaults: true }),
       )
       control = `a cache of 50 ms: ${tell(outcome)}`
       t.diagnostic(control)
@@ -32,10 +32,10 @@ export function describeOffMeansOff(whole: Length, whileCut: Length): void {
     const { flips, verifications } = whole
     test(`of ${verifications} verifications beside ${flips} flips, none shows an older state than was acknowledged`, async (t) => {
       const estate = await instances.estate(16)
-      const outcome = await instances.serving((urls) => runLoad({ urls, ...estate, ...whole }))
+      const outcome = await instances.serving((urls) => runLoad({ urls, ...estate, ...whole, tolerateFaults: true }))
       assert.ok(outcome.flips >= flips && outcome.verifications >= verifications)
       assert.deepEqual(outcome.violations, [])
-      record(t, { ...PROMISE, fault: 'many instances', count: tell(outcome), figure: '0 older states seen', control })
+      record(t, { ...PROMISE, fault: 'many instances', count: tell(outcome), figure: figure(outcome), control })
     })
 
     test(`nor do ${whileCut.verifications} beside ${whileCut.flips} while their connections are being cut`, async (t) => {
@@ -46,9 +46,8 @@ export function describeOffMeansOff(whole: Length, whileCut: Length): void {
       assert.ok(result.flips >= whileCut.flips && result.verifications >= whileCut.verifications)
       assert.ok(cuts > 20)
       assert.deepEqual(result.violations, [])
-      const figure = `0 older states seen; ${result.faults} answers said neither yes nor no`
       const count = `${tell(result)}, ${cuts} connections cut`
-      record(t, { ...PROMISE, fault: 'many instances, connections cut', count, figure, control })
+      record(t, { ...PROMISE, fault: 'many instances, connections cut', count, figure: figure(result), control })
     })
   })
 }
@@ -60,4 +59,9 @@ const PROMISE = {
 
 function tell({ flips, verifications, violations }: Awaited<ReturnType<typeof runLoad>>): string {
   return `${flips} flips, ${verifications} verifications, ${violations.length} violations`
+}
+
+/** A busy machine may let a deadline pass: such an answer says neither yes nor no, and breaks no promise. */
+function figure({ faults }: Awaited<ReturnType<typeof runLoad>>): string {
+  return `0 older states seen; ${faults} answers said neither yes nor no`
 }

@@ -66,7 +66,7 @@ export class Connection {
 
   /** Begins, ends and the like: as often as anything else, so prepared as everything else. */
   control(sql: string): void {
-    this.#prepare(sql).run()
+    this.#prepare(sql, 'changes').run()
   }
 
   exec(sql: string): void {
@@ -99,7 +99,7 @@ export class Connection {
     if (this.#db.isOpen) this.#db.close()
   }
 
-  /** The search index leaves row numbers behind that are too large for a number: a change must read them as bigints. */
+  /** The search index leaves row numbers behind that are too large for a number: what `run` tells of must be bigints. */
   #prepare(sql: string, use?: 'tuples' | 'changes'): StatementSync {
     let statement = this.#statements.get(sql)
     if (statement === undefined) {
