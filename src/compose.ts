@@ -13,9 +13,12 @@ import { buildServer } from './http/server.ts'
 import { findKeeper, openKeyRing } from './master-key.ts'
 import { openPostgresSource, openPostgresTarget } from './storage/postgres/copy.ts'
 import { openPostgresStore } from './storage/postgres/store.ts'
+import { backUpSqlite } from './storage/sqlite/backup.ts'
 import { openSqliteSource, openSqliteTarget } from './storage/sqlite/copy.ts'
 import { lockAlone } from './storage/sqlite/lock.ts'
+import { type Restored, restoreSqlite } from './storage/sqlite/restore.ts'
 import { openSqliteStore } from './storage/sqlite/store.ts'
+import type { Manifest, OnBytes } from './tokens/backup.ts'
 import type { CopySource, CopyTarget, OnPhase } from './tokens/copy.ts'
 import { OperatorError } from './tokens/errors.ts'
 import type { KeyRing } from './tokens/key-ring.ts'
@@ -41,6 +44,8 @@ export interface Latchkey {
   /** Shared by all instances, where the engine can do that. */
   readonly limiter: Limiter | undefined
   readonly rotateMasterKey: (onPhase: OnPhase) => Promise<RotationReport>
+  /** Revocations that only the journal beside the store knew of, until it was opened. */
+  readonly replayed: number
 }
 
 export interface Surroundings {
@@ -48,11 +53,18 @@ export interface Surroundings {
   readonly log?: Logger
   /** Shared by the processes of this machine. */
   readonly limiter?: Limiter
+  /** The operator's word that tokens revoked since a backup may be revived. */
+  readonly acceptRevocationLoss?: boolean
 }
 
-export async function openLatchkey(config: Config, { now = Date.now, log }: Surroundings = {}): Promise<Latchkey> {
+export async function openLatchkey(config: Config, surroundings: Surroundings = {}): Promise<Latchkey> {
+  const { now = Date.now, log, acceptRevocationLoss = false } = surroundings
   const keys = openKeyRing(config)
-  const { store: engine, storeSecret, applied, limiter } = await openEngine(config, keys)
+  const opened = await openEngine(config, keys, acceptRevocationLoss)
+  const { store: engine, storeSecret, applied, limiter, replayed = 0 } = opened
+  const obstacle = await engine.findObstacle()
+  if (obstacle !== undefined) log?.error({ obstacle }, 'nobody is let in; run `latchkey doctor`')
+  if (replayed > 0) log?.warn({ replayed }, 'the revocation journal was ahead of the store, and has been replayed')
   const metrics = new Metrics()
   const store = metrics.timed(engine)
   const stamps = new Stamps(storeSecret)
@@ -63,19 +75,20 @@ export async function openLatchkey(config: Config, { now = Date.now, log }: Surr
   const parts = { store, keys, stamps, now, onTampered }
   const rotate = (onPhase: OnPhase) => rotateAlone(config, { store, keys, now }, onPhase)
   const [registry, operator] = [new Registry(parts), new Operator(parts)]
-  return { registry, operator, store, stamps, keys, metrics, applied, limiter, rotateMasterKey: rotate }
+  return { registry, operator, store, stamps, keys, metrics, applied, limiter, rotateMasterKey: rotate, replayed }
 }
 
 interface Engine {
   readonly store: Store
   readonly storeSecret: Uint8Array
   readonly applied: readonly string[]
+  readonly replayed?: number
   readonly limiter?: Limiter
 }
 
-function openEngine(config: Config, keys: KeyRing): Promise<Engine> {
-  const { databaseUrl, dataDir, pgPool, pgPrepared, autoMigrate } = config
-  if (databaseUrl === undefined) return openSqliteStore({ dataDir, keys })
+function openEngine(config: Config, keys: KeyRing, acceptRevocationLoss: boolean): Promise<Engine> {
+  const { databaseUrl, dataDir, revocationJournal: journalPath, pgPool, pgPrepared, autoMigrate } = config
+  if (databaseUrl === undefined) return openSqliteStore({ dataDir, keys, journalPath, acceptRevocationLoss })
   return openPostgresStore({ databaseUrl, keys, poolSize: pgPool, prepared: pgPrepared, autoMigrate })
 }
 
@@ -96,6 +109,32 @@ async function rotateAlone(
   } finally {
     release()
   }
+}
+
+/** The embedded store, into one file, while it is in use. */
+export function backUp(config: Config, file: string, onBytes: OnBytes): Promise<Manifest> {
+  const { dataDir, revocationJournal: journalPath, appVersion } = requireEmbedded(config)
+  if (!existsSync(join(dataDir, 'latchkey.db'))) throw new OperatorError(`There is no store in ${dataDir}`)
+  return backUpSqlite({ dataDir, keys: openKeyRing(config), journalPath }, file, appVersion, onBytes)
+}
+
+export interface RestoreWish {
+  readonly replace: boolean
+  readonly acceptRevocationLoss: boolean
+}
+
+/** Puts a backup in the place of the embedded store, which nobody may serve meanwhile. Opening it then replays the journal. */
+export function restore(config: Config, file: string, wish: RestoreWish, onBytes: OnBytes): Promise<Restored> {
+  const { dataDir, revocationJournal: journalPath } = requireEmbedded(config)
+  return restoreSqlite({ dataDir, keys: openKeyRing(config, false), journalPath, ...wish }, file, onBytes)
+}
+
+function requireEmbedded(config: Config): Config {
+  if (config.databaseUrl === undefined) return config
+  throw new OperatorError(
+    'DATABASE_URL names PostgreSQL, whose backups are its own: pg_dump, pg_basebackup, or your provider. ' +
+      'docs/postgres.md says what to mind; nothing was changed.',
+  )
 }
 
 export interface CopyEnds {

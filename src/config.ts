@@ -15,6 +15,8 @@ export interface Config {
   /** Off: a PostgreSQL schema that is not up to date is refused. */
   readonly autoMigrate: boolean
   readonly dataDir: string
+  /** Unset: in the data folder. */
+  readonly revocationJournal: string | undefined
   /** Base64, as given; the file is read only when the key is not given itself. */
   readonly masterKey: string | undefined
   readonly masterKeyFile: string | undefined
@@ -69,6 +71,7 @@ export function readConfig(env: Environment): Config {
     pgPrepared: readSwitch(env, 'LATCHKEY_PG_PREPARED', 'on'),
     autoMigrate: readSwitch(env, 'LATCHKEY_AUTO_MIGRATE', 'on'),
     dataDir: resolve(given(env, 'LATCHKEY_DATA_DIR') ?? 'data'),
+    revocationJournal: readPath(env, 'LATCHKEY_REVOCATION_JOURNAL'),
     masterKey: given(env, 'LATCHKEY_MASTER_KEY'),
     masterKeyFile: given(env, 'LATCHKEY_MASTER_KEY_FILE'),
     previousMasterKey: given(env, 'LATCHKEY_PREVIOUS_MASTER_KEY'),
@@ -117,6 +120,11 @@ function readRate(env: Environment, name: string): RateLimit | undefined {
 function given(env: Environment, name: string): string | undefined {
   const value = env[name]?.trim()
   return value === '' ? undefined : value
+}
+
+function readPath(env: Environment, name: string): string | undefined {
+  const path = given(env, name)
+  return path === undefined ? undefined : resolve(path)
 }
 
 function readWhole(env: Environment, name: string, fallback: number, min: number, max: number): number {

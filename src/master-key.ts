@@ -26,7 +26,8 @@ type KeyConfig = Pick<
   'masterKey' | 'masterKeyFile' | 'previousMasterKey' | 'previousMasterKeyFile' | 'databaseUrl' | 'dataDir'
 >
 
-export function openKeyRing(config: KeyConfig): KeyRing {
+/** `mayMake`: whether an embedded store that does not exist yet gets a key. */
+export function openKeyRing(config: KeyConfig, mayMake = true): KeyRing {
   const { masterKey, masterKeyFile, databaseUrl, dataDir } = config
   if (masterKey === undefined && masterKeyFile === undefined && databaseUrl !== undefined) {
     throw new OperatorError(
@@ -35,7 +36,7 @@ export function openKeyRing(config: KeyConfig): KeyRing {
     )
   }
   const file = masterKeyFile ?? ownKeyFile(dataDir)
-  if (masterKey === undefined && masterKeyFile === undefined && !existsSync(file)) make(file, dataDir)
+  if (mayMake && masterKey === undefined && masterKeyFile === undefined && !existsSync(file)) make(file, dataDir)
   const wanted = masterKey === undefined ? parse(read(file), file) : parse(masterKey, 'LATCHKEY_MASTER_KEY')
   const keys: [MasterKey, ...MasterKey[]] = [...wanted, ...previousKeys(config)]
   return masterKey === undefined ? new KeyRing(keys, rereading(file)) : new KeyRing(keys)

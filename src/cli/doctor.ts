@@ -1,6 +1,7 @@
 // Looks the store over and says what is wrong with it. Changes nothing.
 import type { Latchkey } from '../compose.ts'
 import { chainStamp, headStamp } from '../tokens/history.ts'
+import { shutText } from './backup.ts'
 
 export interface HistoryReport {
   readonly rows: number
@@ -54,7 +55,8 @@ export interface DoctorReport {
 }
 
 export async function examine(latchkey: Latchkey): Promise<DoctorReport> {
-  await latchkey.store.ping()
+  const obstacle = await latchkey.store.findObstacle()
+  if (obstacle === undefined) await latchkey.store.ping()
   const counts = await latchkey.store.countTokens()
   const history = await verifyHistory(latchkey)
   const checks = [
@@ -64,6 +66,7 @@ export async function examine(latchkey: Latchkey): Promise<DoctorReport> {
       check: 'history',
       result: history.problems.length === 0 ? `${history.rows} rows, unbroken` : history.problems.join('; '),
     },
+    { check: 'revocations', result: obstacle === undefined ? 'none is missing' : shutText(obstacle) },
   ]
-  return { healthy: history.problems.length === 0, checks }
+  return { healthy: history.problems.length === 0 && obstacle === undefined, checks }
 }

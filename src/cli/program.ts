@@ -3,6 +3,7 @@ import { Command, CommanderError } from 'commander'
 import { readProcessConfig } from '../config.ts'
 import { Failure, OperatorError } from '../tokens/errors.ts'
 import { addAccountCommands, addKeyCommands, addSubAccountCommands } from './account-commands.ts'
+import { addBackupCommands } from './backup.ts'
 import { onStoreWith } from './command.ts'
 import { addCopyCommand } from './copy.ts'
 import { addMasterKeyCommands } from './master-key-commands.ts'
@@ -48,5 +49,6 @@ function buildProgram(streams: Streams): Command {
   addStoreCommands(program, onStore)
   addMasterKeyCommands(program, onStore)
   addCopyCommand(program, streams)
+  addBackupCommands(program, streams)
   return program
 }

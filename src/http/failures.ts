@@ -45,6 +45,7 @@ const STATUS_OF: Readonly<Record<FailureCode, FailureStatus | 401>> = {
   unavailable: 503,
   'store-full': 503,
   'master-key-superseded': 503,
+  'revocations-unknown': 503,
   'outcome-unknown': 503,
 }
 

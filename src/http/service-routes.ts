@@ -1,5 +1,6 @@
 // What operators and their machines ask: alive, ready, measured, described.
 import type { FastifyInstance } from 'fastify'
+import { Failure } from '../tokens/errors.ts'
 import type { Metrics } from './metrics.ts'
 import type { PlainRoute } from './route.ts'
 
@@ -35,8 +36,9 @@ export function serviceRoutes(
       try {
         await ready()
         return { status: 'ready' }
-      } catch {
-        return reply.code(503).send({ status: 'not ready' })
+      } catch (error) {
+        const reason = error instanceof Failure && error.code === 'revocations-unknown' ? { reason: error.message } : {}
+        return reply.code(503).send({ status: 'not ready', ...reason })
       }
     },
   }
@@ -73,8 +75,11 @@ export function serviceRoutes(
 
 const Health = {
   type: 'object',
-  description: 'One word',
-  properties: { status: { type: 'string' } },
+  description: 'One word, and at times a reason',
+  properties: {
+    status: { type: 'string' },
+    reason: { type: 'string', description: 'Why it is not ready, where only the operator can help' },
+  },
   required: ['status'],
   examples: [{ status: 'ok' }],
 }

@@ -143,6 +143,11 @@ export interface Store {
   /** Rows as they are stored, after one that was read before, in the order of the table's key. */
   readRows(table: CopiedTable, after: CopiedRow | undefined, limit: number): Promise<readonly CopiedRow[]>
 
+  /**
+   * Why nobody may be let in, for the operator; undefined when all is well. While there is such a reason, `findKey`,
+   * `findCandidate`, `ping` and every change reject with `revocations-unknown`.
+   */
+  findObstacle(): Promise<string | undefined>
   /** Resolves when the store answers. */
   ping(): Promise<void>
   /** Waits for the changes under way. */

@@ -165,6 +165,11 @@ class PostgresStore implements Store {
   readRows = this.#question(reads.readRows)
   ping = this.#question(reads.ping)
 
+  /** PostgreSQL's backups are its own, and there is no journal beside them. */
+  async findObstacle() {
+    return undefined
+  }
+
   findLastUses = this.#question(reads.findLastUses)
 
   /** Asking would be a round trip, as reading is. */

@@ -1,6 +1,6 @@
 // One connection to the database file, set up so that what is committed stays. Statements are prepared once.
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
-import { Failure, OperatorError } from '../../tokens/errors.ts'
+import { Failure, type FailureCode, OperatorError } from '../../tokens/errors.ts'
 
 /** Before it, a write racing a checkpoint could lose committed data (the WAL-reset bug). */
 const OLDEST_SQLITE = '3.51.3'
@@ -67,6 +67,14 @@ export class Connection {
   /** Begins, ends and the like: as often as anything else, so prepared as everything else. */
   control(sql: string): void {
     this.#prepare(sql, 'changes').run()
+  }
+
+  rollBack(): void {
+    try {
+      if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
+    } catch {
+      // Whatever made it necessary is told; a connection that cannot do it is not used again.
+    }
   }
 
   exec(sql: string): void {
@@ -168,6 +176,6 @@ export function translateError(error: unknown): unknown {
   return isStoreFault(error) ? failure('unavailable', error) : error
 }
 
-export function failure(code: 'unavailable' | 'outcome-unknown' | 'store-full', cause: unknown): Failure {
+export function failure(code: FailureCode, cause: unknown): Failure {
   return Object.assign(new Failure(code), { cause })
 }

@@ -39,11 +39,15 @@ export function migrateOn(db: Connection, afterFirst: (db: Connection) => void):
 /** The schema's number. A newer one than this program knows is left alone. */
 export function requireKnownSchema(db: Connection): number {
   const found = Number(db.pragma('user_version'))
-  const newest = readMigrations(FOLDER).length
+  const newest = newestSchema()
   if (found > newest) {
     throw new OperatorError(
       `The store has schema ${found}, newer than ${newest}, the newest this version knows. Use a newer Latchkey.`,
     )
   }
   return found
+}
+
+export function newestSchema(): number {
+  return readMigrations(FOLDER).length
 }

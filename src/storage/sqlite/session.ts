@@ -1,7 +1,8 @@
 // One transaction of the writer. What its changes have in common, the totals and the ends of the chains of history, is
 // gathered here and written once, before it is committed.
 import { chainStamp, type HistoryEvent, headStamp, type Origin } from '../../tokens/history.ts'
-import type { Status, TokenRecord } from '../../tokens/token.ts'
+import type { Revocation } from '../../tokens/revocations.ts'
+import type { Status, Timestamp, TokenRecord } from '../../tokens/token.ts'
 import type { Stamps } from '../../tokens/vault.ts'
 import type { Connection } from './connection.ts'
 
@@ -16,6 +17,10 @@ type Counted = Pick<TokenRecord, 'accountId' | 'subAccountId' | 'status'>
 export class Session {
   readonly db: Connection
   readonly stamps: Stamps
+  /** For the journal, which gets them before the commit. */
+  readonly revocations: Revocation[] = []
+  /** Tokens and sub-accounts that were switched on again, and when: the journal is told once that is certain. */
+  readonly givenBack = new Map<string, Timestamp>()
   /** Of the accounts to whose history something was added. */
   readonly #heads = new Map<string, Head>()
   /** By how much the totals of an account or a sub-account have changed. */

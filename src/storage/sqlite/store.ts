@@ -15,7 +15,7 @@ import { Connection, failure, isBusy, translateError } from './connection.ts'
 import { migrate, requireKnownSchema } from './migrate.ts'
 import * as reads from './reads.ts'
 import { Remembered } from './remembered.ts'
-import type { Call, Reply, ThreadData } from './thread.ts'
+import type { Call, Opening, Reply, ThreadData } from './thread.ts'
 import type * as writes from './writes.ts'
 
 type Rest<Operation> = Operation extends (target: never, ...args: infer Args) => unknown ? Args : never
@@ -24,22 +24,33 @@ type Result<Operation> = Operation extends (...args: never[]) => infer Value ? A
 /** Skipping index entries costs some 50 ns each: past this many, the event loop is left alone. */
 const MAX_SKIP_ON_LOOP = 2_000
 const CHAIN_PART = 1_000
+const RECHECK_MS = 1_000
 
 export interface SqliteOptions {
   readonly dataDir: string
   readonly keys: KeyRing
+  /** Where the revocation journal is; in the data folder when not said. */
+  readonly journalPath?: string | undefined
+  /** The operator's word that tokens revoked since a backup may be revived. */
+  readonly acceptRevocationLoss?: boolean
 }
 
 export interface OpenedStore {
   readonly store: Store
   readonly storeSecret: Uint8Array
   readonly applied: readonly string[]
+  /** Revocations that the journal had and the store had not. */
+  readonly replayed: number
 }
 
+export const databaseIn = (dataDir: string) => join(dataDir, 'latchkey.db')
+export const journalIn = (dataDir: string) => join(dataDir, 'revocations.log')
+
 /** Opens the store, making it or bringing its schema up to date first. A wrong master key leaves it untouched. */
-export async function openSqliteStore({ dataDir, keys }: SqliteOptions): Promise<OpenedStore> {
+export async function openSqliteStore(options: SqliteOptions): Promise<OpenedStore> {
+  const { dataDir, keys, journalPath = journalIn(dataDir), acceptRevocationLoss = false } = options
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  const path = join(dataDir, 'latchkey.db')
+  const path = databaseIn(dataDir)
   const known = existsSync(path) ? readSecret(path, keys) : undefined
   requireFinishedCopy(path)
   const applied = migrate(path, (db) => {
@@ -48,11 +59,13 @@ export async function openSqliteStore({ dataDir, keys }: SqliteOptions): Promise
   })
   const storeSecret = known ?? readSecret(path, keys)
   if (storeSecret === undefined) throw new OperatorError(`${path} was made but cannot be read back`)
+  const data = { path, storeSecret, journalPath, acceptRevocationLoss }
   const [writer, reader] = await Promise.all([
-    Thread.start({ path, role: 'writer', storeSecret }),
-    Thread.start({ path, role: 'reader', storeSecret }),
+    Thread.start({ ...data, role: 'writer' }),
+    Thread.start({ ...data, role: 'reader' }),
   ])
-  return { store: new SqliteStore(new Connection(path, 'read'), writer, reader), storeSecret, applied }
+  const store = new SqliteStore(new Connection(path, 'read'), writer, reader)
+  return { store, storeSecret, applied, replayed: writer.opening.replayed }
 }
 
 /** The store secret; undefined for a store that is still empty. Refuses a ring that lacks a key, and changes nothing. */
@@ -98,6 +111,8 @@ class SqliteStore implements Store {
   readonly #remembered: Remembered
   readonly #writer: Thread
   readonly #reader: Thread
+  #obstacle: string | undefined
+  #checkedAt = performance.now()
 
   constructor(db: Connection, writer: Thread, reader: Thread) {
     requireKnownSchema(db)
@@ -106,6 +121,7 @@ class SqliteStore implements Store {
     this.#remembered = new Remembered(db, this.changes)
     this.#writer = writer
     this.#reader = reader
+    this.#obstacle = writer.opening.obstacle
   }
 
   insertAccount = this.#change('insertAccount')
@@ -127,20 +143,47 @@ class SqliteStore implements Store {
   listKeys = this.#question('listKeys')
   findSubAccount = this.#question('findSubAccount')
   findOwner = this.#question('findOwner')
-  findKey = this.#question('findKey')
-  findCandidate = this.#question('findCandidate')
   findLastUses = this.#question('findLastUses')
   findTokenByName = this.#question('findTokenByName')
   countTokens = this.#question('countTokens')
   readVault = this.#question('readVault')
   listRetiredMasterKeys = this.#question('listRetiredMasterKeys')
-  ping = this.#question('ping')
 
   listSubAccounts = this.#longQuestion('listSubAccounts')
   listHistory = this.#longQuestion('listHistory')
   readOverview = this.#longQuestion('readOverview')
   findNames = this.#longQuestion('findNames')
   readRows = this.#longQuestion('readRows')
+
+  async findKey(digest: Uint8Array) {
+    if (this.#obstacle !== undefined) await this.#requireRevocations()
+    return this.#ask('findKey', digest)
+  }
+
+  async findCandidate(digest: Uint8Array) {
+    if (this.#obstacle !== undefined) await this.#requireRevocations()
+    return this.#ask('findCandidate', digest)
+  }
+
+  async ping() {
+    await this.#requireRevocations()
+    this.#ask('ping')
+  }
+
+  async findObstacle() {
+    await this.#requireRevocations().catch(() => {})
+    return this.#obstacle
+  }
+
+  /** Looks again, once a second at most: the operator may have put the journal back, or done without. */
+  async #requireRevocations(): Promise<void> {
+    if (this.#obstacle === undefined) return
+    const now = performance.now()
+    if (now - this.#checkedAt < RECHECK_MS) throw failure('revocations-unknown', new Error(this.#obstacle))
+    this.#checkedAt = now
+    await this.markUsed(new Map())
+    this.#obstacle = undefined
+  }
 
   async findToken(accountId: string, id: string) {
     return translating(() => this.#remembered.findToken(accountId, id))
@@ -211,21 +254,23 @@ class Thread {
   readonly #worker: Worker
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>()
   readonly #role: ThreadData['role']
+  readonly opening: Opening
   #lastId = 0
   #ended: Error | undefined
 
   static async start(data: ThreadData): Promise<Thread> {
     const worker = new Worker(new URL('./thread.ts', import.meta.url), { workerData: data })
-    await new Promise<void>((resolve, reject) => {
-      worker.once('message', () => resolve())
+    const opening = await new Promise<Opening>((resolve, reject) => {
+      worker.once('message', resolve)
       worker.once('error', reject)
     })
-    return new Thread(worker, data.role)
+    return new Thread(worker, data.role, opening)
   }
 
-  constructor(worker: Worker, role: ThreadData['role']) {
+  constructor(worker: Worker, role: ThreadData['role'], opening: Opening) {
     this.#worker = worker
     this.#role = role
+    this.opening = opening
     worker.on('message', (replies: readonly Reply[]) => replies.forEach((reply) => void this.#settle(reply)))
     worker.on('error', (error) => this.#end(error instanceof Error ? error : new Error(String(error))))
     worker.on('exit', () => this.#end(new Error('the store is closed')))

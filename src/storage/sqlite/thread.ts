@@ -1,10 +1,11 @@
 // A thread with a connection of its own. As a writer it commits whatever has queued up as one transaction and
 // answers each change only when that commit is durable; as a reader it answers questions too slow for the event loop.
-import { setImmediate } from 'node:timers'
+import { setImmediate } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { Failure } from '../../tokens/errors.ts'
 import { Stamps } from '../../tokens/vault.ts'
 import { Connection, failure, isBusy, isFull, isStoreFault, translateError } from './connection.ts'
+import { Journal, OutOfStep, stillGivenBack } from './journal.ts'
 import * as reads from './reads.ts'
 import { Session } from './session.ts'
 import * as writes from './writes.ts'
@@ -13,6 +14,15 @@ export interface ThreadData {
   readonly path: string
   readonly role: 'writer' | 'reader'
   readonly storeSecret: Uint8Array
+  readonly journalPath: string
+  readonly acceptRevocationLoss: boolean
+}
+
+/** What a thread says first. */
+export interface Opening {
+  /** Why nobody may be let in, for the operator; undefined when all is well. */
+  readonly obstacle: string | undefined
+  readonly replayed: number
 }
 
 export interface Call {
@@ -31,12 +41,13 @@ const MAX_BATCH = 256
 
 const port = parentPort
 if (port === null) throw new Error('thread.ts runs as a worker thread')
-const { path, role, storeSecret } = workerData as ThreadData
+const { path, role, storeSecret, journalPath, acceptRevocationLoss } = workerData as ThreadData
 const stamps = new Stamps(storeSecret)
 const operations = (role === 'writer' ? writes : reads) as unknown as Record<string, Operation>
 type Operation = (target: never, ...args: never[]) => unknown
 
 let connection: Connection | undefined = connect()
+const journal = new Journal(journalPath)
 
 function connect(): Connection {
   return new Connection(path, role === 'writer' ? 'write' : 'read')
@@ -108,35 +119,69 @@ function runWithout(session: Session, call: Call): Reply {
 }
 
 let queue: Call[] = []
+let working: Promise<void> | undefined
+/** Whether the journal was found in step with the store. */
+let inStep = false
+/** Switched on again by a commit, and not yet told to the journal. */
+let givenBack: Session['givenBack'] = new Map()
 
-function commitBatch(): void {
-  const batch = queue.slice(0, MAX_BATCH)
-  queue = queue.slice(MAX_BATCH)
-  if (queue.length > 0) setImmediate(commitBatch)
-  port?.postMessage(commit(batch, runWithout))
+async function work(): Promise<void> {
+  let told: boolean
+  do {
+    await setImmediate()
+    const batch = queue.slice(0, MAX_BATCH)
+    queue = queue.slice(MAX_BATCH)
+    const before = givenBack
+    port?.postMessage(await commit(batch, runWithout))
+    told = givenBack !== before
+  } while (queue.length > 0 || (told && givenBack.size > 0))
+  working = undefined
 }
 
-/** A savepoint makes SQLite keep a copy of every page it touches, so they are used where one is needed. */
-function commit(batch: readonly Call[], runOne: (session: Session, call: Call) => Reply): Reply[] {
+/**
+ * A savepoint makes SQLite keep a copy of every page it touches, so they are used where one is needed. The journal's
+ * line is written before COMMIT and brought to disk beside it: two waits at once cost little more than one.
+ */
+async function commit(batch: readonly Call[], runOne: typeof runWithout, again = true): Promise<Reply[]> {
   let committing = false
   try {
     connection ??= connect()
+    if (!inStep) recover(false)
     const db = connection
     const session = new Session(db, stamps)
     db.control('BEGIN IMMEDIATE')
+    if (givenBack.size > 0) session.revocations.push(...stillGivenBack(db, givenBack))
     const replies = batch.map((call) => runOne(session, call))
     session.settle()
+    const journaled = session.revocations.length > 0 ? journal.append(session) : undefined
+    // Nothing but the journal's place: as with marks, nothing that decides.
+    if (batch.length === 0) writes.markUsed(session, new Map())
     committing = true
     db.control('COMMIT')
+    givenBack = session.givenBack
+    await journaled
     return replies
   } catch (error) {
     // Whatever became of the batch, none of it may be answered with yes.
-    rollBack()
-    if (error instanceof HalfDone) return commit(batch, runInSavepoint)
+    connection?.rollBack()
+    if (error instanceof HalfDone) return commit(batch, runInSavepoint, again)
+    if (error instanceof OutOfStep && again) {
+      inStep = false
+      return commit(batch, runOne, false)
+    }
     dropIfBroken(error)
     const meaning = committing ? meaningAtCommit(error) : error
     return batch.map(({ id }) => refusal(id, meaning))
   }
+}
+
+/** Throws when store and journal cannot be brought into step: then nothing may be changed. */
+function recover(acceptLoss: boolean): number {
+  connection ??= connect()
+  const { obstacle, replayed } = journal.recover(new Session(connection, stamps), acceptLoss)
+  if (obstacle !== undefined) throw failure('revocations-unknown', new Error(obstacle))
+  inStep = true
+  return replayed
 }
 
 /**
@@ -147,24 +192,29 @@ function meaningAtCommit(error: unknown): unknown {
   return isFull(error) || isBusy(error) ? error : failure('outcome-unknown', error)
 }
 
-function rollBack(): void {
+/** Whether the store may be served; mends what can be mended. */
+function open(): Opening {
+  if (role === 'reader') return { obstacle: undefined, replayed: 0 }
   try {
-    connection?.control('ROLLBACK')
-  } catch {
-    // SQLite has rolled back by itself, as it does on a full disk.
+    return { obstacle: undefined, replayed: recover(acceptRevocationLoss) }
+  } catch (error) {
+    if (!(error instanceof Failure && error.code === 'revocations-unknown')) throw error
+    return { obstacle: (error.cause as Error).message, replayed: 0 }
   }
 }
 
 port.on('message', (message: Call | 'close') => {
   if (message === 'close') {
-    while (queue.length > 0) commitBatch()
-    connection?.close()
-    port.close()
+    void Promise.resolve(working).then(() => {
+      connection?.close()
+      journal.close()
+      port.close()
+    })
   } else if (role === 'reader') {
     port.postMessage([answer(message)])
   } else {
-    if (queue.length === 0) setImmediate(commitBatch)
     queue.push(message)
+    working ??= work()
   }
 })
-port.postMessage('ready')
+port.postMessage(open())

@@ -53,6 +53,7 @@ export function revokeKey(session: Session, id: string, origin: Origin): Account
   db.run('UPDATE account_keys SET revoked_at = ?, stamp = ? WHERE id = ?', origin.at, stampOf('key', key, stamps), id)
   const { from, to } = difference(before, key, ['revokedAt'])
   session.record(historyEvent(key.accountId, 'key.revoke', id, from, to), origin)
+  session.revocations.push({ kind: 'key-off', id, at: origin.at })
   return key
 }
 
@@ -94,6 +95,10 @@ export function updateSubAccount(
   )
   const { from, to } = difference(before, after, ['name', 'email', 'companyName', 'suspendedAt'])
   session.record(historyEvent(accountId, 'sub-account.update', id, from, to), origin)
+  if (after.suspendedAt !== before.suspendedAt) {
+    if (after.suspendedAt === null) session.givenBack.set(id, origin.at)
+    else session.revocations.push({ kind: 'sub-account-off', id, at: origin.at })
+  }
   return { ...found, subAccount: after }
 }
 
@@ -190,6 +195,10 @@ export function updateToken(
   }
   const { from, to } = difference(before, after, ['name', 'status'])
   session.record(historyEvent(accountId, 'token.update', id, from, to, id), origin)
+  if (after.status !== before.status) {
+    if (after.status === 'active') session.givenBack.set(id, origin.at)
+    else session.revocations.push({ kind: 'token-off', id, at: origin.at, version: after.version })
+  }
   return { ...row, token: after }
 }
 
@@ -200,11 +209,22 @@ export function rotateToken(
   rotation: Rotation,
   origin: Origin,
 ): TokenRow {
+  requireSealing(session.db, [rotation])
+  return replaceCredential(session, accountId, id, rotation, origin)
+}
+
+/** Whatever key the new one is sealed with: one from the journal may be older or newer than the key that seals. */
+export function replaceCredential(
+  session: Session,
+  accountId: string,
+  id: string,
+  rotation: Rotation,
+  origin: Origin,
+): TokenRow {
   const { db, stamps } = session
   const { no, row } = getToken(db, accountId, id, undefined)
   const before = row.token
   const { sealed, digest, formerUntil } = rotation
-  requireSealing(db, [rotation])
   const after = { ...before, sealed, digest, version: before.version + 1 }
   db.run(
     'UPDATE tokens SET sealed = ?, digest = ?, version = ?, stamp = ? WHERE no = ?',
@@ -222,6 +242,15 @@ export function rotateToken(
   }
   const to = { formerCredentialUntil: formerUntil > origin.at ? formerUntil : null }
   session.record(historyEvent(accountId, 'token.rotate', id, {}, to, id), origin)
+  session.revocations.push({
+    kind: 'token-rotated',
+    id,
+    at: origin.at,
+    version: after.version,
+    digest: Buffer.from(digest).toString('base64'),
+    sealed: Buffer.from(sealed).toString('base64'),
+    formerUntil,
+  })
   return { ...row, token: after }
 }
 
@@ -239,10 +268,11 @@ export function deleteToken(
   session.count(row.token, -1)
   const { name, status } = row.token
   session.record(historyEvent(accountId, 'token.delete', id, { name, status }, {}, id), origin)
+  session.revocations.push({ kind: 'token-gone', id, at: origin.at, version: row.token.version + 1 })
   return row
 }
 
-function getToken(db: Connection, accountId: string, id: string, expected: Expected) {
+export function getToken(db: Connection, accountId: string, id: string, expected: Expected) {
   const found = db.get<TokenRowColumns & { no: number }>(
     `SELECT t.no, ${TOKEN_ROW_COLUMNS} FROM tokens t CROSS JOIN sub_accounts s ON s.id = t.sub_account_id
      WHERE t.id = ? AND t.account_id = ?`,

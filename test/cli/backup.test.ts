@@ -1,0 +1,214 @@
+// `latchkey backup` and `latchkey restore`: one file, made beside a running server, and put back whole or not at all.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { Cli } from '../support/cli.ts'
+import { bearer, closeConnections, send } from '../support/http.ts'
+import { BackedUp, opened } from '../support/restored.ts'
+import { makeTargets, type Targets } from '../support/targets.ts'
+
+const world = new BackedUp()
+let targets: Targets
+// biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back
+let report: any
+before(async () => {
+  targets = await world.living((it) => makeTargets(it, 20))
+  report = (await world.backUp()).json
+})
+after(() => {
+  closeConnections()
+  world.dispose()
+})
+
+const hash = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex')
+
+describe('a backup', () => {
+  test('is one file that only its owner may read, and no half of one is left beside it', () => {
+    assert.equal(statSync(world.file).mode & 0o777, 0o600)
+    const beside = readdirSync(world.cli.dataDir).filter((name) => name.includes('backup'))
+    assert.deepEqual(beside, ['backup.lkb'])
+  })
+
+  test('says what is in it', () => {
+    const { accounts, subAccounts, activeTokens, inactiveTokens, historyRows } = report.counts
+    assert.deepEqual([accounts, subAccounts, activeTokens, inactiveTokens, historyRows], [1, 1, 20, 0, 23])
+    assert.equal(report.databaseBytes, statSync(world.file).size - (statSync(world.file).size % 4096))
+    assert.match(report.sha256, /^[0-9a-f]{64}$/)
+    assert.match(report.historyHead, /^[0-9a-f]{64}$/)
+    assert.equal(report.masterKeyIds.length, 1)
+    assert.ok(report.journal.size > 0)
+    assert.ok(Math.abs(Date.parse(report.madeAt) - Date.now()) < 600_000)
+  })
+
+  test('holds no credential, no account key and no master key', () => {
+    const bytes = readFileSync(world.file)
+    const masterKey = readFileSync(join(world.cli.dataDir, 'master.key'), 'utf8').trim()
+    for (const secret of [masterKey, targets.key, ...targets.tokens.map(({ credential }) => credential)]) {
+      assert.ok(!bytes.includes(secret))
+      assert.ok(!bytes.includes(Buffer.from(secret, 'base64')))
+    }
+    // The control: what is not secret is found.
+    assert.ok(bytes.includes(targets.accountId))
+  })
+
+  test('never takes the place of a file that is there', async () => {
+    const before = hash(world.file)
+    const { code, stderr } = await world.cli.run('backup', world.file)
+    assert.equal(code, 1)
+    assert.match(stderr, /exists already/)
+    assert.equal(hash(world.file), before)
+  })
+
+  test('of nothing, or into a folder that is not there, is refused, and makes nothing', async () => {
+    const empty = new Cli()
+    assert.match((await empty.run('backup', join(empty.dataDir, 'b'))).stderr, /There is no store in/)
+    assert.deepEqual(readdirSync(empty.dataDir), [])
+    empty.dispose()
+  })
+
+  test('tells people in a sentence', async () => {
+    const { stdout } = await world.cli.run('backup', world.temporaryFile('b'))
+    assert.match(stdout, /1 accounts and 20 tokens in 1 MB, in [\d.]+ s\. The master key is not in it\./)
+  })
+})
+
+test('made beside a server under load, it holds every change that was acknowledged before it began', async () => {
+  const server = world.cli.spawn(['serve'], { PORT: '0', LOG_LEVEL: 'fatal' })
+  const url = await server.ready()
+  const acknowledged = new Map<string, string>()
+  let going = true
+  const writers = targets.tokens.slice(0, 4).map(async ({ id }) => {
+    for (let n = 0; going; n++) {
+      const name = `${id} ${n}`
+      const path = `/api/v1/apiClient/token/${id}`
+      const heard = await send(url, { method: 'PUT', path, headers: [bearer(targets.key)], body: { name } })
+      if (heard.status === 200) acknowledged.set(id, name)
+    }
+  })
+  const file = world.temporaryFile('b')
+  while (acknowledged.size < 4) await Promise.race(writers.map((_, n) => send(url, { path: `/healthz?${n}` })))
+  const before = new Map(acknowledged)
+  const backup = world.cli.spawn(['backup', file, '--json'])
+  assert.equal(await backup.exited, 0, backup.stderr)
+  const folder = world.emptyFolder()
+  assert.equal((await folder.run('restore', file)).code, 0)
+  await opened(folder.dataDir, async ({ registry, operator }) => {
+    for (const { id, credential } of targets.tokens) {
+      const token = await registry.getToken(operator.actFor(targets.accountId), id)
+      assert.equal(token.credential, credential)
+      const least = Number(before.get(id)?.split(' ')[1] ?? -1)
+      assert.ok(least === -1 || Number(token.name.split(' ')[1]) >= least)
+    }
+  })
+  going = false
+  await Promise.all(writers)
+  const inUse = await world.cli.run('restore', world.file, '--replace')
+  assert.match(inUse.stderr, /is in use. Stop whatever serves it first; nothing was changed/)
+  server.kill('SIGTERM')
+  assert.equal(await server.exited, 0)
+})
+
+describe('a restore is refused, and changes nothing, where', () => {
+  async function refuses(folder: Cli, args: readonly string[], message: RegExp): Promise<void> {
+    // Looking into the store leaves SQLite's index of its log behind, which says nothing.
+    const files = () => readdirSync(folder.dataDir).filter((name) => !name.endsWith('-shm'))
+    const state = () => files().map((name) => [name, hash(join(folder.dataDir, name))])
+    const before = state()
+    const { code, stderr } = await folder.run('restore', ...args)
+    assert.equal(code, 1)
+    assert.match(stderr, message)
+    assert.deepEqual(state(), before)
+  }
+
+  function damaged(change: (bytes: Buffer) => Buffer): string {
+    const file = world.temporaryFile('damaged')
+    writeFileSync(file, change(readFileSync(world.file)))
+    return file
+  }
+
+  test('the master key is another one, or missing', async () => {
+    const folder = world.emptyFolder()
+    writeFileSync(join(folder.dataDir, 'master.key'), Buffer.alloc(32, 7).toString('base64'))
+    await refuses(folder, [world.file], /is sealed with master key [0-9a-f]{8}, but the key given is/)
+    const without = new Cli()
+    await refuses(without, [world.file], /master key file .* cannot be read/)
+    without.dispose()
+  })
+
+  test('a store is there already', async () => {
+    const folder = world.emptyFolder()
+    assert.equal((await folder.run('restore', world.file)).code, 0)
+    await refuses(folder, [world.file], /is there already. Give --replace to move it aside/)
+  })
+
+  test('the file is cut short, altered, or no backup at all', async () => {
+    const folder = world.emptyFolder()
+    const cases: readonly (readonly [string, RegExp])[] = [
+      [damaged((bytes) => bytes.subarray(0, bytes.length - 1)), /is not a backup, or was cut short/],
+      [damaged((bytes) => bytes.subarray(4_096)), /does not have the length/],
+      [damaged((bytes) => bytes.fill(0x55, 9_000, 9_001)), /is damaged: it does not have the hash/],
+      [damaged(() => Buffer.from('hello')), /is not a backup/],
+      [damaged((bytes) => replace(bytes, '"historyRows', '"historyRowz')), /its manifest is not stamped/],
+      [join(folder.dataDir, 'none'), /cannot be read/],
+    ]
+    for (const [file, message] of cases) await refuses(folder, [file], message)
+  })
+
+  test('the journal of the store to be replaced has been cut at the end of a line', async () => {
+    const folder = world.emptyFolder()
+    await folder.run('restore', world.file)
+    const journal = join(folder.dataDir, 'revocations.log')
+    for (const { id } of targets.tokens.slice(5, 8)) await folder.run('token', 'disable', id)
+    const lines = readFileSync(journal, 'latin1').split('\n')
+    truncateSync(journal, lines.slice(0, -3).join('\n').length + 1)
+    await refuses(folder, [world.file, '--replace'], /By the store that is to be replaced.*--accept-revocation-loss/)
+  })
+
+  test('the store is PostgreSQL, which has its own', async () => {
+    const before = process.env.DATABASE_URL
+    process.env.DATABASE_URL = 'postgres://127.0.0.1:1/none'
+    try {
+      for (const args of [
+        ['backup', join(world.cli.dataDir, 'pg')],
+        ['restore', world.file],
+      ]) {
+        const { code, stderr } = await world.cli.run(...args)
+        assert.equal(code, 1)
+        assert.match(stderr, /PostgreSQL, whose backups are its own: pg_dump/)
+      }
+    } finally {
+      if (before === undefined) delete process.env.DATABASE_URL
+      else process.env.DATABASE_URL = before
+    }
+  })
+
+  test('no file is named', async () => {
+    await refuses(world.emptyFolder(), [], /Name the backup/)
+  })
+})
+
+function replace(bytes: Buffer, from: string, to: string): Buffer {
+  return Buffer.from(bytes.toString('latin1').replace(from.replaceAll('"', '\\"'), to.replaceAll('"', '\\"')), 'latin1')
+}
+
+test('a store that is there is moved aside, whole, and the report says where', async () => {
+  const folder = world.emptyFolder()
+  await folder.run('restore', world.file)
+  await folder.run('account', 'create', '--name', 'Later')
+  const { json } = await folder.run('restore', world.file, '--replace', '--json')
+  assert.equal(json.obstacle, null)
+  assert.equal(json.manifest.sha256, report.sha256)
+  assert.ok(existsSync(json.movedAside))
+  assert.ok(readFileSync(json.movedAside).includes('Later'))
+  await opened(folder.dataDir, async ({ operator }) => assert.equal((await operator.listAccounts()).length, 1))
+})
+
+test('a store so damaged that it cannot be opened is moved aside too', async () => {
+  const folder = world.emptyFolder()
+  writeFileSync(join(folder.dataDir, 'latchkey.db'), 'nothing that SQLite knows'.repeat(1_000))
+  const { json, stderr } = await folder.run('restore', world.file, '--replace', '--json')
+  assert.equal(json?.obstacle, null, stderr)
+  assert.ok(existsSync(json.movedAside))
+})
