@@ -11,7 +11,7 @@ import { buildScripts, WORKLOADS } from './workloads.ts'
 const [name = 'verify', folder = '.', tokens = '1000000'] = process.argv.slice(2)
 const WARM_MS = 3_000
 const PROFILE_MS = 8_000
-const SHOWN = 28
+const SHOWN = 60
 
 interface Profile {
   readonly nodes: readonly {

@@ -4,6 +4,15 @@ import { Failure } from '../tokens/errors.ts'
 import type { Caller } from '../tokens/registry.ts'
 import { countHeaders } from './client-error.ts'
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who asks, once that is known. */
+    caller: Caller | undefined
+    /** The path of the route as it stands in the table; undefined for what is not in it. */
+    route: string | undefined
+  }
+}
+
 const BEARER = /^bearer +([\x21-\x7e]+) *$/i
 
 /** The one bearer credential of a request. Two Authorization headers are none: each reader could pick another. */
@@ -16,8 +25,6 @@ export function bearerOf(request: FastifyRequest): string {
   return presented
 }
 
-const callers = new WeakMap<FastifyRequest, Caller>()
-
 /** From a bearer to the caller; rejects with the Failure that says why not. */
 export type Authenticate = (presented: string) => Promise<Caller>
 
@@ -25,16 +32,11 @@ export type Authenticate = (presented: string) => Promise<Caller>
 export type Admit = (request: FastifyRequest) => Promise<void>
 
 export async function authenticate(request: FastifyRequest, authenticator: Authenticate): Promise<void> {
-  callers.set(request, await authenticator(bearerOf(request)))
+  request.caller = await authenticator(bearerOf(request))
 }
 
 export function callerOf(request: FastifyRequest): Caller {
-  const caller = callers.get(request)
+  const { caller } = request
   if (caller === undefined) throw new Failure('authentication-required')
   return caller
-}
-
-/** For the log: who it was, where that is known. */
-export function findCaller(request: FastifyRequest): Caller | undefined {
-  return callers.get(request)
 }

@@ -25,36 +25,39 @@ export class Metrics {
     buckets: STORE_BUCKETS,
     registers: [this.#registry],
   })
-  readonly #verdicts = new Counter({
-    name: 'latchkey_verifications_total',
-    help: 'Verifications by verdict',
-    labelNames: ['verdict'],
-    registers: [this.#registry],
-  })
+  /** Counted by hand, since it is the most frequent of all; read out when somebody asks. */
+  readonly #judged = new Map<string, number>()
   readonly #tampered = new Counter({
     name: 'latchkey_tampered_rows_total',
     help: 'Rows met whose stamp or seal did not match',
     registers: [this.#registry],
   })
-  readonly #children = new Map<string, { observe(seconds: number): void }>()
-  readonly #judged = new Map<string, { inc(): void }>()
 
   constructor() {
     // Among these: nodejs_eventloop_lag_seconds and its percentiles.
     collectDefaultMetrics({ register: this.#registry })
+    const judged = this.#judged
+    const verdicts = new Counter({
+      name: 'latchkey_verifications_total',
+      help: 'Verifications by verdict',
+      labelNames: ['verdict'],
+      registers: [this.#registry],
+      collect() {
+        this.reset()
+        for (const [verdict, count] of judged) this.inc({ verdict }, count)
+      },
+    })
+    verdicts.reset()
   }
 
-  requested(method: string, route: string, status: number, seconds: number): void {
-    const name = `${method} ${route} ${status}`
-    const child = this.#children.get(name) ?? this.#requests.labels(method, route, String(status))
-    this.#children.set(name, child)
-    child.observe(seconds)
+  /** Takes the durations, in seconds, of requests of one kind. */
+  requests(method: string, route: string, status: number): (seconds: number) => void {
+    const child = this.#requests.labels(method, route, String(status))
+    return (seconds) => child.observe(seconds)
   }
 
   judged(verdict: string): void {
-    const child = this.#judged.get(verdict) ?? this.#verdicts.labels(verdict)
-    this.#judged.set(verdict, child)
-    child.inc()
+    this.#judged.set(verdict, (this.#judged.get(verdict) ?? 0) + 1)
   }
 
   tampered(): void {

@@ -8,7 +8,7 @@ import { Failure } from '../tokens/errors.ts'
 import type { Registry } from '../tokens/registry.ts'
 import { apiDescription } from './api-description.ts'
 import { addBodyParsers, BODY_LIMIT_BYTES } from './body.ts'
-import { type Admit, type Authenticate, authenticate, callerOf, findCaller } from './caller.ts'
+import { type Admit, type Authenticate, authenticate, callerOf } from './caller.ts'
 import { answerMalformed, limitUnread, requireUnambiguous } from './client-error.ts'
 import { consoleRoutes } from './console-routes.ts'
 import { type AppIdentity, successBody } from './envelope.ts'
@@ -17,6 +17,7 @@ import { historyRoutes } from './history-routes.ts'
 import type { Metrics } from './metrics.ts'
 import { overviewRoutes } from './overview-routes.ts'
 import type { RateLimits } from './rate-limits.ts'
+import { type Recorder, recorder } from './recorder.ts'
 import { Repeated } from './repeated.ts'
 import { requestIdOf } from './request-id.ts'
 import type { AccountRoute, PlainRoute, Route } from './route.ts'
@@ -41,6 +42,7 @@ export interface ServerParts {
 
 export async function buildServer(parts: ServerParts): Promise<FastifyInstance> {
   const admit = admissionOf(parts)
+  const record = recorder(parts.log, parts.metrics)
   const server = Fastify({
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
@@ -57,10 +59,12 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     frameworkErrors: (error, request, reply) =>
-      void refuseUnroutable(parts, admit, request, reply as FastifyReply, error),
+      void refuseUnroutable(parts, admit, record, request, reply as FastifyReply, error),
     clientErrorHandler: answerMalformed,
   })
   hardenHttp(server)
+  server.decorateRequest('caller')
+  server.decorateRequest('route')
   await server.register(swagger, { openapi: apiDescription(parts.app) })
   await server.register(swaggerUi, { routePrefix: '/docs', staticCSP: true })
   // The rules of input are the domain's, in its words; schemas describe it and shape what goes out.
@@ -109,11 +113,9 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   })
   server.addHook('onSend', (request, reply, _payload, done) => {
     setCommonHeaders(request, reply)
-    done()
-  })
-  server.addHook('onResponse', (request, reply, done) => {
     if (!request.raw.complete) limitUnread(request.raw)
-    record(parts, request, reply)
+    // Now rather than when the last byte is gone: waiting for that costs more than the line does.
+    record(request, reply)
     done()
   })
   server.setErrorHandler((error, request, reply) => sendFailure(parts, request, reply, error))
@@ -148,6 +150,7 @@ async function refuseUnknown(admit: Admit, routes: readonly Route[], request: Fa
 async function refuseUnroutable(
   parts: ServerParts,
   admit: Admit,
+  record: Recorder,
   request: FastifyRequest,
   reply: FastifyReply,
   error: unknown,
@@ -160,7 +163,7 @@ async function refuseUnroutable(
     failure = refusal
   }
   await sendFailure(parts, request, reply, failure)
-  record(parts, request, reply)
+  record(request, reply)
 }
 
 function addAccountRoute(
@@ -191,7 +194,10 @@ function addAccountRoute(
     url: route.url,
     schema: route.schema,
     // Before the body is read: without a caller nothing is said, not even what is wrong with the request.
-    onRequest: admit,
+    onRequest: (request) => {
+      request.route = route.url
+      return admit(request)
+    },
     async handler(request, reply) {
       if (route.repeatable?.(request.query as Record<string, unknown>) !== true) return answer(request, reply)
       const make = async () => reply.serialize(await answer(request, reply)) as string
@@ -211,6 +217,7 @@ function addPlainRoute(server: FastifyInstance, admit: Admit, route: PlainRoute)
       exposeHeadRoute: method === 'GET' && !others.includes('HEAD'),
       config: { consumes: route.consumes },
       onRequest: (request, reply, done) => {
+        request.route = route.url
         if (route.ignoresBody) route.respond(request, reply).catch(done)
         else if (route.access === 'anyone') done()
         else admit(request).then(() => done(), done)
@@ -260,22 +267,4 @@ async function sendFailure(parts: ServerParts, request: FastifyRequest, reply: F
 
 function causeOf(error: unknown): unknown {
   return error instanceof Failure ? (error.cause ?? error) : error
-}
-
-/** One line a request. The route, not the URL: a path or a query can hold what must not be logged. */
-function record({ log, metrics }: ServerParts, request: FastifyRequest, reply: FastifyReply): void {
-  const route = request.routeOptions.url ?? 'none'
-  metrics.requested(request.method, route, reply.statusCode, reply.elapsedTime / 1000)
-  log.info(
-    {
-      reqId: request.id,
-      method: request.method,
-      route,
-      status: reply.statusCode,
-      ms: Math.round(reply.elapsedTime * 100) / 100,
-      by: findCaller(request)?.by,
-      address: request.ip,
-    },
-    'request',
-  )
 }

@@ -94,7 +94,7 @@ export class Registry {
 
   /** What gateways ask. Reads the authoritative store every time, and writes nothing on its path. */
   async verify(presented: string): Promise<Verdict> {
-    const verdict = await this.#judge(presented)
+    const verdict = this.#judgeKnown(presented) ?? (await this.#judge(presented))
     if (verdict.accepted) this.uses.mark(verdict.token.id, this.#parts.now())
     return verdict
   }
@@ -104,11 +104,13 @@ export class Registry {
     return this.#judge(presented)
   }
 
+  #judgeKnown(presented: string): Verdict | undefined {
+    const known = this.#candidates?.get(nameInMemory(presented))
+    return known && judgeGenuine(known, this.#parts.now())
+  }
+
   async #judge(presented: string): Promise<Verdict> {
     const { store, stamps, now, onTampered } = this.#parts
-    const name = nameInMemory(presented)
-    const known = this.#candidates?.get(name)
-    if (known !== undefined) return judgeGenuine(known, now())
     if (kindOfCredential(presented) !== 'tok') return UNKNOWN
     const time = store.changes?.look() ?? 0
     const digest = stamps.digest(presented)
@@ -116,7 +118,7 @@ export class Registry {
     const verdict = judge(candidate, digest, stamps, now())
     if (!verdict.accepted && verdict.reason === 'tampered') onTampered(verdict.token?.id ?? 'unknown')
     else if (candidate !== undefined && candidate.retired === undefined) {
-      this.#candidates?.set(name, candidate, time, [candidate.token.id, candidate.subAccount.id])
+      this.#candidates?.set(nameInMemory(presented), candidate, time, [candidate.token.id, candidate.subAccount.id])
     }
     return verdict
   }
