@@ -14,7 +14,7 @@ export interface SubAccountSummary {
 export interface TokenDetails {
   /** When it stops authenticating; null for never */
   readonly expiresAt: string | null
-  /** Last accepted verification, within a few seconds; null for never */
+  /** Last accepted verification, to the minute; null for never */
   readonly lastUsedAt: string | null
   /** Counts the changes; also the ETag */
   readonly version: number

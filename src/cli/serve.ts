@@ -4,11 +4,8 @@ import { openLatchkey, startServer } from '../compose.ts'
 import type { Config } from '../config.ts'
 import { isWorker, SharedLimiter, supervise, WorkerLink } from '../workers.ts'
 import { demoLines, makeDemo } from './demo.ts'
+import { LogLines } from './log-lines.ts'
 import type { Output } from './output.ts'
-
-/** Writing is what a log line costs most: so many bytes, or half a second, at a time. */
-const LOG_BUFFER_BYTES = 16_000
-const LOG_FLUSH_MS = 500
 
 export async function serve(config: Config, withDemo: boolean, output: Output): Promise<void> {
   if (config.workers === 1 || isWorker) return serveHere(config, withDemo, output)
@@ -23,8 +20,8 @@ export async function serve(config: Config, withDemo: boolean, output: Output): 
 }
 
 async function serveHere(config: Config, withDemo: boolean, output: Output): Promise<void> {
-  const destination = pino.destination({ fd: 1, sync: false, minLength: LOG_BUFFER_BYTES, periodicFlush: LOG_FLUSH_MS })
-  const log = pino({ level: config.logLevel }, destination)
+  const lines = new LogLines()
+  const log = pino({ level: config.logLevel }, lines)
   const running = await startServer(config, isWorker ? { log, limiter: new SharedLimiter() } : { log })
   const stopped = stopSignal()
   if (isWorker) linkToOthers(running)
@@ -37,7 +34,7 @@ async function serveHere(config: Config, withDemo: boolean, output: Output): Pro
   log.info({ signal: await stopped }, 'draining')
   await running.stop()
   log.info('stopped')
-  destination.flushSync()
+  lines.end()
   if (isWorker) process.disconnect?.()
 }
 

@@ -10,6 +10,8 @@ declare module 'fastify' {
     caller: Caller | undefined
     /** The path of the route as it stands in the table; undefined for what is not in it. */
     route: string | undefined
+    /** By `performance.now`. */
+    startedAt: number | undefined
   }
 }
 

@@ -1,27 +1,53 @@
 // What is kept of a request that has been answered: one line in the log, and its time in the metrics.
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Logger } from 'pino'
+import pino, { type Logger } from 'pino'
 import type { Metrics } from './metrics.ts'
 
 export type Recorder = (request: FastifyRequest, reply: FastifyReply) => void
 
+/** What pino's own symbols lead to. */
+interface Inside {
+  readonly [pino.symbols.streamSym]: { write(line: string): void }
+  /** The logger's fields as they stand in each of its lines. */
+  readonly [pino.symbols.chindingsSym]: string
+}
+
+interface Kind {
+  /** What all lines of the kind have in common, written out once: the logger's own fields, method, route and status. */
+  readonly common: string
+  readonly observe: (seconds: number) => void
+}
+
+/**
+ * Writes the line that `log.info` would, to where it would go, at half its cost: there are as many as requests, and
+ * they take a tenth of the time of one.
+ */
 export function recorder(log: Logger, metrics: Metrics): Recorder {
-  // As many as there are routes, methods and statuses. What all their requests have in common is written out once.
-  const kinds = new Map<string, { readonly log: Logger; readonly observe: (seconds: number) => void }>()
+  const stream = (log as unknown as Inside)[pino.symbols.streamSym]
+  const level = log.levels.values.info
+  // As many as there are routes, methods and statuses.
+  const kinds = new Map<string, Kind>()
+
+  const makeKind = (method: string, route: string, status: number): Kind => {
+    const child = log.child({ method, route, status }) as unknown as Inside
+    return { common: child[pino.symbols.chindingsSym], observe: metrics.requests(method, route, status) }
+  }
 
   return (request, reply) => {
-    const { elapsedTime, statusCode: status } = reply
-    const { method } = request
+    const { statusCode: status } = reply
+    const { method, caller, startedAt } = request
+    const elapsed = startedAt === undefined ? 0 : performance.now() - startedAt
     // The route, not the URL: a path or a query can hold what must not be logged.
     const route = request.route ?? request.routeOptions.url ?? 'none'
     const name = `${method} ${status} ${route}`
-    const kind = kinds.get(name) ?? {
-      log: log.child({ method, route, status }),
-      observe: metrics.requests(method, route, status),
-    }
+    const kind = kinds.get(name) ?? makeKind(method, route, status)
     kinds.set(name, kind)
-    kind.observe(elapsedTime / 1000)
-    const ms = Math.round(elapsedTime * 100) / 100
-    kind.log.info({ reqId: request.id, ms, by: request.caller?.by, address: request.ip }, 'request')
+    kind.observe(elapsed / 1000)
+    if (!log.isLevelEnabled('info')) return
+    const by = caller === undefined ? '' : `,"by":${JSON.stringify(caller.by)}`
+    stream.write(
+      `{"level":${level},"time":${Date.now()}${kind.common},"reqId":"${request.id}",` +
+        `"ms":${Math.round(elapsed * 100) / 100}${by},"address":${JSON.stringify(request.ip)},"msg":"request"}\n`,
+    )
   }
 }

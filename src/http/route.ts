@@ -39,8 +39,11 @@ interface RouteBase {
 export interface AccountRoute extends RouteBase {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly answer: (registry: Registry, question: Question) => Promise<Answer>
-  /** True where the answer depends on the path, the query and the account's tokens alone. */
-  readonly repeatable?: (query: RawQuery) => boolean
+  readonly repeatable?: {
+    /** True where the answer depends on the path, the query and the account's tokens alone. */
+    readonly when: (query: RawQuery) => boolean
+    readonly write: (body: ReturnType<typeof successBody>) => string
+  }
 }
 
 /** Speaks for itself: probes, metrics, gateways. */

@@ -27,7 +27,7 @@ export const SubAccountSummary = Type.Object(
 export const TokenDetails = Type.Object(
   {
     expiresAt: orNull(time('When it stops authenticating; null for never')),
-    lastUsedAt: orNull(time('Last accepted verification, within a few seconds; null for never')),
+    lastUsedAt: orNull(time('Last accepted verification, to the minute; null for never')),
     version: Type.Integer({ description: 'Counts the changes; also the ETag', examples: [1] }),
     effectiveStatus: oneOf(['active', 'inactive', 'expired', 'suspended'], 'What verification would say now'),
     blockedBy: Type.Union([oneOf(['token', 'expiry', 'sub-account'], 'Which of them says no'), Type.Null()]),

@@ -65,6 +65,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   hardenHttp(server)
   server.decorateRequest('caller')
   server.decorateRequest('route')
+  server.decorateRequest('startedAt')
   await server.register(swagger, { openapi: apiDescription(parts.app) })
   await server.register(swaggerUi, { routePrefix: '/docs', staticCSP: true })
   // The rules of input are the domain's, in its words; schemas describe it and shape what goes out.
@@ -107,6 +108,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
 
   // Before the body is read, as on the routes that exist.
   server.addHook('onRequest', (request, _reply, done) => {
+    request.startedAt = performance.now()
     requireUnambiguous(request.raw)
     if (request.is404) refuseUnknown(admit, routes, request).catch(done)
     else done()
@@ -199,8 +201,9 @@ function addAccountRoute(
       return admit(request)
     },
     async handler(request, reply) {
-      if (route.repeatable?.(request.query as Record<string, unknown>) !== true) return answer(request, reply)
-      const make = async () => reply.serialize(await answer(request, reply)) as string
+      const { repeatable } = route
+      if (repeatable?.when(request.query as Record<string, unknown>) !== true) return answer(request, reply)
+      const make = async () => repeatable.write(await answer(request, reply))
       const body = await repeated.give(callerOf(request), request.url, make)
       return reply.type('application/json; charset=utf-8').send(body)
     },

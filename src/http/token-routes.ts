@@ -109,7 +109,7 @@ const listTokens: AccountRoute = {
     failures: { 400: BAD_QUERY, 403: NOT_YOURS },
     writes: false,
   }),
-  repeatable: changesOnlyWithHistory,
+  repeatable: { when: changesOnlyWithHistory, write: writePage },
   async answer(registry, { caller, query }) {
     return found(await registry.listTokens(caller, readTokenQuery(query), wantsDetails(query)))
   },
@@ -129,7 +129,7 @@ const listTokensOfSubAccount: AccountRoute = {
     failures: { 400: BAD_QUERY, 403: NOT_YOURS },
     writes: false,
   }),
-  repeatable: changesOnlyWithHistory,
+  repeatable: { when: changesOnlyWithHistory, write: writePage },
   async answer(registry, { caller, params, query }) {
     const asked = { ...readTokenQuery({ ...query, subAccountId: undefined }), subAccountId: params.subAccountId ?? '' }
     return found(await registry.listTokens(caller, asked, wantsDetails(query)))
@@ -303,7 +303,32 @@ function whole(message: string, token: Token) {
 export const toTime = (at: number): string => new Date(at).toISOString()
 export const toTimeOrNull = (at: number | null): string | null => (at === null ? null : toTime(at))
 
-function toWire({ id, name, credential, status, createdAt, subAccount, version, details }: Token): schemas.WireToken {
+/** What is sent of a token hangs on it: the registry gives the same one for as long as it has not changed. */
+const wires = new WeakMap<Token, schemas.WireToken>()
+const texts = new WeakMap<object, string>()
+
+function toWire(token: Token): schemas.WireToken {
+  const known = wires.get(token)
+  if (known !== undefined) return known
+  const wire = makeWire(token)
+  wires.set(token, wire)
+  return wire
+}
+
+/** JSON of a page, in which each token is written out once for all pages that show it. */
+function writePage(body: { readonly data: object }): string {
+  const data = body.data as ReturnType<typeof found>['data']
+  const items = data.items.map((item) => {
+    const text = texts.get(item) ?? JSON.stringify(item)
+    texts.set(item, text)
+    return text
+  })
+  // No quotation mark within a string is without its backslash: this one stands for the list itself.
+  const frame = JSON.stringify({ ...body, data: { ...data, items: [] } })
+  return frame.replace('"items":[]', () => `"items":[${items.join(',')}]`)
+}
+
+function makeWire({ id, name, credential, status, createdAt, subAccount, version, details }: Token): schemas.WireToken {
   const wire = {
     _id: id,
     name,
