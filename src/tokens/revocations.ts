@@ -46,17 +46,18 @@ export function nextLine(lastLine: string, revocations: readonly Revocation[], s
 }
 
 function toLine(previousStamp: string, content: unknown, stamps: Stamps): string {
-  const json = JSON.stringify(content)
-  return `${stampOf(previousStamp, json, stamps)} ${json}\n`
+  return stampedLine(previousStamp, JSON.stringify(content), stamps)
+}
+
+function stampedLine(previousStamp: string, json: string, stamps: Stamps): string {
+  return `${stamps.stampRow(['revocations', previousStamp, json]).toString('base64url')} ${json}\n`
 }
 
 const STAMP_CHARACTERS = 43
 
 export const stampIn = (line: string) => line.slice(0, STAMP_CHARACTERS)
 
-function stampOf(previousStamp: string, json: string, stamps: Stamps): string {
-  return stamps.stampRow(['revocations', previousStamp, json]).toString('base64url')
-}
+const jsonIn = (line: string) => line.slice(STAMP_CHARACTERS + 1, -1)
 
 export interface ReadLine {
   readonly text: string
@@ -81,8 +82,8 @@ function readLines(text: string, after: string, stamps: Stamps): Reading {
     const end = text.indexOf('\n', start) + 1
     if (end === 0) return { lines, wrongAt: wrongAt ?? start, torn: wrongAt === undefined }
     const line = text.slice(start, end)
-    const json = line.slice(STAMP_CHARACTERS + 1, -1)
-    if (stampIn(line) === stampOf(previous, json, stamps)) lines.push({ text: line, revocations: JSON.parse(json) })
+    const json = jsonIn(line)
+    if (line === stampedLine(previous, json, stamps)) lines.push({ text: line, revocations: JSON.parse(json) })
     else wrongAt ??= start
     previous = stampIn(line)
     start = end
@@ -91,7 +92,7 @@ function readLines(text: string, after: string, stamps: Stamps): Reading {
 }
 
 export function isFirstLine(line: string, stamps: Stamps): boolean {
-  return line.endsWith('\n') && stampIn(line) === stampOf('', line.slice(STAMP_CHARACTERS + 1, -1), stamps)
+  return line === stampedLine('', jsonIn(line), stamps)
 }
 
 export type Comparison =

@@ -1,7 +1,6 @@
 // What a journal of revocations says beside a store, whatever has been done to it.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
 import { compareJournal, firstLine, isFirstLine, nextLine, type Revocation } from '../../src/tokens/revocations.ts'
 import { Stamps } from '../../src/tokens/vault.ts'
 
@@ -92,15 +91,13 @@ describe('beside a store from a backup', () => {
 
   test('a byte altered anywhere behind the backup is noticed, and costs three lines at most', () => {
     const start = lines.slice(0, known - 1).join('').length
-    fc.assert(
-      fc.property(fc.integer({ min: start, max: whole.length - 1 }), fc.integer({ min: 1, max: 127 }), (at, by) => {
-        const altered = Buffer.from(whole, 'latin1')
-        altered[at] = (altered[at] ?? 0) ^ by
-        const found = compare(lines, known, true, altered.toString('latin1'))
-        assert.equal(found.kind, 'lost')
-        if (at >= lines.slice(0, known).join('').length) assert.ok(idsOf(found).length >= 1)
-      }),
-    )
+    for (let at = start; at < whole.length; at++) {
+      const altered = Buffer.from(whole, 'latin1')
+      altered[at] = (altered[at] ?? 0) ^ 1
+      const found = compare(lines, known, true, altered.toString('latin1'))
+      assert.equal(found.kind, 'lost', `at ${at}`)
+      if (at >= lines.slice(0, known).join('').length) assert.ok(idsOf(found).length >= 1)
+    }
   })
 
   test('a line taken out, put in twice or moved is noticed', () => {
