@@ -1,19 +1,13 @@
 // docs/reliability.md: what a run has found, between what is promised and what is not.
-import type { Finding } from './report.ts'
+import type { Kept } from './report.ts'
 
-export interface Circumstances {
-  readonly date: string
-  readonly machine: string
-  readonly runtime: string
-  readonly seed: number
-}
-
-export function reliabilityPage(findings: readonly Finding[], { date, machine, runtime, seed }: Circumstances): string {
+export function reliabilityPage(findings: readonly Kept[]): string {
   const promises = [...new Set(findings.map(({ promise }) => promise))]
+  const machines = [...new Set(findings.map(({ machine }) => machine))]
   return `# Reliability
 
-Written by \`npm run test:faults\` on ${date}: ${machine}; ${runtime}; seed ${seed}. Every figure is of that run. A control
-is the same test on a service that breaks the promise: it must fail, and did.
+Written by \`npm run test:faults\` on ${machines.join('; ')}. A control is the same test on a service that breaks the
+promise: it must fail, and did.
 
 ${promises.map((promise) => section(promise, findings)).join('\n')}
 ## What "0 of N" means
@@ -36,26 +30,23 @@ saved", may be there or not, but never half.
 ## Again
 
 \`npm test\` runs a short form of each of these on any machine with Node.js and npm. The long forms need Linux, root, and
-programs that npm does not bring; \`npm run test:faults\` names those that are missing. \`SEED=${seed}\` takes the same
-chances again, though not at the same moments. Beside the faults it runs the HTTP scenarios through pgbouncer and with the
-least privileges of [postgres.md](postgres.md), and looks at the plans of every statement on a million tokens.
+programs that npm does not bring; \`npm run test:faults\` names those that are missing. \`SEED=n\` takes the same chances
+again, though not at the same moments; \`npm run test:faults -- test/faults/failover.ts\` runs one file alone. Beside the
+faults it runs the HTTP scenarios through pgbouncer and with the least privileges of [postgres.md](postgres.md), and looks
+at the plans of every statement on a million tokens.
 `
 }
 
-function section(promise: string, findings: readonly Finding[]): string {
+function section(promise: string, findings: readonly Kept[]): string {
   const rows = findings
     .filter((finding) => finding.promise === promise)
-    .map(
-      ({ fault, how, count, figure, control }) => `| ${[fault, how, count, figure, control].map(cell).join(' | ')} |`,
+    .map(({ fault, how, count, figure, control, date, seed }) =>
+      [fault, how, count, figure, control, `${date}, seed ${seed}`].map((text) => text.replaceAll('|', '\\|')),
     )
   return `## ${promise}
 
-| fault | how | tried | found | control |
-|---|---|---|---|---|
-${rows.join('\n')}
+| fault | how | tried | found | control | when |
+|---|---|---|---|---|---|
+${rows.map((cells) => `| ${cells.join(' | ')} |`).join('\n')}
 `
-}
-
-function cell(text: string): string {
-  return text.replaceAll('|', '\\|')
 }

@@ -12,6 +12,13 @@ export interface Finding {
   readonly control: string
 }
 
+/** A finding with the circumstances of its run, as docs/reliability.json keeps it. */
+export interface Kept extends Finding {
+  readonly date: string
+  readonly seed: number
+  readonly machine: string
+}
+
 /** Kept only where the runner of the long forms asks for it; told in either case. */
 export function record(t: TestContext, finding: Finding): void {
   t.diagnostic(`${finding.fault}: ${finding.count}; ${finding.figure}; control: ${finding.control}; seed ${SEED}`)

@@ -1,15 +1,17 @@
-// `npm run test:faults`: every long form, one after the other, a table of what was found, and docs/reliability.md.
-// With the names of files, only those, and nothing is written.
+// `npm run test:faults`: every long form, one after the other, a table of what was found, and docs/reliability.md. With
+// the names of files (and options of `node --test`), only those: the page then keeps what it says about the others.
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, platform, release, totalmem } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { removeFolder, temporaryFolder } from '../support/sqlite.ts'
 import { reliabilityPage } from './page.ts'
-import type { Finding } from './report.ts'
+import type { Finding, Kept } from './report.ts'
 import { SEED } from './seed.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
+const KEPT = join(ROOT, 'docs', 'reliability.json')
+const PAGE = join(ROOT, 'docs', 'reliability.md')
 const TIMEOUT_MS = 1_800_000
 const FILES = ['long', 'linearizability', 'rotation', 'failover', 'pgbouncer', 'grants', 'million'].map(
   (name) => `test/faults/${name}.ts`,
@@ -36,15 +38,14 @@ function requireTools(): void {
   process.exit(1)
 }
 
-const TEST = ['--test', `--test-timeout=${TIMEOUT_MS}`, '--test-reporter=./scripts/test-reporter.mjs']
-
 /** One after the other: each has the machine to itself. */
-function run(files: readonly string[]): { readonly findings: readonly Finding[]; readonly passed: boolean } {
+function run(files: readonly string[], options: readonly string[]) {
   const folder = temporaryFolder()
   const report = join(folder, 'findings')
   const env = { ...process.env, FAULTS_REPORT: report, SEED: String(SEED) }
+  const test = ['--test', `--test-timeout=${TIMEOUT_MS}`, '--test-reporter=./scripts/test-reporter.mjs', ...options]
   const ended = files.map((file) =>
-    spawnSync(process.execPath, [...TEST, file], { cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'], env }),
+    spawnSync(process.execPath, [...test, file], { cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'], env }),
   )
   const lines = existsSync(report) ? readFileSync(report, 'utf8').trim().split('\n') : []
   removeFolder(folder)
@@ -52,24 +53,31 @@ function run(files: readonly string[]): { readonly findings: readonly Finding[];
   return { findings, passed: ended.every(({ status }) => status === 0) }
 }
 
+function keep(findings: readonly Finding[], whole: boolean): void {
+  const circumstances = {
+    date: new Date().toISOString().slice(0, 10),
+    seed: SEED,
+    machine: `${availableParallelism()} cores, ${Math.round(totalmem() / 2 ** 30)} GiB of memory, ${platform()} ${release().split('.').slice(0, 2).join('.')}, Node.js ${process.versions.node}, SQLite ${process.versions.sqlite}`,
+  }
+  const former = whole || !existsSync(KEPT) ? [] : (JSON.parse(readFileSync(KEPT, 'utf8')) as Kept[])
+  const kept = new Map(former.map((finding) => [nameOf(finding), finding]))
+  for (const finding of findings) kept.set(nameOf(finding), { ...finding, ...circumstances })
+  writeFileSync(KEPT, `${JSON.stringify([...kept.values()], null, 2)}\n`)
+  writeFileSync(PAGE, reliabilityPage([...kept.values()]))
+  console.log('\ndocs/reliability.md is written.')
+}
+
+const nameOf = ({ promise, fault }: Finding) => `${promise}: ${fault}`
+
 requireTools()
 console.log(`Seed ${SEED}; SEED=${SEED} npm run test:faults takes the same chances again.`)
-const chosen = process.argv.slice(2)
-const { findings, passed } = run(chosen.length > 0 ? chosen : FILES)
+const given = process.argv.slice(2)
+const options = given.filter((each) => each.startsWith('--'))
+const chosen = given.filter((each) => !each.startsWith('--'))
+const { findings, passed } = run(chosen.length > 0 ? chosen : FILES, options)
 for (const { fault, count, figure, control } of findings) {
   console.log(`\n${fault}\n  tried    ${count}\n  found    ${figure}\n  control  ${control}`)
 }
-if (passed && chosen.length === 0) {
-  const memory = Math.round(totalmem() / 2 ** 30)
-  writeFileSync(
-    join(ROOT, 'docs', 'reliability.md'),
-    reliabilityPage(findings, {
-      date: new Date().toISOString().slice(0, 10),
-      machine: `${availableParallelism()} cores, ${memory} GiB of memory, ${platform()} ${release().split('.').slice(0, 2).join('.')}`,
-      runtime: `Node.js ${process.versions.node}, SQLite ${process.versions.sqlite}`,
-      seed: SEED,
-    }),
-  )
-  console.log('\ndocs/reliability.md is written.')
-}
+// A short form's figures are not what the page is about.
+if (passed && !chosen.some((file) => file.endsWith('.test.ts'))) keep(findings, given.length === 0)
 process.exitCode = passed ? 0 : 1

@@ -1,6 +1,5 @@
 // A disk that has lost its power: it holds what was synced, and any part of what was not, by the sector. Directory
 // entries are held back as strictly as contents, until the directory itself is synced.
-
 import { readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import type { Moment, SystemCall } from './system-calls.ts'
