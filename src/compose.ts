@@ -25,12 +25,16 @@ import type { KeyRing } from './tokens/key-ring.ts'
 import { type RotationReport, rotateMasterKey } from './tokens/master-key-rotation.ts'
 import { Operator } from './tokens/operator.ts'
 import { type Limiter, LocalLimiter } from './tokens/rate-limit.ts'
+import { Recent } from './tokens/recent.ts'
 import { Registry } from './tokens/registry.ts'
+import type { Tampered } from './tokens/stamp.ts'
 import type { Store } from './tokens/store.ts'
 import { Stamps } from './tokens/vault.ts'
 
 const FLUSH_USES_MS = 5_000
 const CLOSE_IDLE_MS = 50
+/** A row that was altered by hand may be met thousands of times a second: it is logged once while this many are. */
+const TOLD_OF = 1_000
 
 export interface Latchkey {
   readonly registry: Registry
@@ -68,9 +72,12 @@ export async function openLatchkey(config: Config, surroundings: Surroundings = 
   const metrics = new Metrics()
   const store = metrics.timed(engine)
   const stamps = new Stamps(storeSecret)
-  const onTampered = (id: string) => {
-    metrics.tampered()
-    log?.error({ id }, 'a row does not match its stamp or seal; run `latchkey doctor`')
+  const told = new Recent<string, true>(TOLD_OF)
+  const onTampered = ({ kind, id }: Tampered) => {
+    metrics.tampered(kind)
+    if (told.get(`${kind} ${id}`)) return
+    told.set(`${kind} ${id}`, true)
+    log?.warn({ kind, id }, 'a row does not match its stamp or seal; run `latchkey doctor`')
   }
   const parts = { store, keys, stamps, now, onTampered }
   const rotate = (onPhase: OnPhase) => rotateAlone(config, { store, keys, now }, onPhase)

@@ -50,6 +50,7 @@ export function findKeeper({ masterKey, masterKeyFile, databaseUrl, dataDir }: K
     make: () => replace(file, [newKey(), ...linesOf(read(file))]),
     forget(ids) {
       const kept = linesOf(read(file)).filter((line) => !parse(line, file).some(({ id }) => ids.includes(id)))
+      if (kept.length === 0) throw new OperatorError(`${file} holds none of the keys that the store needs.`)
       if (ids.length > 0) replace(file, kept)
     },
   }

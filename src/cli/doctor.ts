@@ -1,5 +1,7 @@
 // Looks the store over and says what is wrong with it. Changes nothing.
 import type { Latchkey } from '../compose.ts'
+import type { OnPhase } from '../tokens/copy.ts'
+import { type Examined, examineRows } from '../tokens/examination.ts'
 import { chainStamp, headStamp } from '../tokens/history.ts'
 import { shutText } from './backup.ts'
 
@@ -10,11 +12,12 @@ export interface HistoryReport {
 }
 
 /** Walks every chain. A row altered, removed or inserted shows where the stamps no longer follow from each other. */
-export async function verifyHistory({ store, stamps, operator }: Latchkey): Promise<HistoryReport> {
+export async function verifyHistory({ store, stamps, operator }: Latchkey, onPhase?: OnPhase): Promise<HistoryReport> {
   const heads = new Map<string, { seq: number; last: Uint8Array }>()
   const ends = new Map<string, { seq: number; last: Uint8Array }>()
   const problems: string[] = []
   let rows = 0
+  let advance: ((by: number) => void) | undefined
   for await (const link of store.readChains()) {
     if (link.kind === 'head') {
       const { accountId, seq, last, stamp } = link
@@ -23,6 +26,12 @@ export async function verifyHistory({ store, stamps, operator }: Latchkey): Prom
       continue
     }
     const { row } = link
+    advance ??=
+      onPhase?.(
+        'History',
+        heads.values().reduce((sum, { seq }) => sum + seq, 0),
+      ) ?? (() => {})
+    advance(1)
     rows++
     const end = ends.get(row.accountId) ?? { seq: 0, last: new Uint8Array() }
     if (row.seq !== end.seq + 1) problems.push(`${row.accountId}: rows ${end.seq + 1} to ${row.seq - 1} are missing`)
@@ -52,21 +61,42 @@ function equal(left: Uint8Array, right: Uint8Array): boolean {
 export interface DoctorReport {
   readonly healthy: boolean
   readonly checks: readonly { readonly check: string; readonly result: string }[]
+  /** The rows that were altered by hand: the first thousand, and how many there are. */
+  readonly problems: Examined['problems']
+  readonly problemCount: number
 }
 
-export async function examine(latchkey: Latchkey): Promise<DoctorReport> {
-  const obstacle = await latchkey.store.findObstacle()
-  if (obstacle === undefined) await latchkey.store.ping()
-  const counts = await latchkey.store.countTokens()
-  const history = await verifyHistory(latchkey)
+export async function examine(latchkey: Latchkey, onPhase: OnPhase = () => () => {}): Promise<DoctorReport> {
+  const { store, keys } = latchkey
+  const obstacle = await store.findObstacle()
+  if (obstacle === undefined) await store.ping()
+  const counts = await store.countTokens()
+  const { rows, problems, problemCount } = await examineRows(latchkey, onPhase)
+  const history = await verifyHistory(latchkey, onPhase)
+  const retiring = (await store.readVault()).filter(({ seals }) => !seals).map(({ keyId }) => keyId)
   const checks = [
     { check: 'store', result: 'answers, and the master key fits' },
+    {
+      check: 'master key',
+      result:
+        retiring.length === 0
+          ? `${keys.sealing.id} seals`
+          : `${keys.sealing.id} seals, ${retiring.join(', ')} is being retired: run latchkey master-key rotate`,
+    },
     { check: 'tokens', result: `${counts.active} active, ${counts.inactive} inactive` },
+    {
+      check: 'rows',
+      result:
+        problemCount === 0
+          ? `${Object.values(rows).reduce((sum, n) => sum + n, 0)} as they were stamped and sealed`
+          : `${problemCount} altered by hand`,
+    },
     {
       check: 'history',
       result: history.problems.length === 0 ? `${history.rows} rows, unbroken` : history.problems.join('; '),
     },
     { check: 'revocations', result: obstacle === undefined ? 'none is missing' : shutText(obstacle) },
   ]
-  return { healthy: history.problems.length === 0 && obstacle === undefined, checks }
+  const healthy = problemCount === 0 && history.problems.length === 0 && obstacle === undefined
+  return { healthy, checks, problems, problemCount }
 }

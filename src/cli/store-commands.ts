@@ -4,6 +4,7 @@ import { OperatorError } from '../tokens/errors.ts'
 import { JSON_OPTION, type OnStore } from './command.ts'
 import { examine } from './doctor.ts'
 import { importTokens } from './import.ts'
+import { showingPhases } from './progress.ts'
 import { type Estate, seed } from './seed.ts'
 import { readCount } from './values.ts'
 
@@ -55,8 +56,11 @@ export function addStoreCommands(program: Command, onStore: OnStore): void {
     .option(...JSON_OPTION)
     .action(
       onStore(async (latchkey, _options, output) => {
-        const report = await examine(latchkey)
+        const report = await showingPhases(output, (onPhase) => examine(latchkey, onPhase))
         output.result(report, { rows: report.checks })
+        for (const { kind, id, problem } of report.problems) output.line(`${kind} ${id} ${problem}`)
+        const unnamed = report.problemCount - report.problems.length
+        if (unnamed > 0) output.line(`and ${unnamed} more`)
         if (!report.healthy) throw new OperatorError('the store is not healthy')
       }),
     )

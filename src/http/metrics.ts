@@ -1,5 +1,6 @@
 // What Prometheus is told. A registry of its own: two servers in one process do not mix.
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { TAMPERED_KINDS, type Tampered } from '../tokens/stamp.ts'
 import type { Store } from '../tokens/store.ts'
 
 const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
@@ -29,7 +30,8 @@ export class Metrics {
   readonly #judged = new Map<string, number>()
   readonly #tampered = new Counter({
     name: 'latchkey_tampered_rows_total',
-    help: 'Rows met whose stamp or seal did not match',
+    help: 'How often a row was met whose stamp or seal did not match, by what it is',
+    labelNames: ['kind'],
     registers: [this.#registry],
   })
 
@@ -48,6 +50,8 @@ export class Metrics {
       },
     })
     verdicts.reset()
+    // There from the start, so that the first one is seen as an increase.
+    for (const kind of TAMPERED_KINDS) this.#tampered.inc({ kind }, 0)
   }
 
   /** Takes the durations, in seconds, of requests of one kind. */
@@ -60,8 +64,8 @@ export class Metrics {
     this.#judged.set(verdict, (this.#judged.get(verdict) ?? 0) + 1)
   }
 
-  tampered(): void {
-    this.#tampered.inc()
+  tampered(kind: Tampered['kind']): void {
+    this.#tampered.inc({ kind })
   }
 
   /** The same store, with every operation timed. */

@@ -3,8 +3,8 @@ import type { CopiedTable } from '../tokens/copy.ts'
 import type { HistoryRow } from '../tokens/history.ts'
 import type { VaultRow } from '../tokens/key-ring.ts'
 import type { Stamped } from '../tokens/stamp.ts'
-import type { StoredKey, TokenRow } from '../tokens/store.ts'
-import type { Account, Status, SubAccount, SubAccountRow, TokenRecord } from '../tokens/token.ts'
+import type { StampedSubAccountRow, StoredKey, TokenRow } from '../tokens/store.ts'
+import type { Account, Status, SubAccount, TokenRecord } from '../tokens/token.ts'
 import type { Candidate } from '../tokens/verdict.ts'
 
 type Bytes = Uint8Array
@@ -74,8 +74,6 @@ export const COUNT_COLUMNS = `
   coalesce((SELECT count FROM token_counts WHERE scope = s.id AND status = 'inactive'), 0) AS inactive`
 
 export type SubAccountRowColumns = SubAccountColumns & Record<Status, number>
-
-export type StampedSubAccountRow = SubAccountRow & { readonly subAccount: Stamped<SubAccount> }
 
 export const toSubAccountRow = (row: SubAccountRowColumns): StampedSubAccountRow => ({
   subAccount: toSubAccount(row),

@@ -115,7 +115,7 @@ export interface TableSum {
   readonly checksum: string
 }
 
-export type Phase = 'Reading' | 'Copying' | 'Sealing' | 'Checking'
+export type Phase = 'Reading' | 'Copying' | 'Sealing' | 'Checking' | 'Tokens' | 'History'
 export type OnPhase = (phase: Phase, rows: number) => (advancedBy: number) => void
 
 const PART = 1_000

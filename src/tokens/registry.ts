@@ -7,14 +7,14 @@ import type { KeyRing } from './key-ring.ts'
 import { type Changes, Known } from './known.ts'
 import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from './overview.ts'
 import { type Page, type PageRequest, type TokenQuery, toPage } from './page.ts'
-import { isGenuine } from './stamp.ts'
+import { isGenuine, type Stamped, type Tampered } from './stamp.ts'
 import type { Expected, Store, StoredKey, TokenRow } from './store.ts'
-import type { SubAccountRow } from './token.ts'
+import type { SubAccount, SubAccountRow } from './token.ts'
 import { type Account, newId, type Timestamp, type Token } from './token.ts'
 import type { NewSubAccount, NewToken, SubAccountChange, TokenChange } from './update.ts'
 import { UseMarks } from './uses.ts'
 import { credentialPlace, type MasterKey, nameInMemory, type Stamps } from './vault.ts'
-import { type Candidate, effectiveState, judge, judgeGenuine, UNKNOWN, type Verdict } from './verdict.ts'
+import { type Candidate, effectiveState, findTampered, judge, judgeGenuine, UNKNOWN, type Verdict } from './verdict.ts'
 
 export interface Caller {
   readonly accountId: string
@@ -28,7 +28,7 @@ export interface Parts {
   readonly stamps: Stamps
   readonly now: () => Timestamp
   /** Told of every row whose stamp does not match, or whose credential does not open. */
-  readonly onTampered: (id: string) => void
+  readonly onTampered: (tampered: Tampered) => void
 }
 
 export interface Overview {
@@ -69,7 +69,7 @@ export class Registry {
     const key = await store.findKey(stamps.digest(presented))
     if (key === undefined || key.revokedAt !== null) throw new Failure('token-invalid')
     if (!isGenuine('key', key, stamps)) {
-      onTampered(key.id)
+      onTampered({ kind: 'key', id: key.id })
       throw new Failure('token-invalid')
     }
     const { id, accountId, expiresAt } = key
@@ -116,8 +116,11 @@ export class Registry {
     const digest = stamps.digest(presented)
     const candidate = await store.findCandidate(digest)
     const verdict = judge(candidate, digest, stamps, now())
-    if (!verdict.accepted && verdict.reason === 'tampered') onTampered(verdict.token?.id ?? 'unknown')
-    else if (candidate !== undefined && candidate.retired === undefined) {
+    if (candidate === undefined) return verdict
+    if (!verdict.accepted && verdict.reason === 'tampered') {
+      const tampered = findTampered(candidate, stamps)
+      if (tampered !== undefined) onTampered(tampered)
+    } else if (candidate.retired === undefined) {
       this.#candidates?.set(nameInMemory(presented), candidate, time, [candidate.token.id, candidate.subAccount.id])
     }
     return verdict
@@ -187,13 +190,22 @@ export class Registry {
     caller: Caller,
     query: PageRequest & { search?: string | undefined },
   ): Promise<Page<SubAccountRow>> {
-    return toPage(await this.#parts.store.listSubAccounts(caller.accountId, query), query)
+    const slice = await this.#parts.store.listSubAccounts(caller.accountId, query)
+    for (const { subAccount } of slice.items) this.#notice(subAccount)
+    return toPage(slice, query)
   }
 
   async getSubAccount(caller: Caller, id: string): Promise<SubAccountRow> {
     const row = await this.#parts.store.findSubAccount(caller.accountId, id)
     if (row === undefined) throw new Failure('sub-account-forbidden')
+    this.#notice(row.subAccount)
     return row
+  }
+
+  /** What it says is shown as it is: it lets nobody in. */
+  #notice(subAccount: Stamped<SubAccount>): void {
+    const { stamps, onTampered } = this.#parts
+    if (!isGenuine('sub-account', subAccount, stamps)) onTampered({ kind: 'sub-account', id: subAccount.id })
   }
 
   async createSubAccount(caller: Caller, fields: NewSubAccount, origin: Origin): Promise<SubAccountRow> {
@@ -255,7 +267,7 @@ export class Registry {
     try {
       return this.#parts.keys.open(token.sealed, credentialPlace(token)).toString()
     } catch (cause) {
-      this.#parts.onTampered(token.id)
+      this.#parts.onTampered({ kind: 'credential', id: token.id })
       throw new Error(`the credential of ${token.id} does not open`, { cause })
     }
   }

@@ -10,6 +10,15 @@ interface Rows {
   key: AccountKey & { readonly digest: Uint8Array }
 }
 
+export const TAMPERED_KINDS = ['token', 'sub-account', 'retired', 'key', 'credential'] as const
+
+/** A row, or the credential sealed in a token, that somebody has altered by hand. */
+export interface Tampered {
+  readonly kind: (typeof TAMPERED_KINDS)[number]
+  /** Of a former credential, its token's. */
+  readonly id: string
+}
+
 export type Stamped<Row> = Row & { readonly stamp: Uint8Array }
 
 const decisive: { readonly [Kind in keyof Rows]: (row: Rows[Kind]) => readonly StampField[] } = {

@@ -24,6 +24,9 @@ export interface TokenRow {
   readonly subAccount: SubAccount
 }
 
+/** As the store gives it back, with its stamp. */
+export type StampedSubAccountRow = SubAccountRow & { readonly subAccount: Stamped<SubAccount> }
+
 export type StoredKey = AccountKey & { readonly digest: Uint8Array }
 
 export interface Idempotency {
@@ -88,13 +91,13 @@ export interface Store {
   revokeKey(id: string, origin: Origin): Promise<AccountKey>
 
   insertSubAccounts(subAccounts: readonly SubAccount[], origin: Origin): Promise<void>
-  findSubAccount(accountId: string, id: string): Promise<SubAccountRow | undefined>
+  findSubAccount(accountId: string, id: string): Promise<StampedSubAccountRow | undefined>
   /** The account that owns a sub-account or a token, for the operator, who has none. */
   findOwner(id: string): Promise<string | undefined>
   listSubAccounts(
     accountId: string,
     query: PageRequest & { search?: string | undefined },
-  ): Promise<Slice<SubAccountRow>>
+  ): Promise<Slice<StampedSubAccountRow>>
   updateSubAccount(accountId: string, id: string, change: SubAccountChange, origin: Origin): Promise<SubAccountRow>
 
   /** All or none. Returns the ids, which are former ones when `idempotency` names a request that was made before. */

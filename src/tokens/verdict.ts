@@ -1,6 +1,6 @@
 // Whether a presented credential authenticates. Begins with "no"; only the last line says yes.
 import { timingSafeEqual } from 'node:crypto'
-import { isGenuine, type Stamped } from './stamp.ts'
+import { isGenuine, type Stamped, type Tampered } from './stamp.ts'
 import type {
   JudgedSubAccount,
   JudgedToken,
@@ -30,7 +30,8 @@ export const UNKNOWN: Verdict = { accepted: false, reason: 'unknown', token: und
 
 export function judge(candidate: Candidate | undefined, digest: Uint8Array, stamps: Stamps, now: Timestamp): Verdict {
   if (candidate === undefined || !isOf(candidate, digest)) return UNKNOWN
-  if (isTampered(candidate, stamps)) return { accepted: false, reason: 'tampered', token: candidate.token }
+  if (findTampered(candidate, stamps) !== undefined)
+    return { accepted: false, reason: 'tampered', token: candidate.token }
   return judgeGenuine(candidate, now)
 }
 
@@ -47,10 +48,15 @@ function isOf({ token, retired }: Candidate, digest: Uint8Array): boolean {
   return expected.length === digest.length && timingSafeEqual(expected, digest)
 }
 
-function isTampered({ token, subAccount, retired }: Candidate, stamps: Stamps): boolean {
-  if (token.subAccountId !== subAccount.id || token.accountId !== subAccount.accountId) return true
-  if (!isGenuine('token', token, stamps) || !isGenuine('sub-account', subAccount, stamps)) return true
-  return retired !== undefined && (retired.tokenId !== token.id || !isGenuine('retired', retired, stamps))
+/** The first of the rows that are not as they were stamped, or do not belong together. */
+export function findTampered({ token, subAccount, retired }: Candidate, stamps: Stamps): Tampered | undefined {
+  if (!isGenuine('token', token, stamps) || token.subAccountId !== subAccount.id) return { kind: 'token', id: token.id }
+  if (!isGenuine('sub-account', subAccount, stamps) || token.accountId !== subAccount.accountId) {
+    return { kind: 'sub-account', id: subAccount.id }
+  }
+  if (retired === undefined) return undefined
+  const genuine = retired.tokenId === token.id && isGenuine('retired', retired, stamps)
+  return genuine ? undefined : { kind: 'retired', id: retired.tokenId }
 }
 
 /** Status, expiry and suspension together: what holds for the token now, and which of them says so. */

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
 import { printable } from '../../src/cli/output.ts'
 import { Cli } from '../support/cli.ts'
@@ -99,6 +100,29 @@ describe('--json prints exactly one document', () => {
     assert.equal((await cli.run('doctor', '--json')).json.healthy, true)
     assert.deepEqual((await cli.run('history', 'verify', '--json')).json.problems, [])
   })
+})
+
+test('doctor names a row that was altered by hand, to scripts and to people, and fails', async () => {
+  const own = new Cli()
+  try {
+    const { account, subAccount } = await own.estate()
+    const db = new DatabaseSync(join(own.dataDir, 'latchkey.db'))
+    db.prepare('UPDATE sub_accounts SET suspended_at = 1').run()
+    db.close()
+    const told = await own.run('doctor', '--json')
+    assert.equal(told.code, 1)
+    const { healthy, problems, problemCount } = JSON.parse(told.stdout)
+    assert.deepEqual([healthy, problemCount], [false, 1])
+    assert.deepEqual([problems[0].kind, problems[0].id], ['sub-account', subAccount._id])
+    assert.match(told.stderr, /the store is not healthy/)
+    const { code, stdout } = await own.run('doctor')
+    assert.equal(code, 1)
+    assert.match(stdout, /^rows +1 altered by hand$/m)
+    assert.match(stdout, new RegExp(`^sub-account ${subAccount._id} does not match its stamp`, 'm'))
+    assert.ok(!stdout.includes(account._id))
+  } finally {
+    own.dispose()
+  }
 })
 
 describe('people get tables and sentences', () => {

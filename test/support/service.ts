@@ -22,7 +22,7 @@ export async function openService(): Promise<TestService> {
     keys: opened.keys,
     stamps: opened.stamps,
     now: () => clock.now,
-    onTampered: (id) => void tampered.push(id),
+    onTampered: ({ id }) => void tampered.push(id),
   }
   return { opened, registry: new Registry(parts), operator: new Operator(parts), clock, tampered }
 }

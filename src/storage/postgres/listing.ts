@@ -2,8 +2,7 @@
 // round trip.
 import { seek } from '../../tokens/grams.ts'
 import { canMatch, MAX_LIMIT, type PageRequest, type Slice, type TokenQuery } from '../../tokens/page.ts'
-import type { TokenRow } from '../../tokens/store.ts'
-import type { SubAccountRow } from '../../tokens/token.ts'
+import type { StampedSubAccountRow, TokenRow } from '../../tokens/store.ts'
 import { foldCase, idFloor, type Timestamp } from '../../tokens/token.ts'
 import * as rows from '../rows.ts'
 import type { Connection, Value } from './connection.ts'
@@ -45,7 +44,7 @@ export async function listSubAccounts(
   db: Connection,
   accountId: string,
   { page, limit, search }: PageRequest & { search?: string | undefined },
-): Promise<Slice<SubAccountRow>> {
+): Promise<Slice<StampedSubAccountRow>> {
   if (search !== undefined && !canMatch(search)) return { items: [], total: 0 }
   const folded = search === undefined ? null : foldCase(search)
   const found = await db.all<Counted<rows.SubAccountRowColumns>>(

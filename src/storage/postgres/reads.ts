@@ -6,7 +6,7 @@ import type { VaultRow } from '../../tokens/key-ring.ts'
 import type { OverviewCounts, OverviewQuestion } from '../../tokens/overview.ts'
 import type { PageRequest, Slice } from '../../tokens/page.ts'
 import type { Stamped } from '../../tokens/stamp.ts'
-import type { ChainLink, StoredKey, TokenRow } from '../../tokens/store.ts'
+import type { ChainLink, StampedSubAccountRow, StoredKey, TokenRow } from '../../tokens/store.ts'
 import {
   type Account,
   type AccountKey,
@@ -48,7 +48,7 @@ export async function findSubAccount(
   db: Connection,
   accountId: string,
   id: string,
-): Promise<rows.StampedSubAccountRow | undefined> {
+): Promise<StampedSubAccountRow | undefined> {
   const row = await db.get<rows.SubAccountRowColumns>(
     `SELECT ${rows.SUB_ACCOUNT_COLUMNS}, ${rows.COUNT_COLUMNS} FROM sub_accounts s
      WHERE s.id = $1 AND s.account_id = $2`,

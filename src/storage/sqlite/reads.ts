@@ -8,8 +8,7 @@ import type { VaultRow } from '../../tokens/key-ring.ts'
 import type { OverviewCounts, OverviewQuestion } from '../../tokens/overview.ts'
 import { canMatch, type PageRequest, type Slice, type TokenQuery } from '../../tokens/page.ts'
 import type { Stamped } from '../../tokens/stamp.ts'
-import type { ChainLink, StoredKey, TokenRow } from '../../tokens/store.ts'
-import type { SubAccountRow } from '../../tokens/token.ts'
+import type { ChainLink, StampedSubAccountRow, StoredKey, TokenRow } from '../../tokens/store.ts'
 import {
   type Account,
   type AccountKey,
@@ -49,7 +48,7 @@ export function listKeys(db: Connection, accountId: string): AccountKey[] {
     .map(rows.toKey)
 }
 
-export function findSubAccount(db: Connection, accountId: string, id: string): rows.StampedSubAccountRow | undefined {
+export function findSubAccount(db: Connection, accountId: string, id: string): StampedSubAccountRow | undefined {
   const row = db.get<rows.SubAccountRowColumns>(
     `SELECT ${rows.SUB_ACCOUNT_COLUMNS}, ${rows.COUNT_COLUMNS} FROM sub_accounts s WHERE s.id = ? AND s.account_id = ?`,
     id,
@@ -69,7 +68,7 @@ export function listSubAccounts(
   db: Connection,
   accountId: string,
   { page, limit, search }: PageRequest & { search?: string | undefined },
-): Slice<SubAccountRow> {
+): Slice<StampedSubAccountRow> {
   if (search !== undefined && !canMatch(search)) return { items: [], total: 0 }
   const where = `s.account_id = ?1 AND (?2 IS NULL OR instr(s.folded_text, ?2) > 0)`
   const folded = search === undefined ? null : foldCase(search)

@@ -1,0 +1,89 @@
+// Goes through every row that decides something, or holds a credential, and names those that were altered by hand.
+import { COPIED, type CopiedRow, type OnPhase, partsOf, TOKENS } from './copy.ts'
+import type { KeyRing } from './key-ring.ts'
+import { isGenuine, type Stamped, type Tampered } from './stamp.ts'
+import type { Store, StoredKey } from './store.ts'
+import type { RetiredCredential, SubAccount, TokenRecord } from './token.ts'
+import { credentialPlace, type Stamps } from './vault.ts'
+
+export interface RowProblem extends Tampered {
+  readonly problem: string
+}
+
+export interface Examined {
+  readonly rows: Readonly<Record<string, number>>
+  /** The first of them. */
+  readonly problems: readonly RowProblem[]
+  /** All of them. */
+  readonly problemCount: number
+}
+
+interface Parts {
+  readonly store: Store
+  readonly stamps: Stamps
+  readonly keys: KeyRing
+}
+
+type Check = (row: CopiedRow, parts: Parts) => RowProblem | undefined
+
+const MAX_NAMED = 1_000
+
+/** A row is read whole, with its stamp: what is changed meanwhile in the ordinary way matches too. */
+const CHECKS: Readonly<Record<string, Check>> = {
+  accountKeys: (row, { stamps }) => {
+    const key = row as unknown as Stamped<StoredKey>
+    return isGenuine('key', key, stamps) ? undefined : altered('key', key.id)
+  },
+  subAccounts: (row, { stamps }) => {
+    const subAccount = row as unknown as Stamped<SubAccount>
+    return isGenuine('sub-account', subAccount, stamps) ? undefined : altered('sub-account', subAccount.id)
+  },
+  tokens: (row, parts) => {
+    const token = row as unknown as Stamped<TokenRecord>
+    return isGenuine('token', token, parts.stamps) ? examineCredential(token, parts) : altered('token', token.id)
+  },
+  retiredCredentials: (row, { stamps }) => {
+    const retired = row as unknown as Stamped<RetiredCredential>
+    return isGenuine('retired', retired, stamps) ? undefined : altered('retired', retired.tokenId)
+  },
+}
+
+function altered(kind: Tampered['kind'], id: string): RowProblem {
+  return { kind, id, problem: 'does not match its stamp: altered by hand; it authenticates nobody' }
+}
+
+function examineCredential(token: TokenRecord, { keys, stamps }: Parts): RowProblem | undefined {
+  const problem = (text: string): RowProblem => ({ kind: 'credential', id: token.id, problem: text })
+  let credential: string
+  try {
+    credential = keys.open(token.sealed, credentialPlace(token)).toString()
+  } catch {
+    return problem('does not open: altered, cut or moved by hand; rotate the token to get a new one')
+  }
+  const same = Buffer.compare(stamps.digest(credential), token.digest) === 0
+  return same ? undefined : problem('opens, but is not the one that authenticates: an older one was put back by hand')
+}
+
+export async function examineRows(parts: Parts, onPhase: OnPhase): Promise<Examined> {
+  const { active, inactive } = await parts.store.countTokens()
+  const rows: Record<string, number> = {}
+  const problems: RowProblem[] = []
+  let problemCount = 0
+  for (const table of COPIED) {
+    const check = CHECKS[table.name]
+    if (check === undefined) continue
+    const advance = table === TOKENS ? onPhase('Tokens', active + inactive) : () => {}
+    rows[table.name] = 0
+    for await (const part of partsOf(parts.store, table, undefined)) {
+      for (const row of part) {
+        const problem = check(row, parts)
+        if (problem === undefined) continue
+        problemCount++
+        if (problems.length < MAX_NAMED) problems.push(problem)
+      }
+      rows[table.name] = (rows[table.name] ?? 0) + part.length
+      advance(part.length)
+    }
+  }
+  return { rows, problems, problemCount }
+}

@@ -1,0 +1,374 @@
+// Someone who can write the database, but does not have the master key, gets nobody in and hides nothing. Held to by
+// both engines.
+import assert from 'node:assert/strict'
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { examine, verifyHistory } from '../../src/cli/doctor.ts'
+import type { Tampered } from '../../src/tokens/stamp.ts'
+import type { Token } from '../../src/tokens/token.ts'
+import { judge, judgeGenuine } from '../../src/tokens/verdict.ts'
+import { type Engine, Estate } from '../support/estate.ts'
+import { bearer, closeConnections, type Heard } from '../support/http.ts'
+import { type ByHand, openByHand } from './by-hand.ts'
+
+const TOKEN = '/api/v1/apiClient/token'
+const name = ({ kind, id }: Tampered) => `${kind} ${id}`
+
+export function describeTampering(engine: Engine): void {
+  let estate: Estate
+  let db: ByHand
+  /** Everything that was altered and is still there, for the doctor to name. */
+  const altered = new Set<string>()
+  before(async () => {
+    estate = await Estate.open(engine)
+    db = await openByHand(estate.config)
+  })
+  after(async () => {
+    await db.close()
+    closeConnections()
+    await estate.close()
+  })
+
+  const verify = (credential: string) => estate.ask({ path: '/api/v1/verify', headers: [bearer(credential)] })
+  const countOf = async (kind: Tampered['kind']) => {
+    const { text } = await estate.ask({ path: '/metrics' })
+    return Number(new RegExp(`^latchkey_tampered_rows_total{kind="${kind}"} (\\d+)$`, 'm').exec(text)?.[1])
+  }
+  const warnings = () =>
+    estate.logged
+      .flatMap((chunk) => chunk.trim().split('\n'))
+      .map((line) => JSON.parse(line) as { level: number; msg: string } & Tampered)
+      .filter(({ msg }) => msg.startsWith('a row does not match its stamp or seal'))
+  const sealedOf = async (id: string) =>
+    new Uint8Array((await db.get<{ sealed: Uint8Array }>('SELECT sealed FROM tokens WHERE id = ?1', id)).sealed)
+  const put = (id: string, sealed: Uint8Array) => db.run('UPDATE tokens SET sealed = ?1 WHERE id = ?2', sealed, id)
+
+  /** Asks several times: each is refused and counted, and the row is in the log once, by its id alone. */
+  async function isNoticed(tampered: Tampered, ask: () => Promise<Heard>, refused: (heard: Heard) => void) {
+    altered.add(name(tampered))
+    const before = await countOf(tampered.kind)
+    const heard = [await ask(), await ask(), await ask()]
+    for (const each of heard) refused(each)
+    assert.equal(await countOf(tampered.kind), before + heard.length)
+    const told = warnings().filter((each) => name(each) === name(tampered))
+    assert.deepEqual(
+      told.map(({ level }) => level),
+      [40],
+    )
+  }
+
+  const asUnknown = (heard: Heard) => {
+    assert.equal(heard.status, 401)
+    assert.equal(heard.json.message, 'Invalid token')
+  }
+
+  test('a store that nobody has altered is healthy', async () => {
+    await estate.token()
+    const report = await examine(estate.running)
+    assert.deepEqual([report.healthy, report.problems, report.problemCount], [true, [], 0])
+  })
+
+  describe('a token altered by hand authenticates nobody:', () => {
+    let other: Token
+    beforeEach(async () => {
+      other = await estate.token()
+    })
+    type Alter = (token: Token) => Promise<unknown>
+    const alterations: Readonly<Record<string, { fields?: object; alter: Alter; names?: () => string }>> = {
+      'a status switched on': {
+        fields: { status: 'inactive' },
+        alter: ({ id }) => db.run("UPDATE tokens SET status = 'active' WHERE id = ?1", id),
+      },
+      'an expiry taken away': {
+        fields: { expiresAt: 1 },
+        alter: ({ id }) => db.run('UPDATE tokens SET expires_at = NULL WHERE id = ?1', id),
+      },
+      'a version set back': {
+        alter: ({ id }) => db.run('UPDATE tokens SET version = version - 1 WHERE id = ?1', id),
+      },
+      'a token moved to another sub-account': {
+        alter: ({ id }) =>
+          db.run('UPDATE tokens SET sub_account_id = ?1 WHERE id = ?2', estate.mine.subAccounts[1].id, id),
+      },
+      'a token moved to another account': {
+        alter: ({ id }) =>
+          db.run(
+            'UPDATE tokens SET account_id = ?1, sub_account_id = ?2 WHERE id = ?3',
+            ...[estate.theirs.accountId, estate.theirs.subAccounts[0].id, id],
+          ),
+      },
+      'a digest moved to another token': {
+        alter: async ({ id }) => {
+          const row = await db.get<{ digest: Uint8Array }>('SELECT digest FROM tokens WHERE id = ?1', id)
+          await db.run('DELETE FROM tokens WHERE id = ?1', id)
+          await db.run('UPDATE tokens SET digest = ?1 WHERE id = ?2', row.digest, other.id)
+        },
+        names: () => other.id,
+      },
+      'a stamp copied from another row': {
+        alter: ({ id }) =>
+          db.run('UPDATE tokens SET stamp = (SELECT stamp FROM tokens WHERE id = ?1) WHERE id = ?2', other.id, id),
+      },
+      'a stamp emptied': { alter: ({ id }) => db.run('UPDATE tokens SET stamp = ?1 WHERE id = ?2', Buffer.of(), id) },
+    }
+    for (const [what, { fields = {}, alter, names }] of Object.entries(alterations)) {
+      test(what, async () => {
+        const token = await estate.token(fields)
+        await alter(token)
+        const tampered = { kind: 'token', id: names?.() ?? token.id } as const
+        await isNoticed(tampered, () => verify(token.credential), asUnknown)
+        const form = { body: `token=${token.credential}`, headers: [FORM] as const }
+        const introspected = await estate.mineAsks({ method: 'POST', path: '/oauth2/introspect', ...form })
+        assert.deepEqual(introspected.json, { active: false })
+        asUnknown(await estate.ask({ path: TOKEN, headers: [bearer(token.credential)] }))
+      })
+    }
+
+    test('the control: judged without its stamp, a status switched on by hand would let in', async () => {
+      const { store, stamps } = estate.running
+      const token = await estate.token({ status: 'inactive' })
+      await db.run("UPDATE tokens SET status = 'active' WHERE id = ?1", token.id)
+      altered.add(`token ${token.id}`)
+      const digest = stamps.digest(token.credential)
+      const candidate = await store.findCandidate(digest)
+      assert.ok(candidate)
+      assert.equal(judgeGenuine(candidate, Date.now()).accepted, true)
+      assert.equal(judge(candidate, digest, stamps, Date.now()).accepted, false)
+    })
+
+    test('put back to what it was before it was switched off, it stays off, though it was just verified', async () => {
+      const token = await estate.token()
+      assert.equal((await verify(token.credential)).status, 204)
+      await estate.mineAsks({ method: 'PUT', path: `${TOKEN}/${token.id}`, body: { status: 'inactive' } })
+      await db.run("UPDATE tokens SET status = 'active', version = 1 WHERE id = ?1", token.id)
+      assert.equal((await verify(token.credential)).status, 401)
+      altered.add(`token ${token.id}`)
+    })
+  })
+
+  describe('what stands behind a token, altered by hand, lets nobody in:', () => {
+    const subAccount = async () => {
+      const { operator } = estate.running
+      const fields = { name: 'Held', email: 'h@x.example', companyName: 'H' }
+      const [held] = await operator.createSubAccounts(estate.mine.accountId, [fields])
+      return held?.id ?? ''
+    }
+
+    test('a suspension lifted', async () => {
+      const { operator, registry } = estate.running
+      const id = await subAccount()
+      const token = await estate.token({ subAccountId: id })
+      const caller = operator.actFor(estate.mine.accountId)
+      await registry.updateSubAccount(caller, id, { status: 'suspended' }, operator.origin())
+      await db.run('UPDATE sub_accounts SET suspended_at = NULL WHERE id = ?1', id)
+      await isNoticed({ kind: 'sub-account', id }, () => verify(token.credential), asUnknown)
+    })
+
+    test('a sub-account with the stamp of another, noticed by whoever reads it', async () => {
+      const [id, other] = [await subAccount(), await subAccount()]
+      await db.run(
+        'UPDATE sub_accounts SET stamp = (SELECT stamp FROM sub_accounts WHERE id = ?1) WHERE id = ?2',
+        ...[other, id],
+      )
+      const path = `/api/v1/apiClient/sub-account/${id}`
+      await isNoticed(
+        { kind: 'sub-account', id },
+        () => estate.mineAsks({ path }),
+        ({ status }) => assert.equal(status, 200),
+      )
+    })
+
+    for (const [what, sql] of Object.entries({
+      'a former credential that lives longer': 'UPDATE retired_credentials SET retires_at = ?2 WHERE token_id = ?1',
+      'a former credential with another stamp': 'UPDATE retired_credentials SET stamp = ?3 WHERE token_id = ?1',
+    })) {
+      test(what, async () => {
+        const { operator, registry } = estate.running
+        const { id, credential } = await estate.token()
+        const caller = operator.actFor(estate.mine.accountId)
+        await registry.rotateToken(caller, id, 60, operator.origin())
+        assert.equal((await verify(credential)).status, 204)
+        const values = sql.includes('?2') ? [id, Number.MAX_SAFE_INTEGER] : [id, randomBytes(32)]
+        await db.run(sql.replace('?3', '?2'), ...values)
+        await isNoticed({ kind: 'retired', id }, () => verify(credential), asUnknown)
+      })
+    }
+
+    test('a former credential given to another token', async () => {
+      const { operator, registry } = estate.running
+      const [{ id, credential }, other] = [await estate.token(), await estate.token()]
+      await registry.rotateToken(operator.actFor(estate.mine.accountId), id, 60, operator.origin())
+      await db.run('UPDATE retired_credentials SET token_id = ?1 WHERE token_id = ?2', other.id, id)
+      await isNoticed({ kind: 'retired', id: other.id }, () => verify(credential), asUnknown)
+    })
+
+    for (const [what, make, sql] of [
+      ['un-revoked', 'revoked', 'UPDATE account_keys SET revoked_at = NULL WHERE id = ?1'],
+      ['extended', 'expired', 'UPDATE account_keys SET expires_at = NULL WHERE id = ?1'],
+      ['moved to another account', 'live', 'UPDATE account_keys SET account_id = ?2 WHERE id = ?1'],
+    ] as const) {
+      test(`an account key ${what}`, async () => {
+        const { operator } = estate.running
+        const expiresAt = make === 'expired' ? operator.origin().at - 1 : null
+        const { id, key } = await operator.createKey(estate.mine.accountId, make, expiresAt)
+        if (make === 'revoked') await operator.revokeKey(id)
+        await db.run(sql, id, ...(sql.includes('?2') ? [estate.theirs.accountId] : []))
+        await isNoticed({ kind: 'key', id }, () => estate.ask({ path: TOKEN, headers: [bearer(key)] }), asUnknown)
+      })
+    }
+  })
+
+  describe('a ciphertext opens only as it was sealed, and where:', () => {
+    type Change = (sealed: Uint8Array, others: Others) => Uint8Array | Promise<Uint8Array>
+    interface Others {
+      readonly sameSubAccount: Uint8Array
+      readonly sameAccount: Uint8Array
+      readonly otherAccount: Uint8Array
+    }
+    const flipped = (place: number) => (sealed: Uint8Array) =>
+      sealed.map((byte, index) => (index === (place + sealed.length) % sealed.length ? byte ^ 1 : byte))
+    const changes: Readonly<Record<string, Change>> = {
+      'a bit of its format': flipped(0),
+      "a bit of its key's id": flipped(1),
+      "the last bit of its key's id": flipped(4),
+      'a bit of its nonce': flipped(5),
+      'the last bit of its nonce': flipped(16),
+      'a bit of its text': flipped(17),
+      'the last bit of its text': flipped(-17),
+      'a bit of its tag': flipped(-16),
+      'the last bit of its tag': flipped(-1),
+      'cut short': (sealed) => sealed.slice(0, -1),
+      'cut at its front': (sealed) => sealed.slice(1),
+      'without its tag': (sealed) => sealed.slice(0, -16),
+      'without its text': (sealed) => Buffer.concat([sealed.slice(0, 17), sealed.slice(-16)]),
+      'drawn out': (sealed) => Buffer.concat([sealed, Buffer.of(0)]),
+      twice: (sealed) => Buffer.concat([sealed, sealed]),
+      emptied: () => new Uint8Array(),
+      'of another token of the sub-account': (_, { sameSubAccount }) => sameSubAccount,
+      'of another sub-account': (_, { sameAccount }) => sameAccount,
+      'of another account': (_, { otherAccount }) => otherAccount,
+      'of another field, the store secret': async () =>
+        (await db.get<{ sealed: Uint8Array }>('SELECT sealed_secret AS sealed FROM vault')).sealed,
+    }
+    for (const [what, change] of Object.entries(changes)) {
+      test(`${what}: 500 without a word, wherever it would be shown`, async () => {
+        const [token, near] = [await estate.token(), await estate.token()]
+        const far = await estate.token({ subAccountId: estate.mine.subAccounts[1].id })
+        const foreign = await estate.token({}, estate.theirs)
+        const others = {
+          sameSubAccount: await sealedOf(near.id),
+          sameAccount: await sealedOf(far.id),
+          otherAccount: await sealedOf(foreign.id),
+        }
+        await put(token.id, await change(await sealedOf(token.id), others))
+        const refused = (heard: Heard) => {
+          assert.equal(heard.status, 500)
+          assert.deepEqual(heard.json.error, { message: 'Internal server error' })
+          for (const { credential } of [token, near, far, foreign]) assert.ok(!heard.text.includes(credential))
+        }
+        const tampered = { kind: 'credential', id: token.id } as const
+        await isNoticed(tampered, () => estate.mineAsks({ path: `${TOKEN}/${token.id}` }), refused)
+        refused(await estate.mineAsks({ path: `${TOKEN}?limit=100` }))
+        assert.equal((await verify(token.credential)).status, 204, 'whom the token lets in does not hang on it')
+        const { problems } = await examine(estate.running)
+        assert.ok(problems.map(name).includes(name(tampered)))
+        await estate.mineAsks({ method: 'DELETE', path: `${TOKEN}/${token.id}` })
+        altered.delete(name(tampered))
+      })
+    }
+
+    test('the control: sealed without its place, a ciphertext opens in any row', () => {
+      const key = randomBytes(32)
+      const seal = (text: string) => {
+        const nonce = randomBytes(12)
+        const cipher = createCipheriv('aes-256-gcm', key, nonce)
+        return { nonce, sealed: Buffer.concat([cipher.update(text), cipher.final()]), tag: cipher.getAuthTag() }
+      }
+      const open = ({ nonce, sealed, tag }: ReturnType<typeof seal>) => {
+        const decipher = createDecipheriv('aes-256-gcm', key, nonce).setAuthTag(tag)
+        return Buffer.concat([decipher.update(sealed), decipher.final()]).toString()
+      }
+      const rows = { first: seal('of the first'), second: seal('of the second') }
+      const swapped = { first: rows.second, second: rows.first }
+      assert.deepEqual([open(swapped.first), open(swapped.second)], ['of the second', 'of the first'])
+    })
+
+    test('an older ciphertext of the same token is named by the doctor', async () => {
+      const { operator, registry } = estate.running
+      const { id } = await estate.token()
+      const before = await sealedOf(id)
+      await registry.rotateToken(operator.actFor(estate.mine.accountId), id, 0, operator.origin())
+      await put(id, before)
+      const found = (await examine(estate.running)).problems.find((each) => each.id === id)
+      assert.equal(found?.kind, 'credential')
+      assert.match(found?.problem ?? '', /an older one was put back/)
+      altered.add(`credential ${id}`)
+    })
+  })
+
+  test('the doctor names every row that was altered, and no other', async () => {
+    const { healthy, problems, problemCount, checks } = await examine(estate.running)
+    assert.equal(healthy, false)
+    assert.deepEqual(new Set(problems.map(name)), altered)
+    assert.equal(problemCount, problems.length)
+    assert.ok(problemCount > 15)
+    assert.deepEqual(
+      checks.find(({ check }) => check === 'rows'),
+      { check: 'rows', result: `${problemCount} altered by hand` },
+    )
+    for (const secret of estate.secrets) assert.ok(!JSON.stringify(problems).includes(secret))
+  })
+
+  describe('the history shows what was done to it:', () => {
+    const LAST = '(SELECT max(seq) FROM history WHERE account_id = ?1)'
+    const alterations: Readonly<Record<string, { sql: string; found: RegExp }>> = {
+      'a row altered': {
+        sql: `UPDATE history SET "by" = 'nobody' WHERE account_id = ?1 AND seq = 3`,
+        found: /row 3 is altered/,
+      },
+      'a fact altered': {
+        sql: `UPDATE history SET to_facts = '{}' WHERE account_id = ?1 AND seq = 4`,
+        found: /row 4 is altered/,
+      },
+      'a row removed': {
+        sql: 'DELETE FROM history WHERE account_id = ?1 AND seq = 2',
+        found: /rows 2 to 2 are missing/,
+      },
+      'the last row removed': {
+        sql: `DELETE FROM history WHERE account_id = ?1 AND seq = ${LAST}`,
+        found: /are missing/,
+      },
+      'the last row removed and the head set back': {
+        sql: `UPDATE history_heads SET seq = seq - 1, last = (SELECT stamp FROM history h WHERE h.account_id = ?1 AND h.seq = history_heads.seq - 1) WHERE account_id = ?1`,
+        found: /the head is altered/,
+      },
+      'the whole history removed': {
+        sql: 'DELETE FROM history_heads WHERE account_id = ?1',
+        found: /its history is missing/,
+      },
+      'a row inserted': {
+        sql: `INSERT INTO history (account_id, seq, at, by, action, subject, from_facts, to_facts, stamp)
+              SELECT account_id, seq + 1, at, by, action, subject, from_facts, to_facts, stamp FROM history
+              WHERE account_id = ?1 AND seq = ${LAST}`,
+        found: /is altered, or the one before it was replaced/,
+      },
+    }
+    for (const [what, { sql, found }] of Object.entries(alterations)) {
+      test(what, async () => {
+        const { operator } = estate.running
+        const { id } = await operator.createAccount('Watched')
+        for (let n = 0; n < 4; n++) await operator.createKey(id, `k${n}`, null)
+        assert.deepEqual((await problemsOf(id)).length, 0)
+        await db.run(sql, id)
+        assert.match((await problemsOf(id)).join(), found)
+      })
+    }
+
+    async function problemsOf(accountId: string): Promise<string[]> {
+      const { problems } = await verifyHistory(estate.running)
+      return problems.filter((problem) => problem.startsWith(accountId))
+    }
+  })
+}
+
+const FORM = ['content-type', 'application/x-www-form-urlencoded'] as const
