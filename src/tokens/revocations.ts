@@ -95,6 +95,13 @@ export function isFirstLine(line: string, stamps: Stamps): boolean {
   return line === stampedLine('', jsonIn(line), stamps)
 }
 
+/** What a loss of power has kept from the disk, by the sector, in the middle of a line: no line holds one. */
+const HOLE = '\0'
+
+function isPartOf(line: string, text: string): boolean {
+  return [...text].every((character, index) => character === HOLE || character === line[index])
+}
+
 export type Comparison =
   | { readonly kind: 'even' }
   /** The store has committed what a loss of power has kept from the journal: the end of its last line. */
@@ -118,12 +125,15 @@ export function compareJournal(
   const { lastLine } = place
   const lost = (reason: string, readable: readonly ReadLine[] = []): Comparison => ({ kind: 'lost', reason, readable })
   if (text === undefined) return lost('is missing or was cut short')
-  if (text.length < lastLine.length) {
-    if (!lastLine.startsWith(text)) return lost('does not belong to this store, or was altered')
-    return fromBackup ? lost('was cut short') : { kind: 'behind', missing: lastLine.slice(text.length) }
+  if (text.length <= lastLine.length && text !== lastLine) {
+    if (!isPartOf(lastLine, text)) return lost('does not belong to this store, or was altered')
+    const there = `${text}${HOLE}`.indexOf(HOLE)
+    return fromBackup ? lost('was cut short') : { kind: 'behind', missing: lastLine.slice(there) }
   }
   if (!text.startsWith(lastLine)) return lost('does not belong to this store, or was altered')
-  const { lines, wrongAt, torn } = readLines(text.slice(lastLine.length), lastLine, stamps)
+  const rest = text.slice(lastLine.length)
+  if (!fromBackup && rest.includes(HOLE) && !rest.slice(0, -1).includes('\n')) return { kind: 'uncommitted' }
+  const { lines, wrongAt, torn } = readLines(rest, lastLine, stamps)
   if (wrongAt === undefined && lines.length === 0) return { kind: 'even' }
   // Beside a store that was not set back there is never more than one line that it has not.
   if (!fromBackup && lines.length + Number(torn) === 1 && (torn || wrongAt === undefined))

@@ -6,6 +6,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import { openLatchkey } from '../../src/compose.ts'
+import { readConfig } from '../../src/config.ts'
+import { Connection } from '../../src/storage/sqlite/connection.ts'
+import { Journal } from '../../src/storage/sqlite/journal.ts'
+import { Session } from '../../src/storage/sqlite/session.ts'
+import type { Stamps } from '../../src/tokens/vault.ts'
 import { removeFolder } from '../support/sqlite.ts'
 import { inspectInPlace } from './inspect.ts'
 import type { Ledger } from './ledger.ts'
@@ -16,6 +22,7 @@ import { type Moment, readMoments, TRACED } from './system-calls.ts'
 import { type Program, World } from './world.ts'
 
 const WRITERS = 32
+const JOURNAL = 'revocations.log'
 const STRACE = ['strace', '-D', '-f', '-y', '-xx', '-s', '1000000', '--seccomp-bpf', '-e', `trace=${TRACED}`]
 /** The log is moved into the database every so many pages, so that many crashes fall into that. */
 const CHECKPOINT_PAGES = 200
@@ -23,6 +30,7 @@ const CHECKPOINT_PAGES = 200
 export interface Recording {
   readonly moments: readonly Moment[]
   readonly disk: SimulatedDisk
+  readonly stamps: Stamps
   readonly counts: Ledger['counts']
   /** Of the store as it was left behind, without any power loss. */
   readonly problems: readonly string[]
@@ -45,7 +53,9 @@ export async function recordServer(
   try {
     const { dataDir } = world.cli
     const log = join(dataDir, 'strace.log')
-    const disk = new SimulatedDisk(dataDir, ['latchkey.db'], chances(`${name}, failed syncs`))
+    const { stamps, store } = await openLatchkey(readConfig({ LATCHKEY_DATA_DIR: dataDir }))
+    await store.close()
+    const disk = new SimulatedDisk(dataDir, ['latchkey.db', JOURNAL], chances(`${name}, failed syncs`))
     const server = world.start({
       command: [...STRACE, ...inject, '-o', log],
       pragmas: `PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; ${pragmas}`,
@@ -57,7 +67,7 @@ export async function recordServer(
     await server.exited
     const moments = [...readMoments((await wholeLog(log, server.pid)).split('\n'))]
     const problems = [...world.check().problems, ...violations]
-    return { moments, disk, counts, problems }
+    return { moments, disk, stamps, counts, problems }
   } finally {
     world.dispose()
   }
@@ -89,7 +99,7 @@ interface Answer {
 }
 
 /** As many crashes as asked for, at any moment, and one at each moment at which answers leave. */
-export function crash({ moments, disk }: Recording, images: number, chance: () => number): Crashes {
+export function crash({ moments, disk, stamps }: Recording, images: number, chance: () => number): Crashes {
   const found: Crashes = { images: 0, lost: 0, answers: 0, early: 0, problems: [] }
   const answered = new Map<string, number>()
   let leaving: Answer[] = []
@@ -97,7 +107,7 @@ export function crash({ moments, disk }: Recording, images: number, chance: () =
   const points = Array.from({ length: images }, () => first + Math.floor(chance() * (moments.length - first)))
   points.sort((a, b) => a - b)
   const inspect = (keeps: () => boolean): ReadonlyMap<string, number> => {
-    const { versions, problems } = inspectCrash(disk, keeps)
+    const { versions, problems } = inspectCrash(disk, stamps, keeps)
     found.images++
     found.problems.push(...problems)
     return versions
@@ -136,7 +146,7 @@ const OK = Buffer.from('HTTP/1.1 200')
 /** In memory where there is such a folder: only what is read back counts. */
 const FOLDER = existsSync('/dev/shm') ? '/dev/shm' : tmpdir()
 
-function inspectCrash(disk: SimulatedDisk, keeps: () => boolean) {
+function inspectCrash(disk: SimulatedDisk, stamps: Stamps, keeps: () => boolean) {
   const folder = mkdtempSync(join(FOLDER, 'latchkey-crash-'))
   try {
     disk.writeTo(folder, keeps)
@@ -144,11 +154,21 @@ function inspectCrash(disk: SimulatedDisk, keeps: () => boolean) {
     const torn = tokens.filter(({ id, name, version }) => version > 1 && name !== `N${version} of ${id}`)
     return {
       versions: new Map(tokens.map(({ id, version }) => [id, version])),
-      problems: [...problems, ...torn.map(({ id }) => `${id} is half changed`)],
+      problems: [...problems, ...torn.map(({ id }) => `${id} is half changed`), ...findObstacle(folder, stamps)],
     }
   } finally {
     removeFolder(folder)
   }
+}
+
+/** A service that would let nobody in, since its journal of revocations seems to be altered, is no use either. */
+function findObstacle(folder: string, stamps: Stamps): string[] {
+  const db = new Connection(join(folder, 'latchkey.db'), 'write')
+  const journal = new Journal(join(folder, JOURNAL))
+  const { obstacle } = journal.recover(new Session(db, stamps), false)
+  journal.close()
+  db.close()
+  return obstacle === undefined ? [] : [obstacle]
 }
 
 export function describePowerLoss(images: number, changes: number): void {

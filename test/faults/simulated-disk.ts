@@ -27,6 +27,14 @@ class Inode {
     this.#pending.push(change)
   }
 
+  /** As a running system sees it. */
+  get size(): number {
+    return this.#pending.reduce(
+      (size, { offset, data }) => (data === undefined ? offset : Math.max(size, offset + data.length)),
+      this.#synced.length,
+    )
+  }
+
   end(call: SystemCall, result: number): void {
     const change = this.#pending.find((each) => each.call === call)
     if (change === undefined) return
@@ -107,12 +115,11 @@ export class SimulatedDisk {
 
   #change(inode: Inode, call: SystemCall, kind: 'start' | 'end', result: number): void {
     if (call.name.endsWith('sync')) this.#sync(inode, call, kind, result)
-    else if (call.name !== 'pwrite64' && call.name !== 'ftruncate') throw new Error(`what does ${call.name} do?`)
     else if (kind === 'end') inode.end(call, result)
-    else {
-      const data = call.name === 'pwrite64' ? call.data : undefined
-      inode.begin({ call, offset: call.last, data, done: false })
-    }
+    else if (call.name === 'pwrite64') inode.begin({ call, offset: call.last, data: call.data, done: false })
+    else if (call.name === 'write') inode.begin({ call, offset: inode.size, data: call.data, done: false })
+    else if (call.name === 'ftruncate') inode.begin({ call, offset: call.last, data: undefined, done: false })
+    else throw new Error(`what does ${call.name} do?`)
   }
 
   #enter(call: SystemCall, name: string): void {

@@ -47,6 +47,20 @@ describe('beside the store that it has grown with', () => {
     }
   })
 
+  test('holes that a loss of power has left in a line that nobody was told of are mended, or cut off with it', () => {
+    const last = lines[5] ?? ''
+    const before = whole.slice(0, -last.length)
+    for (let from = 0; from < last.length; from++) {
+      const torn = `${last.slice(0, from)}\0\0\0${last.slice(from + 3)}`.slice(0, last.length)
+      assert.deepEqual(compare(lines, 6, false, before + torn), { kind: 'behind', missing: last.slice(from) })
+      assert.equal(compare(lines, 5, false, before + torn).kind, 'uncommitted')
+      assert.equal(compare(lines, 6, true, before + torn).kind, 'lost')
+      assert.equal(compare(lines, 5, true, before + torn).kind, 'lost')
+    }
+    const older = `${lines.slice(0, 4).join('')}${(lines[4] ?? '').replace('t', '\0')}${last}`
+    assert.equal(compare(lines, 4, false, older).kind, 'lost')
+  })
+
   test('cut off further back than that, missing, altered or of another store, it is lost', () => {
     const cut = whole.slice(0, whole.length - (lines[5] ?? '').length - 1)
     assert.equal(compare(lines, 6, false, cut).kind, 'lost')

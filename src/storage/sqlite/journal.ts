@@ -213,14 +213,15 @@ export class Journal {
   #write(text: string, sizeBefore: number): void {
     const file = this.#file ?? -1
     try {
-      if (fs.writeSync(file, text, null, 'latin1') < text.length) throw new Error('the disk is full')
+      if (fs.writeSync(file, text, null, 'latin1') < text.length) throw Object.assign(new Error(), { code: 'ENOSPC' })
     } catch (cause) {
+      const isFull = (cause as NodeJS.ErrnoException).code === 'ENOSPC'
       try {
         fs.ftruncateSync(file, sizeBefore)
       } catch {
         // What is left of the line is taken for a line that was never finished.
       }
-      throw failure('unavailable', cause)
+      throw failure(isFull ? 'store-full' : 'unavailable', cause)
     }
   }
 
