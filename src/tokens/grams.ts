@@ -7,8 +7,9 @@ const GRAM_CHARACTERS = 3
 /** A long search needs no more to be selective; the name itself is compared afterwards. */
 const MAX_GRAMS_IN_SEARCH = 12
 
-export function gramsOfName(foldedName: string): string[] {
-  return gramsOf(foldedName, 1)
+/** Of a folded name's characters, as they are or as an engine writes them; a group that comes twice is in it twice. */
+export function gramsOfName(characters: readonly string[]): string[] {
+  return gramsOf(characters, 1)
 }
 
 export interface Sought {
@@ -24,17 +25,17 @@ export interface Sought {
 export function seek(search: string): Sought | undefined {
   if (!canMatch(search)) return undefined
   const folded = foldCase(search)
-  const length = [...folded].length
+  const characters = [...folded]
+  const { length } = characters
   if (length < GRAM_CHARACTERS) return { beginning: folded, grams: [], contains: undefined }
-  const grams = gramsOf(folded, GRAM_CHARACTERS).slice(0, MAX_GRAMS_IN_SEARCH)
+  const grams = [...new Set(gramsOf(characters, GRAM_CHARACTERS))].slice(0, MAX_GRAMS_IN_SEARCH)
   return { beginning: undefined, grams, contains: length > GRAM_CHARACTERS ? folded : undefined }
 }
 
-function gramsOf(folded: string, shortest: number): string[] {
-  const characters = [...folded]
-  const grams = new Set<string>()
+function gramsOf(characters: readonly string[], shortest: number): string[] {
+  const grams: string[] = []
   for (let at = 0; at + shortest <= characters.length; at++) {
-    grams.add(`${characters[at]}${characters[at + 1] ?? ''}${characters[at + 2] ?? ''}`)
+    grams.push(`${characters[at]}${characters[at + 1] ?? ''}${characters[at + 2] ?? ''}`)
   }
-  return [...grams]
+  return grams
 }

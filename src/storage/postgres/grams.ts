@@ -9,7 +9,7 @@ const MARK_CHARACTERS = 6
 /** A name's groups, as the text of a tsvector. */
 export function indexedGrams(accountId: string, foldedName: string): string {
   const start = mark(accountId)
-  const lexemes = gramsOfName(foldedName).map((gram) => quote(start + gram))
+  const lexemes = gramsOfName([...foldedName]).map((gram) => quote(start + gram))
   return lexemes.join(' ')
 }
 

@@ -3,8 +3,10 @@
 import { gramsOfName, type Sought } from '../../tokens/grams.ts'
 
 export function indexedGrams(accountNo: number, foldedName: string): string {
-  const words = gramsOfName(foldedName).map((gram) => word(accountNo, gram))
-  return words.join(' ')
+  const start = startOf(accountNo)
+  let words = ''
+  for (const gram of gramsOfName(encodeAll(foldedName))) words += `${start}${gram} `
+  return words
 }
 
 export function matchExpression(accountNo: number, sought: Sought): string {
@@ -12,10 +14,18 @@ export function matchExpression(accountNo: number, sought: Sought): string {
   return sought.grams.map((gram) => `"${word(accountNo, gram)}"`).join(' AND ')
 }
 
-/** Digits end at the letter: no account's words begin with another's. */
 function word(accountNo: number, gram: string): string {
-  let encoded = `${accountNo}a`
-  for (const character of gram) encoded += encode(character)
+  return startOf(accountNo) + encodeAll(gram).join('')
+}
+
+/** Digits end at the letter: no account's words begin with another's. */
+function startOf(accountNo: number): string {
+  return `${accountNo}a`
+}
+
+function encodeAll(text: string): string[] {
+  const encoded: string[] = []
+  for (const character of text) encoded.push(encode(character))
   return encoded
 }
 

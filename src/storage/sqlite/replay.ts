@@ -55,7 +55,7 @@ function rotateAgain(
   { id, digest, sealed, formerUntil }: Extract<Revocation, { kind: 'token-rotated' }>,
   origin: Origin,
 ): void {
-  const before = writes.getToken(session.db, owner, id, undefined).row.token
+  const { token: before } = writes.getToken(session.db, owner, id, undefined)
   const now = { sealed: Buffer.from(sealed, 'base64'), digest: Buffer.from(digest, 'base64') }
   if (now.digest.equals(before.digest)) return
   // Sealed with a later master key than the backup's, it would never open. The credential itself works all the same.
@@ -66,8 +66,8 @@ function rotateAgain(
 
 /** A version that a caller has seen never comes again for something else. */
 function liftVersion({ db, stamps }: Session, owner: string, id: string, version: number): void {
-  const { no, row } = writes.getToken(db, owner, id, undefined)
-  if (row.token.version >= version) return
-  const stamp = restamp('token', row.token, { ...row.token, version }, stamps)
+  const { no, token } = writes.getToken(db, owner, id, undefined)
+  if (token.version >= version) return
+  const stamp = restamp('token', token, { ...token, version }, stamps)
   db.run('UPDATE tokens SET version = ?, stamp = ? WHERE no = ?', version, stamp, no)
 }

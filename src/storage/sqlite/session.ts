@@ -33,17 +33,18 @@ export class Session {
 
   /** Counts a token in or out. */
   count({ accountId, subAccountId, status }: Counted, by: 1 | -1): void {
-    this.#countIn(accountId)[status] += by
-    this.#countIn(subAccountId)[status] += by
+    this.#countIn(accountId, status, by)
+    this.#countIn(subAccountId, status, by)
   }
 
-  #countIn(scope: string): Record<Status, number> {
+  #countIn(scope: string, status: Status, by: 1 | -1): void {
     let counts = this.#counts.get(scope)
     if (counts === undefined) {
       counts = { active: 0, inactive: 0 }
       this.#counts.set(scope, counts)
     }
-    return counts
+    if (status === 'active') counts.active += by
+    else counts.inactive += by
   }
 
   /** Appends to the chain of the event's account. */

@@ -13,6 +13,7 @@ import { openSecret } from '../vault.ts'
 import { SqliteChanges } from './changes.ts'
 import { Connection, failure, isBusy, translateError } from './connection.ts'
 import { migrate, requireKnownSchema } from './migrate.ts'
+import { type PackedRow, unpack } from './packed.ts'
 import * as reads from './reads.ts'
 import { Remembered } from './remembered.ts'
 import type { Call, Opening, Reply, ThreadData } from './thread.ts'
@@ -25,6 +26,8 @@ type Result<Operation> = Operation extends (...args: never[]) => infer Value ? A
 const MAX_SKIP_ON_LOOP = 2_000
 const CHAIN_PART = 1_000
 const RECHECK_MS = 1_000
+/** Some hundreds of microseconds of the event loop. */
+const REPLIES_AT_ONCE = 8
 
 export interface SqliteOptions {
   readonly dataDir: string
@@ -130,9 +133,9 @@ class SqliteStore implements Store {
   insertSubAccounts = this.#change('insertSubAccounts')
   updateSubAccount = this.#change('updateSubAccount')
   insertTokens = this.#change('insertTokens')
-  updateToken = this.#change('updateToken')
-  rotateToken = this.#change('rotateToken')
-  deleteToken = this.#change('deleteToken')
+  updateToken = this.#changeOfToken('updateToken')
+  rotateToken = this.#changeOfToken('rotateToken')
+  deleteToken = this.#changeOfToken('deleteToken')
   markUsed = this.#change('markUsed')
   changeMasterKey = this.#change('changeMasterKey')
   resealTokens = this.#change('resealTokens')
@@ -224,6 +227,10 @@ class SqliteStore implements Store {
     return (...args: Rest<Operation>) => this.#writer.call(name, args) as Promise<Result<Operation>>
   }
 
+  #changeOfToken<Name extends 'updateToken' | 'rotateToken' | 'deleteToken'>(name: Name) {
+    return async (...args: Rest<(typeof writes)[Name]>) => unpack((await this.#writer.call(name, args)) as PackedRow)
+  }
+
   #longQuestion<Name extends keyof typeof reads>(name: Name) {
     type Operation = (typeof reads)[Name]
     return (...args: Rest<Operation>) => this.#reader.call(name, args) as Promise<Result<Operation>>
@@ -249,13 +256,18 @@ function translating<Value>(work: () => Value): Value {
   }
 }
 
-/** The near end of a thread: calls go over by number, and answers come back to whoever waits. */
+/**
+ * The near end of a thread: calls go over by number, and answers come back to whoever waits. What is called within one
+ * turn of the event loop goes over as one message.
+ */
 class Thread {
   readonly #worker: Worker
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>()
   readonly #role: ThreadData['role']
   readonly opening: Opening
   #lastId = 0
+  #calls: Call[] = []
+  #replies: readonly Reply[] = []
   #ended: Error | undefined
 
   static async start(data: ThreadData): Promise<Thread> {
@@ -271,7 +283,10 @@ class Thread {
     this.#worker = worker
     this.#role = role
     this.opening = opening
-    worker.on('message', (replies: readonly Reply[]) => replies.forEach((reply) => void this.#settle(reply)))
+    worker.on('message', (replies: readonly Reply[]) => {
+      if (this.#replies.length === 0) setImmediate(() => this.#settleSome())
+      this.#replies = this.#replies.concat(replies)
+    })
     worker.on('error', (error) => this.#end(error instanceof Error ? error : new Error(String(error))))
     worker.on('exit', () => this.#end(new Error('the store is closed')))
   }
@@ -281,15 +296,30 @@ class Thread {
     const id = ++this.#lastId
     const waiting = Promise.withResolvers<unknown>()
     this.#waiting.set(id, waiting)
-    this.#worker.postMessage({ id, name, args } satisfies Call)
+    if (this.#calls.length === 0) setImmediate(() => this.#send())
+    this.#calls.push({ id, name, args })
     return waiting.promise
+  }
+
+  #send(): void {
+    this.#worker.postMessage(this.#calls)
+    this.#calls = []
   }
 
   async close(): Promise<void> {
     if (this.#ended !== undefined) return
     const exited = new Promise((resolve) => this.#worker.once('exit', resolve))
+    this.#send()
     this.#worker.postMessage('close')
     await exited
+  }
+
+  /** A whole commit's answers at once would hold up every read that came meanwhile. */
+  #settleSome(): void {
+    const some = this.#replies.slice(0, REPLIES_AT_ONCE)
+    this.#replies = this.#replies.slice(REPLIES_AT_ONCE)
+    if (this.#replies.length > 0) setImmediate(() => this.#settleSome())
+    for (const reply of some) this.#settle(reply)
   }
 
   #settle(reply: Reply): void {
@@ -306,6 +336,8 @@ class Thread {
 
   #end(error: Error): void {
     this.#ended ??= error
+    for (const reply of this.#replies) this.#settle(reply)
+    this.#replies = []
     // A change that the writer took with it may have been committed or not.
     const code = this.#role === 'writer' ? 'outcome-unknown' : 'unavailable'
     for (const waiting of this.#waiting.values()) waiting.reject(failure(code, error))

