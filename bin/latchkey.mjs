@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 // Runs the command line on the pinned runtime. Written for the oldest Node.js that may meet it.
 import { existsSync } from 'node:fs'
-import module from 'node:module'
 import { fileURLToPath } from 'node:url'
 
 const oldest = 24
@@ -15,7 +14,6 @@ if (!existsSync(fileURLToPath(new URL('../node_modules/fastify', import.meta.url
   )
   process.exitCode = 1
 } else {
-  // Compiled once, not at every start.
-  module.enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/latchkey', import.meta.url)))
+  await import('../src/compile-cache.mjs')
   await import('../src/main.ts')
 }

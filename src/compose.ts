@@ -6,13 +6,11 @@ import type { FastifyInstance } from 'fastify'
 import pino, { type Logger } from 'pino'
 import { steadyClock } from './clock.ts'
 import { type Config, isPostgres } from './config.ts'
-import { jwtAuthenticator } from './http/jwt.ts'
+import type { Authenticate } from './http/caller.ts'
 import { Metrics } from './http/metrics.ts'
 import { RateLimits } from './http/rate-limits.ts'
 import { buildServer } from './http/server.ts'
 import { findKeeper, openKeyRing } from './master-key.ts'
-import { openPostgresSource, openPostgresTarget } from './storage/postgres/copy.ts'
-import { openPostgresStore } from './storage/postgres/store.ts'
 import { backUpSqlite } from './storage/sqlite/backup.ts'
 import { openSqliteSource, openSqliteTarget } from './storage/sqlite/copy.ts'
 import { lockAlone } from './storage/sqlite/lock.ts'
@@ -93,9 +91,11 @@ interface Engine {
   readonly limiter?: Limiter
 }
 
-function openEngine(config: Config, keys: KeyRing, acceptRevocationLoss: boolean): Promise<Engine> {
+/** What is not configured is not loaded: libraries take memory and time to start. */
+async function openEngine(config: Config, keys: KeyRing, acceptRevocationLoss: boolean): Promise<Engine> {
   const { databaseUrl, dataDir, revocationJournal: journalPath, pgPool, pgPrepared, autoMigrate } = config
   if (databaseUrl === undefined) return openSqliteStore({ dataDir, keys, journalPath, acceptRevocationLoss })
+  const { openPostgresStore } = await import('./storage/postgres/store.ts')
   return openPostgresStore({ databaseUrl, keys, poolSize: pgPool, prepared: pgPrepared, autoMigrate })
 }
 
@@ -156,6 +156,7 @@ export async function openCopy(config: Config, to: string): Promise<CopyEnds> {
   if (databaseUrl === undefined && !existsSync(join(dataDir, 'latchkey.db')))
     throw new OperatorError(`There is no store in ${dataDir}`)
   const keys = openKeyRing(config)
+  const { openPostgresSource, openPostgresTarget } = await import('./storage/postgres/copy.ts')
   const source =
     databaseUrl === undefined ? openSqliteSource({ dataDir, keys }) : await openPostgresSource({ databaseUrl, keys })
   try {
@@ -182,6 +183,12 @@ function machineClock(log: Logger): () => number {
   return steadyClock({ wall: Date.now, elapsed: () => performance.now(), onSetBack })
 }
 
+async function authenticatorOf({ jwt }: Config, registry: Registry, now: () => number): Promise<Authenticate> {
+  if (jwt === undefined) return (key) => registry.authenticate(key)
+  const { jwtAuthenticator } = await import('./http/jwt.ts')
+  return jwtAuthenticator(jwt, registry, now)
+}
+
 export interface RunningServer {
   readonly server: FastifyInstance
   readonly url: string
@@ -198,8 +205,7 @@ export async function startServer(config: Config, surroundings: Surroundings = {
   metrics.countTokens(store)
   const server = await buildServer({
     registry,
-    authenticator:
-      config.jwt === undefined ? (key) => registry.authenticate(key) : jwtAuthenticator(config.jwt, registry, now),
+    authenticator: await authenticatorOf(config, registry, now),
     metrics,
     log,
     app: config,

@@ -18,7 +18,8 @@ export class Repeated {
 
   async give({ accountId }: Caller, url: string, make: () => Promise<string>): Promise<string> {
     const name = `${accountId} ${url}`
-    const known = this.#answers?.get(name)
+    // Whoever is a caller was let in by a look at the store, and that was after the request had come.
+    const known = this.#answers?.getAsLooked(name)
     if (known !== undefined) return known
     // Looked at before the answer is made: what changes meanwhile makes it another one.
     const time = this.#registry.changes?.look() ?? 0

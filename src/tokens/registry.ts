@@ -16,6 +16,7 @@ import { UseMarks } from './uses.ts'
 import { credentialPlace, type MasterKey, nameInMemory, type Stamps } from './vault.ts'
 import { type Candidate, effectiveState, findTampered, judge, judgeGenuine, UNKNOWN, type Verdict } from './verdict.ts'
 
+/** Made anew for each request, by a look at the store. */
 export interface Caller {
   readonly accountId: string
   /** An account key's id, or `jwt:` and the subject. */
@@ -38,7 +39,7 @@ export interface Overview {
 }
 
 /** Some 400 bytes each, and none of them a credential. */
-const KNOWN_CANDIDATES = 60_000
+const KNOWN_CANDIDATES = 100_000
 const KNOWN_KEYS = 1_000
 export const MAX_OVERLAP_SECONDS = 30 * 24 * 60 * 60
 
@@ -79,6 +80,7 @@ export class Registry {
 
   /** A caller whom somebody else has vouched for, such as the platform's identity provider. */
   async callerFor(accountId: string, by: string): Promise<Caller> {
+    this.#parts.store.changes?.look()
     const account = await this.#parts.store.findAccount(accountId)
     if (account === undefined) throw new Failure('token-invalid')
     return { accountId: account.id, by }

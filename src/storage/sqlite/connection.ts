@@ -48,6 +48,10 @@ export class Connection {
     return this.#prepare(sql).all(...values) as Result[]
   }
 
+  tuples<Result extends readonly unknown[]>(sql: string, ...values: SQLInputValue[]): Result[] {
+    return this.#prepare(sql, 'tuples').all(...values) as unknown as Result[]
+  }
+
   iterate<Result = Row>(sql: string, ...values: SQLInputValue[]): IterableIterator<Result> {
     return this.#prepare(sql).iterate(...values) as IterableIterator<Result>
   }

@@ -175,13 +175,13 @@ export function walk(db: Connection, accountId: string, query: TokenQuery, total
   const take = Math.min(limit, total - skip)
   if (take <= 0) return []
   const backwards = skip > total / 2
-  const found = db.all<{ id: string }>(
+  const found = db.tuples<[string]>(
     `SELECT id FROM tokens WHERE ${subAccountId === undefined ? 'account_id' : 'sub_account_id'} = ?
      ${status === undefined ? '' : 'AND status = ?'} ORDER BY id ${backwards ? 'ASC' : 'DESC'} LIMIT ? OFFSET ?`,
     ...[subAccountId ?? accountId, ...(status === undefined ? [] : [status])],
     ...[take, backwards ? total - skip - take : skip],
   )
-  const ids = found.map(({ id }) => id)
+  const ids = found.map(([id]) => id)
   return backwards ? ids.reverse() : ids
 }
 

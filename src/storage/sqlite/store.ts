@@ -25,6 +25,8 @@ type Result<Operation> = Operation extends (...args: never[]) => infer Value ? A
 /** Skipping index entries costs some 50 ns each: past this many, the event loop is left alone. */
 const MAX_SKIP_ON_LOOP = 2_000
 const CHAIN_PART = 1_000
+/** Of a thread: what it handles is short-lived and small. */
+const LIMITS = { maxYoungGenerationSizeMb: 8 }
 const RECHECK_MS = 1_000
 /** Some hundreds of microseconds of the event loop. */
 const REPLIES_AT_ONCE = 8
@@ -271,7 +273,10 @@ class Thread {
   #ended: Error | undefined
 
   static async start(data: ThreadData): Promise<Thread> {
-    const worker = new Worker(new URL('./thread.ts', import.meta.url), { workerData: data })
+    const worker = new Worker(new URL('./thread-start.mjs', import.meta.url), {
+      workerData: data,
+      resourceLimits: LIMITS,
+    })
     const opening = await new Promise<Opening>((resolve, reject) => {
       worker.once('message', resolve)
       worker.once('error', reject)
