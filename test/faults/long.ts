@@ -1,4 +1,5 @@
 // The long form of every fault; the quick ones stand in the *.test.ts beside this file.
+import { describeBackups, describeKilledRestores, describeRevocations } from './backups.ts'
 import { describeClock } from './clock.ts'
 import { describeErrors, describeFileLimit } from './disk-errors.ts'
 import { describeDiskFull } from './disk-full.ts'
@@ -22,3 +23,6 @@ describeMigrations(all, all)
 describePostgres({ cut: 10, hung: 3, slow: 3, restarted: 5 })
 describeClock('libfaketime', 50)
 describeMasterKey()
+describeBackups(20)
+describeRevocations(1_000)
+describeKilledRestores(50)

@@ -96,6 +96,7 @@ export interface Crashes {
 interface Answer {
   readonly id: string
   readonly version: number
+  readonly status: string
 }
 
 /** As many crashes as asked for, at any moment, and one at each moment at which answers leave. */
@@ -106,11 +107,11 @@ export function crash({ moments, disk, stamps }: Recording, images: number, chan
   const first = moments.findIndex((moment) => answerOf(moment) !== undefined)
   const points = Array.from({ length: images }, () => first + Math.floor(chance() * (moments.length - first)))
   points.sort((a, b) => a - b)
-  const inspect = (keeps: () => boolean): ReadonlyMap<string, number> => {
-    const { versions, problems } = inspectCrash(disk, stamps, keeps)
+  const inspect = (keeps: () => boolean) => {
+    const { versions, revoked, problems } = inspectCrash(disk, stamps, keeps)
     found.images++
     found.problems.push(...problems)
-    return versions
+    return { isThere: ({ id, version }: Omit<Answer, 'status'>) => (versions.get(id) ?? 0) >= version, revoked }
   }
   moments.forEach((moment, index) => {
     const answer = answerOf(moment)
@@ -119,26 +120,29 @@ export function crash({ moments, disk, stamps }: Recording, images: number, chan
       leaving.push(answer)
     } else if (leaving.length > 0) {
       // Before anything else happens: with nothing but what is synced.
-      const stored = inspect(() => false)
+      const { isThere, revoked } = inspect(() => false)
       found.answers += leaving.length
-      found.early += leaving.filter(({ id, version }) => (stored.get(id) ?? 0) < version).length
+      const isRevoked = ({ id, version, status }: Answer) => status === 'active' || revoked.has(`${id} ${version}`)
+      found.early += leaving.filter((each) => !isThere(each) || !isRevoked(each)).length
       leaving = []
     }
     disk.see(moment)
     for (; points[0] === index; points.shift()) {
       const kept = share(chance)
-      const stored = inspect(() => chance() < kept)
-      if ([...answered].some(([id, version]) => (stored.get(id) ?? 0) < version)) found.lost++
+      const { isThere } = inspect(() => chance() < kept)
+      if (![...answered].every(([id, version]) => isThere({ id, version }))) found.lost++
     }
   })
   return found
 }
 
 /** The change that an answer of 200 acknowledges, as it leaves. */
-function answerOf({ kind, call }: Moment): { readonly id: string; readonly version: number } | undefined {
+function answerOf({ kind, call }: Moment): Answer | undefined {
   if (kind !== 'start' || !call.path.startsWith('socket:') || !call.data.subarray(0, 12).equals(OK)) return undefined
-  const [, version, id] = /"name":"N(\d+) of (tok_\w+)"/.exec(call.data.toString('latin1')) ?? []
-  return id === undefined ? undefined : { id, version: Number(version) }
+  const text = call.data.toString('latin1')
+  const [, version, id] = /"name":"N(\d+) of (tok_\w+)"/.exec(text) ?? []
+  const status = text.includes('"status":"inactive"') ? 'inactive' : 'active'
+  return id === undefined ? undefined : { id, version: Number(version), status }
 }
 
 const OK = Buffer.from('HTTP/1.1 200')
@@ -154,11 +158,19 @@ function inspectCrash(disk: SimulatedDisk, stamps: Stamps, keeps: () => boolean)
     const torn = tokens.filter(({ id, name, version }) => version > 1 && name !== `N${version} of ${id}`)
     return {
       versions: new Map(tokens.map(({ id, version }) => [id, version])),
+      revoked: readRevoked(folder),
       problems: [...problems, ...torn.map(({ id }) => `${id} is half changed`), ...findObstacle(folder, stamps)],
     }
   } finally {
     removeFolder(folder)
   }
+}
+
+/** What the journal of revocations tells, before anything is mended. */
+function readRevoked(folder: string): ReadonlySet<string> {
+  const lines = readFileSync(join(folder, JOURNAL), 'latin1')
+  const offs = lines.matchAll(/"kind":"token-off","id":"(\w+)","at":\d+,"version":(\d+)/g)
+  return new Set([...offs].map(([, id, version]) => `${id} ${version}`))
 }
 
 /** A service that would let nobody in, since its journal of revocations seems to be altered, is no use either. */

@@ -56,7 +56,11 @@ export class Journal {
     if (place === undefined || file === undefined || this.#doubtful) throw new OutOfStep()
     const { size, nlink } = fs.fstatSync(file)
     if (size !== place.size || nlink === 0) throw new OutOfStep()
-    if (place.lastLine !== this.#lastSeen && place.lastLine !== this.#read(place)) throw new OutOfStep()
+    if (place.lastLine !== this.#lastSeen) {
+      if (place.lastLine !== this.#read(place)) throw new OutOfStep()
+      // Another process wrote it, and may still be waiting for the disk: only the very last line may be missing there.
+      fs.fdatasyncSync(file)
+    }
     const line = nextLine(place.lastLine, revocations, stamps)
     this.#write(line, size)
     savePlace(db, { size: size + line.length, lastLine: line })
@@ -136,11 +140,18 @@ export class Journal {
       this.#beginAnew(session)
       return { ...done, replayed }
     }
-    if (found.kind === 'uncommitted') fs.ftruncateSync(this.#file ?? -1, place.size)
+    if (found.kind === 'uncommitted') this.#cutOff(place)
     else this.#makeSure(place, found.kind === 'behind' ? found.missing : '')
     if (place.fromBackup) db.run('UPDATE revocation_journal SET from_backup = 0')
     this.#lastSeen = place.lastLine
     return done
+  }
+
+  /** On disk at once, so that nothing of it can come back beneath the next line. */
+  #cutOff({ size }: Place): void {
+    const file = this.#file ?? -1
+    fs.ftruncateSync(file, size)
+    fs.fdatasyncSync(file)
   }
 
   /** Writes the last line again where a loss of power or a failed sync has left it in doubt. */
