@@ -1,5 +1,5 @@
 // The nouns of the service, and what a name may be. Knows nothing of wire formats or tables.
-import { randomBytes } from 'node:crypto'
+import { takeRandom } from './random.ts'
 
 export const STATUSES = ['active', 'inactive'] as const
 export type Status = (typeof STATUSES)[number]
@@ -95,7 +95,7 @@ export type IdPrefix = 'acc' | 'sub' | 'tok' | 'key'
  * Twelve hexadecimal digits of milliseconds, sixteen of chance.
  */
 export function newId(prefix: IdPrefix, createdAt: Timestamp): string {
-  return `${idStem(prefix, createdAt)}${randomBytes(8).toString('hex')}`
+  return `${idStem(prefix, createdAt)}${takeRandom(8).toString('hex')}`
 }
 
 function idStem(prefix: IdPrefix, time: Timestamp): string {
@@ -151,6 +151,7 @@ export function foldCase(text: string): string {
 
 /** Capitals of several characters are put into NFC first, as they are in a name: ΐ folds like its capital Ϊ́. */
 function foldCharacter(character: string): string {
+  if (character < '\u0080') return character.toLowerCase()
   if (character === 'ı') return character
   let folded = ''
   for (const upper of character.toLowerCase().toUpperCase().normalize('NFC')) folded += upper.toLowerCase()

@@ -9,13 +9,15 @@ import {
   randomBytes,
   timingSafeEqual,
 } from 'node:crypto'
+import { takeRandom } from './random.ts'
 import { Recent } from './recent.ts'
 
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const KEY_ID_BYTES = 4
 const FORMAT = 1
-const HEADER_BYTES = 1 + KEY_ID_BYTES + NONCE_BYTES
+const MARK_BYTES = 1 + KEY_ID_BYTES
+const HEADER_BYTES = MARK_BYTES + NONCE_BYTES
 
 export const MASTER_KEY_BYTES = 32
 
@@ -28,20 +30,23 @@ export class MasterKey {
   /** Eight hexadecimal digits that name the key and tell nothing about it. */
   readonly id: string
   readonly #seal: KeyObject
+  /** What is sealed with it begins with this. */
+  readonly #mark: Buffer
 
   constructor(bytes: Uint8Array) {
     if (bytes.length !== MASTER_KEY_BYTES) throw new Error(`a master key is ${MASTER_KEY_BYTES} bytes`)
     this.id = derive(bytes, 'key id').subarray(0, KEY_ID_BYTES).toString('hex')
     this.#seal = createSecretKey(derive(bytes, 'seal'))
+    this.#mark = Buffer.concat([Buffer.of(FORMAT), Buffer.from(this.id, 'hex')])
   }
 
   /** `format | key id | nonce | ciphertext | tag`; opens only with the same `place`. */
   seal(plain: Uint8Array | string, place: string): Uint8Array {
-    const header = Buffer.concat([Buffer.of(FORMAT), Buffer.from(this.id, 'hex'), randomBytes(NONCE_BYTES)])
-    const cipher = createCipheriv('aes-256-gcm', this.#seal, header.subarray(1 + KEY_ID_BYTES))
-    cipher.setAAD(associatedData(header, place))
+    const nonce = takeRandom(NONCE_BYTES)
+    const cipher = createCipheriv('aes-256-gcm', this.#seal, nonce)
+    cipher.setAAD(associatedData(this.#mark, place))
     const text = cipher.update(typeof plain === 'string' ? Buffer.from(plain) : plain)
-    return Buffer.concat([header, text, cipher.final(), cipher.getAuthTag()])
+    return Buffer.concat([this.#mark, nonce, text, cipher.final(), cipher.getAuthTag()])
   }
 
   /** Throws unless `sealed` is exactly what `seal` made with this key for this place. */
@@ -49,10 +54,10 @@ export class MasterKey {
     const bytes = asBuffer(sealed)
     if (bytes.length < HEADER_BYTES + TAG_BYTES || bytes[0] !== FORMAT) throw new Error('not a sealed value')
     const header = bytes.subarray(0, HEADER_BYTES)
-    const decipher = createDecipheriv('aes-256-gcm', this.#seal, header.subarray(1 + KEY_ID_BYTES), {
+    const decipher = createDecipheriv('aes-256-gcm', this.#seal, header.subarray(MARK_BYTES), {
       authTagLength: TAG_BYTES,
     })
-    decipher.setAAD(associatedData(header, place))
+    decipher.setAAD(associatedData(header.subarray(0, MARK_BYTES), place))
     decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
     const text = decipher.update(bytes.subarray(HEADER_BYTES, -TAG_BYTES))
     return Buffer.concat([text, decipher.final()])
@@ -181,6 +186,6 @@ function derive(secret: Uint8Array, label: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', `latchkey ${label}`, 32))
 }
 
-function associatedData(header: Buffer, place: string): Buffer {
-  return Buffer.concat([header.subarray(0, 1 + KEY_ID_BYTES), Buffer.from(place)])
+function associatedData(mark: Buffer, place: string): Buffer {
+  return Buffer.concat([mark, Buffer.from(place)])
 }

@@ -20,8 +20,9 @@ import { Connection, isBusy } from './connection.ts'
 import { indexedGrams } from './grams.ts'
 import { migrateOn } from './migrate.ts'
 import { readRows, readVault } from './reads.ts'
+import { accountNumber } from './session.ts'
 import { isUnfinishedCopy, readSecret, requireFinishedCopy, UNFINISHED_COPY } from './store.ts'
-import { accountNumber, foldedText } from './writes.ts'
+import { foldedText } from './writes.ts'
 
 interface Place {
   readonly dataDir: string

@@ -1,5 +1,6 @@
 // One transaction of the writer. What its changes have in common, the totals and the ends of the chains of history, is
 // gathered here and written once, before it is committed.
+import { Failure } from '../../tokens/errors.ts'
 import { chainStamp, type HistoryEvent, headStamp, type Origin } from '../../tokens/history.ts'
 import type { Revocation } from '../../tokens/revocations.ts'
 import type { Status, Timestamp, TokenRecord } from '../../tokens/token.ts'
@@ -25,10 +26,17 @@ export class Session {
   readonly #heads = new Map<string, Head>()
   /** By how much the totals of an account or a sub-account have changed. */
   readonly #counts = new Map<string, Record<Status, number>>()
+  readonly #accountNumbers = new Map<string, number>()
 
   constructor(db: Connection, stamps: Stamps) {
     this.db = db
     this.stamps = stamps
+  }
+
+  accountNumber(accountId: string): number {
+    const known = this.#accountNumbers.get(accountId) ?? accountNumber(this.db, accountId)
+    this.#accountNumbers.set(accountId, known)
+    return known
   }
 
   /** Counts a token in or out. */
@@ -94,4 +102,10 @@ export class Session {
     this.#counts.clear()
     this.#heads.clear()
   }
+}
+
+export function accountNumber(db: Connection, accountId: string): number {
+  const account = db.tuple<[number]>('SELECT no FROM accounts WHERE id = ?', accountId)
+  if (account === undefined) throw new Failure('account-not-found')
+  return account[0]
 }

@@ -112,6 +112,7 @@ export function insertTokens(
   if (former !== undefined) return [former]
   requireSealing(db, tokens)
   let no = db.get<{ last: number | null }>('SELECT max(no) AS last FROM tokens')?.last ?? 0
+  requireOwned(db, tokens)
   for (const token of tokens) {
     const { id, accountId, subAccountId, name, status, expiresAt } = token
     insertToken(session, token, ++no)
@@ -128,12 +129,22 @@ export function insertTokens(
   return tokens.map(({ id }) => id)
 }
 
-function insertToken({ db, stamps }: Session, token: TokenRecord, no: number): void {
+/** Looks once for each sub-account, however many tokens it gets. */
+function requireOwned(db: Connection, tokens: readonly TokenRecord[]): void {
+  const owners = new Map<string, string>()
+  for (const { accountId, subAccountId } of tokens) {
+    if (owners.get(subAccountId) === accountId) continue
+    if (!ownsSubAccount(db, accountId, subAccountId)) throw new Failure('sub-account-forbidden')
+    owners.set(subAccountId, accountId)
+  }
+}
+
+function insertToken(session: Session, token: TokenRecord, no: number): void {
+  const { db, stamps } = session
   const { id, accountId, subAccountId, name, status, createdAt, expiresAt, version, digest, sealed } = token
-  if (db.get('SELECT 1 FROM retired_credentials WHERE digest = ?', digest) !== undefined) {
+  if (db.tuple('SELECT 1 FROM retired_credentials WHERE digest = ?', digest) !== undefined) {
     throw new Failure('duplicate-credential')
   }
-  if (!ownsSubAccount(db, accountId, subAccountId)) throw new Failure('sub-account-forbidden')
   const folded = foldCase(name)
   db.run(
     `INSERT INTO tokens (no, id, account_id, sub_account_id, name, folded_name, status, created_at, expires_at, version,
@@ -141,7 +152,7 @@ function insertToken({ db, stamps }: Session, token: TokenRecord, no: number): v
     ...[no, id, accountId, subAccountId, name, folded, status, createdAt, expiresAt, version, digest, sealed],
     stampOf('token', token, stamps),
   )
-  const grams = indexedGrams(accountNumber(db, accountId), folded)
+  const grams = indexedGrams(session.accountNumber(accountId), folded)
   db.run('INSERT INTO token_grams (rowid, grams) VALUES (?, ?)', no, grams)
 }
 
@@ -182,7 +193,7 @@ export function updateToken(
       'UPDATE tokens SET name = ?, folded_name = ?, version = ?, stamp = ? WHERE no = ?',
       ...[after.name, folded, after.version, stamp, no],
     )
-    const grams = indexedGrams(accountNumber(db, accountId), folded)
+    const grams = indexedGrams(session.accountNumber(accountId), folded)
     db.run('UPDATE token_grams SET grams = ? WHERE rowid = ?', grams, no)
   }
   const { from, to } = difference(before, after, ['name', 'status'])
@@ -339,10 +350,4 @@ export function markUsed({ db }: Session, marks: ReadonlyMap<string, number>): v
 /** For a commit that writes no history, since it changes nothing of what anybody is told. */
 function explain(db: Connection): void {
   db.run('UPDATE use_flushes SET n = n + 1 WHERE id = 1')
-}
-
-export function accountNumber(db: Connection, accountId: string): number {
-  const account = db.get<{ no: number }>('SELECT no FROM accounts WHERE id = ?', accountId)
-  if (account === undefined) throw new Failure('account-not-found')
-  return account.no
 }
