@@ -7,7 +7,8 @@ export function reliabilityPage(findings: readonly Kept[]): string {
   return `# Reliability
 
 Written by \`npm run test:faults\` on ${machines.join('; ')}. A control is the same test on a service that breaks the
-promise: it must fail, and did.
+promise: it must fail, and did. The load is how many processes of others wanted to run when a test began: counts do not
+depend on it, times do.
 
 ${promises.map((promise) => section(promise, findings)).join('\n')}
 ## What "0 of N" means
@@ -40,8 +41,10 @@ at the plans of every statement on a million tokens.
 function section(promise: string, findings: readonly Kept[]): string {
   const rows = findings
     .filter((finding) => finding.promise === promise)
-    .map(({ fault, how, count, figure, control, date, seed }) =>
-      [fault, how, count, figure, control, `${date}, seed ${seed}`].map((text) => text.replaceAll('|', '\\|')),
+    .map(({ fault, how, count, figure, control, date, seed, load }) =>
+      [fault, how, count, figure, control, `${date}, seed ${seed}, load ${load}`].map((text) =>
+        text.replaceAll('|', '\\|'),
+      ),
     )
   return `## ${promise}
 

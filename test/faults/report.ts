@@ -17,6 +17,8 @@ export interface Kept extends Finding {
   readonly date: string
   readonly seed: number
   readonly machine: string
+  /** How many processes wanted to run when it began, those of others: times are only as good as the machine was free. */
+  readonly load: number
 }
 
 /** Kept only where the runner of the long forms asks for it; told in either case. */

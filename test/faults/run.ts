@@ -2,7 +2,7 @@
 // the names of files (and options of `node --test`), only those: the page then keeps what it says about the others.
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
-import { availableParallelism, platform, release, totalmem } from 'node:os'
+import { availableParallelism, loadavg, platform, release, totalmem } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { removeFolder, temporaryFolder } from '../support/sqlite.ts'
 import { reliabilityPage } from './page.ts'
@@ -12,6 +12,7 @@ import { SEED } from './seed.ts'
 const ROOT = join(import.meta.dirname, '..', '..')
 const KEPT = join(ROOT, 'docs', 'reliability.json')
 const PAGE = join(ROOT, 'docs', 'reliability.md')
+const LOAD = Math.round(loadavg()[0] ?? 0)
 const TIMEOUT_MS = 1_800_000
 const FILES = ['long', 'linearizability', 'rotation', 'failover', 'pgbouncer', 'grants', 'million'].map(
   (name) => `test/faults/${name}.ts`,
@@ -57,6 +58,7 @@ function keep(findings: readonly Finding[], whole: boolean): void {
   const circumstances = {
     date: new Date().toISOString().slice(0, 10),
     seed: SEED,
+    load: LOAD,
     machine: `${availableParallelism()} cores, ${Math.round(totalmem() / 2 ** 30)} GiB of memory, ${platform()} ${release().split('.').slice(0, 2).join('.')}, Node.js ${process.versions.node}, SQLite ${process.versions.sqlite}`,
   }
   const former = whole || !existsSync(KEPT) ? [] : (JSON.parse(readFileSync(KEPT, 'utf8')) as Kept[])
