@@ -139,6 +139,6 @@ function unreadableError(ids: readonly string[]): OperatorError {
   const named = ids.slice(0, MAX_NAMED).join(', ') + (ids.length > MAX_NAMED ? ', …' : '')
   return new OperatorError(
     `${ids.length} credential(s) do not open with the key that they name: ${named}. All others are sealed with the new ` +
-      'key; the old one is kept. Rotate or delete these tokens (latchkey doctor says more), then run this command again.',
+      'key; the old one is kept. Give these tokens new credentials (latchkey token rotate ID), then run this command again.',
   )
 }
