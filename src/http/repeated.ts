@@ -4,27 +4,34 @@ import { Known } from '../tokens/known.ts'
 import type { Caller, Registry } from '../tokens/registry.ts'
 
 /** Of twice so many characters at most: a page of ten tokens has some 3,000. */
-const CHARACTERS = 8_000_000
+const CHARACTERS = 6_000_000
 
 export class Repeated {
   readonly #registry: Registry
-  readonly #answers: Known<string> | undefined
+  readonly #answers: Known<{ readonly accountId: string; readonly body: string }> | undefined
 
   constructor(registry: Registry) {
     this.#registry = registry
     const { changes } = registry
-    this.#answers = changes && new Known(changes, CHARACTERS, (body) => body.length)
+    this.#answers =
+      changes &&
+      new Known(
+        changes,
+        ({ accountId }) => [accountId],
+        CHARACTERS,
+        ({ body }) => body.length,
+      )
   }
 
   async give({ accountId }: Caller, url: string, make: () => Promise<string>): Promise<string> {
     const name = `${accountId} ${url}`
     // Whoever is a caller was let in by a look at the store, and that was after the request had come.
     const known = this.#answers?.getAsLooked(name)
-    if (known !== undefined) return known
+    if (known !== undefined) return known.body
     // Looked at before the answer is made: what changes meanwhile makes it another one.
     const time = this.#registry.changes?.look() ?? 0
     const body = await make()
-    this.#answers?.set(name, body, time, [accountId])
+    this.#answers?.set(name, { accountId, body }, time)
     return body
   }
 }

@@ -13,17 +13,25 @@ export interface Changes {
 interface Entry<Value> {
   readonly value: Value
   readonly readAt: number
-  /** Whatever the value was made of: a token, its sub-account, an account as a whole. */
-  readonly ids: readonly string[]
 }
 
 export class Known<Value> {
   readonly #changes: Changes
+  readonly #madeOf: (value: Value, name: string) => readonly string[]
   readonly #entries: Recent<string, Entry<Value>>
 
-  /** Holds at most twice `limit` entries, or entries of twice that weight. */
-  constructor(changes: Changes, limit: number, weigh?: (value: Value) => number) {
+  /**
+   * `madeOf` names the ids whose change makes a value another one: a token, its sub-account, an account as a whole.
+   * Holds at most twice `limit` entries, or entries of twice that weight.
+   */
+  constructor(
+    changes: Changes,
+    madeOf: (value: Value, name: string) => readonly string[],
+    limit: number,
+    weigh?: (value: Value) => number,
+  ) {
     this.#changes = changes
+    this.#madeOf = madeOf
     this.#entries = new Recent(limit, weigh && (({ value }) => weigh(value)))
   }
 
@@ -32,22 +40,22 @@ export class Known<Value> {
     const entry = this.#entries.get(name)
     if (entry === undefined) return undefined
     this.#changes.look()
-    return this.#still(entry)
+    return this.#still(name, entry)
   }
 
   /** The same as of the last look, for somebody who has looked since the question was asked. */
   getAsLooked(name: string): Value | undefined {
     const entry = this.#entries.get(name)
-    return entry && this.#still(entry)
+    return entry && this.#still(name, entry)
   }
 
-  #still({ value, readAt, ids }: Entry<Value>): Value | undefined {
-    for (const id of ids) if (!this.#changes.unchangedSince(readAt, id)) return undefined
+  #still(name: string, { value, readAt }: Entry<Value>): Value | undefined {
+    for (const id of this.#madeOf(value, name)) if (!this.#changes.unchangedSince(readAt, id)) return undefined
     return value
   }
 
   /** `readAt` is the time of a look before it was read: what changed while it was read makes it another one. */
-  set(name: string, value: Value, readAt: number, ids: readonly string[]): void {
-    this.#entries.set(name, { value, readAt, ids })
+  set(name: string, value: Value, readAt: number): void {
+    this.#entries.set(name, { value, readAt })
   }
 }

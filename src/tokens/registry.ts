@@ -7,6 +7,7 @@ import type { KeyRing } from './key-ring.ts'
 import { type Changes, Known } from './known.ts'
 import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from './overview.ts'
 import { type Page, type PageRequest, type TokenQuery, toPage } from './page.ts'
+import { Recent } from './recent.ts'
 import { isGenuine, type Stamped, type Tampered } from './stamp.ts'
 import type { Expected, Store, StoredKey, TokenRow } from './store.ts'
 import type { SubAccount, SubAccountRow } from './token.ts'
@@ -14,7 +15,16 @@ import { type Account, newId, type Timestamp, type Token } from './token.ts'
 import type { NewSubAccount, NewToken, SubAccountChange, TokenChange } from './update.ts'
 import { UseMarks } from './uses.ts'
 import { credentialPlace, type MasterKey, nameInMemory, type Stamps } from './vault.ts'
-import { type Candidate, effectiveState, findTampered, judge, judgeGenuine, UNKNOWN, type Verdict } from './verdict.ts'
+import {
+  type Candidate,
+  effectiveState,
+  findTampered,
+  type Genuine,
+  judge,
+  judgeGenuine,
+  UNKNOWN,
+  type Verdict,
+} from './verdict.ts'
 
 /** Made anew for each request, by a look at the store. */
 export interface Caller {
@@ -38,14 +48,17 @@ export interface Overview {
   readonly counts: OverviewCounts
 }
 
-/** Some 400 bytes each, and none of them a credential. */
-const KNOWN_CANDIDATES = 100_000
+/** Some 350 bytes each, and none of them a credential. */
+const KNOWN_TOKENS = 100_000
+const SHARED_IDS = 5_000
 const KNOWN_KEYS = 1_000
 export const MAX_OVERLAP_SECONDS = 30 * 24 * 60 * 60
 
 export class Registry {
   readonly #parts: Parts
-  readonly #candidates: Known<Candidate> | undefined
+  readonly #genuine: Known<Genuine> | undefined
+  /** Ids that many tokens share, each kept once. */
+  readonly #shared = new Recent<string, string>(SHARED_IDS)
   readonly #keys: Known<Pick<StoredKey, 'id' | 'accountId' | 'expiresAt'>> | undefined
   /** What was opened hangs on the row it was opened from, and goes with it. */
   readonly #opened = new WeakMap<TokenRow, Token>()
@@ -55,8 +68,8 @@ export class Registry {
     this.#parts = parts
     this.uses = new UseMarks(parts.store)
     const { changes } = parts.store
-    this.#candidates = changes && new Known(changes, KNOWN_CANDIDATES)
-    this.#keys = changes && new Known(changes, KNOWN_KEYS)
+    this.#genuine = changes && new Known(changes, ({ token }) => [token.id, token.subAccountId], KNOWN_TOKENS)
+    this.#keys = changes && new Known(changes, ({ id }) => [id], KNOWN_KEYS)
   }
 
   /** The account behind an account key; a Failure for everything else, a live sub-account token included. */
@@ -74,7 +87,7 @@ export class Registry {
       throw new Failure('token-invalid')
     }
     const { id, accountId, expiresAt } = key
-    this.#keys?.set(name, { id, accountId, expiresAt }, time, [id])
+    this.#keys?.set(name, { id, accountId, expiresAt }, time)
     return callerBy(key, now())
   }
 
@@ -107,7 +120,7 @@ export class Registry {
   }
 
   #judgeKnown(presented: string): Verdict | undefined {
-    const known = this.#candidates?.get(nameInMemory(presented))
+    const known = this.#genuine?.get(nameInMemory(presented))
     return known && judgeGenuine(known, this.#parts.now())
   }
 
@@ -118,14 +131,30 @@ export class Registry {
     const digest = stamps.digest(presented)
     const candidate = await store.findCandidate(digest)
     const verdict = judge(candidate, digest, stamps, now())
-    if (candidate === undefined) return verdict
+    if (candidate === undefined || verdict.token === undefined) return verdict
     if (!verdict.accepted && verdict.reason === 'tampered') {
       const tampered = findTampered(candidate, stamps)
       if (tampered !== undefined) onTampered(tampered)
     } else if (candidate.retired === undefined) {
-      this.#candidates?.set(nameInMemory(presented), candidate, time, [candidate.token.id, candidate.subAccount.id])
+      this.#genuine?.set(nameInMemory(presented), this.#slim(candidate), time)
     }
     return verdict
+  }
+
+  /** What verification will need again, and nothing of digests and stamps. */
+  #slim({ token, subAccount }: Candidate): Genuine {
+    const { id, status, createdAt, expiresAt, version } = token
+    const [accountId, subAccountId] = [this.#share(token.accountId), this.#share(token.subAccountId)]
+    return {
+      token: { id, accountId, subAccountId, status, createdAt, expiresAt, version },
+      suspendedAt: subAccount.suspendedAt,
+    }
+  }
+
+  #share(id: string): string {
+    const known = this.#shared.get(id)
+    if (known === undefined) this.#shared.set(id, id)
+    return known ?? id
   }
 
   async listTokens(caller: Caller, query: TokenQuery, withDetails = false): Promise<Page<Token>> {

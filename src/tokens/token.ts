@@ -58,6 +58,8 @@ export type ListedToken = Omit<TokenRecord, 'digest'>
 
 /** What verification needs of a token, and no more: its name and sealed credential stay in the store. */
 export type JudgedToken = Omit<TokenRecord, 'name' | 'sealed'>
+/** What is said of a token that a credential was found to belong to. */
+export type VerifiedToken = Omit<JudgedToken, 'digest'>
 export type JudgedSubAccount = Pick<SubAccount, 'id' | 'accountId' | 'suspendedAt'>
 
 /** A credential that was rotated out and still works for a while. */

@@ -9,6 +9,7 @@ import type {
   Timestamp,
   TokenDetails,
   TokenRecord,
+  VerifiedToken,
 } from './token.ts'
 import type { Stamps } from './vault.ts'
 
@@ -23,8 +24,8 @@ export interface Candidate {
 export type Refusal = 'unknown' | 'tampered' | 'inactive' | 'expired' | 'suspended'
 
 export type Verdict =
-  | { readonly accepted: true; readonly token: JudgedToken }
-  | { readonly accepted: false; readonly reason: Refusal; readonly token: JudgedToken | undefined }
+  | { readonly accepted: true; readonly token: VerifiedToken }
+  | { readonly accepted: false; readonly reason: Refusal; readonly token: VerifiedToken | undefined }
 
 export const UNKNOWN: Verdict = { accepted: false, reason: 'unknown', token: undefined }
 
@@ -32,15 +33,22 @@ export function judge(candidate: Candidate | undefined, digest: Uint8Array, stam
   if (candidate === undefined || !isOf(candidate, digest)) return UNKNOWN
   if (findTampered(candidate, stamps) !== undefined)
     return { accepted: false, reason: 'tampered', token: candidate.token }
-  return judgeGenuine(candidate, now)
+  const { token, subAccount, retired } = candidate
+  if (retired !== undefined && retired.retiresAt <= now) return { accepted: false, reason: 'expired', token }
+  return judgeGenuine({ token, suspendedAt: subAccount.suspendedAt }, now)
 }
 
-/** For what was found before to be of this credential and as it was stamped: only time can have changed the verdict. */
-export function judgeGenuine({ token, subAccount, retired }: Candidate, now: Timestamp): Verdict {
-  const refuse = (reason: Refusal): Verdict => ({ accepted: false, reason, token })
-  if (retired !== undefined && retired.retiresAt <= now) return refuse('expired')
-  const { effectiveStatus } = effectiveState(token, subAccount, now)
-  return effectiveStatus === 'active' ? { accepted: true, token } : refuse(effectiveStatus)
+/** A token that was found to be this credential's, and as it was stamped. */
+export interface Genuine {
+  readonly token: VerifiedToken
+  readonly suspendedAt: Timestamp | null
+}
+
+/** For what was found before and has not changed: only time can have changed the verdict. */
+export function judgeGenuine({ token, suspendedAt }: Genuine, now: Timestamp): Verdict {
+  const { effectiveStatus } = effectiveState(token, { suspendedAt }, now)
+  if (effectiveStatus === 'active') return { accepted: true, token }
+  return { accepted: false, reason: effectiveStatus, token }
 }
 
 function isOf({ token, retired }: Candidate, digest: Uint8Array): boolean {

@@ -132,7 +132,8 @@ export function describeTampering(engine: Engine): void {
       const digest = stamps.digest(token.credential)
       const candidate = await store.findCandidate(digest)
       assert.ok(candidate)
-      assert.equal(judgeGenuine(candidate, Date.now()).accepted, true)
+      const { token: judged, subAccount } = candidate
+      assert.equal(judgeGenuine({ token: judged, ...subAccount }, Date.now()).accepted, true)
       assert.equal(judge(candidate, digest, stamps, Date.now()).accepted, false)
     })
 

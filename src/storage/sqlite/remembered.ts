@@ -8,24 +8,24 @@ import type { SqliteChanges } from './changes.ts'
 import type { Connection } from './connection.ts'
 import * as reads from './reads.ts'
 
-/** Some 600 bytes each, the credential among them sealed. */
-const ROWS = 10_000
+/** Some 2 kB each, with all that hangs on it. */
+const ROWS = 4_000
 const SUB_ACCOUNTS = 5_000
-const TOTALS = 20_000
+const TOTALS = 10_000
 
 export class Remembered {
   readonly #db: Connection
   readonly #changes: SqliteChanges
   readonly #rows: Known<TokenRow>
   readonly #subAccounts: Known<SubAccount>
-  readonly #totals: Known<number>
+  readonly #totals: Known<{ readonly accountId: string; readonly total: number }>
 
   constructor(db: Connection, changes: SqliteChanges) {
     this.#db = db
     this.#changes = changes
-    this.#rows = new Known(changes, ROWS)
-    this.#subAccounts = new Known(changes, SUB_ACCOUNTS)
-    this.#totals = new Known(changes, TOTALS)
+    this.#rows = new Known(changes, ({ token }) => [token.id, token.subAccountId], ROWS)
+    this.#subAccounts = new Known(changes, ({ id }) => [id], SUB_ACCOUNTS)
+    this.#totals = new Known(changes, ({ accountId }) => [accountId], TOTALS)
   }
 
   findToken(accountId: string, id: string): TokenRow | undefined {
@@ -70,7 +70,7 @@ export class Remembered {
     const subAccount = token && this.#subAccount(token.subAccountId, time)
     if (token === undefined || subAccount === undefined) return undefined
     const row = { token, subAccount }
-    this.#rows.set(id, row, time, [id, subAccount.id])
+    this.#rows.set(id, row, time)
     return row
   }
 
@@ -78,16 +78,16 @@ export class Remembered {
     const known = this.#subAccounts.getAsLooked(id)
     if (known !== undefined) return known
     const found = reads.findOwnSubAccount(this.#db, id)
-    if (found !== undefined) this.#subAccounts.set(id, found, time, [id])
+    if (found !== undefined) this.#subAccounts.set(id, found, time)
     return found
   }
 
   #total(accountId: string, scope: string, status: TokenQuery['status'], time: number): number {
     const name = status === undefined ? scope : `${scope} ${status}`
     const known = this.#totals.getAsLooked(name)
-    if (known !== undefined) return known
+    if (known !== undefined) return known.total
     const total = reads.countScope(this.#db, scope, status)
-    this.#totals.set(name, total, time, [accountId])
+    this.#totals.set(name, { accountId, total }, time)
     return total
   }
 }
