@@ -74,11 +74,15 @@ describe('nothing leaks', () => {
       await told(command, ...command.split(' '))
       await told(`${command} --json`, ...command.split(' '), '--json')
     }
+    const backup = join(copy, 'backup.lkb')
+    await told('backup', 'backup', backup)
+    places.set('the backup', readFileSync(backup))
     server.kill('SIGTERM')
     await server.exited
     places.set('standard output', Buffer.from(server.stdout)).set('standard error', Buffer.from(server.stderr))
-    await told('copy', 'copy', '--to', copy)
-    for (const name of readdirSync(copy)) places.set(`copied file ${name}`, readFileSync(join(copy, name)))
+    await told('copy', 'copy', '--to', join(copy, 'copied'))
+    for (const name of readdirSync(join(copy, 'copied')))
+      places.set(`copied file ${name}`, readFileSync(join(copy, 'copied', name)))
     const masterKey = readFileSync(join(cli.dataDir, 'master.key'), 'utf8').trim()
     secrets.set('the master key', masterKey)
     secrets.set('the master key, as bytes', Buffer.from(masterKey, 'base64').toString('latin1'))
@@ -149,6 +153,7 @@ describe('nothing leaks', () => {
       'file latchkey.db-shm',
       'metrics',
       'latchkey doctor',
+      'the backup',
     ])
       assert.ok((places.get(wanted)?.length ?? 0) > 0, wanted)
     const found = [...places].flatMap(([place, bytes]) =>
@@ -169,7 +174,7 @@ describe('nothing leaks', () => {
       )
     }
     const inPlainSight = formsOf('By hand')
-    for (const place of ['file latchkey.db', 'copied file latchkey.db']) {
+    for (const place of ['file latchkey.db', 'copied file latchkey.db', 'the backup']) {
       const files = [...places].filter(([name]) => name.startsWith(place))
       assert.ok(
         files.some(([, bytes]) => inPlainSight.some((form) => bytes.includes(form))),
