@@ -1,0 +1,114 @@
+// The revocation journal beside a store in use: by several at once, and after a crash.
+import assert from 'node:assert/strict'
+import { readFileSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { openSqliteStore } from '../../src/storage/sqlite/store.ts'
+import type { Store } from '../../src/tokens/store.ts'
+import type { SubAccount, TokenRecord } from '../../src/tokens/token.ts'
+import { openEmptySqlite, type TestSqlite } from '../support/sqlite.ts'
+import { Estate } from '../support/store.ts'
+
+let opened: TestSqlite
+let estate: Estate
+let subAccount: SubAccount
+let journal: string
+before(async () => {
+  opened = await openEmptySqlite()
+  estate = new Estate(opened)
+  subAccount = await estate.subAccount(await estate.account())
+  journal = join(dirname(opened.path), 'revocations.log')
+})
+after(() => opened.close())
+
+let names = 0
+const aToken = () => estate.token(subAccount, `T${++names}`)
+const set = (store: Store, { accountId, id }: TokenRecord, status: 'active' | 'inactive') =>
+  store.updateToken(accountId, id, { status }, estate.origin())
+/** What the journal says of a token, in order. */
+const told = ({ id }: TokenRecord) =>
+  [...readFileSync(journal, 'latin1').matchAll(/"kind":"token-([a-z]+)","id":"(\w+)"/g)]
+    .filter(([, , subject]) => subject === id)
+    .map(([, kind]) => kind)
+const another = async () => (await openSqliteStore({ dataDir: dirname(opened.path), keys: opened.keys })).store
+
+test('only its owner may read it', () => {
+  assert.equal(statSync(journal).mode & 0o777, 0o600)
+})
+
+test('a rename tells it nothing, and a status that was so already neither', async () => {
+  const token = await aToken()
+  const size = statSync(journal).size
+  await opened.store.updateToken(token.accountId, token.id, { name: 'other' }, estate.origin())
+  await set(opened.store, token, 'active')
+  assert.equal(statSync(journal).size, size)
+})
+
+test('two stores on one folder write one chain, and what the last of them says holds', async () => {
+  const tokens = await Promise.all(Array.from({ length: 8 }, aToken))
+  const other = await another()
+  for (let round = 0; round < 5; round++) {
+    await Promise.all(tokens.map((token, n) => set(n % 2 ? other : opened.store, token, 'inactive')))
+    await Promise.all(tokens.map((token, n) => set(n % 2 ? opened.store : other, token, 'active')))
+  }
+  await Promise.all(tokens.map((token, n) => set(n % 2 ? opened.store : other, token, 'inactive')))
+  await other.close()
+  // Opening it checks that it is in step; each has said as much as was done, and ends switched off.
+  await opened.reopen()
+  assert.equal(await opened.store.findObstacle(), undefined)
+  for (const token of tokens) {
+    assert.equal(told(token).at(-1), 'off')
+    assert.equal(told(token).filter((kind) => kind === 'off').length, 6)
+  }
+})
+
+test('switched on again by one store and off by another, it ends switched off', async () => {
+  const token = await aToken()
+  const other = await another()
+  for (let round = 0; round < 10; round++) {
+    await set(opened.store, token, 'inactive')
+    await set(opened.store, token, 'active')
+    await set(other, token, 'inactive')
+    assert.equal(told(token).at(-1), 'off')
+  }
+  await other.close()
+})
+
+test('taken away from an open store: nothing more is revoked, and nobody is told yes', async () => {
+  const token = await aToken()
+  rmSync(journal)
+  await assert.rejects(set(opened.store, token, 'inactive'), { code: 'revocations-unknown' })
+  assert.equal((await opened.store.findToken(token.accountId, token.id))?.token.status, 'active')
+})
+
+describe('after a crash', () => {
+  async function fresh(work: (opened: TestSqlite, file: string, token: TokenRecord) => Promise<void>): Promise<void> {
+    const own = await openEmptySqlite()
+    const ownEstate = new Estate(own)
+    const token = await ownEstate.token(await ownEstate.subAccount(await ownEstate.account()), 'T')
+    await own.store.updateToken(token.accountId, token.id, { status: 'inactive' }, ownEstate.origin())
+    try {
+      await work(own, join(dirname(own.path), 'revocations.log'), token)
+    } finally {
+      await own.close()
+    }
+  }
+
+  test('the end of the last line is written again', () =>
+    fresh(async (own, file) => {
+      const whole = readFileSync(file, 'latin1')
+      truncateSync(file, whole.length - 40)
+      await own.reopen()
+      assert.equal(await own.store.findObstacle(), undefined)
+      assert.equal(readFileSync(file, 'latin1'), whole)
+    }))
+
+  test('cut off further back, it lets nobody in', () =>
+    fresh(async (own, file, token) => {
+      truncateSync(file, 100)
+      await own.reopen()
+      assert.match((await own.store.findObstacle()) ?? '', /the revocation journal .* was cut short/)
+      await assert.rejects(own.store.findCandidate(token.digest), { code: 'revocations-unknown' })
+      await assert.rejects(own.store.ping(), { code: 'revocations-unknown' })
+    }))
+})
