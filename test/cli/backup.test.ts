@@ -61,6 +61,8 @@ describe('a backup', () => {
     const empty = new Cli()
     assert.match((await empty.run('backup', join(empty.dataDir, 'b'))).stderr, /There is no store in/)
     assert.deepEqual(readdirSync(empty.dataDir), [])
+    const nowhere = join(empty.dataDir, 'none', 'b')
+    assert.match((await world.cli.run('backup', nowhere)).stderr, /none\/b cannot be written: ENOENT/)
     empty.dispose()
   })
 
@@ -101,6 +103,12 @@ describe('a restore is refused, and changes nothing, where', () => {
     const folder = world.emptyFolder()
     assert.equal((await folder.run('restore', world.file)).code, 0)
     await refuses(folder, [world.file], /is there already. Give --replace to move it aside/)
+  })
+
+  test('the log of another store is left there', async () => {
+    const folder = world.emptyFolder()
+    writeFileSync(join(folder.dataDir, 'latchkey.db-wal'), 'whatever')
+    await refuses(folder, [world.file], /latchkey\.db-wal is left of another store/)
   })
 
   test('the file is cut short, altered, or no backup at all', async () => {

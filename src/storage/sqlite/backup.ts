@@ -42,10 +42,18 @@ export async function backUpSqlite(
     fs.renameSync(part, file)
     syncFolder(dirname(file))
     return manifest
+  } catch (error) {
+    throw forOperator(error, `${file} cannot be written`)
   } finally {
     fs.rmSync(part, { force: true })
     fs.rmSync(`${part}-journal`, { force: true })
   }
+}
+
+/** No room, no folder, no right to it: what the system refuses, the operator can mend. */
+export function forOperator(error: unknown, what: string): unknown {
+  const { syscall, message } = error as NodeJS.ErrnoException
+  return syscall === undefined ? error : new OperatorError(`${what}: ${message}`)
 }
 
 function refuseExisting(file: string): void {

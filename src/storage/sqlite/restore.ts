@@ -1,4 +1,5 @@
 // Puts a backup in the place of the store. Until the last step, a rename, the old store stands as it was.
+import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
 import {
@@ -12,7 +13,7 @@ import {
 } from '../../tokens/backup.ts'
 import { OperatorError } from '../../tokens/errors.ts'
 import { Stamps } from '../../tokens/vault.ts'
-import { hashFile, syncFile } from './backup.ts'
+import { forOperator, hashFile, syncFile } from './backup.ts'
 import { Connection, isBusy } from './connection.ts'
 import { Journal, syncFolder } from './journal.ts'
 import { newestSchema } from './migrate.ts'
@@ -48,8 +49,12 @@ export async function restoreSqlite(options: RestoreOptions, file: string, onByt
   if (fs.existsSync(path) && !replace) {
     throw new OperatorError(`${path} is there already. Give --replace to move it aside; nothing was changed.`)
   }
+  // SQLite would take it for the log of whatever database stands beside it.
+  if (!fs.existsSync(path) && fs.existsSync(`${path}-wal`)) {
+    throw new OperatorError(`${path}-wal is left of another store. Move it away; nothing was changed.`)
+  }
   fs.mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  const part = join(dataDir, `restore-${process.pid}.part`)
+  const part = join(dataDir, `restore-${randomBytes(4).toString('hex')}.part`)
   try {
     await copyOut(file, part, signed, onBytes)
     const storeSecret = readSecret(part, keys) ?? new Uint8Array()
@@ -60,6 +65,8 @@ export async function restoreSqlite(options: RestoreOptions, file: string, onByt
     if (movedAside === undefined) fs.renameSync(part, path)
     syncFolder(dataDir)
     return { manifest, movedAside }
+  } catch (error) {
+    throw forOperator(error, `${file} cannot be put in place`)
   } finally {
     fs.rmSync(part, { force: true })
   }
