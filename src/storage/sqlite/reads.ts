@@ -185,6 +185,9 @@ export function walk(db: Connection, accountId: string, query: TokenQuery, total
   return backwards ? ids.reverse() : ids
 }
 
+/** So many that a search finds are sooner put in order here than by SQLite. */
+const FEW_MATCHES = 200
+
 /** For what no index holds in its order: finds all matches by the index that narrows most, then puts them in order. */
 function sift(db: Connection, accountId: string, query: TokenQuery): Chosen {
   const sought = query.search === undefined ? undefined : seek(query.search)
@@ -192,9 +195,15 @@ function sift(db: Connection, accountId: string, query: TokenQuery): Chosen {
   const { source, conditions, values } = siftBy(db, accountId, query, sought)
   const matches = `FROM ${source} WHERE ${conditions.join(' AND ')}`
   const { page, limit } = query
+  const skip = (page - 1) * limit
+  if (sought !== undefined) {
+    const few = db.tuples<[string]>(`SELECT t.id ${matches} LIMIT ${FEW_MATCHES + 1}`, ...values)
+    const ids = few.map(([id]) => id).sort()
+    if (ids.length <= FEW_MATCHES) return { ids: ids.reverse().slice(skip, skip + limit), total: ids.length }
+  }
   const found = db.all<{ id: string; total: number }>(
     `SELECT t.id, count(*) OVER () AS total ${matches} ORDER BY +t.id DESC LIMIT ? OFFSET ?`,
-    ...[...values, limit, (page - 1) * limit],
+    ...[...values, limit, skip],
   )
   const first = found[0]
   if (first !== undefined) return { ids: found.map(({ id }) => id), total: first.total }
