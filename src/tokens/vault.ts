@@ -2,6 +2,7 @@
 import {
   createCipheriv,
   createDecipheriv,
+  createHmac,
   createSecretKey,
   hash,
   hkdfSync,
@@ -71,21 +72,21 @@ export function keyIdOf(sealed: Uint8Array): string {
 
 /** Makes the digests and stamps of one store. Cheap to hand to a thread: it is one secret of 32 bytes. */
 export class Stamps {
-  readonly #digest: Mac
-  readonly #rows: Mac
-  readonly #history: Mac
+  readonly #digest: KeyObject
+  readonly #rows: KeyObject
+  readonly #history: KeyObject
   /** Fields that were found to match a stamp; the very same fields match it again. */
   readonly #matched = new Recent<string, readonly StampField[]>(REMEMBERED_STAMPS)
 
   constructor(storeSecret: Uint8Array) {
-    this.#digest = new Mac(derive(storeSecret, 'digest'))
-    this.#rows = new Mac(derive(storeSecret, 'rows'))
-    this.#history = new Mac(derive(storeSecret, 'history'))
+    this.#digest = createSecretKey(derive(storeSecret, 'digest'))
+    this.#rows = createSecretKey(derive(storeSecret, 'rows'))
+    this.#history = createSecretKey(derive(storeSecret, 'history'))
   }
 
   /** The form in which a credential or an account key is looked up. */
   digest(credential: string): Buffer {
-    return this.#digest.of(credential)
+    return createHmac('sha256', this.#digest).update(credential).digest()
   }
 
   /** Ties the fields of a row together, so that one changed by hand in the database is noticed. */
@@ -144,38 +145,11 @@ export function credentialPlace(token: { readonly id: string; readonly subAccoun
 }
 
 /** JSON keeps the fields apart: no two lists of fields are written alike. */
-function stamp(mac: Mac, fields: readonly StampField[]): Buffer {
-  return mac.of(
-    JSON.stringify(fields.map((field) => (field instanceof Uint8Array ? asBuffer(field).toString('hex') : field))),
+function stamp(key: KeyObject, fields: readonly StampField[]): Buffer {
+  const text = JSON.stringify(
+    fields.map((field) => (field instanceof Uint8Array ? asBuffer(field).toString('hex') : field)),
   )
-}
-
-const BLOCK_BYTES = 64
-const MAC_BYTES = 32
-
-/**
- * HMAC-SHA-256 as RFC 2104 defines it, by two one-shot hashes: for short texts, less than half of what `createHmac`
- * costs. The results are passed on as text, since a buffer would cost as much as the hash.
- */
-export class Mac {
-  readonly #outer: Buffer
-  /** Begins with the key; the text is written behind it. */
-  #inner: Buffer
-
-  constructor(key: Uint8Array) {
-    if (key.length > BLOCK_BYTES) throw new Error(`a key is at most ${BLOCK_BYTES} bytes`)
-    const padded = (pad: number) => Buffer.alloc(BLOCK_BYTES, pad).map((byte, at) => byte ^ (key[at] ?? 0))
-    this.#inner = Buffer.concat([padded(0x36)], 1024)
-    this.#outer = Buffer.concat([padded(0x5c)], BLOCK_BYTES + MAC_BYTES)
-  }
-
-  of(text: string): Buffer {
-    const most = BLOCK_BYTES + 3 * text.length
-    if (most > this.#inner.length) this.#inner = Buffer.concat([this.#inner.subarray(0, BLOCK_BYTES)], 2 * most)
-    const end = BLOCK_BYTES + this.#inner.write(text, BLOCK_BYTES)
-    this.#outer.write(hash('sha256', this.#inner.subarray(0, end), 'binary'), BLOCK_BYTES, 'binary')
-    return Buffer.from(hash('sha256', this.#outer, 'binary'), 'binary')
-  }
+  return createHmac('sha256', key).update(text).digest()
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {
