@@ -68,9 +68,10 @@ export function describeFileLimit(rounds: number): void {
   })
 }
 
+/** Not before the server has started, which takes two dozen writes. */
 const FAULTS: Readonly<Record<string, (nth: number, every: number) => string>> = {
   'fsync fails (EIO)': (nth, every) => `fsync,fdatasync:error=EIO:when=${nth}+${every}`,
-  'writing fails (EIO)': (nth, every) => `pwrite64:error=EIO:when=${nth * 8}+${every * 20}`,
+  'writing fails (EIO)': (nth, every) => `pwrite64:error=EIO:when=${40 + nth * 8}+${every * 20}`,
 }
 
 /** Each run fails now and then; a sync that has failed leaves any part on the disk, and none of the rest ever comes. */

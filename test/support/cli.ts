@@ -105,8 +105,11 @@ export class Process {
     for (;;) {
       const address = /ready at (http:\/\/\S+)/.exec(this.stdout)?.[1]
       if (address !== undefined) return address
-      if (this.#child.exitCode !== null) throw new Error(`ended with ${this.#child.exitCode}: ${this.stderr}`)
-      await once(this.#child.stdout, 'data')
+      const ended = await Promise.race([
+        once(this.#child.stdout, 'data').then(() => false),
+        this.exited.then(() => true),
+      ])
+      if (ended) throw new Error(`ended with ${this.#child.exitCode}: ${this.stderr}`)
     }
   }
 
