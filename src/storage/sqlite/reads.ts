@@ -297,13 +297,25 @@ export function findNames(db: Connection, accountId: string, ids: readonly strin
 }
 
 export function findCandidate(db: Connection, digest: Uint8Array): Candidate | undefined {
-  const current = db.get<rows.CandidateColumns>(
-    `SELECT ${rows.CANDIDATE_COLUMNS} FROM tokens t CROSS JOIN sub_accounts s ON s.id = t.sub_account_id
-     WHERE t.digest = ?`,
+  const row = db.tuple<CandidateTuple>(
+    `SELECT t.id, t.account_id, t.sub_account_id, t.status, t.created_at, t.expires_at, t.version, t.stamp,
+       s.account_id, s.suspended_at, s.stamp
+     FROM ${TOKENS} WHERE t.digest = ?`,
     digest,
   )
-  return current === undefined ? findRetired(db, digest) : { ...rows.toCandidate(current), retired: undefined }
+  if (row === undefined) return findRetired(db, digest)
+  const [id, accountId, subAccountId, status, createdAt, expiresAt, version, stamp] = row
+  const [ownerAccountId, suspendedAt, ownerStamp] = row.slice(8) as TupleOfOwner
+  return {
+    token: { id, accountId, subAccountId, status, createdAt, expiresAt, version, digest, stamp },
+    subAccount: { id: subAccountId, accountId: ownerAccountId, suspendedAt, stamp: ownerStamp },
+    retired: undefined,
+  }
 }
+
+type TupleOfToken = [string, string, string, Status, number, number | null, number, Uint8Array]
+type TupleOfOwner = [string, number | null, Uint8Array]
+type CandidateTuple = [...TupleOfToken, ...TupleOfOwner]
 
 function findRetired(db: Connection, digest: Uint8Array): Candidate | undefined {
   const former = db.get<rows.CandidateColumns & { retires_at: number; r_stamp: Uint8Array }>(
