@@ -33,8 +33,8 @@ export interface RotationReport {
   readonly resumed: boolean
 }
 
-/** Small enough that a server beside it hardly waits for the lock of the embedded store. */
-const PART = 250
+/** Small enough that a server beside it hardly waits: for the embedded store's lock, or for the rows on PostgreSQL. */
+const PART = 100
 const MAX_NAMED = 20
 /** After the first time, only what was altered by hand can still be found sealed otherwise. */
 const MAX_ROUNDS = 5

@@ -11,8 +11,8 @@ after(closeConnections)
 const ROTATIONS = 20
 const KILLS = 50
 const TOKENS = 2_000
-/** Made, put to use, eight parts or more, retired, forgotten. */
-const STEPS = 12
+/** Made, put to use, twenty parts or more, retired, forgotten. */
+const STEPS = 24
 /** More than are needed: one that chooses a step too late for what is left gets through. */
 const DEATHS_OF_EACH = 4
 

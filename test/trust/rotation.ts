@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { openLatchkey } from '../../src/compose.ts'
+import { type Latchkey, openLatchkey } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
 import { openKeyRing } from '../../src/master-key.ts'
 import { TOKENS } from '../../src/tokens/copy.ts'
@@ -66,56 +66,53 @@ const PAUSE_MS = 5
 /** What callers were told last, and what they were told that was not so. */
 class Load {
   readonly #url: string
-  readonly #key: string
-  readonly #subAccountId: string
+  readonly #callers: readonly CallersEstate[]
   readonly credentials: Map<string, string>
   readonly problems: string[] = []
   requests = 0
   #going = true
   #names = 0
 
-  constructor(url: string, estate: MadeEstate) {
+  constructor(url: string, callers: readonly CallersEstate[]) {
     this.#url = url
-    this.#key = estate.key
-    this.#subAccountId = estate.subAccountId
-    this.credentials = new Map(estate.credentials)
+    this.#callers = callers
+    this.credentials = new Map(callers.flatMap(({ credentials }) => [...credentials]))
   }
 
-  /** Until the promise that it is given is settled; each caller has tokens of its own. */
+  /** For as long as `work` takes. */
   async while(work: () => Promise<void>): Promise<void> {
-    const ids = [...this.credentials.keys()]
-    const callers = Array.from({ length: CALLERS }, (_, n) => this.#call(ids.filter((_id, at) => at % CALLERS === n)))
+    const calling = this.#callers.map((caller) => this.#call(caller))
     try {
       await work()
     } finally {
       this.#going = false
-      await Promise.all(callers)
+      await Promise.all(calling)
     }
   }
 
-  async #call(own: string[]): Promise<void> {
+  async #call({ key, subAccountId, credentials }: CallersEstate): Promise<void> {
+    const own = [...credentials.keys()]
     for (let turn = 0; this.#going; turn++) {
       const id = own[(turn * 7) % own.length] ?? ''
       const path = `${TOKEN}/${id}`
       const asks: readonly (() => Promise<unknown>)[] = [
         async () => {
-          const body = { subAccountId: this.#subAccountId, name: this.#name() }
-          const made = await this.#ask('POST', TOKEN, 201, body)
-          if (made !== undefined) own.push(made._id)
-          if (made !== undefined) this.credentials.set(made._id, made.token)
+          const made = await this.#ask(key, 'POST', TOKEN, 201, { subAccountId, name: this.#name() })
+          if (made === undefined) return
+          own.push(made._id)
+          this.credentials.set(made._id, made.token)
         },
-        () => this.#ask('PUT', path, 200, { status: turn % 2 === 0 ? 'inactive' : 'active' }),
+        () => this.#ask(key, 'PUT', path, 200, { status: turn % 2 === 0 ? 'inactive' : 'active' }),
         async () => {
-          const rotated = await this.#ask('POST', `${path}/rotate`, 200, {})
+          const rotated = await this.#ask(key, 'POST', `${path}/rotate`, 200, {})
           if (rotated !== undefined) this.credentials.set(id, rotated.token)
         },
         async () => {
-          const page = await this.#ask('GET', `${TOKEN}?limit=20&page=${(turn % 20) + 1}`, 200)
-          // Those of other callers may just be changing.
-          for (const { _id, token } of page?.items ?? []) if (own.includes(_id)) this.#compare(_id, token)
+          const page = await this.#ask(key, 'GET', `${TOKEN}?limit=20&page=${(turn % 20) + 1}`, 200)
+          for (const { _id, token } of page?.items ?? []) this.#compare(_id, token)
         },
-        () => this.#ask('PUT', path, 200, { name: this.#name() }),
-        async () => this.#compare(id, (await this.#ask('GET', path, 200))?.token),
+        () => this.#ask(key, 'PUT', path, 200, { name: this.#name() }),
+        async () => this.#compare(id, (await this.#ask(key, 'GET', path, 200))?.token),
       ]
       await asks[turn % asks.length]?.()
       await pause(PAUSE_MS)
@@ -127,8 +124,8 @@ class Load {
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back
-  async #ask(method: string, path: string, wanted: number, body?: object): Promise<any> {
-    const ask = { method, path, headers: [bearer(this.#key)], ...(body === undefined ? {} : { body }) }
+  async #ask(key: string, method: string, path: string, wanted: number, body?: object): Promise<any> {
+    const ask = { method, path, headers: [bearer(key)], ...(body === undefined ? {} : { body }) }
     const heard = await send(this.#url, ask).catch((error: Error) => ({ status: 0, text: error.message, json: {} }))
     this.requests++
     if (heard.status === wanted) return heard.json.data
@@ -141,23 +138,30 @@ class Load {
   }
 }
 
-interface MadeEstate {
+/** An account of its own, so that callers do not wait for each other. */
+interface CallersEstate {
   readonly key: string
   readonly subAccountId: string
   readonly credentials: ReadonlyMap<string, string>
 }
 
-async function makeEstate(env: Environment, tokens: number): Promise<MadeEstate> {
-  const { operator, store } = await openLatchkey(readConfig(env))
-  const { id: accountId } = await operator.createAccount('Acme')
+async function makeEstates(env: Environment, tokens: number): Promise<readonly CallersEstate[]> {
+  const latchkey = await openLatchkey(readConfig(env))
+  const estates: CallersEstate[] = []
+  for (let n = 0; n < CALLERS; n++) estates.push(await makeEstate(latchkey, `caller-${n}`, Math.ceil(tokens / CALLERS)))
+  await latchkey.store.close()
+  return estates
+}
+
+async function makeEstate({ operator }: Latchkey, name: string, tokens: number): Promise<CallersEstate> {
+  const { id: accountId } = await operator.createAccount(name)
   const { key } = await operator.createKey(accountId, 'test', null)
   const [owner] = await operator.createSubAccounts(accountId, [{ name: 'S', email: 's@x.example', companyName: 'C' }])
   const subAccountId = owner?.id ?? ''
-  const made = Array.from({ length: tokens }, (_, n) => `credential-number-${n}`)
+  const made = Array.from({ length: tokens }, (_, n) => `credential-of-${name}-number-${n}`)
   const records = await operator.createTokens(
     made.map((credential) => ({ accountId, subAccountId, name: credential, credential })),
   )
-  await store.close()
   return { key, subAccountId, credentials: new Map(records.map(({ id }, n) => [id, made[n] ?? ''])) }
 }
 
@@ -179,9 +183,9 @@ export async function rotateUnderLoad(
   deaths: readonly (readonly Death[])[],
 ): Promise<Outcome> {
   const { cli, env } = world
-  const estate = await makeEstate(env, tokens)
+  const estates = await makeEstates(env, tokens)
   const server = cli.spawn(['serve'], { ...env, PORT: '0', LOG_LEVEL: 'error' })
-  const load = new Load(await server.ready(), estate)
+  const load = new Load(await server.ready(), estates)
   const keys = [openKeyRing(readConfig(env)).first.id]
   let kills = 0
   await load.while(async () => {
@@ -254,10 +258,10 @@ async function requireOpen(env: Environment, credentials: ReadonlyMap<string, st
 export async function failsWithoutNewKey(): Promise<readonly string[]> {
   const { cli, env, close } = await embeddedWorld()
   try {
-    const estate = await makeEstate(env, 10)
+    const estates = await makeEstates(env, 10)
     const masterKey = readFileSync(join(cli.dataDir, 'master.key'), 'utf8').trim()
     const server = cli.spawn(['serve'], { ...env, PORT: '0', LOG_LEVEL: 'silent', LATCHKEY_MASTER_KEY: masterKey })
-    const load = new Load(await server.ready(), estate)
+    const load = new Load(await server.ready(), estates)
     await load.while(async () => {
       assert.equal(await cli.spawn(['master-key', 'rotate'], env).exited, 0)
       while (load.problems.length === 0) await pause(PAUSE_MS)

@@ -256,7 +256,7 @@ async function someTokens(estate: Estate, parts: Rotating): Promise<ReadonlyMap<
   const { id: accountId } = await estate.account()
   const { id: subAccountId } = await estate.subAccount({ id: accountId, name: '', createdAt: 0 })
   const operator = new Operator({ ...parts, keys: parts.keys })
-  const credentials = Array.from({ length: 760 }, (_, n) => `credential ${n}`.replace(' ', '-'))
+  const credentials = Array.from({ length: 350 }, (_, n) => `credential ${n}`.replace(' ', '-'))
   const records = await operator.createTokens(
     credentials.map((credential) => ({ accountId, subAccountId, name: credential, credential })),
   )
