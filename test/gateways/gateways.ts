@@ -159,7 +159,7 @@ const GUARANTEES: Readonly<Record<string, Check>> = {
   },
 
   ...Object.fromEntries(
-    [500, 503, 200, 302, 403].map((status) => [
+    [500, 503, 200, 302, 403, 429].map((status) => [
       `what answers ${status} in Latchkey's place, identity headers and all, lets nothing pass`,
       (deployment: Deployment, t: TestContext) => replaced(deployment, t, (port) => standInAnswering(status, port)),
     ]),

@@ -20,4 +20,5 @@ if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
   run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'], here)
   writeFileSync(stamp, wanted)
 }
-run('node', ['scripts/test.mjs', 'test/tools/tools.ts'], join(here, '..', '..'))
+const parts = process.argv.slice(2).map((pattern) => `--test-name-pattern=${pattern}`)
+run('node', ['scripts/test.mjs', ...parts, 'test/tools/tools.ts'], join(here, '..', '..'))
