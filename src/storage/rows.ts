@@ -173,6 +173,12 @@ export const toListedRow = (row: ListedColumns): TokenRow => ({
   subAccount: toOwner(row),
 })
 
+/** What a change answers with is what a list would show. */
+export function asListed({ token, subAccount }: { token: TokenRecord; subAccount: SubAccount }): TokenRow {
+  const { id, accountId, subAccountId, name, status, createdAt, expiresAt, version, sealed } = token
+  return { token: { id, accountId, subAccountId, name, status, createdAt, expiresAt, version, sealed }, subAccount }
+}
+
 export interface HistoryColumns {
   account_id: string
   seq: number

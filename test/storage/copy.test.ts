@@ -246,7 +246,8 @@ describe('a copy', () => {
       )
       .all() as { column: string }[]
     db.close()
-    const made = /^(token_grams|token_counts|sqlite_)|\.(no|folded_text|folded_name)$|^vault\.seals$/
+    const made =
+      /^(token_grams|token_counts|use_flushes|revocation_journal|sqlite_)|\.(no|folded_text|folded_name)$|^vault\.seals$/
     assert.deepEqual(
       own
         .map(({ column }) => column)

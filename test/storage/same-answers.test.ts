@@ -157,7 +157,9 @@ async function change(step: Change, accountId: string, owners: readonly SubAccou
 
 describe('two engines', () => {
   before(async () => {
-    engines = [await openEmptySqlite(), await openEmptyPostgres(PATIENT)]
+    const embedded = await openEmptySqlite()
+    // One key for both: what is stored must be sealed with the store's own.
+    engines = [embedded, await openEmptyPostgres({ ...PATIENT, keys: embedded.keys })]
     made = new Estate(engines[0])
   })
   after(() => Promise.all(engines.map((engine) => engine.close())))

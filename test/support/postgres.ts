@@ -180,8 +180,8 @@ export interface TestPostgres extends TestStore {
 export async function openEmptyPostgres(settings: Partial<PostgresOptions> = {}): Promise<TestPostgres> {
   const server = await sharedServer()
   const database = await emptyDatabase(server)
-  const keys = newKeyRing()
-  const options = { databaseUrl: server.url(database), keys, ...settings }
+  const { keys = newKeyRing() } = settings
+  const options = { ...settings, databaseUrl: server.url(database), keys }
   let { store, storeSecret } = await openPostgresStore(options)
   return {
     get store() {

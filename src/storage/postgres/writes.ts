@@ -15,7 +15,7 @@ import type {
 import type { SubAccountRow } from '../../tokens/token.ts'
 import { type Account, type AccountKey, foldCase, type SubAccount, type TokenRecord } from '../../tokens/token.ts'
 import { applySubAccountUpdate, applyUpdate, type SubAccountChange, type TokenChange } from '../../tokens/update.ts'
-import { type KeyColumns, type StampedTokenRow, toKey } from '../rows.ts'
+import { asListed, type KeyColumns, type StampedTokenRow, toKey } from '../rows.ts'
 import { indexedGrams } from './grams.ts'
 import { lockHeads, record, type Session } from './history.ts'
 import { findStampedToken, findSubAccount } from './reads.ts'
@@ -235,7 +235,7 @@ export async function updateToken(
   const row = await getToken(session, accountId, id, expected)
   const before = row.token
   const after = applyUpdate(before, change)
-  if (after === before) return row
+  if (after === before) return asListed(row)
   await db.run(
     'UPDATE tokens SET name = $1, status = $2, version = $3, stamp = $4 WHERE id = $5',
     ...[after.name, after.status, after.version, restamp('token', before, after, stamps), id],
@@ -248,7 +248,7 @@ export async function updateToken(
   }
   const { from, to } = difference(before, after, ['name', 'status'])
   await record(session, heads, [historyEvent(accountId, 'token.update', id, from, to, id)], origin)
-  return { ...row, token: after }
+  return asListed({ ...row, token: after })
 }
 
 export async function rotateToken(
@@ -280,7 +280,7 @@ export async function rotateToken(
   }
   const to = { formerCredentialUntil: formerUntil > origin.at ? formerUntil : null }
   await record(session, heads, [historyEvent(accountId, 'token.rotate', id, {}, to, id)], origin)
-  return { ...row, token: after }
+  return asListed({ ...row, token: after })
 }
 
 export async function deleteToken(
@@ -295,7 +295,7 @@ export async function deleteToken(
   await session.db.run('DELETE FROM tokens WHERE id = $1', id)
   const { name, status } = row.token
   await record(session, heads, [historyEvent(accountId, 'token.delete', id, { name, status }, {}, id)], origin)
-  return row
+  return asListed(row)
 }
 
 async function getToken({ db }: Session, accountId: string, id: string, expected: Expected): Promise<StampedTokenRow> {
