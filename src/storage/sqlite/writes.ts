@@ -344,10 +344,10 @@ export function markUsed({ db }: Session, marks: ReadonlyMap<string, number>): v
       ...[tokenId, at],
     )
   }
-  explain(db)
+  if (marks.size > 0) explain(db)
 }
 
 /** For a commit that writes no history, since it changes nothing of what anybody is told. */
 function explain(db: Connection): void {
-  if (marks.size > 0) db.run('UPDATE use_flushes SET n = n + 1 WHERE id = 1')
+  db.run('UPDATE use_flushes SET n = n + 1 WHERE id = 1')
 }
