@@ -128,14 +128,14 @@ describe('it refuses to start, says what to do, and leaves the store as it was',
     await refuses(cli, { LATCHKEY_CREDENTIAL_HEADER: 'X Key' }, /must be a header's name/)
   })
 
-  test('on a port that is in use', async () => {
+  test('on a port that is in use', async (t) => {
     const cli = fresh()
     await cli.estate()
     const squatter = createServer().listen(0, '127.0.0.1')
+    t.after(() => squatter.close())
     await new Promise((resolve) => squatter.once('listening', resolve))
     const { port } = squatter.address() as { port: number }
     await refuses(cli, { PORT: String(port) }, /is in use. Set PORT to another one/)
-    squatter.close()
   })
 })
 
