@@ -91,6 +91,10 @@ describe('a connection', () => {
       (translateError(Object.assign(new Error('disk'), { errcode })) as { code?: string }).code
     for (const errcode of [5, 6, 7, 10, 14, 261, 778]) assert.equal(meaning(errcode), 'unavailable')
     assert.equal(meaning(13), 'store-full')
+    const ofFiles = (code: string) =>
+      (translateError(Object.assign(new Error('disk'), { code, syscall: 'fdatasync' })) as { code?: string }).code
+    assert.equal(ofFiles('EIO'), 'unavailable')
+    assert.equal(ofFiles('ENOSPC'), 'store-full')
     for (const error of [new TypeError('bug'), Object.assign(new Error('no such table: t'), { errcode: 1 })]) {
       assert.equal(translateError(error), error)
     }

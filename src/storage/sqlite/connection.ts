@@ -169,9 +169,11 @@ const UNIQUE_VIOLATIONS = new Set([2067, 1555])
 
 /** What SQLite's error means to the domain; anything unexpected is passed on as it is. */
 export function translateError(error: unknown): unknown {
-  const { errcode: code, code: kind } = error as { errcode?: number; code?: string }
+  const { errcode: code, code: kind, syscall } = error as { errcode?: number } & NodeJS.ErrnoException
   // node:sqlite says so of a connection that has been closed.
   if (kind === 'ERR_INVALID_STATE') return failure('unavailable', error)
+  // The file system says so of the journal.
+  if (syscall !== undefined) return failure(kind === 'ENOSPC' ? 'store-full' : 'unavailable', error)
   if (code === undefined) return error
   const message = (error as Error).message
   if (UNIQUE_VIOLATIONS.has(code) && message.includes('tokens.sub_account_id')) return new Failure('duplicate-name')

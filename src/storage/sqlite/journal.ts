@@ -141,17 +141,16 @@ export class Journal {
       return { ...done, replayed }
     }
     if (found.kind === 'uncommitted') this.#cutOff(place)
-    else this.#makeSure(place, found.kind === 'behind' ? found.missing : '')
+    this.#makeSure(place, found.kind === 'behind' ? found.missing : '')
     if (place.fromBackup) db.run('UPDATE revocation_journal SET from_backup = 0')
     this.#lastSeen = place.lastLine
     return done
   }
 
-  /** On disk at once, so that nothing of it can come back beneath the next line. */
+  /** In doubt until that is on disk, so that nothing of it can come back beneath the next line. */
   #cutOff({ size }: Place): void {
-    const file = this.#file ?? -1
-    fs.ftruncateSync(file, size)
-    fs.fdatasyncSync(file)
+    this.#doubtful = true
+    fs.ftruncateSync(this.#file ?? -1, size)
   }
 
   /** Writes the last line again where a loss of power or a failed sync has left it in doubt. */
