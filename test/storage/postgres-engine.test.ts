@@ -39,11 +39,12 @@ describe('opening a PostgreSQL store', () => {
   test('by eight at once makes one schema and one secret', async () => {
     const keys = newKeyRing()
     const opened = await Promise.all(Array.from({ length: 8 }, () => openPostgresStore({ databaseUrl, keys })))
-    const applied = opened.map((each) => each.applied).filter((names) => names.length > 0)
-    assert.equal(applied.length, 1)
+    // Whoever comes first applies the first migration; each of the others is applied once too, by whomever.
+    const applied = opened.flatMap((each) => each.applied)
+    assert.equal(new Set(applied).size, applied.length)
     assert.equal(new Set(opened.map(({ storeSecret }) => Buffer.from(storeSecret).toString('hex'))).size, 1)
     const numbers = await server.query<{ number: number }>(database, 'SELECT number FROM latchkey_migrations')
-    assert.equal(numbers.length, applied[0]?.length)
+    assert.equal(numbers.length, applied.length)
     await Promise.all(opened.map(({ store }) => store.close()))
   })
 
