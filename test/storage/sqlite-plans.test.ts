@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
 import { Connection } from '../../src/storage/sqlite/connection.ts'
+import { listTokens } from '../../src/storage/sqlite/listing.ts'
 import * as reads from '../../src/storage/sqlite/reads.ts'
 import { Session } from '../../src/storage/sqlite/session.ts'
 import * as writes from '../../src/storage/sqlite/writes.ts'
@@ -122,7 +123,7 @@ describe('query plans', () => {
           ] as const) {
             const subAccountId = inSubAccount ? subAccount.id : undefined
             const query: TokenQuery = { page, limit, search, status, subAccountId }
-            const plans = plansOf(() => reads.listTokens(db, account.id, query))
+            const plans = plansOf(() => listTokens(db, account.id, query))
             assert.ok(plans.size > 0)
             assert.deepEqual(faults(plans), [])
           }
@@ -144,7 +145,7 @@ describe('query plans', () => {
   for (const narrowing of narrowings) {
     test(`a list narrowed by ${Object.keys(narrowing).join(', ')} reads through no table`, () => {
       for (const filters of [{}, { status: 'active' as const }, { subAccountId: subAccount.id }, { search: 'tok' }]) {
-        const plans = plansOf(() => reads.listTokens(db, account.id, { page: 1, limit: 10, narrowing, ...filters }))
+        const plans = plansOf(() => listTokens(db, account.id, { page: 1, limit: 10, narrowing, ...filters }))
         assert.ok(plans.size > 0)
         assert.deepEqual(faults(plans), [])
       }
@@ -164,7 +165,7 @@ describe('query plans', () => {
     formerUntil,
   })
   const requests: Record<string, () => unknown> = {
-    'a list of a foreign sub-account': () => reads.listTokens(db, account.id, { ...page, subAccountId: 'sub_x' }),
+    'a list of a foreign sub-account': () => listTokens(db, account.id, { ...page, subAccountId: 'sub_x' }),
     'one token': () => reads.findToken(db, account.id, token.id),
     'a missing token': () => reads.findToken(db, account.id, 'tok_x'),
     'an authentication': () => reads.findKey(db, digest),
@@ -203,7 +204,7 @@ describe('query plans', () => {
   }
   test('what expires is found by its time, not by going through the account', () => {
     const narrowing = { expiresFrom: START, expiresBefore: START + 1 }
-    const plans = plansOf(() => reads.listTokens(db, account.id, { ...page, narrowing }))
+    const plans = plansOf(() => listTokens(db, account.id, { ...page, narrowing }))
     assert.ok(
       [...plans.values()].flat().some((line) => line.includes('tokens_by_expiry (account_id=? AND expires_at>?')),
     )
@@ -268,8 +269,7 @@ describe('the work of a request', () => {
       work()
       return db.steps
     }
-    const list = (query: Partial<TokenQuery>) => () =>
-      reads.listTokens(db, account.id, { page: 1, limit: 10, ...query })
+    const list = (query: Partial<TokenQuery>) => () => listTokens(db, account.id, { page: 1, limit: 10, ...query })
     const subAccountId = subAccounts[0].id
     const steps = {
       'a first page': count(list({})),

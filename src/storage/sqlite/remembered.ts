@@ -6,6 +6,7 @@ import type { TokenRow } from '../../tokens/store.ts'
 import type { SubAccount } from '../../tokens/token.ts'
 import type { SqliteChanges } from './changes.ts'
 import type { Connection } from './connection.ts'
+import { type Chosen, countScope, walk } from './listing.ts'
 import * as reads from './reads.ts'
 
 /** Some 2 kB each, with all that hangs on it. */
@@ -40,13 +41,13 @@ export class Remembered {
       const { subAccountId, status } = query
       if (subAccountId !== undefined && this.#subAccount(subAccountId, time)?.accountId !== accountId) return undefined
       const total = this.#total(accountId, subAccountId ?? accountId, status, time)
-      const ids = reads.walk(this.#db, accountId, query, total)
+      const ids = walk(this.#db, accountId, query, total)
       return { items: this.#rowsOf(accountId, ids, time), total }
     })
   }
 
   /** The rows of a page chosen elsewhere; undefined if anything of the account has changed since that time. */
-  fill(accountId: string, { ids, total }: reads.Chosen, since: number): Slice<TokenRow> | undefined {
+  fill(accountId: string, { ids, total }: Chosen, since: number): Slice<TokenRow> | undefined {
     return this.#db.snapshot(() => {
       const time = this.#changes.look()
       if (!this.#changes.unchangedSince(since, accountId)) return undefined
@@ -86,7 +87,7 @@ export class Remembered {
     const name = status === undefined ? scope : `${scope} ${status}`
     const known = this.#totals.getAsLooked(name)
     if (known !== undefined) return known.total
-    const total = reads.countScope(this.#db, scope, status)
+    const total = countScope(this.#db, scope, status)
     this.#totals.set(name, { accountId, total }, time)
     return total
   }

@@ -12,6 +12,7 @@ import { toVaultRow, type VaultColumns } from '../rows.ts'
 import { openSecret } from '../vault.ts'
 import { SqliteChanges } from './changes.ts'
 import { Connection, failure, isBusy, translateError } from './connection.ts'
+import type { Chosen } from './listing.ts'
 import { migrate, requireKnownSchema } from './migrate.ts'
 import { type PackedRow, unpack } from './packed.ts'
 import * as reads from './reads.ts'
@@ -200,7 +201,7 @@ class SqliteStore implements Store {
     const long = sifted || (query.page - 1) * query.limit > MAX_SKIP_ON_LOOP
     if (!long) return translating(() => this.#remembered.listTokens(accountId, query))
     const since = this.changes.look()
-    const chosen = (await this.#reader.call('chooseTokens', [accountId, query])) as reads.Chosen | undefined
+    const chosen = (await this.#reader.call('chooseTokens', [accountId, query])) as Chosen | undefined
     if (chosen === undefined) return undefined
     const filled = translating(() => this.#remembered.fill(accountId, chosen, since))
     // The account changed meanwhile: then the rows must come from the snapshot that they were chosen from.

@@ -6,6 +6,7 @@ import { Failure } from '../../tokens/errors.ts'
 import { Stamps } from '../../tokens/vault.ts'
 import { Connection, failure, isBusy, isFull, isStoreFault, translateError } from './connection.ts'
 import { Journal, OutOfStep, stillGivenBack } from './journal.ts'
+import * as listing from './listing.ts'
 import * as reads from './reads.ts'
 import { Session } from './session.ts'
 import * as writes from './writes.ts'
@@ -43,7 +44,7 @@ const port = parentPort
 if (port === null) throw new Error('thread.ts runs as a worker thread')
 const { path, role, storeSecret, journalPath, acceptRevocationLoss } = workerData as ThreadData
 const stamps = new Stamps(storeSecret)
-const operations = (role === 'writer' ? writes : reads) as unknown as Record<string, Operation>
+const operations = (role === 'writer' ? writes : { ...reads, ...listing }) as unknown as Record<string, Operation>
 type Operation = (target: never, ...args: never[]) => unknown
 
 let connection: Connection | undefined = connect()
