@@ -41,7 +41,7 @@ export function verifyRoutes(parts: VerifyParts) {
       tags: ['Verification'],
       description:
         'For nginx `auth_request`, Caddy `forward_auth` and the like: 204 lets the request pass, anything else does ' +
-        'not. The verdict is read from the store every time.',
+        'not. The store is asked every time.',
       security: [{ credential: [] }],
       response: {
         204: {
