@@ -76,19 +76,32 @@ const FAULTS: Readonly<Record<string, (nth: number, every: number) => string>> =
 
 /** Each run fails now and then; a sync that has failed leaves any part on the disk, and none of the rest ever comes. */
 async function injectErrors(program: Program, fault: string, runs: number, changes: number) {
-  const total = { ...{ images: 0, lost: 0, answers: 0, early: 0, unknown: 0, failures: 0 }, problems: [] as string[] }
+  const total = {
+    ...{ images: 0, lost: 0, answers: 0, early: 0, unknown: 0, failures: 0, refused: 0, shut: 0 },
+    problems: [] as string[],
+  }
   const chance = chances(fault)
-  for (let run = 0; run < runs; run++) {
+  for (let run = 0, tries = 0; run < runs; tries++) {
     const when = FAULTS[fault]?.(2 + Math.floor(chance() * 20), 2 + Math.floor(chance() * 12)) ?? ''
-    const name = `${fault}, ${run}`
-    const recording = await recordServer(changes, { name, program, inject: [`--inject=${when}`] })
+    const name = `${fault}, ${tries}`
+    const recording = await recordServer(changes, { name, program, inject: [`--inject=${when}`] }).catch(refusedToStart)
+    if (recording === undefined) {
+      total.refused++
+      continue
+    }
+    run++
     const { problems, ...found } = crash(recording, 10, chance)
     total.problems.push(...recording.problems, ...problems)
     total.unknown += recording.counts.unknown
     total.failures += recording.moments.filter(isFailure).length
-    for (const each of ['images', 'lost', 'answers', 'early'] as const) total[each] += found[each]
+    for (const each of ['images', 'lost', 'answers', 'early', 'shut'] as const) total[each] += found[each]
   }
   return total
+}
+
+/** A disk that fails while the server starts keeps it from starting, which is as it should be. */
+function refusedToStart(error: Error): undefined {
+  if (!/^ended with 1: .*(EIO|I\/O error)/s.test(error.message)) throw error
 }
 
 function isFailure(moment: Moment): boolean {
@@ -109,7 +122,7 @@ export function describeErrors(runs: number, changes: number): void {
         fault,
         how: `injected by strace again and again under load, then power losses as above, in which a sync that failed leaves any part behind`,
         count: `${runs} runs, ${found.failures} failures, ${found.answers} answers, ${found.images} disks`,
-        figure: `0 answers covered by a failure, 0 lost, 0 corrupt; ${found.unknown} changes were answered with an open outcome`,
+        figure: `0 answers covered by a failure, 0 lost, 0 corrupt; ${found.unknown} changes were answered with an open outcome; ${found.refused} starts were refused; on ${found.shut} disks the journal of revocations is in doubt, and nobody is let in until the operator says so`,
         control: `answering before the commit: ${control.early} of ${control.answers} answers left early`,
       })
     })

@@ -12,6 +12,7 @@ import { toVaultRow, type VaultColumns } from '../rows.ts'
 import { openSecret } from '../vault.ts'
 import { SqliteChanges } from './changes.ts'
 import { Connection, failure, isBusy, translateError } from './connection.ts'
+import { syncFolder } from './journal.ts'
 import type { Chosen } from './listing.ts'
 import { migrate, requireKnownSchema } from './migrate.ts'
 import { type PackedRow, unpack } from './packed.ts'
@@ -65,12 +66,16 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
   })
   const storeSecret = known ?? readSecret(path, keys)
   if (storeSecret === undefined) throw new OperatorError(`${path} was made but cannot be read back`)
+  const db = new Connection(path, 'read')
+  requireKnownSchema(db)
+  // The log is there now. SQLite asks for its name to be brought to disk too, but lets it pass when that fails.
+  syncFolder(dataDir)
   const data = { path, storeSecret, journalPath, acceptRevocationLoss }
   const [writer, reader] = await Promise.all([
     Thread.start({ ...data, role: 'writer' }),
     Thread.start({ ...data, role: 'reader' }),
   ])
-  const store = new SqliteStore(new Connection(path, 'read'), writer, reader)
+  const store = new SqliteStore(db, writer, reader)
   return { store, storeSecret, applied, replayed: writer.opening.replayed }
 }
 
@@ -121,7 +126,6 @@ class SqliteStore implements Store {
   #checkedAt = performance.now()
 
   constructor(db: Connection, writer: Thread, reader: Thread) {
-    requireKnownSchema(db)
     this.#db = db
     this.changes = new SqliteChanges(db)
     this.#remembered = new Remembered(db, this.changes)
