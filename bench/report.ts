@@ -162,12 +162,13 @@ function markdown(results: Results): string {
   const { options, findings } = results
   const facts = Object.entries(machine()).map(([name, value]) => `${name} ${value}`)
   const size = options.tokens === 1_000_000 ? '' : ` The large estate has only ${thousands(options.tokens)} tokens.`
+  const peers = options.peers ? '' : ' Peers were left out (`--no-peers`).'
   const short = options.quick ? 'A short run (`--quick`): its figures are rough. ' : ''
   const figures = [...charts(results).keys()].map((name) => `![${name}](${name}.svg)`).join('\n\n')
   return `# Benchmark
 
 Made by \`npm run bench\`. ${short}${facts.join(' · ')}.
-${options.rounds} rounds of ${options.roundMs} ms each, ${Math.round(results.seconds)} s in all.${size}
+${options.rounds} rounds of ${options.roundMs} ms each, ${Math.round(results.seconds)} s in all.${size}${peers}
 
 ## Asked and measured
 

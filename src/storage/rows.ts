@@ -4,7 +4,7 @@ import type { HistoryRow } from '../tokens/history.ts'
 import type { VaultRow } from '../tokens/key-ring.ts'
 import type { Stamped } from '../tokens/stamp.ts'
 import type { StampedSubAccountRow, StoredKey, TokenRow } from '../tokens/store.ts'
-import type { Account, Status, SubAccount, TokenRecord } from '../tokens/token.ts'
+import type { Account, ListedToken, Status, SubAccount, TokenRecord } from '../tokens/token.ts'
 import type { Candidate } from '../tokens/verdict.ts'
 
 type Bytes = Uint8Array
@@ -98,7 +98,7 @@ export interface TokenColumns {
   stamp: Bytes
 }
 
-export const toToken = (row: TokenColumns): Stamped<TokenRecord> => ({
+const toListed = (row: Omit<TokenColumns, 'digest' | 'stamp'>): ListedToken => ({
   id: row.id,
   accountId: row.account_id,
   subAccountId: row.sub_account_id,
@@ -107,8 +107,12 @@ export const toToken = (row: TokenColumns): Stamped<TokenRecord> => ({
   createdAt: row.created_at,
   expiresAt: row.expires_at,
   version: row.version,
-  digest: row.digest,
   sealed: row.sealed,
+})
+
+export const toToken = (row: TokenColumns): Stamped<TokenRecord> => ({
+  ...toListed(row),
+  digest: row.digest,
   stamp: row.stamp,
 })
 
@@ -158,20 +162,7 @@ export const LISTED_COLUMNS = `
 
 export type ListedColumns = Omit<TokenColumns, 'digest' | 'stamp'> & Omit<SubAccountColumns, 's_stamp'>
 
-export const toListedRow = (row: ListedColumns): TokenRow => ({
-  token: {
-    id: row.id,
-    accountId: row.account_id,
-    subAccountId: row.sub_account_id,
-    name: row.name,
-    status: row.status,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    version: row.version,
-    sealed: row.sealed,
-  },
-  subAccount: toOwner(row),
-})
+export const toListedRow = (row: ListedColumns): TokenRow => ({ token: toListed(row), subAccount: toOwner(row) })
 
 /** What a change answers with is what a list would show. */
 export function asListed({ token, subAccount }: { token: TokenRecord; subAccount: SubAccount }): TokenRow {

@@ -1,6 +1,6 @@
 // A token's row on its way from one thread to another: flat, since handing over an object costs more than all its text.
 import type { TokenRow } from '../../tokens/store.ts'
-import type { Status } from '../../tokens/token.ts'
+import type { Status, SubAccount } from '../../tokens/token.ts'
 
 export type PackedRow = readonly [
   id: string,
@@ -11,12 +11,7 @@ export type PackedRow = readonly [
   expiresAt: number | null,
   version: number,
   sealed: Uint8Array,
-  ownerId: string,
-  ownerName: string,
-  email: string,
-  companyName: string,
-  ownerSince: number,
-  suspendedAt: number | null,
+  ...owner: PackedOwner,
 ]
 
 export function pack({ token, subAccount }: TokenRow): PackedRow {
@@ -28,17 +23,23 @@ export function pack({ token, subAccount }: TokenRow): PackedRow {
 
 export function unpack(packed: PackedRow): TokenRow {
   const [id, accountId, name, status, createdAt, expiresAt, version, sealed, ...owner] = packed
-  const [subAccountId, ownerName, email, companyName, ownerSince, suspendedAt] = owner
+  const [subAccountId] = owner
   return {
     token: { id, accountId, subAccountId, name, status, createdAt, expiresAt, version, sealed },
-    subAccount: {
-      id: subAccountId,
-      accountId,
-      name: ownerName,
-      email,
-      companyName,
-      createdAt: ownerSince,
-      suspendedAt,
-    },
+    subAccount: toOwner(accountId, owner),
   }
+}
+
+export type PackedOwner = readonly [
+  id: string,
+  name: string,
+  email: string,
+  companyName: string,
+  createdAt: number,
+  suspendedAt: number | null,
+]
+
+export function toOwner(accountId: string, owner: PackedOwner): SubAccount {
+  const [id, name, email, companyName, createdAt, suspendedAt] = owner
+  return { id, accountId, name, email, companyName, createdAt, suspendedAt }
 }

@@ -92,15 +92,6 @@ export function findToken(db: Connection, accountId: string, id: string): TokenR
   return row && rows.toListedRow(row)
 }
 
-/** With what a change needs: the digest and the stamps. */
-export function findStampedToken(db: Connection, accountId: string, id: string): rows.StampedTokenRow | undefined {
-  const row = db.get<rows.TokenRowColumns>(
-    `SELECT ${rows.TOKEN_ROW_COLUMNS} FROM ${TOKENS} WHERE t.id = ? AND t.account_id = ?`,
-    ...[id, accountId],
-  )
-  return row && rows.toTokenRow(row)
-}
-
 /** Whoever's it is, without its owner: the caller knows them. A column costs more to hand over than to read, bytes most of all. */
 export function findListedToken(db: Connection, id: string): ListedToken | undefined {
   const row = db.tuple<[string, string, string, Status, number, number | null, number, Uint8Array]>(

@@ -11,7 +11,7 @@ import { keyIdOf } from '../../tokens/vault.ts'
 import { type KeyColumns, toKey } from '../rows.ts'
 import type { Connection } from './connection.ts'
 import { indexedGrams } from './grams.ts'
-import { type PackedRow, pack } from './packed.ts'
+import { type PackedRow, pack, toOwner } from './packed.ts'
 import { findSubAccount, ownsSubAccount } from './reads.ts'
 import type { Session } from './session.ts'
 
@@ -290,19 +290,10 @@ export function getToken(db: Connection, accountId: string, id: string, expected
   if (found === undefined) throw new Failure('token-not-found')
   const [no, subAccountId, name, status, createdAt, expiresAt, version, digest, sealed, stamp, ...owner] = found
   if (expected?.versions.includes(version) === false) throw new Failure('version-mismatch')
-  const [ownerName, email, companyName, ownerSince, suspendedAt] = owner
   return {
     no,
     token: { id, accountId, subAccountId, name, status, createdAt, expiresAt, version, digest, sealed, stamp },
-    subAccount: {
-      id: subAccountId,
-      accountId,
-      name: ownerName,
-      email,
-      companyName,
-      createdAt: ownerSince,
-      suspendedAt,
-    },
+    subAccount: toOwner(accountId, [subAccountId, ...owner]),
   }
 }
 
