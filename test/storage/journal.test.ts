@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { readFileSync, rmSync, statSync, truncateSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts'
 import type { Store } from '../../src/tokens/store.ts'
 import type { SubAccount, TokenRecord } from '../../src/tokens/token.ts'
@@ -72,6 +73,15 @@ test('switched on again by one store and off by another, it ends switched off', 
     assert.equal(told(token).at(-1), 'off')
   }
   await other.close()
+})
+
+test('told that one is on again, with nothing else to commit, it leaves what is remembered of the others', async () => {
+  const [one, other] = [await aToken(), await aToken()]
+  await set(opened.store, one, 'inactive')
+  await set(opened.store, one, 'active')
+  const known = await opened.store.findToken(other.accountId, other.id)
+  while (told(one).at(-1) !== 'on') await pause(10)
+  assert.equal(await opened.store.findToken(other.accountId, other.id), known)
 })
 
 test('taken away from an open store: nothing more is revoked, and nobody is told yes', async () => {

@@ -1,7 +1,7 @@
 // A thread with a connection of its own. As a writer it commits whatever has queued up as one transaction and
 // answers each change only when that commit is durable; as a reader it answers questions too slow for the event loop.
 import { setImmediate } from 'node:timers/promises'
-import { parentPort, workerData } from 'node:worker_threads'
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { Failure } from '../../tokens/errors.ts'
 import { Stamps } from '../../tokens/vault.ts'
 import { Connection, failure, isBusy, isFull, isStoreFault, translateError } from './connection.ts'
@@ -39,6 +39,7 @@ export type Reply =
 
 /** Bounds what one commit holds up; the rest goes into the next. */
 const MAX_BATCH = 256
+const TELL_WITHIN_MS = 1_000
 
 const port = parentPort
 if (port === null) throw new Error('thread.ts runs as a worker thread')
@@ -123,20 +124,24 @@ let queue: Call[] = []
 let working: Promise<void> | undefined
 /** Whether the journal was found in step with the store. */
 let inStep = false
-/** Switched on again by a commit, and not yet told to the journal. */
+/** Switched on again by a commit, and not yet told to the journal: the next commit does, and soon there is one. */
 let givenBack: Session['givenBack'] = new Map()
+let telling: NodeJS.Timeout | undefined
 
 async function work(): Promise<void> {
-  let told: boolean
   do {
     await setImmediate()
     const batch = queue.slice(0, MAX_BATCH)
     queue = queue.slice(MAX_BATCH)
-    const before = givenBack
     port?.postMessage(await commit(batch, runWithout))
-    told = givenBack !== before
-  } while (queue.length > 0 || (told && givenBack.size > 0))
+  } while (queue.length > 0)
   working = undefined
+  if (givenBack.size > 0) telling = setTimeout(begin, TELL_WITHIN_MS)
+}
+
+function begin(): void {
+  clearTimeout(telling)
+  working ??= work()
 }
 
 /**
@@ -156,7 +161,7 @@ async function commit(batch: readonly Call[], runOne: typeof runWithout, again =
     session.settle()
     const journaled = session.revocations.length > 0 ? journal.append(session) : undefined
     // Nothing but the journal's place: as with marks, nothing that decides.
-    if (batch.length === 0) writes.markUsed(session, new Map())
+    if (batch.length === 0) writes.explain(db)
     committing = true
     db.control('COMMIT')
     givenBack = session.givenBack
@@ -204,18 +209,23 @@ function open(): Opening {
   }
 }
 
+async function close(channel: MessagePort): Promise<void> {
+  await working
+  clearTimeout(telling)
+  if (givenBack.size > 0) await commit([], runWithout)
+  connection?.close()
+  journal.close()
+  channel.close()
+}
+
 port.on('message', (message: readonly Call[] | 'close') => {
   if (message === 'close') {
-    void Promise.resolve(working).then(() => {
-      connection?.close()
-      journal.close()
-      port.close()
-    })
+    void close(port)
   } else if (role === 'reader') {
     for (const call of message) port.postMessage([answer(call)])
   } else {
     queue.push(...message)
-    working ??= work()
+    begin()
   }
 })
 port.postMessage(open())

@@ -339,6 +339,6 @@ export function markUsed({ db }: Session, marks: ReadonlyMap<string, number>): v
 }
 
 /** For a commit that writes no history, since it changes nothing of what anybody is told. */
-function explain(db: Connection): void {
+export function explain(db: Connection): void {
   db.run('UPDATE use_flushes SET n = n + 1 WHERE id = 1')
 }
