@@ -1,14 +1,19 @@
 // Answers that were given before and are still true. Nothing is believed by its age: the store is asked each time
-// whether anything of the account has changed since.
+// whether anything in them has changed since.
 import { Known } from '../tokens/known.ts'
 import type { Caller, Registry } from '../tokens/registry.ts'
 
 /** Of twice so many characters at most: a page of ten tokens has some 3,000. */
 const CHARACTERS = 6_000_000
 
+interface Given {
+  readonly body: string
+  readonly madeOf?: readonly string[] | undefined
+}
+
 export class Repeated {
   readonly #registry: Registry
-  readonly #answers: Known<{ readonly accountId: string; readonly body: string }> | undefined
+  readonly #answers: Known<{ readonly body: string; readonly madeOf: readonly string[] }> | undefined
 
   constructor(registry: Registry) {
     this.#registry = registry
@@ -17,21 +22,21 @@ export class Repeated {
       changes &&
       new Known(
         changes,
-        ({ accountId }) => [accountId],
+        ({ madeOf }) => madeOf,
         CHARACTERS,
         ({ body }) => body.length,
       )
   }
 
-  async give({ accountId }: Caller, url: string, make: () => Promise<string>): Promise<string> {
+  async give({ accountId }: Caller, url: string, make: () => Promise<Given>): Promise<string> {
     const name = `${accountId} ${url}`
     // Whoever is a caller was let in by a look at the store, and that was after the request had come.
     const known = this.#answers?.getAsLooked(name)
     if (known !== undefined) return known.body
     // Looked at before the answer is made: what changes meanwhile makes it another one.
     const time = this.#registry.changes?.look() ?? 0
-    const body = await make()
-    this.#answers?.set(name, { accountId, body }, time)
+    const { body, madeOf } = await make()
+    if (madeOf !== undefined) this.#answers?.set(name, { body, madeOf }, time)
     return body
   }
 }

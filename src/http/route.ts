@@ -28,6 +28,8 @@ export interface Answer {
   readonly message: string
   readonly data: object
   readonly headers?: Readonly<Record<string, string>>
+  /** What makes it another answer when it changes; undefined where other things may too. */
+  readonly madeOf?: readonly string[] | undefined
 }
 
 interface RouteBase {
@@ -39,11 +41,8 @@ interface RouteBase {
 export interface AccountRoute extends RouteBase {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly answer: (registry: Registry, question: Question) => Promise<Answer>
-  readonly repeatable?: {
-    /** True where the answer depends on the path, the query and the account's tokens alone. */
-    readonly when: (query: RawQuery) => boolean
-    readonly write: (body: ReturnType<typeof successBody>) => string
-  }
+  /** Writes the body instead of Fastify. What it has written is given again for as long as nothing in it has changed. */
+  readonly write?: (body: ReturnType<typeof successBody>) => string
 }
 
 /** Speaks for itself: probes, metrics, gateways. */

@@ -189,7 +189,7 @@ function addAccountRoute(
     })
     if (given.headers !== undefined) reply.headers(given.headers)
     reply.code(given.status ?? 200)
-    return successBody(app, given.message, given.data, showMessage)
+    return { body: successBody(app, given.message, given.data, showMessage), madeOf: given.madeOf }
   }
   server.route({
     method: route.method,
@@ -201,10 +201,12 @@ function addAccountRoute(
       return admit(request)
     },
     async handler(request, reply) {
-      const { repeatable } = route
-      if (repeatable?.when(request.query as Record<string, unknown>) !== true) return answer(request, reply)
-      const make = async () => repeatable.write(await answer(request, reply))
-      const body = await repeated.give(callerOf(request), request.url, make)
+      const { write } = route
+      if (write === undefined) return (await answer(request, reply)).body
+      const body = await repeated.give(callerOf(request), request.url, async () => {
+        const given = await answer(request, reply)
+        return { ...given, body: write(given.body) }
+      })
       return reply.type('application/json; charset=utf-8').send(body)
     },
   })

@@ -1,9 +1,10 @@
 // The documented endpoints, and the life of a token around them. Each handler is a question to the registry.
 import { Type } from 'typebox'
 import { Failure } from '../tokens/errors.ts'
-import type { Page } from '../tokens/page.ts'
+import { aspectsAsked } from '../tokens/known.ts'
+import type { Page, TokenQuery } from '../tokens/page.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE, readOnce, readTokenQuery } from '../tokens/page.ts'
-import { MAX_OVERLAP_SECONDS } from '../tokens/registry.ts'
+import { type Caller, MAX_OVERLAP_SECONDS, type Registry } from '../tokens/registry.ts'
 import { MAX_NAME_CHARACTERS, STATUSES, type Token } from '../tokens/token.ts'
 import { readNewToken, readTokenChange } from '../tokens/update.ts'
 import { etagOf, readIdempotencyKey, readIfMatch } from './conditions.ts'
@@ -109,9 +110,9 @@ const listTokens: AccountRoute = {
     failures: { 400: BAD_QUERY, 403: NOT_YOURS },
     writes: false,
   }),
-  repeatable: { when: changesOnlyWithHistory, write: writePage },
+  write: writePage,
   async answer(registry, { caller, query }) {
-    return found(await registry.listTokens(caller, readTokenQuery(query), wantsDetails(query)))
+    return listed(registry, caller, query, readTokenQuery(query))
   },
 }
 
@@ -129,10 +130,10 @@ const listTokensOfSubAccount: AccountRoute = {
     failures: { 400: BAD_QUERY, 403: NOT_YOURS },
     writes: false,
   }),
-  repeatable: { when: changesOnlyWithHistory, write: writePage },
+  write: writePage,
   async answer(registry, { caller, params, query }) {
     const asked = { ...readTokenQuery({ ...query, subAccountId: undefined }), subAccountId: params.subAccountId ?? '' }
-    return found(await registry.listTokens(caller, asked, wantsDetails(query)))
+    return listed(registry, caller, query, asked)
   },
 }
 
@@ -287,13 +288,18 @@ function wantsDetails(query: Question['query']): boolean {
   throw new Failure('invalid-request', 'include must be details')
 }
 
-/** When a token was last used stands in no history, so what tells it or asks for it may change unseen. */
-function changesOnlyWithHistory(query: Question['query']): boolean {
-  return query.include === undefined && query.used === undefined
+async function listed(registry: Registry, caller: Caller, raw: Question['query'], query: TokenQuery) {
+  const withDetails = wantsDetails(raw)
+  const page = await registry.listTokens(caller, query, withDetails)
+  const data = { ...page, items: page.items.map(toWire) }
+  // When a token was last used stands in no history: what tells it or asks for it may change unseen.
+  const lasting = !withDetails && query.narrowing?.neverUsed === undefined
+  const madeOf = lasting ? [...aspectsAsked(caller.accountId, query), ...idsIn(page)] : undefined
+  return { message: `Found ${page.total} API token(s)`, data, madeOf }
 }
 
-function found(page: Page<Token>) {
-  return { message: `Found ${page.total} API token(s)`, data: { ...page, items: page.items.map(toWire) } }
+function idsIn({ items }: Page<Token>): ReadonlySet<string> {
+  return new Set(items.flatMap(({ id, subAccount }) => [id, subAccount.id]))
 }
 
 function whole(message: string, token: Token) {
@@ -317,7 +323,7 @@ function toWire(token: Token): schemas.WireToken {
 
 /** JSON of a page, in which each token is written out once for all pages that show it. */
 function writePage(body: { readonly data: object }): string {
-  const data = body.data as ReturnType<typeof found>['data']
+  const data = body.data as Awaited<ReturnType<typeof listed>>['data']
   const items = data.items.map((item) => {
     const text = texts.get(item) ?? JSON.stringify(item)
     texts.set(item, text)

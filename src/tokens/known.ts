@@ -1,18 +1,58 @@
 // Remembers what was read from the store, and whether it still holds. Nothing is believed by its age: whoever wants
 // something looks at the store first, and what has changed since it was read is read again.
+import type { HistoryEvent } from './history.ts'
+import type { TokenQuery } from './page.ts'
 import { Recent } from './recent.ts'
 
 /** What has changed in the store, by whichever process. */
 export interface Changes {
   /** Asks the store, and tells the time by its own clock, which moves whenever something has changed. */
   look(): number
-  /** As far as the last look saw: whether nothing about this id has changed after that time. */
+  /** As of the last look. */
+  readonly time: number
+  /** As far as the last look saw: whether nothing about this id, or this aspect of an account, has changed after that time. */
   unchangedSince(time: number, id: string): boolean
+}
+
+/** Which tokens an account has, what their statuses are, how they are called: what lists depend on, besides their rows. */
+export type Aspect = 'members' | 'statuses' | 'names'
+
+export const aspectOf = (accountId: string, aspect: Aspect): string => `${accountId} ${aspect}`
+
+const NONE: readonly Aspect[] = []
+const ALL: readonly Aspect[] = ['members', 'statuses', 'names']
+
+const TOUCHES: Readonly<Record<HistoryEvent['action'], (to: HistoryEvent['to']) => readonly Aspect[]>> = {
+  'account.create': () => NONE,
+  'key.create': () => NONE,
+  'key.revoke': () => NONE,
+  'sub-account.create': () => NONE,
+  'sub-account.update': () => NONE,
+  'token.create': () => ALL,
+  'token.update': (to) => [
+    ...('status' in to ? (['statuses'] as const) : []),
+    ...('name' in to ? (['names'] as const) : []),
+  ],
+  'token.rotate': () => NONE,
+  'token.delete': () => ALL,
+}
+
+/** The ids and aspects that an event has changed. */
+export function changedBy({ accountId, action, subject, tokenId, to }: Omit<HistoryEvent, 'from'>): string[] {
+  const aspects = TOUCHES[action](to).map((aspect) => aspectOf(accountId, aspect))
+  return [subject, ...(tokenId === null || tokenId === subject ? [] : [tokenId]), ...aspects]
+}
+
+/** What decides which tokens a list holds and how many there are. */
+export function aspectsAsked(accountId: string, { status, search }: TokenQuery): string[] {
+  const asked = { members: true, statuses: status !== undefined, names: search !== undefined }
+  return ALL.filter((aspect) => asked[aspect]).map((aspect) => aspectOf(accountId, aspect))
 }
 
 interface Entry<Value> {
   readonly value: Value
-  readonly readAt: number
+  /** It is what would have been read then. */
+  heldAt: number
 }
 
 export class Known<Value> {
@@ -21,7 +61,7 @@ export class Known<Value> {
   readonly #entries: Recent<string, Entry<Value>>
 
   /**
-   * `madeOf` names the ids whose change makes a value another one: a token, its sub-account, an account as a whole.
+   * `madeOf` names what makes a value another one when it changes: a token, its sub-account, an aspect of the account.
    * Holds at most twice `limit` entries, or entries of twice that weight.
    */
   constructor(
@@ -49,13 +89,17 @@ export class Known<Value> {
     return entry && this.#still(name, entry)
   }
 
-  #still(name: string, { value, readAt }: Entry<Value>): Value | undefined {
-    for (const id of this.#madeOf(value, name)) if (!this.#changes.unchangedSince(readAt, id)) return undefined
+  #still(name: string, entry: Entry<Value>): Value | undefined {
+    const { value, heldAt } = entry
+    const { time } = this.#changes
+    if (heldAt === time) return value
+    for (const id of this.#madeOf(value, name)) if (!this.#changes.unchangedSince(heldAt, id)) return undefined
+    entry.heldAt = time
     return value
   }
 
   /** `readAt` is the time of a look before it was read: what changed while it was read makes it another one. */
   set(name: string, value: Value, readAt: number): void {
-    this.#entries.set(name, { value, readAt })
+    this.#entries.set(name, { value, heldAt: readAt })
   }
 }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type Latchkey, openLatchkey } from '../../src/compose.ts'
+import { readTokenQuery } from '../../src/tokens/page.ts'
 import type { Token } from '../../src/tokens/token.ts'
 import { Estate, sqliteEngine } from '../support/estate.ts'
 import { bearer, closeConnections } from '../support/http.ts'
@@ -91,6 +92,43 @@ for (const [who, by] of [
     })
   })
 }
+
+interface Shown {
+  readonly _id: string
+  readonly name: string
+  readonly status: string
+}
+
+test('after any change, also of tokens that a page does not show, every page is the one that somebody without memory gives', async () => {
+  const subAccountId = estate.mine.subAccounts[1].id
+  const tokens: Token[] = []
+  for (let n = 0; n < 12; n++) tokens.push(await estate.token({ subAccountId, name: `kept ${estate.freshName()}` }))
+  const filters = ['', '&status=active', '&status=inactive', '&search=kept', '&search=kept&status=active']
+  const asked = filters.flatMap((filter) =>
+    [1, 2, 3].map((page) => `${TOKEN}?subAccountId=${subAccountId}&limit=3&page=${page}${filter}`),
+  )
+  const { registry, operator } = other
+  const made = [
+    (id: string) => registry.updateToken(caller(), id, { status: 'inactive' }, operator.origin()),
+    (id: string) => registry.updateToken(caller(), id, { name: estate.freshName() }, operator.origin()),
+    (id: string) => registry.deleteToken(caller(), id, operator.origin()),
+  ]
+  for (const [round, { id }] of tokens.toSorted((a, b) => (a.credential < b.credential ? -1 : 1)).entries()) {
+    await made[round % made.length]?.(id)
+    const forgetful = await openLatchkey(estate.config)
+    for (const path of asked) {
+      const { data } = (await estate.mineAsks({ path })).json as { data: { items: Shown[]; total: number } }
+      const query = Object.fromEntries(new URL(path, 'http://x').searchParams)
+      const expected = await forgetful.registry.listTokens(caller(), readTokenQuery(query))
+      assert.deepEqual(
+        [data.total, ...data.items.map(({ _id, name, status }) => [_id, name, status])],
+        [expected.total, ...expected.items.map(({ id, name, status }) => [id, name, status])],
+        `${path} in round ${round}`,
+      )
+    }
+    await forgetful.store.close()
+  }
+})
 
 test('one account’s remembered answers are never another’s', async () => {
   const mine = await estate.mineAsks({ path: TOKEN })

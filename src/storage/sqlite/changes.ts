@@ -1,24 +1,24 @@
 // What has changed in the database file, by whichever process: SQLite tells that something was committed, and the
 // history, to which every change adds a row in its own transaction, tells what.
-import type { Changes } from '../../tokens/known.ts'
+import type { Action, Facts } from '../../tokens/history.ts'
+import { type Changes, changedBy } from '../../tokens/known.ts'
 import { type Connection, translateError } from './connection.ts'
 
 /** After more than this many changes at once, everything is taken for changed. */
 const MOST_AT_ONCE = 2_000
-/** Ids whose last change is on record; some 100 bytes each. */
-const MOST_IDS = 50_000
+/** Of what has changed lately, in each of two generations; some 100 bytes each. */
+const IDS = 25_000
 
-interface HistoryColumns {
-  readonly no: number
-  readonly account_id: string
-  readonly subject: string
-  readonly token_id: string | null
-}
+type Added = readonly [
+  ...[no: number, accountId: string, action: Action, subject: string, tokenId: string | null, toFacts: string],
+]
 
 export class SqliteChanges implements Changes {
   readonly #db: Connection
-  readonly #changedAt = new Map<string, number>()
-  /** Whatever was read before it may have changed. */
+  #changedAt = new Map<string, number>()
+  #changedBefore = new Map<string, number>()
+  /** The last change in the older generation, and the last of those that are no longer on record. */
+  #between = 0
   #floor = 0
   #time = 0
   #dataVersion = -1
@@ -39,36 +39,50 @@ export class SqliteChanges implements Changes {
     }
   }
 
+  get time(): number {
+    return this.#time
+  }
+
   unchangedSince(time: number, id: string): boolean {
-    return time >= this.#floor && (this.#changedAt.get(id) ?? 0) <= time
+    if (time < this.#floor) return false
+    const changedAt = this.#changedAt.get(id) ?? (time < this.#between ? this.#changedBefore.get(id) : undefined)
+    return changedAt === undefined || changedAt <= time
   }
 
   #catchUp(): void {
     this.#dataVersion = this.#db.dataVersion()
     this.#time++
     const flushes = this.#db.get<{ n: number }>('SELECT n FROM use_flushes WHERE id = 1')?.n ?? 0
-    const [last, ...added] = this.#db.all<HistoryColumns>(
-      'SELECT no, account_id, subject, token_id FROM history WHERE no >= ? ORDER BY no LIMIT ?',
+    const [last, ...added] = this.#db.tuples<Added>(
+      'SELECT no, account_id, action, subject, token_id, to_facts FROM history WHERE no >= ? ORDER BY no LIMIT ?',
       ...[this.#lastRow, MOST_AT_ONCE + 2],
     )
     // A commit that nothing explains was made by hand, or by something that writes no history.
     const explained = added.length > 0 || flushes !== this.#useFlushes
     this.#useFlushes = flushes
-    if (!explained || last?.no !== this.#lastRow || added.length > MOST_AT_ONCE) {
+    if (!explained || last?.[0] !== this.#lastRow || added.length > MOST_AT_ONCE) {
       this.#forgetAll()
       return
     }
-    for (const { no, account_id, subject, token_id } of added) {
-      this.#changedAt.set(account_id, this.#time).set(subject, this.#time)
-      if (token_id !== null) this.#changedAt.set(token_id, this.#time)
+    for (const [no, accountId, action, subject, tokenId, toFacts] of added) {
+      const to = JSON.parse(toFacts) as Facts
+      for (const id of changedBy({ accountId, action, subject, tokenId, to })) this.#changedAt.set(id, this.#time)
       this.#lastRow = no
     }
-    if (this.#changedAt.size > MOST_IDS) this.#forgetAll()
+    if (this.#changedAt.size > IDS) this.#age()
+  }
+
+  #age(): void {
+    this.#changedBefore = this.#changedAt
+    this.#changedAt = new Map()
+    this.#floor = this.#between
+    this.#between = this.#time
   }
 
   #forgetAll(): void {
-    this.#floor = this.#time
+    this.#floor = this.#between = this.#time
     this.#changedAt.clear()
+    this.#changedBefore.clear()
     this.#lastRow = this.#db.get<{ no: number }>('SELECT coalesce(max(no), 0) AS no FROM history')?.no ?? 0
   }
 }

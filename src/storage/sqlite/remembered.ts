@@ -1,6 +1,6 @@
 // Rows that the event loop's connection has read lately, each given again, the very same object, for as long as nothing
 // about it has changed: whatever was made of it can hang on it.
-import { Known } from '../../tokens/known.ts'
+import { aspectsAsked, Known } from '../../tokens/known.ts'
 import type { Slice, TokenQuery } from '../../tokens/page.ts'
 import type { TokenRow } from '../../tokens/store.ts'
 import type { SubAccount } from '../../tokens/token.ts'
@@ -19,14 +19,14 @@ export class Remembered {
   readonly #changes: SqliteChanges
   readonly #rows: Known<TokenRow>
   readonly #subAccounts: Known<SubAccount>
-  readonly #totals: Known<{ readonly accountId: string; readonly total: number }>
+  readonly #totals: Known<{ readonly madeOf: readonly string[]; readonly total: number }>
 
   constructor(db: Connection, changes: SqliteChanges) {
     this.#db = db
     this.#changes = changes
     this.#rows = new Known(changes, ({ token }) => [token.id, token.subAccountId], ROWS)
     this.#subAccounts = new Known(changes, ({ id }) => [id], SUB_ACCOUNTS)
-    this.#totals = new Known(changes, ({ accountId }) => [accountId], TOTALS)
+    this.#totals = new Known(changes, ({ madeOf }) => madeOf, TOTALS)
   }
 
   findToken(accountId: string, id: string): TokenRow | undefined {
@@ -38,19 +38,20 @@ export class Remembered {
   listTokens(accountId: string, query: TokenQuery): Slice<TokenRow> | undefined {
     return this.#db.snapshot(() => {
       const time = this.#changes.look()
-      const { subAccountId, status } = query
+      const { subAccountId } = query
       if (subAccountId !== undefined && this.#subAccount(subAccountId, time)?.accountId !== accountId) return undefined
-      const total = this.#total(accountId, subAccountId ?? accountId, status, time)
+      const total = this.#total(accountId, query, time)
       const ids = walk(this.#db, accountId, query, total)
       return { items: this.#rowsOf(accountId, ids, time), total }
     })
   }
 
-  /** The rows of a page chosen elsewhere; undefined if anything of the account has changed since that time. */
-  fill(accountId: string, { ids, total }: Chosen, since: number): Slice<TokenRow> | undefined {
+  /** The rows of a page chosen elsewhere; undefined if since that time the choice may have become another one. */
+  fill(accountId: string, query: TokenQuery, { ids, total }: Chosen, since: number): Slice<TokenRow> | undefined {
     return this.#db.snapshot(() => {
       const time = this.#changes.look()
-      if (!this.#changes.unchangedSince(since, accountId)) return undefined
+      const holds = aspectsAsked(accountId, query).every((aspect) => this.#changes.unchangedSince(since, aspect))
+      if (!holds) return undefined
       return { items: this.#rowsOf(accountId, ids, time), total }
     })
   }
@@ -83,12 +84,13 @@ export class Remembered {
     return found
   }
 
-  #total(accountId: string, scope: string, status: TokenQuery['status'], time: number): number {
+  #total(accountId: string, query: TokenQuery, time: number): number {
+    const { subAccountId: scope = accountId, status } = query
     const name = status === undefined ? scope : `${scope} ${status}`
     const known = this.#totals.getAsLooked(name)
     if (known !== undefined) return known.total
     const total = countScope(this.#db, scope, status)
-    this.#totals.set(name, { accountId, total }, time)
+    this.#totals.set(name, { madeOf: aspectsAsked(accountId, query), total }, time)
     return total
   }
 }

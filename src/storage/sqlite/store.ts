@@ -207,8 +207,8 @@ class SqliteStore implements Store {
     const since = this.changes.look()
     const chosen = (await this.#reader.call('chooseTokens', [accountId, query])) as Chosen | undefined
     if (chosen === undefined) return undefined
-    const filled = translating(() => this.#remembered.fill(accountId, chosen, since))
-    // The account changed meanwhile: then the rows must come from the snapshot that they were chosen from.
+    const filled = translating(() => this.#remembered.fill(accountId, query, chosen, since))
+    // It would be another choice by now: then the rows must come from the snapshot that they were chosen from.
     return filled ?? (this.#reader.call('listTokens', [accountId, query]) as Promise<Slice<TokenRow> | undefined>)
   }
 
