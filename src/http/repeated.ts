@@ -31,10 +31,10 @@ export class Repeated {
   async give({ accountId }: Caller, url: string, make: () => Promise<Given>): Promise<string> {
     const name = `${accountId} ${url}`
     // Whoever is a caller was let in by a look at the store, and that was after the request had come.
-    const known = this.#answers?.getAsLooked(name)
+    const known = this.#answers?.get(name)
     if (known !== undefined) return known.body
-    // Looked at before the answer is made: what changes meanwhile makes it another one.
-    const time = this.#registry.changes?.look() ?? 0
+    // What changes while the answer is made makes it another one.
+    const time = this.#registry.changes?.time ?? 0
     const { body, madeOf } = await make()
     if (madeOf !== undefined) this.#answers?.set(name, { body, madeOf }, time)
     return body

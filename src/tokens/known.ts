@@ -8,6 +8,8 @@ import { Recent } from './recent.ts'
 export interface Changes {
   /** Asks the store, and tells the time by its own clock, which moves whenever something has changed. */
   look(): number
+  /** A look that is made after this call, one for all who ask within a turn of the event loop. */
+  looked(): Promise<number>
   /** As of the last look. */
   readonly time: number
   /** As far as the last look saw: whether nothing about this id, or this aspect of an account, has changed after that time. */
@@ -76,15 +78,15 @@ export class Known<Value> {
   }
 
   /** What is known and still so. Asks the store only where there is something to ask about. */
-  get(name: string): Value | undefined {
+  async find(name: string): Promise<Value | undefined> {
     const entry = this.#entries.get(name)
     if (entry === undefined) return undefined
-    this.#changes.look()
+    await this.#changes.looked()
     return this.#still(name, entry)
   }
 
-  /** The same as of the last look, for somebody who has looked since the question was asked. */
-  getAsLooked(name: string): Value | undefined {
+  /** The same as of the last look: for somebody who has looked since the question was asked. */
+  get(name: string): Value | undefined {
     const entry = this.#entries.get(name)
     return entry && this.#still(name, entry)
   }

@@ -76,9 +76,10 @@ export class Registry {
   async authenticate(presented: string): Promise<Caller> {
     const { store, stamps, now, onTampered } = this.#parts
     const name = nameInMemory(presented)
-    const known = this.#keys?.get(name)
+    const known = await this.#keys?.find(name)
     if (known !== undefined) return callerBy(known, now())
     if (kindOfCredential(presented) !== 'key') return this.#refuseToken(presented)
+    // Also for what the caller is told from memory.
     const time = store.changes?.look() ?? 0
     const key = await store.findKey(stamps.digest(presented))
     if (key === undefined || key.revokedAt !== null) throw new Failure('token-invalid')
@@ -109,7 +110,8 @@ export class Registry {
 
   /** What gateways ask. Reads the authoritative store every time, and writes nothing on its path. */
   async verify(presented: string): Promise<Verdict> {
-    const verdict = this.#judgeKnown(presented) ?? (await this.#judge(presented))
+    const known = await this.#genuine?.find(nameInMemory(presented))
+    const verdict = known === undefined ? await this.#judge(presented) : judgeGenuine(known, this.#parts.now())
     if (verdict.accepted) this.uses.mark(verdict.token.id, this.#parts.now())
     return verdict
   }
@@ -119,15 +121,10 @@ export class Registry {
     return this.#judge(presented)
   }
 
-  #judgeKnown(presented: string): Verdict | undefined {
-    const known = this.#genuine?.get(nameInMemory(presented))
-    return known && judgeGenuine(known, this.#parts.now())
-  }
-
   async #judge(presented: string): Promise<Verdict> {
     const { store, stamps, now, onTampered } = this.#parts
     if (kindOfCredential(presented) !== 'tok') return UNKNOWN
-    const time = store.changes?.look() ?? 0
+    const time = store.changes?.time ?? 0
     const digest = stamps.digest(presented)
     const candidate = await store.findCandidate(digest)
     const verdict = judge(candidate, digest, stamps, now())

@@ -21,6 +21,7 @@ export class SqliteChanges implements Changes {
   #between = 0
   #floor = 0
   #time = 0
+  #next: Promise<number> | undefined
   #dataVersion = -1
   #lastRow = 0
   #useFlushes = -1
@@ -37,6 +38,20 @@ export class SqliteChanges implements Changes {
     } catch (error) {
       throw translateError(error)
     }
+  }
+
+  looked(): Promise<number> {
+    this.#next ??= new Promise((resolve, reject) => {
+      setImmediate(() => {
+        this.#next = undefined
+        try {
+          resolve(this.look())
+        } catch (error) {
+          reject(error)
+        }
+      })
+    })
+    return this.#next
   }
 
   get time(): number {

@@ -66,7 +66,7 @@ export class Remembered {
   }
 
   #row(id: string, time: number): TokenRow | undefined {
-    const known = this.#rows.getAsLooked(id)
+    const known = this.#rows.get(id)
     if (known !== undefined) return known
     const token = reads.findListedToken(this.#db, id)
     const subAccount = token && this.#subAccount(token.subAccountId, time)
@@ -77,7 +77,7 @@ export class Remembered {
   }
 
   #subAccount(id: string, time: number): SubAccount | undefined {
-    const known = this.#subAccounts.getAsLooked(id)
+    const known = this.#subAccounts.get(id)
     if (known !== undefined) return known
     const found = reads.findOwnSubAccount(this.#db, id)
     if (found !== undefined) this.#subAccounts.set(id, found, time)
@@ -87,7 +87,7 @@ export class Remembered {
   #total(accountId: string, query: TokenQuery, time: number): number {
     const { subAccountId: scope = accountId, status } = query
     const name = status === undefined ? scope : `${scope} ${status}`
-    const known = this.#totals.getAsLooked(name)
+    const known = this.#totals.get(name)
     if (known !== undefined) return known.total
     const total = countScope(this.#db, scope, status)
     this.#totals.set(name, { madeOf: aspectsAsked(accountId, query), total }, time)
