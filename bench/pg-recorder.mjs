@@ -7,9 +7,11 @@ const NOT_OF_A_REQUEST = /^\s*(SET|SHOW)\b|server_version|pg_is_in_recovery|INSE
 let sent = []
 const query = pg.Client.prototype.query
 pg.Client.prototype.query = function (asked, ...rest) {
-  const { name, text, values } = typeof asked === 'string' ? { text: asked, values: rest[0] } : asked
-  if (typeof text === 'string' && !NOT_OF_A_REQUEST.test(text)) {
-    sent.push({ text, ...(name && { name }), ...(Array.isArray(values) && { values: [...values] }) })
+  // Latchkey hands the driver batches of statements.
+  const statements = asked.statements ?? [typeof asked === 'string' ? { text: asked, values: rest[0] } : asked]
+  for (const { name, text, values } of statements) {
+    if (typeof text !== 'string' || NOT_OF_A_REQUEST.test(text)) continue
+    sent.push({ text, ...(name && { name }), ...(values?.length > 0 && { values: [...values] }) })
   }
   return query.call(this, asked, ...rest)
 }

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
+import type { Batch, Statement } from '../../src/storage/postgres/batch.ts'
 import { Connection } from '../../src/storage/postgres/connection.ts'
 import * as listing from '../../src/storage/postgres/listing.ts'
 import { clientConfig, SESSION } from '../../src/storage/postgres/pool.ts'
@@ -28,17 +29,16 @@ function scans(plan: Plan): string[] {
 }
 
 class RecordingClient extends pg.Client {
-  readonly statements: { text: string; values: unknown[] }[] = []
+  readonly statements: Statement[] = []
 
   override query = ((first: unknown, ...rest: unknown[]) => {
-    const { text, values } = first as { text?: string; values?: unknown[] }
-    if (text !== undefined && values !== undefined) this.statements.push({ text, values })
+    this.statements.push(...((first as Partial<Batch>).statements ?? []))
     return Reflect.apply(pg.Client.prototype.query, this, [first, ...rest])
   }) as pg.Client['query']
 
-  async scans(text: string, values: unknown[] | undefined): Promise<string[]> {
+  async scans(text: string, values: Statement['values'] | undefined): Promise<string[]> {
     const option = values === undefined ? ', GENERIC_PLAN' : ''
-    const { rows } = await super.query(`EXPLAIN (FORMAT JSON${option}) ${text}`, values)
+    const { rows } = await super.query(`EXPLAIN (FORMAT JSON${option}) ${text}`, values && [...values])
     return scans(rows[0]['QUERY PLAN'][0].Plan as Plan)
   }
 }

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
+import type { Batch, Statement } from '../../src/storage/postgres/batch.ts'
 import { Connection } from '../../src/storage/postgres/connection.ts'
 import * as listing from '../../src/storage/postgres/listing.ts'
 import { clientConfig, SESSION } from '../../src/storage/postgres/pool.ts'
@@ -15,11 +16,6 @@ import { Estate } from '../support/store.ts'
 
 const SUB_ACCOUNTS = 40
 const TOKENS_OF_EACH = 300
-
-interface Statement {
-  readonly text: string
-  readonly values: unknown[]
-}
 
 interface Plan {
   'Node Type': string
@@ -41,13 +37,12 @@ class RecordingClient extends pg.Client {
   readonly statements: Statement[] = []
 
   override query = ((first: unknown, ...rest: unknown[]) => {
-    const { text, values } = first as Partial<Statement>
-    if (text !== undefined && values !== undefined) this.statements.push({ text, values })
+    this.statements.push(...((first as Partial<Batch>).statements ?? []))
     return Reflect.apply(pg.Client.prototype.query, this, [first, ...rest])
   }) as pg.Client['query']
 
   async plans({ text, values }: Statement): Promise<Plan[]> {
-    const custom = await super.query(`EXPLAIN (FORMAT JSON) ${text}`, values)
+    const custom = await super.query(`EXPLAIN (FORMAT JSON) ${text}`, [...values])
     const generic = await super.query(`EXPLAIN (FORMAT JSON, GENERIC_PLAN) ${text}`)
     return [custom, generic].map(({ rows }) => rows[0]['QUERY PLAN'][0].Plan as Plan)
   }

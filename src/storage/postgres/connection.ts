@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { Failure } from '../../tokens/errors.ts'
+import { type Answer, Batch, type Statement, Undone, type Value } from './batch.ts'
 
 /** How often a change is begun again when PostgreSQL breaks it off in favour of another. */
 const MAX_ATTEMPTS = 5
@@ -20,11 +21,13 @@ const REFUSALS: Readonly<Record<string, 'duplicate-name' | 'duplicate-credential
   retired_credentials_digest_taken: 'duplicate-credential',
 }
 
-export type Value = string | number | boolean | null | Uint8Array | readonly (string | number | null | Uint8Array)[]
+export type Work<Result> = (db: Connection) => Promise<Result>
 
 export class Connection {
   readonly #client: pg.ClientBase
   readonly #prepared: boolean
+  #gathered: Statement[] = []
+  #underway = false
   #committing = false
 
   constructor(client: pg.ClientBase, prepared: boolean) {
@@ -42,25 +45,31 @@ export class Connection {
   }
 
   async all<Result>(sql: string, ...values: Value[]): Promise<Result[]> {
-    return (await this.#query(sql, values.map(askable))).rows as Result[]
+    const { rows, columns } = await this.#ask(sql, values.map(askable), this.#prepared)
+    return rows.map((fields) => columns.toRow(fields) as Result)
   }
 
   /** Returns the number of rows changed. */
   async run(sql: string, ...values: Value[]): Promise<number> {
-    return (await this.#query(sql, values)).rowCount ?? 0
+    const { tag } = await this.#ask(sql, values, this.#prepared)
+    return Number(/[0-9]+$/.exec(tag)?.[0] ?? 0)
   }
 
-  /** `work` as one transaction, begun again where PostgreSQL asks for it, but never once COMMIT was sent. */
-  async transaction<Result>(begin: string, work: (db: Connection) => Promise<Result>): Promise<Result> {
+  /**
+   * `work` as one transaction, begun again where PostgreSQL asks for it, but never once COMMIT was sent. What begins it
+   * is sent with the first statements of `work`.
+   */
+  async transaction<Result>(begin: readonly string[], work: Work<Result>): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
-      await this.#send(begin)
+      const begun = Promise.all(begin.map((each) => this.#command(each)))
       let result: Result
       try {
-        result = await work(this)
+        ;[result] = await Promise.all([work(this), begun])
       } catch (error) {
-        await this.#send('ROLLBACK')
-        if (attempt < MAX_ATTEMPTS && isContended(error)) continue
-        throw error
+        await this.#command('ROLLBACK')
+        const cause = error instanceof Undone ? asLost(error.cause) : error
+        if (attempt < MAX_ATTEMPTS && isContended(cause)) continue
+        throw cause
       }
       await this.#commit()
       return result
@@ -79,8 +88,8 @@ export class Connection {
     this.#client.on('notice', onNotice)
     this.#committing = true
     try {
-      const { command } = await this.#send('COMMIT')
-      if (command !== 'COMMIT') throw new Error(`COMMIT was answered with ${command}`)
+      const { tag } = await this.#command('COMMIT')
+      if (tag !== 'COMMIT') throw new Error(`COMMIT was answered with ${tag}`)
     } catch (error) {
       throw isLost(error) ? failure('outcome-unknown', error) : error
     } finally {
@@ -90,13 +99,28 @@ export class Connection {
     this.#committing = false
   }
 
-  #send(sql: string): Promise<pg.QueryResult> {
-    return this.#client.query(sql).catch(rethrow)
+  #command(text: string): Promise<Answer> {
+    return this.#ask(text, [], false)
   }
 
-  #query(text: string, values: readonly Value[]): Promise<pg.QueryResult> {
-    const statement = { text, values: [...values] }
-    return this.#client.query(this.#prepared ? { ...statement, name: nameOf(text) } : statement).catch(rethrow)
+  /** Statements that are asked for without waiting for each other's answers go in one batch. */
+  #ask(text: string, values: readonly Value[], prepared: boolean): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const name = prepared ? nameOf(text) : undefined
+      this.#gathered.push({ text, name, values, resolve, reject: (error) => reject(asLost(error)) })
+      if (this.#gathered.length === 1 && !this.#underway) process.nextTick(() => this.#send())
+    })
+  }
+
+  #send(): void {
+    const statements = this.#gathered
+    this.#gathered = []
+    this.#underway = true
+    const batch = new Batch(statements, () => {
+      this.#underway = false
+      if (this.#gathered.length > 0) process.nextTick(() => this.#send())
+    })
+    this.#client.query(batch)
   }
 }
 
@@ -122,13 +146,21 @@ export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost'
 }
 
+export class DeadlinePassed extends Error {
+  override readonly name = 'DeadlinePassed'
+
+  constructor(ms: number) {
+    super(`no answer within ${ms} ms`)
+  }
+}
+
 export function isLost(error: unknown): boolean {
   return error instanceof ConnectionLost
 }
 
-function rethrow(error: unknown): never {
-  if (error instanceof pg.DatabaseError && !isFatal(error)) throw error
-  throw new ConnectionLost((error as Error).message, { cause: error })
+function asLost(error: unknown): unknown {
+  if (error instanceof Undone || (error instanceof pg.DatabaseError && !isFatal(error))) return error
+  return new ConnectionLost((error as Error).message, { cause: error })
 }
 
 /** Connection exceptions, a server that goes down or comes up, and one that has become a standby. */

@@ -15,7 +15,8 @@ import type { KeyRing } from '../../tokens/key-ring.ts'
 import { foldCase, type SubAccount, type TokenRecord } from '../../tokens/token.ts'
 import { columnOf, selectList, tableOf } from '../rows.ts'
 import { requireSettled } from '../vault.ts'
-import { Connection, type Value } from './connection.ts'
+import type { Value } from './batch.ts'
+import { Connection } from './connection.ts'
 import { indexedGrams } from './grams.ts'
 import { migrate, requireKnownSchema, tableExists } from './migrate.ts'
 import { requireFitServer } from './pool.ts'
@@ -137,7 +138,7 @@ class PostgresTarget extends StillPostgres implements CopyTarget {
 
   beginAnew(fingerprint: string): Promise<void> {
     const tables = COPIED.filter((table) => table !== VAULT).map(tableOf)
-    return this.db.transaction('BEGIN', async () => {
+    return this.db.transaction(['BEGIN'], async () => {
       await this.db.run(`TRUNCATE ${tables.join(', ')}, token_search, token_counts`)
       await this.db.run(`DELETE FROM ${UNFINISHED_COPY}`)
       await this.db.run(`INSERT INTO ${UNFINISHED_COPY} (fingerprint) VALUES ($1)`, fingerprint)
@@ -150,7 +151,7 @@ class PostgresTarget extends StillPostgres implements CopyTarget {
   }
 
   writeRows(table: CopiedTable, rows: readonly CopiedRow[]): Promise<void> {
-    return this.db.transaction('BEGIN', () => insertRows(this.db, table, rows))
+    return this.db.transaction(['BEGIN'], () => insertRows(this.db, table, rows))
   }
 
   /** Plans made while the tables were empty would read through them. */

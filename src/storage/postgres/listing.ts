@@ -5,7 +5,8 @@ import { canMatch, MAX_LIMIT, type PageRequest, type Slice, type TokenQuery } fr
 import type { StampedSubAccountRow, TokenRow } from '../../tokens/store.ts'
 import { foldCase, idFloor, type Timestamp } from '../../tokens/token.ts'
 import * as rows from '../rows.ts'
-import type { Connection, Value } from './connection.ts'
+import type { Value } from './batch.ts'
+import type { Connection } from './connection.ts'
 import { matchExpression } from './grams.ts'
 
 /** A statement's values, gathered while its text is written. */
@@ -60,6 +61,14 @@ export async function listSubAccounts(
     ...[accountId, folded, limit, (page - 1) * limit],
   )
   return toSlice(found, 's_id', rows.toSubAccountRow)
+}
+
+/** What takes longer to pass over than to answer is no short question. */
+const SHORT_WAY = 1_000
+
+/** Whether the page is found in a few steps: not sifted out of many tokens, and not from deep inside a long list. */
+export function isShort({ page, limit, search, narrowing }: TokenQuery): boolean {
+  return search === undefined && narrowing === undefined && page * limit <= SHORT_WAY
 }
 
 export async function listTokens(

@@ -1,7 +1,9 @@
 // The connections that one store keeps: how many, how long anything may take, and what happens when it takes longer.
 import pg from 'pg'
 import { OperatorError } from '../../tokens/errors.ts'
-import { Connection, failure, isLost, translateError } from './connection.ts'
+import { typeParser } from './batch.ts'
+import { Connection, DeadlinePassed, failure, isLost, translateError, type Work } from './connection.ts'
+import { Together } from './together.ts'
 
 const CONNECT_TIMEOUT_MS = 1_000
 /** An instance that stops in the middle of a change holds up the others for no longer than this. */
@@ -22,8 +24,6 @@ const OLDEST_VERSION = 140_000
  */
 export const SESSION = 'SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off'
 
-const INT8 = 20
-
 export interface PoolSettings {
   readonly databaseUrl: string
   /** Off for a pooler that lends its connections by the transaction. */
@@ -31,9 +31,7 @@ export interface PoolSettings {
   readonly limits: typeof LIMITS
 }
 
-export type Work<Result> = (db: Connection) => Promise<Result>
-
-/** How every connection is made. int8 holds times and counts, all of which fit a number. */
+/** How every connection is made. */
 export function clientConfig(databaseUrl: string): pg.ClientConfig {
   return {
     connectionString: databaseUrl,
@@ -41,10 +39,7 @@ export function clientConfig(databaseUrl: string): pg.ClientConfig {
     fallback_application_name: 'latchkey',
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
-    types: {
-      getTypeParser: ((type: number, format: 'text') =>
-        type === INT8 ? Number : pg.types.getTypeParser(type, format)) as typeof pg.types.getTypeParser,
-    },
+    types: { getTypeParser: typeParser as typeof pg.types.getTypeParser },
   }
 }
 
@@ -60,6 +55,7 @@ class TimedClient extends pg.Client {
 export class Pool {
   readonly #pool: pg.Pool
   readonly #settings: PoolSettings
+  readonly #together: Together
   readonly #underway = new Set<Promise<unknown>>()
   #closed: Promise<void> | undefined
 
@@ -75,17 +71,32 @@ export class Pool {
     })
     // A broken connection in the pool has been removed by then; the next call makes a new one.
     this.#pool.on('error', () => {})
+    const { prepared, limits } = settings
+    this.#together = new Together({ prepared, deadlineMs: limits.deadlineMs, connect: () => this.#pool.connect() })
   }
 
   /** Lends a connection to `work`, and begins once more on another one when it is lost before anything was committed. */
   lend<Result>(work: Work<Result>): Promise<Result> {
-    if (this.#closed !== undefined) return Promise.reject(failure('unavailable', new Error('the store is closed')))
-    if (this.#pool.waitingCount >= MAX_WAITING) {
-      return Promise.reject(failure('unavailable', new Error('too many calls wait for a connection')))
+    return this.#admit(() => this.#lendTwice(work, new Deadline(this.#settings.limits.deadlineMs)))
+  }
+
+  /** The same for one short question, which may share the connection with others that are asked at the same time. */
+  ask<Result>(work: Work<Result>): Promise<Result> {
+    return this.#admit(() => this.#together.ask(work))
+  }
+
+  async #admit<Result>(begin: () => Promise<Result>): Promise<Result> {
+    if (this.#closed !== undefined) throw failure('unavailable', new Error('the store is closed'))
+    if (this.#pool.waitingCount + this.#together.waitingCount >= MAX_WAITING) {
+      throw failure('unavailable', new Error('too many calls wait for a connection'))
     }
-    const call = this.#lendTwice(work, new Deadline(this.#settings.limits.deadlineMs))
+    const call = begin()
     this.#underway.add(call)
-    return call.finally(() => this.#underway.delete(call))
+    try {
+      return await call
+    } finally {
+      this.#underway.delete(call)
+    }
   }
 
   async #lendTwice<Result>(work: Work<Result>, deadline: Deadline): Promise<Result> {
@@ -143,17 +154,19 @@ export class Pool {
     await requireFitServer(client)
     // Through a pooler these would stick to whichever connection was lent. There, transactions set their own time limit,
     // and statements without a name are planned anew each time.
-    if (this.#settings.prepared) await client.query(`${SESSION}; ${this.#timeouts('SET')}`)
+    if (this.#settings.prepared) await client.query([SESSION, ...this.#timeouts('SET')].join('; '))
   }
 
-  /** The statement that begins a transaction. */
-  get begin(): string {
-    return this.#settings.prepared ? 'BEGIN' : `BEGIN; ${this.#timeouts('SET LOCAL')}`
+  /** The statements that begin a transaction. */
+  get begin(): readonly string[] {
+    return this.#settings.prepared ? ['BEGIN'] : ['BEGIN', ...this.#timeouts('SET LOCAL')]
   }
 
-  #timeouts(set: 'SET' | 'SET LOCAL'): string {
-    return `${set} statement_timeout = ${this.#settings.limits.statementMs};
-      ${set} idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`
+  #timeouts(set: 'SET' | 'SET LOCAL'): string[] {
+    return [
+      `${set} statement_timeout = ${this.#settings.limits.statementMs}`,
+      `${set} idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`,
+    ]
   }
 
   /** Waits for the calls under way. */
@@ -178,17 +191,13 @@ function linger(client: pg.PoolClient, working: Promise<unknown>): void {
   )
 }
 
-class DeadlinePassed extends Error {
-  override readonly name = 'DeadlinePassed'
-}
-
 class Deadline {
   readonly #passed = Promise.withResolvers<never>()
   readonly #timer: NodeJS.Timeout
 
   constructor(ms: number) {
     this.#passed.promise.catch(() => {})
-    this.#timer = setTimeout(() => this.#passed.reject(new DeadlinePassed(`no answer within ${ms} ms`)), ms)
+    this.#timer = setTimeout(() => this.#passed.reject(new DeadlinePassed(ms)), ms)
   }
 
   limit<Result>(promise: Promise<Result>): Promise<Result> {

@@ -146,7 +146,7 @@ class PostgresStore implements Store {
   retireMasterKey = this.#change(writes.retireMasterKey)
 
   findAccount = this.#question(reads.findAccount)
-  listAccounts = this.#question(reads.listAccounts)
+  listAccounts = this.#longQuestion(reads.listAccounts)
   findKey = this.#question(reads.findKey)
   listKeys = this.#question(reads.listKeys)
   findSubAccount = this.#question(reads.findSubAccount)
@@ -155,14 +155,15 @@ class PostgresStore implements Store {
   findTokenByName = this.#question(reads.findTokenByName)
   findCandidate = this.#question(reads.findCandidate)
   findNames = this.#question(reads.findNames)
-  countTokens = this.#question(reads.countTokens)
-  readOverview = this.#question(reads.readOverview)
-  listHistory = this.#question(reads.listHistory)
-  listTokens = this.#question(listing.listTokens)
-  listSubAccounts = this.#question(listing.listSubAccounts)
+  countTokens = this.#longQuestion(reads.countTokens)
+  readOverview = this.#longQuestion(reads.readOverview)
+  listHistory = this.#longQuestion(reads.listHistory)
+  listTokens: Store['listTokens'] = (accountId, query) =>
+    this.#readers[listing.isShort(query) ? 'ask' : 'lend']((db) => listing.listTokens(db, accountId, query))
+  listSubAccounts = this.#longQuestion(listing.listSubAccounts)
   readVault = this.#question(reads.readVault)
   listRetiredMasterKeys = this.#question(reads.listRetiredMasterKeys)
-  readRows = this.#question(reads.readRows)
+  readRows = this.#longQuestion(reads.readRows)
   ping = this.#question(reads.ping)
 
   /** PostgreSQL's backups are its own, and there is no journal beside them. */
@@ -192,7 +193,14 @@ class PostgresStore implements Store {
     await Promise.all([this.#writers.close(), this.#readers.close()])
   }
 
+  /** One that an index answers with a few rows; many of them go in one round trip. */
   #question<Operation extends (db: Connection, ...args: never[]) => Promise<unknown>>(operation: Operation) {
+    return (...args: Rest<Operation>) =>
+      this.#readers.ask((db) => operation(db, ...(args as never[]))) as Result<Operation>
+  }
+
+  /** One that may take its time, and must not hold up others. */
+  #longQuestion<Operation extends (db: Connection, ...args: never[]) => Promise<unknown>>(operation: Operation) {
     return (...args: Rest<Operation>) =>
       this.#readers.lend((db) => operation(db, ...(args as never[]))) as Result<Operation>
   }

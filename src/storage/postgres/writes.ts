@@ -1,5 +1,6 @@
 // Every change the store makes, as plain SQL inside one transaction. Each begins by locking its account's history head,
-// so that the changes of one account are made one after the other and cannot wait for each other in a circle.
+// so that the changes of one account are made one after the other and cannot wait for each other in a circle. Statements
+// that do not need each other's answers are sent together; they still run in the order in which they stand here.
 import { Failure } from '../../tokens/errors.ts'
 import { difference, historyEvent, type Origin } from '../../tokens/history.ts'
 import { restamp, stampOf } from '../../tokens/stamp.ts'
@@ -17,7 +18,7 @@ import { type Account, type AccountKey, foldCase, type SubAccount, type TokenRec
 import { applySubAccountUpdate, applyUpdate, type SubAccountChange, type TokenChange } from '../../tokens/update.ts'
 import { asListed, type KeyColumns, type StampedTokenRow, toKey } from '../rows.ts'
 import { indexedGrams } from './grams.ts'
-import { lockHeads, record, type Session } from './history.ts'
+import { type Heads, lockHeads, record, type Session } from './history.ts'
 import { findStampedToken, findSubAccount } from './reads.ts'
 
 /** Names the lock that migration 003 has everybody share who seals: the letters "latchsea". */
@@ -98,8 +99,7 @@ export async function updateSubAccount(
   change: SubAccountChange,
   origin: Origin,
 ): Promise<SubAccountRow> {
-  const heads = await lockHeads(db, [accountId])
-  const found = await findSubAccount(db, accountId, id)
+  const [heads, found] = await Promise.all([lockHeads(db, [accountId]), findSubAccount(db, accountId, id)])
   if (found === undefined) throw new Failure('sub-account-forbidden')
   const before = found.subAccount
   const after = applySubAccountUpdate(before, change, origin.at)
@@ -107,13 +107,15 @@ export async function updateSubAccount(
   // Suspension is all that decides here: an owner who names it says what holds, whatever was there before.
   const named = change.status !== undefined
   const stamp = named ? stampOf('sub-account', after, stamps) : restamp('sub-account', before, after, stamps)
-  await db.run(
-    `UPDATE sub_accounts SET name = $1, email = $2, company_name = $3, folded_text = $4, suspended_at = $5, stamp = $6
-     WHERE id = $7`,
-    ...[after.name, after.email, after.companyName, foldedText(after), after.suspendedAt, stamp, id],
-  )
   const { from, to } = difference(before, after, ['name', 'email', 'companyName', 'suspendedAt'])
-  await record({ db, stamps }, heads, [historyEvent(accountId, 'sub-account.update', id, from, to)], origin)
+  await Promise.all([
+    db.run(
+      `UPDATE sub_accounts SET name = $1, email = $2, company_name = $3, folded_text = $4, suspended_at = $5, stamp = $6
+       WHERE id = $7`,
+      ...[after.name, after.email, after.companyName, foldedText(after), after.suspendedAt, stamp, id],
+    ),
+    record({ db, stamps }, heads, [historyEvent(accountId, 'sub-account.update', id, from, to)], origin),
+  ])
   return { ...found, subAccount: after }
 }
 
@@ -231,24 +233,28 @@ export async function updateToken(
   expected?: Expected,
 ): Promise<TokenRow> {
   const { db, stamps } = session
-  const heads = await lockHeads(db, [accountId])
-  const row = await getToken(session, accountId, id, expected)
+  const [heads, row] = await lockToken(session, accountId, id, expected)
   const before = row.token
   const after = applyUpdate(before, change)
   if (after === before) return asListed(row)
-  await db.run(
-    'UPDATE tokens SET name = $1, status = $2, version = $3, stamp = $4 WHERE id = $5',
-    ...[after.name, after.status, after.version, restamp('token', before, after, stamps), id],
-  )
-  if (after.name !== before.name) {
-    await db.run(
-      'UPDATE token_search SET folded_name = $1, grams = $2::tsvector WHERE token_id = $3',
-      ...[foldCase(after.name), indexedGrams(accountId, foldCase(after.name)), id],
-    )
-  }
   const { from, to } = difference(before, after, ['name', 'status'])
-  await record(session, heads, [historyEvent(accountId, 'token.update', id, from, to, id)], origin)
+  await Promise.all([
+    db.run(
+      'UPDATE tokens SET name = $1, status = $2, version = $3, stamp = $4 WHERE id = $5',
+      ...[after.name, after.status, after.version, restamp('token', before, after, stamps), id],
+    ),
+    after.name !== before.name && renameInSearch(session, after),
+    record(session, heads, [historyEvent(accountId, 'token.update', id, from, to, id)], origin),
+  ])
   return asListed({ ...row, token: after })
+}
+
+function renameInSearch({ db }: Session, { id, accountId, name }: TokenRecord): Promise<number> {
+  const folded = foldCase(name)
+  return db.run(
+    'UPDATE token_search SET folded_name = $1, grams = $2::tsvector WHERE token_id = $3',
+    ...[folded, indexedGrams(accountId, folded), id],
+  )
 }
 
 export async function rotateToken(
@@ -259,27 +265,28 @@ export async function rotateToken(
   origin: Origin,
 ): Promise<TokenRow> {
   const { db, stamps } = session
-  const heads = await lockHeads(db, [accountId])
-  const row = await getToken(session, accountId, id, undefined)
+  const [heads, row] = await lockToken(session, accountId, id, undefined)
   const before = row.token
   const { sealed, digest, formerUntil } = rotation
+  const overlaps = formerUntil > origin.at
   const after = { ...before, sealed, digest, version: before.version + 1 }
-  await db.run(
-    'UPDATE tokens SET sealed = $1, digest = $2, version = $3, stamp = $4 WHERE id = $5',
-    ...[sealed, digest, after.version, restamp('token', before, after, stamps), id],
-  )
   // Without an overlap every former credential dies now, those of earlier rotations too: leaks end here.
-  const outlived = formerUntil > origin.at ? origin.at : Number.MAX_SAFE_INTEGER
-  await db.run('DELETE FROM retired_credentials WHERE token_id = $1 AND retires_at <= $2', id, outlived)
-  if (formerUntil > origin.at) {
-    const retired = { digest: before.digest, tokenId: id, retiresAt: formerUntil }
-    await db.run(
-      'INSERT INTO retired_credentials (digest, token_id, retires_at, stamp) VALUES ($1, $2, $3, $4)',
-      ...[retired.digest, id, formerUntil, stampOf('retired', retired, stamps)],
-    )
-  }
-  const to = { formerCredentialUntil: formerUntil > origin.at ? formerUntil : null }
-  await record(session, heads, [historyEvent(accountId, 'token.rotate', id, {}, to, id)], origin)
+  const outlived = overlaps ? origin.at : Number.MAX_SAFE_INTEGER
+  const retired = { digest: before.digest, tokenId: id, retiresAt: formerUntil }
+  const to = { formerCredentialUntil: overlaps ? formerUntil : null }
+  await Promise.all([
+    db.run(
+      'UPDATE tokens SET sealed = $1, digest = $2, version = $3, stamp = $4 WHERE id = $5',
+      ...[sealed, digest, after.version, restamp('token', before, after, stamps), id],
+    ),
+    db.run('DELETE FROM retired_credentials WHERE token_id = $1 AND retires_at <= $2', id, outlived),
+    overlaps &&
+      db.run(
+        'INSERT INTO retired_credentials (digest, token_id, retires_at, stamp) VALUES ($1, $2, $3, $4)',
+        ...[retired.digest, id, formerUntil, stampOf('retired', retired, stamps)],
+      ),
+    record(session, heads, [historyEvent(accountId, 'token.rotate', id, {}, to, id)], origin),
+  ])
   return asListed({ ...row, token: after })
 }
 
@@ -290,19 +297,26 @@ export async function deleteToken(
   origin: Origin,
   expected?: Expected,
 ): Promise<TokenRow> {
-  const heads = await lockHeads(session.db, [accountId])
-  const row = await getToken(session, accountId, id, expected)
-  await session.db.run('DELETE FROM tokens WHERE id = $1', id)
+  const [heads, row] = await lockToken(session, accountId, id, expected)
   const { name, status } = row.token
-  await record(session, heads, [historyEvent(accountId, 'token.delete', id, { name, status }, {}, id)], origin)
+  await Promise.all([
+    session.db.run('DELETE FROM tokens WHERE id = $1', id),
+    record(session, heads, [historyEvent(accountId, 'token.delete', id, { name, status }, {}, id)], origin),
+  ])
   return asListed(row)
 }
 
-async function getToken({ db }: Session, accountId: string, id: string, expected: Expected): Promise<StampedTokenRow> {
-  const row = await findStampedToken(db, accountId, id)
+/** The token is read once its account is locked: no change can come between. */
+async function lockToken(
+  { db }: Session,
+  accountId: string,
+  id: string,
+  expected: Expected,
+): Promise<[Heads, StampedTokenRow]> {
+  const [heads, row] = await Promise.all([lockHeads(db, [accountId]), findStampedToken(db, accountId, id)])
   if (row === undefined) throw new Failure('token-not-found')
   if (expected?.versions.includes(row.token.version) === false) throw new Failure('version-mismatch')
-  return row
+  return [heads, row]
 }
 
 /** Waits for those who are sealing, and holds up those who want to, for no longer than this. */
