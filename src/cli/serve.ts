@@ -1,4 +1,5 @@
 // Runs the server until it is told to stop, then drains.
+import v8 from 'node:v8'
 import pino from 'pino'
 import { openLatchkey, startServer } from '../compose.ts'
 import type { Config } from '../config.ts'
@@ -24,6 +25,7 @@ async function serveHere(config: Config, withDemo: boolean, output: Output): Pro
   const log = pino({ level: config.logLevel }, lines)
   const running = await startServer(config, isWorker ? { log, limiter: new SharedLimiter() } : { log })
   const stopped = stopSignal()
+  keepHeapSmall()
   if (isWorker) linkToOthers(running)
   else {
     output.line(`Latchkey is ready at ${running.url}`)
@@ -36,6 +38,15 @@ async function serveHere(config: Config, withDemo: boolean, output: Output): Pro
   log.info('stopped')
   lines.end()
   if (isWorker) process.disconnect?.()
+}
+
+/**
+ * V8 lets its heap grow to several times of what lives in it, and a young generation that has grown once stays so. What
+ * lives here is mostly remembered for long and the rest gone with its request, so collecting sooner costs little.
+ */
+function keepHeapSmall(): void {
+  v8.setFlagsFromString('--heap-growing-percent=40')
+  v8.setFlagsFromString('--semi-space-growth-factor=1')
 }
 
 function linkToOthers({ metrics, url }: Awaited<ReturnType<typeof startServer>>): void {
