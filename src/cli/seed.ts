@@ -4,6 +4,8 @@ import type { Output } from './output.ts'
 import { startProgress } from './progress.ts'
 
 const BATCH = 1_000
+/** Those that wait for the writer are committed together, while the next are sealed here. */
+const MOST_WAITING = 4
 
 const USES = ['CI', 'Deploy', 'Billing', 'Reports', 'Mobile app', 'Webhook', 'Import', 'Backup', 'Monitoring', 'Sync']
 const PLACES = ['production', 'staging', 'Berlin', 'Lisboa', 'São Paulo', 'Kraków', '東京', 'Αθήνα', 'Москва', 'test']
@@ -17,35 +19,39 @@ export interface Estate {
 }
 
 export async function seed(operator: Operator, estate: Estate, output: Output) {
-  const progress = startProgress(output, 'Tokens', estate.accounts * estate.tokens)
+  const { subAccounts, tokens } = estate
+  const progress = startProgress(output, 'Tokens', estate.accounts * tokens)
   const accounts: { _id: string; key: string }[] = []
+  const waiting: Promise<void>[] = []
   for (let a = 1; a <= estate.accounts; a++) {
     const account = await operator.createAccount(`Seeded account ${a}`)
     const { key } = await operator.createKey(account.id, 'seed', null)
     accounts.push({ _id: account.id, key })
-    const subAccountIds: string[] = []
-    for (let s = 0; s < estate.subAccounts; s += BATCH) {
-      const list = numbers(s, Math.min(s + BATCH, estate.subAccounts)).map((n) => ({
-        name: `Sub-account ${n + 1}`,
-        email: `ops@tenant-${a}-${n + 1}.example`,
-        companyName: `Tenant ${a}-${n + 1} Ltd`,
-      }))
-      for (const { id } of await operator.createSubAccounts(account.id, list)) subAccountIds.push(id)
+    const subAccountIds = await seedSubAccounts(operator, account.id, a, subAccounts)
+    for (const batch of batches(tokens)) {
+      const made = operator.createTokens(batch.map((n) => seededToken(account.id, subAccountIds, n)))
+      waiting.push(made.then(() => progress.advance(batch.length)))
+      // Whatever becomes of it is told when its turn comes.
+      waiting.at(-1)?.catch(() => {})
+      if (waiting.length === MOST_WAITING) await waiting.shift()
     }
-    // One batch is sealed here while the one before it is being written.
-    let writing: Promise<unknown> = Promise.resolve()
-    for (let t = 0; t < estate.tokens; t += BATCH) {
-      const batch = numbers(t, Math.min(t + BATCH, estate.tokens))
-      const before = writing
-      writing = operator.createTokens(batch.map((n) => seededToken(account.id, subAccountIds, n)))
-      await before
-      progress.advance(batch.length)
-    }
-    await writing
   }
+  for (const each of waiting) await each
   progress.done()
-  const { subAccounts, tokens } = estate
   return { accounts, subAccounts: estate.accounts * subAccounts, tokens: estate.accounts * tokens }
+}
+
+async function seedSubAccounts(operator: Operator, accountId: string, a: number, count: number): Promise<string[]> {
+  const ids: string[] = []
+  for (const batch of batches(count)) {
+    const list = batch.map((n) => ({
+      name: `Sub-account ${n + 1}`,
+      email: `ops@tenant-${a}-${n + 1}.example`,
+      companyName: `Tenant ${a}-${n + 1} Ltd`,
+    }))
+    for (const { id } of await operator.createSubAccounts(accountId, list)) ids.push(id)
+  }
+  return ids
 }
 
 /** One in ten is inactive. */
@@ -55,6 +61,9 @@ function seededToken(accountId: string, subAccountIds: readonly string[], n: num
   return { accountId, subAccountId, name, status: n % 10 === 3 ? ('inactive' as const) : ('active' as const) }
 }
 
-function numbers(from: number, to: number): number[] {
-  return Array.from({ length: Math.max(0, to - from) }, (_, index) => from + index)
+/** The numbers from 0 on, so many, in batches. */
+function* batches(count: number): Generator<number[]> {
+  for (let from = 0; from < count; from += BATCH) {
+    yield Array.from({ length: Math.min(BATCH, count - from) }, (_, index) => from + index)
+  }
 }

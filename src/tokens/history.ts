@@ -55,8 +55,19 @@ export interface HistoryRow extends HistoryEvent, Origin {
 
 /** The stamp of a row; `previous` is the stamp of the account's row before it, empty for the first. */
 export function chainStamp(row: HistoryRow, previous: Uint8Array, stamps: Stamps): Uint8Array {
+  return chainStampOfTexts(row, JSON.stringify(row.from), JSON.stringify(row.to), previous, stamps)
+}
+
+/** For whoever has `from` and `to` as JSON already. */
+export function chainStampOfTexts(
+  row: Omit<HistoryRow, 'from' | 'to'>,
+  from: string,
+  to: string,
+  previous: Uint8Array,
+  stamps: Stamps,
+): Uint8Array {
   const { accountId, seq, at, by, action, subject, tokenId, requestId, address } = row
-  const facts = JSON.stringify([row.from, row.to])
+  const facts = `[${from},${to}]`
   return stamps.stampHistory([previous, accountId, seq, at, by, action, subject, tokenId, facts, requestId, address])
 }
 

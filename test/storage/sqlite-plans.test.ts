@@ -5,6 +5,7 @@ import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
 import { Connection } from '../../src/storage/sqlite/connection.ts'
 import { listTokens } from '../../src/storage/sqlite/listing.ts'
+import { packNew } from '../../src/storage/sqlite/packed.ts'
 import * as reads from '../../src/storage/sqlite/reads.ts'
 import { Session } from '../../src/storage/sqlite/session.ts'
 import * as writes from '../../src/storage/sqlite/writes.ts'
@@ -181,10 +182,15 @@ describe('query plans', () => {
       writes.rotateToken(session, account.id, token.id, rotation(0), origin),
     ),
     'a creation': change((session) =>
-      writes.insertTokens(session, [{ ...token, id: 'tok_2', name: 'second', digest }], origin, {
-        key: 'k',
-        requestDigest: 'd',
-      }),
+      writes.insertTokens(
+        session,
+        packNew([{ ...token, id: 'tok_2', name: 'second', digest }], opened.stamps),
+        origin,
+        {
+          key: 'k',
+          requestDigest: 'd',
+        },
+      ),
     ),
     'uses marked': change((session) => writes.markUsed(session, new Map([[token.id, 1]]))),
     'a deletion': change((session) => writes.deleteToken(session, account.id, token.id, origin)),

@@ -3,10 +3,17 @@
 import { gramsOfName, type Sought } from '../../tokens/grams.ts'
 
 export function indexedGrams(accountNo: number, foldedName: string): string {
+  return indexedWords(accountNo, gramWords(foldedName))
+}
+
+/** A name's groups as words without their account, which is not known where a new token comes from. */
+export function gramWords(foldedName: string): string {
+  return gramsOfName(encodeAll(foldedName)).join(' ')
+}
+
+export function indexedWords(accountNo: number, words: string): string {
   const start = startOf(accountNo)
-  let words = ''
-  for (const gram of gramsOfName(encodeAll(foldedName))) words += `${start}${gram} `
-  return words
+  return start + words.replaceAll(' ', ` ${start}`)
 }
 
 export function matchExpression(accountNo: number, sought: Sought): string {

@@ -1,6 +1,9 @@
 // A token's row on its way from one thread to another: flat, since handing over an object costs more than all its text.
+import { stampOf } from '../../tokens/stamp.ts'
 import type { TokenRow } from '../../tokens/store.ts'
-import type { Status, SubAccount } from '../../tokens/token.ts'
+import { foldCase, type Status, type SubAccount, type TokenRecord } from '../../tokens/token.ts'
+import type { Stamps } from '../../tokens/vault.ts'
+import { gramWords } from './grams.ts'
 
 export type PackedRow = readonly [
   id: string,
@@ -27,6 +30,64 @@ export function unpack(packed: PackedRow): TokenRow {
   return {
     token: { id, accountId, subAccountId, name, status, createdAt, expiresAt, version, sealed },
     subAccount: toOwner(accountId, owner),
+  }
+}
+
+/**
+ * New tokens, with all that follows from each alone: the writer is what many tokens wait for, and is spared it. A text
+ * each and one block of bytes, since thousands that wait as lists cost the collector of garbage more than reading them.
+ */
+export interface PackedTokens {
+  readonly texts: readonly string[]
+  readonly bytes: Uint8Array
+}
+
+type TokenText = readonly [
+  ...[id: string, accountId: string, subAccountId: string, name: string, foldedName: string, status: Status],
+  ...[createdAt: number, expiresAt: number | null, version: number, gramWords: string],
+  ...[digestEnd: number, sealedEnd: number, stampEnd: number],
+]
+
+export type NewRow = TokenRecord & {
+  readonly foldedName: string
+  readonly stamp: Uint8Array
+  readonly gramWords: string
+}
+
+export function packNew(tokens: readonly TokenRecord[], stamps: Stamps): PackedTokens {
+  const parts: Uint8Array[] = []
+  let end = 0
+  const put = (part: Uint8Array) => {
+    parts.push(part)
+    end += part.length
+    return end
+  }
+  const texts = tokens.map((token) => {
+    const { id, accountId, subAccountId, name, status, createdAt, expiresAt, version, digest, sealed } = token
+    const folded = foldCase(name)
+    const text: TokenText = [
+      ...([id, accountId, subAccountId, name, folded, status, createdAt, expiresAt, version] as const),
+      ...([gramWords(folded), put(digest), put(sealed), put(stampOf('token', token, stamps))] as const),
+    ]
+    return JSON.stringify(text)
+  })
+  return { texts, bytes: Buffer.concat(parts) }
+}
+
+/** One after the other, so that each can be forgotten when it is written. */
+export function* unpackNew({ texts, bytes }: PackedTokens): Generator<NewRow> {
+  let start = 0
+  for (const text of texts) {
+    const [id, accountId, subAccountId, name, foldedName, status, createdAt, expiresAt, version, ...rest] = JSON.parse(
+      text,
+    ) as TokenText
+    const [gramWords, digestEnd, sealedEnd, stampEnd] = rest
+    const digest = bytes.subarray(start, digestEnd)
+    const sealed = bytes.subarray(digestEnd, sealedEnd)
+    const stamp = bytes.subarray(sealedEnd, stampEnd)
+    start = stampEnd
+    const token = { id, accountId, subAccountId, name, status, createdAt, expiresAt, version, digest, sealed }
+    yield { ...token, foldedName, stamp, gramWords }
   }
 }
 

@@ -1,7 +1,7 @@
 // One transaction of the writer. What its changes have in common, the totals and the ends of the chains of history, is
 // gathered here and written once, before it is committed.
 import { Failure } from '../../tokens/errors.ts'
-import { chainStamp, type HistoryEvent, headStamp, type Origin } from '../../tokens/history.ts'
+import { chainStampOfTexts, type HistoryEvent, headStamp, type Origin } from '../../tokens/history.ts'
 import type { Revocation } from '../../tokens/revocations.ts'
 import type { Status, Timestamp, TokenRecord } from '../../tokens/token.ts'
 import type { Stamps } from '../../tokens/vault.ts'
@@ -60,13 +60,14 @@ export class Session {
     const { accountId, action, subject, tokenId, from, to } = event
     const { at, by, requestId, address } = origin
     const { seq: before, last } = this.#heads.get(accountId) ?? this.#readHead(accountId)
-    const row = { accountId, seq: before + 1, at, by, action, subject, tokenId, from, to, requestId, address }
-    const stamp = chainStamp(row, last, this.stamps)
+    const row = { accountId, seq: before + 1, at, by, action, subject, tokenId, requestId, address }
+    const [fromText, toText] = [JSON.stringify(from), JSON.stringify(to)]
+    const stamp = chainStampOfTexts(row, fromText, toText, last, this.stamps)
     this.db.run(
       `INSERT INTO history (account_id, seq, at, by, action, subject, token_id, from_facts, to_facts, request_id,
          address, stamp) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      ...[accountId, row.seq, at, by, action, subject, tokenId, JSON.stringify(from), JSON.stringify(to)],
-      ...[requestId, address, stamp],
+      ...[accountId, row.seq, at, by, action, subject, tokenId, fromText, toText, requestId, address],
+      stamp,
     )
     this.#heads.set(accountId, { seq: row.seq, last: stamp })
   }

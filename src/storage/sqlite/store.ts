@@ -4,10 +4,12 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
 import { Failure, OperatorError } from '../../tokens/errors.ts'
+import type { Origin } from '../../tokens/history.ts'
 import type { KeyRing } from '../../tokens/key-ring.ts'
 import type { Slice, TokenQuery } from '../../tokens/page.ts'
-import type { ChainLink, Store, TokenRow } from '../../tokens/store.ts'
-import { newStoreSecret, STORE_SECRET_PLACE } from '../../tokens/vault.ts'
+import type { ChainLink, Idempotency, Store, TokenRow } from '../../tokens/store.ts'
+import type { TokenRecord } from '../../tokens/token.ts'
+import { newStoreSecret, STORE_SECRET_PLACE, Stamps } from '../../tokens/vault.ts'
 import { toVaultRow, type VaultColumns } from '../rows.ts'
 import { openSecret } from '../vault.ts'
 import { SqliteChanges } from './changes.ts'
@@ -15,7 +17,7 @@ import { Connection, failure, isBusy, translateError } from './connection.ts'
 import { syncFolder } from './journal.ts'
 import type { Chosen } from './listing.ts'
 import { migrate, requireKnownSchema } from './migrate.ts'
-import { type PackedRow, unpack } from './packed.ts'
+import { type PackedRow, packNew, unpack } from './packed.ts'
 import * as reads from './reads.ts'
 import { Remembered } from './remembered.ts'
 import type { Call, Opening, Reply, ThreadData } from './thread.ts'
@@ -75,7 +77,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
     Thread.start({ ...data, role: 'writer' }),
     Thread.start({ ...data, role: 'reader' }),
   ])
-  const store = new SqliteStore(db, writer, reader)
+  const store = new SqliteStore(db, writer, reader, new Stamps(storeSecret))
   return { store, storeSecret, applied, replayed: writer.opening.replayed }
 }
 
@@ -122,15 +124,17 @@ class SqliteStore implements Store {
   readonly #remembered: Remembered
   readonly #writer: Thread
   readonly #reader: Thread
+  readonly #stamps: Stamps
   #obstacle: string | undefined
   #checkedAt = performance.now()
 
-  constructor(db: Connection, writer: Thread, reader: Thread) {
+  constructor(db: Connection, writer: Thread, reader: Thread, stamps: Stamps) {
     this.#db = db
     this.changes = new SqliteChanges(db)
     this.#remembered = new Remembered(db, this.changes)
     this.#writer = writer
     this.#reader = reader
+    this.#stamps = stamps
     this.#obstacle = writer.opening.obstacle
   }
 
@@ -139,7 +143,7 @@ class SqliteStore implements Store {
   revokeKey = this.#change('revokeKey')
   insertSubAccounts = this.#change('insertSubAccounts')
   updateSubAccount = this.#change('updateSubAccount')
-  insertTokens = this.#change('insertTokens')
+  readonly #insertTokens = this.#change('insertTokens')
   updateToken = this.#changeOfToken('updateToken')
   rotateToken = this.#changeOfToken('rotateToken')
   deleteToken = this.#changeOfToken('deleteToken')
@@ -164,6 +168,10 @@ class SqliteStore implements Store {
   readOverview = this.#longQuestion('readOverview')
   findNames = this.#longQuestion('findNames')
   readRows = this.#longQuestion('readRows')
+
+  async insertTokens(tokens: readonly TokenRecord[], origin: Origin, idempotency?: Idempotency) {
+    return this.#insertTokens(packNew(tokens, this.#stamps), origin, idempotency)
+  }
 
   async findKey(digest: Uint8Array) {
     if (this.#obstacle !== undefined) await this.#requireRevocations()

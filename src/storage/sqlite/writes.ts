@@ -5,13 +5,13 @@ import { difference, historyEvent, type Origin } from '../../tokens/history.ts'
 import { restamp, stampOf } from '../../tokens/stamp.ts'
 import type { Expected, Idempotency, MasterKeyChange, Resealed, Rotation, StoredKey } from '../../tokens/store.ts'
 import type { Status, SubAccountRow } from '../../tokens/token.ts'
-import { type Account, type AccountKey, foldCase, type SubAccount, type TokenRecord } from '../../tokens/token.ts'
+import { type Account, type AccountKey, foldCase, type SubAccount } from '../../tokens/token.ts'
 import { applySubAccountUpdate, applyUpdate, type SubAccountChange, type TokenChange } from '../../tokens/update.ts'
 import { keyIdOf } from '../../tokens/vault.ts'
 import { type KeyColumns, toKey } from '../rows.ts'
 import type { Connection } from './connection.ts'
-import { indexedGrams } from './grams.ts'
-import { type PackedRow, pack, toOwner } from './packed.ts'
+import { indexedGrams, indexedWords } from './grams.ts'
+import { type NewRow, type PackedRow, type PackedTokens, pack, toOwner, unpackNew } from './packed.ts'
 import { findSubAccount, ownsSubAccount } from './reads.ts'
 import type { Session } from './session.ts'
 
@@ -101,24 +101,22 @@ export function foldedText({ name, email, companyName }: SubAccount): string {
 
 export function insertTokens(
   session: Session,
-  tokens: readonly TokenRecord[],
+  tokens: PackedTokens,
   origin: Origin,
   idempotency?: Idempotency,
 ): readonly string[] {
   const { db } = session
-  const [first] = tokens
+  const first = unpackNew(tokens).next().value as NewRow | undefined
   if (first === undefined) return []
   const former = idempotency && findIdempotent(db, first.accountId, idempotency, origin)
   if (former !== undefined) return [former]
-  requireSealing(db, tokens)
+  const check = makeCheck(db)
   let no = db.get<{ last: number | null }>('SELECT max(no) AS last FROM tokens')?.last ?? 0
-  requireOwned(db, tokens)
-  for (const token of tokens) {
-    const { id, accountId, subAccountId, name, status, expiresAt } = token
-    insertToken(session, token, ++no)
-    session.count(token, 1)
-    const to = { name, status, expiresAt, subAccountId }
-    session.record(historyEvent(accountId, 'token.create', id, {}, to, id), origin)
+  const ids: string[] = []
+  for (const token of unpackNew(tokens)) {
+    check(token)
+    insertToken(session, token, ++no, origin)
+    ids.push(token.id)
   }
   if (idempotency !== undefined) {
     db.run(
@@ -126,34 +124,40 @@ export function insertTokens(
       ...[first.accountId, idempotency.key, idempotency.requestDigest, first.id, origin.at],
     )
   }
-  return tokens.map(({ id }) => id)
+  return ids
 }
 
-/** Looks once for each sub-account, however many tokens it gets. */
-function requireOwned(db: Connection, tokens: readonly TokenRecord[]): void {
+/** What is the same for all the tokens of one call is looked up once. */
+function makeCheck(db: Connection): (token: NewRow) => void {
   const owners = new Map<string, string>()
-  for (const { accountId, subAccountId } of tokens) {
-    if (owners.get(subAccountId) === accountId) continue
-    if (!ownsSubAccount(db, accountId, subAccountId)) throw new Failure('sub-account-forbidden')
-    owners.set(subAccountId, accountId)
+  const sealing = sealingKey(db)
+  const anyRetired = db.tuple(`SELECT 1 FROM retired_credentials WHERE digest >= x'' LIMIT 1`) !== undefined
+  return ({ accountId, subAccountId, sealed, digest }) => {
+    if (keyIdOf(sealed) !== sealing) throw new Failure('master-key-superseded')
+    if (owners.get(subAccountId) !== accountId) {
+      if (!ownsSubAccount(db, accountId, subAccountId)) throw new Failure('sub-account-forbidden')
+      owners.set(subAccountId, accountId)
+    }
+    if (anyRetired && db.tuple('SELECT 1 FROM retired_credentials WHERE digest = ?', digest) !== undefined) {
+      throw new Failure('duplicate-credential')
+    }
   }
 }
 
-function insertToken(session: Session, token: TokenRecord, no: number): void {
-  const { db, stamps } = session
-  const { id, accountId, subAccountId, name, status, createdAt, expiresAt, version, digest, sealed } = token
-  if (db.tuple('SELECT 1 FROM retired_credentials WHERE digest = ?', digest) !== undefined) {
-    throw new Failure('duplicate-credential')
-  }
-  const folded = foldCase(name)
+function insertToken(session: Session, token: NewRow, no: number, origin: Origin): void {
+  const { db } = session
+  const { id, accountId, subAccountId, name, foldedName, status, createdAt, expiresAt, version } = token
   db.run(
     `INSERT INTO tokens (no, id, account_id, sub_account_id, name, folded_name, status, created_at, expires_at, version,
        digest, sealed, stamp) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ...[no, id, accountId, subAccountId, name, folded, status, createdAt, expiresAt, version, digest, sealed],
-    stampOf('token', token, stamps),
+    ...[no, id, accountId, subAccountId, name, foldedName, status, createdAt, expiresAt, version],
+    ...[token.digest, token.sealed, token.stamp],
   )
-  const grams = indexedGrams(session.accountNumber(accountId), folded)
+  const grams = indexedWords(session.accountNumber(accountId), token.gramWords)
   db.run('INSERT INTO token_grams (rowid, grams) VALUES (?, ?)', no, grams)
+  session.count(token, 1)
+  const to = { name, status, expiresAt, subAccountId }
+  session.record(historyEvent(accountId, 'token.create', id, {}, to, id), origin)
 }
 
 function findIdempotent(db: Connection, accountId: string, asked: Idempotency, origin: Origin): string | undefined {
@@ -212,7 +216,7 @@ export function rotateToken(
   rotation: Rotation,
   origin: Origin,
 ): PackedRow {
-  requireSealing(session.db, [rotation])
+  requireSealing(session.db, [rotation.sealed])
   return replaceCredential(session, accountId, id, rotation, origin)
 }
 
@@ -298,9 +302,13 @@ export function getToken(db: Connection, accountId: string, id: string, expected
 }
 
 /** Writers of this file come one after the other: what holds here holds until the commit. */
-function requireSealing(db: Connection, tokens: readonly Pick<TokenRecord, 'sealed'>[]): void {
-  const sealing = db.get<{ key_id: string }>('SELECT key_id FROM vault WHERE seals = 1')?.key_id
-  if (tokens.some(({ sealed }) => keyIdOf(sealed) !== sealing)) throw new Failure('master-key-superseded')
+function sealingKey(db: Connection): string | undefined {
+  return db.get<{ key_id: string }>('SELECT key_id FROM vault WHERE seals = 1')?.key_id
+}
+
+function requireSealing(db: Connection, sealed: readonly Uint8Array[]): void {
+  const sealing = sealingKey(db)
+  if (sealed.some((each) => keyIdOf(each) !== sealing)) throw new Failure('master-key-superseded')
 }
 
 export function changeMasterKey({ db }: Session, { from, to, sealedSecret, at }: MasterKeyChange): void {
@@ -312,7 +320,7 @@ export function changeMasterKey({ db }: Session, { from, to, sealedSecret, at }:
 export function resealTokens({ db }: Session, resealed: readonly Resealed[]): number {
   requireSealing(
     db,
-    resealed.map(({ after }) => ({ sealed: after })),
+    resealed.map(({ after }) => after),
   )
   let changed = 0
   for (const { id, before, after } of resealed) {
