@@ -314,6 +314,49 @@ describe('a PostgreSQL store in trouble', () => {
     assert.equal((await update(token.id, 'let in')).token.name, 'let in')
   })
 
+  test('fails only the question that takes too long, not those that went with it', async () => {
+    const limits = { statementMs: 200, deadlineMs: 3_000 }
+    const { store } = await openPostgresStore({ ...opened.options, limits })
+    await opened.server.transaction(opened.database, async (query) => {
+      await query('LOCK TABLE accounts')
+      const questions = [
+        store.findCandidate(token.digest),
+        store.findAccount(account.id),
+        ...Array.from({ length: 20 }, () => store.findToken(account.id, token.id)),
+      ]
+      const [candidate, stuck, ...found] = await Promise.allSettled(questions)
+      assert.equal(candidate?.status, 'fulfilled')
+      assert.equal(stuck?.status === 'rejected' && codeOf(stuck.reason), 'unavailable')
+      assert.ok(found.every((each) => each.status === 'fulfilled' && each.value !== undefined))
+    })
+    assert.equal((await store.findAccount(account.id))?.id, account.id)
+    await store.close()
+  })
+
+  test('gives a row again as the same object only while every field of it is as it was', async () => {
+    const find = () => estate.store.findToken(account.id, token.id)
+    const list = async () => (await estate.store.listTokens(account.id, { ...FIRST_PAGE, limit: 100 }))?.items ?? []
+    const changes = [
+      `UPDATE tokens SET name = 'by hand' WHERE id = $1`,
+      `UPDATE tokens SET status = 'inactive' WHERE id = $1`,
+      'UPDATE tokens SET created_at = created_at + 1 WHERE id = $1',
+      'UPDATE tokens SET expires_at = 9 WHERE id = $1',
+      'UPDATE tokens SET expires_at = NULL WHERE id = $1',
+      'UPDATE tokens SET version = version + 1 WHERE id = $1',
+      `UPDATE tokens SET sealed = set_byte(sealed, 30, 255 - get_byte(sealed, 30)) WHERE id = $1`,
+      `UPDATE sub_accounts SET company_name = company_name || '.' WHERE id = (SELECT sub_account_id FROM tokens WHERE id = $1)`,
+    ]
+    for (const change of changes) {
+      const before = await find()
+      assert.equal(await find(), before)
+      assert.ok((await list()).some((row) => row === before))
+      await sql(change, [token.id])
+      const after = await find()
+      assert.notDeepEqual(after, before, change)
+      assert.ok((await list()).some((row) => row === after))
+    }
+  })
+
   test('works without named statements, as a pooler in transaction mode needs it', async () => {
     const unnamed = await openPostgresStore({ ...opened.options, prepared: false })
     await unnamed.store.updateToken(account.id, token.id, { name: 'unnamed' }, estate.origin())

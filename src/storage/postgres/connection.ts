@@ -2,7 +2,10 @@
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { Failure } from '../../tokens/errors.ts'
+import type { TokenRow } from '../../tokens/store.ts'
+import { type ListedColumns, toListedRow } from '../rows.ts'
 import { type Answer, Batch, type Statement, Undone, type Value } from './batch.ts'
+import { SameRows } from './same-rows.ts'
 
 /** How often a change is begun again when PostgreSQL breaks it off in favour of another. */
 const MAX_ATTEMPTS = 5
@@ -23,16 +26,21 @@ const REFUSALS: Readonly<Record<string, 'duplicate-name' | 'duplicate-credential
 
 export type Work<Result> = (db: Connection) => Promise<Result>
 
+export type ListedRows = SameRows<ListedColumns, TokenRow>
+
 export class Connection {
   readonly #client: pg.ClientBase
   readonly #prepared: boolean
+  /** Tokens as lists show them. */
+  readonly listed: ListedRows
   #gathered: Statement[] = []
   #underway = false
   #committing = false
 
-  constructor(client: pg.ClientBase, prepared: boolean) {
+  constructor(client: pg.ClientBase, prepared: boolean, listed: ListedRows = new SameRows(toListedRow)) {
     this.#client = client
     this.#prepared = prepared
+    this.listed = listed
   }
 
   /** True once COMMIT was sent: from then on only its answer says whether the change was made. */
@@ -45,8 +53,13 @@ export class Connection {
   }
 
   async all<Result>(sql: string, ...values: Value[]): Promise<Result[]> {
-    const { rows, columns } = await this.#ask(sql, values.map(askable), this.#prepared)
+    const { rows, columns } = await this.read(sql, values)
     return rows.map((fields) => columns.toRow(fields) as Result)
+  }
+
+  /** Rows as they came, for somebody who may have met them before. */
+  read(sql: string, values: readonly Value[]): Promise<Answer> {
+    return this.#ask(sql, values.map(askable), this.#prepared)
   }
 
   /** Returns the number of rows changed. */

@@ -5,7 +5,7 @@ import { canMatch, MAX_LIMIT, type PageRequest, type Slice, type TokenQuery } fr
 import type { StampedSubAccountRow, TokenRow } from '../../tokens/store.ts'
 import { foldCase, idFloor, type Timestamp } from '../../tokens/token.ts'
 import * as rows from '../rows.ts'
-import type { Value } from './batch.ts'
+import type { Answer, Value } from './batch.ts'
 import type { Connection } from './connection.ts'
 import { matchExpression } from './grams.ts'
 
@@ -84,16 +84,26 @@ export async function listTokens(
     query.subAccountId === undefined
       ? 'true'
       : `EXISTS (SELECT FROM sub_accounts WHERE id = ${values.add(query.subAccountId)} AND account_id = ${account})`
-  const found = await db.all<Counted<rows.ListedColumns> & { owned: boolean }>(
+  const found = await db.read(
     `WITH ${page}
      SELECT counted.total, ${owned} AS owned, page.* FROM counted LEFT JOIN (
        SELECT ${rows.LISTED_COLUMNS}
        FROM chosen JOIN tokens t ON t.id = chosen.id AND t.account_id = ${account}
        JOIN sub_accounts s ON s.id = t.sub_account_id
      ) AS page ON true ORDER BY page.id DESC`,
-    ...values.list,
+    values.list,
   )
-  return found[0]?.owned === true ? toSlice(found, 'id', rows.toListedRow) : undefined
+  return toListedSlice(db, found)
+}
+
+const OF_TOKEN = 2
+
+/** The total and whose it is stand before the columns of a token, which are empty where the page is. */
+function toListedSlice(db: Connection, { rows: found, columns }: Answer): Slice<TokenRow> | undefined {
+  const [total, owned] = found[0] ?? []
+  if (owned !== 't') return undefined
+  const full = found.filter((fields) => fields[OF_TOKEN] !== null)
+  return { items: full.map((fields) => db.listed.get(fields, columns, OF_TOKEN)), total: Number(total) }
 }
 
 /** Walks the index that holds just the wanted tokens in their order, from the nearer end; the total is on record. */

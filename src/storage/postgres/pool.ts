@@ -1,8 +1,18 @@
 // The connections that one store keeps: how many, how long anything may take, and what happens when it takes longer.
 import pg from 'pg'
 import { OperatorError } from '../../tokens/errors.ts'
+import { toListedRow } from '../rows.ts'
 import { typeParser } from './batch.ts'
-import { Connection, DeadlinePassed, failure, isLost, translateError, type Work } from './connection.ts'
+import {
+  Connection,
+  DeadlinePassed,
+  failure,
+  isLost,
+  type ListedRows,
+  translateError,
+  type Work,
+} from './connection.ts'
+import { SameRows } from './same-rows.ts'
 import { Together } from './together.ts'
 
 const CONNECT_TIMEOUT_MS = 1_000
@@ -56,6 +66,7 @@ export class Pool {
   readonly #pool: pg.Pool
   readonly #settings: PoolSettings
   readonly #together: Together
+  readonly #listed: ListedRows = new SameRows(toListedRow)
   readonly #underway = new Set<Promise<unknown>>()
   #closed: Promise<void> | undefined
 
@@ -71,8 +82,11 @@ export class Pool {
     })
     // A broken connection in the pool has been removed by then; the next call makes a new one.
     this.#pool.on('error', () => {})
-    const { prepared, limits } = settings
-    this.#together = new Together({ prepared, deadlineMs: limits.deadlineMs, connect: () => this.#pool.connect() })
+    this.#together = new Together({
+      deadlineMs: settings.limits.deadlineMs,
+      connect: () => this.#pool.connect(),
+      over: (client) => this.#over(client),
+    })
   }
 
   /** Lends a connection to `work`, and begins once more on another one when it is lost before anything was committed. */
@@ -114,7 +128,7 @@ export class Pool {
 
   async #lendOnce<Result>(work: Work<Result>, deadline: Deadline): Promise<Result> {
     const client = await this.#connect(deadline)
-    const db = new Connection(client, this.#settings.prepared)
+    const db = this.#over(client)
     const working = work(db)
     try {
       const result = await deadline.limit(working)
@@ -148,6 +162,10 @@ export class Pool {
       }
       throw failure('unavailable', error)
     }
+  }
+
+  #over(client: pg.PoolClient): Connection {
+    return new Connection(client, this.#settings.prepared, this.#listed)
   }
 
   async #prepare(client: pg.ClientBase): Promise<void> {

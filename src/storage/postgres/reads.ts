@@ -67,11 +67,12 @@ export async function findOwner(db: Connection, id: string): Promise<string | un
 }
 
 export async function findToken(db: Connection, accountId: string, id: string): Promise<TokenRow | undefined> {
-  const row = await db.get<rows.ListedColumns>(
-    `SELECT ${rows.LISTED_COLUMNS} FROM ${TOKENS} WHERE t.id = $1 AND t.account_id = $2`,
-    ...[id, accountId],
-  )
-  return row && rows.toListedRow(row)
+  const answer = await db.read(`SELECT ${rows.LISTED_COLUMNS} FROM ${TOKENS} WHERE t.id = $1 AND t.account_id = $2`, [
+    id,
+    accountId,
+  ])
+  const [fields] = answer.rows
+  return fields && db.listed.get(fields, answer.columns)
 }
 
 /** With what a change needs: the digest and the stamps. */

@@ -2,7 +2,7 @@
 // own deadline and its own failure.
 import type pg from 'pg'
 import { Undone } from './batch.ts'
-import { Connection, DeadlinePassed, failure, isLost, translateError, type Work } from './connection.ts'
+import { type Connection, DeadlinePassed, failure, isLost, translateError, type Work } from './connection.ts'
 
 /** One connection answers them one after the other: so few that nobody waits long for those before. */
 const MOST_TOGETHER = 16
@@ -17,9 +17,9 @@ interface Question {
 }
 
 interface Settings {
-  readonly prepared: boolean
   readonly deadlineMs: number
   readonly connect: () => Promise<pg.PoolClient>
+  readonly over: (client: pg.PoolClient) => Connection
 }
 
 export class Together {
@@ -87,7 +87,7 @@ export class Together {
   }
 
   #askAll(client: pg.PoolClient, asked: readonly Question[]): void {
-    const db = new Connection(client, this.#settings.prepared)
+    const db = this.#settings.over(client)
     const loan = new Loan(client, asked.length)
     for (const question of asked) {
       question.loan = loan

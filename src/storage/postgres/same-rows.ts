@@ -1,0 +1,36 @@
+// The same object for the same row, so that whatever was made of it can hang on it. Nothing is believed that the store has
+// not just said: a row that was read is compared with the one that is remembered, field by field.
+import { Recent } from '../../tokens/recent.ts'
+import type { Columns, Fields } from './batch.ts'
+
+/** Some 2 kB each, with all that hangs on it. */
+const REMEMBERED = 4_000
+
+interface Known<Item> {
+  readonly fields: Fields
+  readonly item: Item
+}
+
+/** For rows of the same columns in the same order, the first of which is the row's id. */
+export class SameRows<Row, Item extends object> {
+  readonly #toItem: (row: Row) => Item
+  readonly #known = new Recent<string, Known<Item>>(REMEMBERED)
+
+  constructor(toItem: (row: Row) => Item) {
+    this.#toItem = toItem
+  }
+
+  /** `from` is the place of the id; columns before it are not the row's. */
+  get(fields: Fields, columns: Columns, from = 0): Item {
+    const id = fields[from] ?? ''
+    const known = this.#known.get(id)
+    if (known !== undefined && isSame(known.fields, fields, from)) return known.item
+    const item = this.#toItem(columns.toRow(fields) as Row)
+    this.#known.set(id, { fields: fields.slice(from), item })
+    return item
+  }
+}
+
+function isSame(known: Fields, fields: Fields, from: number): boolean {
+  return known.length === fields.length - from && known.every((field, i) => field === fields[from + i])
+}
