@@ -7,9 +7,15 @@ import type { Connection } from './connection.ts'
 import { matchExpression } from './grams.ts'
 import { findToken, NEVER_USED, ownsSubAccount } from './reads.ts'
 
-/** Which tokens a page holds, in its order, and the number of all matches. */
-export interface Chosen {
+/** Which tokens a page holds, in its order. */
+export interface Places {
   readonly ids: readonly string[]
+  /** The numbers of their rows: the shortest way to them, for as long as the account has the same tokens. */
+  readonly nos: readonly number[]
+}
+
+/** And the number of all matches. */
+export interface Chosen extends Places {
   readonly total: number
 }
 
@@ -20,7 +26,7 @@ export function chooseTokens(db: Connection, accountId: string, query: TokenQuer
     if (subAccountId !== undefined && !ownsSubAccount(db, accountId, subAccountId)) return undefined
     if (query.search !== undefined || query.narrowing !== undefined) return sift(db, accountId, query)
     const total = countScope(db, subAccountId ?? accountId, status)
-    return { ids: walk(db, accountId, query, total), total }
+    return { ...walk(db, accountId, query, total), total }
   })
 }
 
@@ -42,20 +48,26 @@ export function countScope(db: Connection, scope: string, status: Status | undef
 }
 
 /** Walks the index that holds just the wanted tokens in their order, from the nearer end. */
-export function walk(db: Connection, accountId: string, query: TokenQuery, total: number): string[] {
+export function walk(db: Connection, accountId: string, query: TokenQuery, total: number): Places {
   const { subAccountId, status, page, limit } = query
   const skip = (page - 1) * limit
   const take = Math.min(limit, total - skip)
-  if (take <= 0) return []
+  if (take <= 0) return NOWHERE
   const backwards = skip > total / 2
-  const found = db.tuples<[string]>(
-    `SELECT id FROM tokens WHERE ${subAccountId === undefined ? 'account_id' : 'sub_account_id'} = ?
+  const found = db.tuples<Place>(
+    `SELECT id, no FROM tokens WHERE ${subAccountId === undefined ? 'account_id' : 'sub_account_id'} = ?
      ${status === undefined ? '' : 'AND status = ?'} ORDER BY id ${backwards ? 'ASC' : 'DESC'} LIMIT ? OFFSET ?`,
     ...[subAccountId ?? accountId, ...(status === undefined ? [] : [status])],
     ...[take, backwards ? total - skip - take : skip],
   )
-  const ids = found.map(([id]) => id)
-  return backwards ? ids.reverse() : ids
+  return placesOf(backwards ? found.reverse() : found)
+}
+
+type Place = readonly [id: string, no: number]
+const NOWHERE: Places = { ids: [], nos: [] }
+
+function placesOf(found: readonly Place[]): Places {
+  return { ids: found.map(([id]) => id), nos: found.map(([, no]) => no) }
 }
 
 /** So many that a search finds are sooner put in order here than by SQLite. */
@@ -64,24 +76,26 @@ const FEW_MATCHES = 200
 /** For what no index holds in its order: finds all matches by the index that narrows most, then puts them in order. */
 function sift(db: Connection, accountId: string, query: TokenQuery): Chosen {
   const sought = query.search === undefined ? undefined : seek(query.search)
-  if (query.search !== undefined && sought === undefined) return { ids: [], total: 0 }
+  if (query.search !== undefined && sought === undefined) return { ...NOWHERE, total: 0 }
   const { source, conditions, values } = siftBy(db, accountId, query, sought)
   const matches = `FROM ${source} WHERE ${conditions.join(' AND ')}`
   const { page, limit } = query
   const skip = (page - 1) * limit
   if (sought !== undefined) {
-    const few = db.tuples<[string]>(`SELECT t.id ${matches} LIMIT ${FEW_MATCHES + 1}`, ...values)
-    const ids = few.map(([id]) => id).sort()
-    if (ids.length <= FEW_MATCHES) return { ids: ids.reverse().slice(skip, skip + limit), total: ids.length }
+    const few = db.tuples<Place>(`SELECT t.id, t.no ${matches} LIMIT ${FEW_MATCHES + 1}`, ...values)
+    if (few.length <= FEW_MATCHES) {
+      few.sort(([left], [right]) => (left < right ? 1 : -1))
+      return { ...placesOf(few.slice(skip, skip + limit)), total: few.length }
+    }
   }
-  const found = db.all<{ id: string; total: number }>(
-    `SELECT t.id, count(*) OVER () AS total ${matches} ORDER BY +t.id DESC LIMIT ? OFFSET ?`,
+  const found = db.tuples<[...Place, total: number]>(
+    `SELECT t.id, t.no, count(*) OVER () AS total ${matches} ORDER BY +t.id DESC LIMIT ? OFFSET ?`,
     ...[...values, limit, skip],
   )
-  const first = found[0]
-  if (first !== undefined) return { ids: found.map(({ id }) => id), total: first.total }
+  const [first] = found
+  if (first !== undefined) return { ...placesOf(found.map(([id, no]) => [id, no])), total: first[2] }
   const counted = page === 1 ? undefined : db.get<{ n: number }>(`SELECT count(*) AS n ${matches}`, ...values)
-  return { ids: [], total: counted?.n ?? 0 }
+  return { ...NOWHERE, total: counted?.n ?? 0 }
 }
 
 function siftBy(db: Connection, accountId: string, query: TokenQuery, sought: Sought | undefined) {

@@ -92,16 +92,29 @@ export function findToken(db: Connection, accountId: string, id: string): TokenR
   return row && rows.toListedRow(row)
 }
 
+type ListedTuple = readonly [
+  ...[id: string, accountId: string, subAccountId: string, name: string, status: Status, createdAt: number],
+  ...[expiresAt: number | null, version: number, sealed: Uint8Array],
+]
+
+const LISTED = 'id, account_id, sub_account_id, name, status, created_at, expires_at, version, sealed'
+
+function toListed(row: ListedTuple): ListedToken {
+  const [id, accountId, subAccountId, name, status, createdAt, expiresAt, version, sealed] = row
+  return { id, accountId, subAccountId, name, status, createdAt, expiresAt, version, sealed }
+}
+
 /** Whoever's it is, without its owner: the caller knows them. A column costs more to hand over than to read, bytes most of all. */
 export function findListedToken(db: Connection, id: string): ListedToken | undefined {
-  const row = db.tuple<[string, string, string, Status, number, number | null, number, Uint8Array]>(
-    `SELECT account_id, sub_account_id, name, status, created_at, expires_at, version, sealed
-     FROM tokens WHERE id = ?`,
-    id,
-  )
-  if (row === undefined) return undefined
-  const [accountId, subAccountId, name, status, createdAt, expiresAt, version, sealed] = row
-  return { id, accountId, subAccountId, name, status, createdAt, expiresAt, version, sealed }
+  const row = db.tuple<ListedTuple>(`SELECT ${LISTED} FROM tokens WHERE id = ?`, id)
+  return row && toListed(row)
+}
+
+/** The same for several at once, by the numbers of their rows, in any order: half the work of one after the other. */
+export function findListedTokens(db: Connection, nos: readonly number[]): ListedToken[] {
+  if (nos.length === 0) return []
+  const places = nos.map(() => '?').join(', ')
+  return db.tuples<ListedTuple>(`SELECT ${LISTED} FROM tokens WHERE no IN (${places})`, ...nos).map(toListed)
 }
 
 /** Whoever's it is: the caller compares. */

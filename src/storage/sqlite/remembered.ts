@@ -3,10 +3,10 @@
 import { aspectsAsked, Known } from '../../tokens/known.ts'
 import type { Slice, TokenQuery } from '../../tokens/page.ts'
 import type { TokenRow } from '../../tokens/store.ts'
-import type { SubAccount } from '../../tokens/token.ts'
+import type { ListedToken, SubAccount } from '../../tokens/token.ts'
 import type { SqliteChanges } from './changes.ts'
 import type { Connection } from './connection.ts'
-import { type Chosen, countScope, walk } from './listing.ts'
+import { type Chosen, countScope, type Places, walk } from './listing.ts'
 import * as reads from './reads.ts'
 
 /** Some 2 kB each, with all that hangs on it. */
@@ -41,38 +41,39 @@ export class Remembered {
       const { subAccountId } = query
       if (subAccountId !== undefined && this.#subAccount(subAccountId, time)?.accountId !== accountId) return undefined
       const total = this.#total(accountId, query, time)
-      const ids = walk(this.#db, accountId, query, total)
-      return { items: this.#rowsOf(accountId, ids, time), total }
+      return { items: this.#rowsOf(accountId, walk(this.#db, accountId, query, total), time), total }
     })
   }
 
   /** The rows of a page chosen elsewhere; undefined if since that time the choice may have become another one. */
-  fill(accountId: string, query: TokenQuery, { ids, total }: Chosen, since: number): Slice<TokenRow> | undefined {
+  fill(accountId: string, query: TokenQuery, chosen: Chosen, since: number): Slice<TokenRow> | undefined {
     return this.#db.snapshot(() => {
       const time = this.#changes.look()
       const holds = aspectsAsked(accountId, query).every((aspect) => this.#changes.unchangedSince(since, aspect))
       if (!holds) return undefined
-      return { items: this.#rowsOf(accountId, ids, time), total }
+      return { items: this.#rowsOf(accountId, chosen, time), total: chosen.total }
     })
   }
 
-  #rowsOf(accountId: string, ids: readonly string[], time: number): TokenRow[] {
-    const items: TokenRow[] = []
-    for (const id of ids) {
-      const row = this.#row(id, time)
-      if (row?.token.accountId === accountId) items.push(row)
-    }
-    return items
+  #rowsOf(accountId: string, { ids, nos }: Places, time: number): TokenRow[] {
+    const rows = new Map<string, TokenRow | undefined>(ids.map((id) => [id, this.#rows.get(id)]))
+    const missing = nos.filter((_, i) => rows.get(ids[i] ?? '') === undefined)
+    for (const token of reads.findListedTokens(this.#db, missing)) rows.set(token.id, this.#remember(token, time))
+    return [...rows.values()].filter((row) => row?.token.accountId === accountId) as TokenRow[]
   }
 
   #row(id: string, time: number): TokenRow | undefined {
     const known = this.#rows.get(id)
     if (known !== undefined) return known
     const token = reads.findListedToken(this.#db, id)
-    const subAccount = token && this.#subAccount(token.subAccountId, time)
-    if (token === undefined || subAccount === undefined) return undefined
+    return token && this.#remember(token, time)
+  }
+
+  #remember(token: ListedToken, time: number): TokenRow | undefined {
+    const subAccount = this.#subAccount(token.subAccountId, time)
+    if (subAccount === undefined) return undefined
     const row = { token, subAccount }
-    this.#rows.set(id, row, time)
+    this.#rows.set(token.id, row, time)
     return row
   }
 
