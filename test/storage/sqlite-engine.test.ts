@@ -6,6 +6,7 @@ import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { Connection, requireSqlite, translateError } from '../../src/storage/sqlite/connection.ts'
 import { migrate, requireKnownSchema } from '../../src/storage/sqlite/migrate.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts'
@@ -210,6 +211,23 @@ describe('the embedded store', () => {
     other.close()
     await estate.subAccount(account)
     assert.equal((await opened.store.listSubAccounts(account.id, FIRST_PAGE)).total, 1)
+  })
+
+  test('puts its search index together when it has nothing else to do, and forgets nothing by it', async () => {
+    const subAccount = await estate.subAccount(await estate.account())
+    const [token, other] = [await estate.token(subAccount, 'first'), await estate.token(subAccount, 'other')]
+    const { accountId, id } = token
+    for (let n = 0; n < 12; n++) await opened.store.updateToken(accountId, id, { name: `name ${n}` }, estate.origin())
+    const known = await opened.store.findToken(accountId, other.id)
+    const db = new DatabaseSync(opened.path, { readOnly: true })
+    // The row that lists the pieces.
+    const size = () => db.prepare('SELECT length(block) AS n FROM token_grams_data WHERE id = 10').get()?.n as number
+    const before = size()
+    while (size() >= before) await pause(10)
+    db.close()
+    const found = await opened.store.listTokens(accountId, { ...FIRST_PAGE, search: 'name 11' })
+    assert.deepEqual([found?.total, found?.items[0]?.token.id], [1, id])
+    assert.equal(await opened.store.findToken(accountId, other.id), known)
   })
 
   test('holds no credential, and no name of one, in the clear', async () => {

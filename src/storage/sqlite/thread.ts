@@ -40,6 +40,9 @@ export type Reply =
 /** Bounds what one commit holds up; the rest goes into the next. */
 const MAX_BATCH = 256
 const TELL_WITHIN_MS = 1_000
+/** After so long without a change, what can wait is done. */
+const REST_MS = 1_000
+const TIDY: Call = { id: 0, name: 'tidySearch', args: [] }
 
 const port = parentPort
 if (port === null) throw new Error('thread.ts runs as a worker thread')
@@ -127,6 +130,7 @@ let inStep = false
 /** Switched on again by a commit, and not yet told to the journal: the next commit does, and soon there is one. */
 let givenBack: Session['givenBack'] = new Map()
 let telling: NodeJS.Timeout | undefined
+let resting: NodeJS.Timeout | undefined
 
 async function work(): Promise<void> {
   do {
@@ -137,11 +141,25 @@ async function work(): Promise<void> {
   } while (queue.length > 0)
   working = undefined
   if (givenBack.size > 0) telling = setTimeout(begin, TELL_WITHIN_MS)
+  resting = setTimeout(rest, REST_MS)
 }
 
 function begin(): void {
   clearTimeout(telling)
+  clearTimeout(resting)
   working ??= work()
+}
+
+function rest(): void {
+  working ??= tidy()
+}
+
+/** A little at a time: whoever comes meanwhile waits for no more than that. */
+async function tidy(): Promise<void> {
+  const [reply] = await commit([TIDY], runWithout)
+  working = undefined
+  if (queue.length > 0) begin()
+  else if (reply !== undefined && 'value' in reply && reply.value === true) resting = setTimeout(rest, 0)
 }
 
 /**
@@ -212,6 +230,7 @@ function open(): Opening {
 async function close(channel: MessagePort): Promise<void> {
   await working
   clearTimeout(telling)
+  clearTimeout(resting)
   if (givenBack.size > 0) await commit([], runWithout)
   connection?.close()
   journal.close()

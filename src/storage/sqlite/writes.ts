@@ -350,3 +350,22 @@ export function markUsed({ db }: Session, marks: ReadonlyMap<string, number>): v
 export function explain(db: Connection): void {
   db.run('UPDATE use_flushes SET n = n + 1 WHERE id = 1')
 }
+
+const MERGED_AT_ONCE = 16
+
+/**
+ * Every commit that names something adds a piece to the search index, and a search goes through all of them. Does some of
+ * the merging that SQLite leaves for later; true when there is more to do.
+ */
+export function tidySearch({ db }: Session): boolean {
+  const before = totalChanges(db)
+  db.run("INSERT INTO token_grams (token_grams, rank) VALUES ('merge', ?)", MERGED_AT_ONCE)
+  // One change is the statement itself.
+  if (totalChanges(db) - before < 2) return false
+  explain(db)
+  return true
+}
+
+function totalChanges(db: Connection): number {
+  return db.tuple<[number]>('SELECT total_changes()')?.[0] ?? 0
+}
