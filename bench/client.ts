@@ -18,7 +18,8 @@ export interface Job {
   readonly port: number
   readonly script: string
   readonly connections: number
-  readonly milliseconds: number
+  /** How long; undefined: until each request of the script was sent once. */
+  readonly milliseconds?: number | undefined
   /** Requests a second, whether answered or not; undefined: as many as the connections carry. */
   readonly rate?: number | undefined
   /** The wall answers at random, so that any success will do. */
@@ -36,6 +37,7 @@ export interface Load {
 }
 
 const LAST_ANSWERS_MS = 10_000
+const LONGEST_MS = 300_000
 
 interface Drawn {
   readonly text: string
@@ -92,6 +94,12 @@ function zipf(n: number): number[] {
     below += weight / total
     return below
   })
+}
+
+/** Every request of a script, once, in any order. */
+function eachOnce(script: Script): Drawn[] {
+  const drawn = script.flatMap(({ groups, status }) => groups.flat().map((text) => ({ text, status })))
+  return [...new Map(drawn.map((each) => [each.text, each])).values()].sort(() => Math.random() - 0.5)
 }
 
 /** One connection, one request at a time. */
@@ -151,12 +159,14 @@ class Line {
   }
 }
 
+const scripts = new Map<string, Script>()
 const drawers = new Map<string, Drawer>()
 let sent = 0
 
 async function run({ port, script, connections, milliseconds, rate, anySuccess }: Job): Promise<Load> {
   const drawer = drawers.get(script)
   if (drawer === undefined) throw new Error(`no script ${script}`)
+  const once = milliseconds === undefined ? eachOnce(scripts.get(script) ?? []) : undefined
   const finished = Promise.withResolvers<void>()
   const lines = Array.from({ length: connections }, () => new Line(port, finished.reject))
   const latencies: number[] = []
@@ -170,6 +180,7 @@ async function run({ port, script, connections, milliseconds, rate, anySuccess }
   const due: number[] = []
 
   const next = (line: Line): void => {
+    if (once?.length === 0) over = true
     if (rate === undefined) {
       if (!over) ask(line, performance.now())
     } else {
@@ -180,7 +191,7 @@ async function run({ port, script, connections, milliseconds, rate, anySuccess }
     if (over && underWay === 0) finished.resolve()
   }
   const ask = (line: Line, at: number): void => {
-    const { text: drawn, status, release } = drawer.draw()
+    const { text: drawn, status, release } = once?.pop() ?? drawer.draw()
     const text = drawn.replace(FRESH, String(++sent))
     underWay++
     line.send(text, (answered, head) => {
@@ -200,22 +211,22 @@ async function run({ port, script, connections, milliseconds, rate, anySuccess }
       ? undefined
       : setInterval(() => {
           const now = performance.now()
-          for (
-            const wanted = Math.min(1, (now - begun) / milliseconds) * milliseconds * (rate / 1000);
-            made < wanted;
-            made++
-          ) {
+          for (const wanted = Math.min(milliseconds ?? 0, now - begun) * (rate / 1000); made < wanted; made++) {
             const line = idle.pop()
             if (line === undefined) due.push(now)
             else ask(line, now)
           }
         }, 1)
-  const ending = setTimeout(() => {
+  const end = () => {
     over = true
     clearInterval(pacing)
     if (underWay === 0) finished.resolve()
-  }, milliseconds)
-  const limit = setTimeout(() => finished.reject(new Error('answers are missing')), milliseconds + LAST_ANSWERS_MS)
+  }
+  const ending = milliseconds === undefined ? undefined : setTimeout(end, milliseconds)
+  const limit = setTimeout(
+    () => finished.reject(new Error('answers are missing')),
+    (milliseconds ?? LONGEST_MS) + LAST_ANSWERS_MS,
+  )
   try {
     await finished.promise
   } finally {
@@ -239,6 +250,7 @@ process.on('message', (message: Message) => {
       (error: Error) => process.send?.({ problem: error.message }),
     )
   } else {
+    scripts.set(message.name, message.script)
     drawers.set(message.name, new Drawer(message.script))
     process.send?.({})
   }

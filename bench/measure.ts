@@ -11,7 +11,11 @@ export interface Subject {
   readonly script: string
   /** Answers at random: see Job. */
   readonly anySuccess?: boolean
+  /** Is asked for everything once before it is measured; what that took is found under its name and `FIRST`. */
+  readonly remembers?: boolean
 }
+
+export const FIRST = ', the first time'
 
 export interface Figures {
   readonly cpuMicros: number
@@ -35,27 +39,26 @@ export async function interleave(
   watch?: Watch,
 ): Promise<Rounds> {
   const found = new Map<string, Figures[]>(subjects.map(({ name }) => [name, []]))
+  const measure = async ({ server, script, anySuccess }: Subject, milliseconds?: number) => {
+    const before = server.cpuMicros()
+    const result = await load.run({ port: server.port, script, connections, milliseconds, anySuccess })
+    const { requests, seconds, p50, p99 } = result
+    const cpuMicros = (server.cpuMicros() - before) / requests
+    return { result, figures: { cpuMicros, requestsPerSecond: requests / seconds, p50Ms: p50, p99Ms: p99 } }
+  }
   // Without it, a server would be measured while its code is still being compiled.
-  for (const { server, script, anySuccess } of subjects) {
-    await load.run({ port: server.port, script, connections, milliseconds: anySuccess ? roundMs : warmMs, anySuccess })
+  for (const subject of subjects) {
+    if (subject.remembers) found.set(`${subject.name}${FIRST}`, [(await measure(subject)).figures])
+    await measure(subject, subject.anySuccess ? roundMs : warmMs)
   }
   for (let round = 0; round < rounds; round++) {
     // Every second round the other way round: whoever comes first has no advantage from it.
     for (const subject of round % 2 === 0 ? subjects : subjects.toReversed()) {
-      const { name, server, script, anySuccess } = subject
-      server.dropLog()
+      subject.server.dropLog()
       watch?.before(subject)
-      const before = server.cpuMicros()
-      const result = await load.run({ port: server.port, script, connections, milliseconds: roundMs, anySuccess })
-      const cpu = server.cpuMicros() - before
+      const { result, figures } = await measure(subject, roundMs)
       watch?.after(subject, result)
-      const { requests, seconds, p50, p99 } = result
-      found.get(name)?.push({
-        cpuMicros: cpu / requests,
-        requestsPerSecond: requests / seconds,
-        p50Ms: p50,
-        p99Ms: p99,
-      })
+      found.get(subject.name)?.push(figures)
     }
   }
   return found

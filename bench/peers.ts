@@ -17,6 +17,8 @@ export interface Peer {
 }
 
 const FIRST_PAGES = 10
+/** A million rows through an ORM. */
+const SEEDING_MS = 20 * 60_000
 const CHANGED = 500
 
 export async function startPeers(folder: string, work: string, shape: Shape): Promise<Peer[]> {
@@ -27,6 +29,7 @@ export async function startPeers(folder: string, work: string, shape: Shape): Pr
       name,
       args: [join(import.meta.dirname, 'peers', `${name}.mjs`), home, ...sizes.map(String)],
       log: join(work, `${name}.log`),
+      readyMs: SEEDING_MS,
     })
   const betterAuth = await start('better-auth', shape.accounts, shape.tokens)
   const express = await start('express', shape.accounts, shape.subAccounts, shape.tokens)

@@ -117,11 +117,12 @@ async function measureWorkloads(wall: Server, large: Server, small: Server, scri
   for (const workload of WORKLOADS.filter(({ name }) => wants(name))) {
     const { name, title, connections } = workload
     say(title)
+    const remembers = !options.quick && workload.repeats
     await wall.tell({ answers: await answersOf(large, scripts, name) })
     const subjects: Subject[] = [
       { name: 'wall', server: wall, script: `wall ${name}`, anySuccess: true },
-      { name: 'large', server: large, script: `large ${name}` },
-      { name: 'small', server: small, script: `small ${name}` },
+      { name: 'large', server: large, script: `large ${name}`, remembers },
+      { name: 'small', server: small, script: `small ${name}`, remembers },
       ...peers
         .filter((peer) => peer.scripts[name] !== undefined)
         .map((peer) => ({ name: peer.name, server: peer.server, script: `${peer.name} ${name}` })),

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { closeSync, openSync, readdirSync, readFileSync, truncateSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 
-const READY_TIMEOUT_MS = 60_000
+const READY_MS = 60_000
 const STOP_TIMEOUT_MS = 15_000
 
 export interface ServerCommand {
@@ -15,6 +15,8 @@ export interface ServerCommand {
   readonly log: string
   /** With a channel for messages. */
   readonly channel?: boolean
+  /** How long it may take until it is ready: one that seeds its own store first takes its time. */
+  readonly readyMs?: number
 }
 
 const started = new Set<ChildProcess>()
@@ -40,6 +42,7 @@ export class Server {
   /** Resolves when the server has printed its address after the word "ready". */
   static async start(command: ServerCommand): Promise<Server> {
     const begun = performance.now()
+    const { readyMs = READY_MS } = command
     const log = openSync(command.log, 'a')
     truncateSync(command.log)
     const child = spawn(process.execPath, [...command.args], {
@@ -50,7 +53,7 @@ export class Server {
     closeSync(log)
     started.add(child)
     child.once('exit', () => started.delete(child))
-    while (performance.now() - begun < READY_TIMEOUT_MS) {
+    while (performance.now() - begun < readyMs) {
       const printed = readFileSync(command.log, 'utf8')
       const port = /ready at http:\/\/127\.0\.0\.1:(\d+)/.exec(printed)?.[1]
       if (port !== undefined) return new Server(command, child, Number(port), performance.now() - begun)
@@ -58,7 +61,7 @@ export class Server {
       await pause(2)
     }
     child.kill('SIGKILL')
-    throw new Error(`${command.name} was not ready within ${READY_TIMEOUT_MS} ms`)
+    throw new Error(`${command.name} was not ready within ${readyMs} ms`)
   }
 
   /** Sends a message over the channel and waits for the answer to it. */

@@ -29,28 +29,31 @@ export interface Workload {
   readonly name: WorkloadName
   readonly title: string
   readonly connections: number
+  /** Asks again for what it has asked for, and changes nothing: what a first time costs is measured apart. */
+  readonly repeats: boolean
   /** The most that is allowed against the wall, and of growth; undefined: only reported. */
   readonly wall: number | undefined
   readonly growth: number | undefined
 }
 
 export const WORKLOADS: readonly Workload[] = [
-  { name: 'verify', title: 'verify, different credentials', connections: 16, wall: 1.8, growth: 1.25 },
-  { name: 'list', title: 'list, first pages', connections: 16, wall: 2.5, growth: 1.25 },
+  { name: 'verify', title: 'verify, different credentials', connections: 16, repeats: true, wall: 1.8, growth: 1.25 },
+  { name: 'list', title: 'list, first pages', connections: 16, repeats: true, wall: 2.5, growth: 1.25 },
   {
     name: 'list-fresh',
     title: 'list, first pages, no request twice',
     connections: 16,
+    repeats: false,
     wall: undefined,
     growth: undefined,
   },
-  { name: 'list-sub', title: 'list by sub-account', connections: 16, wall: 3, growth: 1.25 },
-  { name: 'list-status', title: 'list by status', connections: 16, wall: 3, growth: 1.25 },
-  { name: 'list-both', title: 'list by both', connections: 16, wall: 3, growth: 1.25 },
-  { name: 'get', title: 'get one', connections: 16, wall: 2.5, growth: 1.25 },
-  { name: 'search', title: 'search, 3 or more characters', connections: 16, wall: 8, growth: 2 },
-  { name: 'put', title: 'PUT, durable', connections: 64, wall: 8, growth: 1.25 },
-  { name: 'mix', title: 'mix 70/20/5/3/2', connections: 16, wall: 2.5, growth: 1.25 },
+  { name: 'list-sub', title: 'list by sub-account', connections: 16, repeats: true, wall: 3, growth: 1.25 },
+  { name: 'list-status', title: 'list by status', connections: 16, repeats: true, wall: 3, growth: 1.25 },
+  { name: 'list-both', title: 'list by both', connections: 16, repeats: true, wall: 3, growth: 1.25 },
+  { name: 'get', title: 'get one', connections: 16, repeats: true, wall: 2.5, growth: 1.25 },
+  { name: 'search', title: 'search, 3 or more characters', connections: 16, repeats: true, wall: 8, growth: 2 },
+  { name: 'put', title: 'PUT, durable', connections: 64, repeats: false, wall: 8, growth: 1.25 },
+  { name: 'mix', title: 'mix 70/20/5/3/2', connections: 16, repeats: false, wall: 2.5, growth: 1.25 },
 ]
 
 export type Scripts = Readonly<Record<WorkloadName, Script>>
