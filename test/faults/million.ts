@@ -90,7 +90,9 @@ describe('a million tokens', () => {
     'a verification': () => reads.findCandidate(db, place.digest),
     'a verification of nothing': () => reads.findCandidate(db, Buffer.alloc(32)),
     'a change of name and status': () =>
-      writes.updateToken(session(), place.accountId, place.tokenId, { name: 'new', status: 'inactive' }, origin),
+      writes.updateTokens(session(), place.accountId, [
+        { id: place.tokenId, change: { name: 'new', status: 'inactive' }, origin, expected: undefined },
+      ]),
     'a rotation': () => writes.rotateToken(session(), place.accountId, place.tokenId, rotation(), origin),
     'a deletion': () => writes.deleteToken(session(), place.accountId, place.tokenId, origin),
     'one sub-account': () => reads.findSubAccount(db, place.accountId, place.subAccountId),

@@ -357,6 +357,32 @@ describe('a PostgreSQL store in trouble', () => {
     }
   })
 
+  test('makes changes of one account together, each by its own rules and recorded as its own', async () => {
+    const tokens = await estate.tokens(Array.from({ length: 40 }, (_, i) => estate.tokenRecord(subAccount, `g${i}`)))
+    const first = await history()
+    const refusals = new Map([
+      [7, 'duplicate-name'],
+      [9, 'version-mismatch'],
+    ])
+    const changes = tokens.map(({ id }, i) => {
+      const name = i === 7 ? 'g9' : `group ${i}`
+      const expected = i === 9 ? { versions: [5] } : undefined
+      const origin = { ...estate.origin(), requestId: `request ${i}` }
+      return estate.store
+        .updateToken(account.id, id, { name }, origin, expected)
+        .then(({ token }) => token.name, codeOf)
+    })
+    assert.deepEqual(
+      await Promise.all(changes),
+      tokens.map((_, i) => refusals.get(i) ?? `group ${i}`),
+    )
+    const { items, total } = await estate.store.listHistory(account.id, { page: 1, limit: 38 })
+    assert.equal(total, first + 38)
+    const recorded = new Map(items.map(({ tokenId, requestId }) => [tokenId, requestId]))
+    assert.ok(tokens.every(({ id }, i) => recorded.get(id) === (refusals.has(i) ? undefined : `request ${i}`)))
+    await assertChained()
+  })
+
   test('works without named statements, as a pooler in transaction mode needs it', async () => {
     const unnamed = await openPostgresStore({ ...opened.options, prepared: false })
     await unnamed.store.updateToken(account.id, token.id, { name: 'unnamed' }, estate.origin())

@@ -154,7 +154,9 @@ describe('query plans of PostgreSQL', () => {
     'an authentication': () => reads.findKey(db, digest),
     'a verification': () => reads.findCandidate(db, token.digest),
     'a change of name and status': () =>
-      writes.updateToken(session(), account.id, token.id, { name: 'new', status: 'inactive' }, origin),
+      writes.updateTokens(session(), account.id, [
+        { id: token.id, change: { name: 'new', status: 'inactive' }, origin, expected: undefined },
+      ]),
     'a rotation with an overlap': () => writes.rotateToken(session(), account.id, token.id, rotation(99), origin),
     'a rotation without one': () => writes.rotateToken(session(), account.id, token.id, rotation(0), origin),
     'a creation': () =>

@@ -26,17 +26,25 @@ export async function lockHeads(db: Connection, accountIds: readonly string[]): 
 }
 
 /** Each account's head is written once, however many events there are. */
-export async function record(
+export function record(session: Session, heads: Heads, events: readonly HistoryEvent[], origin: Origin): Promise<void> {
+  return recordAll(
+    session,
+    heads,
+    events.map((event) => ({ ...event, ...origin })),
+  )
+}
+
+/** The same for events of several origins. */
+export async function recordAll(
   { db, stamps }: Session,
   heads: Heads,
-  events: readonly HistoryEvent[],
-  origin: Origin,
+  events: readonly (HistoryEvent & Origin)[],
 ): Promise<void> {
   const next = new Map<string, Head>()
   const links = events.map((event) => {
     const head = next.get(event.accountId) ?? heads.get(event.accountId)
     if (head === undefined) throw new Failure('account-not-found')
-    const row = { ...event, ...origin, seq: head.seq + 1 }
+    const row = { ...event, seq: head.seq + 1 }
     const stamp = chainStamp(row, head.last, stamps)
     next.set(event.accountId, { seq: row.seq, last: stamp })
     return { row, stamp }
@@ -46,8 +54,8 @@ export async function record(
     `WITH recorded AS (
        INSERT INTO history (account_id, seq, action, subject, token_id, from_facts, to_facts, stamp, at, by, request_id,
          address)
-       SELECT link.*, $9::bigint, $10::text, $11::text, $12::text FROM unnest($1::text[], $2::bigint[], $3::text[],
-         $4::text[], $5::text[], $6::text[], $7::text[], $8::bytea[]) AS link
+       SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+         $8::bytea[], $9::bigint[], $10::text[], $11::text[], $12::text[])
      )
      INSERT INTO history_heads (account_id, seq, last, stamp)
      SELECT * FROM unnest($13::text[], $14::bigint[], $15::bytea[], $16::bytea[])
@@ -60,7 +68,10 @@ export async function record(
     links.map(({ row }) => JSON.stringify(row.from)),
     links.map(({ row }) => JSON.stringify(row.to)),
     links.map(({ stamp }) => stamp),
-    ...[origin.at, origin.by, origin.requestId, origin.address],
+    links.map(({ row }) => row.at),
+    links.map(({ row }) => row.by),
+    links.map(({ row }) => row.requestId),
+    links.map(({ row }) => row.address),
     changed.map(([accountId]) => accountId),
     changed.map(([, { seq }]) => seq),
     changed.map(([, { last }]) => last),

@@ -22,7 +22,7 @@ const IDLE_IN_TRANSACTION_MS = 5_000
 export const LIMITS = { statementMs: 2_000, deadlineMs: 3_000 }
 /** A server that still waits for its standby keeps the connection it waits on; a dead one is given up after this. */
 const LINGER_MS = 10_000
-/** Calls that may wait for a connection; more are refused at once. */
+/** Calls that may wait for a connection or for each other; more are refused at once. */
 const MAX_WAITING = 2_000
 /** Bounds how long a server that is no longer the primary, but has not noticed, can be asked. */
 const MAX_LIFETIME_SECONDS = 300
@@ -91,17 +91,22 @@ export class Pool {
 
   /** Lends a connection to `work`, and begins once more on another one when it is lost before anything was committed. */
   lend<Result>(work: Work<Result>): Promise<Result> {
-    return this.#admit(() => this.#lendTwice(work, new Deadline(this.#settings.limits.deadlineMs)))
+    return this.admit(() => this.lendFor(this.deadlineMs, work))
   }
 
   /** The same for one short question, which may share the connection with others that are asked at the same time. */
   ask<Result>(work: Work<Result>): Promise<Result> {
-    return this.#admit(() => this.#together.ask(work))
+    return this.admit(() => this.#together.ask(work))
   }
 
-  async #admit<Result>(begin: () => Promise<Result>): Promise<Result> {
+  get deadlineMs(): number {
+    return this.#settings.limits.deadlineMs
+  }
+
+  /** A call, unless the pool is closed or too many wait already; closing waits for its end. */
+  async admit<Result>(begin: () => Promise<Result>): Promise<Result> {
     if (this.#closed !== undefined) throw failure('unavailable', new Error('the store is closed'))
-    if (this.#pool.waitingCount + this.#together.waitingCount >= MAX_WAITING) {
+    if (this.#underway.size >= MAX_WAITING) {
       throw failure('unavailable', new Error('too many calls wait for a connection'))
     }
     const call = begin()
@@ -113,7 +118,9 @@ export class Pool {
     }
   }
 
-  async #lendTwice<Result>(work: Work<Result>, deadline: Deadline): Promise<Result> {
+  /** For a call that was admitted, and has so many milliseconds left. */
+  async lendFor<Result>(ms: number, work: Work<Result>): Promise<Result> {
+    const deadline = new Deadline(ms)
     try {
       return await this.#lendOnce(work, deadline).catch((error: unknown) => {
         if (isLost(error)) return this.#lendOnce(work, deadline)

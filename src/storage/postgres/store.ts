@@ -7,6 +7,7 @@ import { newStoreSecret, STORE_SECRET_PLACE, Stamps } from '../../tokens/vault.t
 import { toVaultRow, type VaultColumns } from '../rows.ts'
 import { openSecret } from '../vault.ts'
 import type { Connection } from './connection.ts'
+import { GroupedUpdates } from './grouped.ts'
 import type { Session } from './history.ts'
 import * as listing from './listing.ts'
 import { migrate, requireKnownSchema, requireUpToDate, tableExists } from './migrate.ts'
@@ -124,11 +125,13 @@ class PostgresStore implements Store {
   readonly #readers: Pool
   readonly #writers: Pool
   readonly #stamps: Stamps
+  readonly #updates: GroupedUpdates
 
   constructor(readers: Pool, writers: Pool, stamps: Stamps) {
     this.#readers = readers
     this.#writers = writers
     this.#stamps = stamps
+    this.#updates = new GroupedUpdates(writers, stamps)
   }
 
   insertAccount = this.#change(writes.insertAccount)
@@ -137,7 +140,8 @@ class PostgresStore implements Store {
   insertSubAccounts = this.#change(writes.insertSubAccounts)
   updateSubAccount = this.#change(writes.updateSubAccount)
   insertTokens = this.#change(writes.insertTokens)
-  updateToken = this.#change(writes.updateToken)
+  updateToken: Store['updateToken'] = (accountId, id, change, origin, expected) =>
+    this.#updates.make(accountId, { id, change, origin, expected })
   rotateToken = this.#change(writes.rotateToken)
   deleteToken = this.#change(writes.deleteToken)
   markUsed = this.#change(writes.markUsed)

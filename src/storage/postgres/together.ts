@@ -32,10 +32,6 @@ export class Together {
     this.#settings = settings
   }
 
-  get waitingCount(): number {
-    return this.#waiting.length
-  }
-
   ask<Result>(work: Work<Result>): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
       const { deadlineMs } = this.#settings

@@ -2,7 +2,7 @@
 // so that the changes of one account are made one after the other and cannot wait for each other in a circle. Statements
 // that do not need each other's answers are sent together; they still run in the order in which they stand here.
 import { Failure } from '../../tokens/errors.ts'
-import { difference, historyEvent, type Origin } from '../../tokens/history.ts'
+import { difference, type HistoryEvent, historyEvent, type Origin } from '../../tokens/history.ts'
 import { restamp, stampOf } from '../../tokens/stamp.ts'
 import type {
   Expected,
@@ -18,7 +18,7 @@ import { type Account, type AccountKey, foldCase, type SubAccount, type TokenRec
 import { applySubAccountUpdate, applyUpdate, type SubAccountChange, type TokenChange } from '../../tokens/update.ts'
 import { asListed, type KeyColumns, type StampedTokenRow, toKey } from '../rows.ts'
 import { indexedGrams } from './grams.ts'
-import { type Heads, lockHeads, record, type Session } from './history.ts'
+import { type Heads, lockHeads, record, recordAll, type Session } from './history.ts'
 import { findStampedToken, findSubAccount } from './reads.ts'
 
 /** Names the lock that migration 003 has everybody share who seals: the letters "latchsea". */
@@ -224,29 +224,48 @@ async function findIdempotent(
   return former.token_id
 }
 
-export async function updateToken(
+export interface TokenUpdate {
+  readonly id: string
+  readonly change: TokenChange
+  readonly origin: Origin
+  readonly expected: Expected
+}
+
+/**
+ * Of one account, each of another token. One that the rules refuse is answered with its Failure and hinders no other; what
+ * the database refuses undoes them all.
+ */
+export async function updateTokens(
   session: Session,
   accountId: string,
-  id: string,
-  change: TokenChange,
-  origin: Origin,
-  expected?: Expected,
-): Promise<TokenRow> {
+  updates: readonly TokenUpdate[],
+): Promise<(TokenRow | Failure)[]> {
   const { db, stamps } = session
-  const [heads, row] = await lockToken(session, accountId, id, expected)
-  const before = row.token
-  const after = applyUpdate(before, change)
-  if (after === before) return asListed(row)
-  const { from, to } = difference(before, after, ['name', 'status'])
-  await Promise.all([
-    db.run(
-      'UPDATE tokens SET name = $1, status = $2, version = $3, stamp = $4 WHERE id = $5',
-      ...[after.name, after.status, after.version, restamp('token', before, after, stamps), id],
-    ),
-    after.name !== before.name && renameInSearch(session, after),
-    record(session, heads, [historyEvent(accountId, 'token.update', id, from, to, id)], origin),
+  const [heads, ...found] = await Promise.all([
+    lockHeads(db, [accountId]),
+    ...updates.map(({ id }) => findStampedToken(db, accountId, id)),
   ])
-  return asListed({ ...row, token: after })
+  const writing: Promise<unknown>[] = []
+  const events: (HistoryEvent & Origin)[] = []
+  const outcomes = updates.map(({ id, change, origin, expected }, i) => {
+    const row = requireExpected(found[i], expected)
+    if (row instanceof Failure) return row
+    const before = row.token
+    const after = applyUpdate(before, change)
+    if (after === before) return asListed(row)
+    writing.push(
+      db.run(
+        'UPDATE tokens SET name = $1, status = $2, version = $3, stamp = $4 WHERE id = $5',
+        ...[after.name, after.status, after.version, restamp('token', before, after, stamps), id],
+      ),
+    )
+    if (after.name !== before.name) writing.push(renameInSearch(session, after))
+    const { from, to } = difference(before, after, ['name', 'status'])
+    events.push({ ...historyEvent(accountId, 'token.update', id, from, to, id), ...origin })
+    return asListed({ ...row, token: after })
+  })
+  if (events.length > 0) await Promise.all([...writing, recordAll(session, heads, events)])
+  return outcomes
 }
 
 function renameInSearch({ db }: Session, { id, accountId, name }: TokenRecord): Promise<number> {
@@ -313,10 +332,15 @@ async function lockToken(
   id: string,
   expected: Expected,
 ): Promise<[Heads, StampedTokenRow]> {
-  const [heads, row] = await Promise.all([lockHeads(db, [accountId]), findStampedToken(db, accountId, id)])
-  if (row === undefined) throw new Failure('token-not-found')
-  if (expected?.versions.includes(row.token.version) === false) throw new Failure('version-mismatch')
+  const [heads, found] = await Promise.all([lockHeads(db, [accountId]), findStampedToken(db, accountId, id)])
+  const row = requireExpected(found, expected)
+  if (row instanceof Failure) throw row
   return [heads, row]
+}
+
+function requireExpected(row: StampedTokenRow | undefined, expected: Expected): StampedTokenRow | Failure {
+  if (row === undefined) return new Failure('token-not-found')
+  return expected?.versions.includes(row.token.version) === false ? new Failure('version-mismatch') : row
 }
 
 /** Waits for those who are sealing, and holds up those who want to, for no longer than this. */

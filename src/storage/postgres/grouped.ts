@@ -1,0 +1,94 @@
+// Changes of one account's tokens, which have to be made one after the other: those that wait are made in one
+// transaction, each by its own rules, and answered when it is durable.
+import { Failure } from '../../tokens/errors.ts'
+import type { TokenRow } from '../../tokens/store.ts'
+import type { Stamps } from '../../tokens/vault.ts'
+import { DeadlinePassed, failure } from './connection.ts'
+import type { Pool } from './pool.ts'
+import { type TokenUpdate, updateTokens } from './writes.ts'
+
+/** So few that the account is not locked for long. */
+const MOST_TOGETHER = 32
+
+interface Waiting {
+  readonly update: TokenUpdate
+  readonly since: number
+  readonly timer: NodeJS.Timeout
+  readonly resolve: (row: TokenRow) => void
+  readonly reject: (error: unknown) => void
+}
+
+export class GroupedUpdates {
+  readonly #pool: Pool
+  readonly #stamps: Stamps
+  /** By account; one that is here has a group under way, or about to be. */
+  readonly #waiting = new Map<string, Waiting[]>()
+
+  constructor(pool: Pool, stamps: Stamps) {
+    this.#pool = pool
+    this.#stamps = stamps
+  }
+
+  make(accountId: string, update: TokenUpdate): Promise<TokenRow> {
+    return this.#pool.admit(() => new Promise((resolve, reject) => this.#add(accountId, { update, resolve, reject })))
+  }
+
+  #add(accountId: string, asked: Pick<Waiting, 'update' | 'resolve' | 'reject'>): void {
+    const known = this.#waiting.get(accountId)
+    const queue = known ?? []
+    const { deadlineMs } = this.#pool
+    const timer = setTimeout(() => {
+      queue.splice(queue.indexOf(waiting), 1)
+      asked.reject(failure('unavailable', new DeadlinePassed(deadlineMs)))
+    }, deadlineMs)
+    const waiting = { ...asked, since: performance.now(), timer }
+    queue.push(waiting)
+    if (known !== undefined) return
+    this.#waiting.set(accountId, queue)
+    // Whoever asks in this turn of the event loop has asked by then.
+    setImmediate(() => this.#makeAll(accountId, queue))
+  }
+
+  async #makeAll(accountId: string, queue: Waiting[]): Promise<void> {
+    while (queue.length > 0) {
+      const group = takeGroup(queue)
+      for (const { timer } of group) clearTimeout(timer)
+      await this.#makeGroup(accountId, group)
+    }
+    this.#waiting.delete(accountId)
+  }
+
+  async #makeGroup(accountId: string, group: readonly Waiting[]): Promise<void> {
+    const updates = group.map(({ update }) => update)
+    const waited = performance.now() - (group[0]?.since ?? 0)
+    try {
+      const outcomes = await this.#pool.lendFor(this.#pool.deadlineMs - waited, (db) =>
+        db.transaction(this.#pool.begin, async () => {
+          const made = await updateTokens({ db, stamps: this.#stamps }, accountId, updates)
+          // Nothing to be made durable.
+          if (made.length === 1 && made[0] instanceof Failure) throw made[0]
+          return made
+        }),
+      )
+      for (const [i, outcome] of outcomes.entries()) {
+        if (outcome instanceof Failure) group[i]?.reject(outcome)
+        else group[i]?.resolve(outcome)
+      }
+    } catch (error) {
+      const refused = error instanceof Failure && error.code === 'duplicate-name'
+      // A name that is taken undoes the whole group, and is the fault of one of them.
+      if (refused && group.length > 1) for (const each of group) await this.#makeGroup(accountId, [each])
+      else for (const { reject } of group) reject(error)
+    }
+  }
+}
+
+/** In their order, up to one for a token that is changed already: that has to see what the first has made of it. */
+function takeGroup(queue: Waiting[]): Waiting[] {
+  const ids = new Set<string>()
+  for (const { update } of queue) {
+    if (ids.has(update.id) || ids.size === MOST_TOGETHER) break
+    ids.add(update.id)
+  }
+  return queue.splice(0, ids.size)
+}
