@@ -45,7 +45,7 @@ async function serveHere(config: Config, withDemo: boolean, output: Output): Pro
  * lives here is mostly remembered for long and the rest gone with its request, so collecting sooner costs little.
  */
 function keepHeapSmall(): void {
-  v8.setFlagsFromString('--heap-growing-percent=40')
+  v8.setFlagsFromString('--heap-growing-percent=30')
   v8.setFlagsFromString('--semi-space-growth-factor=1')
 }
 

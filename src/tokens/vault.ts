@@ -116,7 +116,7 @@ const salt = randomBytes(16).toString('latin1')
 
 /** A name for a credential within this process, at a fifth of a digest's cost. It tells nothing, and is never stored. */
 export function nameInMemory(credential: string): string {
-  return hash('sha256', salt + credential, 'base64')
+  return hash('sha256', salt + credential, 'binary')
 }
 
 /** Some 400 bytes each; none of them a secret. */

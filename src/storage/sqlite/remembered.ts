@@ -10,7 +10,7 @@ import { type Chosen, countScope, type Places, walk } from './listing.ts'
 import * as reads from './reads.ts'
 
 /** Some 2 kB each, with all that hangs on it. */
-const ROWS = 4_000
+const ROWS = 1_500
 const SUB_ACCOUNTS = 5_000
 const TOTALS = 10_000
 
