@@ -1,6 +1,6 @@
 // What has changed in the database file, by whichever process: SQLite tells that something was committed, and the
 // history, to which every change adds a row in its own transaction, tells what.
-import type { Action, Facts } from '../../tokens/history.ts'
+import type { Action, Facts, HistoryEvent } from '../../tokens/history.ts'
 import { type Changes, changedBy } from '../../tokens/known.ts'
 import { type Connection, translateError } from './connection.ts'
 
@@ -13,8 +13,12 @@ type Added = readonly [
   ...[no: number, accountId: string, action: Action, subject: string, tokenId: string | null, toFacts: string],
 ]
 
+/** An event of the history, or something that no row of it tells. */
+export type Happened = Pick<HistoryEvent, 'accountId' | 'action' | 'subject'> | 'anything'
+
 export class SqliteChanges implements Changes {
   readonly #db: Connection
+  readonly #tell: (happened: Happened) => void
   #changedAt = new Map<string, number>()
   #changedBefore = new Map<string, number>()
   /** The last change in the older generation, and the last of those that are no longer on record. */
@@ -26,8 +30,10 @@ export class SqliteChanges implements Changes {
   #lastRow = 0
   #useFlushes = -1
 
-  constructor(db: Connection) {
+  /** `tell` hears of everything in its order, within the look that finds it. */
+  constructor(db: Connection, tell: (happened: Happened) => void = () => {}) {
     this.#db = db
+    this.#tell = tell
   }
 
   look(): number {
@@ -82,6 +88,7 @@ export class SqliteChanges implements Changes {
     for (const [no, accountId, action, subject, tokenId, toFacts] of added) {
       const to = JSON.parse(toFacts) as Facts
       for (const id of changedBy({ accountId, action, subject, tokenId, to })) this.#changedAt.set(id, this.#time)
+      this.#tell({ accountId, action, subject })
       this.#lastRow = no
     }
     if (this.#changedAt.size > IDS) this.#age()
@@ -95,6 +102,7 @@ export class SqliteChanges implements Changes {
   }
 
   #forgetAll(): void {
+    this.#tell('anything')
     this.#floor = this.#between = this.#time
     this.#changedAt.clear()
     this.#changedBefore.clear()

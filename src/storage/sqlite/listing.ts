@@ -5,6 +5,7 @@ import type { TokenRow } from '../../tokens/store.ts'
 import { idFloor, type Status } from '../../tokens/token.ts'
 import type { Connection } from './connection.ts'
 import { matchExpression } from './grams.ts'
+import { ranksOn } from './ranks.ts'
 import { findToken, NEVER_USED, ownsSubAccount } from './reads.ts'
 
 /** Which tokens a page holds, in its order. */
@@ -47,6 +48,9 @@ export function countScope(db: Connection, scope: string, status: Status | undef
   return counted?.n ?? 0
 }
 
+/** Index entries, some milliseconds of passing. */
+const FAR = 20_000
+
 /** Walks the index that holds just the wanted tokens in their order, from the nearer end. */
 export function walk(db: Connection, accountId: string, query: TokenQuery, total: number): Places {
   const { subAccountId, status, page, limit } = query
@@ -54,6 +58,14 @@ export function walk(db: Connection, accountId: string, query: TokenQuery, total
   const take = Math.min(limit, total - skip)
   if (take <= 0) return NOWHERE
   const backwards = skip > total / 2
+  const mark = isFar(query, skip, total) ? ranksOn(db).find(accountId, total - skip) : undefined
+  if (mark !== undefined) {
+    const near = db.tuples<Place>(
+      'SELECT id, no FROM tokens WHERE account_id = ? AND id < ? ORDER BY id DESC LIMIT ? OFFSET ?',
+      ...[accountId, mark.id, take, mark.rank - (total - skip)],
+    )
+    return placesOf(near)
+  }
   const found = db.tuples<Place>(
     `SELECT id, no FROM tokens WHERE ${subAccountId === undefined ? 'account_id' : 'sub_account_id'} = ?
      ${status === undefined ? '' : 'AND status = ?'} ORDER BY id ${backwards ? 'ASC' : 'DESC'} LIMIT ? OFFSET ?`,
@@ -61,6 +73,11 @@ export function walk(db: Connection, accountId: string, query: TokenQuery, total
     ...[take, backwards ? total - skip - take : skip],
   )
   return placesOf(backwards ? found.reverse() : found)
+}
+
+/** Only the order of a whole account is marked. */
+function isFar({ subAccountId, status }: TokenQuery, skip: number, total: number): boolean {
+  return subAccountId === undefined && status === undefined && Math.min(skip, total - skip) > FAR
 }
 
 type Place = readonly [id: string, no: number]
