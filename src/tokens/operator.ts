@@ -112,7 +112,8 @@ export class Operator {
         const credential = token.credential ?? newCredential('tok')
         return sealToken(token, token.accountId, credential, token.createdAt ?? origin.at, key, stamps)
       })
-      await store.insertTokens(records, origin)
+      // By id, as most indexes of a store grow: at their end.
+      await store.insertTokens(records.toSorted(byId), origin)
       return records
     })
   }
@@ -125,6 +126,10 @@ export class Operator {
   async findByCredential(credential: string): Promise<JudgedToken | undefined> {
     return (await this.#parts.store.findCandidate(this.#parts.stamps.digest(credential)))?.token
   }
+}
+
+function byId(left: TokenRecord, right: TokenRecord): number {
+  return left.id < right.id ? -1 : 1
 }
 
 /** Why a string cannot be imported as a credential, as the end of a sentence; undefined when it can. */
