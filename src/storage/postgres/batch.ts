@@ -24,20 +24,10 @@ export interface Answer {
 }
 
 const INT8 = 20
-const BYTEA = 17
 
 /** int8 holds times and counts, all of which fit a number. */
 export function typeParser(type: number): (text: string) => unknown {
-  if (type === INT8) return Number
-  const parse = pg.types.getTypeParser(type, 'text')
-  return type === BYTEA ? (text) => alone(parse(text) as unknown as Buffer) : parse
-}
-
-/** Small buffers are pieces of larger ones, all of which would be kept with a row that is remembered. */
-function alone(bytes: Buffer): Buffer {
-  const copy = Buffer.allocUnsafeSlow(bytes.length)
-  bytes.copy(copy)
-  return copy
+  return type === INT8 ? Number : pg.types.getTypeParser(type, 'text')
 }
 
 export class Columns {

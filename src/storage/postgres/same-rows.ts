@@ -25,10 +25,18 @@ export class SameRows<Row, Item extends object> {
     const id = fields[from] ?? ''
     const known = this.#known.get(id)
     if (known !== undefined && isSame(known.fields, fields, from)) return known.item
-    const item = this.#toItem(columns.toRow(fields) as Row)
+    const item = this.#toItem(withOwnBytes(columns.toRow(fields)) as Row)
     this.#known.set(id, { fields: fields.slice(from), item })
     return item
   }
+}
+
+/** Small buffers are pieces of a larger one, all of which would be remembered with the row. */
+function withOwnBytes(row: Record<string, unknown>): Record<string, unknown> {
+  for (const [name, value] of Object.entries(row)) {
+    if (value instanceof Uint8Array) row[name] = new Uint8Array(value)
+  }
+  return row
 }
 
 function isSame(known: Fields, fields: Fields, from: number): boolean {

@@ -5,7 +5,7 @@ import { Undone } from './batch.ts'
 import { type Connection, DeadlinePassed, failure, isLost, translateError, type Work } from './connection.ts'
 
 /** One connection answers them one after the other: so few that nobody waits long for those before. */
-const MOST_TOGETHER = 16
+const MOST_TOGETHER = 8
 
 interface Question {
   readonly work: Work<unknown>
