@@ -15,6 +15,9 @@ import {
 import { newKeyRing } from '../support/sqlite.ts'
 import { Estate, FIRST_PAGE } from '../support/store.ts'
 
+/** Changes of one account need few connections: the load goes on until so many were cut. */
+const ENOUGH_CUTS = 20
+
 const codeOf = (reason: unknown) => (reason as { code?: string }).code
 
 /** Everything of the schema and the vault, so that a change of either is noticed. */
@@ -154,7 +157,7 @@ describe('a PostgreSQL store in trouble', () => {
     let cutting = true
     const load = tokens.map(async ({ id }, worker) => {
       let version = 1
-      for (let round = 0; round < 40; round++) {
+      for (let round = 0; round < 40 || cuts < ENOUGH_CUTS; round++) {
         const result = await update(id, `w${worker} r${round}`).catch(codeOf)
         if (typeof result === 'object') {
           answered.yes++
@@ -181,7 +184,6 @@ describe('a PostgreSQL store in trouble', () => {
     cutting = false
     await knife
     const made = (await history()) - first
-    assert.ok(cuts >= 20, `only ${cuts} connections were cut`)
     assert.ok(made >= answered.yes && made <= answered.yes + answered.unknown, JSON.stringify({ made, answered }))
     await assertChained()
   })

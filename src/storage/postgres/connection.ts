@@ -2,10 +2,8 @@
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { Failure } from '../../tokens/errors.ts'
-import type { TokenRow } from '../../tokens/store.ts'
-import { type ListedColumns, toListedRow } from '../rows.ts'
 import { type Answer, Batch, type Statement, Undone, type Value } from './batch.ts'
-import { SameRows } from './same-rows.ts'
+import { Remembered } from './same-rows.ts'
 
 /** How often a change is begun again when PostgreSQL breaks it off in favour of another. */
 const MAX_ATTEMPTS = 5
@@ -26,21 +24,18 @@ const REFUSALS: Readonly<Record<string, 'duplicate-name' | 'duplicate-credential
 
 export type Work<Result> = (db: Connection) => Promise<Result>
 
-export type ListedRows = SameRows<ListedColumns, TokenRow>
-
 export class Connection {
   readonly #client: pg.ClientBase
   readonly #prepared: boolean
-  /** Tokens as lists show them. */
-  readonly listed: ListedRows
+  readonly remembered: Remembered
   #gathered: Statement[] = []
   #underway = false
   #committing = false
 
-  constructor(client: pg.ClientBase, prepared: boolean, listed: ListedRows = new SameRows(toListedRow)) {
+  constructor(client: pg.ClientBase, prepared: boolean, remembered = new Remembered()) {
     this.#client = client
     this.#prepared = prepared
-    this.listed = listed
+    this.remembered = remembered
   }
 
   /** True once COMMIT was sent: from then on only its answer says whether the change was made. */

@@ -103,7 +103,7 @@ function toListedSlice(db: Connection, { rows: found, columns }: Answer): Slice<
   const [total, owned] = found[0] ?? []
   if (owned !== 't') return undefined
   const full = found.filter((fields) => fields[OF_TOKEN] !== null)
-  return { items: full.map((fields) => db.listed.get(fields, columns, OF_TOKEN)), total: Number(total) }
+  return { items: full.map((fields) => db.remembered.listed.get(fields, columns, OF_TOKEN)), total: Number(total) }
 }
 
 /** Walks the index that holds just the wanted tokens in their order, from the nearer end; the total is on record. */

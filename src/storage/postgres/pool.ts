@@ -1,18 +1,9 @@
 // The connections that one store keeps: how many, how long anything may take, and what happens when it takes longer.
 import pg from 'pg'
 import { OperatorError } from '../../tokens/errors.ts'
-import { toListedRow } from '../rows.ts'
 import { typeParser } from './batch.ts'
-import {
-  Connection,
-  DeadlinePassed,
-  failure,
-  isLost,
-  type ListedRows,
-  translateError,
-  type Work,
-} from './connection.ts'
-import { SameRows } from './same-rows.ts'
+import { Connection, DeadlinePassed, failure, isLost, translateError, type Work } from './connection.ts'
+import { Remembered } from './same-rows.ts'
 import { Together } from './together.ts'
 
 const CONNECT_TIMEOUT_MS = 1_000
@@ -66,7 +57,7 @@ export class Pool {
   readonly #pool: pg.Pool
   readonly #settings: PoolSettings
   readonly #together: Together
-  readonly #listed: ListedRows = new SameRows(toListedRow)
+  readonly #remembered = new Remembered()
   readonly #underway = new Set<Promise<unknown>>()
   #closed: Promise<void> | undefined
 
@@ -172,7 +163,7 @@ export class Pool {
   }
 
   #over(client: pg.PoolClient): Connection {
-    return new Connection(client, this.#settings.prepared, this.#listed)
+    return new Connection(client, this.#settings.prepared, this.#remembered)
   }
 
   async #prepare(client: pg.ClientBase): Promise<void> {

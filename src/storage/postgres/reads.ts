@@ -72,7 +72,7 @@ export async function findToken(db: Connection, accountId: string, id: string): 
     accountId,
   ])
   const [fields] = answer.rows
-  return fields && db.listed.get(fields, answer.columns)
+  return fields && db.remembered.listed.get(fields, answer.columns)
 }
 
 /** With what a change needs: the digest and the stamps. */
@@ -182,15 +182,8 @@ export async function findNames(
   return new Map(ids.flatMap((id) => (names.has(id) ? [[id, names.get(id) ?? '']] : [])))
 }
 
-type CandidateColumns = rows.CandidateColumns & {
-  r_digest: Uint8Array | null
-  r_token_id: string
-  retires_at: number
-  r_stamp: Uint8Array
-}
-
 export async function findCandidate(db: Connection, digest: Uint8Array): Promise<Candidate | undefined> {
-  const found = await db.all<CandidateColumns>(
+  const { rows: found, columns } = await db.read(
     `SELECT ${rows.CANDIDATE_COLUMNS}, NULL::bytea AS r_digest, NULL::text AS r_token_id, NULL::bigint AS retires_at,
        NULL::bytea AS r_stamp
      FROM tokens t JOIN sub_accounts s ON s.id = t.sub_account_id WHERE t.digest = $1
@@ -198,15 +191,10 @@ export async function findCandidate(db: Connection, digest: Uint8Array): Promise
      SELECT ${rows.CANDIDATE_COLUMNS}, r.digest, r.token_id, r.retires_at, r.stamp
      FROM retired_credentials r JOIN tokens t ON t.id = r.token_id JOIN sub_accounts s ON s.id = t.sub_account_id
      WHERE r.digest = $1`,
-    digest,
+    [digest],
   )
-  const row = found.find((each) => each.r_digest === null) ?? found[0]
-  if (row === undefined) return undefined
-  const { r_digest, r_token_id: tokenId, retires_at: retiresAt, r_stamp: stamp } = row
-  return {
-    ...rows.toCandidate(row),
-    retired: r_digest === null ? undefined : { digest: r_digest, tokenId, retiresAt, stamp },
-  }
+  const candidates = found.map((fields) => db.remembered.candidates.get(fields, columns))
+  return candidates.find(({ retired }) => retired === undefined) ?? candidates[0]
 }
 
 export async function findLastUses(

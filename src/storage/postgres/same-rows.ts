@@ -1,10 +1,9 @@
 // The same object for the same row, so that whatever was made of it can hang on it. Nothing is believed that the store has
 // not just said: a row that was read is compared with the one that is remembered, field by field.
 import { Recent } from '../../tokens/recent.ts'
+import { toListedRow } from '../rows.ts'
 import type { Columns, Fields } from './batch.ts'
-
-/** Some 2 kB each, with all that hangs on it. */
-const REMEMBERED = 4_000
+import { toCandidate } from './candidate.ts'
 
 interface Known<Item> {
   readonly fields: Fields
@@ -14,10 +13,12 @@ interface Known<Item> {
 /** For rows of the same columns in the same order, the first of which is the row's id. */
 export class SameRows<Row, Item extends object> {
   readonly #toItem: (row: Row) => Item
-  readonly #known = new Recent<string, Known<Item>>(REMEMBERED)
+  readonly #known: Recent<string, Known<Item>>
 
-  constructor(toItem: (row: Row) => Item) {
+  /** Holds at most twice `limit` rows. */
+  constructor(toItem: (row: Row) => Item, limit: number) {
     this.#toItem = toItem
+    this.#known = new Recent(limit)
   }
 
   /** `from` is the place of the id; columns before it are not the row's. */
@@ -41,4 +42,12 @@ function withOwnBytes(row: Record<string, unknown>): Record<string, unknown> {
 
 function isSame(known: Fields, fields: Fields, from: number): boolean {
   return known.length === fields.length - from && known.every((field, i) => field === fields[from + i])
+}
+
+/** The rows that are read most, by the questions that all others begin with. */
+export class Remembered {
+  /** Some 2 kB each, with all that hangs on it. */
+  readonly listed = new SameRows(toListedRow, 4_000)
+  /** Some 1 kB each. */
+  readonly candidates = new SameRows(toCandidate, 10_000)
 }
