@@ -4,7 +4,7 @@ import { Known } from '../tokens/known.ts'
 import type { Caller, Registry } from '../tokens/registry.ts'
 
 /** Of twice so many characters at most: a page of ten tokens has some 3,000. */
-const CHARACTERS = 12_000_000
+const CHARACTERS = 20_000_000
 
 interface Given {
   readonly body: string

@@ -13,7 +13,7 @@ import type { Expected, Store, StoredKey, TokenRow } from './store.ts'
 import type { SubAccount, SubAccountRow } from './token.ts'
 import { type Account, newId, type Timestamp, type Token } from './token.ts'
 import type { NewSubAccount, NewToken, SubAccountChange, TokenChange } from './update.ts'
-import { UseMarks } from './uses.ts'
+import { isSoonAfter, UseMarks } from './uses.ts'
 import { credentialPlace, type MasterKey, nameInMemory, type Stamps } from './vault.ts'
 import {
   type Candidate,
@@ -48,6 +48,11 @@ export interface Overview {
   readonly counts: OverviewCounts
 }
 
+interface Marked {
+  /** When its use was last marked. */
+  markedAt: Timestamp
+}
+
 /** Some 350 bytes each, and none of them a credential. */
 const KNOWN_TOKENS = 100_000
 const SHARED_IDS = 5_000
@@ -56,7 +61,7 @@ export const MAX_OVERLAP_SECONDS = 30 * 24 * 60 * 60
 
 export class Registry {
   readonly #parts: Parts
-  readonly #genuine: Known<Genuine> | undefined
+  readonly #genuine: Known<Genuine & Marked> | undefined
   /** Ids that many tokens share, each kept once. */
   readonly #shared = new Recent<string, string>(SHARED_IDS)
   readonly #keys: Known<Pick<StoredKey, 'id' | 'accountId' | 'expiresAt'>> | undefined
@@ -112,8 +117,16 @@ export class Registry {
   async verify(presented: string): Promise<Verdict> {
     const known = await this.#genuine?.find(nameInMemory(presented))
     const verdict = known === undefined ? await this.#judge(presented) : judgeGenuine(known, this.#parts.now())
-    if (verdict.accepted) this.uses.mark(verdict.token.id, this.#parts.now())
+    if (verdict.accepted) this.#mark(verdict.token.id, known)
     return verdict
+  }
+
+  /** The time also stands with what is known of the token: nearly always it needs no second look-up to be passed over. */
+  #mark(id: string, known: Marked | undefined): void {
+    const now = this.#parts.now()
+    if (known !== undefined && isSoonAfter(known.markedAt, now)) return
+    if (known !== undefined) known.markedAt = now
+    this.uses.mark(id, now)
   }
 
   /** The same verdict, asked about a credential by somebody else: no use of it, so no mark. */
@@ -139,12 +152,13 @@ export class Registry {
   }
 
   /** What verification will need again, and nothing of digests and stamps. */
-  #slim({ token, subAccount }: Candidate): Genuine {
+  #slim({ token, subAccount }: Candidate): Genuine & Marked {
     const { id, status, createdAt, expiresAt, version } = token
     const [accountId, subAccountId] = [this.#share(token.accountId), this.#share(token.subAccountId)]
     return {
       token: { id, accountId, subAccountId, status, createdAt, expiresAt, version },
       suspendedAt: subAccount.suspendedAt,
+      markedAt: 0,
     }
   }
 

@@ -9,6 +9,10 @@ const MAX_MARKS = 100_000
 /** A use so soon after one that is on record is not written again: times of use are true to the minute. */
 const PRECISION_MS = 60_000
 
+export function isSoonAfter(markedAt: Timestamp, at: Timestamp): boolean {
+  return at >= markedAt && at - markedAt < PRECISION_MS
+}
+
 export class UseMarks {
   readonly #store: Pick<Store, 'markUsed'>
   /** When each token was marked last, as far as that is remembered. */
@@ -21,7 +25,7 @@ export class UseMarks {
 
   mark(tokenId: string, at: Timestamp): void {
     const latest = this.#latest.get(tokenId)
-    if (latest !== undefined && at - latest < PRECISION_MS && at >= latest) return
+    if (latest !== undefined && isSoonAfter(latest, at)) return
     if (this.#marks.size >= MAX_MARKS && !this.#marks.has(tokenId)) return
     this.#marks.set(tokenId, at)
     this.#latest.set(tokenId, at)
