@@ -320,6 +320,7 @@ class Thread {
   }
 
   #send(): void {
+    if (this.#calls.length === 0) return
     this.#worker.postMessage(this.#calls)
     this.#calls = []
   }

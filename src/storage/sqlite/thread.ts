@@ -179,7 +179,7 @@ async function commit(batch: readonly Call[], runOne: typeof runWithout, again =
     session.settle()
     const journaled = session.revocations.length > 0 ? journal.append(session) : undefined
     // Nothing but the journal's place: as with marks, nothing that decides.
-    if (batch.length === 0) writes.explain(db)
+    if (batch.length === 0 && session.revocations.length > 0) writes.explain(db)
     committing = true
     db.control('COMMIT')
     givenBack = session.givenBack
