@@ -1,5 +1,7 @@
 // Answers are remembered only while they are true: whatever is changed, by whomever, the next answer shows it.
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
 import { type Latchkey, openLatchkey } from '../../src/compose.ts'
 import { readTokenQuery } from '../../src/tokens/page.ts'
@@ -92,6 +94,24 @@ for (const [who, by] of [
     })
   })
 }
+
+test('a row of the history that makes no sense, written by hand, is no reason to answer from memory, or not at all', async () => {
+  const token = await estate.token({ name: 'before' })
+  const path = `${TOKEN}/${token.id}`
+  const nameOf = async () => ((await estate.mineAsks({ path })).json as { data: Shown }).data.name
+  assert.equal(await nameOf(), 'before')
+  const db = new DatabaseSync(join(estate.config.dataDir, 'latchkey.db'))
+  db.exec('BEGIN')
+  db.prepare('UPDATE tokens SET name = ? WHERE id = ?').run('by hand', token.id)
+  db.exec(`INSERT INTO history (account_id, seq, at, by, action, subject, token_id, from_facts, to_facts, stamp)
+    SELECT account_id, seq + 1000000, at, by, action, subject, token_id, from_facts, 'nonsense', stamp
+    FROM history ORDER BY no DESC LIMIT 1`)
+  db.exec('COMMIT')
+  assert.equal(await nameOf(), 'by hand')
+  assert.equal(await nameOf(), 'by hand')
+  db.exec('DELETE FROM history WHERE seq > 1000000')
+  db.close()
+})
 
 interface Shown {
   readonly _id: string

@@ -71,7 +71,7 @@ export class SqliteChanges implements Changes {
   }
 
   #catchUp(): void {
-    this.#dataVersion = this.#db.dataVersion()
+    const version = this.#db.dataVersion()
     this.#time++
     const flushes = this.#db.get<{ n: number }>('SELECT n FROM use_flushes WHERE id = 1')?.n ?? 0
     const [last, ...added] = this.#db.tuples<Added>(
@@ -81,17 +81,26 @@ export class SqliteChanges implements Changes {
     // A commit that nothing explains was made by hand, or by something that writes no history.
     const explained = added.length > 0 || flushes !== this.#useFlushes
     this.#useFlushes = flushes
-    if (!explained || last?.[0] !== this.#lastRow || added.length > MOST_AT_ONCE) {
-      this.#forgetAll()
-      return
-    }
-    for (const [no, accountId, action, subject, tokenId, toFacts] of added) {
-      const to = JSON.parse(toFacts) as Facts
-      for (const id of changedBy({ accountId, action, subject, tokenId, to })) this.#changedAt.set(id, this.#time)
-      this.#tell({ accountId, action, subject })
-      this.#lastRow = no
+    const followed = explained && last?.[0] === this.#lastRow && added.length <= MOST_AT_ONCE && this.#follow(added)
+    if (!followed) this.#forgetAll()
+    // Last: a look that fails half-way has seen nothing.
+    this.#dataVersion = version
+  }
+
+  /** False for rows that make no sense: nobody but a hand writes such. */
+  #follow(added: readonly Added[]): boolean {
+    try {
+      for (const [no, accountId, action, subject, tokenId, toFacts] of added) {
+        const to = JSON.parse(toFacts) as Facts
+        for (const id of changedBy({ accountId, action, subject, tokenId, to })) this.#changedAt.set(id, this.#time)
+        this.#tell({ accountId, action, subject })
+        this.#lastRow = no
+      }
+    } catch {
+      return false
     }
     if (this.#changedAt.size > IDS) this.#age()
+    return true
   }
 
   #age(): void {
