@@ -13,7 +13,7 @@ interface Given {
 
 export class Repeated {
   readonly #registry: Registry
-  readonly #answers: Known<{ readonly body: string; readonly madeOf: readonly string[] }> | undefined
+  readonly #answers: Known<Given & { readonly madeOf: readonly string[] }> | undefined
 
   constructor(registry: Registry) {
     this.#registry = registry

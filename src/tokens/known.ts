@@ -9,7 +9,7 @@ export interface Changes {
   /** Asks the store, and tells the time by its own clock, which moves whenever something has changed. */
   look(): number
   /** A look that is made after this call, one for all who ask within a turn of the event loop. */
-  looked(): Promise<number>
+  looked(): Promise<unknown>
   /** As of the last look. */
   readonly time: number
   /** As far as the last look saw: whether nothing about this id, or this aspect of an account, has changed after that time. */
@@ -17,9 +17,9 @@ export interface Changes {
 }
 
 /** Which tokens an account has, what their statuses are, how they are called: what lists depend on, besides their rows. */
-export type Aspect = 'members' | 'statuses' | 'names'
+type Aspect = 'members' | 'statuses' | 'names'
 
-export const aspectOf = (accountId: string, aspect: Aspect): string => `${accountId} ${aspect}`
+const aspectOf = (accountId: string, aspect: Aspect): string => `${accountId} ${aspect}`
 
 const NONE: readonly Aspect[] = []
 const ALL: readonly Aspect[] = ['members', 'statuses', 'names']
