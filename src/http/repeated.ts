@@ -13,30 +13,23 @@ interface Given {
 
 export class Repeated {
   readonly #registry: Registry
-  readonly #answers: Known<Given & { readonly madeOf: readonly string[] }> | undefined
+  readonly #answers: Known<string> | undefined
 
   constructor(registry: Registry) {
     this.#registry = registry
     const { changes } = registry
-    this.#answers =
-      changes &&
-      new Known(
-        changes,
-        ({ madeOf }) => madeOf,
-        CHARACTERS,
-        ({ body }) => body.length,
-      )
+    this.#answers = changes && new Known(changes, CHARACTERS, (body) => body.length)
   }
 
   async give({ accountId }: Caller, url: string, make: () => Promise<Given>): Promise<string> {
     const name = `${accountId} ${url}`
     // Whoever is a caller was let in by a look at the store, and that was after the request had come.
     const known = this.#answers?.get(name)
-    if (known !== undefined) return known.body
+    if (known !== undefined) return known
     // What changes while the answer is made makes it another one.
     const time = this.#registry.changes?.time ?? 0
     const { body, madeOf } = await make()
-    if (madeOf !== undefined) this.#answers?.set(name, { body, madeOf }, time)
+    if (madeOf !== undefined) this.#answers?.set(name, body, madeOf, time)
     return body
   }
 }

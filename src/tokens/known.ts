@@ -12,8 +12,10 @@ export interface Changes {
   looked(): Promise<unknown>
   /** As of the last look. */
   readonly time: number
-  /** As far as the last look saw: whether nothing about this id, or this aspect of an account, has changed after that time. */
-  unchangedSince(time: number, id: string): boolean
+  /** Where changes of this id, or of this aspect of an account, are noted. Others may be noted there too. */
+  placeOf(id: string): number
+  /** As far as the last look saw: whether nothing that is noted at this place has changed after that time. */
+  unchangedSince(time: number, place: number): boolean
 }
 
 /** Which tokens an account has, what their statuses are, how they are called: what lists depend on, besides their rows. */
@@ -53,27 +55,19 @@ export function aspectsAsked(accountId: string, { status, search }: TokenQuery):
 
 interface Entry<Value> {
   readonly value: Value
+  /** Where the changes are noted that would make it another value. */
+  readonly places: readonly number[]
   /** It is what would have been read then. */
   heldAt: number
 }
 
 export class Known<Value> {
   readonly #changes: Changes
-  readonly #madeOf: (value: Value, name: string) => readonly string[]
   readonly #entries: Recent<string, Entry<Value>>
 
-  /**
-   * `madeOf` names what makes a value another one when it changes: a token, its sub-account, an aspect of the account.
-   * Holds at most twice `limit` entries, or entries of twice that weight.
-   */
-  constructor(
-    changes: Changes,
-    madeOf: (value: Value, name: string) => readonly string[],
-    limit: number,
-    weigh?: (value: Value) => number,
-  ) {
+  /** Holds at most twice `limit` entries, or entries of twice that weight. */
+  constructor(changes: Changes, limit: number, weigh?: (value: Value) => number) {
     this.#changes = changes
-    this.#madeOf = madeOf
     this.#entries = new Recent(limit, weigh && (({ value }) => weigh(value)))
   }
 
@@ -82,26 +76,30 @@ export class Known<Value> {
     const entry = this.#entries.get(name)
     if (entry === undefined) return undefined
     await this.#changes.looked()
-    return this.#still(name, entry)
+    return this.#still(entry)
   }
 
   /** The same as of the last look: for somebody who has looked since the question was asked. */
   get(name: string): Value | undefined {
     const entry = this.#entries.get(name)
-    return entry && this.#still(name, entry)
+    return entry && this.#still(entry)
   }
 
-  #still(name: string, entry: Entry<Value>): Value | undefined {
-    const { value, heldAt } = entry
+  #still(entry: Entry<Value>): Value | undefined {
+    const { value, places, heldAt } = entry
     const { time } = this.#changes
     if (heldAt === time) return value
-    for (const id of this.#madeOf(value, name)) if (!this.#changes.unchangedSince(heldAt, id)) return undefined
+    for (const place of places) if (!this.#changes.unchangedSince(heldAt, place)) return undefined
     entry.heldAt = time
     return value
   }
 
-  /** `readAt` is the time of a look before it was read: what changed while it was read makes it another one. */
-  set(name: string, value: Value, readAt: number): void {
-    this.#entries.set(name, { value, heldAt: readAt })
+  /**
+   * `madeOf` names what makes it another value by changing: a token, its sub-account, an aspect of the account. `readAt`
+   * is the time of a look before it was read: what changed while it was read counts.
+   */
+  set(name: string, value: Value, madeOf: readonly string[], readAt: number): void {
+    const places = madeOf.map((id) => this.#changes.placeOf(id))
+    this.#entries.set(name, { value, places, heldAt: readAt })
   }
 }

@@ -73,8 +73,8 @@ export class Registry {
     this.#parts = parts
     this.uses = new UseMarks(parts.store)
     const { changes } = parts.store
-    this.#genuine = changes && new Known(changes, ({ token }) => [token.id, token.subAccountId], KNOWN_TOKENS)
-    this.#keys = changes && new Known(changes, ({ id }) => [id], KNOWN_KEYS)
+    this.#genuine = changes && new Known(changes, KNOWN_TOKENS)
+    this.#keys = changes && new Known(changes, KNOWN_KEYS)
   }
 
   /** The account behind an account key; a Failure for everything else, a live sub-account token included. */
@@ -93,7 +93,7 @@ export class Registry {
       throw new Failure('token-invalid')
     }
     const { id, accountId, expiresAt } = key
-    this.#keys?.set(name, { id, accountId, expiresAt }, time)
+    this.#keys?.set(name, { id, accountId, expiresAt }, [id], time)
     return callerBy(key, now())
   }
 
@@ -146,7 +146,8 @@ export class Registry {
       const tampered = findTampered(candidate, stamps)
       if (tampered !== undefined) onTampered(tampered)
     } else if (candidate.retired === undefined) {
-      this.#genuine?.set(nameInMemory(presented), this.#slim(candidate), time)
+      const { id, subAccountId } = candidate.token
+      this.#genuine?.set(nameInMemory(presented), this.#slim(candidate), [id, subAccountId], time)
     }
     return verdict
   }

@@ -75,14 +75,20 @@ test('switched on again by one store and off by another, it ends switched off', 
   await other.close()
 })
 
-test('told that one is on again, with nothing else to commit, it leaves what is remembered of the others', async () => {
-  const [one, other] = [await aToken(), await aToken()]
-  await set(opened.store, one, 'inactive')
-  await set(opened.store, one, 'active')
-  const known = await opened.store.findToken(other.accountId, other.id)
-  while (told(one).at(-1) !== 'on') await pause(10)
-  assert.equal(await opened.store.findToken(other.accountId, other.id), known)
-})
+for (const [when, soonCommitted] of [
+  ['nothing else to commit', async () => {}],
+  ['a change that changes nothing', (other: TokenRecord) => set(opened.store, other, 'active')],
+] as const) {
+  test(`told that one is on again, with ${when}, it leaves what is remembered of the others`, async () => {
+    const [one, other] = [await aToken(), await aToken()]
+    await set(opened.store, one, 'inactive')
+    await set(opened.store, one, 'active')
+    const known = await opened.store.findToken(other.accountId, other.id)
+    await soonCommitted(other)
+    while (told(one).at(-1) !== 'on') await pause(10)
+    assert.equal(await opened.store.findToken(other.accountId, other.id), known)
+  })
+}
 
 test('taken away from an open store: nothing more is revoked, and nobody is told yes', async () => {
   const token = await aToken()

@@ -6,8 +6,8 @@ import { type Connection, translateError } from './connection.ts'
 
 /** After more than this many changes at once, everything is taken for changed. */
 const MOST_AT_ONCE = 2_000
-/** Of what has changed lately, in each of two generations; some 100 bytes each. */
-const IDS = 25_000
+/** Where changes are noted: two megabytes. An id that shares its place with one that has changed is read again in vain. */
+const PLACES = 2 ** 18
 
 type Added = readonly [
   ...[no: number, accountId: string, action: Action, subject: string, tokenId: string | null, toFacts: string],
@@ -19,10 +19,9 @@ export type Happened = Pick<HistoryEvent, 'accountId' | 'action' | 'subject'> | 
 export class SqliteChanges implements Changes {
   readonly #db: Connection
   readonly #tell: (happened: Happened) => void
-  #changedAt = new Map<string, number>()
-  #changedBefore = new Map<string, number>()
-  /** The last change in the older generation, and the last of those that are no longer on record. */
-  #between = 0
+  /** The time of the last change at each place. */
+  readonly #changedAt = new Float64Array(PLACES)
+  /** Up to this time anything may have changed. */
   #floor = 0
   #time = 0
   #next: Promise<number> | undefined
@@ -37,9 +36,12 @@ export class SqliteChanges implements Changes {
   }
 
   look(): number {
-    // Nothing at all was committed by others while it stands still; this connection commits nothing.
     try {
-      if (this.#db.dataVersion() !== this.#dataVersion) this.#db.snapshot(() => this.#catchUp())
+      const version = this.#db.dataVersion()
+      // Nothing at all was committed by others while it stands still; this connection commits nothing.
+      if (version === this.#dataVersion) return this.#time
+      const begunAnew = this.#db.isLogBegunAnew()
+      this.#db.snapshot(() => this.#catchUp(begunAnew ? version : undefined))
       return this.#time
     } catch (error) {
       throw translateError(error)
@@ -64,13 +66,19 @@ export class SqliteChanges implements Changes {
     return this.#time
   }
 
-  unchangedSince(time: number, id: string): boolean {
-    if (time < this.#floor) return false
-    const changedAt = this.#changedAt.get(id) ?? (time < this.#between ? this.#changedBefore.get(id) : undefined)
-    return changedAt === undefined || changedAt <= time
+  placeOf(id: string): number {
+    // FNV-1a; ids are not for callers to choose.
+    let hash = 0x811c9dc5
+    for (let i = 0; i < id.length; i++) hash = Math.imul(hash ^ id.charCodeAt(i), 0x01000193)
+    return (hash ^ (hash >>> 16)) & (PLACES - 1)
   }
 
-  #catchUp(): void {
+  unchangedSince(time: number, place: number): boolean {
+    return time >= this.#floor && (this.#changedAt[place] ?? Number.POSITIVE_INFINITY) <= time
+  }
+
+  /** `empty` is a version that differs from the one before in nothing. */
+  #catchUp(empty: number | undefined): void {
     const version = this.#db.dataVersion()
     this.#time++
     const flushes = this.#db.get<{ n: number }>('SELECT n FROM use_flushes WHERE id = 1')?.n ?? 0
@@ -79,7 +87,7 @@ export class SqliteChanges implements Changes {
       ...[this.#lastRow, MOST_AT_ONCE + 2],
     )
     // A commit that nothing explains was made by hand, or by something that writes no history.
-    const explained = added.length > 0 || flushes !== this.#useFlushes
+    const explained = added.length > 0 || flushes !== this.#useFlushes || version === empty
     this.#useFlushes = flushes
     const followed = explained && last?.[0] === this.#lastRow && added.length <= MOST_AT_ONCE && this.#follow(added)
     if (!followed) this.#forgetAll()
@@ -92,29 +100,21 @@ export class SqliteChanges implements Changes {
     try {
       for (const [no, accountId, action, subject, tokenId, toFacts] of added) {
         const to = JSON.parse(toFacts) as Facts
-        for (const id of changedBy({ accountId, action, subject, tokenId, to })) this.#changedAt.set(id, this.#time)
+        for (const id of changedBy({ accountId, action, subject, tokenId, to })) {
+          this.#changedAt[this.placeOf(id)] = this.#time
+        }
         this.#tell({ accountId, action, subject })
         this.#lastRow = no
       }
     } catch {
       return false
     }
-    if (this.#changedAt.size > IDS) this.#age()
     return true
-  }
-
-  #age(): void {
-    this.#changedBefore = this.#changedAt
-    this.#changedAt = new Map()
-    this.#floor = this.#between
-    this.#between = this.#time
   }
 
   #forgetAll(): void {
     this.#tell('anything')
-    this.#floor = this.#between = this.#time
-    this.#changedAt.clear()
-    this.#changedBefore.clear()
+    this.#floor = this.#time
     this.#lastRow = this.#db.get<{ no: number }>('SELECT coalesce(max(no), 0) AS no FROM history')?.no ?? 0
   }
 }

@@ -1,4 +1,5 @@
 // One connection to the database file, set up so that what is committed stays. Statements are prepared once.
+import { statSync } from 'node:fs'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { Failure, type FailureCode, OperatorError } from '../../tokens/errors.ts'
 
@@ -15,12 +16,14 @@ export type Row = Record<string, never>
 export class Connection {
   readonly #db: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
+  readonly #path: string
   readonly #dataVersion: StatementSync
   #changes = 0
 
   /** `alone`: writes, and no other process can open the file meanwhile; refused as busy where one has it open. */
   constructor(path: string, mode: 'read' | 'write' | 'alone') {
     requireSqlite(process.versions.sqlite ?? '0')
+    this.#path = path
     this.#db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true })
     if (mode === 'alone') this.#db.exec('PRAGMA locking_mode = EXCLUSIVE')
     this.#db.enableDefensive(true)
@@ -93,6 +96,17 @@ export class Connection {
   /** Another one when another connection has committed something since it was last asked. */
   dataVersion(): number {
     return (this.#dataVersion.get() as unknown as [number])[0]
+  }
+
+  /**
+   * Whether somebody has just begun the log anew and committed nothing to it yet, which changes nothing but the data
+   * version; SQLite does not say so within a snapshot. A log cut to nothing is another matter: nobody here does that
+   * while others read.
+   */
+  isLogBegunAnew(): boolean {
+    if (this.#db.isTransaction) return false
+    const frames = this.tuple<[busy: number, frames: number]>('PRAGMA wal_checkpoint(NOOP)')?.[1]
+    return frames === 0 && (statSync(`${this.#path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0
   }
 
   /** What `work` reads comes from one snapshot: that of an outer call, where there is one. */

@@ -19,14 +19,14 @@ export class Remembered {
   readonly #changes: SqliteChanges
   readonly #rows: Known<TokenRow>
   readonly #subAccounts: Known<SubAccount>
-  readonly #totals: Known<{ readonly madeOf: readonly string[]; readonly total: number }>
+  readonly #totals: Known<number>
 
   constructor(db: Connection, changes: SqliteChanges) {
     this.#db = db
     this.#changes = changes
-    this.#rows = new Known(changes, ({ token }) => [token.id, token.subAccountId], ROWS)
-    this.#subAccounts = new Known(changes, ({ id }) => [id], SUB_ACCOUNTS)
-    this.#totals = new Known(changes, ({ madeOf }) => madeOf, TOTALS)
+    this.#rows = new Known(changes, ROWS)
+    this.#subAccounts = new Known(changes, SUB_ACCOUNTS)
+    this.#totals = new Known(changes, TOTALS)
   }
 
   findToken(accountId: string, id: string): TokenRow | undefined {
@@ -36,8 +36,7 @@ export class Remembered {
 
   /** For a list that no search or narrowing sifts. */
   listTokens(accountId: string, query: TokenQuery): Slice<TokenRow> | undefined {
-    return this.#db.snapshot(() => {
-      const time = this.#changes.look()
+    return this.#inSnapshot((time) => {
       const { subAccountId } = query
       if (subAccountId !== undefined && this.#subAccount(subAccountId, time)?.accountId !== accountId) return undefined
       const total = this.#total(accountId, query, time)
@@ -47,12 +46,18 @@ export class Remembered {
 
   /** The rows of a page chosen elsewhere; undefined if since that time the choice may have become another one. */
   fill(accountId: string, query: TokenQuery, chosen: Chosen, since: number): Slice<TokenRow> | undefined {
-    return this.#db.snapshot(() => {
-      const time = this.#changes.look()
-      const holds = aspectsAsked(accountId, query).every((aspect) => this.#changes.unchangedSince(since, aspect))
-      if (!holds) return undefined
+    return this.#inSnapshot((time) => {
+      for (const aspect of aspectsAsked(accountId, query)) {
+        if (!this.#changes.unchangedSince(since, this.#changes.placeOf(aspect))) return undefined
+      }
       return { items: this.#rowsOf(accountId, chosen, time), total: chosen.total }
     })
+  }
+
+  #inSnapshot<Result>(work: (time: number) => Result): Result {
+    // Before it too: what a look sees within a snapshot it cannot always explain.
+    this.#changes.look()
+    return this.#db.snapshot(() => work(this.#changes.look()))
   }
 
   #rowsOf(accountId: string, { ids, nos }: Places, time: number): TokenRow[] {
@@ -73,7 +78,7 @@ export class Remembered {
     const subAccount = this.#subAccount(token.subAccountId, time)
     if (subAccount === undefined) return undefined
     const row = { token, subAccount }
-    this.#rows.set(token.id, row, time)
+    this.#rows.set(token.id, row, [token.id, token.subAccountId], time)
     return row
   }
 
@@ -81,7 +86,7 @@ export class Remembered {
     const known = this.#subAccounts.get(id)
     if (known !== undefined) return known
     const found = reads.findOwnSubAccount(this.#db, id)
-    if (found !== undefined) this.#subAccounts.set(id, found, time)
+    if (found !== undefined) this.#subAccounts.set(id, found, [id], time)
     return found
   }
 
@@ -89,9 +94,9 @@ export class Remembered {
     const { subAccountId: scope = accountId, status } = query
     const name = status === undefined ? scope : `${scope} ${status}`
     const known = this.#totals.get(name)
-    if (known !== undefined) return known.total
+    if (known !== undefined) return known
     const total = countScope(this.#db, scope, status)
-    this.#totals.set(name, { madeOf: aspectsAsked(accountId, query), total }, time)
+    this.#totals.set(name, total, aspectsAsked(accountId, query), time)
     return total
   }
 }

@@ -174,12 +174,14 @@ async function commit(batch: readonly Call[], runOne: typeof runWithout, again =
     const db = connection
     const session = new Session(db, stamps)
     db.control('BEGIN IMMEDIATE')
+    const changes = db.changes
     if (givenBack.size > 0) session.revocations.push(...stillGivenBack(db, givenBack))
     const replies = batch.map((call) => runOne(session, call))
     session.settle()
+    const onlyJournaled = db.changes === changes
     const journaled = session.revocations.length > 0 ? journal.append(session) : undefined
-    // Nothing but the journal's place: as with marks, nothing that decides.
-    if (batch.length === 0 && session.revocations.length > 0) writes.explain(db)
+    // The journal's place decides nothing, as marks decide nothing.
+    if (journaled !== undefined && onlyJournaled) writes.explain(db)
     committing = true
     db.control('COMMIT')
     givenBack = session.givenBack

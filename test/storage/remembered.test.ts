@@ -1,0 +1,58 @@
+// What the embedded engine remembers: a row stays the same object until something was committed that nobody can vouch for.
+import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
+import { afterEach, beforeEach, test } from 'node:test'
+import type { TokenRecord } from '../../src/tokens/token.ts'
+import { openEmptySqlite, type TestSqlite } from '../support/sqlite.ts'
+import { Estate } from '../support/store.ts'
+
+let opened: TestSqlite
+let token: TokenRecord
+let hand: DatabaseSync
+beforeEach(async () => {
+  opened = await openEmptySqlite()
+  const estate = new Estate(opened)
+  token = await estate.token(await estate.subAccount(await estate.account()), 'before')
+  hand = new DatabaseSync(opened.path)
+  hand.exec('PRAGMA wal_checkpoint(PASSIVE)')
+})
+afterEach(async () => {
+  hand.close()
+  await opened.close()
+})
+
+const find = () => opened.store.findToken(token.accountId, token.id)
+const rename = () => hand.prepare('UPDATE tokens SET name = ? WHERE id = ?').run('by hand', token.id)
+const nameOf = async () => (await find())?.token.name
+
+test('a log begun anew by a change that is not yet committed says nothing', async () => {
+  const known = await find()
+  // More pages than the cache holds go to the log before the commit.
+  hand.exec(`
+    PRAGMA cache_size = 1;
+    BEGIN;
+    CREATE TABLE large (bytes);
+    INSERT INTO large SELECT zeroblob(3000) FROM (VALUES (1), (2), (3), (4), (5)), (VALUES (1), (2), (3), (4), (5)),
+      (VALUES (1), (2), (3), (4), (5))`)
+  const reader = new DatabaseSync(opened.path, { readOnly: true })
+  assert.equal(reader.prepare('PRAGMA wal_checkpoint(NOOP)').get()?.log, 0)
+  reader.close()
+  assert.equal(await find(), known)
+  rename()
+  assert.equal(await find(), known)
+  hand.exec('COMMIT')
+  assert.equal(await nameOf(), 'by hand')
+})
+
+test('a change by hand to a log that it begins anew is seen', async () => {
+  assert.equal(await nameOf(), 'before')
+  rename()
+  assert.equal(await nameOf(), 'by hand')
+})
+
+test('a change by hand is seen when the log was cut to nothing after it', async () => {
+  assert.equal(await nameOf(), 'before')
+  rename()
+  hand.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+  assert.equal(await nameOf(), 'by hand')
+})
