@@ -1,19 +1,26 @@
 // Answers that were given before and are still true. Nothing is believed by its age: the store is asked each time
 // whether anything in them has changed since.
 import { Known } from '../tokens/known.ts'
+import { Recent } from '../tokens/recent.ts'
 import type { Caller, Registry } from '../tokens/registry.ts'
 
 /** Of twice so many characters at most: a page of ten tokens has some 3,000. */
-const CHARACTERS = 20_000_000
+const CHARACTERS = 12_000_000
+
+const SELDOM = 5_000
 
 interface Given {
   readonly body: string
+  readonly seldom?: boolean | undefined
   readonly madeOf?: readonly string[] | undefined
 }
 
 export class Repeated {
   readonly #registry: Registry
   readonly #answers: Known<string> | undefined
+
+  /** Answers that are seldom asked for again are kept from their second time on. */
+  readonly #asked = new Recent<string, true>(SELDOM)
 
   constructor(registry: Registry) {
     this.#registry = registry
@@ -28,8 +35,10 @@ export class Repeated {
     if (known !== undefined) return known
     // What changes while the answer is made makes it another one.
     const time = this.#registry.changes?.time ?? 0
-    const { body, madeOf } = await make()
-    if (madeOf !== undefined) this.#answers?.set(name, body, madeOf, time)
+    const { body, madeOf, seldom } = await make()
+    if (madeOf === undefined) return body
+    if (!seldom || this.#asked.get(name)) this.#answers?.set(name, body, madeOf, time)
+    else this.#asked.set(name, true)
     return body
   }
 }

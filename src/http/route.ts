@@ -30,6 +30,8 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>
   /** What makes it another answer when it changes; undefined where other things may too. */
   readonly madeOf?: readonly string[] | undefined
+  /** Whether the same is seldom asked for twice. */
+  readonly seldom?: boolean
 }
 
 interface RouteBase {

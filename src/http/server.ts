@@ -189,7 +189,8 @@ function addAccountRoute(
     })
     if (given.headers !== undefined) reply.headers(given.headers)
     reply.code(given.status ?? 200)
-    return { body: successBody(app, given.message, given.data, showMessage), madeOf: given.madeOf }
+    const { madeOf, seldom } = given
+    return { body: successBody(app, given.message, given.data, showMessage), madeOf, seldom }
   }
   server.route({
     method: route.method,

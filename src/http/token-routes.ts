@@ -291,11 +291,10 @@ function wantsDetails(query: Question['query']): boolean {
 async function listed(registry: Registry, caller: Caller, raw: Question['query'], query: TokenQuery) {
   const withDetails = wantsDetails(raw)
   const page = await registry.listTokens(caller, query, withDetails)
-  const data = { ...page, items: page.items.map(toWire) }
   // When a token was last used stands in no history: what tells it or asks for it may change unseen.
   const lasting = !withDetails && query.narrowing?.neverUsed === undefined
   const madeOf = lasting ? [...aspectsAsked(caller.accountId, query), ...idsIn(page)] : undefined
-  return { message: `Found ${page.total} API token(s)`, data, madeOf }
+  return { message: `Found ${page.total} API token(s)`, data: page, madeOf, seldom: query.search !== undefined }
 }
 
 function idsIn({ items }: Page<Token>): ReadonlySet<string> {
@@ -309,32 +308,19 @@ function whole(message: string, token: Token) {
 export const toTime = (at: number): string => new Date(at).toISOString()
 export const toTimeOrNull = (at: number | null): string | null => (at === null ? null : toTime(at))
 
-/** What is sent of a token hangs on it: the registry gives the same one for as long as it has not changed. */
-const wires = new WeakMap<Token, schemas.WireToken>()
-const texts = new WeakMap<object, string>()
-
-function toWire(token: Token): schemas.WireToken {
-  const known = wires.get(token)
-  if (known !== undefined) return known
-  const wire = makeWire(token)
-  wires.set(token, wire)
-  return wire
-}
-
 /** JSON of a page, in which each token is written out once for all pages that show it. */
 function writePage(body: { readonly data: object }): string {
-  const data = body.data as Awaited<ReturnType<typeof listed>>['data']
-  const items = data.items.map((item) => {
-    const text = texts.get(item) ?? JSON.stringify(item)
-    texts.set(item, text)
-    return text
+  const page = body.data as Page<Token>
+  const items = page.items.map((token) => {
+    token.written ??= JSON.stringify(toWire(token))
+    return token.written
   })
   // No quotation mark within a string is without its backslash: this one stands for the list itself.
-  const frame = JSON.stringify({ ...body, data: { ...data, items: [] } })
+  const frame = JSON.stringify({ ...body, data: { ...page, items: [] } })
   return frame.replace('"items":[]', () => `"items":[${items.join(',')}]`)
 }
 
-function makeWire({ id, name, credential, status, createdAt, subAccount, version, details }: Token): schemas.WireToken {
+function toWire({ id, name, credential, status, createdAt, subAccount, version, details }: Token): schemas.WireToken {
   const wire = {
     _id: id,
     name,

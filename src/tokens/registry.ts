@@ -7,24 +7,15 @@ import type { KeyRing } from './key-ring.ts'
 import { type Changes, Known } from './known.ts'
 import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from './overview.ts'
 import { type Page, type PageRequest, type TokenQuery, toPage } from './page.ts'
-import { Recent } from './recent.ts'
 import { isGenuine, type Stamped, type Tampered } from './stamp.ts'
 import type { Expected, Store, StoredKey, TokenRow } from './store.ts'
 import type { SubAccount, SubAccountRow } from './token.ts'
 import { type Account, newId, type Timestamp, type Token } from './token.ts'
 import type { NewSubAccount, NewToken, SubAccountChange, TokenChange } from './update.ts'
-import { isSoonAfter, UseMarks } from './uses.ts'
+import { UseMarks } from './uses.ts'
 import { credentialPlace, type MasterKey, nameInMemory, type Stamps } from './vault.ts'
-import {
-  type Candidate,
-  effectiveState,
-  findTampered,
-  type Genuine,
-  judge,
-  judgeGenuine,
-  UNKNOWN,
-  type Verdict,
-} from './verdict.ts'
+import { effectiveState, findTampered, judge, judgeGenuine, UNKNOWN, type Verdict } from './verdict.ts'
+import { VerifiedTokens } from './verified.ts'
 
 /** Made anew for each request, by a look at the store. */
 export interface Caller {
@@ -48,32 +39,22 @@ export interface Overview {
   readonly counts: OverviewCounts
 }
 
-interface Marked {
-  /** When its use was last marked. */
-  markedAt: Timestamp
-}
-
-/** Some 350 bytes each, and none of them a credential. */
-const KNOWN_TOKENS = 100_000
-const SHARED_IDS = 5_000
+const MARKS_BESIDE_VERIFIED = 10_000
 const KNOWN_KEYS = 1_000
 export const MAX_OVERLAP_SECONDS = 30 * 24 * 60 * 60
 
 export class Registry {
   readonly #parts: Parts
-  readonly #genuine: Known<Genuine & Marked> | undefined
-  /** Ids that many tokens share, each kept once. */
-  readonly #shared = new Recent<string, string>(SHARED_IDS)
+  readonly #verified: VerifiedTokens | undefined
   readonly #keys: Known<Pick<StoredKey, 'id' | 'accountId' | 'expiresAt'>> | undefined
-  /** What was opened hangs on the row it was opened from, and goes with it. */
-  readonly #opened = new WeakMap<TokenRow, Token>()
   readonly uses: UseMarks
 
   constructor(parts: Parts) {
     this.#parts = parts
-    this.uses = new UseMarks(parts.store)
     const { changes } = parts.store
-    this.#genuine = changes && new Known(changes, KNOWN_TOKENS)
+    // Where verified tokens are known, the time of their last mark is known with them.
+    this.uses = new UseMarks(parts.store, changes && MARKS_BESIDE_VERIFIED)
+    this.#verified = changes && new VerifiedTokens(changes)
     this.#keys = changes && new Known(changes, KNOWN_KEYS)
   }
 
@@ -115,18 +96,14 @@ export class Registry {
 
   /** What gateways ask. Reads the authoritative store every time, and writes nothing on its path. */
   async verify(presented: string): Promise<Verdict> {
-    const known = await this.#genuine?.find(nameInMemory(presented))
-    const verdict = known === undefined ? await this.#judge(presented) : judgeGenuine(known, this.#parts.now())
-    if (verdict.accepted) this.#mark(verdict.token.id, known)
-    return verdict
-  }
-
-  /** The time also stands with what is known of the token: nearly always it needs no second look-up to be passed over. */
-  #mark(id: string, known: Marked | undefined): void {
+    const known = await this.#verified?.find(nameInMemory(presented))
     const now = this.#parts.now()
-    if (known !== undefined && isSoonAfter(known.markedAt, now)) return
-    if (known !== undefined) known.markedAt = now
-    this.uses.mark(id, now)
+    const verdict = known === undefined ? await this.#judge(presented) : judgeGenuine(known, now)
+    // Where it stands that its use was marked just now, it needs no second look-up to be passed over.
+    if (verdict.accepted && (known === undefined || this.#verified?.mark(known, now))) {
+      this.uses.mark(verdict.token.id, now)
+    }
+    return verdict
   }
 
   /** The same verdict, asked about a credential by somebody else: no use of it, so no mark. */
@@ -146,27 +123,10 @@ export class Registry {
       const tampered = findTampered(candidate, stamps)
       if (tampered !== undefined) onTampered(tampered)
     } else if (candidate.retired === undefined) {
-      const { id, subAccountId } = candidate.token
-      this.#genuine?.set(nameInMemory(presented), this.#slim(candidate), [id, subAccountId], time)
+      const { token, subAccount } = candidate
+      this.#verified?.set(nameInMemory(presented), { token, suspendedAt: subAccount.suspendedAt }, time)
     }
     return verdict
-  }
-
-  /** What verification will need again, and nothing of digests and stamps. */
-  #slim({ token, subAccount }: Candidate): Genuine & Marked {
-    const { id, status, createdAt, expiresAt, version } = token
-    const [accountId, subAccountId] = [this.#share(token.accountId), this.#share(token.subAccountId)]
-    return {
-      token: { id, accountId, subAccountId, status, createdAt, expiresAt, version },
-      suspendedAt: subAccount.suspendedAt,
-      markedAt: 0,
-    }
-  }
-
-  #share(id: string): string {
-    const known = this.#shared.get(id)
-    if (known === undefined) this.#shared.set(id, id)
-    return known ?? id
   }
 
   async listTokens(caller: Caller, query: TokenQuery, withDetails = false): Promise<Page<Token>> {
@@ -292,18 +252,18 @@ export class Registry {
     return rows.map((row) => {
       const { id, expiresAt } = row.token
       const state = effectiveState(row.token, row.subAccount, now())
-      return { ...this.#open(row), details: { expiresAt, lastUsedAt: uses.get(id) ?? null, ...state } }
+      const details = { expiresAt, lastUsedAt: uses.get(id) ?? null, ...state }
+      return { ...this.#open(row), details, written: undefined }
     })
   }
 
   #open(row: TokenRow): Token {
-    const known = this.#opened.get(row)
-    if (known !== undefined) return known
+    if (row.opened !== undefined) return row.opened
     const { id, name, status, createdAt, version } = row.token
     const credential = this.#openCredential(row.token)
-    const token = { id, name, credential, status, createdAt, version, subAccount: row.subAccount }
-    this.#opened.set(row, token)
-    return token
+    const { subAccount } = row
+    row.opened = { id, name, credential, status, createdAt, version, subAccount, written: undefined }
+    return row.opened
   }
 
   #openCredential(token: TokenRow['token']): string {

@@ -14,6 +14,7 @@ import type {
   SubAccount,
   SubAccountRow,
   Timestamp,
+  Token,
   TokenRecord,
 } from './token.ts'
 import type { SubAccountChange, TokenChange } from './update.ts'
@@ -22,6 +23,8 @@ import type { Candidate } from './verdict.ts'
 export interface TokenRow {
   readonly token: ListedToken
   readonly subAccount: SubAccount
+  /** What was opened from it, which goes when it goes. */
+  opened?: Token | undefined
 }
 
 /** As the store gives it back, with its stamp. */

@@ -80,6 +80,8 @@ export interface Token {
   readonly version: number
   /** Only where they were asked for. */
   readonly details?: TokenDetails
+  /** What was written of it for a caller, which goes when it goes. */
+  written?: string | undefined
 }
 
 export interface TokenDetails {

@@ -6,6 +6,9 @@ import type { Timestamp } from './token.ts'
 /** Past this many unwritten marks new tokens are passed over until the next flush: memory stays bounded. */
 const MAX_MARKS = 100_000
 
+/** In one transaction: a hundred thousand at once would take seconds, and tens of megabytes on their way. */
+const AT_ONCE = 5_000
+
 /** A use so soon after one that is on record is not written again: times of use are true to the minute. */
 const PRECISION_MS = 60_000
 
@@ -16,11 +19,13 @@ export function isSoonAfter(markedAt: Timestamp, at: Timestamp): boolean {
 export class UseMarks {
   readonly #store: Pick<Store, 'markUsed'>
   /** When each token was marked last, as far as that is remembered. */
-  readonly #latest = new Recent<string, Timestamp>(MAX_MARKS)
+  readonly #latest: Recent<string, Timestamp>
   #marks = new Map<string, Timestamp>()
 
-  constructor(store: Pick<Store, 'markUsed'>) {
+  /** Remembers the times of so many tokens, up to twice as many. */
+  constructor(store: Pick<Store, 'markUsed'>, remembered = MAX_MARKS) {
     this.#store = store
+    this.#latest = new Recent(remembered)
   }
 
   mark(tokenId: string, at: Timestamp): void {
@@ -33,14 +38,15 @@ export class UseMarks {
 
   /** A failed flush keeps its marks for the next one. */
   async flush(): Promise<void> {
-    if (this.#marks.size === 0) return
-    const marks = this.#marks
+    const marks = [...this.#marks]
     this.#marks = new Map()
-    try {
-      await this.#store.markUsed(marks)
-    } catch (error) {
-      for (const [tokenId, at] of marks) if (!this.#marks.has(tokenId)) this.#marks.set(tokenId, at)
-      throw error
+    for (let done = 0; done < marks.length; done += AT_ONCE) {
+      try {
+        await this.#store.markUsed(new Map(marks.slice(done, done + AT_ONCE)))
+      } catch (error) {
+        for (const [tokenId, at] of marks.slice(done)) if (!this.#marks.has(tokenId)) this.#marks.set(tokenId, at)
+        throw error
+      }
     }
   }
 }

@@ -30,7 +30,8 @@ export class Remembered {
   }
 
   findToken(accountId: string, id: string): TokenRow | undefined {
-    const row = this.#row(id, this.#changes.look())
+    const time = this.#changes.look()
+    const row = this.#rows.get(id) ?? this.#remember(reads.findListedToken(this.#db, id), time)
     return row?.token.accountId === accountId ? row : undefined
   }
 
@@ -40,7 +41,8 @@ export class Remembered {
       const { subAccountId } = query
       if (subAccountId !== undefined && this.#subAccount(subAccountId, time)?.accountId !== accountId) return undefined
       const total = this.#total(accountId, query, time)
-      return { items: this.#rowsOf(accountId, walk(this.#db, accountId, query, total), time), total }
+      const places = walk(this.#db, accountId, query, total)
+      return { items: this.#rowsOf(accountId, places, (token) => this.#remember(token, time)), total }
     })
   }
 
@@ -50,7 +52,8 @@ export class Remembered {
       for (const aspect of aspectsAsked(accountId, query)) {
         if (!this.#changes.unchangedSince(since, this.#changes.placeOf(aspect))) return undefined
       }
-      return { items: this.#rowsOf(accountId, chosen, time), total: chosen.total }
+      // Seldom asked for again, and so many that they would drive out those that are.
+      return { items: this.#rowsOf(accountId, chosen, (token) => this.#rowOf(token, time)), total: chosen.total }
     })
   }
 
@@ -60,26 +63,22 @@ export class Remembered {
     return this.#db.snapshot(() => work(this.#changes.look()))
   }
 
-  #rowsOf(accountId: string, { ids, nos }: Places, time: number): TokenRow[] {
+  #rowsOf(accountId: string, { ids, nos }: Places, make: (token: ListedToken) => TokenRow | undefined): TokenRow[] {
     const rows = new Map<string, TokenRow | undefined>(ids.map((id) => [id, this.#rows.get(id)]))
     const missing = nos.filter((_, i) => rows.get(ids[i] ?? '') === undefined)
-    for (const token of reads.findListedTokens(this.#db, missing)) rows.set(token.id, this.#remember(token, time))
+    for (const token of reads.findListedTokens(this.#db, missing)) rows.set(token.id, make(token))
     return [...rows.values()].filter((row) => row?.token.accountId === accountId) as TokenRow[]
   }
 
-  #row(id: string, time: number): TokenRow | undefined {
-    const known = this.#rows.get(id)
-    if (known !== undefined) return known
-    const token = reads.findListedToken(this.#db, id)
-    return token && this.#remember(token, time)
+  #remember(token: ListedToken | undefined, time: number): TokenRow | undefined {
+    const row = token && this.#rowOf(token, time)
+    if (row !== undefined) this.#rows.set(row.token.id, row, [row.token.id, row.token.subAccountId], time)
+    return row
   }
 
-  #remember(token: ListedToken, time: number): TokenRow | undefined {
+  #rowOf(token: ListedToken, time: number): TokenRow | undefined {
     const subAccount = this.#subAccount(token.subAccountId, time)
-    if (subAccount === undefined) return undefined
-    const row = { token, subAccount }
-    this.#rows.set(token.id, row, [token.id, token.subAccountId], time)
-    return row
+    return subAccount && { token, subAccount, opened: undefined }
   }
 
   #subAccount(id: string, time: number): SubAccount | undefined {
