@@ -153,6 +153,7 @@ export type StampedTokenRow = TokenRow & { readonly token: Stamped<TokenRecord> 
 export const toTokenRow = (row: TokenRowColumns): StampedTokenRow => ({
   token: toToken(row),
   subAccount: toSubAccount(row),
+  opened: undefined,
 })
 
 /** What lists show: nothing that only verification and changes need. */
@@ -162,12 +163,17 @@ export const LISTED_COLUMNS = `
 
 export type ListedColumns = Omit<TokenColumns, 'digest' | 'stamp'> & Omit<SubAccountColumns, 's_stamp'>
 
-export const toListedRow = (row: ListedColumns): TokenRow => ({ token: toListed(row), subAccount: toOwner(row) })
+export const toListedRow = (row: ListedColumns): TokenRow => ({
+  token: toListed(row),
+  subAccount: toOwner(row),
+  opened: undefined,
+})
 
 /** What a change answers with is what a list would show. */
 export function asListed({ token, subAccount }: { token: TokenRecord; subAccount: SubAccount }): TokenRow {
   const { id, accountId, subAccountId, name, status, createdAt, expiresAt, version, sealed } = token
-  return { token: { id, accountId, subAccountId, name, status, createdAt, expiresAt, version, sealed }, subAccount }
+  const listed = { id, accountId, subAccountId, name, status, createdAt, expiresAt, version, sealed }
+  return { token: listed, subAccount, opened: undefined }
 }
 
 export interface HistoryColumns {

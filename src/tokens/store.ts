@@ -24,7 +24,7 @@ export interface TokenRow {
   readonly token: ListedToken
   readonly subAccount: SubAccount
   /** What was opened from it, which goes when it goes. */
-  opened?: Token | undefined
+  opened: Token | undefined
 }
 
 /** As the store gives it back, with its stamp. */
