@@ -6,20 +6,19 @@ import type { Caller, Registry } from '../tokens/registry.ts'
 
 /** Of twice so many characters at most: a page of ten tokens has some 3,000. */
 const CHARACTERS = 12_000_000
-
+/** Of requests whose answers are seldom wanted again; some 150 bytes each. */
 const SELDOM = 5_000
 
 interface Given {
   readonly body: string
-  readonly seldom?: boolean | undefined
   readonly madeOf?: readonly string[] | undefined
+  readonly seldom?: boolean | undefined
 }
 
 export class Repeated {
   readonly #registry: Registry
   readonly #answers: Known<string> | undefined
-
-  /** Answers that are seldom asked for again are kept from their second time on. */
+  /** What is seldom asked for twice is kept from its second time on. */
   readonly #asked = new Recent<string, true>(SELDOM)
 
   constructor(registry: Registry) {

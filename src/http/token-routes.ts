@@ -308,7 +308,7 @@ function whole(message: string, token: Token) {
 export const toTime = (at: number): string => new Date(at).toISOString()
 export const toTimeOrNull = (at: number | null): string | null => (at === null ? null : toTime(at))
 
-/** JSON of a page, in which each token is written out once for all pages that show it. */
+/** JSON of a page as the registry gives it, in which each token is written out once for all pages that show it. */
 function writePage(body: { readonly data: object }): string {
   const page = body.data as Page<Token>
   const items = page.items.map((token) => {

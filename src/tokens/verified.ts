@@ -55,6 +55,7 @@ export class VerifiedTokens {
   async find(name: string): Promise<Verified | undefined> {
     if (this.#placeOf(name) < 0) return undefined
     await this.#changes.looked()
+    // Again: somebody else may have taken its place meanwhile.
     const at = this.#placeOf(name)
     const owner = this.#owners[at]
     if (owner === undefined || !this.#isStill(at, owner)) return undefined
