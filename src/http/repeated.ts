@@ -5,7 +5,7 @@ import { Recent } from '../tokens/recent.ts'
 import type { Caller, Registry } from '../tokens/registry.ts'
 
 /** Of twice so many characters at most: a page of ten tokens has some 3,000. */
-const CHARACTERS = 12_000_000
+const CHARACTERS = 20_000_000
 /** Of requests whose answers are seldom wanted again; some 150 bytes each. */
 const SELDOM = 5_000
 
