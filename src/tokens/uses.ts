@@ -6,9 +6,6 @@ import type { Timestamp } from './token.ts'
 /** Past this many unwritten marks new tokens are passed over until the next flush: memory stays bounded. */
 const MAX_MARKS = 100_000
 
-/** In one transaction: a hundred thousand at once would take seconds, and tens of megabytes on their way. */
-const AT_ONCE = 5_000
-
 /** A use so soon after one that is on record is not written again: times of use are true to the minute. */
 const PRECISION_MS = 60_000
 
@@ -38,15 +35,14 @@ export class UseMarks {
 
   /** A failed flush keeps its marks for the next one. */
   async flush(): Promise<void> {
-    const marks = [...this.#marks]
+    if (this.#marks.size === 0) return
+    const marks = this.#marks
     this.#marks = new Map()
-    for (let done = 0; done < marks.length; done += AT_ONCE) {
-      try {
-        await this.#store.markUsed(new Map(marks.slice(done, done + AT_ONCE)))
-      } catch (error) {
-        for (const [tokenId, at] of marks.slice(done)) if (!this.#marks.has(tokenId)) this.#marks.set(tokenId, at)
-        throw error
-      }
+    try {
+      await this.#store.markUsed(marks)
+    } catch (error) {
+      for (const [tokenId, at] of marks) if (!this.#marks.has(tokenId)) this.#marks.set(tokenId, at)
+      throw error
     }
   }
 }

@@ -61,24 +61,6 @@ test('a flush that fails keeps its marks for the next one, and later marks win o
     assert.deepEqual([found.get(id), found.get(other.id)], [5 + MINUTE, 6])
   }))
 
-test('a flush that fails half-way keeps what it has not written', () =>
-  withToken(async ({ store }) => {
-    const written: number[] = []
-    let fails = true
-    const uses = new UseMarks({
-      async markUsed(marks) {
-        if (written.length === 1 && fails) throw new Error('half-way')
-        await store.markUsed(marks)
-        written.push(marks.size)
-      },
-    })
-    for (let n = 0; n < 12_000; n++) uses.mark(`tok_${n}`, 5)
-    await assert.rejects(uses.flush(), /half-way/)
-    fails = false
-    await uses.flush()
-    assert.deepEqual(written, [5_000, 5_000, 2_000])
-  }))
-
 test('a flush of nothing asks the store nothing', () =>
   withToken(async ({ store, opened }) => {
     const uses = new UseMarks(store)

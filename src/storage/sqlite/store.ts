@@ -32,6 +32,8 @@ const CHAIN_PART = 1_000
 /** Of a thread: what it handles is short-lived and small. */
 const LIMITS = { maxYoungGenerationSizeMb: 8 }
 const RECHECK_MS = 1_000
+/** A hundred thousand at once are tens of megabytes on their way, and whoever changes something waits for them. */
+const MARKS_AT_ONCE = 5_000
 /** Some hundreds of microseconds of the event loop. */
 const REPLIES_AT_ONCE = 8
 
@@ -147,7 +149,7 @@ class SqliteStore implements Store {
   updateToken = this.#changeOfToken('updateToken')
   rotateToken = this.#changeOfToken('rotateToken')
   deleteToken = this.#changeOfToken('deleteToken')
-  markUsed = this.#change('markUsed')
+  readonly #markUsed = this.#change('markUsed')
   changeMasterKey = this.#change('changeMasterKey')
   resealTokens = this.#change('resealTokens')
   retireMasterKey = this.#change('retireMasterKey')
@@ -171,6 +173,13 @@ class SqliteStore implements Store {
 
   async insertTokens(tokens: readonly TokenRecord[], origin: Origin, idempotency?: Idempotency) {
     return this.#insertTokens(packNew(tokens, this.#stamps), origin, idempotency)
+  }
+
+  async markUsed(marks: ReadonlyMap<string, number>) {
+    const list = [...marks]
+    for (let done = 0; done === 0 || done < list.length; done += MARKS_AT_ONCE) {
+      await this.#markUsed(new Map(list.slice(done, done + MARKS_AT_ONCE)))
+    }
   }
 
   async findKey(digest: Uint8Array) {
