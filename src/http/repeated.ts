@@ -35,8 +35,8 @@ export class Repeated {
     // What changes while the answer is made makes it another one.
     const time = this.#registry.changes?.time ?? 0
     const { body, madeOf, seldom } = await make()
-    if (madeOf === undefined) return body
-    if (!seldom || this.#asked.get(name)) this.#answers?.set(name, body, madeOf, time)
+    if (madeOf === undefined || this.#answers === undefined) return body
+    if (!seldom || this.#asked.get(name)) this.#answers.set(name, body, madeOf, time)
     else this.#asked.set(name, true)
     return body
   }

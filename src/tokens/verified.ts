@@ -7,13 +7,13 @@ import type { Timestamp } from './token.ts'
 import { isSoonAfter } from './uses.ts'
 import type { Genuine } from './verdict.ts'
 
-/** A name leads to a row of so many places. Where all are taken, any of them is given up. */
+/** A name leads to a row of so many slots. Where all are taken, any of them is given up. */
 const ROW = 8
 /** Some 140 bytes a token; none of them of a credential. */
 const ROWS = 25_000
 const OWNERS = 5_000
 
-/** A place is 64 bytes, a line of most processors' memory: eight numbers, the first two of them 16 bytes of the name. */
+/** A slot is 64 bytes, a line of most processors' memory: eight numbers, the first two of them 16 bytes of the name. */
 const NUMBERS = 8
 const [CREATED_AT, EXPIRES_AT, HELD_AT, MARKED_AT, VERSION, TOKEN_PLACE] = [2, 3, 4, 5, 6, 7] as const
 const NAME_WORDS = 4
@@ -53,10 +53,10 @@ export class VerifiedTokens {
 
   /** What is known and still so. `name` is 32 bytes of chance, a character each. Asks the store only about what is there. */
   async find(name: string): Promise<Verified | undefined> {
-    if (this.#placeOf(name) < 0) return undefined
+    if (this.#slotOf(name) < 0) return undefined
     await this.#changes.looked()
-    // Again: somebody else may have taken its place meanwhile.
-    const at = this.#placeOf(name)
+    // Again: somebody else may have taken its slot meanwhile.
+    const at = this.#slotOf(name)
     const owner = this.#owners[at]
     if (owner === undefined || !this.#isStill(at, owner)) return undefined
     const { accountId, subAccountId, suspendedAt } = owner
@@ -92,7 +92,7 @@ export class VerifiedTokens {
 
   /** `readAt` is the time of a look before it was read: what changed while it was read counts. */
   set(name: string, { token, suspendedAt }: Genuine, readAt: number): void {
-    const known = this.#placeOf(name)
+    const known = this.#slotOf(name)
     const at = known < 0 ? this.#freeIn(rowOf(name, this.#rows)) : known
     this.#tags[at] = tagOf(name)
     for (let word = 0; word < NAME_WORDS; word++) this.#words[at * NUMBERS * 2 + word] = wordOf(name, word)
@@ -121,7 +121,7 @@ export class VerifiedTokens {
     return owner
   }
 
-  #placeOf(name: string): number {
+  #slotOf(name: string): number {
     const [first, tag] = [rowOf(name, this.#rows), tagOf(name)]
     for (let at = first; at < first + ROW; at++) if (this.#tags[at] === tag && this.#isNamed(at, name)) return at
     return -1
