@@ -41,12 +41,12 @@ async function serveHere(config: Config, withDemo: boolean, output: Output): Pro
 }
 
 /**
- * V8 lets its heap grow to several times of what lives in it, and a young generation that has grown once stays so. What
- * lives here is mostly remembered for long and the rest gone with its request, so collecting sooner costs little.
+ * V8 lets its heap grow to several times of what lives in it. What lives here is mostly remembered for long, so collecting
+ * sooner costs little. The young generation is left to V8: kept from growing, it shrinks when nobody asks and stays so, and
+ * what belongs to requests under way is taken for what stays.
  */
 function keepHeapSmall(): void {
   v8.setFlagsFromString('--heap-growing-percent=30')
-  v8.setFlagsFromString('--semi-space-growth-factor=1')
 }
 
 function linkToOthers({ metrics, url }: Awaited<ReturnType<typeof startServer>>): void {

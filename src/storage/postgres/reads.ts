@@ -32,8 +32,9 @@ export async function listAccounts(db: Connection): Promise<Account[]> {
 }
 
 export async function findKey(db: Connection, digest: Uint8Array): Promise<Stamped<StoredKey> | undefined> {
-  const row = await db.get<rows.KeyColumns>('SELECT * FROM account_keys WHERE digest = $1', digest)
-  return row && rows.toKey(row)
+  const { rows: found, columns } = await db.read('SELECT * FROM account_keys WHERE digest = $1', [digest])
+  const [fields] = found
+  return fields && db.remembered.keys.get(fields, columns)
 }
 
 export async function listKeys(db: Connection, accountId: string): Promise<AccountKey[]> {

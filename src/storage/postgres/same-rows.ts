@@ -1,7 +1,7 @@
 // The same object for the same row, so that whatever was made of it can hang on it. Nothing is believed that the store has
 // not just said: a row that was read is compared with the one that is remembered, field by field.
 import { Recent } from '../../tokens/recent.ts'
-import { toListedRow } from '../rows.ts'
+import { toKey, toListedRow } from '../rows.ts'
 import type { Columns, Fields } from './batch.ts'
 import { toCandidate } from './candidate.ts'
 
@@ -46,6 +46,7 @@ function isSame(known: Fields, fields: Fields, from: number): boolean {
 
 /** The rows that are read most, by the questions that all others begin with. */
 export class Remembered {
+  readonly keys = new SameRows(toKey, 1_000)
   /** Some 2 kB each, with all that hangs on it. */
   readonly listed = new SameRows(toListedRow, 4_000)
   /** Some 1 kB each. */
