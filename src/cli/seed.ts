@@ -1,4 +1,5 @@
 // A synthetic estate of any size, for trying things out and for measuring.
+import { setImmediate } from 'node:timers/promises'
 import type { Operator } from '../tokens/operator.ts'
 import type { Output } from './output.ts'
 import { startProgress } from './progress.ts'
@@ -34,6 +35,8 @@ export async function seed(operator: Operator, estate: Estate, output: Output) {
       // Whatever becomes of it is told when its turn comes.
       waiting.at(-1)?.catch(() => {})
       if (waiting.length === MOST_WAITING) await waiting.shift()
+      // What this thread has for the writer goes over between two turns of its event loop.
+      await setImmediate()
     }
   }
   for (const each of waiting) await each

@@ -13,6 +13,10 @@ type Added = readonly [
   ...[no: number, accountId: string, action: Action, subject: string, tokenId: string | null, toFacts: string],
 ]
 
+const ADDED = `
+  SELECT no, account_id, action, subject, token_id, to_facts FROM history WHERE no >= ?
+  ORDER BY no LIMIT ${MOST_AT_ONCE + 2}`
+
 /** An event of the history, or something that no row of it tells. */
 export type Happened = Pick<HistoryEvent, 'accountId' | 'action' | 'subject'> | 'anything'
 
@@ -82,10 +86,7 @@ export class SqliteChanges implements Changes {
     const version = this.#db.dataVersion()
     this.#time++
     const flushes = this.#db.get<{ n: number }>('SELECT n FROM use_flushes WHERE id = 1')?.n ?? 0
-    const [last, ...added] = this.#db.tuples<Added>(
-      'SELECT no, account_id, action, subject, token_id, to_facts FROM history WHERE no >= ? ORDER BY no LIMIT ?',
-      ...[this.#lastRow, MOST_AT_ONCE + 2],
-    )
+    const [last, ...added] = this.#db.tuples<Added>(ADDED, this.#lastRow)
     // A commit that nothing explains was made by hand, or by something that writes no history.
     const explained = added.length > 0 || flushes !== this.#useFlushes || version === empty
     this.#useFlushes = flushes

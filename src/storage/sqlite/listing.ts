@@ -51,7 +51,10 @@ export function countScope(db: Connection, scope: string, status: Status | undef
 /** Index entries, some milliseconds of passing. */
 const FAR = 20_000
 
-/** Walks the index that holds just the wanted tokens in their order, from the nearer end. */
+/**
+ * Walks the index that holds just the wanted tokens in their order, from the nearer end. A limit that is a bare parameter
+ * makes SQLite plan the statement anew for every page: it looks at the value.
+ */
 export function walk(db: Connection, accountId: string, query: TokenQuery, total: number): Places {
   const { subAccountId, status, page, limit } = query
   const skip = (page - 1) * limit
@@ -61,14 +64,14 @@ export function walk(db: Connection, accountId: string, query: TokenQuery, total
   const mark = isFar(query, skip, total) ? ranksOn(db).find(accountId, total - skip) : undefined
   if (mark !== undefined) {
     const near = db.tuples<Place>(
-      'SELECT id, no FROM tokens WHERE account_id = ? AND id < ? ORDER BY id DESC LIMIT ? OFFSET ?',
+      'SELECT id, no FROM tokens WHERE account_id = ? AND id < ? ORDER BY id DESC LIMIT ? + 0 OFFSET ? + 0',
       ...[accountId, mark.id, take, mark.rank - (total - skip)],
     )
     return placesOf(near)
   }
   const found = db.tuples<Place>(
     `SELECT id, no FROM tokens WHERE ${subAccountId === undefined ? 'account_id' : 'sub_account_id'} = ?
-     ${status === undefined ? '' : 'AND status = ?'} ORDER BY id ${backwards ? 'ASC' : 'DESC'} LIMIT ? OFFSET ?`,
+     ${status === undefined ? '' : 'AND status = ?'} ORDER BY id ${backwards ? 'ASC' : 'DESC'} LIMIT ? + 0 OFFSET ? + 0`,
     ...[subAccountId ?? accountId, ...(status === undefined ? [] : [status])],
     ...[take, backwards ? total - skip - take : skip],
   )

@@ -98,6 +98,11 @@ type ListedTuple = readonly [
 ]
 
 const LISTED = 'id, account_id, sub_account_id, name, status, created_at, expires_at, version, sealed'
+// Texts that are looked up often are put together once: each new string would be hashed and compared anew.
+const LISTED_TOKEN = `SELECT ${LISTED} FROM tokens WHERE id = ?`
+/** By the number of rows. */
+const LISTED_TOKENS: string[] = []
+const OWN_SUB_ACCOUNT = `SELECT ${rows.OWNER_COLUMNS} FROM sub_accounts s WHERE s.id = ?`
 
 function toListed(row: ListedTuple): ListedToken {
   const [id, accountId, subAccountId, name, status, createdAt, expiresAt, version, sealed] = row
@@ -106,20 +111,21 @@ function toListed(row: ListedTuple): ListedToken {
 
 /** Whoever's it is, without its owner: the caller knows them. A column costs more to hand over than to read, bytes most of all. */
 export function findListedToken(db: Connection, id: string): ListedToken | undefined {
-  const row = db.tuple<ListedTuple>(`SELECT ${LISTED} FROM tokens WHERE id = ?`, id)
+  const row = db.tuple<ListedTuple>(LISTED_TOKEN, id)
   return row && toListed(row)
 }
 
 /** The same for several at once, by the numbers of their rows, in any order: half the work of one after the other. */
 export function findListedTokens(db: Connection, nos: readonly number[]): ListedToken[] {
   if (nos.length === 0) return []
-  const places = nos.map(() => '?').join(', ')
-  return db.tuples<ListedTuple>(`SELECT ${LISTED} FROM tokens WHERE no IN (${places})`, ...nos).map(toListed)
+  const sql = LISTED_TOKENS[nos.length] ?? `SELECT ${LISTED} FROM tokens WHERE no IN (${nos.map(() => '?').join(', ')})`
+  LISTED_TOKENS[nos.length] = sql
+  return db.tuples<ListedTuple>(sql, ...nos).map(toListed)
 }
 
 /** Whoever's it is: the caller compares. */
 export function findOwnSubAccount(db: Connection, id: string): SubAccount | undefined {
-  const row = db.get<rows.SubAccountColumns>(`SELECT ${rows.OWNER_COLUMNS} FROM sub_accounts s WHERE s.id = ?`, id)
+  const row = db.get<rows.SubAccountColumns>(OWN_SUB_ACCOUNT, id)
   return row && rows.toOwner(row)
 }
 
@@ -198,13 +204,13 @@ export function findNames(db: Connection, accountId: string, ids: readonly strin
   return names
 }
 
+const CANDIDATE = `
+  SELECT t.id, t.account_id, t.sub_account_id, t.status, t.created_at, t.expires_at, t.version, t.stamp,
+    s.account_id, s.suspended_at, s.stamp
+  FROM ${TOKENS} WHERE t.digest = ?`
+
 export function findCandidate(db: Connection, digest: Uint8Array): Candidate | undefined {
-  const row = db.tuple<CandidateTuple>(
-    `SELECT t.id, t.account_id, t.sub_account_id, t.status, t.created_at, t.expires_at, t.version, t.stamp,
-       s.account_id, s.suspended_at, s.stamp
-     FROM ${TOKENS} WHERE t.digest = ?`,
-    digest,
-  )
+  const row = db.tuple<CandidateTuple>(CANDIDATE, digest)
   if (row === undefined) return findRetired(db, digest)
   const [id, accountId, subAccountId, status, createdAt, expiresAt, version, stamp] = row
   const [ownerAccountId, suspendedAt, ownerStamp] = row.slice(8) as TupleOfOwner
