@@ -337,11 +337,9 @@ export function retireMasterKey({ db }: Session, id: string, at: number): void {
 
 export function markUsed({ db }: Session, marks: ReadonlyMap<string, number>): void {
   for (const [tokenId, at] of marks) {
-    db.run(
-      `INSERT INTO last_used (token_id, at) SELECT id, ?2 FROM tokens WHERE id = ?1
-       ON CONFLICT DO UPDATE SET at = max(at, excluded.at)`,
-      ...[tokenId, at],
-    )
+    // Nearly every token that is used was used before: half the cost of looking first whether there is such a token.
+    if (db.run('UPDATE last_used SET at = max(at, ?) WHERE token_id = ?', at, tokenId) > 0) continue
+    db.run('INSERT INTO last_used (token_id, at) SELECT id, ? FROM tokens WHERE id = ?', at, tokenId)
   }
   if (marks.size > 0) explain(db)
 }
