@@ -20,10 +20,12 @@ const MAX_LIFETIME_SECONDS = 300
 const OLDEST_VERSION = 140_000
 
 /**
- * Every statement is written for look-ups by index. A plan made while a table was small is kept until its figures are
- * brought up to date, which after a bulk load takes a minute: it must not be one that reads whole tables.
+ * Every statement is written for look-ups by index, whatever its values, so that each is planned once on a connection. A
+ * plan made while a table was small is kept until its figures are brought up to date, which after a bulk load takes a
+ * minute: it must not be one that reads whole tables.
  */
-export const SESSION = 'SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off'
+export const SESSION = `SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
+  SET plan_cache_mode = force_generic_plan`
 
 export interface PoolSettings {
   readonly databaseUrl: string
