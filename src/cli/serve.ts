@@ -42,8 +42,8 @@ async function serveHere(config: Config, withDemo: boolean, output: Output): Pro
 
 /**
  * V8 lets its heap grow to several times of what lives in it. What lives here is mostly remembered for long, so collecting
- * sooner costs little. The young generation is left to V8: kept from growing, it shrinks when nobody asks and stays so, and
- * what belongs to requests under way is taken for what stays.
+ * sooner costs little. The young generation is left to V8: where it has no room for the requests under way, what belongs to
+ * them is taken for what stays.
  */
 function keepHeapSmall(): void {
   v8.setFlagsFromString('--heap-growing-percent=30')
