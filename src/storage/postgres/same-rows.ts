@@ -48,7 +48,7 @@ function isSame(known: Fields, fields: Fields, from: number): boolean {
 export class Remembered {
   readonly keys = new SameRows(toKey, 1_000)
   /** Some 2 kB each, with all that hangs on it. */
-  readonly listed = new SameRows(toListedRow, 10_000)
+  readonly listed = new SameRows(toListedRow, 4_000)
   /** Some 1 kB each. */
   readonly candidates = new SameRows(toCandidate, 10_000)
 }
