@@ -1,5 +1,6 @@
 // Every question the store answers, lists of tokens and sub-accounts aside, as plain SQL: one statement each, so that an
 // answer is of one snapshot and one round trip.
+
 import type { CopiedRow, CopiedTable } from '../../tokens/copy.ts'
 import type { HistoryRow } from '../../tokens/history.ts'
 import type { VaultRow } from '../../tokens/key-ring.ts'
@@ -17,6 +18,7 @@ import {
 } from '../../tokens/token.ts'
 import type { Candidate } from '../../tokens/verdict.ts'
 import * as rows from '../rows.ts'
+import { type CandidateColumns, toCandidate } from './candidate.ts'
 import type { Connection } from './connection.ts'
 
 const TOKENS = 'tokens t JOIN sub_accounts s ON s.id = t.sub_account_id'
@@ -184,7 +186,7 @@ export async function findNames(
 }
 
 export async function findCandidate(db: Connection, digest: Uint8Array): Promise<Candidate | undefined> {
-  const { rows: found, columns } = await db.read(
+  const found = await db.all<CandidateColumns>(
     `SELECT ${rows.CANDIDATE_COLUMNS}, NULL::bytea AS r_digest, NULL::text AS r_token_id, NULL::bigint AS retires_at,
        NULL::bytea AS r_stamp
      FROM tokens t JOIN sub_accounts s ON s.id = t.sub_account_id WHERE t.digest = $1
@@ -192,9 +194,9 @@ export async function findCandidate(db: Connection, digest: Uint8Array): Promise
      SELECT ${rows.CANDIDATE_COLUMNS}, r.digest, r.token_id, r.retires_at, r.stamp
      FROM retired_credentials r JOIN tokens t ON t.id = r.token_id JOIN sub_accounts s ON s.id = t.sub_account_id
      WHERE r.digest = $1`,
-    [digest],
+    digest,
   )
-  const candidates = found.map((fields) => db.remembered.candidates.get(fields, columns))
+  const candidates = found.map(toCandidate)
   return candidates.find(({ retired }) => retired === undefined) ?? candidates[0]
 }
 

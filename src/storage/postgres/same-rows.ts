@@ -3,7 +3,6 @@
 import { Recent } from '../../tokens/recent.ts'
 import { toKey, toListedRow } from '../rows.ts'
 import type { Columns, Fields } from './batch.ts'
-import { toCandidate } from './candidate.ts'
 
 interface Known<Item> {
   readonly fields: Fields
@@ -49,6 +48,4 @@ export class Remembered {
   readonly keys = new SameRows(toKey, 1_000)
   /** Some 2 kB each, with all that hangs on it. */
   readonly listed = new SameRows(toListedRow, 4_000)
-  /** Some 1 kB each. */
-  readonly candidates = new SameRows(toCandidate, 10_000)
 }
