@@ -30,8 +30,6 @@ export interface Answer {
   readonly headers?: Readonly<Record<string, string>>
   /** What makes it another answer when it changes; undefined where other things may too. */
   readonly madeOf?: readonly string[] | undefined
-  /** Whether the same is seldom asked for twice. */
-  readonly seldom?: boolean
 }
 
 interface RouteBase {

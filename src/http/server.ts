@@ -189,8 +189,7 @@ function addAccountRoute(
     })
     if (given.headers !== undefined) reply.headers(given.headers)
     reply.code(given.status ?? 200)
-    const { madeOf, seldom } = given
-    return { body: successBody(app, given.message, given.data, showMessage), madeOf, seldom }
+    return { body: successBody(app, given.message, given.data, showMessage), madeOf: given.madeOf }
   }
   server.route({
     method: route.method,

@@ -294,7 +294,7 @@ async function listed(registry: Registry, caller: Caller, raw: Question['query']
   // When a token was last used stands in no history: what tells it or asks for it may change unseen.
   const lasting = !withDetails && query.narrowing?.neverUsed === undefined
   const madeOf = lasting ? [...aspectsAsked(caller.accountId, query), ...idsIn(page)] : undefined
-  return { message: `Found ${page.total} API token(s)`, data: page, madeOf, seldom: query.search !== undefined }
+  return { message: `Found ${page.total} API token(s)`, data: page, madeOf }
 }
 
 function idsIn({ items }: Page<Token>): ReadonlySet<string> {

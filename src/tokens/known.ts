@@ -61,9 +61,13 @@ interface Entry<Value> {
   heldAt: number
 }
 
+/** Some 150 bytes each. */
+const MET_ONCE = 10_000
+
 export class Known<Value> {
   readonly #changes: Changes
   readonly #entries: Recent<string, Entry<Value>>
+  readonly #metOnce = new Recent<string, true>(MET_ONCE)
 
   /** Holds at most twice `limit` entries, or entries of twice that weight. */
   constructor(changes: Changes, limit: number, weigh?: (value: Value) => number) {
@@ -101,5 +105,11 @@ export class Known<Value> {
   set(name: string, value: Value, madeOf: readonly string[], readAt: number): void {
     const places = madeOf.map((id) => this.#changes.placeOf(id))
     this.#entries.set(name, { value, places, heldAt: readAt })
+  }
+
+  /** The same from the second time on: most of what is asked for is asked for once, and would be dear to keep and to drop. */
+  setIfMetBefore(name: string, value: Value, madeOf: readonly string[], readAt: number): void {
+    if (this.#metOnce.get(name)) this.set(name, value, madeOf, readAt)
+    else this.#metOnce.set(name, true)
   }
 }

@@ -15,6 +15,8 @@ beforeEach(async () => {
   token = await estate.token(await estate.subAccount(await estate.account()), 'before')
   hand = new DatabaseSync(opened.path)
   hand.exec('PRAGMA wal_checkpoint(PASSIVE)')
+  // A row is remembered from its second time on.
+  await find()
 })
 afterEach(async () => {
   hand.close()

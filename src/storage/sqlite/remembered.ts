@@ -72,7 +72,9 @@ export class Remembered {
 
   #remember(token: ListedToken | undefined, time: number): TokenRow | undefined {
     const row = token && this.#rowOf(token, time)
-    if (row !== undefined) this.#rows.set(row.token.id, row, [row.token.id, row.token.subAccountId], time)
+    if (row === undefined) return undefined
+    const { id, subAccountId } = row.token
+    this.#rows.setIfMetBefore(id, row, [id, subAccountId], time)
     return row
   }
 
