@@ -5,7 +5,7 @@ import { Known } from '../tokens/known.ts'
 import type { Caller, Registry } from '../tokens/registry.ts'
 
 /** Of twice so much at most: a page of ten tokens has some 4,000 bytes, and twice that with a letter beyond Latin-1 in it. */
-const BYTES = 12_000_000
+const BYTES = 26_000_000
 
 interface Given {
   readonly body: string
