@@ -1,6 +1,5 @@
 // Every question the store answers, lists of tokens and sub-accounts aside, as plain SQL: one statement each, so that an
 // answer is of one snapshot and one round trip.
-
 import type { CopiedRow, CopiedTable } from '../../tokens/copy.ts'
 import type { HistoryRow } from '../../tokens/history.ts'
 import type { VaultRow } from '../../tokens/key-ring.ts'
@@ -18,7 +17,6 @@ import {
 } from '../../tokens/token.ts'
 import type { Candidate } from '../../tokens/verdict.ts'
 import * as rows from '../rows.ts'
-import { type CandidateColumns, toCandidate } from './candidate.ts'
 import type { Connection } from './connection.ts'
 
 const TOKENS = 'tokens t JOIN sub_accounts s ON s.id = t.sub_account_id'
@@ -185,6 +183,22 @@ export async function findNames(
   return new Map(ids.flatMap((id) => (names.has(id) ? [[id, names.get(id) ?? '']] : [])))
 }
 
+type CandidateColumns = rows.CandidateColumns & {
+  r_digest: Uint8Array | null
+  r_token_id: string
+  retires_at: number
+  r_stamp: Uint8Array
+}
+
+function toCandidate(row: CandidateColumns): Candidate {
+  const { r_digest, r_token_id: tokenId, retires_at: retiresAt, r_stamp: stamp } = row
+  return {
+    ...rows.toCandidate(row),
+    retired: r_digest === null ? undefined : { digest: r_digest, tokenId, retiresAt, stamp },
+  }
+}
+
+/** By its own credential, or a former one. */
 export async function findCandidate(db: Connection, digest: Uint8Array): Promise<Candidate | undefined> {
   const found = await db.all<CandidateColumns>(
     `SELECT ${rows.CANDIDATE_COLUMNS}, NULL::bytea AS r_digest, NULL::text AS r_token_id, NULL::bigint AS retires_at,
