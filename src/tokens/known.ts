@@ -61,7 +61,7 @@ interface Entry<Value> {
   heldAt: number
 }
 
-/** Some 150 bytes each. */
+/** Names without a value; some 150 bytes each. */
 const MET_ONCE = 10_000
 
 export class Known<Value> {
