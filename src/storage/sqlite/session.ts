@@ -22,6 +22,8 @@ export class Session {
   readonly revocations: Revocation[] = []
   /** Tokens and sub-accounts that were switched on again, and when: the journal is told once that is certain. */
   readonly givenBack = new Map<string, Timestamp>()
+  /** How many names it has written to the search index, or struck out of it. */
+  indexed = 0
   /** Of the accounts to whose history something was added. */
   readonly #heads = new Map<string, Head>()
   /** By how much the totals of an account or a sub-account have changed. */

@@ -155,6 +155,7 @@ function insertToken(session: Session, token: NewRow, no: number, origin: Origin
   )
   const grams = indexedWords(session.accountNumber(accountId), token.gramWords)
   db.run('INSERT INTO token_grams (rowid, grams) VALUES (?, ?)', no, grams)
+  session.indexed++
   session.count(token, 1)
   const to = { name, status, expiresAt, subAccountId }
   session.record(historyEvent(accountId, 'token.create', id, {}, to, id), origin)
@@ -199,6 +200,7 @@ export function updateToken(
     )
     const grams = indexedGrams(session.accountNumber(accountId), folded)
     db.run('UPDATE token_grams SET grams = ? WHERE rowid = ?', grams, no)
+    session.indexed++
   }
   const { from, to } = difference(before, after, ['name', 'status'])
   session.record(historyEvent(accountId, 'token.update', id, from, to, id), origin)
@@ -270,6 +272,7 @@ export function deleteToken(
   const { db } = session
   const { no, token, subAccount } = getToken(db, accountId, id, expected)
   db.run('DELETE FROM token_grams WHERE rowid = ?', no)
+  session.indexed++
   db.run('DELETE FROM tokens WHERE no = ?', no)
   session.count(token, -1)
   const { name, status } = token
@@ -352,12 +355,14 @@ export function explain(db: Connection): void {
 const MERGED_AT_ONCE = 16
 
 /**
- * Every commit that names something adds a piece to the search index, and a search goes through all of them. Does some of
- * the merging that SQLite leaves for later; true when there is more to do.
+ * Every commit that names something adds a piece to the search index, and a search goes through all of them, and through
+ * what each has struck out. Does some of the merging that SQLite leaves for later; true when there is more to do. `whole`
+ * begins to make one piece of all, and later calls go on with it.
  */
-export function tidySearch({ db }: Session): boolean {
+export function tidySearch({ db }: Session, whole: boolean): boolean {
   const before = totalChanges(db)
-  db.run("INSERT INTO token_grams (token_grams, rank) VALUES ('merge', ?)", MERGED_AT_ONCE)
+  // To FTS5 a negative number of pages means all pieces, whatever their sizes.
+  db.run("INSERT INTO token_grams (token_grams, rank) VALUES ('merge', ?)", whole ? -MERGED_AT_ONCE : MERGED_AT_ONCE)
   // One change is the statement itself.
   if (totalChanges(db) - before < 2) return false
   explain(db)
