@@ -158,6 +158,13 @@ describe('the embedded store', () => {
   })
   afterEach(() => opened.close())
 
+  function piecesOfSearchIndex(): number {
+    const db = new DatabaseSync(opened.path, { readOnly: true })
+    const counted = db.prepare('SELECT count(DISTINCT segid) AS n FROM token_grams_idx').get()
+    db.close()
+    return counted?.n as number
+  }
+
   test('is refused to a wrong master key, byte for byte as it was', async () => {
     const account = await estate.account()
     await opened.reopen()
@@ -214,6 +221,12 @@ describe('the embedded store', () => {
     assert.equal((await opened.store.listSubAccounts(account.id, FIRST_PAGE)).total, 1)
   })
 
+  test('merges its search index as it goes, so that a search has few pieces to go through', async () => {
+    const subAccount = await estate.subAccount(await estate.account())
+    for (let n = 0; n < 14; n++) await estate.token(subAccount, `name ${n}`)
+    assert.ok(piecesOfSearchIndex() < 8)
+  })
+
   test('puts its search index together when it has nothing else to do, and forgets nothing by it', async () => {
     const subAccount = await estate.subAccount(await estate.account())
     // So many that SQLite leaves both pieces as they are.
@@ -223,11 +236,8 @@ describe('the embedded store', () => {
     await opened.store.updateToken(accountId, id, { name: 'renamed' }, estate.origin())
     const find = () => opened.store.findToken(accountId, other.id)
     const [, known] = [await find(), await find()]
-    const db = new DatabaseSync(opened.path, { readOnly: true })
-    const pieces = () => db.prepare('SELECT count(DISTINCT segid) AS n FROM token_grams_idx').get()?.n
-    assert.notEqual(pieces(), 1)
-    while (pieces() !== 1) await pause(10)
-    db.close()
+    assert.notEqual(piecesOfSearchIndex(), 1)
+    while (piecesOfSearchIndex() !== 1) await pause(10)
     const found = await opened.store.listTokens(accountId, { ...FIRST_PAGE, search: 'renamed' })
     assert.deepEqual([found?.total, found?.items[0]?.token.id], [1, id])
     assert.equal(await find(), known)

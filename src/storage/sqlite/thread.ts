@@ -183,6 +183,7 @@ async function commit(batch: readonly Call[], runOne: typeof runWithout, again =
     if (givenBack.size > 0) session.revocations.push(...stillGivenBack(db, givenBack))
     const replies = batch.map((call) => runOne(session, call))
     session.settle()
+    writes.mergeAlong(session)
     const onlyJournaled = db.changes === changes
     const journaled = session.revocations.length > 0 ? journal.append(session) : undefined
     // The journal's place decides nothing, as marks decide nothing.

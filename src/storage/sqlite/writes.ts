@@ -352,21 +352,36 @@ export function explain(db: Connection): void {
   db.run('UPDATE use_flushes SET n = n + 1 WHERE id = 1')
 }
 
+/** Pages: some three milliseconds, for which whoever comes next has to wait. */
 const MERGED_AT_ONCE = 16
+/** What one name adds is merged several times on its way into the largest piece. */
+const MERGED_PER_NAME = 1 / 25
+
+/** Merging that keeps pace with the names of this transaction. */
+export function mergeAlong({ db, indexed }: Session): void {
+  if (indexed > 0) mergeSearch(db, MERGED_AT_ONCE + Math.ceil(indexed * MERGED_PER_NAME))
+}
+
+/**
+ * Does what can wait for a moment of rest; true when there is more to do. `whole` begins to make one piece of all, and later
+ * calls go on with it.
+ */
+export function tidySearch({ db }: Session, whole: boolean): boolean {
+  // To FTS5 a negative number of pages means all pieces, whatever their sizes.
+  const merged = mergeSearch(db, whole ? -MERGED_AT_ONCE : MERGED_AT_ONCE)
+  if (merged) explain(db)
+  return merged
+}
 
 /**
  * Every commit that names something adds a piece to the search index, and a search goes through all of them, and through
- * what each has struck out. Does some of the merging that SQLite leaves for later; true when there is more to do. `whole`
- * begins to make one piece of all, and later calls go on with it.
+ * what each has struck out.
  */
-export function tidySearch({ db }: Session, whole: boolean): boolean {
+function mergeSearch(db: Connection, pages: number): boolean {
   const before = totalChanges(db)
-  // To FTS5 a negative number of pages means all pieces, whatever their sizes.
-  db.run("INSERT INTO token_grams (token_grams, rank) VALUES ('merge', ?)", whole ? -MERGED_AT_ONCE : MERGED_AT_ONCE)
+  db.run("INSERT INTO token_grams (token_grams, rank) VALUES ('merge', ?)", pages)
   // One change is the statement itself.
-  if (totalChanges(db) - before < 2) return false
-  explain(db)
-  return true
+  return totalChanges(db) - before > 1
 }
 
 function totalChanges(db: Connection): number {
