@@ -91,11 +91,11 @@ async function main(): Promise<Results> {
 
   const results = await measureWorkloads(wall, largeServer, smallServer, scripts, peers)
   for (const { server } of peers) await stop(server)
-  await stop(wall)
   await stop(smallServer)
   if (options.only === undefined || wants('extras')) {
-    results.findings.push(...(await measureExtras(large, largeServer)))
+    results.findings.push(...(await measureExtras(large, largeServer, wall)))
   }
+  await stop(wall)
   await stop(largeServer)
   if (options.only === undefined || wants('postgres')) {
     say('PostgreSQL')
@@ -173,12 +173,12 @@ function memory(rss: number): extras.Finding {
   }
 }
 
-async function measureExtras(large: Estate, server: Server): Promise<extras.Finding[]> {
+async function measureExtras(large: Estate, server: Server, wall: Server): Promise<extras.Finding[]> {
   const findings: extras.Finding[] = []
   say('a slow disk')
   if (disk === undefined) {
     findings.push(extras.notMeasured('PUT on a disk whose fsync takes 5 ms', '> 2,000 changes/s', 'no C compiler'))
-  } else findings.push(...(await extras.slowDisk(bench, server, disk)))
+  } else findings.push(...(await extras.slowDisk(bench, server, wall, disk)))
 
   say('one account with all tokens')
   const deep = await prepareEstate(folder, { name: 'deep', accounts: 1, subAccounts: 100, tokens: options.tokens })
