@@ -160,11 +160,12 @@ function rest(): void {
 /** A little at a time: whoever comes meanwhile waits for no more than that. */
 async function tidy(): Promise<void> {
   const whole = indexed >= NAMES_BEFORE_WHOLE
-  if (whole) indexed = 0
   const [reply] = await commit([{ id: 0, name: 'tidySearch', args: [whole] }], runWithout)
+  const more = reply !== undefined && 'value' in reply ? reply.value : undefined
+  if (whole && more !== undefined) indexed = 0
   working = undefined
   if (queue.length > 0) begin()
-  else if (reply !== undefined && 'value' in reply && reply.value === true) resting = setTimeout(rest, 0)
+  else if (more === true) resting = setTimeout(rest, 0)
 }
 
 /**
@@ -229,9 +230,7 @@ function meaningAtCommit(error: unknown): unknown {
 function open(): Opening {
   if (role === 'reader') return { obstacle: undefined, replayed: 0 }
   try {
-    const replayed = recover(acceptRevocationLoss)
-    resting = setTimeout(rest, REST_MS)
-    return { obstacle: undefined, replayed }
+    return { obstacle: undefined, replayed: recover(acceptRevocationLoss) }
   } catch (error) {
     if (!(error instanceof Failure && error.code === 'revocations-unknown')) throw error
     return { obstacle: (error.cause as Error).message, replayed: 0 }
