@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Answer, ask, closeAsking } from './ask.ts'
+import type { Script } from './client.ts'
 import { Disk } from './disk.ts'
 import { type Estate, PRODUCT, prepareEstate, sample } from './estate.ts'
 import * as extras from './extras.ts'
@@ -93,6 +94,7 @@ async function main(): Promise<Results> {
   for (const { server } of peers) await stop(server)
   await stop(smallServer)
   if (options.only === undefined || wants('extras')) {
+    await wall.tell({ answers: await answersOf(largeServer, readScript) })
     results.findings.push(...(await measureExtras(large, largeServer, wall)))
   }
   await stop(wall)
@@ -118,7 +120,7 @@ async function measureWorkloads(wall: Server, large: Server, small: Server, scri
     const { name, title, connections } = workload
     say(title)
     const remembers = !options.quick && workload.repeats
-    await wall.tell({ answers: await answersOf(large, scripts, name) })
+    await wall.tell({ answers: await answersOf(large, scripts[name]) })
     const subjects: Subject[] = [
       { name: 'wall', server: wall, script: `wall ${name}`, anySuccess: true },
       { name: 'large', server: large, script: `large ${name}`, remembers },
@@ -147,9 +149,9 @@ async function measureWorkloads(wall: Server, large: Server, small: Server, scri
   return { rounds, findings }
 }
 
-async function answersOf(server: Server, scripts: Scripts, name: WorkloadName): Promise<Answer[]> {
+async function answersOf(server: Server, script: Script): Promise<Answer[]> {
   const answers: Answer[] = []
-  for (const request of drawRequests(scripts[name], options.quick ? QUICK_ANSWERS : PREPARED_ANSWERS))
+  for (const request of drawRequests(script, options.quick ? QUICK_ANSWERS : PREPARED_ANSWERS))
     answers.push(await ask(server.port, request))
   return answers
 }
