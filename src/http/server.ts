@@ -49,7 +49,13 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     requestTimeout: 15_000,
     // Node.js looks for connections past their time every half minute unless told otherwise, and would answer a request
     // without a Host in words of its own.
-    http: { headersTimeout: 10_000, connectionsCheckingInterval: 1_000, requireHostHeader: false },
+    http: {
+      headersTimeout: 10_000,
+      connectionsCheckingInterval: 1_000,
+      requireHostHeader: false,
+      // A request without a body comes as a stream that has ended, which saves Node.js a twentieth of what it costs.
+      optimizeEmptyRequests: true,
+    },
     // An id of any length is an unknown id, not a bad request; the header limit bounds it.
     routerOptions: { maxParamLength: 16_384 },
     genReqId: requestIdOf,
