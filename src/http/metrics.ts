@@ -1,7 +1,8 @@
 // What Prometheus is told. A registry of its own: two servers in one process do not mix.
-import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client'
 import { TAMPERED_KINDS, type Tampered } from '../tokens/stamp.ts'
 import type { Store } from '../tokens/store.ts'
+import { Durations } from './durations.ts'
 
 const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 const STORE_BUCKETS = [0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1]
@@ -12,20 +13,16 @@ export class Metrics {
   readonly #registry = new Registry()
   /** What a scrape returns: this process's metrics, unless somebody adds up those of several. */
   #text: () => Promise<string> = () => this.#registry.metrics()
-  readonly #requests = new Histogram({
-    name: 'latchkey_http_request_duration_seconds',
-    help: 'Requests by method, route and status',
-    labelNames: ['method', 'route', 'status'],
-    buckets: REQUEST_BUCKETS,
-    registers: [this.#registry],
-  })
-  readonly #store = new Histogram({
-    name: 'latchkey_store_operation_duration_seconds',
-    help: 'Store operations, from call to answer',
-    labelNames: ['operation'],
-    buckets: STORE_BUCKETS,
-    registers: [this.#registry],
-  })
+  readonly #requests = new Durations(
+    'latchkey_http_request_duration_seconds',
+    'Requests by method, route and status',
+    REQUEST_BUCKETS,
+  )
+  readonly #store = new Durations(
+    'latchkey_store_operation_duration_seconds',
+    'Store operations, from call to answer',
+    STORE_BUCKETS,
+  )
   /** Counted by hand, since it is the most frequent of all; read out when somebody asks. */
   readonly #judged = new Map<string, number>()
   readonly #tampered = new Counter({
@@ -38,6 +35,9 @@ export class Metrics {
   constructor() {
     // Among these: nodejs_eventloop_lag_seconds and its percentiles.
     collectDefaultMetrics({ register: this.#registry })
+    for (const durations of [this.#requests, this.#store]) {
+      this.#registry.registerMetric(durations as unknown as Metric)
+    }
     const judged = this.#judged
     const verdicts = new Counter({
       name: 'latchkey_verifications_total',
@@ -56,8 +56,7 @@ export class Metrics {
 
   /** Takes the durations, in seconds, of requests of one kind. */
   requests(method: string, route: string, status: number): (seconds: number) => void {
-    const child = this.#requests.labels(method, route, String(status))
-    return (seconds) => child.observe(seconds)
+    return this.#requests.taker({ method, route, status: String(status) })
   }
 
   judged(verdict: string): void {
@@ -76,11 +75,11 @@ export class Metrics {
     for (const name of names.filter((each) => each !== 'constructor' && typeof source[each] === 'function')) {
       const operation = source[name]?.bind(store)
       if (operation === undefined) continue
-      const child = this.#store.labels(name)
+      const take = this.#store.taker({ operation: name })
       timed[name] = (...args) => {
         const start = performance.now()
         const result = operation(...args)
-        const observe = () => child.observe((performance.now() - start) / 1000)
+        const observe = () => take((performance.now() - start) / 1000)
         // Beside the caller, who waits for the operation alone.
         result.then(observe, observe)
         return result

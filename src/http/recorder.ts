@@ -13,6 +13,8 @@ interface Inside {
 }
 
 interface Kind {
+  readonly method: string
+  readonly status: number
   /** What all lines of the kind have in common, written out once: the logger's own fields, method, route and status. */
   readonly common: string
   readonly observe: (seconds: number) => void
@@ -24,13 +26,19 @@ interface Kind {
  */
 export function recorder(log: Logger, metrics: Metrics): Recorder {
   const stream = (log as unknown as Inside)[pino.symbols.streamSym]
-  const level = log.levels.values.info
-  // As many as there are routes, methods and statuses.
-  const kinds = new Map<string, Kind>()
+  const start = `{"level":${log.levels.values.info},"time":`
+  /** By route: a name put together of all three would have to be hashed for every request. */
+  const kinds = new Map<string, Kind[]>()
 
-  const makeKind = (method: string, route: string, status: number): Kind => {
+  const kindOf = (method: string, route: string, status: number): Kind => {
+    const ofRoute = kinds.get(route) ?? []
+    const known = ofRoute.find((kind) => kind.method === method && kind.status === status)
+    if (known !== undefined) return known
     const child = log.child({ method, route, status }) as unknown as Inside
-    return { common: child[pino.symbols.chindingsSym], observe: metrics.requests(method, route, status) }
+    const common = `${child[pino.symbols.chindingsSym]},"reqId":"`
+    const kind = { method, status, common, observe: metrics.requests(method, route, status) }
+    kinds.set(route, [...ofRoute, kind])
+    return kind
   }
 
   return (request, reply) => {
@@ -39,15 +47,13 @@ export function recorder(log: Logger, metrics: Metrics): Recorder {
     const elapsed = startedAt === undefined ? 0 : performance.now() - startedAt
     // The route, not the URL: a path or a query can hold what must not be logged.
     const route = request.route ?? request.routeOptions.url ?? 'none'
-    const name = `${method} ${status} ${route}`
-    const kind = kinds.get(name) ?? makeKind(method, route, status)
-    kinds.set(name, kind)
-    kind.observe(elapsed / 1000)
+    const { common, observe } = kindOf(method, route, status)
+    observe(elapsed / 1000)
     if (!log.isLevelEnabled('info')) return
     const by = caller === undefined ? '' : `,"by":${JSON.stringify(caller.by)}`
     stream.write(
-      `{"level":${level},"time":${Date.now()}${kind.common},"reqId":"${request.id}",` +
-        `"ms":${Math.round(elapsed * 100) / 100}${by},"address":${JSON.stringify(request.ip)},"msg":"request"}\n`,
+      `${start}${Date.now()}${common}${request.id}","ms":${Math.round(elapsed * 100) / 100}${by},"address":` +
+        `${JSON.stringify(request.ip)},"msg":"request"}\n`,
     )
   }
 }

@@ -1,0 +1,55 @@
+// Counted by hand, told as prom-client tells its own.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { AggregatorRegistry, Histogram, type Metric, Registry } from 'prom-client'
+import { Durations } from '../../src/http/durations.ts'
+
+const BOUNDS = [0.001, 0.01, 0.5]
+const [NAME, HELP] = ['a_duration_seconds', 'How long it took']
+
+/** The same durations, taken by prom-client and by hand. */
+function both(durations: Readonly<Record<string, readonly number[]>>): [Registry, Registry] {
+  const [theirs, ours] = [new Registry(), new Registry()]
+  const histogram = new Histogram({
+    name: NAME,
+    help: HELP,
+    labelNames: ['route', 'status'],
+    buckets: BOUNDS,
+    registers: [theirs],
+  })
+  const counted = new Durations(NAME, HELP, BOUNDS)
+  ours.registerMetric(counted as unknown as Metric)
+  for (const [route, list] of Object.entries(durations)) {
+    const take = counted.taker({ route, status: '200' })
+    for (const seconds of list) {
+      histogram.observe({ route, status: '200' }, seconds)
+      take(seconds)
+    }
+  }
+  return [theirs, ours]
+}
+
+const random = Array.from({ length: 500 }, () => Math.random() ** 4)
+const durations = { '/on/the/bounds': [0, ...BOUNDS], '/above': [0.51, 60], '/"any"': random }
+
+test('a scrape reads as if prom-client had counted', async () => {
+  const [theirs, ours] = both(durations)
+  assert.equal(await ours.metrics(), await theirs.metrics())
+})
+
+test('nothing is said of labels without a duration', async () => {
+  const [theirs, ours] = both({ '/never': [] })
+  assert.equal(await ours.metrics(), await theirs.metrics())
+})
+
+test('those of several processes add up', async () => {
+  const [theirs, ours] = both(durations)
+  const [sumOfTheirs, sumOfOurs] = await Promise.all(
+    [theirs, ours].map(async (registry) => {
+      const snapshot = JSON.parse(JSON.stringify(await registry.getMetricsAsJSON()))
+      return AggregatorRegistry.aggregate([snapshot, snapshot]).metrics()
+    }),
+  )
+  assert.equal(sumOfOurs, sumOfTheirs)
+  assert.match(sumOfOurs ?? '', /_count\{route="\/above",status="200"\} 4\n/)
+})
