@@ -41,8 +41,10 @@ interface RouteBase {
 export interface AccountRoute extends RouteBase {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly answer: (registry: Registry, question: Question) => Promise<Answer>
-  /** Writes the body instead of Fastify. What it has written is given again for as long as nothing in it has changed. */
-  readonly write?: (body: ReturnType<typeof successBody>) => string
+  /** Writes its data instead of Fastify, which takes longer. */
+  readonly write?: (data: object) => string
+  /** What was written is given again for as long as nothing in it has changed. */
+  readonly repeats?: true
 }
 
 /** Speaks for itself: probes, metrics, gateways. */

@@ -11,7 +11,7 @@ import { addBodyParsers, BODY_LIMIT_BYTES } from './body.ts'
 import { type Admit, type Authenticate, authenticate, callerOf } from './caller.ts'
 import { answerMalformed, limitUnread, requireUnambiguous } from './client-error.ts'
 import { consoleRoutes } from './console-routes.ts'
-import { type AppIdentity, successBody } from './envelope.ts'
+import { type AppIdentity, successBody, successWriter } from './envelope.ts'
 import { answerTo, HttpFailure } from './failures.ts'
 import { historyRoutes } from './history-routes.ts'
 import type { Metrics } from './metrics.ts'
@@ -182,7 +182,9 @@ function addAccountRoute(
   route: AccountRoute,
 ): void {
   const { registry, app, now } = parts
+  const { write } = route
   const showMessage = route.method === 'GET' ? 0 : 1
+  const writeAround = successWriter(app, showMessage)
   const answer = async (request: FastifyRequest, reply: FastifyReply) => {
     const caller = callerOf(request)
     const given = await route.answer(registry, {
@@ -195,7 +197,7 @@ function addAccountRoute(
     })
     if (given.headers !== undefined) reply.headers(given.headers)
     reply.code(given.status ?? 200)
-    return { body: successBody(app, given.message, given.data, showMessage), madeOf: given.madeOf }
+    return given
   }
   server.route({
     method: route.method,
@@ -207,12 +209,15 @@ function addAccountRoute(
       return admit(request)
     },
     async handler(request, reply) {
-      const { write } = route
-      if (write === undefined) return (await answer(request, reply)).body
-      const body = await repeated.give(callerOf(request), request.url, async () => {
-        const given = await answer(request, reply)
-        return { ...given, body: write(given.body) }
-      })
+      if (write === undefined) {
+        const { message, data } = await answer(request, reply)
+        return successBody(app, message, data, showMessage)
+      }
+      const make = async () => {
+        const { message, data, madeOf } = await answer(request, reply)
+        return { body: writeAround(message, write(data)), madeOf }
+      }
+      const body = route.repeats ? await repeated.give(callerOf(request), request.url, make) : (await make()).body
       return reply.type('application/json; charset=utf-8').send(body)
     },
   })

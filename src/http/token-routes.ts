@@ -111,6 +111,7 @@ const listTokens: AccountRoute = {
     writes: false,
   }),
   write: writePage,
+  repeats: true,
   async answer(registry, { caller, query }) {
     return listed(registry, caller, query, readTokenQuery(query))
   },
@@ -131,6 +132,7 @@ const listTokensOfSubAccount: AccountRoute = {
     writes: false,
   }),
   write: writePage,
+  repeats: true,
   async answer(registry, { caller, params, query }) {
     const asked = { ...readTokenQuery({ ...query, subAccountId: undefined }), subAccountId: params.subAccountId ?? '' }
     return listed(registry, caller, query, asked)
@@ -151,6 +153,7 @@ const getToken: AccountRoute = {
     failures: { 400: ['include must be details'], 404: NOT_FOUND },
     writes: false,
   }),
+  write: writeToken,
   async answer(registry, { caller, params, query }) {
     const token = await registry.getToken(caller, params.id ?? '', wantsDetails(query))
     return whole('API token retrieved successfully', token)
@@ -183,6 +186,7 @@ const updateToken: AccountRoute = {
     },
     writes: true,
   }),
+  write: writeToken,
   async answer(registry, { caller, params, body, headers, origin }) {
     const change = readTokenChange(body)
     const token = await registry.updateToken(caller, params.id ?? '', change, origin, readIfMatch(headers))
@@ -217,6 +221,7 @@ const createToken: AccountRoute = {
     },
     writes: true,
   }),
+  write: writeToken,
   async answer(registry, { caller, body, headers, origin }) {
     const token = await registry.createToken(caller, readNewToken(body), origin, readIdempotencyKey(headers))
     return { ...whole('API token created successfully', token), status: 201 }
@@ -260,6 +265,7 @@ const rotateToken: AccountRoute = {
     failures: { 400: [`overlapSeconds must be a whole number from 0 to ${MAX_OVERLAP_SECONDS}`], 404: NOT_FOUND },
     writes: true,
   }),
+  write: writeToken,
   async answer(registry, { caller, params, body, origin }) {
     const token = await registry.rotateToken(caller, params.id ?? '', readOverlap(body), origin)
     return whole('API token rotated successfully', token)
@@ -302,22 +308,25 @@ function idsIn({ items }: Page<Token>): ReadonlySet<string> {
 }
 
 function whole(message: string, token: Token) {
-  return { message, data: toWire(token), headers: { etag: etagOf(token.version) } }
+  return { message, data: token, headers: { etag: etagOf(token.version) } }
 }
 
 export const toTime = (at: number): string => new Date(at).toISOString()
 export const toTimeOrNull = (at: number | null): string | null => (at === null ? null : toTime(at))
 
-/** JSON of a page as the registry gives it, in which each token is written out once for all pages that show it. */
-function writePage(body: { readonly data: object }): string {
-  const page = body.data as Page<Token>
-  const items = page.items.map((token) => {
-    token.written ??= JSON.stringify(toWire(token))
-    return token.written
-  })
+/** JSON of a page as the registry gives it. */
+function writePage(data: object): string {
+  const page = data as Page<Token>
   // No quotation mark within a string is without its backslash: this one stands for the list itself.
-  const frame = JSON.stringify({ ...body, data: { ...page, items: [] } })
-  return frame.replace('"items":[]', () => `"items":[${items.join(',')}]`)
+  const frame = JSON.stringify({ ...page, items: [] })
+  return frame.replace('"items":[]', () => `"items":[${page.items.map(writeToken).join(',')}]`)
+}
+
+/** The same of a token, written out once for all answers that show it. */
+function writeToken(data: object): string {
+  const token = data as Token
+  token.written ??= JSON.stringify(toWire(token))
+  return token.written
 }
 
 function toWire({ id, name, credential, status, createdAt, subAccount, version, details }: Token): schemas.WireToken {
