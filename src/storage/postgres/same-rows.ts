@@ -33,7 +33,8 @@ export class SameRows<Row, Item extends object> {
 
 /** Small buffers are pieces of a larger one, all of which would be remembered with the row. */
 function withOwnBytes(row: Record<string, unknown>): Record<string, unknown> {
-  for (const [name, value] of Object.entries(row)) {
+  for (const name in row) {
+    const value = row[name]
     if (value instanceof Uint8Array) row[name] = new Uint8Array(value)
   }
   return row
