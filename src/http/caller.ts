@@ -12,6 +12,8 @@ declare module 'fastify' {
     route: string | undefined
     /** By `performance.now`. */
     startedAt: number | undefined
+    /** The same, of the moment in which its caller was known. */
+    admittedAt: number | undefined
   }
 }
 
@@ -35,6 +37,7 @@ export type Admit = (request: FastifyRequest) => Promise<void>
 
 export async function authenticate(request: FastifyRequest, authenticator: Authenticate): Promise<void> {
   request.caller = await authenticator(bearerOf(request))
+  request.admittedAt = performance.now()
 }
 
 export function callerOf(request: FastifyRequest): Caller {

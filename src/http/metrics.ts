@@ -85,7 +85,12 @@ export class Metrics {
         return result
       }
     }
-    return { ...(timed as unknown as Store), changes: store.changes, readChains: () => store.readChains() }
+    const untimed: Pick<Store, 'changes' | 'during' | 'readChains'> = {
+      changes: store.changes,
+      during: store.during,
+      readChains: () => store.readChains(),
+    }
+    return { ...(timed as unknown as Store), ...untimed }
   }
 
   countTokens(store: Pick<Store, 'countTokens'>): void {

@@ -72,6 +72,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   server.decorateRequest('caller')
   server.decorateRequest('route')
   server.decorateRequest('startedAt')
+  server.decorateRequest('admittedAt')
   await server.register(swagger, { openapi: apiDescription(parts.app) })
   await server.register(swaggerUi, { routePrefix: '/docs', staticCSP: true })
   // The rules of input are the domain's, in its words; schemas describe it and shape what goes out.
@@ -109,7 +110,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   const repeated = new Repeated(parts.registry)
   for (const route of routes) {
     if ('answer' in route) addAccountRoute(server, parts, admit, repeated, route)
-    else addPlainRoute(server, admit, route)
+    else addPlainRoute(server, parts.registry, admit, route)
   }
 
   // Before the body is read, as on the routes that exist.
@@ -187,14 +188,15 @@ function addAccountRoute(
   const writeAround = successWriter(app, showMessage)
   const answer = async (request: FastifyRequest, reply: FastifyReply) => {
     const caller = callerOf(request)
-    const given = await route.answer(registry, {
+    const question = {
       caller,
       params: request.params as Record<string, string>,
       query: request.query as Record<string, unknown>,
       body: request.body,
       headers: request.headers,
       origin: { by: caller.by, at: now(), requestId: request.id, address: request.ip },
-    })
+    }
+    const given = await during(registry, request, () => route.answer(registry, question))
     if (given.headers !== undefined) reply.headers(given.headers)
     reply.code(given.status ?? 200)
     return given
@@ -223,7 +225,15 @@ function addAccountRoute(
   })
 }
 
-function addPlainRoute(server: FastifyInstance, admit: Admit, route: PlainRoute): void {
+/** What the store took to know the caller is time that it has no more. A body that came slowly is not its fault. */
+function during<Result>(registry: Registry, request: FastifyRequest, work: () => Result): Result {
+  const { startedAt = 0, admittedAt = startedAt } = request
+  return registry.during(admittedAt - startedAt, work)
+}
+
+function addPlainRoute(server: FastifyInstance, registry: Registry, admit: Admit, route: PlainRoute): void {
+  const respond: PlainRoute['respond'] = (request, reply) =>
+    during(registry, request, () => route.respond(request, reply))
   const [described, ...others] = [route.method].flat()
   const add = (method: HTTPMethods | HTTPMethods[], schema: PlainRoute['schema']) =>
     server.route({
@@ -234,11 +244,11 @@ function addPlainRoute(server: FastifyInstance, admit: Admit, route: PlainRoute)
       config: { consumes: route.consumes },
       onRequest: (request, reply, done) => {
         request.route = route.url
-        if (route.ignoresBody) route.respond(request, reply).catch(done)
+        if (route.ignoresBody) respond(request, reply).catch(done)
         else if (route.access === 'anyone') done()
         else admit(request).then(() => done(), done)
       },
-      handler: (request, reply) => route.respond(request, reply),
+      handler: (request, reply) => respond(request, reply),
     })
   if (described !== undefined) add(described, route.schema)
   // The same answer to other methods is not described again.

@@ -129,6 +129,12 @@ export class Registry {
     return verdict
   }
 
+  /** See Store. */
+  during<Result>(waitedMs: number, work: () => Result): Result {
+    const { store } = this.#parts
+    return store.during === undefined ? work() : store.during(waitedMs, work)
+  }
+
   async listTokens(caller: Caller, query: TokenQuery, withDetails = false): Promise<Page<Token>> {
     const slice = await this.#parts.store.listTokens(caller.accountId, query)
     if (slice === undefined) throw new Failure('sub-account-forbidden')

@@ -83,6 +83,12 @@ export interface Store {
   /** Undefined where looking for changes would cost as much as reading again. When a token was used does not count. */
   readonly changes: Changes | undefined
 
+  /**
+   * Does what is to be done for a request that has waited for the store so long already: all that is asked meanwhile may
+   * take no longer than one call less that. Undefined where no call takes long.
+   */
+  during?: (<Result>(waitedMs: number, work: () => Result) => Result) | undefined
+
   insertAccount(account: Account, origin: Origin): Promise<void>
   findAccount(id: string): Promise<Account | undefined>
   listAccounts(): Promise<readonly Account[]>

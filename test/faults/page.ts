@@ -17,11 +17,6 @@ That none of N went wrong, not that none ever will: with 95% confidence fewer th
 a change that was answered with yes and is not stored. A change whose answer never came, or was "may or may not have been
 saved", may be there or not, but never half.
 
-## What was missed
-
-- **3.5 s for any answer while PostgreSQL is slow, but not dead.** The limit is one call's to the store, and a change makes
-  two, one for the caller and one for itself: where every packet comes late, the two together may take longer.
-
 ## What is not promised
 
 - **A disk that lies.** A sync that reports success and has not written is beyond any program.

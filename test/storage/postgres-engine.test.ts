@@ -236,6 +236,28 @@ describe('a PostgreSQL store in trouble', () => {
     assert.ok(performance.now() - back < 2_000, `${performance.now() - back} ms`)
   })
 
+  test('that hangs has for all that one request asks the time of one call', async () => {
+    opened.server.signal('SIGSTOP')
+    try {
+      const start = performance.now()
+      const codes = await estate.store.during?.(2_500, () =>
+        Promise.all(
+          [
+            estate.store.findCandidate(token.digest),
+            estate.store.listHistory(account.id, FIRST_PAGE),
+            update(token.id, 'late'),
+          ].map((attempt) => (attempt as Promise<unknown>).then(() => 'yes', codeOf)),
+        ),
+      )
+      const took = performance.now() - start
+      assert.deepEqual(codes, ['unavailable', 'unavailable', 'unavailable'])
+      assert.ok(took < 2_000, `${took} ms`)
+    } finally {
+      opened.server.signal('SIGCONT')
+    }
+    while ((await update(token.id, 'recovered again').then(() => 'up', codeOf)) !== 'up') await wait(20)
+  })
+
   test('whose server is restarted serves again within two seconds, without being opened anew', async () => {
     const server = await PostgresServer.start()
     const database = await emptyDatabase(server)

@@ -12,7 +12,8 @@ const MOST_TOGETHER = 32
 
 interface Waiting {
   readonly update: TokenUpdate
-  readonly since: number
+  /** By `performance.now`. */
+  readonly until: number
   readonly timer: NodeJS.Timeout
   readonly resolve: (row: TokenRow) => void
   readonly reject: (error: unknown) => void
@@ -36,12 +37,12 @@ export class GroupedUpdates {
   #add(accountId: string, asked: Pick<Waiting, 'update' | 'resolve' | 'reject'>): void {
     const known = this.#waiting.get(accountId)
     const queue = known ?? []
-    const { deadlineMs } = this.#pool
+    const { msLeft } = this.#pool
     const timer = setTimeout(() => {
       queue.splice(queue.indexOf(waiting), 1)
-      asked.reject(failure('unavailable', new DeadlinePassed(deadlineMs)))
-    }, deadlineMs)
-    const waiting = { ...asked, since: performance.now(), timer }
+      asked.reject(failure('unavailable', new DeadlinePassed(msLeft)))
+    }, msLeft)
+    const waiting = { ...asked, until: performance.now() + msLeft, timer }
     queue.push(waiting)
     if (known !== undefined) return
     this.#waiting.set(accountId, queue)
@@ -60,9 +61,9 @@ export class GroupedUpdates {
 
   async #makeGroup(accountId: string, group: readonly Waiting[]): Promise<void> {
     const updates = group.map(({ update }) => update)
-    const waited = performance.now() - (group[0]?.since ?? 0)
+    const msLeft = Math.min(...group.map(({ until }) => until)) - performance.now()
     try {
-      const outcomes = await this.#pool.lendFor(this.#pool.deadlineMs - waited, (db) =>
+      const outcomes = await this.#pool.lendFor(Math.max(0, msLeft), (db) =>
         db.transaction(this.#pool.begin, async () => {
           const made = await updateTokens({ db, stamps: this.#stamps }, accountId, updates)
           // Nothing to be made durable.

@@ -1,4 +1,5 @@
 // The connections that one store keeps: how many, how long anything may take, and what happens when it takes longer.
+import { AsyncLocalStorage } from 'node:async_hooks'
 import pg from 'pg'
 import { OperatorError } from '../../tokens/errors.ts'
 import { typeParser } from './batch.ts'
@@ -9,7 +10,7 @@ import { Together } from './together.ts'
 const CONNECT_TIMEOUT_MS = 1_000
 /** An instance that stops in the middle of a change holds up the others for no longer than this. */
 const IDLE_IN_TRANSACTION_MS = 5_000
-/** `deadlineMs` is from the call to its answer, waiting for a connection included. */
+/** `deadlineMs` is from the call, or the first one for the same request, to its answer, waiting for a connection included. */
 export const LIMITS = { statementMs: 2_000, deadlineMs: 3_000 }
 /** A server that still waits for its standby keeps the connection it waits on; a dead one is given up after this. */
 const LINGER_MS = 10_000
@@ -26,6 +27,9 @@ const OLDEST_VERSION = 140_000
  */
 export const SESSION = `SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
   SET plan_cache_mode = force_generic_plan`
+
+/** When the first call was made for the same request: all of them together have no longer than one. */
+export const begunAt = new AsyncLocalStorage<number>()
 
 export interface PoolSettings {
   readonly databaseUrl: string
@@ -76,7 +80,6 @@ export class Pool {
     // A broken connection in the pool has been removed by then; the next call makes a new one.
     this.#pool.on('error', () => {})
     this.#together = new Together({
-      deadlineMs: settings.limits.deadlineMs,
       connect: () => this.#pool.connect(),
       over: (client) => this.#over(client),
     })
@@ -84,16 +87,18 @@ export class Pool {
 
   /** Lends a connection to `work`, and begins once more on another one when it is lost before anything was committed. */
   lend<Result>(work: Work<Result>): Promise<Result> {
-    return this.admit(() => this.lendFor(this.deadlineMs, work))
+    return this.admit(() => this.lendFor(this.msLeft, work))
   }
 
   /** The same for one short question, which may share the connection with others that are asked at the same time. */
   ask<Result>(work: Work<Result>): Promise<Result> {
-    return this.admit(() => this.#together.ask(work))
+    return this.admit(() => this.#together.ask(this.msLeft, work))
   }
 
-  get deadlineMs(): number {
-    return this.#settings.limits.deadlineMs
+  /** For a call that is made now. */
+  get msLeft(): number {
+    const now = performance.now()
+    return Math.max(0, this.#settings.limits.deadlineMs - (now - (begunAt.getStore() ?? now)))
   }
 
   /** A call, unless the pool is closed or too many wait already; closing waits for its end. */

@@ -11,7 +11,7 @@ import { GroupedUpdates } from './grouped.ts'
 import type { Session } from './history.ts'
 import * as listing from './listing.ts'
 import { migrate, requireKnownSchema, requireUpToDate, tableExists } from './migrate.ts'
-import { clientConfig, LIMITS, Pool, requireFitServer } from './pool.ts'
+import { begunAt, clientConfig, LIMITS, Pool, requireFitServer } from './pool.ts'
 import { PostgresLimiter } from './rate-limits.ts'
 import * as reads from './reads.ts'
 import * as writes from './writes.ts'
@@ -176,6 +176,8 @@ class PostgresStore implements Store {
   }
 
   findLastUses = this.#question(reads.findLastUses)
+
+  during = <Result>(waitedMs: number, work: () => Result) => begunAt.run(performance.now() - waitedMs, work)
 
   /** Asking would be a round trip, as reading is. */
   readonly changes = undefined

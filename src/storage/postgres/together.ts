@@ -8,6 +8,8 @@ import { type Connection, DeadlinePassed, failure, isLost, translateError, type 
 const MOST_TOGETHER = 8
 
 interface Question {
+  /** How long it may take. */
+  readonly ms: number
   readonly work: Work<unknown>
   readonly resolve: (answer: unknown) => void
   readonly reject: (error: unknown) => void
@@ -17,7 +19,6 @@ interface Question {
 }
 
 interface Settings {
-  readonly deadlineMs: number
   readonly connect: () => Promise<pg.PoolClient>
   readonly over: (client: pg.PoolClient) => Connection
 }
@@ -32,14 +33,14 @@ export class Together {
     this.#settings = settings
   }
 
-  ask<Result>(work: Work<Result>): Promise<Result> {
+  ask<Result>(ms: number, work: Work<Result>): Promise<Result> {
     return new Promise<Result>((resolve, reject) => {
-      const { deadlineMs } = this.#settings
       const end = () => {
         clearTimeout(timer)
         question.done = true
       }
       const question: Question = {
+        ms,
         work,
         resolve: (answer) => {
           end()
@@ -53,7 +54,7 @@ export class Together {
         losses: 0,
         done: false,
       }
-      const timer = setTimeout(() => this.#pass(question), deadlineMs)
+      const timer = setTimeout(() => this.#pass(question), ms)
       this.#add(question)
     })
   }
@@ -69,7 +70,7 @@ export class Together {
   #pass(question: Question): void {
     const place = this.#waiting.indexOf(question)
     if (place >= 0) this.#waiting.splice(place, 1)
-    question.reject(failure('unavailable', new DeadlinePassed(this.#settings.deadlineMs)))
+    question.reject(failure('unavailable', new DeadlinePassed(question.ms)))
     question.loan?.break()
   }
 
