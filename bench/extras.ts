@@ -30,6 +30,9 @@ const READS_PER_SECOND = 1_000
 const VERIFIES_PER_SECOND = 500
 /** More than any cache of answers should hold. */
 const DIFFERENT = 2_000
+/** Pages that are. */
+const NEAR = 100
+const LIMIT = 10
 
 export const notMeasured = (what: string, asked: string, why: string): Finding => ({
   what,
@@ -152,16 +155,25 @@ export async function deepPages(bench: Bench, server: Server, key: string): Prom
   const list = (query: string) => get(`/api/v1/apiClient/token?${query}`, key)
   const { total } = (await askJson<Envelope<{ total: number }>>(server.port, list('limit=1'))).data
   const findings: Finding[] = []
-  for (const [place, share] of [['last', 1] as const, ['middle', 0.5] as const]) {
-    const from = Math.floor((total / 10) * share)
-    const requests = Array.from({ length: Math.min(DIFFERENT, from) }, (_, i) => list(`limit=10&page=${from - i}`))
+  for (const [place, from] of [
+    ['last', Math.floor(total / LIMIT)],
+    ['middle', Math.floor(total / LIMIT / 2)],
+    ['first', NEAR],
+  ] as const) {
+    const requests = Array.from({ length: Math.min(DIFFERENT, from) }, (_, i) =>
+      list(`limit=${LIMIT}&page=${from - i}`),
+    )
     const { verify, workMs } = await verifyBeside(bench, server, [{ share: 1, status: 200, groups: [requests] }])
+    const control = place === 'first'
+    const how = `one connection asks for ${requests.length} such pages at random, without pause`
     findings.push({
       what: `${place} pages of an account of ${total} tokens`,
-      asked: '≤ 20 ms, off the event loop',
+      asked: control ? 'reported' : '≤ 20 ms, off the event loop',
       measured: `p50 ${workMs.toFixed(1)} ms; verify's p99 beside it ${verify.text}`,
-      met: workMs <= 20 && verify.riseMs < Math.max(2, workMs / 2),
-      how: "one connection asks for up to 2,000 such pages at random; off the loop: verify's p99 rises by less than 2 ms, or half of what a page takes",
+      met: control ? undefined : workMs <= 20 && verify.riseMs < Math.max(2, workMs / 2),
+      how: control
+        ? `a control: ${how}. These are known, and nothing is chosen`
+        : `${how}; off the loop: verify's p99 rises by less than 2 ms, or half of what a page takes`,
     })
   }
   return findings
