@@ -30,7 +30,7 @@ const READS_PER_SECOND = 1_000
 const VERIFIES_PER_SECOND = 500
 /** More than any cache of answers should hold. */
 const DIFFERENT = 2_000
-/** Pages that are. */
+/** First pages, which it does hold. */
 const NEAR = 100
 const LIMIT = 10
 

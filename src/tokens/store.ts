@@ -85,7 +85,7 @@ export interface Store {
 
   /**
    * Does what is to be done for a request that has waited for the store so long already: all that is asked meanwhile may
-   * take no longer than one call less that. Undefined where no call takes long.
+   * take no longer than one call less that. Undefined where calls have no deadline.
    */
   during?: (<Result>(waitedMs: number, work: () => Result) => Result) | undefined
 
