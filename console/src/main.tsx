@@ -15,7 +15,7 @@ if (root === null) throw new Error('the page has no root')
 
 createRoot(root).render(
   <StrictMode>
-    {/* Variables and classes come as a file (vite.config.ts, console.css): nothing here may write an inline style. */}
+    {/* Variables and classes come as a file (vite.config.ts, look/): nothing here may write an inline style. */}
     <MantineProvider theme={theme} defaultColorScheme="auto" withCssVariables={false} withGlobalClasses={false}>
       <ToastProvider>
         <SessionProvider>
