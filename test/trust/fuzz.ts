@@ -15,6 +15,7 @@ import { Cli } from '../support/cli.ts'
 import { type Engine, Estate } from '../support/estate.ts'
 import { type Ask, bearer, closeConnections, type Heard } from '../support/http.ts'
 import { assertTellsNothing } from '../support/traces.ts'
+import { anyText, bodies, fieldNames, fieldValues, headerText, mangled, mostly, queryText } from './garbage.ts'
 
 const LIST = '/api/v1/apiClient/token'
 const JSON_TYPE = ['content-type', 'application/json'] as const
@@ -26,74 +27,6 @@ export interface Fuzzing {
   /** How many cases of each kind. */
   readonly cases: number
 }
-
-/** What a header can carry at all: a byte a character, no control characters. */
-const headerText = fc
-  .array(fc.oneof(fc.integer({ min: 0x20, max: 0x7e }), fc.constant(9), fc.integer({ min: 0x80, max: 0xff })), {
-    maxLength: 80,
-  })
-  .map((codes) => String.fromCharCode(...codes))
-
-const anyText = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 40 }),
-  fc.string({ unit: 'grapheme', maxLength: 40 }),
-  fc.string({ maxLength: 300 }),
-  fc.constantFrom('\0', '\ud800', '\u202e', '%', '%00', '%zz', '__proto__', 'constructor', "' OR 1=1 --", '../..'),
-)
-
-/** Percent-encoded rightly, not at all, or in ways that do not decode. */
-const queryText = fc.oneof(
-  anyText.map((text) => encodeURIComponent(text.toWellFormed())),
-  fc.string({ unit: fc.constantFrom(...'%&=+[]{}"\'\\/.0123456789abcdefXYZ'), maxLength: 40 }),
-)
-
-/** A text with a few characters taken out, doubled, or replaced. */
-const mangled = (texts: fc.Arbitrary<string>) =>
-  fc
-    .tuple(
-      texts,
-      fc.array(fc.tuple(fc.nat(), fc.constantFrom('', '"', '\\', '{', '}', ',', ':', '\0', 'é', ' ', '\n')), {
-        maxLength: 3,
-      }),
-    )
-    .map(([text, edits]) => {
-      let result = text
-      for (const [place, put] of edits) {
-        const at = place % (result.length + 1)
-        result = result.slice(0, at) + put + result.slice(at + 1)
-      }
-      return result
-    })
-
-const fieldNames = fc.constantFrom(
-  'name',
-  'status',
-  'subAccountId',
-  'expiresAt',
-  'overlapSeconds',
-  '_id',
-  '__proto__',
-  'token',
-  'email',
-)
-const fieldValues = fc.oneof(
-  anyText,
-  fc.jsonValue(),
-  fc.constantFrom('active', 'inactive', null, Number.MAX_VALUE, -0, '2030-01-01T00:00:00Z'),
-)
-const jsonText = fc.oneof(
-  fc.dictionary(fc.oneof(fieldNames, anyText), fieldValues, { maxKeys: 5 }).map((value) => JSON.stringify(value)),
-  fc.json(),
-)
-const bodies = fc.oneof(
-  jsonText,
-  mangled(jsonText),
-  fc.uint8Array({ maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
-  fc.nat(3_000).map((depth) => `${'[{"a":'.repeat(depth)}1${'}]'.repeat(depth)}`),
-)
-
-const mostly = <Value>(value: Value, others: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
-  fc.oneof({ weight: 9, arbitrary: fc.constant(value) }, { weight: 1, arbitrary: others })
 
 export function describeFuzz(engine: Engine, { seed, cases }: Fuzzing): void {
   describe(`what nobody would send, ${cases} of each, on the ${engine.name} store (seed ${seed})`, () => {
