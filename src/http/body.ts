@@ -1,4 +1,5 @@
 // Bodies: JSON in strict UTF-8, or nothing. A form only where a route says so.
+import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Failure } from '../tokens/errors.ts'
 import { repeatsField } from '../tokens/fields.ts'
@@ -9,19 +10,20 @@ export const BODY_LIMIT_BYTES = 64 * 1024
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
 export function addBodyParsers(server: FastifyInstance): void {
-  const parseJson = server.getDefaultJsonParser('error', 'error')
   server.removeAllContentTypeParsers()
+  // Node.js has ended a request without a body before anybody could listen (`optimizeEmptyRequests`), and a parser, which
+  // Fastify takes for any request with a content type, would wait for that end for ever.
+  server.addHook('preParsing', (request, _reply, payload, done) => {
+    done(null, request.raw.readableEnded ? Readable.from([]) : payload)
+  })
   server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    if (body.length === 0) return done(null, undefined)
     if (consumes(request) !== 'application/json') return done(wrongType(request))
-    const text = decode(body as Buffer)
-    if (text === undefined) return done(notJson())
-    if (text.trim() === '') return done(null, undefined)
-    parseJson(request, text, (error, value: unknown) => {
-      if (error) done(notJson())
-      else if (repeatsField(text, value))
-        done(new Failure('invalid-request', 'Request body must name each field only once'))
-      else done(null, value)
-    })
+    try {
+      done(null, readJson(body as Buffer))
+    } catch (error) {
+      done(error as Failure)
+    }
   })
   server.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
     if (body.length === 0) return done(null, undefined)
@@ -41,8 +43,21 @@ function wrongType(request: FastifyRequest): HttpFailure {
   return new HttpFailure(415, `Request body must be ${consumes(request)}`)
 }
 
-function notJson(): Failure {
-  return new Failure('invalid-request', 'Request body is not valid JSON')
+const JSON_SPACE = /^[ \t\r\n]*$/
+
+/** Undefined for nothing but white space. A field named `__proto__` is one that nobody asks for, like any unknown one. */
+function readJson(body: Buffer): unknown {
+  let text: string
+  let value: unknown
+  try {
+    text = decoder.decode(body)
+    if (JSON_SPACE.test(text)) return undefined
+    value = JSON.parse(text)
+  } catch {
+    throw new Failure('invalid-request', 'Request body is not valid JSON')
+  }
+  if (!repeatsField(text, value)) return value
+  throw new Failure('invalid-request', 'Request body must name each field only once')
 }
 
 function decode(body: Buffer): string | undefined {

@@ -17,8 +17,8 @@ export const CATEGORIES = {
   409: 'Conflict',
   412: 'Precondition failed',
   413: 'Payload too large',
-  414: 'URI too long',
   415: 'Unsupported media type',
+  416: 'Range not satisfiable',
   429: 'Too many requests',
   431: 'Request header fields too large',
   500: 'Internal server error',
@@ -63,11 +63,9 @@ export class HttpFailure extends Error {
 
 /** What Fastify throws by itself, in our words. */
 const FRAMEWORK_FAILURES: Readonly<Record<string, readonly [FailureStatus, string]>> = {
-  FST_ERR_BAD_URL: [400, 'The URL is not valid'],
   FST_ERR_CTP_BODY_TOO_LARGE: [413, 'Request body must be at most 64 KiB'],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, 'Request body does not have the announced length'],
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [415, 'Request body must be application/json'],
-  FST_ERR_MAX_PARAM_LENGTH: [414, 'The URL is too long'],
 }
 
 export function answerTo(error: unknown): FailureAnswer {
@@ -92,6 +90,9 @@ export function unauthenticated(code: FailureCode, message: string): FailureAnsw
 }
 
 function fromFramework(error: unknown): HttpFailure {
-  const [status, reason] = FRAMEWORK_FAILURES[(error as { code?: string } | null)?.code ?? ''] ?? [500]
+  const { code = '', statusCode = 500 } = (error ?? {}) as { code?: string; statusCode?: number }
+  // What serves the page of the API has errors of its own, such as a range beyond the end of a file.
+  const refused = statusCode < 500 && statusCode in CATEGORIES ? (statusCode as FailureStatus) : 500
+  const [status, reason] = FRAMEWORK_FAILURES[code] ?? [refused]
   return new HttpFailure(status, reason)
 }

@@ -2,7 +2,13 @@
 import type { Socket } from 'node:net'
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type HTTPMethods } from 'fastify'
+import Fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type HTTPMethods,
+  type RouteOptions,
+} from 'fastify'
 import type { Logger } from 'pino'
 import { Failure } from '../tokens/errors.ts'
 import type { Registry } from '../tokens/registry.ts'
@@ -17,7 +23,7 @@ import { historyRoutes } from './history-routes.ts'
 import type { Metrics } from './metrics.ts'
 import { overviewRoutes } from './overview-routes.ts'
 import type { RateLimits } from './rate-limits.ts'
-import { type Recorder, recorder } from './recorder.ts'
+import { recorder } from './recorder.ts'
 import { Repeated } from './repeated.ts'
 import { requestIdOf } from './request-id.ts'
 import type { AccountRoute, PlainRoute, Route } from './route.ts'
@@ -64,8 +70,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     // While draining, what still arrives on open connections is served, and the connection closed after it.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    frameworkErrors: (error, request, reply) =>
-      void refuseUnroutable(parts, admit, record, request, reply as FastifyReply, error),
+    rewriteUrl: ({ url = '' }) => decodable(url),
     clientErrorHandler: answerMalformed,
   })
   hardenHttp(server)
@@ -73,6 +78,8 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   server.decorateRequest('route')
   server.decorateRequest('startedAt')
   server.decorateRequest('admittedAt')
+  const known: RouteOptions[] = []
+  server.addHook('onRoute', (route) => void known.push(route))
   await server.register(swagger, { openapi: apiDescription(parts.app) })
   await server.register(swaggerUi, { routePrefix: '/docs', staticCSP: true })
   // The rules of input are the domain's, in its words; schemas describe it and shape what goes out.
@@ -117,7 +124,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   server.addHook('onRequest', (request, _reply, done) => {
     request.startedAt = performance.now()
     requireUnambiguous(request.raw)
-    if (request.is404) refuseUnknown(admit, routes, request).catch(done)
+    if (request.is404) refuseUnknown(admit, known, request).catch(done)
     else done()
   })
   server.addHook('onSend', (request, reply, _payload, done) => {
@@ -148,31 +155,11 @@ function hardenHttp({ server }: FastifyInstance): void {
 }
 
 /** Always rejects: with what is wrong with the caller, the method or the path. */
-async function refuseUnknown(admit: Admit, routes: readonly Route[], request: FastifyRequest): Promise<never> {
+async function refuseUnknown(admit: Admit, known: readonly RouteOptions[], request: FastifyRequest): Promise<never> {
   if (isApi(request.url)) await admit(request)
-  const allowed = allowedMethods(routes, request.url)
+  const allowed = allowedMethods(known, request.url)
   if (allowed.length === 0) throw new HttpFailure(404, 'Route not found')
   throw new HttpFailure(405, `${request.method} is not allowed here`, { allow: allowed.join(', ') })
-}
-
-/** What Fastify refuses before any hook runs, such as a URL that cannot be decoded. */
-async function refuseUnroutable(
-  parts: ServerParts,
-  admit: Admit,
-  record: Recorder,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  error: unknown,
-) {
-  setCommonHeaders(request, reply)
-  let failure = error
-  try {
-    if (isApi(request.raw.url ?? '')) await admit(request)
-  } catch (refusal) {
-    failure = refusal
-  }
-  await sendFailure(parts, request, reply, failure)
-  record(request, reply)
 }
 
 function addAccountRoute(
@@ -265,24 +252,36 @@ function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
 
 /** Everything below these paths is for callers, and is never cached. */
 function isApi(url: string): boolean {
-  return API.test(url) || (url.includes('%') && API.test(decoded(url)))
+  return API.test(url) || (url.includes('%') && API.test(decoded(url.split('?', 1)[0] ?? '') ?? ''))
 }
 
 const API = /^\/(api|oauth2)\//
 
-/** As far as the router decodes it: `/%61pi/` is the same place. */
-function decoded(url: string): string {
-  return url.replaceAll(/%[2-7][0-9a-f]/gi, (code) => String.fromCharCode(Number.parseInt(code.slice(1), 16)))
+/** What cannot be decoded stands for itself: an id that is unknown, a path that leads nowhere. */
+function decodable(url: string): string {
+  if (!url.includes('%')) return url
+  const [path = '', ...query] = url.split('?')
+  const readable = path.split('/').map((part) => (decoded(part) === undefined ? part.replaceAll('%', '%25') : part))
+  return [readable.join('/'), ...query].join('?')
 }
 
-function allowedMethods(routes: readonly Route[], url: string): readonly string[] {
-  const path = url.split('?', 1)[0] ?? ''
-  const methods = routes.filter((route) => patternOf(route.url).test(path)).flatMap((route) => route.method)
-  return [...new Set(methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method])))]
+function decoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
 }
 
+function allowedMethods(known: readonly RouteOptions[], url: string): readonly string[] {
+  const path = decoded(url.split('?', 1)[0] ?? '') ?? ''
+  const methods = known.filter((route) => patternOf(route.url).test(path)).flatMap((route) => route.method)
+  return [...new Set(methods.flatMap((method) => (method === 'HEAD' ? ['GET', 'HEAD'] : [method])))]
+}
+
+/** The router takes nothing at all for an id too. */
 function patternOf(url: string): RegExp {
-  return new RegExp(`^${url.replace(/:[A-Za-z]+/g, '[^/]+').replace('*', '.*')}$`)
+  return new RegExp(`^${url.replace('*', '.*').replace(/:[A-Za-z]+/g, '[^/]*')}$`)
 }
 
 async function sendFailure(parts: ServerParts, request: FastifyRequest, reply: FastifyReply, error: unknown) {

@@ -13,7 +13,18 @@ async function put(estate: Estate, body: unknown, ...headers: (readonly [string,
   return mine(estate, { method: 'PUT', path: `${TOKEN}/${(await estate.token()).id}`, body, headers })
 }
 
-const brokenJson = ['{', '{"name": "x"', "{'name': 'x'}", '{"name": "x",}', 'name=x', '{"a":1}{"b":2}', '\u00ff\u00fe{']
+const brokenJson = [
+  '{',
+  '{"name": "x"',
+  "{'name': 'x'}",
+  '{"name": "x",}',
+  'name=x',
+  '{"a":1}{"b":2}',
+  '\u00ff\u00fe{',
+  '\u00a0',
+  '\u3000',
+  '\ufeff\ufeff{}',
+]
 
 const methods: readonly [string, string, string][] = [
   ['PATCH', TOKEN, 'GET, HEAD, POST'],
@@ -44,14 +55,26 @@ export const httpScenarios: readonly Scenario[] = [
     status: 400,
     body: invalid('Request body is not valid JSON'),
   },
-  ...['{"__proto__":{"status":"inactive"},"name":"x"}', '{"constructor":{"prototype":{"x":1}},"name":"x"}'].map(
+  ...[
+    '{"__proto__":{"status":"inactive"},"name":"x"}',
+    '{"constructor":{"prototype":{"status":"inactive"}},"name":"y"}',
+  ].map(
     (text): Scenario => ({
-      name: `a body that reaches for a prototype is refused: ${text}`,
+      name: `a body that reaches for a prototype has an unknown field, which is ignored: ${text}`,
       ask: (estate) => put(estate, text, JSON_TYPE),
-      status: 400,
-      body: invalid('Request body is not valid JSON'),
+      status: 200,
+      body(heard) {
+        assert.deepEqual([heard.json.data.name, heard.json.data.status], [JSON.parse(text).name, 'active'])
+        assert.equal(({} as { status?: string }).status, undefined)
+      },
     }),
   ),
+  {
+    name: 'only what reaches for a prototype is no valid field',
+    ask: (estate) => put(estate, '{"__proto__":{"status":"inactive"}}', JSON_TYPE),
+    status: 400,
+    body: (heard) => assert.equal(heard.json.error.message, 'No valid fields to update'),
+  },
   ...[
     '{"status":"active","status":"inactive"}',
     '{"status":"inactive","status":"inactive"}',
@@ -156,14 +179,60 @@ export const httpScenarios: readonly Scenario[] = [
     status: 200,
     headers: { 'cache-control': 'no-store' },
   },
-  ...[`${TOKEN}/%zz`, `${TOKEN}/%ff`, '/%'].map(
-    (path): Scenario => ({
-      name: `${path} is not a valid URL`,
-      ask: (estate) => mine(estate, { path }),
+  ...['%zz', '%ff', '%', '%E2%82', '%00'].flatMap((id): Scenario[] => [
+    {
+      name: `${id} is the id of no token, whether it can be decoded or not`,
+      ask: (estate) => mine(estate, { path: `${TOKEN}/${id}` }),
+      status: 404,
+      body: failure('Not found', 'API token not found'),
+    },
+    {
+      name: `${id} is the id of no token to change either, once the body is good`,
+      ask: (estate) => mine(estate, { method: 'PUT', path: `${TOKEN}/${id}`, body: { name: '' } }),
       status: 400,
-      body: invalid('The URL is not valid'),
+    },
+    {
+      name: `${id} is the id of no sub-account`,
+      ask: (estate) => mine(estate, { path: `${TOKEN}/sub-account/${id}?page=1` }),
+      status: 403,
+    },
+    {
+      name: `/${id} leads nowhere`,
+      ask: () => ({ path: `/${id}` }),
+      status: 404,
+      body: failure('Not found', 'Route not found'),
+    },
+  ]),
+  ...[
+    ['/docs', 'GET, HEAD'],
+    ['/docs/', 'GET, HEAD'],
+    ['/%61pi/v1/apiClient/token', 'GET, HEAD, POST'],
+    [`${TOKEN}/`, 'GET, HEAD, PUT, DELETE'],
+    [`${TOKEN}/sub-account/`, 'GET, HEAD'],
+  ].map(
+    ([path = '', allow = '']): Scenario => ({
+      name: `${path} has no PATCH, and says what it has`,
+      ask: (estate) => mine(estate, { method: 'PATCH', path }),
+      status: 405,
+      headers: { allow },
     }),
   ),
+  ...[
+    [416, ['range', 'bytes=99999999-']],
+    [412, ['if-match', '"x"']],
+    [412, ['if-unmodified-since', 'Mon, 01 Jan 2001 00:00:00 GMT']],
+  ].map(
+    ([status, header]): Scenario => ({
+      name: `a file of /docs with ${(header as string[]).join(': ')} is refused, not a fault`,
+      ask: () => ({ path: '/docs/static/swagger-ui.css', headers: [header as [string, string]] }),
+      status: status as number,
+    }),
+  ),
+  {
+    name: 'a file of /docs whose name no file can have is refused, not a fault',
+    ask: () => ({ path: '/docs/static/%00' }),
+    status: 403,
+  },
   ...['/healthz', '/readyz'].map(
     (path): Scenario => ({
       name: `${path} answers without a caller`,
