@@ -135,7 +135,7 @@ function gently(store: Store): Store {
 /** The embedded store, into one file, while it is in use. */
 export function backUp(config: Config, file: string, onBytes: OnBytes): Promise<Manifest> {
   const { dataDir, revocationJournal: journalPath, appVersion } = requireEmbedded(config)
-  if (!existsSync(join(dataDir, 'latchkey.db'))) throw new OperatorError(`There is no store in ${dataDir}`)
+  requireStore(config)
   return backUpSqlite({ dataDir, keys: openKeyRing(config), journalPath }, file, appVersion, onBytes)
 }
 
@@ -147,7 +147,14 @@ export interface RestoreWish {
 /** Puts a backup in the place of the embedded store, which nobody may serve meanwhile. Opening it then replays the journal. */
 export function restore(config: Config, file: string, wish: RestoreWish, onBytes: OnBytes): Promise<Restored> {
   const { dataDir, revocationJournal: journalPath } = requireEmbedded(config)
+  if (!existsSync(file)) throw new OperatorError(`There is no file ${file}; nothing was changed.`)
   return restoreSqlite({ dataDir, keys: openKeyRing(config, false), journalPath, ...wish }, file, onBytes)
+}
+
+/** For what looks at a store and would not want to make one. */
+export function requireStore({ databaseUrl, dataDir }: Config): void {
+  if (databaseUrl !== undefined || existsSync(join(dataDir, 'latchkey.db'))) return
+  throw new OperatorError(`There is no store in ${dataDir}. Set LATCHKEY_DATA_DIR to the folder of yours.`)
 }
 
 function requireEmbedded(config: Config): Config {
@@ -167,8 +174,7 @@ export interface CopyEnds {
 /** The configured store as the source; `to` is an address of PostgreSQL or a folder. Both are opened for nobody else. */
 export async function openCopy(config: Config, to: string): Promise<CopyEnds> {
   const { databaseUrl, dataDir } = config
-  if (databaseUrl === undefined && !existsSync(join(dataDir, 'latchkey.db')))
-    throw new OperatorError(`There is no store in ${dataDir}`)
+  requireStore(config)
   const keys = openKeyRing(config)
   const { openPostgresSource, openPostgresTarget } = await import('./storage/postgres/copy.ts')
   const source =
@@ -214,6 +220,21 @@ export async function startServer(config: Config, surroundings: Surroundings = {
   const log = surroundings.log ?? pino({ level: 'silent' })
   const now = surroundings.now ?? machineClock(log)
   const latchkey = await openLatchkey(config, { ...surroundings, now, log })
+  try {
+    return await serve(config, latchkey, { ...surroundings, now, log })
+  } catch (error) {
+    // Its threads and connections would keep the process alive.
+    await latchkey.store.close()
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+    throw new OperatorError(`Port ${config.port} on ${config.host} is in use. Set PORT to another one.`)
+  }
+}
+
+async function serve(
+  config: Config,
+  latchkey: Latchkey,
+  { now, log, limiter }: Surroundings & Required<Pick<Surroundings, 'now' | 'log'>>,
+): Promise<RunningServer & Latchkey> {
   const { registry, store, metrics } = latchkey
   let draining = false
   metrics.countTokens(store)
@@ -227,8 +248,9 @@ export async function startServer(config: Config, surroundings: Surroundings = {
     ready: () => (draining ? Promise.reject(new Error('draining')) : store.ping()),
     credentialHeader: config.credentialHeader,
     trustProxy: config.trustProxy,
-    rateLimits: rateLimitsOf(config, latchkey.limiter ?? surroundings.limiter),
+    rateLimits: rateLimitsOf(config, latchkey.limiter ?? limiter),
   })
+  const url = await server.listen({ host: config.host, port: config.port })
   const flushing = setInterval(() => {
     registry.uses.flush().catch((err: unknown) => log.warn({ err }, 'last-used marks are kept for the next flush'))
   }, FLUSH_USES_MS)
@@ -250,12 +272,5 @@ export async function startServer(config: Config, surroundings: Surroundings = {
     await pause(config.drainSeconds * 1000)
     await close()
   }
-  try {
-    const url = await server.listen({ host: config.host, port: config.port })
-    return { ...latchkey, server, url, stop }
-  } catch (error) {
-    await close()
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
-    throw new OperatorError(`Port ${config.port} on ${config.host} is in use. Set PORT to another one.`)
-  }
+  return { ...latchkey, server, url, stop }
 }

@@ -1,5 +1,6 @@
 // The environment, read once and checked. Nothing else reads process.env.
 import { existsSync, readFileSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
 import { OperatorError } from './tokens/errors.ts'
 import type { RateLimit, RateLimitRules } from './tokens/rate-limit.ts'
@@ -83,7 +84,7 @@ export function readConfig(env: Environment): Config {
     appVersion: given(env, 'LATCHKEY_APP_VERSION') ?? packageVersion(),
     credentialHeader: credentialHeader?.toLowerCase(),
     jwt: readJwt(env),
-    trustProxy: (given(env, 'LATCHKEY_TRUST_PROXY') ?? '').split(',').filter((address) => address !== ''),
+    trustProxy: readProxies(env, 'LATCHKEY_TRUST_PROXY'),
     rateLimits: {
       perKey: readRate(env, 'LATCHKEY_RATE_LIMIT_KEY'),
       perAddress: readRate(env, 'LATCHKEY_RATE_LIMIT_ADDRESS'),
@@ -114,6 +115,21 @@ function readRate(env: Environment, name: string): RateLimit | undefined {
   const perMs = UNITS_MS[unit]
   if (perMs !== undefined) return { count: Number(count), perMs }
   throw new OperatorError(`${name} must be a number a second, minute or hour, such as 600/m, but is "${text}"`)
+}
+
+const PROXY_NAMES = ['loopback', 'linklocal', 'uniquelocal']
+
+function readProxies(env: Environment, name: string): readonly string[] {
+  const proxies = (given(env, name) ?? '').split(',').map((proxy) => proxy.trim())
+  const wrong = proxies.find((proxy) => proxy !== '' && !PROXY_NAMES.includes(proxy) && !isNetwork(proxy))
+  if (wrong === undefined) return proxies.filter((proxy) => proxy !== '')
+  throw new OperatorError(`${name} must be addresses or networks, such as 10.0.0.1,10.1.0.0/16, but one is "${wrong}"`)
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', bits, ...more] = text.split('/')
+  const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
+  return most > 0 && more.length === 0 && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most))
 }
 
 /** An empty variable counts as unset: that is how service managers write "none". */

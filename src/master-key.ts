@@ -135,7 +135,10 @@ function read(file: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    throw new OperatorError(`The master key file ${file} cannot be read: ${(error as Error).message}`)
+    throw new OperatorError(
+      `The master key file ${file} cannot be read: ${(error as Error).message}. Put the key there, or set ` +
+        'LATCHKEY_MASTER_KEY or LATCHKEY_MASTER_KEY_FILE.',
+    )
   }
 }
 

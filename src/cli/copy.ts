@@ -4,6 +4,7 @@ import type { Command } from 'commander'
 import { openCopy } from '../compose.ts'
 import { type Config, isPostgres, readProcessConfig } from '../config.ts'
 import { copyStore } from '../tokens/copy.ts'
+import { OperatorError } from '../tokens/errors.ts'
 import { JSON_OPTION } from './command.ts'
 import { Output, type Streams } from './output.ts'
 import { showingPhases } from './progress.ts'
@@ -23,6 +24,9 @@ export function addCopyCommand(program: Command, streams: Streams): void {
 }
 
 async function copy(config: Config, to: string, output: Output): Promise<void> {
+  if (!isPostgres(to) && /^[a-z][a-z0-9+.-]*:/i.test(to)) {
+    throw new OperatorError('--to takes an address that begins with postgres://, or a folder; nothing was changed.')
+  }
   const place = isPostgres(to) ? to : resolve(to)
   const { source, target, close } = await openCopy(config, place)
   try {

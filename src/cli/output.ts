@@ -40,8 +40,9 @@ export class Output {
     if (!this.json) this.#streams.stdout.write(`${printable(text)}\n`)
   }
 
+  /** Of several lines, where there are steps to take. */
   problem(text: string): void {
-    this.#streams.stderr.write(`${printable(text)}\n`)
+    this.#streams.stderr.write(`${text.split('\n').map(printable).join('\n')}\n`)
   }
 
   get showsProgress(): boolean {

@@ -11,6 +11,7 @@ import { Output, printable, type Streams } from './output.ts'
 import { serve } from './serve.ts'
 import { addStoreCommands } from './store-commands.ts'
 import { addHistoryCommands, addTokenCommands } from './token-commands.ts'
+import { tellTrouble } from './trouble.ts'
 
 /** Runs one command and returns the exit code. */
 export async function run(args: readonly string[], streams: Streams): Promise<number> {
@@ -19,8 +20,9 @@ export async function run(args: readonly string[], streams: Streams): Promise<nu
     return 0
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode
-    if (!(error instanceof Failure || error instanceof OperatorError)) throw error
-    new Output(streams, false).problem(`latchkey: ${error.message}`)
+    const told = error instanceof Failure || error instanceof OperatorError ? error.message : tellTrouble(error)
+    if (told === undefined) throw error
+    new Output(streams, false).problem(`latchkey: ${told}`)
     return 1
   }
 }

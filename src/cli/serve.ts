@@ -9,7 +9,9 @@ import { LogLines } from './log-lines.ts'
 import type { Output } from './output.ts'
 
 export async function serve(config: Config, withDemo: boolean, output: Output): Promise<void> {
-  if (config.workers === 1 || isWorker) return serveHere(config, withDemo, output)
+  if (config.workers === 1) return serveHere(config, withDemo, output)
+  // Connected, it would go on living even where it could not begin.
+  if (isWorker) return serveHere(config, withDemo, output).finally(() => process.disconnect?.())
   // The store is made before the workers open it, and its first account before anybody asks for it.
   const latchkey = await openLatchkey(config)
   const demoKey = withDemo ? await makeDemo(latchkey) : undefined
@@ -37,7 +39,6 @@ async function serveHere(config: Config, withDemo: boolean, output: Output): Pro
   await running.stop()
   log.info('stopped')
   lines.end()
-  if (isWorker) process.disconnect?.()
 }
 
 /**

@@ -1,5 +1,7 @@
 // The store as a whole: brought up to date, filled, looked over.
 import type { Command } from 'commander'
+import { requireStore } from '../compose.ts'
+import { readProcessConfig } from '../config.ts'
 import { OperatorError } from '../tokens/errors.ts'
 import { JSON_OPTION, type OnStore } from './command.ts'
 import { examine } from './doctor.ts'
@@ -54,6 +56,7 @@ export function addStoreCommands(program: Command, onStore: OnStore): void {
     .command('doctor')
     .description('look the store over')
     .option(...JSON_OPTION)
+    .hook('preAction', () => requireStore(readProcessConfig()))
     .action(
       onStore(async (latchkey, _options, output) => {
         const report = await showingPhases(output, (onPhase) => examine(latchkey, onPhase))

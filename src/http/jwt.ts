@@ -9,7 +9,7 @@ import {
   type JWTVerifyGetKey,
   jwtVerify,
 } from 'jose'
-import { Failure } from '../tokens/errors.ts'
+import { Failure, OperatorError } from '../tokens/errors.ts'
 import type { Caller, Registry } from '../tokens/registry.ts'
 import type { Timestamp } from '../tokens/token.ts'
 import { brokenNameRule } from '../tokens/token.ts'
@@ -35,7 +35,7 @@ export function jwtAuthenticator(
   registry: Registry,
   now: () => Timestamp,
 ): (presented: string) => Promise<Caller> {
-  const keys = /^https?:\/\//.test(settings.jwks) ? remoteKeys(settings.jwks) : fileKeys(settings.jwks)
+  const keys = keysAt(settings.jwks)
   return async (presented) => {
     if (issuerOf(presented) !== settings.issuer) return registry.authenticate(presented)
     const claims = await verify(presented, keys, settings, now())
@@ -88,6 +88,16 @@ async function verify(
 function isKeyFault(error: unknown): boolean {
   if (!(error instanceof errors.JOSEError)) return true
   return ['ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID', 'ERR_JOSE_GENERIC'].includes(error.code)
+}
+
+function keysAt(place: string): JWTVerifyGetKey {
+  try {
+    return /^https?:\/\//.test(place) ? remoteKeys(place) : fileKeys(place)
+  } catch (error) {
+    throw new OperatorError(
+      `LATCHKEY_JWT_JWKS must be the address of a key set or a file that holds one: ${(error as Error).message}`,
+    )
+  }
 }
 
 /** Fetched when a key is not known yet, so that a rotation is followed. */

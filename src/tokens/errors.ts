@@ -19,7 +19,7 @@ const reasons = {
   'store-full': 'The token store has no room left; nothing was changed',
   'master-key-superseded': 'The master key has just been changed; try again',
   'revocations-unknown':
-    'The record of revocations is missing or damaged; nobody is let in until the operator has run `latchkey doctor`',
+    'The record of revocations is missing or damaged; `latchkey doctor` tells the operator what to do',
   'outcome-unknown': 'The change may or may not have been saved; read the token to find out',
 } as const
 

@@ -119,7 +119,7 @@ describe('a restore is refused, and changes nothing, where', () => {
       [damaged((bytes) => bytes.fill(0x55, 9_000, 9_001)), /is damaged: it does not have the hash/],
       [damaged(() => Buffer.from('hello')), /is not a backup/],
       [damaged((bytes) => replace(bytes, '"historyRows', '"historyRowz')), /its manifest is not stamped/],
-      [join(folder.dataDir, 'none'), /cannot be read/],
+      [join(folder.dataDir, 'none'), /There is no file/],
     ]
     for (const [file, message] of cases) await refuses(folder, [file], message)
   })

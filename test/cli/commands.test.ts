@@ -1,6 +1,6 @@
 // The operator's commands: what they print for people and for scripts, and how they refuse.
 import assert from 'node:assert/strict'
-import { statSync, writeFileSync } from 'node:fs'
+import { readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
@@ -100,6 +100,39 @@ describe('--json prints exactly one document', () => {
     assert.equal((await cli.run('doctor', '--json')).json.healthy, true)
     assert.deepEqual((await cli.run('history', 'verify', '--json')).json.problems, [])
   })
+})
+
+test('nobody but this user can read what is made for a store', async () => {
+  const own = new Cli()
+  await own.estate()
+  for (const name of readdirSync(own.dataDir)) {
+    assert.equal(statSync(join(own.dataDir, name)).mode & 0o777, 0o600, name)
+  }
+  own.dispose()
+})
+
+test('doctor and backup say where they have looked for a store, and make none', async () => {
+  const own = new Cli()
+  for (const args of [['doctor'], ['backup', join(own.dataDir, 'file')], ['copy', '--to', join(own.dataDir, 'to')]]) {
+    const { code, stderr } = await own.run(...args)
+    assert.equal(code, 1)
+    assert.equal(
+      stderr,
+      `latchkey: There is no store in ${own.dataDir}. Set LATCHKEY_DATA_DIR to the folder of yours.\n`,
+    )
+  }
+  assert.deepEqual(readdirSync(own.dataDir), [])
+  own.dispose()
+})
+
+test('copy takes no address that it does not know for a folder', async () => {
+  const own = new Cli()
+  await own.estate()
+  const { code, stderr } = await own.run('copy', '--to', 'postgre://user:secret@host/db')
+  assert.equal(code, 1)
+  assert.match(stderr, /--to takes an address that begins with postgres:/)
+  assert.doesNotMatch(stderr, /secret/)
+  own.dispose()
 })
 
 test('doctor names a row that was altered by hand, to scripts and to people, and fails', async () => {

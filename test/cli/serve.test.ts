@@ -126,9 +126,23 @@ describe('it refuses to start, says what to do, and leaves the store as it was',
     await refuses(cli, { DATABASE_URL: 'mysql://x' }, /DATABASE_URL must begin with postgres:/)
     await refuses(cli, { LATCHKEY_JWT_ISSUER: 'https://id.example' }, /Set all of LATCHKEY_JWT_JWKS/)
     await refuses(cli, { LATCHKEY_CREDENTIAL_HEADER: 'X Key' }, /must be a header's name/)
+    await refuses(cli, { LATCHKEY_TRUST_PROXY: '10.0.0.1, ten' }, /LATCHKEY_TRUST_PROXY must be .* but one is "ten"/)
+    await refuses(cli, { HOST: '203.0.113.1' }, /HOST must be an address of this machine/)
+    const jwt = { LATCHKEY_JWT_ISSUER: 'x', LATCHKEY_JWT_AUDIENCE: 'x', LATCHKEY_JWT_ACCOUNT_CLAIM: 'x' }
+    for (const LATCHKEY_JWT_JWKS of [join(cli.dataDir, 'none'), join(cli.dataDir, 'master.key'), 'http://']) {
+      await refuses(cli, { ...jwt, LATCHKEY_JWT_JWKS }, /LATCHKEY_JWT_JWKS must be the address of a key set or a file/)
+    }
   })
 
-  test('on a port that is in use', async (t) => {
+  test('in a place that cannot be a folder of its own', async () => {
+    const cli = fresh()
+    await cli.estate()
+    for (const place of ['latchkey.db', join('latchkey.db', 'below')]) {
+      await refuses(cli, { LATCHKEY_DATA_DIR: join(cli.dataDir, place) }, /LATCHKEY_DATA_DIR\) .* must be readable and/)
+    }
+  })
+
+  test('on a port that is in use, also with workers', async (t) => {
     const cli = fresh()
     await cli.estate()
     const squatter = createServer().listen(0, '127.0.0.1')
@@ -136,6 +150,7 @@ describe('it refuses to start, says what to do, and leaves the store as it was',
     await new Promise((resolve) => squatter.once('listening', resolve))
     const { port } = squatter.address() as { port: number }
     await refuses(cli, { PORT: String(port) }, /is in use. Set PORT to another one/)
+    await refuses(cli, { PORT: String(port), LATCHKEY_WORKERS: '2' }, /is in use.*as soon as they start/s)
   })
 })
 

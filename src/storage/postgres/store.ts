@@ -67,7 +67,10 @@ export async function connect(databaseUrl: string): Promise<pg.Client> {
     await client.connect()
     return client
   } catch (error) {
-    throw new OperatorError(`${placeOf(databaseUrl)} cannot be reached: ${(error as Error).message || error}`)
+    const said = (error as Error).message || String(error)
+    // It was reached, and has said no: to the password, the role, or the name of the database.
+    const what = error instanceof pg.DatabaseError ? 'refuses the connection' : 'cannot be reached'
+    throw new OperatorError(`${placeOf(databaseUrl)} ${what}: ${said}. DATABASE_URL says where it is and who asks.`)
   }
 }
 

@@ -16,7 +16,7 @@ import type { KeyRing } from '../../tokens/key-ring.ts'
 import { foldCase, type SubAccount, type TokenRecord } from '../../tokens/token.ts'
 import { columnOf, selectList, tableOf } from '../rows.ts'
 import { requireSettled } from '../vault.ts'
-import { Connection, isBusy } from './connection.ts'
+import { Connection, isBusy, makePrivate } from './connection.ts'
 import { indexedGrams } from './grams.ts'
 import { migrateOn } from './migrate.ts'
 import { readRows, readVault } from './reads.ts'
@@ -54,6 +54,7 @@ export async function openSqliteTarget({ dataDir, keys }: Place, source: CopySou
   }
   const sealed = await source.readRows(VAULT, undefined, Number.MAX_SAFE_INTEGER)
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  makePrivate(path)
   const db = openAlone(path)
   migrateOn(db, () => {
     db.exec(`CREATE TABLE ${UNFINISHED_COPY} (fingerprint TEXT) STRICT`)

@@ -186,6 +186,7 @@ export class Journal {
     const line = firstLine(Date.now(), randomBytes(16).toString('hex'), stamps)
     fs.mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 })
     fs.writeFileSync(this.path, line, { mode: 0o600, flush: true })
+    giveToOwner(this.path)
     syncFolder(dirname(this.path))
     return noteFirst(db, line)
   }
@@ -271,6 +272,13 @@ export function stillGivenBack(db: Connection, givenBack: Session['givenBack']):
     const resumed = db.get('SELECT 1 FROM sub_accounts WHERE id = ? AND suspended_at IS NULL', id)
     return resumed === undefined ? [] : [{ kind: 'sub-account-on', id, at }]
   })
+}
+
+/** What root makes in somebody's folder would be of no use to them. */
+export function giveToOwner(path: string): void {
+  if (process.getuid?.() !== 0) return
+  const { uid, gid } = fs.statSync(dirname(path))
+  fs.chownSync(path, uid, gid)
 }
 
 /** A new name is on disk only when its folder is. */

@@ -1,12 +1,13 @@
 // Brings the schema up to date: numbered SQL files, each in one transaction together with its number.
 import { OperatorError } from '../../tokens/errors.ts'
 import { readMigrations } from '../migrations.ts'
-import { Connection } from './connection.ts'
+import { Connection, makePrivate } from './connection.ts'
 
 const FOLDER = new URL('./migrations/', import.meta.url)
 
 /** Returns the names of those applied. `afterFirst` runs in the transaction that makes an empty store. */
 export function migrate(path: string, afterFirst: (db: Connection) => void): readonly string[] {
+  makePrivate(path)
   const db = new Connection(path, 'write')
   try {
     return migrateOn(db, afterFirst)

@@ -15,7 +15,7 @@ import { OperatorError } from '../../tokens/errors.ts'
 import { Stamps } from '../../tokens/vault.ts'
 import { forOperator, hashFile, syncFile } from './backup.ts'
 import { Connection, isBusy } from './connection.ts'
-import { Journal, syncFolder } from './journal.ts'
+import { giveToOwner, Journal, syncFolder } from './journal.ts'
 import { newestSchema } from './migrate.ts'
 import { Session } from './session.ts'
 import { databaseIn, journalIn, readSecret, type SqliteOptions } from './store.ts'
@@ -116,6 +116,7 @@ async function copyOut(file: string, part: string, { manifest }: SignedManifest,
         `${file} is damaged: it does not have the hash that its manifest says. Nothing was changed.`,
       )
     }
+    giveToOwner(part)
     fs.fsyncSync(target)
   } finally {
     fs.closeSync(target)

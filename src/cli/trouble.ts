@@ -1,0 +1,24 @@
+// Trouble that comes from around the program, and what can be done about it: a person reads it, not a stack.
+
+const DATA_DIR_ADVICE =
+  'The folder of the store (LATCHKEY_DATA_DIR) and all in it must be readable and writable for the user who runs this.'
+const LISTEN_ADVICE = 'HOST must be an address of this machine, and PORT one that this user may open.'
+const RIGHTS_ADVICE = 'docs/postgres.md says which rights which role needs.'
+
+const INSUFFICIENT_PRIVILEGE = '42501'
+const ACCESS_CODES = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST'])
+/** PERM, READONLY, CANTOPEN, of SQLite. */
+const SQLITE_ACCESS = new Set([3, 8, 14])
+
+/** Undefined for what is a fault of ours. */
+export function tellTrouble(error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined
+  const { code = '', syscall, errcode } = error as NodeJS.ErrnoException & { errcode?: number }
+  if (code === INSUFFICIENT_PRIVILEGE) return `PostgreSQL says: ${error.message}. ${RIGHTS_ADVICE}`
+  if (errcode !== undefined) return SQLITE_ACCESS.has(errcode & 0xff) ? withAdvice(error, DATA_DIR_ADVICE) : undefined
+  if (syscall === undefined) return undefined
+  if (syscall === 'listen' || syscall === 'getaddrinfo') return withAdvice(error, LISTEN_ADVICE)
+  return ACCESS_CODES.has(code) ? withAdvice(error, DATA_DIR_ADVICE) : error.message
+}
+
+const withAdvice = ({ message }: Error, advice: string) => `${message}. ${advice}`
