@@ -102,7 +102,10 @@ export class Metrics {
       aggregator: 'first',
       registers: [this.#registry],
       async collect() {
-        for (const [status, count] of Object.entries(await store.countTokens())) this.set({ status }, count)
+        this.reset()
+        // Left out while the store cannot be reached: all else is wanted then most of all.
+        const counts = await store.countTokens().catch(() => ({}))
+        for (const [status, count] of Object.entries(counts)) this.set({ status }, count)
       },
     })
     gauge.reset()
