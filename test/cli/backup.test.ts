@@ -1,7 +1,8 @@
 // `latchkey backup` and `latchkey restore`: one file, made beside a running server, and put back whole or not at all.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import fs, { existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { Cli } from '../support/cli.ts'
@@ -132,6 +133,23 @@ describe('a restore is refused, and changes nothing, where', () => {
     const lines = readFileSync(journal, 'latin1').split('\n')
     truncateSync(journal, lines.slice(0, -3).join('\n').length + 1)
     await refuses(folder, [world.file, '--replace'], /By the store that is to be replaced.*--accept-revocation-loss/)
+  })
+
+  test('the disk fails while the journal of the store to be replaced is looked at', async (t) => {
+    const folder = world.emptyFolder()
+    await folder.run('restore', world.file)
+    const journal = join(folder.dataDir, 'revocations.log')
+    await folder.run('token', 'disable', targets.tokens[9]?.id ?? '')
+    const lines = readFileSync(journal, 'latin1').split('\n')
+    truncateSync(journal, lines.slice(0, -2).join('\n').length + 1)
+    const broken = t.mock.method(fs, 'ftruncateSync', () => {
+      throw Object.assign(new Error('EIO: i/o error, ftruncate'), { code: 'EIO', syscall: 'ftruncate' })
+    })
+    syncBuiltinESMExports()
+    await refuses(folder, [world.file, '--replace'], /cannot be put in place: EIO/)
+    broken.mock.restore()
+    syncBuiltinESMExports()
+    assert.equal((await folder.run('restore', world.file, '--replace', '--json')).json.replayed, 1)
   })
 
   test('the store is PostgreSQL, which has its own', async () => {

@@ -166,6 +166,7 @@ function compareVersions(left: string, right: string): number {
 }
 
 const SQLITE_BUSY = 5
+const SQLITE_CORRUPT = 11
 const SQLITE_FULL = 13
 
 /** Another process has locked the file. */
@@ -178,8 +179,12 @@ export function isFull(error: unknown): boolean {
   return primaryCode(error) === SQLITE_FULL
 }
 
+export function isCorrupt(error: unknown): boolean {
+  return primaryCode(error) === SQLITE_CORRUPT
+}
+
 /** BUSY, LOCKED, NOMEM, READONLY, INTERRUPT, IOERR, CORRUPT, FULL, CANTOPEN. */
-const STORE_FAULTS = new Set([SQLITE_BUSY, 6, 7, 8, 9, 10, 11, SQLITE_FULL, 14])
+const STORE_FAULTS = new Set([SQLITE_BUSY, 6, 7, 8, 9, 10, SQLITE_CORRUPT, SQLITE_FULL, 14])
 
 /** The store, not the request, is at fault. */
 export function isStoreFault(error: unknown): boolean {

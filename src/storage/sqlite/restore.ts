@@ -14,7 +14,7 @@ import {
 import { OperatorError } from '../../tokens/errors.ts'
 import { Stamps } from '../../tokens/vault.ts'
 import { forOperator, hashFile, syncFile } from './backup.ts'
-import { Connection, isBusy } from './connection.ts'
+import { Connection, isBusy, isCorrupt, isStoreFault } from './connection.ts'
 import { giveToOwner, Journal, syncFolder } from './journal.ts'
 import { newestSchema } from './migrate.ts'
 import { Session } from './session.ts'
@@ -154,7 +154,8 @@ function replaceStore(options: RestoreOptions, part: string): string {
 function readOldSecret(path: string, { keys }: RestoreOptions): Uint8Array | undefined {
   try {
     return readSecret(path, keys)
-  } catch {
+  } catch (error) {
+    if (!isStoreToBlame(error)) throw error
     return undefined
   }
 }
@@ -164,8 +165,9 @@ function openAlone(path: string): Connection | undefined {
   try {
     return new Connection(path, 'alone')
   } catch (error) {
-    if (!isBusy(error)) return undefined
-    throw new OperatorError(`${path} is in use. Stop whatever serves it first; nothing was changed.`)
+    if (isBusy(error)) throw new OperatorError(`${path} is in use. Stop whatever serves it first; nothing was changed.`)
+    if (!isStoreToBlame(error)) throw error
+    return undefined
   }
 }
 
@@ -182,11 +184,21 @@ function findObstacle(
   try {
     if (old.get('SELECT 1 FROM revocation_journal') === undefined) return undefined
     return journal.recover(new Session(old, new Stamps(secret)), false).obstacle
-  } catch {
+  } catch (error) {
+    if (!isStoreToBlame(error)) throw error
     return undefined
   } finally {
     journal.close()
   }
+}
+
+/**
+ * Damaged, sealed with another key, or of an earlier schema. A disk that fails or is full says nothing about the store on
+ * it: what could not be checked was not found to be well.
+ */
+function isStoreToBlame(error: unknown): boolean {
+  if (error instanceof OperatorError || isCorrupt(error)) return true
+  return (error as { errcode?: number }).errcode !== undefined && !isStoreFault(error)
 }
 
 /** Both names for a moment, so that the store's own is never without one. */
