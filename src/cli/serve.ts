@@ -31,8 +31,13 @@ async function serveHere(config: Config, withDemo: boolean, output: Output): Pro
   if (isWorker) linkToOthers(running)
   else {
     output.line(`Latchkey is ready at ${running.url}`)
-    const demoKey = withDemo ? await makeDemo(running) : undefined
-    if (withDemo) for (const line of demoLines(demoKey, running.url, config.dataDir)) output.line(line)
+    try {
+      const demoKey = withDemo ? await makeDemo(running) : undefined
+      if (withDemo) for (const line of demoLines(demoKey, running.url, config.dataDir)) output.line(line)
+    } catch (error) {
+      await running.stop()
+      throw error
+    }
   }
 
   log.info({ signal: await stopped }, 'draining')

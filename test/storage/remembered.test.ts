@@ -58,3 +58,11 @@ test('a change by hand is seen when the log was cut to nothing after it', async 
   hand.exec('PRAGMA wal_checkpoint(TRUNCATE)')
   assert.equal(await nameOf(), 'by hand')
 })
+
+test('a change by hand is seen although marks of use were written after it', async () => {
+  await find()
+  assert.equal(await nameOf(), 'before')
+  rename()
+  await opened.store.markUsed(new Map([[token.id, 1]]))
+  assert.equal(await nameOf(), 'by hand')
+})

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Worker } from 'node:worker_threads'
 import { Connection, requireSqlite, translateError } from '../../src/storage/sqlite/connection.ts'
 import { migrate, requireKnownSchema } from '../../src/storage/sqlite/migrate.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts'
@@ -256,4 +257,16 @@ describe('the embedded store', () => {
       assert.equal(existsSync(file) && readFileSync(file).includes(credential), false)
     }
   })
+})
+
+test('a store one of whose threads has ended is not ready', async () => {
+  const workers: Worker[] = []
+  const note = (worker: Worker) => void workers.push(worker)
+  process.on('worker', note)
+  const opened = await openEmptySqlite()
+  process.off('worker', note)
+  await opened.store.ping()
+  await workers[0]?.terminate()
+  await assert.rejects(opened.store.ping(), { code: 'unavailable' })
+  await opened.close()
 })

@@ -260,6 +260,29 @@ describe('without it nobody gets in', () => {
   })
 })
 
+test('a journal that is lost under a running server shuts it, and opens it when it is put back', async () => {
+  const folder = await restored()
+  const journal = join(folder.dataDir, 'revocations.log')
+  const [first, second] = [targets.tokens[0], targets.tokens[2]]
+  await served(folder.dataDir, async (url) => {
+    const verify = async () =>
+      (await send(url, { path: '/api/v1/verify', headers: [bearer(first?.credential ?? '')] })).status
+    const disable = async () => {
+      const path = `/api/v1/apiClient/token/${second?.id}`
+      return (await send(url, { method: 'PUT', path, headers: [bearer(targets.key)], body: { status: 'inactive' } }))
+        .status
+    }
+    const ready = async () => (await send(url, { path: '/readyz' })).status
+    assert.deepEqual([await verify(), await verify(), await ready()], [204, 204, 200])
+    const kept = readFileSync(journal)
+    rmSync(journal)
+    assert.deepEqual([await disable(), await verify(), await ready()], [503, 503, 503])
+    writeFileSync(journal, kept)
+    while ((await ready()) !== 200) await new Promise((resolve) => setImmediate(resolve))
+    assert.deepEqual([await verify(), await disable()], [204, 200])
+  })
+})
+
 test('a database set back by hand is brought up to date by its journal when it is opened', async () => {
   const folder = await restored()
   const database = join(folder.dataDir, 'latchkey.db')

@@ -81,6 +81,11 @@ export class SqliteChanges implements Changes {
     return time >= this.#floor && (this.#changedAt[place] ?? Number.POSITIVE_INFINITY) <= time
   }
 
+  /** Whatever was read so far is to be read again. */
+  forget(): void {
+    this.#floor = ++this.#time
+  }
+
   /** `empty` is a version that differs from the one before in nothing. */
   #catchUp(empty: number | undefined): void {
     const version = this.#db.dataVersion()

@@ -175,7 +175,9 @@ class SqliteStore implements Store {
     return this.#insertTokens(packNew(tokens, this.#stamps), origin, idempotency)
   }
 
+  /** The commit of marks explains itself, and with it whatever else was committed since the last look: so look before. */
   async markUsed(marks: ReadonlyMap<string, number>) {
+    this.changes.look()
     const list = [...marks]
     for (let done = 0; done === 0 || done < list.length; done += MARKS_AT_ONCE) {
       await this.#markUsed(new Map(list.slice(done, done + MARKS_AT_ONCE)))
@@ -192,8 +194,10 @@ class SqliteStore implements Store {
     return this.#ask('findCandidate', digest)
   }
 
+  /** Not ready where nothing can be changed, either: somebody may want to switch a token off. */
   async ping() {
     await this.#requireRevocations()
+    for (const thread of [this.#writer, this.#reader]) thread.requireAlive()
     this.#ask('ping')
   }
 
@@ -248,11 +252,25 @@ class SqliteStore implements Store {
 
   #change<Name extends keyof typeof writes>(name: Name) {
     type Operation = (typeof writes)[Name]
-    return (...args: Rest<Operation>) => this.#writer.call(name, args) as Promise<Result<Operation>>
+    return (...args: Rest<Operation>) => this.#write(name, args) as Promise<Result<Operation>>
   }
 
   #changeOfToken<Name extends 'updateToken' | 'rotateToken' | 'deleteToken'>(name: Name) {
-    return async (...args: Rest<(typeof writes)[Name]>) => unpack((await this.#writer.call(name, args)) as PackedRow)
+    return async (...args: Rest<(typeof writes)[Name]>) => unpack((await this.#write(name, args)) as PackedRow)
+  }
+
+  /** The journal may be lost while the store is served: then it is as shut as if it had been opened without. */
+  async #write(name: keyof typeof writes, args: readonly unknown[]): Promise<unknown> {
+    try {
+      return await this.#writer.call(name, args)
+    } catch (error) {
+      if (error instanceof Failure && error.code === 'revocations-unknown') {
+        this.#obstacle = (error.cause as Error | undefined)?.message ?? error.message
+        // Those who were let in before are asked about again, and find it shut.
+        this.changes.forget()
+      }
+      throw error
+    }
   }
 
   #longQuestion<Name extends keyof typeof reads>(name: Name) {
@@ -326,6 +344,10 @@ class Thread {
     if (this.#calls.length === 0) setImmediate(() => this.#send())
     this.#calls.push({ id, name, args })
     return waiting.promise
+  }
+
+  requireAlive(): void {
+    if (this.#ended !== undefined) throw failure('unavailable', this.#ended)
   }
 
   #send(): void {
