@@ -1,5 +1,5 @@
 // Records as the command line tells them: the names of the wire, so that scripts meet one vocabulary.
-import type { HistoryRow } from '../tokens/history.ts'
+import { type HistoryRow, withTimes } from '../tokens/history.ts'
 import type { Account, AccountKey, SubAccount, Token } from '../tokens/token.ts'
 
 export type Told = Readonly<Record<string, string | number | null | Readonly<Record<string, string>>>>
@@ -43,6 +43,9 @@ export function token({ id, name, credential, status, createdAt, subAccount }: T
 }
 
 export function historyRow({ at, by, action, subject, from, to }: HistoryRow): Readonly<Record<string, string>> {
-  const change = Object.keys({ ...from, ...to }).map((name) => `${name}: ${from[name] ?? '-'} → ${to[name] ?? '-'}`)
+  const [before, after] = [withTimes(from), withTimes(to)]
+  const change = Object.keys({ ...from, ...to }).map(
+    (name) => `${name}: ${before[name] ?? '-'} → ${after[name] ?? '-'}`,
+  )
   return { at: time(at), by, action, subject, change: change.join(', ') }
 }

@@ -1,6 +1,7 @@
 // Tokens one by one, and their history.
 import type { Command } from 'commander'
 import { OperatorError } from '../tokens/errors.ts'
+import { readOverlap } from '../tokens/update.ts'
 import { JSON_OPTION, type OnStore, show } from './command.ts'
 import { verifyHistory } from './doctor.ts'
 import * as tell from './tell.ts'
@@ -56,7 +57,8 @@ export function addTokenCommands(program: Command, onStore: OnStore): void {
     .action(
       onStore<{ overlap: number }>(async ({ operator, registry }, { overlap }, output, id) => {
         const caller = operator.actFor(await operator.getOwner(id))
-        show(output, tell.token(await registry.rotateToken(caller, id, overlap / 1000, operator.origin())))
+        const seconds = readOverlap({ overlapSeconds: overlap / 1000 })
+        show(output, tell.token(await registry.rotateToken(caller, id, seconds, operator.origin())))
       }),
     )
   token

@@ -1,6 +1,6 @@
 // What was done, by whom: of one token, or of the whole account.
 import { Type } from 'typebox'
-import type { Facts, HistoryRow } from '../tokens/history.ts'
+import { type HistoryRow, withTimes } from '../tokens/history.ts'
 import { type Page, readPageRequest } from '../tokens/page.ts'
 import type { Caller, Registry } from '../tokens/registry.ts'
 import { type AccountRoute, describe } from './route.ts'
@@ -71,12 +71,4 @@ async function found(registry: Registry, caller: Caller, page: Page<HistoryRow>)
 function toWire(row: HistoryRow): schemas.WireHistoryEntry {
   const { seq, at, by, action, subject, from, to, requestId, address } = row
   return { seq, at: toTime(at), by, action, subject, from: withTimes(from), to: withTimes(to), requestId, address }
-}
-
-/** Facts whose name says that they are times are shown as times. */
-function withTimes(facts: Facts): Facts {
-  const shown = Object.entries(facts).map(([name, value]) =>
-    typeof value === 'number' && /(At|Until)$/.test(name) ? [name, toTime(value)] : [name, value],
-  )
-  return Object.fromEntries(shown)
 }

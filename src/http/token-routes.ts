@@ -1,12 +1,13 @@
 // The documented endpoints, and the life of a token around them. Each handler is a question to the registry.
 import { Type } from 'typebox'
 import { Failure } from '../tokens/errors.ts'
+import { NOT_A_TIME } from '../tokens/fields.ts'
 import { aspectsAsked } from '../tokens/known.ts'
 import type { Page, TokenQuery } from '../tokens/page.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE, readOnce, readTokenQuery } from '../tokens/page.ts'
-import { type Caller, MAX_OVERLAP_SECONDS, type Registry } from '../tokens/registry.ts'
+import type { Caller, Registry } from '../tokens/registry.ts'
 import { MAX_NAME_CHARACTERS, STATUSES, type Token } from '../tokens/token.ts'
-import { readNewToken, readTokenChange } from '../tokens/update.ts'
+import { MAX_OVERLAP_SECONDS, readNewToken, readOverlap, readTokenChange } from '../tokens/update.ts'
 import { etagOf, readIdempotencyKey, readIfMatch } from './conditions.ts'
 import { type AccountRoute, describe, type Question } from './route.ts'
 import * as schemas from './schemas.ts'
@@ -88,7 +89,7 @@ const BAD_QUERY = [
   `search must be at most ${MAX_NAME_CHARACTERS} characters`,
   'page must be sent only once',
   'used must be never',
-  'expiresBefore must be an ISO 8601 time with its zone, such as 2030-01-31T12:00:00Z',
+  `expiresBefore ${NOT_A_TIME}`,
 ]
 
 const listTokens: AccountRoute = {
@@ -280,12 +281,6 @@ export const tokenRoutes = {
   createToken,
   deleteToken,
   rotateToken,
-}
-
-function readOverlap(body: unknown): number {
-  const value = (body as { overlapSeconds?: unknown } | null | undefined)?.overlapSeconds ?? 0
-  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_OVERLAP_SECONDS) return value
-  throw new Failure('invalid-request', `overlapSeconds must be a whole number from 0 to ${MAX_OVERLAP_SECONDS}`)
 }
 
 function wantsDetails(query: Question['query']): boolean {

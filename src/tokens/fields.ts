@@ -122,6 +122,9 @@ export const emailField: FieldReader<string> = (value, field) => {
 
 const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/
 
+/** The end of a sentence that begins with the field. */
+export const NOT_A_TIME = 'must be an ISO 8601 time with its zone, such as 2030-01-31T12:00:00Z'
+
 /** An ISO 8601 time with its zone, or undefined. */
 export function parseTime(text: string): Timestamp | undefined {
   const time = ISO_TIME.test(text) ? Date.parse(text) : Number.NaN
@@ -136,5 +139,5 @@ export const timeField: FieldReader<Timestamp | null> = (value, field) => {
   if (value === null) return { state: 'valid', value: null }
   const time = typeof value === 'string' ? parseTime(value) : undefined
   if (time !== undefined) return { state: 'valid', value: time }
-  return { state: 'unusable', message: `${field} must be an ISO 8601 time with its zone, such as 2030-01-31T12:00:00Z` }
+  return { state: 'unusable', message: `${field} ${NOT_A_TIME}` }
 }

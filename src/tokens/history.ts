@@ -27,6 +27,14 @@ export interface Origin {
 /** Only the fields that changed, and never a credential. */
 export type Facts = Readonly<Record<string, string | number | null>>
 
+/** Facts whose name says that they are times, as times that people read. */
+export function withTimes(facts: Facts): Facts {
+  const shown = Object.entries(facts).map(([name, value]) =>
+    typeof value === 'number' && /(At|Until)$/.test(name) ? [name, new Date(value).toISOString()] : [name, value],
+  )
+  return Object.fromEntries(shown)
+}
+
 export interface HistoryEvent {
   readonly accountId: string
   readonly action: Action

@@ -1,6 +1,6 @@
 // What a list may ask, and what a page says about itself.
 import { Failure } from './errors.ts'
-import { parseTime } from './fields.ts'
+import { NOT_A_TIME, parseTime } from './fields.ts'
 import {
   countCharacters,
   MAX_NAME_CHARACTERS,
@@ -93,10 +93,7 @@ function readNarrowing(query: RawQuery): Narrowing {
     const text = readOnce(query, name)
     const time = text === undefined ? undefined : parseTime(text)
     if (text !== undefined && time === undefined) {
-      throw new Failure(
-        'invalid-request',
-        `${name} must be an ISO 8601 time with its zone, such as 2030-01-31T12:00:00Z`,
-      )
+      throw new Failure('invalid-request', `${name} ${NOT_A_TIME}`)
     }
     return time === undefined ? [] : [[name, time]]
   })

@@ -41,7 +41,6 @@ export interface Overview {
 
 const MARKS_BESIDE_VERIFIED = 10_000
 const KNOWN_KEYS = 1_000
-export const MAX_OVERLAP_SECONDS = 30 * 24 * 60 * 60
 
 export class Registry {
   readonly #parts: Parts
@@ -171,15 +170,22 @@ export class Registry {
     const credential = newCredential('tok')
     const idempotency =
       idempotencyKey === undefined ? undefined : { key: idempotencyKey, requestDigest: digestOf(token) }
-    const [id = ''] = await keys.sealed(store, (key) => {
+    const { record, id } = await keys.sealed(store, async (key) => {
       const record = sealToken(token, caller.accountId, credential, origin.at, key, stamps)
-      return store.insertTokens([record], origin, idempotency)
+      const [id = ''] = await store.insertTokens([record], origin, idempotency)
+      return { record, id }
     })
-    return this.getToken(caller, id)
+    // Asked with the same idempotency key before.
+    if (id !== record.id) return this.getToken(caller, id)
+    // What was made is known: reading it back could fail, and who is told of that would make it again.
+    const { name, status, createdAt, version } = record
+    return { id, name, credential, status, createdAt, version, subAccount: owned.subAccount, written: undefined }
   }
 
-  async deleteToken(caller: Caller, id: string, origin: Origin, expected?: Expected): Promise<Token> {
-    return this.#open(await this.#parts.store.deleteToken(caller.accountId, id, origin, expected))
+  /** Its credential is of no more use, and one that does not open must not make this look like a failure. */
+  async deleteToken(caller: Caller, id: string, origin: Origin, expected?: Expected): Promise<Pick<Token, 'id'>> {
+    const { token } = await this.#parts.store.deleteToken(caller.accountId, id, origin, expected)
+    return { id: token.id }
   }
 
   async rotateToken(caller: Caller, id: string, overlapSeconds: number, origin: Origin): Promise<Token> {

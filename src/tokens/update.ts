@@ -1,4 +1,5 @@
 // The rules of creating and changing tokens and sub-accounts. Pure: a record and a change in, a record out.
+import { Failure } from './errors.ts'
 import { emailField, idField, nameField, oneOf, readChange, readNew, statusField, timeField } from './fields.ts'
 import type { ListedToken, Status, SubAccount, Timestamp } from './token.ts'
 
@@ -31,6 +32,15 @@ export function readNewToken(body: unknown): NewToken {
     { subAccountId: idField, name: nameField, status: statusField, expiresAt: timeField },
     ['subAccountId', 'name'],
   )
+}
+
+export const MAX_OVERLAP_SECONDS = 30 * 24 * 60 * 60
+
+/** How many seconds a former credential works on; none where nothing is said. */
+export function readOverlap(body: unknown): number {
+  const value = (body as { overlapSeconds?: unknown } | null | undefined)?.overlapSeconds ?? 0
+  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_OVERLAP_SECONDS) return value
+  throw new Failure('invalid-request', `overlapSeconds must be a whole number from 0 to ${MAX_OVERLAP_SECONDS}`)
 }
 
 export const SUB_ACCOUNT_STATUSES = ['active', 'suspended'] as const

@@ -102,6 +102,19 @@ describe('--json prints exactly one document', () => {
   })
 })
 
+test('a rotation overlaps for no longer than over HTTP', async () => {
+  const own = new Cli()
+  const { subAccount } = await own.estate()
+  const made = await own.run('token', 'create', '--sub-account', subAccount._id, '--name', 'T', '--json')
+  const rotate = (overlap: string) => own.run('token', 'rotate', made.json._id, '--overlap', overlap)
+  const { code, stderr } = await rotate('31d')
+  assert.equal(code, 1)
+  assert.match(stderr, /overlapSeconds must be a whole number from 0 to 2592000/)
+  assert.equal((await rotate('30d')).code, 0)
+  assert.match((await own.run('history', 'list', made.json._id)).stdout, /formerCredentialUntil: - → 2\d\d\d-/)
+  own.dispose()
+})
+
 test('nobody but this user can read what is made for a store', async () => {
   const own = new Cli()
   await own.estate()

@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { newCredential } from '../../src/tokens/credential.ts'
+import { Failure } from '../../src/tokens/errors.ts'
+import type { Token } from '../../src/tokens/token.ts'
 import { anAccount, openService, type TestService } from '../support/service.ts'
 import { FIRST_PAGE, refusal, START } from '../support/store.ts'
 
@@ -164,15 +166,44 @@ describe('tokens', () => {
     assert.deepEqual([await verdict(rotated.credential), await verdict(again.credential)], ['unknown', 'accepted'])
   })
 
-  test('deleted are shown once more and then unknown, and their history stays', async () => {
+  test('made are told of without being read again, and are what is read', async (t) => {
+    const { caller, subAccount } = await anAccount(service)
+    const fields = { subAccountId: subAccount.id, name: 'CI', status: 'inactive', expiresAt: START + 5 } as const
+    const reading = t.mock.method(service.opened.store, 'findToken', () => Promise.reject(new Failure('unavailable')))
+    const made = await service.registry.createToken(caller, fields, origin())
+    reading.mock.restore()
+    const read = await service.registry.getToken(caller, made.id)
+    const shown = ({ id, name, credential, status, createdAt, version, subAccount: owner }: Token) => [
+      id,
+      name,
+      credential,
+      status,
+      createdAt,
+      version,
+      owner.id,
+      owner.name,
+      owner.email,
+      owner.companyName,
+    ]
+    assert.deepEqual(shown(made), shown(read))
+  })
+
+  test('deleted are unknown from then on, and their history stays', async () => {
     const { caller, token } = await aToken()
-    assert.equal((await service.registry.deleteToken(caller, token.id, origin())).credential, token.credential)
+    assert.deepEqual(await service.registry.deleteToken(caller, token.id, origin()), { id: token.id })
     assert.equal(await verdict(token.credential), 'unknown')
     const { items } = await service.registry.listHistory(caller, { ...FIRST_PAGE, tokenId: token.id })
     assert.deepEqual(
       items.map(({ action }) => action),
       ['token.delete', 'token.create'],
     )
+  })
+
+  test('whose credential does not open can be deleted', async () => {
+    const { caller, token } = await aToken()
+    alterByHand('UPDATE tokens SET sealed = ? WHERE id = ?', new Uint8Array(60), token.id)
+    assert.deepEqual(await service.registry.deleteToken(caller, token.id, origin()), { id: token.id })
+    assert.deepEqual(service.tampered, [])
   })
 
   test('asked for twice under one idempotency key are made once', async () => {
