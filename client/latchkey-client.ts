@@ -39,7 +39,7 @@ export interface FieldProblem {
 
 export class LatchkeyError extends Error {
   override readonly name = 'LatchkeyError'
-  /** The HTTP status; 0 when there was no answer at all. */
+  /** The HTTP status; 0 when there was no answer at all, or only a part of one. */
   readonly status: number
   /** What is wrong with each field, where the service says so. */
   readonly details: readonly FieldProblem[]
@@ -68,6 +68,7 @@ async function ask(options: ClientOptions, id: Id, params: Readonly<Record<strin
   const { method, url, headers, body } = prepare(id, params)
   const fetch = options.fetch ?? globalThis.fetch
   let response: Response
+  let text: string
   try {
     response = await fetch(`${options.baseUrl?.replace(/\/$/, '') ?? ''}${url}`, {
       method,
@@ -79,11 +80,13 @@ async function ask(options: ClientOptions, id: Id, params: Readonly<Record<strin
       ...(body === undefined ? {} : { body }),
       ...(signal === undefined ? {} : { signal }),
     })
+    // Here, since a connection that fails in the middle of an answer is one that failed, whatever the head said.
+    text = await response.text()
   } catch (cause) {
     if (signal?.aborted) throw cause
     throw new LatchkeyError('The service cannot be reached', { cause })
   }
-  const answer: unknown = await response.json().catch(() => undefined)
+  const answer = parse(text)
   if (!response.ok) throw refusal(response, answer)
   if (!isObject(answer) || !isObject(answer.data)) {
     throw new LatchkeyError('The answer is not one of Latchkey', { status: response.status })
@@ -122,6 +125,15 @@ function refusal(response: Response, answer: unknown): LatchkeyError {
     retryAfterSeconds: Number.isFinite(retryAfter) ? retryAfter : undefined,
     requestId: response.headers.get('x-request-id') ?? undefined,
   })
+}
+
+/** Undefined for what is not JSON, such as the page of a proxy. */
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -1,6 +1,8 @@
 // The typed client: what it is made from, and what it says when the service says no.
 import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -86,6 +88,47 @@ describe('the client', () => {
   test('can be called off, and then rejects as fetch does', async () => {
     await assert.rejects(client.listTokens({}, { signal: AbortSignal.abort() }), { name: 'AbortError' })
   })
+
+  /** The head of an answer and half of its body; what becomes of the rest is for the test to say. */
+  const halfAnswered = async (run: (half: { baseUrl: string; cut: () => void }) => Promise<void>) => {
+    const server = createServer((_request, response) => {
+      response.writeHead(201, { 'content-type': 'application/json', 'content-length': 100 })
+      response.write('{"status":true,"data":{')
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo
+    try {
+      await run({ baseUrl: `http://127.0.0.1:${port}`, cut: () => server.closeAllConnections() })
+    } finally {
+      server.closeAllConnections()
+      server.close()
+    }
+  }
+  const body = { subAccountId: 'sub_x', name: 'x' }
+  /** Does something once the head of the answer is there, and before its body is read. */
+  const afterHead =
+    (act: () => void): typeof globalThis.fetch =>
+    async (input, init) => {
+      const response = await fetch(input, init)
+      act()
+      return response
+    }
+
+  test('an answer that is cut off is a service that cannot be reached, whatever its head says', () =>
+    halfAnswered(async ({ baseUrl, cut }) => {
+      const cutOff = createClient({ baseUrl, accountKey, fetch: afterHead(cut) })
+      const { status, message, cause } = await refusal(cutOff.createToken({ body }))
+      assert.deepEqual([status, message], [0, 'The service cannot be reached'])
+      assert.ok(cause instanceof TypeError)
+    }))
+
+  test('can be called off while the answer comes, too', () =>
+    halfAnswered(async ({ baseUrl }) => {
+      const controller = new AbortController()
+      const patient = createClient({ baseUrl, accountKey, fetch: afterHead(() => controller.abort()) })
+      const asked = patient.createToken({ body }, { signal: controller.signal })
+      await assert.rejects(asked, { name: 'AbortError' })
+    }))
 
   test('is what users get as latchkey/client', async () => {
     const name = 'latchkey/client'
