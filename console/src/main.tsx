@@ -17,11 +17,12 @@ createRoot(root).render(
   <StrictMode>
     {/* Variables and classes come as a file (vite.config.ts, look/): nothing here may write an inline style. */}
     <MantineProvider theme={theme} defaultColorScheme="auto" withCssVariables={false} withGlobalClasses={false}>
-      <ToastProvider>
-        <SessionProvider>
+      {/* Messages stand within the session and go with it: what they say and can undo is one account's. */}
+      <SessionProvider>
+        <ToastProvider>
           <App />
-        </SessionProvider>
-      </ToastProvider>
+        </ToastProvider>
+      </SessionProvider>
     </MantineProvider>
   </StrictMode>,
 )

@@ -78,12 +78,15 @@ export function SessionProvider({ children }: { children: ReactNode }) {
     }),
     [key, reason, end],
   )
-  // A cache of its own for each key: nothing of one account is left for the next.
+  // A cache of its own for each key, and all that is on screen made anew: nothing of one account is left for the next,
+  // and what a request that is still under way would show is shown to nobody.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key decides, though it is not used
   const queries = useMemo(makeQueryClient, [key])
   return (
     <SessionContext value={session}>
-      <QueryClientProvider client={queries}>{children}</QueryClientProvider>
+      <QueryClientProvider key={key} client={queries}>
+        {children}
+      </QueryClientProvider>
     </SessionContext>
   )
 }

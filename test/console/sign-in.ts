@@ -4,10 +4,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import type { Page } from 'playwright-core'
 import { demoLines, makeDemo } from '../../src/cli/demo.ts'
 import { startServer } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Part } from './console.test.ts'
+import type { Tenant } from './world.ts'
 
 export const describeSignIn: Part = (world) => {
   test('an account key lets one in, and signing out forgets it', async () => {
@@ -127,4 +129,54 @@ export const describeSignIn: Part = (world) => {
     await page.evaluate(() => window.dispatchEvent(new Event('focus')))
     await page.getByText('Token expired: this account key is past its end').waitFor()
   })
+
+  const disable = async (page: Page, name: string) => {
+    await page.getByRole('button', { name: `Disable ${name}` }).click()
+    await page.getByRole('button', { name: 'Disable token' }).click()
+  }
+  const handOver: Record<string, (page: Page, next: Tenant) => Promise<void>> = {
+    async 'signing out and in'(page, { key }) {
+      await page.getByRole('button', { name: 'Sign out' }).click()
+      await page.getByLabel('Account key').fill(key)
+      assert.equal(await page.getByText('is disabled').count(), 0)
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+    },
+    async 'a link with another key'(page, { key }) {
+      await page.evaluate((fragment) => location.assign(fragment), `#key=${key}`)
+    },
+  }
+  for (const [way, change] of Object.entries(handOver)) {
+    test(`no message of one account, and no way back in it, is left for the next after ${way}`, async () => {
+      const former = await world().tenant([{ name: 'shown' }, { name: 'under way' }])
+      const next = await world().tenant([{ name: 'theirs' }])
+      const page = await world().signedIn(former, 'tokens')
+      await disable(page, 'shown')
+      await page.getByText('shown is disabled').waitFor()
+      await page.getByRole('button', { name: 'Undo' }).waitFor()
+
+      // One more is confirmed only when the account is already another.
+      let release = () => {}
+      const held = new Promise<void>((resolve) => {
+        release = resolve
+      })
+      await page.route(`**/apiClient/token/${former.tokens[1]?.id}`, async (route) => {
+        await held
+        await route.continue()
+      })
+      await disable(page, 'under way')
+      await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+      await change(page, next)
+      await page.getByText('theirs', { exact: true }).waitFor()
+      assert.equal(await page.getByRole('button', { name: 'Undo' }).count(), 0)
+      const confirmed = page.waitForResponse((response) => response.request().method() === 'PUT')
+      release()
+      assert.equal((await confirmed).status(), 200)
+
+      await disable(page, 'theirs')
+      await page.getByText('theirs is disabled').waitFor()
+      const messages = page.getByRole('region', { name: 'Messages' })
+      assert.deepEqual(await messages.locator('.toast-text').allTextContents(), ['theirs is disabled'])
+    })
+  }
 }
