@@ -76,6 +76,7 @@ interface Description {
   readonly success: { readonly status?: 200 | 201; readonly message: string; readonly example: object }
   /** The failures a caller can meet, each with its reasons. */
   readonly failures: Readonly<Partial<Record<FailureStatus, readonly string[]>>>
+  /** Any method but GET. A body is read then, also where none is asked for. */
   readonly writes: boolean
 }
 
@@ -91,6 +92,13 @@ const ALWAYS: Description['failures'] = {
   503: ['The token store cannot be reached; try again'],
 }
 
+/** And those that any can meet that reads a body. */
+const READING: Description['failures'] = {
+  400: ['Request body is not valid JSON', 'Request body must name each field only once'],
+  413: ['Request body must be at most 64 KiB'],
+  415: ['Request body must be application/json'],
+}
+
 /** Builds what Fastify serialises by and the API description shows: every answer, with an example of each. */
 export function describe(route: Description): FastifySchema {
   const { operationId, summary, tag, description, params, querystring, headers, body, success } = route
@@ -104,14 +112,21 @@ export function describe(route: Description): FastifySchema {
       examples: UNAUTHENTICATED.map(unauthenticatedBody),
     },
   }
-  const statuses = new Set([...Object.keys(ALWAYS), ...Object.keys(route.failures)].map(Number) as FailureStatus[])
-  Object.assign(response, describeFailures([...statuses], route.failures))
+  const failures = route.writes ? together(route.failures, READING) : route.failures
+  const statuses = new Set([...Object.keys(ALWAYS), ...Object.keys(failures)].map(Number) as FailureStatus[])
+  Object.assign(response, describeFailures([...statuses], failures))
   const parts = { description, params, querystring, headers, body }
   const given = Object.fromEntries(Object.entries(parts).filter(([, value]) => value !== undefined))
   return { operationId, summary, tags: [tag], security: [{ accountKey: [] }], ...given, response } as FastifySchema
 }
 
 type Reasons = Description['failures']
+
+function together(own: Reasons, common: Reasons): Reasons {
+  const statuses = Object.keys(common).map(Number) as FailureStatus[]
+  const both = statuses.map((status) => [status, [...(own[status] ?? []), ...(common[status] ?? [])]])
+  return { ...own, ...Object.fromEntries(both) }
+}
 
 const RetryAfter = { 'Retry-After': { type: 'integer', description: 'Seconds' } }
 

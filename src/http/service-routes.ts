@@ -23,7 +23,7 @@ export function serviceRoutes(
       summary: 'Is the process alive?',
       tags: ['Service'],
       security: [],
-      response: { 200: Health },
+      response: { 200: health('ok') },
     },
     respond: async () => ({ status: 'ok' }),
   }
@@ -37,7 +37,7 @@ export function serviceRoutes(
       summary: 'Should it get requests?',
       tags: ['Service'],
       security: [],
-      response: { 200: Health, 503: Health },
+      response: { 200: health('ready'), 503: health('not ready') },
     },
     async respond(_request, reply) {
       try {
@@ -60,7 +60,7 @@ export function serviceRoutes(
       tags: ['Service'],
       security: [],
       produces: ['text/plain'],
-      response: { 200: { type: 'string', description: 'Metrics in the text format' } },
+      response: { 200: { type: 'string', description: 'Metrics in the text format', examples: [METRICS] } },
     },
     respond: async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()),
   }
@@ -74,7 +74,9 @@ export function serviceRoutes(
       summary: 'This description',
       tags: ['Service'],
       security: [],
-      response: { 200: { type: 'object', additionalProperties: true, description: 'OpenAPI 3.1' } },
+      response: {
+        200: { type: 'object', additionalProperties: true, description: 'OpenAPI 3.1', examples: [DESCRIPTION] },
+      },
     },
     respond: async () => describeApi(),
   }
@@ -82,7 +84,7 @@ export function serviceRoutes(
   return { live, readiness, prometheus, description }
 }
 
-const Health = {
+const health = (example: string) => ({
   type: 'object',
   description: 'One word, and at times a reason',
   properties: {
@@ -90,5 +92,13 @@ const Health = {
     reason: { type: 'string', description: 'Why it is not ready, where only the operator can help' },
   },
   required: ['status'],
-  examples: [{ status: 'ok' }],
-}
+  examples: [{ status: example }],
+})
+
+const METRICS = `# HELP latchkey_verifications_total Verifications by verdict
+# TYPE latchkey_verifications_total counter
+latchkey_verifications_total{verdict="accepted"} 1027
+`
+
+/** Its beginning: the whole of it is what is being read. */
+const DESCRIPTION = { openapi: '3.1.0', info: { title: 'Latchkey', version: '1.0.0' }, paths: {} }

@@ -1,18 +1,24 @@
 // The API description: generated from the routes, complete, and true to what the server answers.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
+import { BODY_LIMIT_BYTES } from '../../src/http/body.ts'
 import { Estate, sqliteEngine } from '../support/estate.ts'
 import { bearer, closeConnections } from '../support/http.ts'
 
+interface Media {
+  readonly example?: unknown
+  readonly examples?: Readonly<Record<string, { readonly value: unknown }>>
+  readonly schema: object
+}
 interface Response {
   readonly description: string
-  readonly content?: Readonly<
-    Record<string, { readonly example?: unknown; readonly examples?: object; readonly schema: object }>
-  >
+  readonly content?: Readonly<Record<string, Media>>
 }
 interface Operation {
   readonly operationId: string
   readonly parameters?: readonly { readonly name: string; readonly in: string }[]
+  readonly requestBody?: { readonly content: Readonly<Record<string, Media>> }
   readonly responses: Readonly<Record<string, Response>>
 }
 
@@ -32,6 +38,11 @@ const operationsOf = () =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   )
 
+const examplesIn = ({ example, examples = {} }: Media): readonly unknown[] =>
+  example === undefined ? Object.values(examples).map(({ value }) => value) : [example]
+
+const examplesOf = ({ content = {} }: Response): readonly unknown[] => Object.values(content).flatMap(examplesIn)
+
 test('it is OpenAPI 3.1 and names every documented operation with every documented answer', () => {
   assert.equal(description.openapi, '3.1.0')
   const documented: readonly [string, string, string[]][] = [
@@ -49,11 +60,7 @@ test('it is OpenAPI 3.1 and names every documented operation with every document
 test('every answer with a body has an example', () => {
   const bare = operationsOf().flatMap(({ path, method, operation }) =>
     Object.entries(operation.responses)
-      .filter(([, { content }]) => content?.['application/json'] !== undefined && path !== '/openapi.json')
-      .filter(([, { content }]) => {
-        const media = content?.['application/json']
-        return media?.example === undefined && media?.examples === undefined
-      })
+      .filter(([, { content = {} }]) => Object.values(content).some((media) => examplesIn(media).length === 0))
       .map(([status]) => `${method} ${path} ${status}`),
   )
   assert.deepEqual(bare, [])
@@ -78,6 +85,35 @@ test('every described path is there, and closed without a caller where it says s
     const heard = await estate.ask({ method: method.toUpperCase(), path: path.replaceAll(/\{\w+\}/g, 'x') })
     assert.equal(heard.status, 401, `${method} ${path}`)
     assert.ok(operation.responses['401'])
+  }
+})
+
+test('what is said of a body that cannot be read is described wherever one is read', async () => {
+  const reading = operationsOf().filter(({ method }) => method !== 'get')
+  assert.ok(reading.length >= 7)
+  for (const { path, method, operation } of reading) {
+    const [type = 'application/json'] = Object.keys(operation.requestBody?.content ?? {})
+    const bodies: readonly [number, string, string][] = [
+      [400, type, '{'],
+      [413, type, ' '.repeat(BODY_LIMIT_BYTES + 1)],
+      [415, 'text/plain', '{}'],
+    ]
+    for (const [status, sent, body] of bodies) {
+      const heard = await estate.ask({
+        method: method.toUpperCase(),
+        path: path.replaceAll(/\{\w+\}/g, 'x'),
+        headers: [bearer(estate.mine.key), ['content-type', sent]],
+        body,
+      })
+      const what = `${method} ${path} ${status}`
+      assert.equal(heard.status, status, what)
+      const described = operation.responses[status]
+      assert.ok(described, what)
+      assert.ok(
+        examplesOf(described).some((example) => isDeepStrictEqual(example, heard.json)),
+        `${what}: ${heard.text}`,
+      )
+    }
   }
 })
 
