@@ -81,7 +81,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   const known: RouteOptions[] = []
   server.addHook('onRoute', (route) => void known.push(route))
   await server.register(swagger, { openapi: apiDescription(parts.app) })
-  await server.register(swaggerUi, { routePrefix: '/docs', staticCSP: true })
+  await server.register(swaggerUi, { routePrefix: '/docs', staticCSP: true, transformStaticCSP: withoutOthers })
   // The rules of input are the domain's, in its words; schemas describe it and shape what goes out.
   server.setValidatorCompiler(() => () => true)
   addBodyParsers(server)
@@ -139,6 +139,18 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     throw new HttpFailure(404, 'Route not found')
   })
   return server
+}
+
+/**
+ * The policy of the page of the API, without the hosts that its plugin also lets in: it needs none of them. Nor may it
+ * turn requests into HTTPS: a service that is reached over plain HTTP has none, and the page would stay blank.
+ */
+function withoutOthers(policy: string): string {
+  const directives = policy.split(';').map((each) => each.trim().split(/ +/))
+  return directives
+    .filter(([name = '']) => name !== '' && name !== 'upgrade-insecure-requests')
+    .map(([name, ...sources]) => [name, ...sources.filter((each) => /^'|^data:$/.test(each))].join(' '))
+    .join('; ')
 }
 
 function admissionOf({ authenticator, rateLimits }: ServerParts): Admit {

@@ -274,4 +274,23 @@ export const httpScenarios: readonly Scenario[] = [
       assert.doesNotMatch(heard.text, /(src|href)="(https?:)?\/\//)
     },
   },
+  {
+    name: 'its policy lets nothing in from another host, and works without HTTPS',
+    ask: () => ({ path: '/docs/' }),
+    status: 200,
+    body({ headers }) {
+      const policy = String(headers['content-security-policy'])
+      const directives = policy.split(';').map((each) => each.trim().split(/ +/))
+      const sources = directives.flatMap(([, ...allowed]) => allowed)
+      assert.ok(
+        directives.some(([name, source]) => name === 'script-src' && source === "'self'"),
+        policy,
+      )
+      assert.doesNotMatch(policy, /upgrade-insecure-requests/)
+      assert.deepEqual(
+        sources.filter((each) => !/^('self'|'none'|'sha\d+-[\w+/=]+'|data:)$/.test(each)),
+        [],
+      )
+    },
+  },
 ]
