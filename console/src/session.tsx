@@ -97,7 +97,8 @@ function connect(key: string, end: (reason: string) => void): LatchkeyClient {
     accountKey: key,
     async fetch(input, init) {
       const response = await fetch(input, init)
-      if (response.status === 401) {
+      // A late answer to a former key ends nothing.
+      if (response.status === 401 && sessionStorage.getItem(KEY) === key) {
         const body = (await response.clone().json()) as { message: string }
         end(explainRefusal(body.message))
       }

@@ -179,4 +179,25 @@ export const describeSignIn: Part = (world) => {
       assert.deepEqual(await messages.locator('.toast-text').allTextContents(), ['theirs is disabled'])
     })
   }
+
+  test('a late refusal of a former key signs nobody out', async () => {
+    const former = await world().tenant([{ name: 'late' }])
+    const next = await world().tenant([{ name: 'theirs' }])
+    const page = await world().signedIn(former, 'tokens')
+    const held = Promise.withResolvers<void>()
+    await page.route(`**/apiClient/token/${former.tokens[0]?.id}`, async (route) => {
+      await held.promise
+      await route.continue()
+    })
+    await disable(page, 'late')
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+    await handOver['signing out and in']?.(page, next)
+    await page.getByText('theirs', { exact: true }).waitFor()
+    await world().running.operator.revokeKey(former.keyId)
+    const refused = page.waitForResponse((response) => response.request().method() === 'PUT')
+    held.resolve()
+    assert.equal((await refused).status(), 401)
+    await disable(page, 'theirs')
+    await page.getByText('theirs is disabled').waitFor()
+  })
 }
