@@ -15,7 +15,7 @@ import { backUpSqlite } from './storage/sqlite/backup.ts'
 import { openSqliteSource, openSqliteTarget } from './storage/sqlite/copy.ts'
 import { lockAlone } from './storage/sqlite/lock.ts'
 import { type Restored, restoreSqlite } from './storage/sqlite/restore.ts'
-import { openSqliteStore } from './storage/sqlite/store.ts'
+import { databaseIn, openSqliteStore } from './storage/sqlite/store.ts'
 import type { Manifest, OnBytes } from './tokens/backup.ts'
 import type { CopySource, CopyTarget, OnPhase } from './tokens/copy.ts'
 import { OperatorError } from './tokens/errors.ts'
@@ -153,7 +153,7 @@ export function restore(config: Config, file: string, wish: RestoreWish, onBytes
 
 /** For what looks at a store and would not want to make one. */
 export function requireStore({ databaseUrl, dataDir }: Config): void {
-  if (databaseUrl !== undefined || existsSync(join(dataDir, 'latchkey.db'))) return
+  if (databaseUrl !== undefined || existsSync(databaseIn(dataDir))) return
   throw new OperatorError(`There is no store in ${dataDir}. Set LATCHKEY_DATA_DIR to the folder of yours.`)
 }
 

@@ -1,6 +1,5 @@
 // The embedded store as the source or the target of a copy. While it is open here, no other process can use the file.
 import { existsSync, mkdirSync } from 'node:fs'
-import { join } from 'node:path'
 import type { SQLInputValue } from 'node:sqlite'
 import {
   COPIED,
@@ -21,7 +20,7 @@ import { indexedGrams } from './grams.ts'
 import { migrateOn } from './migrate.ts'
 import { readRows, readVault } from './reads.ts'
 import { accountNumber } from './session.ts'
-import { isUnfinishedCopy, readSecret, requireFinishedCopy, UNFINISHED_COPY } from './store.ts'
+import { databaseIn, isUnfinishedCopy, readSecret, requireFinishedCopy, UNFINISHED_COPY } from './store.ts'
 import { foldedText } from './writes.ts'
 
 interface Place {
@@ -30,7 +29,7 @@ interface Place {
 }
 
 export function openSqliteSource({ dataDir, keys }: Place): CopySource {
-  const path = join(dataDir, 'latchkey.db')
+  const path = databaseIn(dataDir)
   const storeSecret = existsSync(path) ? readSecret(path, keys) : undefined
   if (storeSecret === undefined) throw new OperatorError(`There is no store in ${dataDir}`)
   requireFinishedCopy(path)
@@ -47,7 +46,7 @@ export function openSqliteSource({ dataDir, keys }: Place): CopySource {
 
 /** Refuses everything but an empty place and a half-finished copy of the same store, which it then leaves as it is. */
 export async function openSqliteTarget({ dataDir, keys }: Place, source: CopySource): Promise<CopyTarget> {
-  const path = join(dataDir, 'latchkey.db')
+  const path = databaseIn(dataDir)
   const found = existsSync(path) ? readSecret(path, keys) : undefined
   if (found !== undefined && !(isUnfinishedCopy(path) && Buffer.compare(found, source.storeSecret) === 0)) {
     throw new OperatorError(`${path} holds a store already. Name an empty folder; nothing was changed.`)
