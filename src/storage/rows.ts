@@ -1,4 +1,5 @@
-// Rows of the database as records of the domain, and the columns that make them: the same names in both engines.
+// Rows of the database as records of the domain, and the columns that make them: the same names in both engines. They are
+// named one by one: what PostgreSQL has prepared with a * fails as soon as somebody adds a column.
 import type { CopiedTable } from '../tokens/copy.ts'
 import type { HistoryRow } from '../tokens/history.ts'
 import type { VaultRow } from '../tokens/key-ring.ts'
@@ -16,6 +17,8 @@ export interface AccountColumns {
 }
 
 export const toAccount = (row: AccountColumns): Account => ({ id: row.id, name: row.name, createdAt: row.created_at })
+
+export const KEY_COLUMNS = 'id, account_id, name, digest, created_at, expires_at, revoked_at, stamp'
 
 export interface KeyColumns {
   id: string
@@ -175,6 +178,9 @@ export function asListed({ token, subAccount }: { token: TokenRecord; subAccount
   const listed = { id, accountId, subAccountId, name, status, createdAt, expiresAt, version, sealed }
   return { token: listed, subAccount, opened: undefined }
 }
+
+export const HISTORY_COLUMNS = `
+  account_id, seq, at, by, action, subject, token_id, from_facts, to_facts, request_id, address, stamp`
 
 export interface HistoryColumns {
   account_id: string

@@ -1,5 +1,6 @@
 // No request that the service document describes, and no verification, reads through a table: each statement that
-// they run is recorded as it runs, and its plans looked at, for the values it had and for any values.
+// they run is recorded as it runs, and its plans looked at, for the values it had and for any values. And none fails on a
+// connection that has prepared it when a newer instance adds columns.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
@@ -10,7 +11,7 @@ import { clientConfig, SESSION } from '../../src/storage/postgres/pool.ts'
 import * as reads from '../../src/storage/postgres/reads.ts'
 import * as writes from '../../src/storage/postgres/writes.ts'
 import type { TokenQuery } from '../../src/tokens/page.ts'
-import type { Account, SubAccount, TokenRecord } from '../../src/tokens/token.ts'
+import type { Account, AccountKey, SubAccount, TokenRecord } from '../../src/tokens/token.ts'
 import { openEmptyPostgres, PATIENT, type TestPostgres } from '../support/postgres.ts'
 import { Estate } from '../support/store.ts'
 
@@ -55,12 +56,14 @@ describe('query plans of PostgreSQL', () => {
   let account: Account
   let subAccount: SubAccount
   let token: TokenRecord
+  let key: AccountKey
   let digest: Uint8Array
 
   before(async () => {
     opened = await openEmptyPostgres(PATIENT)
     const estate = new Estate(opened)
     account = await estate.account()
+    key = await estate.key(account)
     const owners = Array.from({ length: SUB_ACCOUNTS }, () => estate.subAccountRecord(account))
     await opened.store.insertSubAccounts(owners, estate.origin())
     for (const owner of owners) {
@@ -177,9 +180,40 @@ describe('query plans of PostgreSQL', () => {
     'a token by its name': () => reads.findTokenByName(db, subAccount.id, 'second'),
     'names by their ids': () => reads.findNames(db, account.id, [token.id, subAccount.id]),
     'the keys of an account': () => reads.listKeys(db, account.id),
+    'the revocation of a key': () => writes.revokeKey(session(), key.id, origin),
+    'a stretch of the chains': () => reads.readChainPart(db, { accountId: account.id, seq: 1 }, 10),
   }
   for (const [name, request] of Object.entries(requests)) {
     test(`${name} reads through no table`, async () => assert.deepEqual(await faultsOf(request), []))
+  }
+
+  /** The work before and after every table has another column, all of which is then undone. */
+  async function amidMigration(work: () => Promise<unknown>): Promise<void> {
+    const { rows } = await client.query(`SELECT tablename FROM pg_tables WHERE schemaname = 'public'`)
+    await client.query('BEGIN; SAVEPOINT before')
+    try {
+      await work()
+      await client.query('ROLLBACK TO before')
+      for (const { tablename } of rows) await client.query(`ALTER TABLE ${tablename} ADD COLUMN note text`)
+      await work()
+    } finally {
+      await client.query('ROLLBACK')
+    }
+  }
+
+  test('a statement that was prepared with a * would fail once its table has another column', () =>
+    assert.rejects(
+      amidMigration(() => db.all('SELECT * FROM accounts')),
+      { code: '0A000' },
+    ))
+
+  const prepared = {
+    ...requests,
+    'a list of tokens': () => listing.listTokens(db, account.id, page),
+    'a search': () => listing.listTokens(db, account.id, { ...page, search: 'number' }),
+  }
+  for (const [name, request] of Object.entries(prepared)) {
+    test(`${name} goes on while a newer instance adds columns`, () => amidMigration(request))
   }
 
   for (const [name, request] of Object.entries({

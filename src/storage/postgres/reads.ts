@@ -32,14 +32,14 @@ export async function listAccounts(db: Connection): Promise<Account[]> {
 }
 
 export async function findKey(db: Connection, digest: Uint8Array): Promise<Stamped<StoredKey> | undefined> {
-  const { rows: found, columns } = await db.read('SELECT * FROM account_keys WHERE digest = $1', [digest])
-  const [fields] = found
-  return fields && db.remembered.keys.get(fields, columns)
+  const answer = await db.read(`SELECT ${rows.KEY_COLUMNS} FROM account_keys WHERE digest = $1`, [digest])
+  const [fields] = answer.rows
+  return fields && db.remembered.keys.get(fields, answer.columns)
 }
 
 export async function listKeys(db: Connection, accountId: string): Promise<AccountKey[]> {
   const found = await db.all<rows.KeyColumns>(
-    'SELECT * FROM account_keys WHERE account_id = $1 ORDER BY id DESC',
+    `SELECT ${rows.KEY_COLUMNS} FROM account_keys WHERE account_id = $1 ORDER BY id DESC`,
     accountId,
   )
   return found.map(rows.toKey)
@@ -243,7 +243,7 @@ type HistoryPage = rows.HistoryColumns & { total: number }
 
 /** Rows are numbered without gaps, so that a page is a stretch of numbers. */
 const OF_ACCOUNT = `
-  SELECT counted.total, h.* FROM (
+  SELECT counted.total, ${rows.HISTORY_COLUMNS} FROM (
     SELECT coalesce((SELECT seq FROM history_heads WHERE account_id = $1), 0) AS total
   ) AS counted LEFT JOIN history h
     ON h.account_id = $1 AND h.seq <= counted.total - $3::bigint AND h.seq > counted.total - $3::bigint - $2::bigint
@@ -253,7 +253,8 @@ const OF_TOKEN = `
   SELECT counted.total, page.* FROM (
     SELECT count(*) AS total FROM history WHERE token_id = $4 AND account_id = $1
   ) AS counted LEFT JOIN (
-    SELECT * FROM history WHERE token_id = $4 AND account_id = $1 ORDER BY seq DESC LIMIT $2 OFFSET $3
+    SELECT ${rows.HISTORY_COLUMNS} FROM history WHERE token_id = $4 AND account_id = $1
+    ORDER BY seq DESC LIMIT $2 OFFSET $3
   ) AS page ON true ORDER BY page.seq DESC`
 
 /** A stretch of the chains, after the given place, so that no snapshot is held for long. */
@@ -263,7 +264,7 @@ export async function readChainPart(
   limit: number,
 ): Promise<ChainLink[]> {
   const found = await db.all<rows.HistoryColumns>(
-    'SELECT * FROM history WHERE (account_id, seq) > ($1, $2) ORDER BY account_id, seq LIMIT $3',
+    `SELECT ${rows.HISTORY_COLUMNS} FROM history WHERE (account_id, seq) > ($1, $2) ORDER BY account_id, seq LIMIT $3`,
     ...[after.accountId, after.seq, limit],
   )
   return found.map((row) => ({ kind: 'row', row: rows.toHistoryRow(row) }))

@@ -16,7 +16,7 @@ import type {
 import type { SubAccountRow } from '../../tokens/token.ts'
 import { type Account, type AccountKey, foldCase, type SubAccount, type TokenRecord } from '../../tokens/token.ts'
 import { applySubAccountUpdate, applyUpdate, type SubAccountChange, type TokenChange } from '../../tokens/update.ts'
-import { asListed, type KeyColumns, type StampedTokenRow, toKey } from '../rows.ts'
+import { asListed, KEY_COLUMNS, type KeyColumns, type StampedTokenRow, toKey } from '../rows.ts'
 import { indexedGrams } from './grams.ts'
 import { type Heads, lockHeads, record, recordAll, type Session } from './history.ts'
 import { findStampedToken, findSubAccount } from './reads.ts'
@@ -45,7 +45,7 @@ export async function insertKey({ db, stamps }: Session, key: StoredKey, origin:
 }
 
 export async function revokeKey({ db, stamps }: Session, id: string, origin: Origin): Promise<AccountKey> {
-  const row = await db.get<KeyColumns>('SELECT * FROM account_keys WHERE id = $1 FOR UPDATE', id)
+  const row = await db.get<KeyColumns>(`SELECT ${KEY_COLUMNS} FROM account_keys WHERE id = $1 FOR UPDATE`, id)
   if (row === undefined) throw new Failure('key-not-found')
   const before = toKey(row)
   if (before.revokedAt !== null) return before
