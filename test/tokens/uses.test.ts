@@ -86,3 +86,42 @@ test('past a hundred thousand marks only tokens already marked are marked, until
     uses.mark(late.id, 3)
     assert.deepEqual(await lastUses(), [1 + MINUTE, 3])
   }))
+
+/** Notes how many marks the store is asked to write each time, and fails on its behalf where told to. */
+function counted({ store }: Estate, failing?: number) {
+  const asked: number[] = []
+  const uses = new UseMarks({
+    markUsed: async (marks) => {
+      if (asked.push(marks.size) === failing) throw new Error('too busy')
+      await store.markUsed(marks)
+    },
+  })
+  return { uses, asked }
+}
+
+test('a backlog is written in parts, and a flush that fails keeps only what it has not written', () =>
+  withToken(async (estate, accountId, first) => {
+    const last = await estate.token(await estate.subAccount({ id: accountId, name: '', createdAt: 0 }), 'last')
+    const { uses, asked } = counted(estate, 2)
+    const lastUses = async () => {
+      const found = await estate.store.findLastUses([first, last.id])
+      return [found.get(first), found.get(last.id)]
+    }
+    uses.mark(first, 1)
+    for (let i = 2; i < 12_000; i++) uses.mark(`tok_unknown_${i}`, 1)
+    uses.mark(last.id, 2)
+    await assert.rejects(uses.flush(), { message: 'too busy' })
+    assert.deepEqual(await lastUses(), [1, undefined])
+    await uses.flush()
+    assert.deepEqual(await lastUses(), [1, 2])
+    await uses.flush()
+    assert.deepEqual(asked, [5_000, 5_000, 5_000, 2_000])
+  }))
+
+test('of two flushes at once each writes what the other has not begun with', () =>
+  withToken(async (estate) => {
+    const { uses, asked } = counted(estate)
+    for (let i = 0; i < 6_000; i++) uses.mark(`tok_unknown_${i}`, 1)
+    await Promise.all([uses.flush(), uses.flush()])
+    assert.deepEqual(asked, [5_000, 1_000])
+  }))

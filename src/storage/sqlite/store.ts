@@ -32,8 +32,6 @@ const CHAIN_PART = 1_000
 /** Of a thread: what it handles is short-lived and small. */
 const LIMITS = { maxYoungGenerationSizeMb: 8 }
 const RECHECK_MS = 1_000
-/** A hundred thousand at once are tens of megabytes on their way, and whoever changes something waits for them. */
-const MARKS_AT_ONCE = 5_000
 /** Some hundreds of microseconds of the event loop. */
 const REPLIES_AT_ONCE = 8
 
@@ -178,10 +176,7 @@ class SqliteStore implements Store {
   /** The commit of marks explains itself, and with it whatever else was committed since the last look: so look before. */
   async markUsed(marks: ReadonlyMap<string, number>) {
     this.changes.look()
-    const list = [...marks]
-    for (let done = 0; done === 0 || done < list.length; done += MARKS_AT_ONCE) {
-      await this.#markUsed(new Map(list.slice(done, done + MARKS_AT_ONCE)))
-    }
+    return this.#markUsed(marks)
   }
 
   async findKey(digest: Uint8Array) {
