@@ -295,6 +295,39 @@ describe('a PostgreSQL store in trouble', () => {
     await assertChained()
   })
 
+  /** New tokens, and what changes them in one group, each with so many milliseconds left. */
+  async function latecomers(...msLeft: number[]): Promise<() => Promise<unknown[]>> {
+    const tokens = await estate.tokens(msLeft.map((ms) => estate.tokenRecord(subAccount, `${ms} at ${estate.tick()}`)))
+    const change = ({ id }: TokenRecord) => update(id, `changed ${id}`).then(() => 'made', codeOf)
+    return () =>
+      Promise.all(tokens.map((token, i) => estate.store.during?.(3_000 - (msLeft[i] ?? 0), () => change(token))))
+  }
+
+  test('refuses of a group those whose own time is over, and makes the others once', async () => {
+    const change = await latecomers(3_000, 200, 3_000, 700, 3_000)
+    const first = await history()
+    let answers: Promise<unknown[]> | undefined
+    await opened.server.transaction(opened.database, async (query) => {
+      await query('SELECT FROM history_heads WHERE account_id = $1 FOR UPDATE', [account.id])
+      answers = change()
+      await wait(1_100)
+    })
+    assert.deepEqual(await answers, ['made', 'unavailable', 'made', 'unavailable', 'made'])
+    assert.equal(await history(), first + 3)
+    await assertChained()
+  })
+
+  test('makes no group again whose COMMIT was sent, however much time the others have', async () => {
+    const change = await latecomers(3_000, 1_000, 3_000)
+    const first = await history()
+    await atCommit('PERFORM pg_sleep(0.6);', async () =>
+      assert.deepEqual(new Set(await change()), new Set(['outcome-unknown'])),
+    )
+    await update(token.id, 'after them')
+    assert.equal(await history(), first + 4)
+    await assertChained()
+  })
+
   test('works without named statements, as a pooler in transaction mode needs it', async () => {
     const unnamed = await openPostgresStore({ ...opened.options, prepared: false })
     await unnamed.store.updateToken(account.id, token.id, { name: 'unnamed' }, estate.origin())

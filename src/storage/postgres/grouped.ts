@@ -9,6 +9,8 @@ import { type TokenUpdate, updateTokens } from './writes.ts'
 
 /** So few that the account is not locked for long. */
 const MOST_TOGETHER = 32
+/** A try that is broken off costs its connection: for those with less time left there is no other. */
+const WORTH_TRYING_MS = 250
 
 interface Waiting {
   readonly update: TokenUpdate
@@ -54,12 +56,13 @@ export class GroupedUpdates {
     while (queue.length > 0) {
       const group = takeGroup(queue)
       for (const { timer } of group) clearTimeout(timer)
-      await this.#makeGroup(accountId, group)
+      await this.#makeGroup(accountId, group, queue)
     }
     this.#waiting.delete(accountId)
   }
 
-  async #makeGroup(accountId: string, group: readonly Waiting[]): Promise<void> {
+  /** Those that were not made only because another's time was over go back to the front of the queue. */
+  async #makeGroup(accountId: string, group: readonly Waiting[], queue: Waiting[]): Promise<void> {
     const updates = group.map(({ update }) => update)
     const msLeft = Math.min(...group.map(({ until }) => until)) - performance.now()
     try {
@@ -78,10 +81,21 @@ export class GroupedUpdates {
     } catch (error) {
       const refused = error instanceof Failure && error.code === 'duplicate-name'
       // A name that is taken undoes the whole group, and is the fault of one of them.
-      if (refused && group.length > 1) for (const each of group) await this.#makeGroup(accountId, [each])
-      else for (const { reject } of group) reject(error)
+      if (refused && group.length > 1) {
+        for (const each of group) await this.#makeGroup(accountId, [each], queue)
+        return
+      }
+      const now = performance.now()
+      const again = isUnmade(error) ? group.filter(({ until }) => until - now > WORTH_TRYING_MS) : []
+      for (const waiting of group) if (!again.includes(waiting)) waiting.reject(error)
+      queue.unshift(...again)
     }
   }
+}
+
+/** The time was over before COMMIT was sent; afterwards the outcome would be unknown. */
+function isUnmade(error: unknown): boolean {
+  return error instanceof Failure && error.code === 'unavailable' && error.cause instanceof DeadlinePassed
 }
 
 /** In their order, up to one for a token that is changed already: that has to see what the first has made of it. */
