@@ -31,6 +31,8 @@ import { Stamps } from './tokens/vault.ts'
 
 const FLUSH_USES_MS = 5_000
 const CLOSE_IDLE_MS = 50
+/** What is under way is answered in less, and who has not taken his answer by then does not want it. */
+const CLOSE_AT_MOST_MS = 10_000
 /** A row that was altered by hand may be met thousands of times a second: it is logged once while this many are. */
 const TOLD_OF = 1_000
 
@@ -258,8 +260,10 @@ async function serve(
     clearInterval(flushing)
     // A connection that was busy when closing began is idle only later, and would be waited for until it times out.
     const idle = setInterval(() => server.server.closeIdleConnections(), CLOSE_IDLE_MS)
+    const late = setTimeout(() => server.server.closeAllConnections(), CLOSE_AT_MOST_MS)
     await server.close()
     clearInterval(idle)
+    clearTimeout(late)
     await registry.uses.flush().catch((err: unknown) => log.error({ err }, 'last-used marks were lost'))
     await store.close()
   }

@@ -101,7 +101,7 @@ export interface Store {
 
   insertSubAccounts(subAccounts: readonly SubAccount[], origin: Origin): Promise<void>
   findSubAccount(accountId: string, id: string): Promise<StampedSubAccountRow | undefined>
-  /** The account that owns a sub-account or a token, for the operator, who has none. */
+  /** The account that owns a sub-account or a token, deleted ones included, for the operator, who has none. */
   findOwner(id: string): Promise<string | undefined>
   listSubAccounts(
     accountId: string,

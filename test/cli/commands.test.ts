@@ -102,7 +102,7 @@ describe('--json prints exactly one document', () => {
   })
 })
 
-test('a rotation overlaps for no longer than over HTTP', async () => {
+test('a rotation overlaps for no longer than over HTTP, and its history outlives the token', async () => {
   const own = new Cli()
   const { subAccount } = await own.estate()
   const made = await own.run('token', 'create', '--sub-account', subAccount._id, '--name', 'T', '--json')
@@ -112,6 +112,11 @@ test('a rotation overlaps for no longer than over HTTP', async () => {
   assert.match(stderr, /overlapSeconds must be a whole number from 0 to 2592000/)
   assert.equal((await rotate('30d')).code, 0)
   assert.match((await own.run('history', 'list', made.json._id)).stdout, /formerCredentialUntil: - → 2\d\d\d-/)
+  assert.equal((await own.run('token', 'delete', made.json._id)).code, 0)
+  assert.match((await own.run('history', 'list', made.json._id)).stdout, /token\.delete/)
+  const again = await own.run('token', 'delete', made.json._id)
+  assert.equal(again.code, 1)
+  assert.match(again.stderr, /API token not found/)
   own.dispose()
 })
 

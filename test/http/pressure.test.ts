@@ -7,6 +7,7 @@ import { bearer, closeConnections } from '../support/http.ts'
 import { Raw } from '../support/raw.ts'
 
 const LIST = '/api/v1/apiClient/token'
+const MANY = 3_000
 const SLOW_CALLERS = 50
 
 describe('callers who harm', () => {
@@ -141,4 +142,18 @@ describe('callers who harm', () => {
       raw.send(ask.repeat(50))
     })
   })
+})
+
+test('somebody who takes none of his answers holds up the end of a server for ten seconds, and no longer', async () => {
+  const estate = await Estate.open(sqliteEngine)
+  for (let n = 0; n < 20; n++) await estate.token()
+  const raw = await Raw.open(estate.url)
+  raw.socket.pause()
+  raw.send(`GET ${LIST} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${estate.mine.key}\r\n\r\n`.repeat(MANY))
+  // Nobody else is served while what was sent at once is being read.
+  assert.equal((await estate.ask({ path: '/healthz', headers: [['connection', 'close']] })).status, 200)
+  await estate.close()
+  raw.socket.resume()
+  await raw.ended
+  assert.ok(raw.answers().length < MANY)
 })

@@ -61,7 +61,8 @@ export async function findSubAccount(
 
 export async function findOwner(db: Connection, id: string): Promise<string | undefined> {
   const row = await db.get<{ account_id: string }>(
-    'SELECT account_id FROM sub_accounts WHERE id = $1 UNION ALL SELECT account_id FROM tokens WHERE id = $1',
+    `SELECT account_id FROM sub_accounts WHERE id = $1 UNION ALL SELECT account_id FROM tokens WHERE id = $1
+     UNION ALL SELECT account_id FROM history WHERE token_id = $1 LIMIT 1`,
     id,
   )
   return row?.account_id

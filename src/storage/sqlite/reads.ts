@@ -57,7 +57,8 @@ export function findSubAccount(db: Connection, accountId: string, id: string): S
 
 export function findOwner(db: Connection, id: string): string | undefined {
   return db.get<{ account_id: string }>(
-    'SELECT account_id FROM sub_accounts WHERE id = ?1 UNION ALL SELECT account_id FROM tokens WHERE id = ?1',
+    `SELECT account_id FROM sub_accounts WHERE id = ?1 UNION ALL SELECT account_id FROM tokens WHERE id = ?1
+     UNION ALL SELECT account_id FROM history WHERE token_id = ?1 LIMIT 1`,
     id,
   )?.account_id
 }
