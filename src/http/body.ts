@@ -1,6 +1,6 @@
 // Bodies: JSON in strict UTF-8, or nothing. A form only where a route says so.
 import { Readable } from 'node:stream'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest, preParsingHookHandler } from 'fastify'
 import { Failure } from '../tokens/errors.ts'
 import { repeatsField } from '../tokens/fields.ts'
 import { HttpFailure } from './failures.ts'
@@ -11,10 +11,8 @@ const decoder = new TextDecoder('utf-8', { fatal: true })
 
 export function addBodyParsers(server: FastifyInstance): void {
   server.removeAllContentTypeParsers()
-  // Node.js has ended a request without a body before anybody could listen (`optimizeEmptyRequests`), and a parser, which
-  // Fastify takes for any request with a content type, would wait for that end for ever.
-  server.addHook('preParsing', (request, _reply, payload, done) => {
-    done(null, request.raw.readableEnded ? Readable.from([]) : payload)
+  server.addHook('onRoute', (route) => {
+    if (![route.method].flat().every((method) => BODILESS.has(method))) route.preParsing = endAgain
   })
   server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     if (body.length === 0) return done(null, undefined)
@@ -33,6 +31,16 @@ export function addBodyParsers(server: FastifyInstance): void {
     if (text === undefined) return done(new Failure('invalid-request', 'Request body is not valid UTF-8'))
     done(null, readForm(text))
   })
+}
+
+const BODILESS = new Set(['GET', 'HEAD'])
+
+/**
+ * Node.js has ended a request without a body before anybody could listen (`optimizeEmptyRequests`), and a parser, which
+ * Fastify takes for any request with a content type, would wait for that end for ever.
+ */
+const endAgain: preParsingHookHandler = (request, _reply, payload, done) => {
+  done(null, request.raw.readableEnded ? Readable.from([]) : payload)
 }
 
 function consumes(request: FastifyRequest): string {
