@@ -70,7 +70,11 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     // While draining, what still arrives on open connections is served, and the connection closed after it.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    rewriteUrl: ({ url = '' }) => decodable(url),
+    // There is one only, a path that cannot be decoded. It goes its way as if it could.
+    frameworkErrors: (_error, request, reply) => {
+      request.raw.url = decodable(request.raw.url ?? '')
+      request.server.routing(request.raw, reply.raw)
+    },
     clientErrorHandler: answerMalformed,
   })
   hardenHttp(server)
@@ -271,7 +275,6 @@ const API = /^\/(api|oauth2)\//
 
 /** What cannot be decoded stands for itself: an id that is unknown, a path that leads nowhere. */
 function decodable(url: string): string {
-  if (!url.includes('%')) return url
   const [path = '', ...query] = url.split('?')
   const readable = path.split('/').map((part) => (decoded(part) === undefined ? part.replaceAll('%', '%25') : part))
   return [readable.join('/'), ...query].join('?')
