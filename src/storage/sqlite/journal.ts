@@ -102,6 +102,10 @@ export class Journal {
     }
   }
 
+  get isDoubtful(): boolean {
+    return this.#doubtful
+  }
+
   close(): void {
     if (this.#file !== undefined) fs.closeSync(this.#file)
     this.#file = undefined

@@ -198,6 +198,7 @@ async function commit(batch: readonly Call[], runOne: typeof runWithout, again =
   } catch (error) {
     // Whatever became of the batch, none of it may be answered with yes.
     connection?.rollBack()
+    if (journal.isDoubtful) mendJournal()
     if (error instanceof HalfDone) return commit(batch, runInSavepoint, again)
     if (error instanceof OutOfStep && again) {
       inStep = false
@@ -206,6 +207,19 @@ async function commit(batch: readonly Call[], runOne: typeof runWithout, again =
     dropIfBroken(error)
     const meaning = committing ? meaningAtCommit(error) : error
     return batch.map(({ id }) => refusal(id, meaning))
+  }
+}
+
+/**
+ * A line that may not have reached the disk is written again at once: who is told that the outcome is open may read the
+ * token, and take that for the answer. Where it fails again, no change is answered before it is mended.
+ */
+function mendJournal(): void {
+  inStep = false
+  try {
+    recover(false)
+  } catch (error) {
+    dropIfBroken(error)
   }
 }
 
