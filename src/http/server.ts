@@ -133,7 +133,8 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   })
   server.addHook('onSend', (request, reply, _payload, done) => {
     setCommonHeaders(request, reply)
-    if (!request.raw.complete) limitUnread(request.raw)
+    // One without a body has ended before it is complete, and never says so again.
+    if (!request.raw.complete && !request.raw.readableEnded) limitUnread(request.raw)
     // Now rather than when the last byte is gone: waiting for that costs more than the line does.
     record(request, reply)
     done()

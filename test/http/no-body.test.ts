@@ -2,6 +2,7 @@
 // chunks, nothing. It is an empty body like any other.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Estate, sqliteEngine } from '../support/estate.ts'
 import { closeConnections } from '../support/http.ts'
 import { Raw } from '../support/raw.ts'
@@ -45,4 +46,22 @@ describe('a content type without a body', () => {
       assert.equal((await answerTo(`GET ${TOKENS}/${id}`, type)).status, 200)
     })
   }
+
+  test('and an answer before its end do not cost the connection', async () => {
+    const asks = ['GET /nowhere', 'GET /api/v1/verify', `PUT ${TOKENS}/${id}`, `GET ${TOKENS}`, 'PATCH /healthz']
+    const raws = await Promise.all(asks.map(() => Raw.open(estate.url)))
+    const ask = async () => {
+      raws.forEach((raw, n) => void raw.send(`${asks[n]} HTTP/1.1\r\nHost: x\r\n\r\n`))
+      await Promise.all(raws.map((raw) => raw.hear(raw.answers().length + 1)))
+    }
+    await ask()
+    // Longer than what is left of a body may take.
+    await sleep(2_500)
+    await ask()
+    assert.deepEqual(
+      raws.map((raw) => raw.answers().map(({ status }) => status)),
+      [404, 401, 401, 401, 405].map((status) => [status, status]),
+    )
+    for (const raw of raws) raw.close()
+  })
 })
