@@ -34,6 +34,8 @@ async function killAgainAndAgain(program: Program, { kills, answers: [from, to] 
       server.kill('SIGKILL')
       await Promise.all([writing, server.exited])
       problems.push(...world.check().problems)
+      // One is enough of a control, and not every kill meets an answer that came too early.
+      if (program !== 'ours' && world.ledger.violations.length > 0) break
     }
     const last = world.start()
     await last.ready()
@@ -63,7 +65,7 @@ export function describeKills(length: Length, controlled: Length): void {
       how: `${WRITERS} writers, killed after ${length.answers.join(' to ')} answers, all of it on one store; each time the files are checked and held against every answer, totals and history included`,
       count: `${length.kills} kills, ${found.acknowledged} acknowledged, ${found.unknown} cut off`,
       figure: `0 lost, 0 corrupt; start of the process to ready: median ${median} ms, 95% within ${p95} ms, at most ${most} ms`,
-      control: `answering before the commit, ${controlled.kills} kills: ${early.violations.length} tokens wrong`,
+      control: `answering before the commit: ${early.violations.length} tokens wrong by kill ${early.readyMs.length}`,
     })
   })
 }

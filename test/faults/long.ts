@@ -13,7 +13,7 @@ import { describeRestarts } from './restarts.ts'
 /** One after the other until there is nothing left to cut off. */
 const all = Array.from({ length: 200 }, (_, n) => n + 1)
 
-describeKills({ kills: 200, answers: [0, 220] }, { kills: 5, answers: [50, 100] })
+describeKills({ kills: 200, answers: [0, 220] }, { kills: 10, answers: [50, 100] })
 describePowerLoss(2_000, 1_000)
 describeErrors(25, 60)
 describeFileLimit(10)
