@@ -72,8 +72,9 @@ async function restoreStore(
 /** What to do about a store that lets nobody in. */
 export function shutText(obstacle: string): string {
   return (
-    `A server that starts now lets nobody in: ${obstacle}, so tokens that were revoked since the backup would be revived. Put the journal back ` +
-    '(LATCHKEY_REVOCATION_JOURNAL says where it is), or accept that with `latchkey restore --accept-revocation-loss`.'
+    `A server that starts now lets nobody in: ${obstacle}, so tokens that were revoked since the backup would be ` +
+    'revived. Put the journal back (LATCHKEY_REVOCATION_JOURNAL says where it is), or accept that with ' +
+    '`latchkey restore --accept-revocation-loss`.'
   )
 }
 

@@ -13,6 +13,11 @@ export function printable(text: string): string {
   return text.replace(UNPRINTABLE, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`)
 }
 
+/** The same for text of several lines. */
+export function printableLines(text: string): string {
+  return text.split('\n').map(printable).join('\n')
+}
+
 export type Cell = string | number | null | undefined
 export type Table = readonly Readonly<Record<string, Cell>>[]
 
@@ -42,7 +47,7 @@ export class Output {
 
   /** Of several lines, where there are steps to take. */
   problem(text: string): void {
-    this.#streams.stderr.write(`${text.split('\n').map(printable).join('\n')}\n`)
+    this.#streams.stderr.write(`${printableLines(text)}\n`)
   }
 
   get showsProgress(): boolean {

@@ -7,7 +7,7 @@ import { addBackupCommands } from './backup.ts'
 import { onStoreWith } from './command.ts'
 import { addCopyCommand } from './copy.ts'
 import { addMasterKeyCommands } from './master-key-commands.ts'
-import { Output, printable, type Streams } from './output.ts'
+import { Output, printableLines, type Streams } from './output.ts'
 import { serve } from './serve.ts'
 import { addStoreCommands } from './store-commands.ts'
 import { addHistoryCommands, addTokenCommands } from './token-commands.ts'
@@ -32,7 +32,7 @@ function buildProgram(streams: Streams): Command {
     .description('Manages the API tokens of sub-accounts. Settings come from the environment; see the README.')
     .configureOutput({
       writeOut: (text) => streams.stdout.write(text),
-      writeErr: (text) => streams.stderr.write(text.split('\n').map(printable).join('\n')),
+      writeErr: (text) => streams.stderr.write(printableLines(text)),
     })
     .showHelpAfterError('(add --help for what is possible)')
     .exitOverride()

@@ -1,5 +1,5 @@
-// Every change the store makes, as plain SQL inside one transaction. Each begins by locking its account's history head,
-// so that the changes of one account are made one after the other and cannot wait for each other in a circle. Statements
+// Every change the store makes, as plain SQL inside one transaction. Each locks its account's history head, first where it
+// changes tokens, so that these are changed one after the other and cannot wait for each other in a circle. Statements
 // that do not need each other's answers are sent together; they still run in the order in which they stand here.
 import { Failure } from '../../tokens/errors.ts'
 import { difference, type HistoryEvent, historyEvent, type Origin } from '../../tokens/history.ts'

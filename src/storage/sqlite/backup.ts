@@ -8,7 +8,7 @@ import { OperatorError } from '../../tokens/errors.ts'
 import { stampIn } from '../../tokens/revocations.ts'
 import { Stamps } from '../../tokens/vault.ts'
 import { Connection } from './connection.ts'
-import { syncFolder } from './journal.ts'
+import { syncFolder } from './files.ts'
 import { newestSchema, requireKnownSchema } from './migrate.ts'
 import { databaseIn, journalIn, readSecret, requireFinishedCopy, type SqliteOptions } from './store.ts'
 

@@ -1,5 +1,5 @@
 // One connection to the database file, set up so that what is committed stays. Statements are prepared once.
-import { closeSync, openSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { Failure, type FailureCode, OperatorError } from '../../tokens/errors.ts'
 
@@ -135,18 +135,6 @@ export class Connection {
       this.#statements.set(sql, statement)
     }
     return statement
-  }
-}
-
-/**
- * A file for a store that does not exist yet: SQLite would let everybody read it. Its log and that one's index take after
- * it. One that is there is not touched: closing it would take away the locks of those in this process who have it open.
- */
-export function makePrivate(path: string): void {
-  try {
-    closeSync(openSync(path, 'wx', 0o600))
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }
 

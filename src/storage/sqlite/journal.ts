@@ -14,6 +14,7 @@ import {
   type Revocation,
 } from '../../tokens/revocations.ts'
 import { type Connection, failure } from './connection.ts'
+import { giveToOwner, syncFolder } from './files.ts'
 import { replay } from './replay.ts'
 import type { Session } from './session.ts'
 
@@ -276,21 +277,4 @@ export function stillGivenBack(db: Connection, givenBack: Session['givenBack']):
     const resumed = db.get('SELECT 1 FROM sub_accounts WHERE id = ? AND suspended_at IS NULL', id)
     return resumed === undefined ? [] : [{ kind: 'sub-account-on', id, at }]
   })
-}
-
-/** What root makes in somebody's folder would be of no use to them. */
-export function giveToOwner(path: string): void {
-  if (process.getuid?.() !== 0) return
-  const { uid, gid } = fs.statSync(dirname(path))
-  fs.chownSync(path, uid, gid)
-}
-
-/** A new name is on disk only when its folder is. */
-export function syncFolder(path: string): void {
-  const folder = fs.openSync(path, 'r')
-  try {
-    fs.fsyncSync(folder)
-  } finally {
-    fs.closeSync(folder)
-  }
 }

@@ -1,7 +1,8 @@
 // Brings the schema up to date: numbered SQL files, each in one transaction together with its number.
 import { OperatorError } from '../../tokens/errors.ts'
 import { readMigrations } from '../migrations.ts'
-import { Connection, makePrivate } from './connection.ts'
+import { Connection } from './connection.ts'
+import { makePrivate } from './files.ts'
 
 const FOLDER = new URL('./migrations/', import.meta.url)
 

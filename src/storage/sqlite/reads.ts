@@ -36,13 +36,16 @@ export function listAccounts(db: Connection): Account[] {
 }
 
 export function findKey(db: Connection, digest: Uint8Array): Stamped<StoredKey> | undefined {
-  const row = db.get<rows.KeyColumns>('SELECT * FROM account_keys WHERE digest = ?', digest)
+  const row = db.get<rows.KeyColumns>(`SELECT ${rows.KEY_COLUMNS} FROM account_keys WHERE digest = ?`, digest)
   return row && rows.toKey(row)
 }
 
 export function listKeys(db: Connection, accountId: string): AccountKey[] {
   return db
-    .all<rows.KeyColumns>('SELECT * FROM account_keys WHERE account_id = ? ORDER BY id DESC', accountId)
+    .all<rows.KeyColumns>(
+      `SELECT ${rows.KEY_COLUMNS} FROM account_keys WHERE account_id = ? ORDER BY id DESC`,
+      accountId,
+    )
     .map(rows.toKey)
 }
 
@@ -262,7 +265,7 @@ export function listHistory(
         ? db.get<{ n: number }>('SELECT seq AS n FROM history_heads WHERE account_id = ?', accountId)
         : db.get<{ n: number }>(`SELECT count(*) AS n FROM history WHERE ${where}`, ...values)
     const found = db.all<rows.HistoryColumns>(
-      `SELECT * FROM history WHERE ${where} ORDER BY seq DESC LIMIT ? OFFSET ?`,
+      `SELECT ${rows.HISTORY_COLUMNS} FROM history WHERE ${where} ORDER BY seq DESC LIMIT ? OFFSET ?`,
       ...[...values, limit, (page - 1) * limit],
     )
     return { items: found.map(rows.toHistoryRow), total: counted?.n ?? 0 }
@@ -273,7 +276,7 @@ export function listHistory(
 export function readChainPart(db: Connection, after: { accountId: string; seq: number }, limit: number): ChainLink[] {
   return db
     .all<rows.HistoryColumns>(
-      'SELECT * FROM history WHERE (account_id, seq) > (?, ?) ORDER BY account_id, seq LIMIT ?',
+      `SELECT ${rows.HISTORY_COLUMNS} FROM history WHERE (account_id, seq) > (?, ?) ORDER BY account_id, seq LIMIT ?`,
       after.accountId,
       after.seq,
       limit,

@@ -8,7 +8,7 @@ import type { Status, SubAccountRow } from '../../tokens/token.ts'
 import { type Account, type AccountKey, foldCase, type SubAccount } from '../../tokens/token.ts'
 import { applySubAccountUpdate, applyUpdate, type SubAccountChange, type TokenChange } from '../../tokens/update.ts'
 import { keyIdOf } from '../../tokens/vault.ts'
-import { type KeyColumns, toKey } from '../rows.ts'
+import { KEY_COLUMNS, type KeyColumns, toKey } from '../rows.ts'
 import type { Connection } from './connection.ts'
 import { indexedGrams, indexedWords } from './grams.ts'
 import { type NewRow, type PackedRow, type PackedTokens, pack, toOwner, unpackNew } from './packed.ts'
@@ -38,7 +38,7 @@ export function insertKey(session: Session, key: StoredKey, origin: Origin): voi
 
 export function revokeKey(session: Session, id: string, origin: Origin): AccountKey {
   const { db, stamps } = session
-  const row = db.get<KeyColumns>('SELECT * FROM account_keys WHERE id = ?', id)
+  const row = db.get<KeyColumns>(`SELECT ${KEY_COLUMNS} FROM account_keys WHERE id = ?`, id)
   if (row === undefined) throw new Failure('key-not-found')
   const before = toKey(row)
   if (before.revokedAt !== null) return before
