@@ -14,6 +14,7 @@ function run(command, args) {
 const wanted = process.argv.slice(2)
 if (wanted.length === 0) run('node', ['scripts/check.mjs'])
 const files = wanted.length > 0 ? wanted : globSync('test/**/*.test.ts', { exclude: ['**/node_modules/**'] }).sort()
+if (files.some((file) => file.startsWith('test/console/'))) run('node', ['test/console/install-browser.ts'])
 const coverage = [
   '--experimental-test-coverage',
   '--test-coverage-include=src/**',

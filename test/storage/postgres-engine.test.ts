@@ -114,7 +114,7 @@ describe('a PostgreSQL store in trouble', () => {
       delay.disable()
       assert.deepEqual(new Set(codes), new Set(['unavailable']))
       assert.ok(took < 3_500, `${took} ms`)
-      assert.ok(delay.percentile(99) < 50e6, `${delay.percentile(99) / 1e6} ms`)
+      assert.ok(delay.percentile(99) < 500e6, `${delay.percentile(99) / 1e6} ms`)
     } finally {
       opened.server.signal('SIGCONT')
     }
@@ -200,7 +200,7 @@ describe('a PostgreSQL store in trouble', () => {
       while (performance.now() - start < 2_500) {
         const asked = performance.now()
         assert.equal((await estate.store.findCandidate(token.digest))?.token.id, token.id)
-        assert.ok(performance.now() - asked < 500)
+        assert.ok(performance.now() - asked < 1_500)
       }
       const codes = await Promise.all(stuck)
       assert.ok(performance.now() - start < 3_500)
