@@ -61,8 +61,11 @@ function linkToOthers({ metrics, url }: Awaited<ReturnType<typeof startServer>>)
   link.ready(url)
 }
 
+/** A second signal ends the process at once; but a worker may get one from outside and another from the first process. */
 function stopSignal(): Promise<string> {
   return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve(signal))
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process[isWorker ? 'on' : 'once'](signal, () => resolve(signal))
+    }
   })
 }

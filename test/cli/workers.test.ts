@@ -3,9 +3,11 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { after, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Cli, COVERED, type Process } from '../support/cli.ts'
 import { bearer, closeConnections, send } from '../support/http.ts'
 import { postgresEngine } from '../support/postgres.ts'
+import { Raw } from '../support/raw.ts'
 
 const cli = new Cli()
 after(() => {
@@ -75,6 +77,26 @@ async function serveTwice(server: Process, key: string): Promise<void> {
   server.kill('SIGTERM')
   assert.equal(await server.exited, 0)
 }
+
+test('a signal to all of them at once, as systemd sends it, lets each finish what it has begun', async () => {
+  const { key } = await cli.estate()
+  const server = cli.spawn(['serve'], env)
+  const url = await server.ready()
+  const raws = await Promise.all(Array.from({ length: 8 }, () => Raw.open(url)))
+  const head = `POST /oauth2/introspect HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key.key}\r\n`
+  for (const raw of raws) {
+    raw.send(
+      `${head}Content-Type: application/x-www-form-urlencoded\r\nExpect: 100-continue\r\nContent-Length: 7\r\n\r\n`,
+    )
+  }
+  // By then its worker has read it.
+  for (const raw of raws) assert.equal((await raw.hear(1))[0]?.status, 100)
+  for (const pid of [...childrenOf(server.pid), server.pid]) process.kill(pid, 'SIGTERM')
+  await sleep(500)
+  for (const raw of raws) raw.send('token=x')
+  for (const raw of raws) assert.equal((await raw.hear(2))[1]?.status, 200)
+  assert.equal(await server.exited, 0)
+})
 
 test('workers that cannot start end the whole with a message', async () => {
   const broken = cli.spawn(['serve'], { PORT: '1', HOST: '203.0.113.1', LATCHKEY_WORKERS: '2' })
