@@ -1,5 +1,6 @@
 // Puts the parts together. The only file that knows them all.
 import { existsSync } from 'node:fs'
+import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
@@ -248,9 +249,15 @@ async function serve(
     app: config,
     now,
     ready: () => (draining ? Promise.reject(new Error('draining')) : store.ping()),
+    isDraining: () => draining,
     credentialHeader: config.credentialHeader,
     trustProxy: config.trustProxy,
     rateLimits: rateLimitsOf(config, latchkey.limiter ?? limiter),
+  })
+  const sockets = new Set<Socket>()
+  server.server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
   })
   const url = await server.listen({ host: config.host, port: config.port })
   const flushing = setInterval(() => {
@@ -258,9 +265,11 @@ async function serve(
   }, FLUSH_USES_MS)
   const close = async () => {
     clearInterval(flushing)
+    const late = setTimeout(() => server.server.closeAllConnections(), CLOSE_AT_MOST_MS)
+    // Node.js takes a connection for idle whose answers have been given, but not been taken.
+    while (sockets.values().some(({ writableLength }) => writableLength > 0)) await pause(CLOSE_IDLE_MS)
     // A connection that was busy when closing began is idle only later, and would be waited for until it times out.
     const idle = setInterval(() => server.server.closeIdleConnections(), CLOSE_IDLE_MS)
-    const late = setTimeout(() => server.server.closeAllConnections(), CLOSE_AT_MOST_MS)
     await server.close()
     clearInterval(idle)
     clearTimeout(late)
@@ -269,10 +278,6 @@ async function serve(
   }
   const stop = async () => {
     draining = true
-    // Those who keep their connections are sent to another instance.
-    server.server.prependListener('request', (_, response) => {
-      response.shouldKeepAlive = false
-    })
     await pause(config.drainSeconds * 1000)
     await close()
   }

@@ -48,17 +48,21 @@ function answerInTurn(status: FailureStatus, socket: Socket): void {
  * What Node.js lets pass: another version of HTTP, a Host that is missing, a Host or Content-Type said twice, a transfer
  * coding that nobody here decodes, and a target that is not a path and so names a host a second time.
  */
-export function requireUnambiguous({ headers, rawHeaders, url, httpVersion }: IncomingMessage): void {
+export function isUnambiguous({ headers, rawHeaders, url, httpVersion }: IncomingMessage): boolean {
   const isCurrent = httpVersion === '1.1'
   const coding = headers['transfer-encoding']
   const hosts = countHeaders(rawHeaders, 'host')
-  const isClear =
+  return (
     (isCurrent || httpVersion === '1.0') &&
     (hosts === 1 || (hosts === 0 && !isCurrent)) &&
     (headers['content-type'] === undefined || countHeaders(rawHeaders, 'content-type') === 1) &&
     (coding === undefined || (isCurrent && coding.toLowerCase() === 'chunked')) &&
-    url?.startsWith('/')
-  if (!isClear) throw new HttpFailure(400, NOT_HTTP, { connection: 'close' })
+    url?.startsWith('/') === true
+  )
+}
+
+export function notHttp(): HttpFailure {
+  return new HttpFailure(400, NOT_HTTP, { connection: 'close' })
 }
 
 /** `name` in lower case. */

@@ -8,6 +8,6 @@ let count = 0
 /** A caller's own id is kept where it is harmless: it is logged and stored. */
 export function requestIdOf(request: Pick<IncomingMessage, 'headers'>): string {
   const given = request.headers['x-request-id']
-  if (typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given) && !given.startsWith('lk_')) return given
+  if (typeof given === 'string' && /^[A-Za-z0-9._-]{1,64}$/.test(given) && !given.includes('lk_')) return given
   return `req-${start}-${(++count).toString(36)}`
 }

@@ -15,7 +15,7 @@ import type { Registry } from '../tokens/registry.ts'
 import { apiDescription } from './api-description.ts'
 import { addBodyParsers, BODY_LIMIT_BYTES } from './body.ts'
 import { type Admit, type Authenticate, authenticate, callerOf } from './caller.ts'
-import { answerMalformed, limitUnread, requireUnambiguous } from './client-error.ts'
+import { answerMalformed, isUnambiguous, limitUnread, notHttp } from './client-error.ts'
 import { consoleRoutes } from './console-routes.ts'
 import { type AppIdentity, successBody, successWriter } from './envelope.ts'
 import { answerTo, HttpFailure } from './failures.ts'
@@ -30,6 +30,7 @@ import type { AccountRoute, PlainRoute, Route } from './route.ts'
 import { serviceRoutes } from './service-routes.ts'
 import { subAccountRoutes } from './sub-account-routes.ts'
 import { tokenRoutes } from './token-routes.ts'
+import { inTurn } from './turns.ts'
 import { verifyRoutes } from './verify-routes.ts'
 
 export interface ServerParts {
@@ -40,6 +41,7 @@ export interface ServerParts {
   readonly metrics: Metrics
   readonly now: () => number
   readonly ready: () => Promise<void>
+  readonly isDraining: () => boolean
   readonly credentialHeader: string | undefined
   /** Addresses of proxies whose X-Forwarded-For is believed. */
   readonly trustProxy: readonly string[]
@@ -125,14 +127,18 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   }
 
   // Before the body is read, as on the routes that exist.
-  server.addHook('onRequest', (request, _reply, done) => {
-    request.startedAt = performance.now()
-    requireUnambiguous(request.raw)
-    if (request.is404) refuseUnknown(admit, known, request).catch(done)
-    else done()
+  server.addHook('onRequest', (request, reply, done) => {
+    inTurn(request.raw, reply.raw, () => {
+      request.startedAt = performance.now()
+      if (!isUnambiguous(request.raw)) done(notHttp())
+      else if (request.is404) refuseUnknown(admit, known, request).catch(done)
+      else done()
+    })
   })
   server.addHook('onSend', (request, reply, _payload, done) => {
     setCommonHeaders(request, reply)
+    // Those who keep their connections are sent to another instance.
+    if (parts.isDraining()) reply.header('connection', 'close')
     // One without a body has ended before it is complete, and never says so again.
     if (!request.raw.complete && !request.raw.readableEnded) limitUnread(request.raw)
     // Now rather than when the last byte is gone: waiting for that costs more than the line does.
@@ -168,6 +174,12 @@ function hardenHttp({ server }: FastifyInstance): void {
   server.maxHeadersCount = 0
   // An expectation that we do not know is not ours to meet (RFC 9110, 10.1.1); the request is answered as any other.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
+  // Who ends his side of the connection behind a request still waits for its answer. Node.js has no types for it.
+  Object.assign(server, { httpAllowHalfOpen: true })
+  // Read now, the address stays known when the caller has gone; who has gone already has none, and asks for nothing.
+  server.on('connection', (socket) => {
+    if (socket.remoteAddress === undefined) socket.destroy()
+  })
   server.on('connect', (_request, socket: Socket) => answerMalformed(new Error('CONNECT'), socket))
 }
 
@@ -303,6 +315,9 @@ function patternOf(url: string): RegExp {
 async function sendFailure(parts: ServerParts, request: FastifyRequest, reply: FastifyReply, error: unknown) {
   const { status, headers, body } = answerTo(error)
   if (status >= 500) parts.log.error({ reqId: request.id, err: causeOf(error) }, 'request failed')
+  // Fastify closes the connection on a body that it could not read, and Node.js then before it has come; who is still
+  // sending would never see the answer. What still comes is dropped instead (`limitUnread`).
+  if (reply.hasHeader('connection') && reply.raw.shouldKeepAlive) reply.removeHeader('connection')
   return reply.code(status).headers(headers).send(body)
 }
 

@@ -1,8 +1,9 @@
 // Requests that two readers of one connection could take apart differently. Behind each stands another request, which
-// a front would not have seen: it must never be answered.
+// a front would not have seen: it must never be answered, nor may it do anything.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { Estate, sqliteEngine } from '../support/estate.ts'
+import { closeConnections } from '../support/http.ts'
 import { Raw } from '../support/raw.ts'
 
 const TOKEN = '/api/v1/apiClient/token'
@@ -149,10 +150,19 @@ const understood: Readonly<Record<string, readonly [bytes: string, ...statuses: 
 
 describe('what two readers could take apart differently', () => {
   let estate: Estate
+  let id: string
   before(async () => {
     estate = await Estate.open(sqliteEngine)
+    id = (await estate.token({ name: 'as it was' })).id
   })
-  after(() => estate.close())
+  after(async () => {
+    closeConnections()
+    await estate.close()
+  })
+
+  const change = (name: string) =>
+    `PUT ${TOKEN}/${id} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${estate.mine.key}\r\n${TYPE}` +
+    `Content-Length: ${name.length + 11}\r\n\r\n{"name":"${name}"}`
 
   const talk = async (bytes: string) => {
     const raw = await Raw.open(estate.url)
@@ -164,7 +174,7 @@ describe('what two readers could take apart differently', () => {
 
   for (const [what, bytes] of Object.entries(refused)) {
     test(`${what}: 400 in our envelope, once, and the connection is closed`, async () => {
-      const raw = await talk(bytes)
+      const raw = await talk(bytes.replace(SMUGGLED, change(what)))
       await raw.ended
       const answers = raw.answers()
       assert.deepEqual(
@@ -182,6 +192,10 @@ describe('what two readers could take apart differently', () => {
       raw.close()
     })
   }
+
+  test('and what stood behind them has changed nothing', async () => {
+    assert.equal((await estate.mineAsks({ path: `${TOKEN}/${id}` })).json.data.name, 'as it was')
+  })
 
   for (const [what, [bytes, ...statuses]] of Object.entries(understood)) {
     test(`${what}: understood, one answer each`, async () => {

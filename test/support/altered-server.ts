@@ -20,6 +20,7 @@ export async function serveAltered(alter: (store: Store) => Partial<Store>): Pro
     metrics: new Metrics(),
     now: Date.now,
     ready: () => store.ping(),
+    isDraining: () => false,
     credentialHeader: undefined,
     trustProxy: [],
   })
