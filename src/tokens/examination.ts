@@ -4,7 +4,7 @@ import type { KeyRing } from './key-ring.ts'
 import { isGenuine, type Stamped, type Tampered } from './stamp.ts'
 import type { Store, StoredKey } from './store.ts'
 import type { RetiredCredential, SubAccount, TokenRecord } from './token.ts'
-import { credentialPlace, type Stamps } from './vault.ts'
+import type { Stamps } from './vault.ts'
 
 export interface RowProblem extends Tampered {
   readonly problem: string
@@ -56,7 +56,7 @@ function examineCredential(token: TokenRecord, { keys, stamps }: Parts): RowProb
   const problem = (text: string): RowProblem => ({ kind: 'credential', id: token.id, problem: text })
   let credential: string
   try {
-    credential = keys.open(token.sealed, credentialPlace(token)).toString()
+    credential = keys.openCredential(token)
   } catch {
     return problem('does not open: altered, cut or moved by hand; rotate the token to get a new one')
   }

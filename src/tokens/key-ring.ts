@@ -1,7 +1,7 @@
 // The master keys that this process holds. Which of them seals is the store's word: a ring may hold a key that is not
 // in use yet, and one that is being retired.
 import { Failure } from './errors.ts'
-import { keyIdOf, type MasterKey } from './vault.ts'
+import { keyIdOf, type MasterKey, placeOf } from './vault.ts'
 
 /** Looks where the keys come from once more: those that are there now, or undefined when nothing has changed there. */
 export type Reread = () => readonly MasterKey[] | undefined
@@ -54,6 +54,10 @@ export class KeyRing {
     const key = this.find(id)
     if (key === undefined) throw new Error(`sealed with master key ${id}, which is not among those given`)
     return key.open(sealed, place)
+  }
+
+  openCredential(token: Parameters<typeof placeOf>[0]): string {
+    return this.open(token.sealed, placeOf(token)).toString()
   }
 
   sealWith(id: string): void {

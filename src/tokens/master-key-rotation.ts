@@ -4,7 +4,7 @@ import { type CopiedRow, type OnPhase, partsOf, TOKENS } from './copy.ts'
 import { OperatorError } from './errors.ts'
 import { type KeyRing, sealingKeyOf } from './key-ring.ts'
 import type { Resealed, Store } from './store.ts'
-import type { Timestamp } from './token.ts'
+import type { Timestamp, TokenRecord } from './token.ts'
 import { credentialPlace, keyIdOf, type MasterKey, STORE_SECRET_PLACE } from './vault.ts'
 
 /** Where the keys are kept, if that is ours to change. */
@@ -126,10 +126,10 @@ async function resealOnce(store: Store, keys: KeyRing, key: MasterKey, advance: 
 }
 
 function reseal(row: CopiedRow, keys: KeyRing, key: MasterKey): Resealed | undefined {
-  const { id, subAccountId, sealed: before } = row as { id: string; subAccountId: string; sealed: Uint8Array }
-  const place = credentialPlace({ id, subAccountId })
+  const token = row as unknown as TokenRecord
   try {
-    return { id, before, after: key.seal(keys.open(before, place), place) }
+    const after = key.seal(keys.openCredential(token), credentialPlace(token))
+    return { id: token.id, before: token.sealed, after }
   } catch {
     return undefined
   }

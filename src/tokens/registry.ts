@@ -280,7 +280,7 @@ export class Registry {
 
   #openCredential(token: TokenRow['token']): string {
     try {
-      return this.#parts.keys.open(token.sealed, credentialPlace(token)).toString()
+      return this.#parts.keys.openCredential(token)
     } catch (cause) {
       this.#parts.onTampered({ kind: 'credential', id: token.id })
       throw new Error(`the credential of ${token.id} does not open`, { cause })
@@ -302,10 +302,9 @@ export function sealToken(
   stamps: Stamps,
 ) {
   const { subAccountId, name, status = 'active', expiresAt = null } = token
-  const place = { id: newId('tok', createdAt), subAccountId }
+  const place = { id: newId('tok', createdAt), subAccountId, accountId }
   return {
     ...place,
-    accountId,
     name,
     status,
     createdAt,

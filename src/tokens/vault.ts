@@ -16,7 +16,9 @@ import { Recent } from './recent.ts'
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const KEY_ID_BYTES = 4
-const FORMAT = 1
+const FORMAT = 2
+/** Did not name the account in a credential's place. It is opened, but no longer made. */
+const FORMER_FORMAT = 1
 const MARK_BYTES = 1 + KEY_ID_BYTES
 const HEADER_BYTES = MARK_BYTES + NONCE_BYTES
 
@@ -53,7 +55,8 @@ export class MasterKey {
   /** Throws unless `sealed` is exactly what `seal` made with this key for this place. */
   open(sealed: Uint8Array, place: string): Buffer {
     const bytes = asBuffer(sealed)
-    if (bytes.length < HEADER_BYTES + TAG_BYTES || bytes[0] !== FORMAT) throw new Error('not a sealed value')
+    const isSealed = bytes[0] === FORMAT || bytes[0] === FORMER_FORMAT
+    if (bytes.length < HEADER_BYTES + TAG_BYTES || !isSealed) throw new Error('not a sealed value')
     const header = bytes.subarray(0, HEADER_BYTES)
     const decipher = createDecipheriv('aes-256-gcm', this.#seal, header.subarray(MARK_BYTES), {
       authTagLength: TAG_BYTES,
@@ -137,11 +140,24 @@ export function newStoreSecret(): Buffer {
   return randomBytes(STORE_SECRET_BYTES)
 }
 
-/** Where the store secret is sealed to; a credential is sealed to its token and sub-account instead. */
+/** Where the store secret is sealed to; a credential is sealed to its token, sub-account and account instead. */
 export const STORE_SECRET_PLACE = 'store secret'
 
-export function credentialPlace(token: { readonly id: string; readonly subAccountId: string }): string {
-  return `credential of ${token.id} in ${token.subAccountId}`
+interface Place {
+  readonly id: string
+  readonly subAccountId: string
+  readonly accountId: string
+}
+
+export function credentialPlace({ id, subAccountId, accountId }: Place): string {
+  return `credential of ${id} in ${subAccountId} of ${accountId}`
+}
+
+/** Where what is sealed there was sealed to: the format, which nobody can exchange, tells how it was named. */
+export function placeOf(token: Place & { readonly sealed: Uint8Array }): string {
+  return token.sealed[0] === FORMER_FORMAT
+    ? `credential of ${token.id} in ${token.subAccountId}`
+    : credentialPlace(token)
 }
 
 /** JSON keeps the fields apart: no two lists of fields are written alike. */

@@ -251,7 +251,7 @@ describe('the embedded store', () => {
     const token = estate.tokenRecord(subAccount, 'sealed', {
       digest: opened.stamps.digest(credential),
     })
-    const sealed = opened.keys.first.seal(credential, `credential of ${token.id} in ${subAccount.id}`)
+    const sealed = opened.keys.first.seal(credential, `credential of ${token.id} in ${subAccount.id} of ${account.id}`)
     await estate.tokens([{ ...token, sealed }])
     for (const file of [opened.path, `${opened.path}-wal`]) {
       assert.equal(existsSync(file) && readFileSync(file).includes(credential), false)

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import { KeyRing } from '../../src/tokens/key-ring.ts'
 import { credentialPlace, MasterKey, newStoreSecret, type StampField, Stamps } from '../../src/tokens/vault.ts'
 
 const key = new MasterKey(randomBytes(32))
@@ -47,13 +48,25 @@ describe('a master key', () => {
     assert.throws(() => key.open(Buffer.concat([Buffer.of(1), sealed]), 'p'))
   })
 
-  test('does not open a value moved to another token or sub-account', () => {
-    const place = { id: 'tok_1', subAccountId: 'sub_1' }
+  test('does not open a value moved to another token, sub-account or account', () => {
+    const place = { id: 'tok_1', subAccountId: 'sub_1', accountId: 'acc_1' }
     const sealed = key.seal('secret', credentialPlace(place))
     assert.throws(() => key.open(sealed, credentialPlace({ ...place, id: 'tok_2' })))
     assert.throws(() => key.open(sealed, credentialPlace({ ...place, subAccountId: 'sub_2' })))
+    assert.throws(() => key.open(sealed, credentialPlace({ ...place, accountId: 'acc_2' })))
     assert.throws(() => key.open(sealed, ''))
     assert.equal(key.open(sealed, credentialPlace(place)).toString(), 'secret')
+  })
+
+  test('opens what was sealed when the account was not part of the place, and for that token only', () => {
+    const keys = new KeyRing([new MasterKey(Buffer.alloc(32, 7))])
+    const sealed = Buffer.from('AeINSEqwzp+OsFod9Yg8Bkbtetgtq8p8WfnWLrBeOS8gxjd0UP1DhKp7lKtRLw==', 'base64')
+    const token = { id: 'tok_1', subAccountId: 'sub_1', accountId: 'acc_1', sealed }
+    assert.equal(keys.openCredential(token), 'lk_tok_former')
+    assert.throws(() => keys.openCredential({ ...token, id: 'tok_2' }))
+    const current = Buffer.from(sealed)
+    current[0] = 2
+    assert.throws(() => keys.openCredential({ ...token, sealed: current }))
   })
 
   test('does not open what another key sealed', () => {

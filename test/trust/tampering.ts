@@ -7,7 +7,7 @@ import { examine, verifyHistory } from '../../src/cli/doctor.ts'
 import type { Tampered } from '../../src/tokens/stamp.ts'
 import type { Token } from '../../src/tokens/token.ts'
 import { judge, judgeGenuine } from '../../src/tokens/verdict.ts'
-import { type Engine, Estate } from '../support/estate.ts'
+import { type Engine, Estate, type Tenant } from '../support/estate.ts'
 import { bearer, closeConnections, type Heard } from '../support/http.ts'
 import { type ByHand, openByHand } from './by-hand.ts'
 
@@ -277,6 +277,25 @@ export function describeTampering(engine: Engine): void {
         altered.delete(name(tampered))
       })
     }
+
+    test('a token moved to another account, alone or with its sub-account, is shown to nobody there', async () => {
+      const { id, credential } = await estate.token()
+      const move = (table: string, row: string, to: Tenant) =>
+        db.run(`UPDATE ${table} SET account_id = ?1 WHERE id = ?2`, to.accountId, row)
+      const subAccountId = estate.mine.subAccounts[0].id
+      const asked = async () => {
+        for (const path of [`${TOKEN}/${id}`, `${TOKEN}?limit=100`, `${TOKEN}/sub-account/${subAccountId}?limit=100`]) {
+          const heard = await estate.ask({ path, headers: [bearer(estate.theirs.key)] })
+          assert.ok(heard.status >= 400 && !heard.text.includes(credential), `${path}: ${heard.status}`)
+        }
+      }
+      await move('tokens', id, estate.theirs)
+      await asked()
+      await move('sub_accounts', subAccountId, estate.theirs)
+      await asked()
+      await move('sub_accounts', subAccountId, estate.mine)
+      await move('tokens', id, estate.mine)
+    })
 
     test('the control: sealed without its place, a ciphertext opens in any row', () => {
       const key = randomBytes(32)

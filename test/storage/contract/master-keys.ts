@@ -8,7 +8,8 @@ import { rotateMasterKey } from '../../../src/tokens/master-key-rotation.ts'
 import { Operator } from '../../../src/tokens/operator.ts'
 import { Registry } from '../../../src/tokens/registry.ts'
 import type { Store } from '../../../src/tokens/store.ts'
-import { credentialPlace, keyIdOf, MasterKey, STORE_SECRET_PLACE } from '../../../src/tokens/vault.ts'
+import type { TokenRecord } from '../../../src/tokens/token.ts'
+import { keyIdOf, MasterKey, STORE_SECRET_PLACE } from '../../../src/tokens/vault.ts'
 import { Estate, FIRST_PAGE, type OpenEmptyStore } from '../../support/store.ts'
 
 const newKey = () => new MasterKey(randomBytes(32))
@@ -267,10 +268,9 @@ async function someTokens(estate: Estate, parts: Rotating): Promise<ReadonlyMap<
 async function requireAll(estate: Estate, parts: Rotating, credentials: ReadonlyMap<string, string>): Promise<void> {
   const keys = parts.keys
   for (const row of await estate.store.readRows(TOKENS, undefined, 10_000)) {
-    const { id, subAccountId, sealed } = row as { id: string; subAccountId: string; sealed: Uint8Array }
-    const credential = credentials.get(id)
-    if (credential !== undefined)
-      assert.equal(keys.open(sealed, credentialPlace({ id, subAccountId })).toString(), credential)
+    const token = row as unknown as TokenRecord
+    const credential = credentials.get(token.id)
+    if (credential !== undefined) assert.equal(keys.openCredential(token), credential)
   }
   const account = await estate.account()
   const { id: subAccountId } = await estate.subAccount(account)
