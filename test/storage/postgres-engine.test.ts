@@ -4,9 +4,11 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { openPostgresStore } from '../../src/storage/postgres/store.ts'
+import type { Store } from '../../src/tokens/store.ts'
 import type { Account, SubAccount, TokenRecord } from '../../src/tokens/token.ts'
 import { emptyDatabase, openEmptyPostgres, PostgresServer, type TestPostgres } from '../support/postgres.ts'
 import { newKeyRing } from '../support/sqlite.ts'
+import { StallingProxy } from '../support/stalling-proxy.ts'
 import { Estate, FIRST_PAGE } from '../support/store.ts'
 
 /** Changes of one account need few connections: the load goes on until so many were cut. */
@@ -165,6 +167,21 @@ describe('a PostgreSQL store in trouble', () => {
     await again.remove()
   })
 
+  test('one of whose connections says nothing after its login is asked again on others', async () => {
+    const proxy = await StallingProxy.start(opened.server.port)
+    const url = new URL(opened.server.url(opened.database))
+    url.port = String(proxy.port)
+    const { store } = await openPostgresStore({ databaseUrl: url.href, keys: opened.keys })
+    await store.ping()
+    proxy.stalls = true
+    proxy.cutAll()
+    await assert.rejects(store.findCandidate(token.digest), { code: 'unavailable' })
+    proxy.stalls = false
+    while ((await store.findCandidate(token.digest).then(() => 'up', codeOf)) !== 'up') await wait(20)
+    await store.close()
+    await proxy.close()
+  })
+
   /** A trigger that runs at COMMIT, as a wait for a standby does. */
   async function atCommit(body: string, work: () => Promise<void>): Promise<void> {
     await sql(`CREATE FUNCTION at_commit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${body} RETURN NULL; END $$;
@@ -183,6 +200,35 @@ describe('a PostgreSQL store in trouble', () => {
       for (let i = 0; i < 50; i++) await assert.rejects(update(token.id, `cancelled ${i}`), { code: 'outcome-unknown' })
     })
     assert.equal((await update(token.id, 'then fine')).token.name, 'then fine')
+  })
+
+  test('keeps its promises whatever the database has been told to do by default', async () => {
+    const told = await openEmptyPostgres()
+    const order = (text: string) => told.server.query(told.database, text)
+    await order(`ALTER DATABASE "${told.database}" SET client_min_messages = error`)
+    await order(`ALTER DATABASE "${told.database}" SET default_transaction_isolation = 'serializable'`)
+    await told.reopen()
+    const other = new Estate(told)
+    const owner = await other.subAccount(await other.account())
+    const tokens = await other.tokens(Array.from({ length: 30 }, (_, i) => other.tokenRecord(owner, `t${i}`)))
+    const { store } = await openPostgresStore(told.options)
+    const instances = [store, told.store]
+    const rename = (by: Store, id: string, name: string) =>
+      by.updateToken(owner.accountId, id, { name }, other.origin())
+    for (let round = 0; round < 10; round++) {
+      await Promise.all(
+        tokens.flatMap(({ id }, i) => instances.map((by, n) => rename(by, id, `round ${round} of ${n}, ${i}`))),
+      )
+    }
+    await order(
+      `CREATE FUNCTION warn() RETURNS trigger LANGUAGE plpgsql AS $$
+         BEGIN RAISE WARNING 'canceling wait for synchronous replication'; RETURN NULL; END $$;
+       CREATE CONSTRAINT TRIGGER warn AFTER UPDATE ON tokens DEFERRABLE INITIALLY DEFERRED
+       FOR EACH ROW EXECUTE FUNCTION warn()`,
+    )
+    await assert.rejects(rename(store, tokens[0]?.id ?? '', 'unsure'), { code: 'outcome-unknown' })
+    await store.close()
+    await told.close()
   })
 
   test('does not know the outcome when the connection is lost during COMMIT, and does not try again', async () => {

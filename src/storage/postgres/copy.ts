@@ -19,7 +19,7 @@ import type { Value } from './batch.ts'
 import { Connection } from './connection.ts'
 import { indexedGrams } from './grams.ts'
 import { migrate, requireKnownSchema, tableExists } from './migrate.ts'
-import { requireFitServer } from './pool.ts'
+import { BEGIN, requireFitServer } from './pool.ts'
 import { readRows } from './reads.ts'
 import { connect, placeOf, readSecret, requireFinishedCopy, UNFINISHED_COPY } from './store.ts'
 import { foldedText } from './writes.ts'
@@ -44,7 +44,7 @@ export async function openPostgresSource({ databaseUrl, keys }: Place): Promise<
     await requireFinishedCopy(client, databaseUrl)
     await migrate(client, async () => {})
     await requireUnserved(client, databaseUrl)
-    await client.query('BEGIN')
+    await client.query(BEGIN)
     await client.query(`LOCK TABLE ${COPIED.map(tableOf).join(', ')} IN SHARE MODE`)
     const still = new StillPostgres(client)
     requireSettled(await still.countRows(VAULT), placeOf(databaseUrl))
@@ -138,7 +138,7 @@ class PostgresTarget extends StillPostgres implements CopyTarget {
 
   beginAnew(fingerprint: string): Promise<void> {
     const tables = COPIED.filter((table) => table !== VAULT).map(tableOf)
-    return this.db.transaction(['BEGIN'], async () => {
+    return this.db.transaction([BEGIN], async () => {
       await this.db.run(`TRUNCATE ${tables.join(', ')}, token_search, token_counts`)
       await this.db.run(`DELETE FROM ${UNFINISHED_COPY}`)
       await this.db.run(`INSERT INTO ${UNFINISHED_COPY} (fingerprint) VALUES ($1)`, fingerprint)
@@ -151,7 +151,7 @@ class PostgresTarget extends StillPostgres implements CopyTarget {
   }
 
   writeRows(table: CopiedTable, rows: readonly CopiedRow[]): Promise<void> {
-    return this.db.transaction(['BEGIN'], () => insertRows(this.db, table, rows))
+    return this.db.transaction([BEGIN], () => insertRows(this.db, table, rows))
   }
 
   /** Plans made while the tables were empty would read through them. */

@@ -2,6 +2,7 @@
 import type pg from 'pg'
 import { OperatorError } from '../../tokens/errors.ts'
 import { type Migration, readMigrations } from '../migrations.ts'
+import { BEGIN } from './pool.ts'
 
 const FOLDER = new URL('./migrations/', import.meta.url)
 /** Names the lock that migrating processes take: the letters "latchkey". */
@@ -11,7 +12,7 @@ const LOCK = '7809651199139603833'
 export async function migrate(client: pg.ClientBase, afterFirst: () => Promise<void>): Promise<readonly string[]> {
   const applied: string[] = []
   for (const migration of await findPending(client)) {
-    await client.query('BEGIN')
+    await client.query(BEGIN)
     try {
       // The number is read again inside the lock: another process may be doing the same.
       await client.query(`SELECT pg_advisory_xact_lock(${LOCK})`)

@@ -1,5 +1,6 @@
 // The connections that one store keeps: how many, how long anything may take, and what happens when it takes longer.
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Socket } from 'node:net'
 import pg from 'pg'
 import { OperatorError } from '../../tokens/errors.ts'
 import { typeParser } from './batch.ts'
@@ -27,6 +28,9 @@ const OLDEST_VERSION = 140_000
  */
 export const SESSION = `SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
   SET plan_cache_mode = force_generic_plan`
+
+/** Whatever the database's own default is: each statement of a change must see what others have committed before it. */
+export const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED'
 
 /** When the first call was made for the same request: all of them together have no longer than one. */
 export const begunAt = new AsyncLocalStorage<number>()
@@ -174,19 +178,28 @@ export class Pool {
   }
 
   async #prepare(client: pg.ClientBase): Promise<void> {
-    await requireFitServer(client)
-    // Through a pooler these would stick to whichever connection was lent. There, transactions set their own time limit,
-    // and statements without a name are planned anew each time.
-    if (this.#settings.prepared) await client.query([SESSION, ...this.#timeouts('SET')].join('; '))
+    // The driver's limit ends with the login. A server that says nothing after it would hold up all who wait.
+    const timer = setTimeout(() => cut(client), CONNECT_TIMEOUT_MS)
+    try {
+      await requireFitServer(client)
+      // Through a pooler these would stick to whichever connection was lent. There, transactions set their own, and
+      // statements without a name are planned anew each time.
+      if (this.#settings.prepared) await client.query([SESSION, ...this.#own('SET')].join('; '))
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   /** The statements that begin a transaction. */
   get begin(): readonly string[] {
-    return this.#settings.prepared ? ['BEGIN'] : ['BEGIN', ...this.#timeouts('SET LOCAL')]
+    return this.#settings.prepared ? [BEGIN] : [BEGIN, ...this.#own('SET LOCAL')]
   }
 
-  #timeouts(set: 'SET' | 'SET LOCAL'): string[] {
+  /** What must be so however the server, the database or the role is set up. */
+  #own(set: 'SET' | 'SET LOCAL'): string[] {
     return [
+      // A COMMIT that did not wait for its standby says so in a warning.
+      `${set} client_min_messages = warning`,
       `${set} statement_timeout = ${this.#settings.limits.statementMs}`,
       `${set} idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`,
     ]
@@ -197,6 +210,12 @@ export class Pool {
     this.#closed ??= Promise.allSettled(this.#underway).then(() => this.#pool.end())
     return this.#closed
   }
+}
+
+/** Whoever waits for an answer on it is told at once that it is lost. */
+function cut(client: pg.ClientBase): void {
+  const { connection } = client as pg.ClientBase & { readonly connection: { readonly stream: Socket } }
+  connection.stream.destroy()
 }
 
 /** Keeps the connection counted while its COMMIT has no answer, so that a stuck server never gets more than the pool. */
