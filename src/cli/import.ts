@@ -1,7 +1,6 @@
 // Brings in tokens from a file, one JSON object a line. The whole file is checked before anything is written; what is
 // then written goes in short transactions, so that a running server keeps answering, and a second run carries on.
-import { createReadStream, existsSync } from 'node:fs'
-import { createInterface } from 'node:readline'
+import { createReadStream, statSync } from 'node:fs'
 import { Failure, OperatorError } from '../tokens/errors.ts'
 import {
   type FieldReader,
@@ -38,67 +37,93 @@ export interface ImportCounts {
 
 type Checked = { readonly token: BulkToken } | { readonly problem: string } | 'unchanged' | 'blank'
 
+interface Line {
+  readonly number: number
+  readonly token: BulkToken
+}
+
 export async function importTokens(
   operator: Operator,
   file: string,
   skipBad: boolean,
   output: Output,
 ): Promise<ImportCounts> {
-  if (!existsSync(file)) throw new OperatorError(`${file} does not exist`)
-  const counts: ImportCounts = { lines: 0, imported: 0, unchanged: 0, bad: 0 }
+  const found = statSync(file, { throwIfNoEntry: false })
+  if (found === undefined) throw new OperatorError(`${file} does not exist`)
+  if (!found.isFile()) throw new OperatorError(`${file} is not a file that can be read twice. Write it to one first.`)
+  const bad = new Set<number>()
+  let [lines, unchanged] = [0, 0]
   await forEachLine(operator, file, async (number, checked) => {
     if (checked === 'blank') return
-    counts.lines++
-    if (checked === 'unchanged') counts.unchanged++
+    lines++
+    if (checked === 'unchanged') unchanged++
     else if ('problem' in checked) {
-      counts.bad++
+      bad.add(number)
       output.problem(`line ${number}: ${checked.problem}`)
     }
   })
-  if (counts.bad > 0 && !skipBad) {
+  if (bad.size > 0 && !skipBad) {
     throw new OperatorError(
-      `${counts.bad} of ${counts.lines} lines are bad, so nothing was imported. Mend them, or add --skip-bad.`,
+      `${bad.size} of ${lines} lines are bad, so nothing was imported. Mend them, or add --skip-bad.`,
     )
   }
-  await write(operator, file, counts, output)
-  return counts
-}
-
-async function write(operator: Operator, file: string, counts: ImportCounts, output: Output): Promise<void> {
-  const progress = startProgress(output, 'Tokens', counts.lines - counts.bad - counts.unchanged)
-  let batch: { number: number; token: BulkToken }[] = []
-  const flush = async () => {
-    await writeBatch(operator, batch)
-    counts.imported += batch.length
-    progress.advance(batch.length)
-    batch = []
-  }
+  const progress = startProgress(output, 'Tokens', lines - bad.size - unchanged)
   try {
-    await forEachLine(operator, file, async (number, checked) => {
-      if (typeof checked === 'string' || 'problem' in checked) return
-      batch.push({ number, token: checked.token })
-      if (batch.length === BATCH) await flush()
-    })
-    await flush()
+    return { lines, bad: bad.size, ...(await write(operator, file, bad, progress.advance)) }
   } finally {
     progress.done()
   }
 }
 
-/** A line that was good when it was checked can have lost a race with another writer since: it is found and named. */
-async function writeBatch(operator: Operator, batch: readonly { number: number; token: BulkToken }[]): Promise<void> {
+async function write(
+  operator: Operator,
+  file: string,
+  bad: ReadonlySet<number>,
+  advance: (by: number) => void,
+): Promise<Pick<ImportCounts, 'imported' | 'unchanged'>> {
+  let [imported, unchanged] = [0, 0]
+  let batch: Line[] = []
+  const flush = async () => {
+    await writeBatch(operator, batch)
+    imported += batch.length
+    advance(batch.length)
+    batch = []
+  }
+  await forEachLine(operator, file, async (number, checked) => {
+    if (checked === 'unchanged') unchanged++
+    else if (checked === 'blank' || bad.has(number)) return
+    else if ('token' in checked) batch.push({ number, token: checked.token })
+    else {
+      await flush()
+      throw lostRace(number, checked.problem)
+    }
+    if (batch.length === BATCH) await flush()
+  })
+  await flush()
+  return { imported, unchanged }
+}
+
+/** What may be one line's fault; after anything else nobody knows what was written, and nothing is tried again. */
+const OF_A_LINE = new Set<Failure['code']>(['duplicate-name', 'duplicate-credential', 'sub-account-forbidden'])
+
+async function writeBatch(operator: Operator, batch: readonly Line[]): Promise<void> {
   try {
     await operator.createTokens(batch.map(({ token }) => token))
   } catch (error) {
-    if (!(error instanceof Failure)) throw error
+    if (!(error instanceof Failure) || !OF_A_LINE.has(error.code)) throw error
     for (const { number, token } of batch) {
       await operator.createTokens([token]).catch((cause: Error) => {
-        throw new OperatorError(
-          `line ${number}: ${cause.message}. The lines before it are imported; mend it and run the import again.`,
-        )
+        throw lostRace(number, cause.message)
       })
     }
   }
+}
+
+/** A line that was good when it was checked can have lost a race with another writer since: it is named. */
+function lostRace(number: number, problem: string): OperatorError {
+  return new OperatorError(
+    `line ${number}: ${problem}. The lines before it are imported; mend it and run the import again.`,
+  )
 }
 
 async function forEachLine(
@@ -108,20 +133,34 @@ async function forEachLine(
 ): Promise<void> {
   const check = makeChecker(operator)
   let number = 0
-  for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
-    await visit(++number, await check(text))
+  for await (const line of linesOf(file)) await visit(++number, await check(line))
+}
+
+/** Not by node:readline, which also ends a line at U+2028, which JSON allows within a text, and takes any bytes for text. */
+async function* linesOf(file: string): AsyncGenerator<Buffer> {
+  let pieces: Buffer[] = []
+  for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
+    let start = 0
+    for (let end = chunk.indexOf('\n'); end >= 0; end = chunk.indexOf('\n', start)) {
+      yield Buffer.concat([...pieces, chunk.subarray(start, end)])
+      pieces = []
+      start = end + 1
+    }
+    pieces.push(chunk.subarray(start))
   }
+  yield Buffer.concat(pieces)
 }
 
 /** Checks a line by itself, against the lines before it, and against the store. */
-function makeChecker(operator: Operator): (text: string) => Promise<Checked> {
+function makeChecker(operator: Operator): (line: Buffer) => Promise<Checked> {
   const owners = new Map<string, string | undefined>()
   const names = new Set<string>()
   const credentials = new Set<string>()
 
-  return async (text) => {
-    if (text.trim() === '') return 'blank'
+  return async (bytes) => {
     try {
+      const text = decode(bytes)
+      if (text.trim() === '') return 'blank'
       const line = readLine(text)
       const { subAccountId, name, credential } = line
       if (!owners.has(subAccountId)) owners.set(subAccountId, await operator.findOwner(subAccountId))
@@ -149,7 +188,18 @@ function makeChecker(operator: Operator): (text: string) => Promise<Checked> {
   }
 }
 
-/** A line in our own words, or a Token as the API returns it. */
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/** Without the mark that some programs put at the beginning. */
+function decode(bytes: Buffer): string {
+  try {
+    return decoder.decode(bytes)
+  } catch {
+    throw new Failure('invalid-request', 'not valid UTF-8')
+  }
+}
+
+/** A line in our own words, or a Token as the API returns it, with its details or without. */
 function readLine(text: string): ImportLine {
   let value: unknown
   try {
@@ -161,8 +211,13 @@ function readLine(text: string): ImportLine {
     throw new Failure('invalid-request', 'not a JSON object')
   }
   if (repeatsField(text, value)) throw new Failure('invalid-request', 'a field is named twice')
-  const { subAccount, token, ...line } = value as Record<string, unknown>
-  const source = { subAccountId: (subAccount as { _id?: unknown } | undefined)?._id, credential: token, ...line }
+  const { subAccount, token, details, ...line } = value as Record<string, unknown>
+  const source = {
+    subAccountId: (subAccount as { _id?: unknown } | undefined)?._id,
+    credential: token,
+    expiresAt: (details as { expiresAt?: unknown } | undefined)?.expiresAt,
+    ...line,
+  }
   return readNew<ImportLine>(
     source,
     {

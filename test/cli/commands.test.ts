@@ -1,6 +1,6 @@
 // The operator's commands: what they print for people and for scripts, and how they refuse.
 import assert from 'node:assert/strict'
-import { readdirSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
@@ -260,103 +260,6 @@ describe('what is wrong goes to standard error, with a non-zero code and nothing
       assert.ok(!stderr.includes('\u001b'))
     })
   }
-})
-
-describe('import', () => {
-  const write = (name: string, lines: readonly (object | string)[]): string => {
-    const file = join(cli.dataDir, name)
-    writeFileSync(file, lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n'))
-    return file
-  }
-  const line = (name: string, more: object = {}) => ({ subAccountId: estate.subAccount._id, name, ...more })
-
-  test('takes credentials of any format, a Token as the API returns it, and lines without a credential', async () => {
-    const token = {
-      _id: 'tok_old',
-      name: 'I3',
-      token: 'from-api',
-      status: 'inactive',
-      subAccount: { _id: estate.subAccount._id },
-    }
-    const lines = [
-      line('I1', { credential: 'any~format/1' }),
-      '',
-      line('I2', { createdAt: '2020-02-02T02:02:02Z' }),
-      token,
-    ]
-    const { json } = await cli.run('import', write('good.ndjson', lines), '--json')
-    assert.deepEqual(json, { lines: 3, imported: 3, unchanged: 0, bad: 0 })
-  })
-
-  test('run again, it finds that everything is there', async () => {
-    const lines = [line('Again', { credential: 'again-1' })]
-    assert.equal((await cli.run('import', write('again.ndjson', lines), '--json')).json.imported, 1)
-    assert.deepEqual((await cli.run('import', write('again.ndjson', lines), '--json')).json, {
-      lines: 1,
-      imported: 0,
-      unchanged: 1,
-      bad: 0,
-    })
-  })
-
-  const bad: readonly [string, () => object | string, RegExp][] = [
-    ['no JSON', () => '{"name": ', /line 2: not valid JSON/],
-    ['no object', () => '[1]', /line 2: not a JSON object/],
-    ['a field twice', () => '{"name":"a","name":"b"}', /line 2: a field is named twice/],
-    ['no name', () => ({ subAccountId: estate.subAccount._id }), /line 2: name is required/],
-    ['no sub-account', () => ({ name: 'x' }), /line 2: subAccountId is required/],
-    [
-      'an unknown sub-account',
-      () => ({ name: 'x', subAccountId: 'sub_none' }),
-      /line 2: sub-account sub_none does not exist/,
-    ],
-    ['a bad status', () => line('x', { status: 'on' }), /line 2: status must be active or inactive/],
-    ['a name with a control character', () => line('a\u0007'), /line 2: name must not contain control/],
-    [
-      'a broken credential of ours',
-      () => line('x', { credential: 'lk_tok_broken' }),
-      /line 2: credential looks like one of ours/,
-    ],
-    [
-      'an account key as credential',
-      () => line('x', { credential: estate.key.key }),
-      /line 2: credential looks like one of ours/,
-    ],
-    [
-      'a time before 1970',
-      () => line('x', { createdAt: '1960-01-01T00:00:00Z' }),
-      /line 2: createdAt must be a time after 1970/,
-    ],
-    ['a name of an earlier line', () => line('Fine'), /line 2: the name stands in an earlier line/],
-    [
-      'a credential of an earlier line',
-      () => line('x', { credential: 'fine' }),
-      /line 2: the credential stands in an earlier line/,
-    ],
-    ['a taken name', () => line('Taken', { credential: 'other' }), /line 2: Token name already exists/],
-    ['a taken credential', () => line('Free', { credential: 'taken' }), /line 2: This credential already belongs/],
-  ]
-
-  test('every bad line is reported by its number, and a file with one changes nothing', async () => {
-    await cli.run('import', write('taken.ndjson', [line('Taken', { credential: 'taken' })]))
-    for (const [what, second, message] of bad) {
-      const file = write('bad.ndjson', [line('Fine', { credential: 'fine' }), second(), line('After')])
-      const { code, stdout, stderr } = await cli.run('import', file, '--json')
-      assert.equal(code, 1, what)
-      assert.equal(stdout, '')
-      assert.match(stderr, message, what)
-      assert.match(stderr, /1 of 3 lines are bad, so nothing was imported/)
-    }
-    const all = (await cli.run('history', 'list', estate.account._id)).stdout
-    assert.ok(!all.includes('Fine') && !all.includes('After'))
-  })
-
-  test('--skip-bad passes over the bad lines and imports the others', async () => {
-    const file = write('some.ndjson', [line('Good 1'), 'nonsense', line('Good 2')])
-    const { json, stderr } = await cli.run('import', file, '--skip-bad', '--json')
-    assert.deepEqual(json, { lines: 3, imported: 2, unchanged: 0, bad: 1 })
-    assert.match(stderr, /line 2/)
-  })
 })
 
 test('the master key is made with mode 0600 and the store in a folder of its own', () => {
