@@ -122,8 +122,14 @@ function replace(file: string, lines: readonly string[]): void {
 /** On disk before anything is sealed with it. */
 function write(file: string, lines: readonly string[]): void {
   const handle = openSync(file, 'wx', 0o600)
-  writeSync(handle, `${lines.join('\n')}\n`)
-  flush(handle)
+  try {
+    writeSync(handle, `${lines.join('\n')}\n`)
+    flush(handle)
+  } catch (error) {
+    // Half a key would be taken for one that was spoilt, and nothing would start any more.
+    rmSync(file)
+    throw error
+  }
 }
 
 function flush(handle: number): void {
