@@ -84,7 +84,8 @@ async function ask(options: ClientOptions, id: Id, params: Readonly<Record<strin
     text = await response.text()
   } catch (cause) {
     if (signal?.aborted) throw cause
-    throw new LatchkeyError('The service cannot be reached', { cause })
+    const unsure = method === 'GET' ? '' : '; this may or may not have been done'
+    throw new LatchkeyError(`The service cannot be reached${unsure}`, { cause })
   }
   const answer = parse(text)
   if (!response.ok) throw refusal(response, answer)
@@ -103,7 +104,10 @@ function prepare(id: Id, params: Readonly<Record<string, unknown>>) {
   const inPath = new Set<string>()
   const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
     inPath.add(name)
-    return encodeURIComponent(String(rest[name]))
+    const value = String(rest[name])
+    // These would lead to another path, which may answer.
+    if (/^\.{0,2}$/.test(value)) throw new LatchkeyError(`${name} must be an id, not "${value}"`, {})
+    return encodeURIComponent(value)
   })
   for (const [name, value] of Object.entries(rest)) {
     if (value === undefined || inPath.has(name)) continue
