@@ -201,6 +201,6 @@ export function translateError(error: unknown): unknown {
   return isStoreFault(error) ? failure('unavailable', error) : error
 }
 
-export function failure(code: FailureCode, cause: unknown): Failure {
-  return Object.assign(new Failure(code), { cause })
+export function failure(code: FailureCode, cause: unknown, reason?: string): Failure {
+  return Object.assign(new Failure(code, reason), { cause })
 }

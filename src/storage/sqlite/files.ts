@@ -1,6 +1,32 @@
-// Files of the store that SQLite does not look after: whose they are, who may read them, and that they are on disk.
+// What SQLite does not look after of the store's files: whose they are, who may read them, that they are on disk, and
+// that they are still the ones that were opened.
 import * as fs from 'node:fs'
 import { dirname } from 'node:path'
+import { failure } from './connection.ts'
+
+/** A file that was opened: its name may stand for another one later. */
+export interface OpenedFile {
+  readonly path: string
+  readonly dev: bigint
+  readonly ino: bigint
+}
+
+export function noteOpened(path: string): OpenedFile {
+  const { dev, ino } = fs.statSync(path, { bigint: true })
+  return { path, dev, ino }
+}
+
+/** Refuses to go on with a file that others no longer find under its name: they would not see what is written to it. */
+export function requireInPlace(files: readonly OpenedFile[]): void {
+  for (const { path, dev, ino } of files) {
+    const found = fs.statSync(path, { bigint: true, throwIfNoEntry: false })
+    if (found?.dev === dev && found.ino === ino) continue
+    throw failure('revocations-unknown', new Error(`${path} ${NOT_IN_PLACE}`), `The database ${NOT_IN_PLACE}`)
+  }
+}
+
+const NOT_IN_PLACE =
+  'was moved, replaced or removed while it was in use: put it back, or restart the server on the one that is there now'
 
 /**
  * A file for a store that does not exist yet: SQLite would let everybody read it. Its log and that one's index take after

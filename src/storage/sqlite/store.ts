@@ -2,7 +2,6 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { Worker } from 'node:worker_threads'
 import { Failure, OperatorError } from '../../tokens/errors.ts'
 import type { Origin } from '../../tokens/history.ts'
 import type { KeyRing } from '../../tokens/key-ring.ts'
@@ -14,13 +13,13 @@ import { toVaultRow, type VaultColumns } from '../rows.ts'
 import { openSecret } from '../vault.ts'
 import { SqliteChanges } from './changes.ts'
 import { Connection, failure, isBusy, translateError } from './connection.ts'
-import { syncFolder } from './files.ts'
+import { noteOpened, type OpenedFile, requireInPlace, syncFolder } from './files.ts'
 import type { Chosen } from './listing.ts'
 import { migrate, requireKnownSchema } from './migrate.ts'
+import { NearThread } from './near-thread.ts'
 import { type PackedRow, packNew, unpack } from './packed.ts'
 import * as reads from './reads.ts'
 import { Remembered } from './remembered.ts'
-import type { Call, Opening, Reply, ThreadData } from './thread.ts'
 import type * as writes from './writes.ts'
 
 type Rest<Operation> = Operation extends (target: never, ...args: infer Args) => unknown ? Args : never
@@ -29,11 +28,7 @@ type Result<Operation> = Operation extends (...args: never[]) => infer Value ? A
 /** Skipping index entries costs some 50 ns each: past this many, the event loop is left alone. */
 const MAX_SKIP_ON_LOOP = 2_000
 const CHAIN_PART = 1_000
-/** Of a thread: what it handles is short-lived and small. */
-const LIMITS = { maxYoungGenerationSizeMb: 8 }
 const RECHECK_MS = 1_000
-/** Some hundreds of microseconds of the event loop. */
-const REPLIES_AT_ONCE = 8
 
 export interface SqliteOptions {
   readonly dataDir: string
@@ -72,12 +67,13 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
   requireKnownSchema(db)
   // The log is there now. SQLite asks for its name to be brought to disk too, but lets it pass when that fails.
   syncFolder(dataDir)
-  const data = { path, storeSecret, journalPath, acceptRevocationLoss }
+  const files = [path, `${path}-wal`].map(noteOpened)
+  const data = { path, files, storeSecret, journalPath, acceptRevocationLoss }
   const [writer, reader] = await Promise.all([
-    Thread.start({ ...data, role: 'writer' }),
-    Thread.start({ ...data, role: 'reader' }),
+    NearThread.start({ ...data, role: 'writer' }),
+    NearThread.start({ ...data, role: 'reader' }),
   ])
-  const store = new SqliteStore(db, writer, reader, new Stamps(storeSecret))
+  const store = new SqliteStore(db, writer, reader, new Stamps(storeSecret), files)
   return { store, storeSecret, applied, replayed: writer.opening.replayed }
 }
 
@@ -122,20 +118,25 @@ class SqliteStore implements Store {
   readonly #db: Connection
   readonly changes: SqliteChanges
   readonly #remembered: Remembered
-  readonly #writer: Thread
-  readonly #reader: Thread
+  readonly #writer: NearThread
+  readonly #reader: NearThread
   readonly #stamps: Stamps
-  #obstacle: string | undefined
+  readonly #watch: NodeJS.Timeout
+  /** Why nobody is let in. */
+  #shut: Failure | undefined
   #checkedAt = performance.now()
 
-  constructor(db: Connection, writer: Thread, reader: Thread, stamps: Stamps) {
+  constructor(db: Connection, writer: NearThread, reader: NearThread, stamps: Stamps, files: readonly OpenedFile[]) {
     this.#db = db
     this.changes = new SqliteChanges(db)
     this.#remembered = new Remembered(db, this.changes)
     this.#writer = writer
     this.#reader = reader
     this.#stamps = stamps
-    this.#obstacle = writer.opening.obstacle
+    const { obstacle } = writer.opening
+    if (obstacle !== undefined) this.#shut = failure('revocations-unknown', new Error(obstacle))
+    // For those who are only let in: the writer looks before each commit.
+    this.#watch = setInterval(() => this.#look(files), RECHECK_MS).unref()
   }
 
   insertAccount = this.#change('insertAccount')
@@ -180,12 +181,12 @@ class SqliteStore implements Store {
   }
 
   async findKey(digest: Uint8Array) {
-    if (this.#obstacle !== undefined) await this.#requireRevocations()
+    if (this.#shut !== undefined) await this.#requireRevocations()
     return this.#ask('findKey', digest)
   }
 
   async findCandidate(digest: Uint8Array) {
-    if (this.#obstacle !== undefined) await this.#requireRevocations()
+    if (this.#shut !== undefined) await this.#requireRevocations()
     return this.#ask('findCandidate', digest)
   }
 
@@ -198,17 +199,17 @@ class SqliteStore implements Store {
 
   async findObstacle() {
     await this.#requireRevocations().catch(() => {})
-    return this.#obstacle
+    return this.#shut && ((this.#shut.cause as Error | undefined) ?? this.#shut).message
   }
 
-  /** Looks again, once a second at most: the operator may have put the journal back, or done without. */
+  /** Looks again, once a second at most: the operator may have put back what was missing, or done without. */
   async #requireRevocations(): Promise<void> {
-    if (this.#obstacle === undefined) return
+    if (this.#shut === undefined) return
     const now = performance.now()
-    if (now - this.#checkedAt < RECHECK_MS) throw failure('revocations-unknown', new Error(this.#obstacle))
+    if (now - this.#checkedAt < RECHECK_MS) throw this.#shut
     this.#checkedAt = now
     await this.markUsed(new Map())
-    this.#obstacle = undefined
+    this.#shut = undefined
   }
 
   async findToken(accountId: string, id: string) {
@@ -241,6 +242,7 @@ class SqliteStore implements Store {
   }
 
   async close(): Promise<void> {
+    clearInterval(this.#watch)
     await Promise.all([this.#writer.close(), this.#reader.close()])
     this.#db.close()
   }
@@ -254,18 +256,29 @@ class SqliteStore implements Store {
     return async (...args: Rest<(typeof writes)[Name]>) => unpack((await this.#write(name, args)) as PackedRow)
   }
 
-  /** The journal may be lost while the store is served: then it is as shut as if it had been opened without. */
   async #write(name: keyof typeof writes, args: readonly unknown[]): Promise<unknown> {
     try {
       return await this.#writer.call(name, args)
     } catch (error) {
-      if (error instanceof Failure && error.code === 'revocations-unknown') {
-        this.#obstacle = (error.cause as Error | undefined)?.message ?? error.message
-        // Those who were let in before are asked about again, and find it shut.
-        this.changes.forget()
-      }
+      this.#shutIfLost(error)
       throw error
     }
+  }
+
+  #look(files: readonly OpenedFile[]): void {
+    try {
+      requireInPlace(files)
+    } catch (error) {
+      this.#shutIfLost(error)
+    }
+  }
+
+  /** A file may be lost while the store is served: then it is as shut as if it had been opened without. */
+  #shutIfLost(error: unknown): void {
+    if (!(error instanceof Failure && error.code === 'revocations-unknown')) return
+    this.#shut = error
+    // Those who were let in before are asked about again, and find it shut.
+    this.changes.forget()
   }
 
   #longQuestion<Name extends keyof typeof reads>(name: Name) {
@@ -290,102 +303,5 @@ function translating<Value>(work: () => Value): Value {
     return work()
   } catch (error) {
     throw translateError(error)
-  }
-}
-
-/**
- * The near end of a thread: calls go over by number, and answers come back to whoever waits. What is called within one
- * turn of the event loop goes over as one message.
- */
-class Thread {
-  readonly #worker: Worker
-  readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>()
-  readonly #role: ThreadData['role']
-  readonly opening: Opening
-  #lastId = 0
-  #calls: Call[] = []
-  #replies: readonly Reply[] = []
-  #ended: Error | undefined
-
-  static async start(data: ThreadData): Promise<Thread> {
-    const worker = new Worker(new URL('./thread-start.mjs', import.meta.url), {
-      workerData: data,
-      resourceLimits: LIMITS,
-    })
-    const opening = await new Promise<Opening>((resolve, reject) => {
-      worker.once('message', resolve)
-      worker.once('error', reject)
-    })
-    return new Thread(worker, data.role, opening)
-  }
-
-  constructor(worker: Worker, role: ThreadData['role'], opening: Opening) {
-    this.#worker = worker
-    this.#role = role
-    this.opening = opening
-    worker.on('message', (replies: readonly Reply[]) => {
-      if (this.#replies.length === 0) setImmediate(() => this.#settleSome())
-      this.#replies = this.#replies.concat(replies)
-    })
-    worker.on('error', (error) => this.#end(error instanceof Error ? error : new Error(String(error))))
-    worker.on('exit', () => this.#end(new Error('the store is closed')))
-  }
-
-  call(name: string, args: readonly unknown[]): Promise<unknown> {
-    if (this.#ended !== undefined) return Promise.reject(failure('unavailable', this.#ended))
-    const id = ++this.#lastId
-    const waiting = Promise.withResolvers<unknown>()
-    this.#waiting.set(id, waiting)
-    if (this.#calls.length === 0) setImmediate(() => this.#send())
-    this.#calls.push({ id, name, args })
-    return waiting.promise
-  }
-
-  requireAlive(): void {
-    if (this.#ended !== undefined) throw failure('unavailable', this.#ended)
-  }
-
-  #send(): void {
-    if (this.#calls.length === 0) return
-    this.#worker.postMessage(this.#calls)
-    this.#calls = []
-  }
-
-  async close(): Promise<void> {
-    if (this.#ended !== undefined) return
-    const exited = new Promise((resolve) => this.#worker.once('exit', resolve))
-    this.#send()
-    this.#worker.postMessage('close')
-    await exited
-  }
-
-  /** A whole commit's answers at once would hold up every read that came meanwhile. */
-  #settleSome(): void {
-    const some = this.#replies.slice(0, REPLIES_AT_ONCE)
-    this.#replies = this.#replies.slice(REPLIES_AT_ONCE)
-    if (this.#replies.length > 0) setImmediate(() => this.#settleSome())
-    for (const reply of some) this.#settle(reply)
-  }
-
-  #settle(reply: Reply): void {
-    const waiting = this.#waiting.get(reply.id)
-    this.#waiting.delete(reply.id)
-    if ('value' in reply) waiting?.resolve(reply.value)
-    else if ('fault' in reply) waiting?.reject(reply.fault)
-    else {
-      const { code, message, details } = reply.failure
-      const cause = reply.cause === undefined ? undefined : new Error(reply.cause)
-      waiting?.reject(Object.assign(new Failure(code, message, details), { cause }))
-    }
-  }
-
-  #end(error: Error): void {
-    this.#ended ??= error
-    for (const reply of this.#replies) this.#settle(reply)
-    this.#replies = []
-    // A change that the writer took with it may have been committed or not.
-    const code = this.#role === 'writer' ? 'outcome-unknown' : 'unavailable'
-    for (const waiting of this.#waiting.values()) waiting.reject(failure(code, error))
-    this.#waiting.clear()
   }
 }

@@ -5,6 +5,7 @@ import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { Failure } from '../../tokens/errors.ts'
 import { Stamps } from '../../tokens/vault.ts'
 import { Connection, failure, isBusy, isFull, isStoreFault, translateError } from './connection.ts'
+import { type OpenedFile, requireInPlace } from './files.ts'
 import { Journal, OutOfStep, stillGivenBack } from './journal.ts'
 import * as listing from './listing.ts'
 import * as reads from './reads.ts'
@@ -13,6 +14,7 @@ import * as writes from './writes.ts'
 
 export interface ThreadData {
   readonly path: string
+  readonly files: readonly OpenedFile[]
   readonly role: 'writer' | 'reader'
   readonly storeSecret: Uint8Array
   readonly journalPath: string
@@ -47,16 +49,19 @@ const NAMES_BEFORE_WHOLE = 1_000
 
 const port = parentPort
 if (port === null) throw new Error('thread.ts runs as a worker thread')
-const { path, role, storeSecret, journalPath, acceptRevocationLoss } = workerData as ThreadData
+const { path, files, role, storeSecret, journalPath, acceptRevocationLoss } = workerData as ThreadData
 const stamps = new Stamps(storeSecret)
 const operations = (role === 'writer' ? writes : { ...reads, ...listing }) as unknown as Record<string, Operation>
 type Operation = (target: never, ...args: never[]) => unknown
 
-let connection: Connection | undefined = connect()
+let connection: Connection | undefined
 const journal = new Journal(journalPath)
 
-function connect(): Connection {
-  return new Connection(path, role === 'writer' ? 'write' : 'read')
+/** Asked for by whatever is done, every time: a file may be replaced at any moment. */
+function connected(): Connection {
+  requireInPlace(files)
+  connection ??= new Connection(path, role === 'writer' ? 'write' : 'read')
+  return connection
 }
 
 /** After a fault of the disk nothing is asked of the same connection again: another is opened when one is needed. */
@@ -74,8 +79,7 @@ function perform(target: Connection | Session, { name, args }: Call): unknown {
 
 function answer(call: Call): Reply {
   try {
-    connection ??= connect()
-    return { id: call.id, value: perform(connection, call) }
+    return { id: call.id, value: perform(connected(), call) }
   } catch (error) {
     dropIfBroken(error)
     return refusal(call.id, error)
@@ -175,9 +179,8 @@ async function tidy(): Promise<void> {
 async function commit(batch: readonly Call[], runOne: typeof runWithout, again = true): Promise<Reply[]> {
   let committing = false
   try {
-    connection ??= connect()
+    const db = connected()
     if (!inStep) recover(false)
-    const db = connection
     const session = new Session(db, stamps)
     db.control('BEGIN IMMEDIATE')
     const changes = db.changes
@@ -225,8 +228,7 @@ function mendJournal(): void {
 
 /** Throws when store and journal cannot be brought into step: then nothing may be changed. */
 function recover(acceptLoss: boolean): number {
-  connection ??= connect()
-  const { obstacle, replayed } = journal.recover(new Session(connection, stamps), acceptLoss)
+  const { obstacle, replayed } = journal.recover(new Session(connected(), stamps), acceptLoss)
   if (obstacle !== undefined) throw failure('revocations-unknown', new Error(obstacle))
   inStep = true
   return replayed
@@ -242,6 +244,7 @@ function meaningAtCommit(error: unknown): unknown {
 
 /** Whether the store may be served; mends what can be mended. */
 function open(): Opening {
+  connected()
   if (role === 'reader') return { obstacle: undefined, replayed: 0 }
   try {
     return { obstacle: undefined, replayed: recover(acceptRevocationLoss) }
