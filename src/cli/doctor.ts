@@ -1,7 +1,14 @@
 // Looks the store over and says what is wrong with it. Changes nothing.
 import type { Latchkey } from '../compose.ts'
 import type { OnPhase } from '../tokens/copy.ts'
-import { type Examined, examineRows } from '../tokens/examination.ts'
+import {
+  BROKEN_JOURNAL,
+  DAMAGED,
+  type Damage,
+  type Examined,
+  examineRows,
+  type StoreOfFiles,
+} from '../tokens/examination.ts'
 import { chainStamp, headStamp } from '../tokens/history.ts'
 import { shutText } from './backup.ts'
 
@@ -69,6 +76,21 @@ export interface DoctorReport {
 }
 
 export async function examine(latchkey: Latchkey, onPhase: OnPhase = () => () => {}): Promise<DoctorReport> {
+  const damage = await findDamage(latchkey.store)
+  try {
+    return await examineAll(latchkey, damage, onPhase)
+  } catch (error) {
+    if (damage.database === undefined) throw error
+    // What else there is to check cannot be read.
+    return { healthy: false, checks: [tellStore(damage)], problems: [], problemCount: 0 }
+  }
+}
+
+async function findDamage(store: StoreOfFiles): Promise<Damage> {
+  return (await store.findDamage?.()) ?? { database: undefined, journal: undefined }
+}
+
+async function examineAll(latchkey: Latchkey, damage: Damage, onPhase: OnPhase): Promise<DoctorReport> {
   const { store, keys } = latchkey
   const obstacle = await store.findObstacle()
   if (obstacle === undefined) await store.ping()
@@ -77,7 +99,7 @@ export async function examine(latchkey: Latchkey, onPhase: OnPhase = () => () =>
   const history = await verifyHistory(latchkey, onPhase)
   const retiring = (await store.readVault()).filter(({ seals }) => !seals).map(({ keyId }) => keyId)
   const checks = [
-    { check: 'store', result: 'answers, and the master key fits' },
+    tellStore(damage),
     {
       check: 'master key',
       result:
@@ -97,8 +119,19 @@ export async function examine(latchkey: Latchkey, onPhase: OnPhase = () => () =>
       check: 'history',
       result: history.problems.length === 0 ? `${history.rows} rows, unbroken` : history.problems.join('; '),
     },
-    { check: 'revocations', result: obstacle === undefined ? 'none is missing' : shutText(obstacle) },
+    { check: 'revocations', result: tellRevocations(obstacle, damage.journal) },
   ]
-  const healthy = problemCount === 0 && history.problems.length === 0 && obstacle === undefined
+  const whole = obstacle === undefined && damage.database === undefined && damage.journal === undefined
+  const healthy = problemCount === 0 && history.problems.length === 0 && whole
   return { healthy, checks, problems, problemCount }
+}
+
+function tellStore({ database }: Damage): DoctorReport['checks'][number] {
+  const result = database === undefined ? 'answers, and the master key fits' : `${DAMAGED} (${database})`
+  return { check: 'store', result }
+}
+
+function tellRevocations(obstacle: string | undefined, broken: string | undefined): string {
+  if (obstacle !== undefined) return shutText(obstacle)
+  return broken === undefined ? 'none is missing' : `none is missing here, but ${broken}${BROKEN_JOURNAL}`
 }

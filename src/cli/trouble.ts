@@ -1,4 +1,5 @@
 // Trouble that comes from around the program, and what can be done about it: a person reads it, not a stack.
+import { DAMAGED } from '../tokens/examination.ts'
 
 const DATA_DIR_ADVICE =
   'The folder of the store (LATCHKEY_DATA_DIR) and all in it must be readable and writable for the user who runs this.'
@@ -7,15 +8,22 @@ const RIGHTS_ADVICE = 'docs/postgres.md says which rights which role needs.'
 
 const INSUFFICIENT_PRIVILEGE = '42501'
 const ACCESS_CODES = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST'])
-/** PERM, READONLY, CANTOPEN, of SQLite. */
-const SQLITE_ACCESS = new Set([3, 8, 14])
+/** What SQLite says: PERM, READONLY, CANTOPEN; CORRUPT, NOTADB; IOERR, FULL. A full disk may be told as either. */
+const SQLITE_ADVICE: ReadonlyMap<number, string> = new Map([
+  ...[3, 8, 14].map((code) => [code, DATA_DIR_ADVICE] as const),
+  ...[11, 26].map((code) => [code, DAMAGED] as const),
+  ...[10, 13].map((code) => [code, 'The disk has no room left, or fails.'] as const),
+])
 
 /** Undefined for what is a fault of ours. */
 export function tellTrouble(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const { code = '', syscall, errcode } = error as NodeJS.ErrnoException & { errcode?: number }
   if (code === INSUFFICIENT_PRIVILEGE) return `PostgreSQL says: ${error.message}. ${RIGHTS_ADVICE}`
-  if (errcode !== undefined) return SQLITE_ACCESS.has(errcode & 0xff) ? withAdvice(error, DATA_DIR_ADVICE) : undefined
+  if (errcode !== undefined) {
+    const advice = SQLITE_ADVICE.get(errcode & 0xff)
+    return advice && withAdvice(error, advice)
+  }
   if (syscall === undefined) return undefined
   if (syscall === 'listen' || syscall === 'getaddrinfo') return withAdvice(error, LISTEN_ADVICE)
   return ACCESS_CODES.has(code) ? withAdvice(error, DATA_DIR_ADVICE) : error.message

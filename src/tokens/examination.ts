@@ -18,6 +18,26 @@ export interface Examined {
   readonly problemCount: number
 }
 
+/** What is wrong with the files of a store, in words; undefined where nothing is. */
+export interface Damage {
+  readonly database: string | undefined
+  readonly journal: string | undefined
+}
+
+export interface StoreOfFiles extends Store {
+  /** Reads all that is in them. Undefined where the engine keeps no files of its own. */
+  findDamage?(): Promise<Damage>
+}
+
+export const DAMAGED =
+  'The database is damaged. Stop the server and put a backup in its place with `latchkey restore FILE --replace`: the ' +
+  'damaged one is kept, and what was revoked since the backup stays revoked.'
+
+/** How a sentence goes on that says what is wrong with a journal which the store itself is in step with. */
+export const BROKEN_JOURNAL =
+  ', so that a restore of an earlier backup could not replay all that was revoked since. Put the journal back from a ' +
+  'copy, or begin a new one with `latchkey restore --accept-revocation-loss`: this store loses nothing by that.'
+
 interface Parts {
   readonly store: Store
   readonly stamps: Stamps

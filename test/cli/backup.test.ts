@@ -135,6 +135,33 @@ describe('a restore is refused, and changes nothing, where', () => {
     await refuses(folder, [world.file, '--replace'], /By the store that is to be replaced.*--accept-revocation-loss/)
   })
 
+  test('a line in the middle of the journal was altered, which backup and doctor report too', async () => {
+    const folder = world.emptyFolder()
+    await folder.run('restore', world.file)
+    for (const { id } of targets.tokens.slice(10, 14)) await folder.run('token', 'disable', id)
+    alterLine(join(folder.dataDir, 'revocations.log'), -3)
+    await refuses(folder, [world.file, '--replace'], /By the store that is to be replaced.* was altered: /)
+    const doctor = await folder.run('doctor')
+    assert.equal(doctor.code, 1)
+    assert.match(
+      doctor.stdout,
+      /revocations .*none is missing here, but the revocation journal .* was altered, so that/,
+    )
+    const file = world.temporaryFile('later.lkb')
+    const backup = await folder.run('backup', file)
+    assert.equal(backup.code, 1)
+    assert.match(backup.stderr, /later\.lkb is written, and whole\. But the revocation journal .* was altered, so that/)
+    // What they advise helps, and the backup is as good as it says.
+    assert.equal((await folder.run('restore', '--accept-revocation-loss')).code, 0)
+    assert.equal((await folder.run('doctor', '--json')).json.healthy, true)
+    assert.equal((await world.emptyFolder().run('restore', file, '--accept-revocation-loss')).code, 0)
+    await opened(folder.dataDir, async ({ registry }) => {
+      for (const { credential } of targets.tokens.slice(10, 14)) {
+        assert.equal((await registry.verify(credential)).accepted, false)
+      }
+    })
+  })
+
   test('the disk fails while the journal of the store to be replaced is looked at', async (t) => {
     const folder = world.emptyFolder()
     await folder.run('restore', world.file)
@@ -184,6 +211,12 @@ describe('a restore is refused, and changes nothing, where', () => {
     await refuses(world.emptyFolder(), [], /Name the backup/)
   })
 })
+
+function alterLine(journal: string, at: number): void {
+  const lines = readFileSync(journal, 'latin1').trimEnd().split('\n')
+  lines.splice(at, 1, (lines.at(at) ?? '').replace('-off', '-0ff'))
+  writeFileSync(journal, `${lines.join('\n')}\n`, 'latin1')
+}
 
 function replace(bytes: Buffer, from: string, to: string): Buffer {
   return Buffer.from(bytes.toString('latin1').replace(from.replaceAll('"', '\\"'), to.replaceAll('"', '\\"')), 'latin1')

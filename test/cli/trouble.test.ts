@@ -8,6 +8,12 @@ test('trouble with a folder, an address or a role is told with what to do about 
   assert.match(trouble('EROFS: read-only', { code: 'EROFS', syscall: 'open' }) ?? '', /^EROFS.*LATCHKEY_DATA_DIR/)
   assert.match(trouble('unable to open', { code: 'ERR_SQLITE_ERROR', errcode: 14 }) ?? '', /LATCHKEY_DATA_DIR/)
   assert.match(trouble('readonly', { code: 'ERR_SQLITE_ERROR', errcode: 1032 }) ?? '', /LATCHKEY_DATA_DIR/)
+  for (const errcode of [11, 267, 26]) {
+    assert.match(trouble('malformed', { code: 'ERR_SQLITE_ERROR', errcode }) ?? '', /^malformed\. .*latchkey restore/)
+  }
+  for (const errcode of [13, 10, 4874]) {
+    assert.match(trouble('full', { code: 'ERR_SQLITE_ERROR', errcode }) ?? '', /^full\. The disk has no room left/)
+  }
   assert.match(trouble('listen EACCES', { code: 'EACCES', syscall: 'listen' }) ?? '', /HOST must be .* PORT/)
   assert.match(
     trouble('permission denied for table x', { code: '42501' }) ?? '',

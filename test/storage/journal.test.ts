@@ -1,10 +1,13 @@
 // The revocation journal beside a store in use: by several at once, and after a crash.
 import assert from 'node:assert/strict'
-import { readFileSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts'
+import type { StoreOfFiles } from '../../src/tokens/examination.ts'
+import { nextLine } from '../../src/tokens/revocations.ts'
 import type { Store } from '../../src/tokens/store.ts'
 import type { SubAccount, TokenRecord } from '../../src/tokens/token.ts'
 import { openEmptySqlite, type TestSqlite } from '../support/sqlite.ts'
@@ -96,6 +99,41 @@ test('taken away from an open store: nothing more is revoked, and nobody is told
   rmSync(journal)
   await assert.rejects(set(opened.store, token, 'inactive'), { code: 'revocations-unknown' })
   assert.equal((await opened.store.findToken(token.accountId, token.id))?.token.status, 'active')
+})
+
+test('a long journal is gone through whole, and the first line, any line and a gap count', async () => {
+  const own = await openEmptySqlite()
+  const file = join(dirname(own.path), 'revocations.log')
+  const db = new DatabaseSync(own.path)
+  const [first = ''] = readFileSync(file, 'latin1').match(/.*\n/) ?? []
+  const lines = [first]
+  // More than is read at once.
+  for (let n = 0; n < 40_000; n++) {
+    lines.push(nextLine(lines.at(-1) ?? '', [{ kind: 'token-off', id: `tok_${n}`, at: n, version: 2 }], own.stamps))
+  }
+  const whole = lines.join('')
+  db.prepare('UPDATE revocation_journal SET size = ?, last_line = ?').run(whole.length, lines.at(-1) ?? '')
+  db.close()
+  const found = async (text: string) => {
+    writeFileSync(file, text, 'latin1')
+    return (await (own.store as StoreOfFiles).findDamage?.())?.journal
+  }
+  assert.equal(await found(whole), undefined)
+  // The store has its last line itself, and others may be writing the next one.
+  assert.equal(await found(whole.slice(0, -20)), undefined)
+  assert.equal(await found(`${whole}whatever`), undefined)
+  for (const at of [0, 1, 20_000, 39_999]) {
+    const altered = lines.with(
+      at,
+      (lines[at] ?? '').replace(/\d(?=\D*$)/, (digit) => String(9 - Number(digit))),
+    )
+    assert.match((await found(altered.join(''))) ?? '', /the revocation journal .* was altered/, `line ${at}`)
+    assert.match((await found(lines.toSpliced(at, 1).join(''))) ?? '', /was altered|was cut short/, `without ${at}`)
+  }
+  assert.match((await found(whole.slice(0, whole.length / 2))) ?? '', /was cut short/)
+  rmSync(file)
+  assert.match((await (own.store as StoreOfFiles).findDamage?.())?.journal ?? '', /is missing/)
+  await own.close()
 })
 
 describe('after a crash', () => {

@@ -5,10 +5,12 @@ import { dirname } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import { type Manifest, manifestTrailer, type OnBytes } from '../../tokens/backup.ts'
 import { OperatorError } from '../../tokens/errors.ts'
+import { BROKEN_JOURNAL, DAMAGED } from '../../tokens/examination.ts'
 import { stampIn } from '../../tokens/revocations.ts'
 import { Stamps } from '../../tokens/vault.ts'
-import { Connection } from './connection.ts'
+import { Connection, isFull } from './connection.ts'
 import { syncFolder } from './files.ts'
+import { Journal } from './journal.ts'
 import { newestSchema, requireKnownSchema } from './migrate.ts'
 import { databaseIn, journalIn, readSecret, requireFinishedCopy, type SqliteOptions } from './store.ts'
 
@@ -37,10 +39,12 @@ export async function backUpSqlite(
     const { sha256, bytes: databaseBytes } = await hashFile(part, fs.statSync(part).size)
     const madeAt = new Date().toISOString()
     const manifest: Manifest = { format: 1, madeAt, appVersion, ...found, databaseBytes, sha256 }
-    fs.appendFileSync(part, manifestTrailer(manifest, new Stamps(storeSecret)), { flush: true })
+    const stamps = new Stamps(storeSecret)
+    fs.appendFileSync(part, manifestTrailer(manifest, stamps), { flush: true })
     refuseExisting(file)
     fs.renameSync(part, file)
     syncFolder(dirname(file))
+    requireWholeJournal(file, path, journalPath, stamps)
     return manifest
   } catch (error) {
     throw forOperator(error, `${file} cannot be written`)
@@ -53,7 +57,19 @@ export async function backUpSqlite(
 /** No room, no folder, no right to it: what the system refuses, the operator can mend. */
 export function forOperator(error: unknown, what: string): unknown {
   const { syscall, message } = error as NodeJS.ErrnoException
-  return syscall === undefined ? error : new OperatorError(`${what}: ${message}`)
+  return syscall === undefined && !isFull(error) ? error : new OperatorError(`${what}: ${message}`)
+}
+
+/** This backup is whole without what is broken; those made earlier are not, and nobody looks as often as backups are made. */
+function requireWholeJournal(file: string, path: string, journalPath: string, stamps: Stamps): void {
+  const [db, journal] = [new Connection(path, 'read'), new Journal(journalPath)]
+  try {
+    const broken = journal.findBreak({ db, stamps })
+    if (broken !== undefined) throw new OperatorError(`${file} is written, and whole. But ${broken}${BROKEN_JOURNAL}`)
+  } finally {
+    journal.close()
+    db.close()
+  }
 }
 
 function refuseExisting(file: string): void {
@@ -85,10 +101,8 @@ function inspectCopy(part: string) {
     if (requireKnownSchema(db) < newestSchema()) {
       throw new OperatorError('The store is not up to date. Run `latchkey migrate` first.')
     }
-    const problems = db.all<{ quick_check: string }>('PRAGMA quick_check')
-    if (problems[0]?.quick_check !== 'ok') {
-      throw new OperatorError(`The store is damaged: ${problems.map(({ quick_check }) => quick_check).join('; ')}`)
-    }
+    const damage = db.findDamage()
+    if (damage !== undefined) throw new OperatorError(`${DAMAGED} (${damage})`)
     db.run('UPDATE revocation_journal SET from_backup = 1')
     const journal = db.get<{ size: number; last_line: string }>('SELECT size, last_line FROM revocation_journal')
     const keys = db.all<{ key_id: string }>('SELECT key_id FROM vault ORDER BY key_id')

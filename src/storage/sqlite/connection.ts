@@ -109,6 +109,17 @@ export class Connection {
     return frames === 0 && (statSync(`${this.#path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0
   }
 
+  /** What is wrong with its pages; undefined when they are whole. Reads all of them. */
+  findDamage(): string | undefined {
+    try {
+      const found = this.tuples<[string]>('PRAGMA quick_check').flat()
+      return found[0] === 'ok' ? undefined : found.join('; ')
+    } catch (error) {
+      if (!isCorrupt(error)) throw error
+      return (error as Error).message
+    }
+  }
+
   /** What `work` reads comes from one snapshot: that of an outer call, where there is one. */
   snapshot<Result>(work: () => Result): Result {
     if (this.#db.isTransaction) return work()
@@ -156,6 +167,7 @@ function compareVersions(left: string, right: string): number {
 const SQLITE_BUSY = 5
 const SQLITE_CORRUPT = 11
 const SQLITE_FULL = 13
+const SQLITE_NOTADB = 26
 
 /** Another process has locked the file. */
 export function isBusy(error: unknown): boolean {
@@ -168,11 +180,12 @@ export function isFull(error: unknown): boolean {
 }
 
 export function isCorrupt(error: unknown): boolean {
-  return primaryCode(error) === SQLITE_CORRUPT
+  const code = primaryCode(error)
+  return code === SQLITE_CORRUPT || code === SQLITE_NOTADB
 }
 
-/** BUSY, LOCKED, NOMEM, READONLY, INTERRUPT, IOERR, CORRUPT, FULL, CANTOPEN. */
-const STORE_FAULTS = new Set([SQLITE_BUSY, 6, 7, 8, 9, 10, SQLITE_CORRUPT, SQLITE_FULL, 14])
+/** BUSY, LOCKED, NOMEM, READONLY, INTERRUPT, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB. */
+const STORE_FAULTS = new Set([SQLITE_BUSY, 6, 7, 8, 9, 10, SQLITE_CORRUPT, SQLITE_FULL, 14, SQLITE_NOTADB])
 
 /** The store, not the request, is at fault. */
 export function isStoreFault(error: unknown): boolean {

@@ -20,6 +20,8 @@ import type { Session } from './session.ts'
 
 /** Bounds one transaction of a replay; what is done stays done when it is interrupted. */
 const REPLAYED_LINES = 500
+/** Far longer than any line. */
+const WALKED_BYTES = 4 * 1024 * 1024
 
 /** The file is not where the store says that it is: another process was cut off, or somebody has touched it. */
 export class OutOfStep extends Failure {
@@ -87,7 +89,7 @@ export class Journal {
    * accepted, begins a new journal.
    */
   recover(session: Session, acceptLoss: boolean): Recovery {
-    if (this.#isInStep(session)) return { obstacle: undefined, replayed: 0 }
+    if (!acceptLoss && this.#isInStep(session)) return { obstacle: undefined, replayed: 0 }
     let replayed = 0
     for (;;) {
       session.db.control('BEGIN IMMEDIATE')
@@ -101,6 +103,31 @@ export class Journal {
         throw error
       }
     }
+  }
+
+  /**
+   * What is wrong before the store's last line, where opening does not look: an earlier backup needs it, and it takes some
+   * ten microseconds a line. Those lines never change, so others may go on writing.
+   */
+  findBreak({ db, stamps }: Pick<Session, 'db' | 'stamps'>): string | undefined {
+    const place = readPlace(db)
+    if (place === undefined) return undefined
+    if (!this.#open()) return this.#obstacle(this.#closedBecause)
+    const end = place.size - place.lastLine.length
+    if (fs.fstatSync(this.#file ?? -1).size < end) return this.#obstacle('was cut short')
+    let last = ''
+    for (let start = 0; start < place.size; ) {
+      const length = Math.min(WALKED_BYTES, end - start)
+      const text = this.#readAt(start, length) + (start + length === end ? place.lastLine : '')
+      const lines = text.slice(0, text.lastIndexOf('\n') + 1)
+      const first = lines.slice(0, lines.indexOf('\n') + 1)
+      if (last === '' && !isFirstLine(first, stamps)) return this.#obstacle('was altered')
+      const found = compareJournal({ size: 0, lastLine: last || first }, true, last + lines, stamps)
+      if (lines === '' || found.kind === 'lost') return this.#obstacle('was altered')
+      last = lines.slice(lines.lastIndexOf('\n', lines.length - 2) + 1)
+      start += lines.length
+    }
+    return undefined
   }
 
   get isDoubtful(): boolean {
@@ -144,6 +171,10 @@ export class Journal {
       const replayed = replayLines(session, found.readable)
       this.#beginAnew(session)
       return { ...done, replayed }
+    }
+    if (acceptLoss && this.findBreak(session) !== undefined) {
+      this.#beginAnew(session)
+      return done
     }
     if (found.kind === 'uncommitted') this.#cutOff(place)
     this.#makeSure(place, found.kind === 'behind' ? found.missing : '')
@@ -211,14 +242,16 @@ export class Journal {
 
   /** The file from where the store's last line begins, to its end; undefined when it ends before. */
   #read({ size, lastLine }: Place): string | undefined {
-    const file = this.#file ?? -1
     const start = size - lastLine.length
-    const length = fs.fstatSync(file).size - start
-    if (length < 0) return undefined
+    const length = fs.fstatSync(this.#file ?? -1).size - start
+    return length < 0 ? undefined : this.#readAt(start, length)
+  }
+
+  #readAt(start: number, length: number): string {
     const bytes = Buffer.alloc(length)
     let read = 0
     while (read < length) {
-      const part = fs.readSync(file, bytes, read, length - read, start + read)
+      const part = fs.readSync(this.#file ?? -1, bytes, read, length - read, start + read)
       if (part === 0) break
       read += part
     }

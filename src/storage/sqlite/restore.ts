@@ -184,7 +184,8 @@ function findObstacle(
   const journal = new Journal(journalPath)
   try {
     if (old.get('SELECT 1 FROM revocation_journal') === undefined) return undefined
-    return journal.recover(new Session(old, new Stamps(secret)), false).obstacle
+    const session = new Session(old, new Stamps(secret))
+    return journal.recover(session, false).obstacle ?? journal.findBreak(session)
   } catch (error) {
     if (!isStoreToBlame(error)) throw error
     return undefined

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Failure, OperatorError } from '../../tokens/errors.ts'
+import type { Damage, StoreOfFiles } from '../../tokens/examination.ts'
 import type { Origin } from '../../tokens/history.ts'
 import type { KeyRing } from '../../tokens/key-ring.ts'
 import type { Slice, TokenQuery } from '../../tokens/page.ts'
@@ -114,7 +115,7 @@ function lookInto<Result>(path: string, look: (db: DatabaseSync) => Result): Res
   }
 }
 
-class SqliteStore implements Store {
+class SqliteStore implements StoreOfFiles {
   readonly #db: Connection
   readonly changes: SqliteChanges
   readonly #remembered: Remembered
@@ -227,6 +228,10 @@ class SqliteStore implements Store {
     const filled = translating(() => this.#remembered.fill(accountId, query, chosen, since))
     // It would be another choice by now: then the rows must come from the snapshot that they were chosen from.
     return filled ?? (this.#reader.call('listTokens', [accountId, query]) as Promise<Slice<TokenRow> | undefined>)
+  }
+
+  findDamage() {
+    return this.#reader.call('findDamage', []) as Promise<Damage>
   }
 
   async *readChains(): AsyncGenerator<ChainLink> {

@@ -3,6 +3,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { Failure } from '../../tokens/errors.ts'
+import type { Damage } from '../../tokens/examination.ts'
 import { Stamps } from '../../tokens/vault.ts'
 import { Connection, failure, isBusy, isFull, isStoreFault, translateError } from './connection.ts'
 import { type OpenedFile, requireInPlace } from './files.ts'
@@ -51,8 +52,9 @@ const port = parentPort
 if (port === null) throw new Error('thread.ts runs as a worker thread')
 const { path, files, role, storeSecret, journalPath, acceptRevocationLoss } = workerData as ThreadData
 const stamps = new Stamps(storeSecret)
-const operations = (role === 'writer' ? writes : { ...reads, ...listing }) as unknown as Record<string, Operation>
 type Operation = (target: never, ...args: never[]) => unknown
+const questions = { ...reads, ...listing, findDamage }
+const operations = (role === 'writer' ? writes : questions) as unknown as Record<string, Operation>
 
 let connection: Connection | undefined
 const journal = new Journal(journalPath)
@@ -69,6 +71,10 @@ function dropIfBroken(error: unknown): void {
   if (!isStoreFault(error) || isBusy(error) || isFull(error)) return
   connection?.close()
   connection = undefined
+}
+
+function findDamage(db: Connection): Damage {
+  return { database: db.findDamage(), journal: journal.findBreak({ db, stamps }) }
 }
 
 function perform(target: Connection | Session, { name, args }: Call): unknown {
