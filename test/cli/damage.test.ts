@@ -1,11 +1,13 @@
-// A store that is damaged: commands say so, and what to do about it.
+// A store that is damaged, or that this user may not change: commands say so, and what to do about it.
 import assert from 'node:assert/strict'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
 import { forOperator } from '../../src/storage/sqlite/backup.ts'
-import type { Cli } from '../support/cli.ts'
+import { lockAlone } from '../../src/storage/sqlite/lock.ts'
+import { Cli } from '../support/cli.ts'
+import { owner } from '../support/postgres.ts'
 import { BackedUp } from '../support/restored.ts'
 import { makeTargets, type Targets } from '../support/targets.ts'
 
@@ -69,4 +71,55 @@ test('a backup that finds no room says so', () => {
   const full = Object.assign(new Error('database or disk is full'), { code: 'ERR_SQLITE_ERROR', errcode: 13 })
   const told = forOperator(full, '/b cannot be written') as Error
   assert.deepEqual([told.name, told.message], ['OperatorError', '/b cannot be written: database or disk is full'])
+})
+
+describe('to another user than root', () => {
+  const cli = new Cli()
+  const { uid = process.getuid?.() ?? 0, gid = process.getgid?.() ?? 0 } = owner()
+  const own = () => {
+    for (const name of ['.', ...readdirSync(cli.dataDir)]) chownSync(join(cli.dataDir, name), uid, gid)
+  }
+  before(async () => {
+    await cli.estate()
+    own()
+  })
+  after(() => cli.dispose())
+
+  /** All that it needs of the program is read before it gives up its rights. */
+  async function asOwner(work: string) {
+    const url = (path: string) => JSON.stringify(new URL(`../../src/${path}`, import.meta.url))
+    const script = `
+      const { run } = await import(${url('cli/program.ts')})
+      const { lockAlone } = await import(${url('storage/sqlite/lock.ts')})
+      if (process.getuid() === 0) { process.setgroups([]); process.setgid(${gid}); process.setuid(${uid}) }
+      const command = (...args) => run(args, process)
+      process.exitCode = await (${work})()`
+    const ran = cli.spawnUnder([], ['--input-type=module', '-e', script], { PORT: '0' })
+    return { code: await ran.exited, stderr: ran.stderr }
+  }
+
+  test('a database that may only be read is neither served nor called healthy', async () => {
+    const database = join(cli.dataDir, 'latchkey.db')
+    chmodSync(database, 0o400)
+    for (const name of ['serve', 'doctor']) {
+      const { code, stderr } = await asOwner(`() => command('${name}')`)
+      assert.equal(code, 1, stderr)
+      assert.match(stderr, /^latchkey: EACCES.*latchkey\.db.*must be readable and writable for the user who runs this/)
+    }
+    chmodSync(database, 0o600)
+  })
+
+  test('a lock that was made by root is a lock, and one that cannot be taken is refused', async () => {
+    const lock = join(cli.dataDir, 'rotation.lock')
+    const release = lockAlone(lock)
+    assert.equal(statSync(lock).uid, uid)
+    const { code, stderr } = await asOwner(`() => (lockAlone(${JSON.stringify(lock)}) === undefined ? 7 : 8)`)
+    assert.equal(code, 7, stderr)
+    release?.()
+    rmSync(lock)
+    writeFileSync(lock, '', { mode: 0o444 })
+    const refused = await asOwner(`() => (lockAlone(${JSON.stringify(lock)}), 0)`)
+    assert.match(refused.stderr, /EACCES/)
+    assert.ok(existsSync(lock))
+  })
 })

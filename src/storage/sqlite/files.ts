@@ -40,6 +40,11 @@ export function makePrivate(path: string): void {
   }
 }
 
+/** SQLite would open it all the same, and then change and lock nothing. */
+export function requireWritable(path: string): void {
+  fs.accessSync(path, fs.constants.R_OK | fs.constants.W_OK)
+}
+
 /** What root makes in somebody's folder would be of no use to them. */
 export function giveToOwner(path: string): void {
   if (process.getuid?.() !== 0) return

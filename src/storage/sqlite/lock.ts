@@ -1,9 +1,13 @@
 // A lock between processes that the system lets go when its holder ends, however it ends.
 import { DatabaseSync } from 'node:sqlite'
 import { isBusy } from './connection.ts'
+import { giveToOwner, makePrivate, requireWritable } from './files.ts'
 
 /** Returns how to let it go; undefined when another process holds it. The file stays, and stays empty. */
 export function lockAlone(path: string): (() => void) | undefined {
+  makePrivate(path)
+  giveToOwner(path)
+  requireWritable(path)
   const db = new DatabaseSync(path)
   try {
     db.exec('BEGIN EXCLUSIVE')

@@ -14,7 +14,7 @@ import { toVaultRow, type VaultColumns } from '../rows.ts'
 import { openSecret } from '../vault.ts'
 import { SqliteChanges } from './changes.ts'
 import { Connection, failure, isBusy, translateError } from './connection.ts'
-import { noteOpened, type OpenedFile, requireInPlace, syncFolder } from './files.ts'
+import { noteOpened, type OpenedFile, requireInPlace, requireWritable, syncFolder } from './files.ts'
 import type { Chosen } from './listing.ts'
 import { migrate, requireKnownSchema } from './migrate.ts'
 import { NearThread } from './near-thread.ts'
@@ -56,6 +56,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
   const { dataDir, keys, journalPath = journalIn(dataDir), acceptRevocationLoss = false } = options
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const path = databaseIn(dataDir)
+  if (existsSync(path)) requireWritable(path)
   const known = existsSync(path) ? readSecret(path, keys) : undefined
   requireFinishedCopy(path)
   const applied = migrate(path, (db) => {
