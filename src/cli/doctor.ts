@@ -8,9 +8,12 @@ import {
   type Examined,
   examineRows,
   type StoreOfFiles,
+  type Totals,
 } from '../tokens/examination.ts'
 import { chainStamp, headStamp } from '../tokens/history.ts'
 import { shutText } from './backup.ts'
+
+const MAX_TOTALS_NAMED = 10
 
 export interface HistoryReport {
   readonly rows: number
@@ -95,7 +98,7 @@ async function examineAll(latchkey: Latchkey, damage: Damage, onPhase: OnPhase):
   const obstacle = await store.findObstacle()
   if (obstacle === undefined) await store.ping()
   const counts = await store.countTokens()
-  const { rows, problems, problemCount } = await examineRows(latchkey, onPhase)
+  const { rows, problems, problemCount, totals } = await examineRows(latchkey, onPhase)
   const history = await verifyHistory(latchkey, onPhase)
   const retiring = (await store.readVault()).filter(({ seals }) => !seals).map(({ keyId }) => keyId)
   const checks = [
@@ -108,6 +111,7 @@ async function examineAll(latchkey: Latchkey, damage: Damage, onPhase: OnPhase):
           : `${keys.sealing.id} seals, ${retiring.join(', ')} is being retired: run latchkey master-key rotate`,
     },
     { check: 'tokens', result: `${counts.active} active, ${counts.inactive} inactive` },
+    { check: 'totals', result: tellTotals(totals) },
     {
       check: 'rows',
       result:
@@ -122,13 +126,19 @@ async function examineAll(latchkey: Latchkey, damage: Damage, onPhase: OnPhase):
     { check: 'revocations', result: tellRevocations(obstacle, damage.journal) },
   ]
   const whole = obstacle === undefined && damage.database === undefined && damage.journal === undefined
-  const healthy = problemCount === 0 && history.problems.length === 0 && whole
+  const healthy = problemCount === 0 && totals.wrong.length === 0 && history.problems.length === 0 && whole
   return { healthy, checks, problems, problemCount }
 }
 
 function tellStore({ database }: Damage): DoctorReport['checks'][number] {
   const result = database === undefined ? 'answers, and the master key fits' : `${DAMAGED} (${database})`
   return { check: 'store', result }
+}
+
+function tellTotals({ wrong, changing }: Totals): string {
+  const named = wrong.slice(0, MAX_TOTALS_NAMED)
+  if (wrong.length > 0) return `${wrong.length} altered by hand: ${named.join('; ')}`
+  return changing === 0 ? 'as counted' : `as counted, but for ${changing} accounts that were changed meanwhile`
 }
 
 function tellRevocations(obstacle: string | undefined, broken: string | undefined): string {

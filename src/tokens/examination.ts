@@ -1,9 +1,10 @@
-// Goes through every row that decides something, or holds a credential, and names those that were altered by hand.
+// Goes through every row that decides something, or holds a credential, and names those that were altered by hand; counts
+// the tokens on the way, and names the totals that are not so.
 import { COPIED, type CopiedRow, type OnPhase, partsOf, TOKENS } from './copy.ts'
 import type { KeyRing } from './key-ring.ts'
 import { isGenuine, type Stamped, type Tampered } from './stamp.ts'
 import type { Store, StoredKey } from './store.ts'
-import type { RetiredCredential, SubAccount, TokenRecord } from './token.ts'
+import type { RetiredCredential, Status, SubAccount, TokenRecord } from './token.ts'
 import type { Stamps } from './vault.ts'
 
 export interface RowProblem extends Tampered {
@@ -16,6 +17,14 @@ export interface Examined {
   readonly problems: readonly RowProblem[]
   /** All of them. */
   readonly problemCount: number
+  readonly totals: Totals
+}
+
+/** The totals that are kept, beside the tokens that there are. */
+export interface Totals {
+  readonly wrong: readonly string[]
+  /** Accounts that were changed while they were counted: there is nothing to compare them with. */
+  readonly changing: number
 }
 
 /** What is wrong with the files of a store, in words; undefined where nothing is. */
@@ -47,6 +56,7 @@ interface Parts {
 type Check = (row: CopiedRow, parts: Parts) => RowProblem | undefined
 
 const MAX_NAMED = 1_000
+const SUB_ACCOUNTS_AT_ONCE = 1_000
 
 /** A row is read whole, with its stamp: what is changed meanwhile in the ordinary way matches too. */
 const CHECKS: Readonly<Record<string, Check>> = {
@@ -84,11 +94,61 @@ function examineCredential(token: TokenRecord, { keys, stamps }: Parts): RowProb
   return same ? undefined : problem('opens, but is not the one that authenticates: an older one was put back by hand')
 }
 
+type Tally = Map<string, Record<Status, number>>
+
+function countIn(tally: Tally, { accountId, subAccountId, status }: TokenRecord): void {
+  for (const scope of [accountId, subAccountId]) {
+    const counts = tally.get(scope) ?? { active: 0, inactive: 0 }
+    counts[status]++
+    tally.set(scope, counts)
+  }
+}
+
+/** Every change of a total adds to the history of its account. */
+async function countChanges(store: Store, accountId: string): Promise<number> {
+  return (await store.listHistory(accountId, { page: 1, limit: 1 })).total
+}
+
+async function compareTotals(store: Store, changes: ReadonlyMap<string, number>, tally: Tally): Promise<Totals> {
+  const wrong: string[] = []
+  let changing = 0
+  for (const [accountId, before] of changes) {
+    const kept = await readKept(store, accountId)
+    if ((await countChanges(store, accountId)) !== before) {
+      changing++
+      continue
+    }
+    for (const [scope, { active, inactive }] of kept) {
+      const counted = tally.get(scope) ?? { active: 0, inactive: 0 }
+      if (active === counted.active && inactive === counted.inactive) continue
+      wrong.push(
+        `${scope} has ${counted.active} active and ${counted.inactive} inactive, not ${active} and ${inactive}`,
+      )
+    }
+  }
+  return { wrong, changing }
+}
+
+/** Of an account and its sub-accounts. */
+async function readKept(store: Store, accountId: string): Promise<Tally> {
+  const total = async (status: Status) => (await store.listTokens(accountId, { page: 1, limit: 1, status }))?.total ?? 0
+  const kept: Tally = new Map([[accountId, { active: await total('active'), inactive: await total('inactive') }]])
+  for (let page = 1, more = true; more; page++) {
+    const { items, total } = await store.listSubAccounts(accountId, { page, limit: SUB_ACCOUNTS_AT_ONCE })
+    for (const { subAccount, tokens } of items) kept.set(subAccount.id, { ...tokens })
+    more = page * SUB_ACCOUNTS_AT_ONCE < total
+  }
+  return kept
+}
+
 export async function examineRows(parts: Parts, onPhase: OnPhase): Promise<Examined> {
   const { active, inactive } = await parts.store.countTokens()
   const rows: Record<string, number> = {}
   const problems: RowProblem[] = []
   let problemCount = 0
+  const tally: Tally = new Map()
+  const changes = new Map<string, number>()
+  for (const { id } of await parts.store.listAccounts()) changes.set(id, await countChanges(parts.store, id))
   for (const table of COPIED) {
     const check = CHECKS[table.name]
     if (check === undefined) continue
@@ -96,6 +156,7 @@ export async function examineRows(parts: Parts, onPhase: OnPhase): Promise<Exami
     rows[table.name] = 0
     for await (const part of partsOf(parts.store, table, undefined)) {
       for (const row of part) {
+        if (table === TOKENS) countIn(tally, row as unknown as TokenRecord)
         const problem = check(row, parts)
         if (problem === undefined) continue
         problemCount++
@@ -105,5 +166,5 @@ export async function examineRows(parts: Parts, onPhase: OnPhase): Promise<Exami
       advance(part.length)
     }
   }
-  return { rows, problems, problemCount }
+  return { rows, problems, problemCount, totals: await compareTotals(parts.store, changes, tally) }
 }

@@ -1,0 +1,55 @@
+// Totals are kept, not counted: the doctor counts, on both engines.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { examine } from '../../src/cli/doctor.ts'
+import type { Latchkey } from '../../src/compose.ts'
+import { type Engine, Estate, sqliteEngine } from '../support/estate.ts'
+import { postgresEngine } from '../support/postgres.ts'
+import { type ByHand, openByHand } from './by-hand.ts'
+
+for (const engine of [sqliteEngine, postgresEngine]) {
+  describe(`the totals of a store (${engine.name})`, () => describeTotals(engine))
+}
+
+function describeTotals(engine: Engine): void {
+  let estate: Estate
+  let db: ByHand
+  before(async () => {
+    estate = await Estate.open(engine)
+    db = await openByHand(estate.config)
+  })
+  after(async () => {
+    await db.close()
+    await estate.close()
+  })
+
+  const totals = async (latchkey: Latchkey = estate.running) => {
+    const { healthy, checks } = await examine(latchkey)
+    return [healthy, checks.find(({ check }) => check === 'totals')?.result] as const
+  }
+
+  test('a total altered by hand is named by the doctor, whether of an account or of a sub-account', async () => {
+    await estate.token({ status: 'inactive' })
+    const { accountId, subAccounts } = estate.mine
+    for (const scope of [accountId, subAccounts[0].id]) {
+      for (const by of [5, -5]) {
+        await db.run('UPDATE token_counts SET count = count + ?1 WHERE scope = ?2', by, scope)
+        if (by < 0) continue
+        const [healthy, told] = await totals()
+        assert.equal(healthy, false)
+        assert.match(told ?? '', new RegExp(`^1 altered by hand: ${scope} has \\d+ active and \\d+ inactive, not`))
+      }
+    }
+    assert.deepEqual(await totals(), [true, 'as counted'])
+  })
+
+  test('what is changed while the doctor counts is not taken for altered', async () => {
+    const { store } = estate.running
+    const readRows: typeof store.readRows = async (...args) => {
+      await estate.token()
+      return store.readRows(...args)
+    }
+    const told = await totals({ ...estate.running, store: { ...store, readRows } })
+    assert.deepEqual(told, [true, 'as counted, but for 1 accounts that were changed meanwhile'])
+  })
+}
