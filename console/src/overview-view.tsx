@@ -8,7 +8,7 @@ import { useClient } from './session.tsx'
 import { Answered } from './states.tsx'
 import { type TokenFilters, tokensHref } from './tokens/token-filters.ts'
 import { ViewTitle } from './view-title.tsx'
-import { day, number, plural } from './words.ts'
+import { number, plural, utcDay } from './words.ts'
 
 export const OVERVIEW = ['overview'] as const
 
@@ -140,14 +140,14 @@ function ByWeek({ weeks }: { weeks: Overview['createdByWeek'] }) {
           <li key={from}>
             <Link
               href={tokensHref({ createdFrom: from, createdBefore: before })}
-              label={`${plural(count, 'token')} created in the week of ${day(from)}`}
+              label={`${plural(count, 'token')} created in the week of ${utcDay(from)}`}
               className="week"
             >
               <span className="week-count">{count > 0 ? number(count) : ''}</span>
               <span className="bar" style={{ height: `${(count / most) * 100}%` }} />
             </Link>
             <span className="week-day dim" aria-hidden="true">
-              {index % 4 === 0 || index === weeks.length - 1 ? day(from).replace(/ \d{4}$/, '') : ''}
+              {index % 4 === 0 || index === weeks.length - 1 ? utcDay(from).replace(/ \d{4}$/, '') : ''}
             </span>
           </li>
         ))}

@@ -1,13 +1,16 @@
 // Times, counts and secrets as text.
 
 const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
-const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
+const DAY_PARTS = { day: 'numeric', month: 'short', year: 'numeric' } as const
+const DAY = new Intl.DateTimeFormat('en-GB', DAY_PARTS)
+const UTC_DAY = new Intl.DateTimeFormat('en-GB', { ...DAY_PARTS, timeZone: 'UTC' })
 const MOMENT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' })
 const EXACT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'long' })
 const NUMBER = new Intl.NumberFormat('en')
 
+const DAY_MS = 86_400_000
+
 const STEPS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
-  ['day', 86_400_000],
   ['hour', 3_600_000],
   ['minute', 60_000],
 ]
@@ -16,11 +19,18 @@ const STEPS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
 export function when(iso: string, now: number): string {
   const time = Date.parse(iso)
   const distance = time - now
-  if (Math.abs(distance) > 31 * 86_400_000) return DAY.format(time)
+  if (Math.abs(distance) > 31 * DAY_MS) return DAY.format(time)
+  if (Math.abs(distance) >= DAY_MS) return RELATIVE.format(calendarDay(time) - calendarDay(now), 'day')
   for (const [unit, size] of STEPS) {
     if (Math.abs(distance) >= size) return RELATIVE.format(Math.trunc(distance / size), unit)
   }
   return distance > 0 ? 'in a moment' : 'just now'
+}
+
+/** The number of the day in the reader's own zone: "tomorrow" is the next one, however many hours away. */
+function calendarDay(time: number): number {
+  const date = new Date(time)
+  return Date.UTC(date.getFullYear(), date.getMonth(), date.getDate()) / DAY_MS
 }
 
 /** In the reader's own zone, and to the millisecond as stored. */
@@ -29,6 +39,9 @@ export const exactTime = (iso: string): string => `${EXACT.format(Date.parse(iso
 export const moment = (iso: string): string => MOMENT.format(Date.parse(iso))
 
 export const day = (iso: string): string => DAY.format(Date.parse(iso))
+
+/** For bounds that are days in UTC: elsewhere they may fall on the day before or after. */
+export const utcDay = (iso: string): string => UTC_DAY.format(Date.parse(iso))
 
 export const number = (value: number): string => NUMBER.format(value)
 

@@ -123,7 +123,7 @@ export const describeChanges: Part = (world) => {
     await dialog.getByRole('button', { name: 'Copied' }).waitFor()
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), credential)
     await dialog.getByRole('button', { name: 'Done' }).click()
-    assert.match((await rowOf(page, 'fresh').textContent()) ?? '', /Active.*in 29 days/)
+    assert.match((await rowOf(page, 'fresh').textContent()) ?? '', /Active.*in 30 days/)
   })
 
   test('rotating gives a new credential, and the former one works for the overlap or stops at once', async () => {

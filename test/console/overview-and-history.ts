@@ -6,6 +6,10 @@ import type { Part } from './console.test.ts'
 import { total } from './world.ts'
 
 const DAY = 24 * 60 * 60 * 1000
+const UTC_DAY = new Intl.DateTimeFormat('en-GB', {
+  ...{ weekday: 'short', day: 'numeric', month: 'short', year: 'numeric' },
+  timeZone: 'UTC',
+})
 
 export const describeOverviewAndHistory: Part = (world) => {
   test('each figure and each bar leads to a list with exactly that many tokens', async () => {
@@ -18,7 +22,8 @@ export const describeOverviewAndHistory: Part = (world) => {
       { name: 'e', createdAt: now - 201 * DAY, expiresAt: now + 3 * DAY, owner: 1 },
     ])
     await world().running.store.markUsed(new Map([[tenant.tokens[0]?.id ?? '', now]]))
-    const page = await world().signedIn(tenant)
+    // West of Greenwich, where the Monday on which a week of the overview begins is still a Sunday.
+    const page = await world().signedIn(tenant, '', { timezoneId: 'America/Los_Angeles' })
     const links: [RegExp, number][] = [
       [/^5\s*Tokens$/, 5],
       [/^4\s*Never used$/, 4],
@@ -39,7 +44,16 @@ export const describeOverviewAndHistory: Part = (world) => {
       await page.goBack()
       await page.getByRole('heading', { name: 'Overview' }).waitFor()
     }
-    assert.equal(await page.getByRole('link', { name: /created in the week of/ }).count(), 12)
+    const weeks = page.getByRole('link', { name: /created in the week of/ })
+    assert.equal(await weeks.count(), 12)
+    const week = new URL((await weeks.last().getAttribute('href')) ?? '', page.url()).searchParams
+    const utc = (name: string) => UTC_DAY.format(Date.parse(week.get(name) ?? ''))
+    assert.equal(utc('createdFrom').slice(0, 3), 'Mon')
+    const [from = '', before = ''] = ['createdFrom', 'createdBefore'].map((name) => utc(name).replace(/^Mon, /, ''))
+    assert.ok((await weeks.last().getAttribute('aria-label'))?.endsWith(`created in the week of ${from}`))
+    await weeks.last().click()
+    await page.getByText(`Created from ${from}, before ${before}`).waitFor()
+    await page.goBack()
     await page.getByRole('link', { name: /^2\s*Sub-accounts$/ }).click()
     await page.getByText('1–2 of 2 sub-accounts').waitFor()
   })

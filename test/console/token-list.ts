@@ -5,7 +5,8 @@ import type { Page } from 'playwright-core'
 import type { Part } from './console.test.ts'
 import { rowOf, type Sketch, total } from './world.ts'
 
-const DAY = 24 * 60 * 60 * 1000
+const HOUR = 60 * 60 * 1000
+const DAY = 24 * HOUR
 
 const estate: readonly Sketch[] = [
   { name: 'Deploy production' },
@@ -40,7 +41,7 @@ export const describeTokenList: Part = (world) => {
     assert.match((await row.locator('time').nth(1).getAttribute('title')) ?? '', /\d{4}-\d\d-\d\dT[\d:.]+Z\)$/)
     assert.match((await rowOf(page, 'Deploy staging').textContent()) ?? '', /Inactive.*Never/)
     assert.match((await rowOf(page, 'Billing').textContent()) ?? '', /Expired.*yesterday/)
-    assert.match((await rowOf(page, 'Reports').textContent()) ?? '', /Active.*in 9 days/)
+    assert.match((await rowOf(page, 'Reports').textContent()) ?? '', /Active.*in (9|10) days/)
     assert.equal(await total(page).textContent(), '1–25 of 34 tokens')
     assert.ok(!(await page.content()).includes(credential), 'the credential is not in the page until asked for')
 
@@ -53,14 +54,22 @@ export const describeTokenList: Part = (world) => {
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), credential)
   })
 
-  test('a token of a suspended sub-account is shown as suspended', async () => {
-    const tenant = await world().tenant([{ name: 'held' }])
+  test('a token of a suspended sub-account is shown as suspended, and days are those of the calendar', async () => {
+    const noon = new Date().setUTCHours(12, 0, 0, 0)
+    const tenant = await world().tenant([
+      { name: 'held', expiresAt: noon + 47 * HOUR },
+      { name: 'next', expiresAt: noon + 35 * HOUR },
+    ])
     const { registry, operator } = world().running
     const owner = tenant.subAccounts[0]?.id ?? ''
     const caller = operator.actFor(tenant.accountId)
     await registry.updateSubAccount(caller, owner, { status: 'suspended' }, operator.origin())
-    const page = await world().signedIn(tenant, 'tokens')
+    const page = await world().page({ timezoneId: 'UTC' })
+    await page.clock.setFixedTime(noon)
+    await page.goto(`${world().base}tokens#key=${tenant.key}`)
     await rowOf(page, 'held').getByText('Suspended').waitFor()
+    await rowOf(page, 'held').getByText('in 2 days').waitFor()
+    await rowOf(page, 'next').getByText('tomorrow').waitFor()
   })
 
   test('searching as one types, each filter, and all of it in the address: reload, back and a shared link', async () => {

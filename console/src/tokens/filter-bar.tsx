@@ -3,7 +3,7 @@ import { ActionIcon, Group, NativeSelect } from '@mantine/core'
 import { Icon } from '../icon.tsx'
 import { SubAccountPicker } from '../picker.tsx'
 import { SearchBox } from '../search-box.tsx'
-import { day } from '../words.ts'
+import { utcDay } from '../words.ts'
 import type { TokenFilters } from './token-filters.ts'
 
 interface FilterBarProps {
@@ -81,5 +81,5 @@ function CreatedFilter({ filters: { createdFrom, createdBefore }, change }: Filt
 }
 
 function dayOf(iso: string): string {
-  return Number.isNaN(Date.parse(iso)) ? iso : day(iso)
+  return Number.isNaN(Date.parse(iso)) ? iso : utcDay(iso)
 }
