@@ -8,7 +8,7 @@ import { Icon } from './icon.tsx'
 import { Name } from './parts.tsx'
 import { reasonOf } from './problems.ts'
 import { useClient } from './session.tsx'
-import { number } from './words.ts'
+import { isSecret, number } from './words.ts'
 
 const OFFERED = 20
 
@@ -119,7 +119,7 @@ function useChosen(id: string | undefined): string {
 
 function useOffers(typed: string, open: boolean) {
   const client = useClient()
-  const [search] = useDebouncedValue(typed.trim(), 150)
+  const [search] = useDebouncedValue(isSecret(typed.trim()) ? '' : typed.trim(), 150)
   const { data, isFetching, error } = useQuery({
     queryKey: ['sub-accounts', 'offers', search],
     queryFn: ({ signal }) => client.listSubAccounts({ search, limit: OFFERED }, { signal }),

@@ -3,6 +3,7 @@ import { CloseButton, TextInput } from '@mantine/core'
 import { useHotkeys } from '@mantine/hooks'
 import { useEffect, useRef, useState } from 'react'
 import { Icon } from './icon.tsx'
+import { isSecret } from './words.ts'
 
 const TYPING_MS = 180
 
@@ -20,7 +21,16 @@ export function SearchBox({ label, placeholder, value, onSearch }: SearchBoxProp
   const latest = useRef(onSearch)
   latest.current = onSearch
   const input = useRef<HTMLInputElement>(null)
-  useHotkeys([['/', () => input.current?.focus()]])
+  const focus = () => {
+    if (document.querySelector('[role=dialog]') === null) input.current?.focus()
+  }
+  // With Shift, too: on many keyboards that is how a slash is typed.
+  useHotkeys([
+    ['/', focus],
+    ['shift+/', focus],
+  ])
+  const wanted = typed.trim()
+  const secret = isSecret(wanted)
   // By going back, or by a link; not by what was sent from here, which may already be older than what is typed.
   useEffect(() => {
     if (value === sent.current) return
@@ -28,14 +38,13 @@ export function SearchBox({ label, placeholder, value, onSearch }: SearchBoxProp
     setTyped(value)
   }, [value])
   useEffect(() => {
-    const wanted = typed.trim()
-    if (wanted === sent.current) return
+    if (wanted === sent.current || secret) return
     const timer = setTimeout(() => {
       sent.current = wanted
       latest.current(wanted || undefined)
     }, TYPING_MS)
     return () => clearTimeout(timer)
-  }, [typed])
+  }, [wanted, secret])
   return (
     <TextInput
       ref={input}
@@ -45,6 +54,8 @@ export function SearchBox({ label, placeholder, value, onSearch }: SearchBoxProp
       aria-keyshortcuts="/"
       placeholder={placeholder}
       maxLength={255}
+      error={secret && 'The search is by name. A credential or key is not looked for, nor put into the address.'}
+      errorProps={{ role: 'alert' }}
       leftSection={<Icon name="search" />}
       rightSection={
         typed === '' ? (

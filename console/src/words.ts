@@ -48,6 +48,9 @@ export const number = (value: number): string => NUMBER.format(value)
 export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${number(count)} ${count === 1 ? one : many}`
 
+/** What is secret belongs in no address and no search. */
+export const isSecret = (text: string): boolean => /^lk_(tok|key)_/.test(text)
+
 const SHOWN_END = 4
 
 /** Prefix and last four. A credential of another format shows no more than its last four, a short one nothing. */

@@ -163,6 +163,28 @@ export const describeTokenList: Part = (world) => {
     await page.getByText('1–25 of 34 tokens').waitFor()
   })
 
+  test('a credential pasted into the search goes into no address and no request', async () => {
+    const tenant = await world().tenant([{ name: 'mine' }])
+    const page = await world().signedIn(tenant, 'tokens')
+    await rowOf(page, 'mine').waitFor()
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(request.url()))
+    const search = page.getByLabel('Search tokens by name')
+    for (const secret of ['lk_tok_0123456789abcdef', tenant.key]) {
+      await search.fill(` ${secret}`)
+      await page.getByText('The search is by name').waitFor()
+    }
+    // What is searched for next is asked in their place.
+    await search.fill('nothing')
+    await page.getByText('No token matches').waitFor()
+    assert.ok(asked.length > 0)
+    assert.deepEqual(
+      asked.filter((url) => /lk_(tok|key)_/.test(url)),
+      [],
+    )
+    assert.equal(new URL(page.url()).search, '?search=nothing')
+  })
+
   test('an empty account and a search without a match each say what to do', async () => {
     const page = await world().signedIn(await world().tenant(), 'tokens')
     await page.getByText('No tokens yet').waitFor()
