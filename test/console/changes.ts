@@ -149,12 +149,12 @@ export const describeChanges: Part = (world) => {
   })
 
   test('a token is deleted only after its name is typed', async () => {
-    const tenant = await world().tenant([{ name: 'doomed' }, { name: 'other' }])
+    const tenant = await world().tenant([{ name: 'doomed' }, { name: 'two  spaces' }])
     const page = await world().signedIn(tenant, 'tokens')
     await menu(page, 'doomed', 'Delete')
     const dialog = page.getByRole('dialog', { name: 'Delete this token?' })
     const button = dialog.getByRole('button', { name: 'Delete token' })
-    for (const typed of ['', 'doome', 'Doomed', 'other']) {
+    for (const typed of ['', 'doome', 'Doomed', 'two  spaces']) {
       await dialog.getByLabel(/Type doomed/).fill(typed)
       assert.ok(await button.isDisabled(), typed)
     }
@@ -163,6 +163,13 @@ export const describeChanges: Part = (world) => {
     await page.getByText('doomed is deleted').waitFor()
     await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
     await assert.rejects(stored(tenant), { message: 'API token not found' })
+
+    // What the dialog shows is what is to be typed, each space of it.
+    await menu(page, 'two  spaces', 'Delete')
+    const shown = await dialog.locator('label bdi').innerText()
+    await dialog.getByLabel(/^Type two/).fill(shown)
+    await button.click()
+    await page.getByText('No tokens yet').waitFor()
   })
 
   test('several at once: a bar that counts what is confirmed, and a list of what failed and why', async () => {
