@@ -190,6 +190,30 @@ export const describeAppearance: Part = (world) => {
     await page.getByText('two is disabled').waitFor()
   })
 
+  test('on a low screen, nothing that has the focus is under what sticks to the top', async () => {
+    const tenant = await world().tenant(Array.from({ length: 6 }, (_, i) => ({ name: `Token ${i}` })))
+    const page = await world().signedIn(tenant, 'tokens', { viewport: { width: 640, height: 430 } })
+    await page.getByText('1–6 of 6 tokens').waitFor()
+    const covered = () =>
+      page.evaluate(() => {
+        const element = document.activeElement ?? document.body
+        if (element === document.body || element.closest('header, .selection, .skip') !== null) return []
+        const { top } = element.getBoundingClientRect()
+        const bars = [...document.querySelectorAll('.header, .selection')].map((bar) => bar.getBoundingClientRect())
+        return bars.some((bar) => top < bar.bottom && bar.top <= top) ? [element.outerHTML.slice(0, 120)] : []
+      })
+    for (const selected of [0, 2]) {
+      for (let i = 0; i < selected; i++) await page.getByLabel(`Select Token ${i}`).check()
+      for (const key of ['Tab', 'Shift+Tab']) {
+        await page.evaluate((down) => window.scrollTo(0, down ? 0 : document.body.scrollHeight), key === 'Tab')
+        for (let stops = 0; stops < 60; stops++) {
+          await page.keyboard.press(key)
+          assert.deepEqual(await covered(), [], `${key}, ${selected} selected`)
+        }
+      }
+    }
+  })
+
   test('what a screen reader meets: landmarks, a way past the header, and where one is', async () => {
     const page = await world().signedIn(await world().tenant(), 'history')
     await page.getByRole('heading', { name: 'History', level: 1 }).waitFor()
