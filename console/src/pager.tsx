@@ -3,21 +3,24 @@ import { ActionIcon, Group, NativeSelect, Text } from '@mantine/core'
 import { Icon } from './icon.tsx'
 import { number } from './words.ts'
 
-export const PAGE_SIZES = [10, 25, 50, 100]
+const PAGE_SIZES = [10, 25, 50, 100]
 export const DEFAULT_PAGE_SIZE = 25
 
 interface PagerProps {
-  readonly page: { total: number; page: number; limit: number; totalPages: number; hasNextPage: boolean }
+  readonly page: { total: number; page: number; limit: number; totalPages: number }
+  /** The page asked for, from which one turns; the one shown may still be another. */
+  readonly asked: number
   readonly one: string
   readonly many?: string
   readonly onPage: (page: number) => void
   readonly onLimit?: (limit: number) => void
 }
 
-export function Pager({ page, one, many = `${one}s`, onPage, onLimit }: PagerProps) {
+export function Pager({ page, asked, one, many = `${one}s`, onPage, onLimit }: PagerProps) {
   const { total, limit, totalPages } = page
   const first = (page.page - 1) * limit + 1
   const last = Math.min(page.page * limit, total)
+  const sizes = [...new Set([...PAGE_SIZES, limit])].sort((a, b) => a - b)
   const range = total === 0 || first > total ? '' : `${number(first)}–${number(last)} of `
   return (
     <Group className="pager" justify="space-between" gap="sm">
@@ -31,26 +34,26 @@ export function Pager({ page, one, many = `${one}s`, onPage, onLimit }: PagerPro
             size="xs"
             aria-label="Page size"
             value={String(limit)}
-            data={PAGE_SIZES.map((size) => ({ value: String(size), label: `${size} per page` }))}
+            data={sizes.map((size) => ({ value: String(size), label: `${size} per page` }))}
             onChange={(event) => onLimit(Number(event.currentTarget.value))}
           />
         )}
         <ActionIcon
           variant="default"
           aria-label="Previous page"
-          disabled={page.page <= 1}
-          onClick={() => onPage(Math.min(page.page - 1, Math.max(totalPages, 1)))}
+          disabled={asked <= 1}
+          onClick={() => onPage(Math.min(asked - 1, Math.max(totalPages, 1)))}
         >
           <Icon name="chevron-left" />
         </ActionIcon>
         <Text size="sm">
-          Page {number(page.page)} of {number(Math.max(totalPages, 1))}
+          Page {number(asked)} of {number(Math.max(totalPages, 1))}
         </Text>
         <ActionIcon
           variant="default"
           aria-label="Next page"
-          disabled={!page.hasNextPage}
-          onClick={() => onPage(page.page + 1)}
+          disabled={asked >= totalPages}
+          onClick={() => onPage(asked + 1)}
         >
           <Icon name="chevron-right" />
         </ActionIcon>

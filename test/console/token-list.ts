@@ -157,6 +157,22 @@ export const describeTokenList: Part = (world) => {
     await page.getByText('21–30 of 34 tokens').waitFor()
     await page.goBack()
     await page.getByText('31–34 of 34 tokens').waitFor()
+
+    // Each click counts, also while the page it leads to is still awaited.
+    const answered = Promise.withResolvers<void>()
+    await page.goto(`${world().base}tokens?limit=7`)
+    await page.getByText('1–7 of 34 tokens').waitFor()
+    assert.equal(await page.getByLabel('Page size').inputValue(), '7')
+    await page.route('**/apiClient/token?*', async (route) => {
+      await answered.promise
+      await route.continue().catch(() => undefined)
+    })
+    for (const at of [2, 3, 4]) {
+      await page.getByRole('button', { name: 'Next page' }).click()
+      await page.getByText(`Page ${at} of 5`).waitFor()
+    }
+    answered.resolve()
+    await page.getByText('22–28 of 34 tokens').waitFor()
     await page.goto(`${world().base}tokens?page=99`)
     await page.getByText('There is no such page any more').waitFor()
     await page.getByRole('button', { name: 'To the first page' }).click()

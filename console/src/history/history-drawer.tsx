@@ -44,7 +44,7 @@ function TokenHistory({ tokenId }: { tokenId: string }) {
             </p>
           )}
           <HistoryList entries={data.items} names={data.names} />
-          {data.totalPages > 1 && <Pager page={data} one="entry" many="entries" onPage={setPage} />}
+          {data.totalPages > 1 && <Pager page={data} asked={page} one="entry" many="entries" onPage={setPage} />}
         </>
       )}
     </Answered>

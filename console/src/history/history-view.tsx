@@ -29,6 +29,7 @@ export function HistoryView() {
             <HistoryList entries={data.items} names={data.names} />
             <Pager
               page={data}
+              asked={page}
               one="entry"
               many="entries"
               onPage={(next) => show(next, limit)}

@@ -70,6 +70,7 @@ export function SubAccountsView() {
             )}
             <Pager
               page={page}
+              asked={asked.page}
               one="sub-account"
               onPage={(next) => show({ page: next })}
               onLimit={(limit) => show({ limit })}

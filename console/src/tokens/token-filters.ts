@@ -35,7 +35,7 @@ function oneOf<Value extends string>(text: string | null, allowed: readonly Valu
 export function useTokenFilters() {
   const { params } = useAddress()
   const text = (name: string) => params.get(name) || undefined
-  const filters: TokenFilters = {
+  const filters = {
     search: text('search'),
     status: oneOf(params.get('status'), ['active', 'inactive']),
     subAccount: text('subAccount'),
@@ -46,7 +46,7 @@ export function useTokenFilters() {
     page: readNumber(params, 'page', 1, 2_147_483_647),
     limit: readNumber(params, 'limit', DEFAULT_PAGE_SIZE, 100),
     history: text('history'),
-  }
+  } satisfies TokenFilters
   /** A change of filter begins again at the first page. */
   const change = (part: TokenFilters, how: 'push' | 'replace' = 'push') =>
     go(tokensHref({ ...filters, page: 1, ...part }), how)

@@ -84,6 +84,7 @@ export function TokensView() {
             )}
             <Pager
               page={page}
+              asked={filters.page}
               one="token"
               onPage={(number) => change({ page: number })}
               onLimit={(limit) => change({ limit })}
