@@ -1,5 +1,5 @@
 // What a view shows while there is nothing else to show: waiting, emptiness, trouble.
-import { Alert, Group, Skeleton, Stack, Text, Title } from '@mantine/core'
+import { Alert, Button, Group, Skeleton, Stack, Text, Title } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { BusyButton } from './busy-button.tsx'
 import { Icon } from './icon.tsx'
@@ -24,6 +24,49 @@ export function Nothing({ title, children }: { title: string; children?: ReactNo
       </Title>
       {children}
     </div>
+  )
+}
+
+interface EmptyPageProps {
+  readonly what: string
+  readonly total: number
+  readonly toFirstPage: () => void
+  /** Leaves all filters; undefined where none is set. */
+  readonly clear: (() => void) | undefined
+  /** What to do where there is nothing at all yet. */
+  readonly children: ReactNode
+}
+
+/** Why a page of a list has nothing on it, and the way out. */
+export function EmptyPage({ what, total, toFirstPage, clear, children }: EmptyPageProps) {
+  if (total > 0) {
+    return (
+      <Nothing title="There is no such page any more">
+        <Button variant="default" onClick={toFirstPage}>
+          To the first page
+        </Button>
+      </Nothing>
+    )
+  }
+  if (clear !== undefined) {
+    return (
+      <Nothing title={`No ${what} matches`}>
+        <ClearFilters clear={clear} />
+      </Nothing>
+    )
+  }
+  return (
+    <Nothing title={`No ${what}s yet`}>
+      <Text size="sm">{children}</Text>
+    </Nothing>
+  )
+}
+
+export function ClearFilters({ clear }: { clear: () => void }) {
+  return (
+    <Button size="xs" variant="default" onClick={clear}>
+      Clear all filters
+    </Button>
   )
 }
 

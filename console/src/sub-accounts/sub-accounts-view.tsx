@@ -1,5 +1,5 @@
 // Sub-accounts with what they hold, and the way to their tokens.
-import { Button, Group, Modal, Text } from '@mantine/core'
+import { Button, Group, Modal } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -10,7 +10,7 @@ import { DEFAULT_PAGE_SIZE, Pager } from '../pager.tsx'
 import { Link, Name, SubAccountMark, useLast, When } from '../parts.tsx'
 import { SearchBox } from '../search-box.tsx'
 import { useClient } from '../session.tsx'
-import { Answered, Nothing } from '../states.tsx'
+import { Answered, EmptyPage } from '../states.tsx'
 import { tokensHref } from '../tokens/token-filters.ts'
 import { ViewTitle } from '../view-title.tsx'
 import { number } from '../words.ts'
@@ -64,9 +64,14 @@ export function SubAccountsView() {
           <>
             {page.items.length > 0 && <SubAccountList subAccounts={page.items} open={setDialog} />}
             {page.items.length === 0 && (
-              <Nothing title={asked.search === undefined ? 'No sub-accounts yet' : 'No sub-account matches'}>
-                <Text size="sm">Tokens belong to sub-accounts: create one to begin.</Text>
-              </Nothing>
+              <EmptyPage
+                what="sub-account"
+                total={page.total}
+                toFirstPage={() => show({ page: 1 })}
+                clear={asked.search === undefined ? undefined : () => show({ search: undefined })}
+              >
+                Tokens belong to sub-accounts: create one to begin.
+              </EmptyPage>
             )}
             <Pager
               page={page}

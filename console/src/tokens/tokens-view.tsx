@@ -6,7 +6,7 @@ import { HistoryDrawer } from '../history/history-drawer.tsx'
 import { Icon } from '../icon.tsx'
 import { Pager } from '../pager.tsx'
 import { useLast } from '../parts.tsx'
-import { Answered, Nothing } from '../states.tsx'
+import { Answered, ClearFilters, EmptyPage } from '../states.tsx'
 import { ViewTitle } from '../view-title.tsx'
 import { plural } from '../words.ts'
 import { BulkDialog } from './bulk-dialog.tsx'
@@ -46,8 +46,8 @@ export function TokensView() {
       return undefined
     })
   }, [])
-  const clear = () => change(NO_FILTERS)
   const filtered = Object.keys(NO_FILTERS).some((name) => filters[name as keyof TokenFilters] !== undefined)
+  const clear = filtered ? () => change(NO_FILTERS) : undefined
 
   return (
     <>
@@ -63,7 +63,7 @@ export function TokensView() {
         onBulk={(status) => setDialog({ kind: 'bulk', tokens: [...selected.values()], status })}
         onClear={() => keep([])}
       />
-      <Answered question={tokens} what="tokens" rows={10} wayOut={filtered && <ClearFilters clear={clear} />}>
+      <Answered question={tokens} what="tokens" rows={10} wayOut={clear && <ClearFilters clear={clear} />}>
         {(page) => (
           <>
             {page.items.length > 0 && (
@@ -80,7 +80,9 @@ export function TokensView() {
               />
             )}
             {page.items.length === 0 && (
-              <NoTokens total={page.total} filtered={filtered} clear={clear} change={change} />
+              <EmptyPage what="token" total={page.total} toFirstPage={() => change({ page: 1 })} clear={clear}>
+                Create the first one, for one of your sub-accounts.
+              </EmptyPage>
             )}
             <Pager
               page={page}
@@ -157,45 +159,6 @@ function SelectionBar({ tokens, onBulk, onClear }: SelectionBarProps) {
         </Button>
       </Group>
     </section>
-  )
-}
-
-function ClearFilters({ clear }: { clear: () => void }) {
-  return (
-    <Button size="xs" variant="default" onClick={clear}>
-      Clear all filters
-    </Button>
-  )
-}
-
-interface NoTokensProps {
-  readonly total: number
-  readonly filtered: boolean
-  readonly clear: () => void
-  readonly change: (part: TokenFilters) => void
-}
-
-function NoTokens({ total, filtered, clear, change }: NoTokensProps) {
-  if (total > 0) {
-    return (
-      <Nothing title="There is no such page any more">
-        <Button variant="default" onClick={() => change({ page: 1 })}>
-          To the first page
-        </Button>
-      </Nothing>
-    )
-  }
-  if (filtered) {
-    return (
-      <Nothing title="No token matches">
-        <ClearFilters clear={clear} />
-      </Nothing>
-    )
-  }
-  return (
-    <Nothing title="No tokens yet">
-      <Text size="sm">Create the first one, for one of your sub-accounts.</Text>
-    </Nothing>
   )
 }
 
