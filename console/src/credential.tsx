@@ -41,7 +41,7 @@ export function NewCredential({ value }: { value: string }) {
         variant={copied ? 'light' : 'filled'}
         leftSection={copied ? <Icon name="check" /> : <Icon name="copy" />}
         onClick={copy}
-        data-autofocus
+        autoFocus
       >
         {copied ? 'Copied' : 'Copy credential'}
       </Button>

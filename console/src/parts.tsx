@@ -60,10 +60,19 @@ export function Moment({ at }: { at: string }) {
 }
 
 /** What a dialog showed last stays while it fades; `turn` counts the openings, so that each begins anew. */
-export function useLast<Value>(value: Value | undefined): { readonly shown: Value | undefined; readonly turn: number } {
-  const [last, setLast] = useState({ shown: value, turn: 0 })
-  if (value !== undefined && value !== last.shown) setLast({ shown: value, turn: last.turn + 1 })
-  return last
+export function useLast<Value>(value: Value | undefined): { readonly last: Value | undefined; readonly turn: number } {
+  const [state, setState] = useState({ last: value, turn: 0 })
+  if (value !== undefined && value !== state.last) setState({ last: value, turn: state.turn + 1 })
+  return state
+}
+
+/** What a message says of a thing. */
+export function Said({ name, what }: { name: string; what: string }) {
+  return (
+    <>
+      <Name>{name}</Name> {what}
+    </>
+  )
 }
 
 type Mark = 'active' | 'inactive' | 'expired' | 'suspended'

@@ -7,18 +7,29 @@ export interface Problem {
   readonly requestId?: string | undefined
 }
 
+/** What is read is asked for again by the page itself; a change, or a key to be tried, only by the person. */
+export type Asked = 'reading' | 'change'
+
 export function worthRetrying(error: unknown): boolean {
   return error instanceof LatchkeyError && (error.status === 0 || error.status >= 500)
 }
 
-export function explain(error: unknown): Problem {
+export function explain(error: unknown, asked: Asked): Problem {
   if (!(error instanceof LatchkeyError)) return { title: 'Something went wrong in this page', text: String(error) }
   const { status, message, requestId, retryAfterSeconds } = error
   if (status === 0 && !navigator.onLine) {
-    return { title: 'You are offline', text: 'This page reads again as soon as there is a connection.' }
+    const text = {
+      reading: 'This page reads again as soon as there is a connection.',
+      change: 'Nothing is confirmed. Try again when there is a connection.',
+    }
+    return { title: 'You are offline', text: text[asked] }
   }
   if (status === 0) {
-    return { title: 'The service cannot be reached', text: 'It may be restarting. This page keeps trying.' }
+    const text = {
+      reading: 'It may be restarting. This page keeps trying.',
+      change: 'It may be restarting, and has confirmed nothing. Try again in a moment.',
+    }
+    return { title: 'The service cannot be reached', text: text[asked] }
   }
   if (status === 403) return { title: 'Not allowed', text: message, requestId }
   if (status === 404) return { title: 'Not found', text: message, requestId }
@@ -33,13 +44,14 @@ export function explain(error: unknown): Problem {
 /** The reason alone, for beside a field or in a list of failures. */
 export function reasonOf(error: unknown): string {
   if (error instanceof LatchkeyError && error.status > 0) return error.message
-  return explain(error).title
+  return explain(error, 'change').title
 }
 
-/** What the service says is wrong with one field, if it says so. */
-export function fieldProblem(error: unknown, field: string): string | undefined {
+/** What the service says is wrong with one field, if it says so, with the field called as it is on screen. */
+export function fieldProblem(error: unknown, field: string, label: string): string | undefined {
   if (!(error instanceof LatchkeyError)) return undefined
-  return error.details.find((each) => each.field === field && !each.message.endsWith('was not sent'))?.message
+  const problem = error.details.find((each) => each.field === field && !each.message.endsWith('was not sent'))
+  return problem?.message.replace(field, label)
 }
 
 export function explainRefusal(message: string): string {

@@ -74,7 +74,7 @@ async function tryKey(key: string): Promise<string | undefined> {
     return undefined
   } catch (error) {
     if (error instanceof LatchkeyError && error.status === 401) return explainRefusal(error.message)
-    const { title, text } = explain(error)
+    const { title, text } = explain(error, 'change')
     return `${title}. ${text}`
   }
 }

@@ -3,7 +3,7 @@ import { Alert, Button, Group, Skeleton, Stack, Text, Title } from '@mantine/cor
 import type { ReactNode } from 'react'
 import { BusyButton } from './busy-button.tsx'
 import { Icon } from './icon.tsx'
-import { explain } from './problems.ts'
+import { type Asked, explain } from './problems.ts'
 
 export function Waiting({ rows = 6, what }: { rows?: number; what: string }) {
   return (
@@ -72,14 +72,15 @@ export function ClearFilters({ clear }: { clear: () => void }) {
 
 interface TroubleProps {
   readonly error: unknown
+  readonly asked: Asked
   readonly retry: () => void
   readonly busy: boolean
   /** Another way out, such as leaving a filter. */
   readonly children?: ReactNode
 }
 
-export function Trouble({ error, retry, busy, children }: TroubleProps) {
-  const { title, text, requestId } = explain(error)
+export function Trouble({ error, asked, retry, busy, children }: TroubleProps) {
+  const { title, text, requestId } = explain(error, asked)
   return (
     <Alert color="red" variant="light" icon={<Icon name="alert" size={20} />} title={title} role="alert">
       <Stack gap="sm" align="flex-start">
@@ -113,7 +114,7 @@ interface Question<Data> {
 export function Answered<Data>({ question, what, rows, wayOut, children }: AnsweredProps<Data>) {
   const { data, error, isFetching, refetch } = question
   const trouble = error !== null && (
-    <Trouble error={error} retry={() => void refetch()} busy={isFetching}>
+    <Trouble error={error} asked="reading" retry={() => void refetch()} busy={isFetching}>
       {wayOut}
     </Trouble>
   )

@@ -17,3 +17,12 @@ export function ViewTitle({ children }: { children: string }) {
     </Title>
   )
 }
+
+/** Where what held the focus is gone, it goes to the element named, or to the top of the view, and not to nowhere. */
+export function keepFocus(id?: string): void {
+  requestAnimationFrame(() => {
+    if (document.activeElement !== document.body) return
+    const next = (id === undefined ? null : document.getElementById(id)) ?? document.querySelector<HTMLElement>('h1')
+    next?.focus()
+  })
+}

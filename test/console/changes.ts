@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { Part } from './console.test.ts'
-import { rowOf, type Tenant } from './world.ts'
+import { focused, hold, rowOf, type Tenant } from './world.ts'
 
 const menu = async (page: Page, name: string, item: string) => {
   await page.getByRole('button', { name: `Actions for ${name}` }).click()
@@ -28,15 +28,47 @@ export const describeChanges: Part = (world) => {
     await field.press('Enter')
     await page.getByText('Token name already exists for this sub-account').waitFor()
     assert.equal((await stored(tenant)).name, 'before')
+    await field.fill(' ')
+    await field.press('Enter')
+    await page.getByText('Name must not be empty').waitFor()
     await field.press('Escape')
     await page.getByText('before', { exact: true }).waitFor()
-    assert.equal(await page.evaluate(() => document.activeElement?.getAttribute('aria-label')), 'Rename before')
+    await page.waitForFunction(() => document.activeElement?.getAttribute('aria-label') === 'Rename before')
 
     await menu(page, 'before', 'Rename')
     await page.getByLabel('New name of before').fill('  after ')
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('after', { exact: true }).waitFor()
+    await page.getByText('before is now called after').waitFor()
+    await rowOf(page, 'after').waitFor()
     assert.equal((await stored(tenant)).name, 'after')
+  })
+
+  test('a rename under way is not left by Escape, and its outcome is told wherever one is by then', async () => {
+    const tenant = await world().tenant([{ name: 'first' }, { name: 'second' }])
+    const page = await world().signedIn(tenant, 'tokens?search=first')
+    const release = await hold(page, '**/apiClient/token/tok_*')
+    await menu(page, 'first', 'Rename')
+    const field = page.getByLabel('New name of first')
+    await field.fill('third')
+    await field.press('Enter')
+    await page.getByRole('button', { name: 'Save', disabled: true }).waitFor()
+    await field.press('Escape')
+    assert.ok(await field.isVisible())
+    release()
+    // It no longer matches the search: the row goes, the message stays, and the focus is not lost.
+    await page.getByText('first is now called third').waitFor()
+    await page.waitForFunction(() => document.activeElement?.tagName === 'H1')
+
+    await page.goto(`${world().base}tokens`)
+    await page.unroute('**/apiClient/token/tok_*')
+    const refuse = await hold(page, '**/apiClient/token/tok_*')
+    await menu(page, 'second', 'Rename')
+    await page.getByLabel('New name of second').fill('third')
+    await page.keyboard.press('Enter')
+    await page.getByRole('link', { name: 'Overview' }).click()
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    refuse()
+    await page.getByText('No change of second is confirmed: Token name already exists for this sub-account').waitFor()
   })
 
   test('disabling shows what is cut off, waits for the service, and can be undone from the toast', async () => {
@@ -51,18 +83,17 @@ export const describeChanges: Part = (world) => {
     assert.match((await dialog.locator('.facts').textContent()) ?? '', /live.*North, North Ltd.*Last usedjust now/)
 
     // Held back on its way: until the service has answered, the screen still says Active.
-    let release = () => {}
-    const held = new Promise<void>((resolve) => {
-      release = resolve
-    })
-    await page.route('**/apiClient/token/tok_*', async (route) => {
-      if (route.request().method() === 'PUT') await held
-      await route.continue()
-    })
+    const release = await hold(page, '**/apiClient/token/tok_*')
     await dialog.getByRole('button', { name: 'Disable token' }).click()
     await dialog.getByRole('button', { name: 'Disable token', disabled: true }).waitFor()
     assert.match((await rowOf(page, 'live').textContent()) ?? '', /Active/)
+    // Closing would take nothing back: the dialog stays until what came of it is known.
+    await page.keyboard.press('Escape')
+    for (const name of ['Cancel', 'Close'])
+      await dialog.getByRole('button', { name, disabled: true }).click({ force: true })
+    assert.ok(await dialog.getByText('From the moment the service confirms').isVisible())
     release()
+    await dialog.waitFor({ state: 'detached' })
     await rowOf(page, 'live').getByText('Inactive').waitFor()
     assert.equal(await verify(credential), 401)
 
@@ -80,7 +111,7 @@ export const describeChanges: Part = (world) => {
     await page.getByRole('dialog', { name: 'Enable this token?' }).waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    assert.equal(await page.evaluate(() => document.activeElement?.getAttribute('aria-label')), 'Enable off')
+    assert.equal(await focused(page), 'Enable off')
     assert.equal((await stored(tenant)).status, 'inactive')
     await page.keyboard.press('Enter')
     await page.getByRole('button', { name: 'Enable token' }).press('Enter')
@@ -96,7 +127,9 @@ export const describeChanges: Part = (world) => {
     )
     await page.getByRole('button', { name: 'Disable kept' }).click()
     await page.getByRole('button', { name: 'Disable token' }).click()
-    await page.getByRole('alert').filter({ hasText: 'The service cannot be reached' }).waitFor()
+    const alert = page.getByRole('alert').filter({ hasText: 'The service cannot be reached' })
+    await alert.getByText('has confirmed nothing. Try again').waitFor()
+    assert.equal(await alert.getByText('keeps trying').count(), 0)
     assert.match((await rowOf(page, 'kept').textContent()) ?? '', /Active/)
     await page.unroute('**/apiClient/token/tok_*')
     await page.getByRole('button', { name: 'Try again' }).click()
@@ -119,7 +152,8 @@ export const describeChanges: Part = (world) => {
     const credential = (await dialog.getByTestId('new-credential').textContent()) ?? ''
     assert.match(credential, /^lk_tok_\w+$/)
     assert.equal(await verify(credential), 204)
-    await dialog.getByRole('button', { name: 'Copy credential' }).click()
+    await page.waitForFunction(() => document.activeElement?.textContent === 'Copy credential')
+    await page.keyboard.press('Enter')
     await dialog.getByRole('button', { name: 'Copied' }).waitFor()
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), credential)
     await dialog.getByRole('button', { name: 'Done' }).click()
@@ -178,7 +212,7 @@ export const describeChanges: Part = (world) => {
     const page = await world().signedIn(tenant, 'tokens')
     await page.getByLabel('Select all on this page').check()
     await page.getByText('12 tokens selected').waitFor()
-    await page.getByLabel('Select many 0', { exact: true }).uncheck()
+    await page.getByLabel('Select many 0').uncheck()
     await page.getByText('11 tokens selected').waitFor()
     // One is deleted behind the page's back, one meets a limit on the way.
     const { registry, operator } = world().running
@@ -188,8 +222,12 @@ export const describeChanges: Part = (world) => {
     await page.route(limited, (route) => route.fulfill({ status: 429, json: tooMany, headers: { 'retry-after': '7' } }))
     await page.getByRole('region', { name: 'Selected tokens' }).getByRole('button', { name: 'Disable' }).click()
     await page.getByRole('dialog', { name: 'Disable 11 tokens?' }).waitFor()
-    await page.getByRole('button', { name: 'Disable 11 tokens' }).click()
+    await page.waitForFunction(() => document.activeElement?.textContent === 'Disable 11 tokens')
+    await page.keyboard.press('/')
+    assert.equal(await focused(page), 'Disable 11 tokens')
+    await page.keyboard.press('Enter')
     await page.getByText('9 of 11 tokens disabled, 2 failed').waitFor()
+    assert.equal(await focused(page), 'Close')
     const failed = page.getByRole('list', { name: 'Failed' })
     assert.deepEqual((await failed.getByRole('listitem').allTextContents()).toSorted(), [
       'many 3API token not found',
@@ -198,6 +236,7 @@ export const describeChanges: Part = (world) => {
     await page.unroute(limited)
     await page.getByRole('button', { name: 'Try again with 2' }).click()
     await page.getByText('1 of 2 tokens disabled, 1 failed').waitFor()
+    assert.equal(await focused(page), 'Close')
     await page.getByRole('button', { name: 'Close' }).last().click()
     assert.equal((await stored(tenant, 4)).status, 'inactive')
     assert.equal((await stored(tenant, 0)).status, 'active')

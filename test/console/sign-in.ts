@@ -9,7 +9,7 @@ import { demoLines, makeDemo } from '../../src/cli/demo.ts'
 import { startServer } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Part } from './console.test.ts'
-import type { Tenant } from './world.ts'
+import { hold, type Tenant } from './world.ts'
 
 export const describeSignIn: Part = (world) => {
   test('an account key lets one in, and signing out forgets it', async () => {
@@ -134,6 +134,12 @@ export const describeSignIn: Part = (world) => {
     await page.getByRole('button', { name: `Disable ${name}` }).click()
     await page.getByRole('button', { name: 'Disable token' }).click()
   }
+  /** In place, where nothing stands between the page and its other parts while the answer is awaited. */
+  const rename = async (page: Page, name: string) => {
+    await page.getByRole('button', { name: `Rename ${name}` }).click()
+    await page.getByLabel(`New name of ${name}`).fill('another')
+    await page.keyboard.press('Enter')
+  }
   const handOver: Record<string, (page: Page, next: Tenant) => Promise<void>> = {
     async 'signing out and in'(page, { key }) {
       await page.getByRole('button', { name: 'Sign out' }).click()
@@ -155,17 +161,8 @@ export const describeSignIn: Part = (world) => {
       await page.getByRole('button', { name: 'Undo' }).waitFor()
 
       // One more is confirmed only when the account is already another.
-      let release = () => {}
-      const held = new Promise<void>((resolve) => {
-        release = resolve
-      })
-      await page.route(`**/apiClient/token/${former.tokens[1]?.id}`, async (route) => {
-        await held
-        await route.continue()
-      })
-      await disable(page, 'under way')
-      await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
-      await page.getByRole('dialog').waitFor({ state: 'detached' })
+      const release = await hold(page, `**/apiClient/token/${former.tokens[1]?.id}`)
+      await rename(page, 'under way')
       await change(page, next)
       await page.getByText('theirs', { exact: true }).waitFor()
       assert.equal(await page.getByRole('button', { name: 'Undo' }).count(), 0)
@@ -184,18 +181,13 @@ export const describeSignIn: Part = (world) => {
     const former = await world().tenant([{ name: 'late' }])
     const next = await world().tenant([{ name: 'theirs' }])
     const page = await world().signedIn(former, 'tokens')
-    const held = Promise.withResolvers<void>()
-    await page.route(`**/apiClient/token/${former.tokens[0]?.id}`, async (route) => {
-      await held.promise
-      await route.continue()
-    })
-    await disable(page, 'late')
-    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+    const release = await hold(page, `**/apiClient/token/${former.tokens[0]?.id}`)
+    await rename(page, 'late')
     await handOver['signing out and in']?.(page, next)
     await page.getByText('theirs', { exact: true }).waitFor()
     await world().running.operator.revokeKey(former.keyId)
     const refused = page.waitForResponse((response) => response.request().method() === 'PUT')
-    held.resolve()
+    release()
     assert.equal((await refused).status(), 401)
     await disable(page, 'theirs')
     await page.getByText('theirs is disabled').waitFor()

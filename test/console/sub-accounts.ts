@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Part } from './console.test.ts'
-import { rowOf } from './world.ts'
+import { hold, rowOf } from './world.ts'
 
 export const describeSubAccounts: Part = (world) => {
   test('the list shows exact counts, and one click leads to the tokens counted', async () => {
@@ -29,10 +29,11 @@ export const describeSubAccounts: Part = (world) => {
     await page.getByRole('button', { name: 'Create sub-account' }).click()
     const dialog = page.getByRole('dialog', { name: 'Create a sub-account' })
     await dialog.getByLabel('Name').fill('Fresh')
-    await dialog.getByLabel('Company').fill('Fresh & Co.')
     await dialog.getByLabel('E-mail address').fill('nowhere')
     await dialog.getByRole('button', { name: 'Create sub-account' }).click()
-    await dialog.getByText('email must be an e-mail address').waitFor()
+    await dialog.getByText('E-mail address must be an e-mail address').waitFor()
+    await dialog.getByText('Company must not be empty').waitFor()
+    await dialog.getByLabel('Company').fill('Fresh & Co.')
     await dialog.getByLabel('E-mail address').fill('ops@fresh.example')
     await dialog.getByRole('button', { name: 'Create sub-account' }).click()
     await page.getByText('Fresh is created').waitFor()
@@ -54,7 +55,12 @@ export const describeSubAccounts: Part = (world) => {
     await page.getByRole('button', { name: 'Suspend North' }).click()
     const dialog = page.getByRole('dialog', { name: 'Suspend this sub-account?' })
     await dialog.getByText('2 active tokens').waitFor()
+    const release = await hold(page, '**/sub-account/sub_*')
     await dialog.getByRole('button', { name: 'Suspend' }).click()
+    await dialog.getByRole('button', { name: 'Cancel', disabled: true }).waitFor()
+    await page.keyboard.press('Escape')
+    assert.ok(await dialog.getByText('2 active tokens').isVisible())
+    release()
     await rowOf(page, 'North').getByText('Suspended').waitFor()
     assert.equal(await state(), 'suspended')
     await page.getByRole('button', { name: 'Undo' }).click()

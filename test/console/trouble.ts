@@ -23,6 +23,7 @@ export const describeTrouble: Part = (world) => {
     try {
       await page.evaluate(() => window.dispatchEvent(new Event('focus')))
       await page.getByText('The service cannot be reached').waitFor()
+      await page.getByText('This page keeps trying').waitFor()
       await page.getByText('What follows was read before that').waitFor()
       assert.match((await rowOf(page, 'steady').textContent()) ?? '', /Active/)
       await page.getByRole('button', { name: 'Disable steady' }).click()
@@ -46,7 +47,9 @@ export const describeTrouble: Part = (world) => {
     await world().running.stop()
     try {
       await page.getByRole('button', { name: 'Sign in' }).click()
-      await page.getByRole('alert').filter({ hasText: 'The service cannot be reached' }).waitFor()
+      const alert = page.getByRole('alert').filter({ hasText: 'The service cannot be reached' })
+      await alert.waitFor()
+      assert.doesNotMatch((await alert.textContent()) ?? '', /keeps trying/)
     } finally {
       await world().restart()
     }

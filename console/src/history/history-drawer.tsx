@@ -6,12 +6,13 @@ import { Pager } from '../pager.tsx'
 import { Name, useLast } from '../parts.tsx'
 import { useClient } from '../session.tsx'
 import { Answered } from '../states.tsx'
+import { keepFocus } from '../view-title.tsx'
 import { HistoryList } from './history-list.tsx'
 
 const SHOWN = 20
 
 export function HistoryDrawer({ tokenId, close }: { tokenId: string | undefined; close: () => void }) {
-  const { shown } = useLast(tokenId)
+  const { last } = useLast(tokenId)
   return (
     <Drawer
       opened={tokenId !== undefined}
@@ -19,9 +20,10 @@ export function HistoryDrawer({ tokenId, close }: { tokenId: string | undefined;
       position="right"
       size="md"
       title="History of the token"
+      onExitTransitionEnd={() => keepFocus()}
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
-      {shown !== undefined && <TokenHistory key={shown} tokenId={shown} />}
+      {last !== undefined && <TokenHistory key={last} tokenId={last} />}
     </Drawer>
   )
 }

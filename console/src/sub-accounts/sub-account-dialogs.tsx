@@ -1,10 +1,11 @@
 // Make, change, suspend and resume a sub-account.
-import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
+import { Stack, Text, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import type { SubAccount } from '../../../client/latchkey-client.ts'
 import { BusyButton } from '../busy-button.tsx'
-import { useChange } from '../changes.ts'
-import { Facts, Name } from '../parts.tsx'
+import { useChange } from '../changes.tsx'
+import { DialogButtons } from '../dialog.tsx'
+import { Facts, Name, Said } from '../parts.tsx'
 import { fieldProblem } from '../problems.ts'
 import { Trouble } from '../states.tsx'
 import { useToast } from '../toasts.tsx'
@@ -18,30 +19,27 @@ const FIELDS = [
 
 type Field = (typeof FIELDS)[number]['field']
 
-export function SubAccountForm({ subAccount, close }: { subAccount?: SubAccount; close: () => void }) {
+export function SubAccountForm({ subAccount, close }: { subAccount: SubAccount | undefined; close: () => void }) {
   const toast = useToast()
   const [values, setValues] = useState<Record<Field, string>>({
     name: subAccount?.name ?? '',
     companyName: subAccount?.companyName ?? '',
     email: subAccount?.email ?? '',
   })
-  const save = useChange((client) =>
-    subAccount === undefined
-      ? client.createSubAccount({ body: values })
-      : client.updateSubAccount({ id: subAccount._id, body: values }),
+  const save = useChange(
+    values.name,
+    (client) =>
+      subAccount === undefined
+        ? client.createSubAccount({ body: values })
+        : client.updateSubAccount({ id: subAccount._id, body: values }),
+    (saved) => toast({ text: <Said name={saved.name} what={subAccount === undefined ? 'is created' : 'is saved'} /> }),
   )
-  const run = () =>
-    save.mutate(undefined, {
-      onSuccess(saved) {
-        toast({ text: <Said name={saved.name} what={subAccount === undefined ? 'is created' : 'is saved'} /> })
-        close()
-      },
-    })
+  const run = () => save.mutate(undefined, { onSuccess: close })
   const submit = (event: FormEvent) => {
     event.preventDefault()
     run()
   }
-  const placed = FIELDS.some(({ field }) => fieldProblem(save.error, field) !== undefined)
+  const placed = FIELDS.some(({ field, label }) => fieldProblem(save.error, field, label) !== undefined)
   return (
     <form onSubmit={submit} noValidate>
       <Stack gap="md">
@@ -53,31 +51,28 @@ export function SubAccountForm({ subAccount, close }: { subAccount?: SubAccount;
             required
             maxLength={255}
             value={values[field]}
-            error={fieldProblem(save.error, field)}
+            error={fieldProblem(save.error, field, label)}
             onChange={(event) => setValues({ ...values, [field]: event.currentTarget.value })}
             {...(index === 0 ? { 'data-autofocus': true } : {})}
           />
         ))}
-        {save.error !== null && !placed && <Trouble error={save.error} retry={run} busy={save.isPending} />}
-        <Group justify="flex-end" gap="sm">
-          <Button variant="default" onClick={close}>
-            Cancel
-          </Button>
+        {save.error !== null && !placed && (
+          <Trouble error={save.error} asked="change" retry={run} busy={save.isPending} />
+        )}
+        <DialogButtons>
           <BusyButton type="submit" busy={save.isPending}>
             {subAccount === undefined ? 'Create sub-account' : 'Save'}
           </BusyButton>
-        </Group>
+        </DialogButtons>
       </Stack>
     </form>
   )
 }
 
 export function SuspendDialog({ subAccount, close }: { subAccount: SubAccount; close: () => void }) {
-  const { set, error, busy } = useSetSuspended()
+  const { mutate, error, isPending } = useSetSuspended(subAccount)
   const suspending = subAccount.status === 'active'
-  const confirm = () => {
-    set(subAccount, suspending ? 'suspended' : 'active').then(close, () => {})
-  }
+  const confirm = () => mutate({ status: otherStatus(subAccount), undoable: true }, { onSuccess: close })
   return (
     <Stack gap="md">
       <Text size="sm">
@@ -92,41 +87,30 @@ export function SuspendDialog({ subAccount, close }: { subAccount: SubAccount; c
           [suspending ? 'Cut off' : 'Back to work', plural(subAccount.tokens.active, 'active token')],
         ]}
       />
-      {error !== null && <Trouble error={error} retry={confirm} busy={busy} />}
-      <Group justify="flex-end" gap="sm">
-        <Button variant="default" onClick={close}>
-          Cancel
-        </Button>
-        <BusyButton color={suspending ? 'red' : 'indigo'} busy={busy} onClick={confirm} data-autofocus>
+      {error !== null && <Trouble error={error} asked="change" retry={confirm} busy={isPending} />}
+      <DialogButtons>
+        <BusyButton color={suspending ? 'red' : 'indigo'} busy={isPending} onClick={confirm} data-autofocus>
           {suspending ? 'Suspend' : 'Resume'}
         </BusyButton>
-      </Group>
+      </DialogButtons>
     </Stack>
   )
 }
 
-function useSetSuspended() {
-  const toast = useToast()
-  const change = useChange((client, { id, status }: { id: string; status: SubAccount['status'] }) =>
-    client.updateSubAccount({ id, body: { status } }),
-  )
-  const set = async (subAccount: SubAccount, status: SubAccount['status'], undoable = true): Promise<void> => {
-    const confirmed = await change.mutateAsync({ id: subAccount._id, status })
-    const undo = () => {
-      set(subAccount, status === 'active' ? 'suspended' : 'active', false).catch(() =>
-        toast({ text: <Said name={subAccount.name} what="was not changed back" />, tone: 'bad' }),
-      )
-    }
-    const what = confirmed.status === 'active' ? 'is resumed' : 'is suspended'
-    toast({ text: <Said name={confirmed.name} what={what} />, ...(undoable ? { undo } : {}) })
-  }
-  return { set, error: change.error, busy: change.isPending }
-}
+type Status = SubAccount['status']
+const otherStatus = ({ status }: SubAccount): Status => (status === 'active' ? 'suspended' : 'active')
 
-function Said({ name, what }: { name: string; what: string }) {
-  return (
-    <>
-      <Name>{name}</Name> {what}
-    </>
+function useSetSuspended(subAccount: SubAccount) {
+  const toast = useToast()
+  const change = useChange(
+    subAccount.name,
+    (client, { status }: { status: Status; undoable: boolean }) =>
+      client.updateSubAccount({ id: subAccount._id, body: { status } }),
+    (confirmed, { undoable }) => {
+      const undo = () => change.mutate({ status: otherStatus(confirmed), undoable: false })
+      const what = confirmed.status === 'active' ? 'is resumed' : 'is suspended'
+      toast({ text: <Said name={confirmed.name} what={what} />, ...(undoable ? { undo } : {}) })
+    },
   )
+  return change
 }

@@ -1,13 +1,14 @@
 // Sub-accounts with what they hold, and the way to their tokens.
-import { Button, Group, Modal } from '@mantine/core'
+import { Button, Group } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { SubAccount } from '../../../client/latchkey-client.ts'
 import { go, hrefOf, readNumber, useAddress } from '../address.ts'
+import { Dialog } from '../dialog.tsx'
 import { Icon } from '../icon.tsx'
 import { DEFAULT_PAGE_SIZE, Pager } from '../pager.tsx'
-import { Link, Name, SubAccountMark, useLast, When } from '../parts.tsx'
+import { Link, Name, SubAccountMark, When } from '../parts.tsx'
 import { SearchBox } from '../search-box.tsx'
 import { useClient } from '../session.tsx'
 import { Answered, EmptyPage } from '../states.tsx'
@@ -16,7 +17,9 @@ import { ViewTitle } from '../view-title.tsx'
 import { number } from '../words.ts'
 import { SubAccountForm, SuspendDialog } from './sub-account-dialogs.tsx'
 
-type Dialog = { readonly kind: 'create' } | { readonly kind: 'edit' | 'suspend'; readonly subAccount: SubAccount }
+type Wanted =
+  | { readonly kind: 'create'; readonly subAccount?: never }
+  | { readonly kind: 'edit' | 'suspend'; readonly subAccount: SubAccount }
 
 interface Asked {
   readonly search?: string | undefined
@@ -42,7 +45,8 @@ export function SubAccountsView() {
     queryFn: ({ signal }) => client.listSubAccounts(asked, { signal }),
     placeholderData: keepPreviousData,
   })
-  const [dialog, setDialog] = useState<Dialog>()
+  const [dialog, setDialog] = useState<Wanted>()
+  const close = () => setDialog(undefined)
   return (
     <>
       <Group justify="space-between" mb="md">
@@ -83,14 +87,22 @@ export function SubAccountsView() {
           </>
         )}
       </Answered>
-      <SubAccountDialog dialog={dialog} close={() => setDialog(undefined)} />
+      <Dialog shown={dialog} titleOf={titleOf} close={close}>
+        {(shown) =>
+          shown.kind === 'suspend' ? (
+            <SuspendDialog subAccount={shown.subAccount} close={close} />
+          ) : (
+            <SubAccountForm subAccount={shown.subAccount} close={close} />
+          )
+        }
+      </Dialog>
     </>
   )
 }
 
 interface ListProps {
   readonly subAccounts: readonly SubAccount[]
-  readonly open: (dialog: Dialog) => void
+  readonly open: (dialog: Wanted) => void
 }
 
 function SubAccountList({ subAccounts, open }: ListProps) {
@@ -215,25 +227,7 @@ function Actions({ subAccount, open }: { subAccount: SubAccount; open: ListProps
   )
 }
 
-function SubAccountDialog({ dialog, close }: { dialog: Dialog | undefined; close: () => void }) {
-  const { shown, turn } = useLast(dialog)
-  return (
-    <Modal
-      opened={dialog !== undefined}
-      onClose={close}
-      title={shown && titleOf(shown)}
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
-      <div key={turn}>
-        {shown?.kind === 'create' && <SubAccountForm close={close} />}
-        {shown?.kind === 'edit' && <SubAccountForm subAccount={shown.subAccount} close={close} />}
-        {shown?.kind === 'suspend' && <SuspendDialog subAccount={shown.subAccount} close={close} />}
-      </div>
-    </Modal>
-  )
-}
-
-function titleOf(dialog: Dialog): string {
+function titleOf(dialog: Wanted): string {
   if (dialog.kind === 'create') return 'Create a sub-account'
   if (dialog.kind === 'edit') return 'Edit the sub-account'
   return dialog.subAccount.status === 'active' ? 'Suspend this sub-account?' : 'Resume this sub-account?'

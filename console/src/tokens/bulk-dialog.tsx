@@ -1,11 +1,12 @@
 // Several tokens at once: one request each, a bar that counts what the service has confirmed, and a list of what failed.
 import { Button, Group, Progress, Stack, Text } from '@mantine/core'
-import { useQueryClient } from '@tanstack/react-query'
-import { useEffect, useRef, useState } from 'react'
+import { useState } from 'react'
 import type { LatchkeyClient, Token } from '../../../client/latchkey-client.ts'
+import { BusyButton } from '../busy-button.tsx'
+import { useChange } from '../changes.tsx'
+import { DialogButtons } from '../dialog.tsx'
 import { Name, When } from '../parts.tsx'
 import { reasonOf } from '../problems.ts'
-import { useClient } from '../session.tsx'
 import { plural } from '../words.ts'
 import type { Status } from './status-dialog.tsx'
 
@@ -32,7 +33,7 @@ interface BulkDialogProps {
 }
 
 export function BulkDialog({ tokens, status, close, onDone }: BulkDialogProps) {
-  const { progress, run } = useBulk(status, onDone)
+  const { progress, run, isPending, submittedAt } = useBulk(status, onDone)
   const verb = status === 'active' ? 'Enable' : 'Disable'
   if (progress === undefined) {
     return (
@@ -59,29 +60,29 @@ export function BulkDialog({ tokens, status, close, onDone }: BulkDialogProps) {
             </li>
           ))}
         </ul>
-        <Group justify="flex-end" gap="sm">
-          <Button variant="default" onClick={close}>
-            Cancel
-          </Button>
+        <DialogButtons>
           <Button color={status === 'inactive' ? 'red' : 'indigo'} onClick={() => run(tokens)} data-autofocus>
             {verb} {plural(tokens.length, 'token')}
           </Button>
-        </Group>
+        </DialogButtons>
       </Stack>
     )
   }
-  return <BulkProgress progress={progress} status={status} close={close} retry={run} />
+  // Made anew for each run, so that the focus goes to its button: the one that started the run is gone.
+  return (
+    <BulkProgress key={submittedAt} progress={progress} busy={isPending} status={status} close={close} retry={run} />
+  )
 }
 
 interface BulkProgressProps {
   readonly progress: Progressing
+  readonly busy: boolean
   readonly status: Status
   readonly close: () => void
   readonly retry: (tokens: readonly Token[]) => void
 }
 
-function BulkProgress({ progress: { of, confirmed, failed }, status, close, retry }: BulkProgressProps) {
-  const finished = confirmed + failed.length === of
+function BulkProgress({ progress: { of, confirmed, failed }, busy, status, close, retry }: BulkProgressProps) {
   const done = status === 'active' ? 'enabled' : 'disabled'
   return (
     <Stack gap="md">
@@ -99,7 +100,7 @@ function BulkProgress({ progress: { of, confirmed, failed }, status, close, retr
       <Text size="sm" role="status">
         {confirmed} of {plural(of, 'token')} {done}
         {failed.length > 0 && `, ${failed.length} failed`}
-        {!finished && ' …'}
+        {busy && ' …'}
       </Text>
       {failed.length > 0 && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a list that scrolls must be within reach of the keyboard
@@ -113,50 +114,44 @@ function BulkProgress({ progress: { of, confirmed, failed }, status, close, retr
         </ul>
       )}
       <Group justify="flex-end" gap="sm">
-        {finished && failed.length > 0 && (
+        {!busy && failed.length > 0 && (
           <Button variant="default" onClick={() => retry(failed.map(({ token }) => token))}>
             Try again with {failed.length}
           </Button>
         )}
-        <Button onClick={close} disabled={!finished}>
+        <BusyButton onClick={close} busy={busy} autoFocus>
           Close
-        </Button>
+        </BusyButton>
       </Group>
     </Stack>
   )
 }
 
 function useBulk(status: Status, onDone: (failed: readonly Token[]) => void) {
-  const client = useClient()
-  const queries = useQueryClient()
   const [progress, setProgress] = useState<Progressing>()
-  const open = useRef(true)
-  useEffect(() => {
-    open.current = true
-    return () => {
-      open.current = false
-    }
-  }, [])
-  const run = async (tokens: readonly Token[]) => {
-    let state: Progressing = { of: tokens.length, confirmed: 0, failed: [] }
-    const say = (next: Progressing) => {
-      state = next
-      if (open.current) setProgress(next)
-    }
-    say(state)
-    const waiting = [...tokens]
-    const work = async () => {
-      for (let token = waiting.shift(); token !== undefined; token = waiting.shift()) {
-        const reason = await setOne(client, token, status)
-        if (reason === undefined) say({ ...state, confirmed: state.confirmed + 1 })
-        else say({ ...state, failed: [...state.failed, { token, reason }] })
+  const { mutate, isPending, submittedAt } = useChange(
+    'the selected tokens',
+    async (client, tokens: readonly Token[]) => {
+      let state: Progressing = { of: tokens.length, confirmed: 0, failed: [] }
+      const say = (next: Progressing) => {
+        state = next
+        setProgress(next)
       }
-    }
-    await Promise.all(Array.from({ length: AT_ONCE }, work))
-    await queries.invalidateQueries()
-    onDone(state.failed.map(({ token }) => token))
-  }
-  return { progress, run: (tokens: readonly Token[]) => void run(tokens) }
+      say(state)
+      const waiting = [...tokens]
+      const work = async () => {
+        for (let token = waiting.shift(); token !== undefined; token = waiting.shift()) {
+          const reason = await setOne(client, token, status)
+          if (reason === undefined) say({ ...state, confirmed: state.confirmed + 1 })
+          else say({ ...state, failed: [...state.failed, { token, reason }] })
+        }
+      }
+      await Promise.all(Array.from({ length: AT_ONCE }, work))
+      return state.failed.map(({ token }) => token)
+    },
+    onDone,
+  )
+  return { progress, run: mutate, isPending, submittedAt }
 }
 
 /** The reason why not, if not. */

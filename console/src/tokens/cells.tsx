@@ -3,9 +3,10 @@ import { Button, Group, TextInput } from '@mantine/core'
 import { type FormEvent, memo, useState } from 'react'
 import type { Token } from '../../../client/latchkey-client.ts'
 import { BusyButton } from '../busy-button.tsx'
-import { useChange } from '../changes.ts'
-import { IconButton, Link, Name } from '../parts.tsx'
-import { reasonOf } from '../problems.ts'
+import { useChange } from '../changes.tsx'
+import { IconButton, Link, Name, Said } from '../parts.tsx'
+import { fieldProblem, reasonOf } from '../problems.ts'
+import { useToast } from '../toasts.tsx'
 import { tokensHref } from './token-filters.ts'
 
 export type TokenAction = 'rename' | 'status' | 'rotate' | 'history' | 'delete'
@@ -17,7 +18,7 @@ export interface RowProps {
   readonly onAction: (action: TokenAction, token: Token) => void
   readonly onMenu: (token: Token, button: HTMLElement) => void
   readonly renaming: boolean
-  readonly onRenamed: () => void
+  readonly onRenamed: (token: Token) => void
 }
 
 export const Owner = memo(function Owner({ token: { subAccount } }: { token: Token }) {
@@ -49,27 +50,47 @@ export function TokenName({ token, renaming, onAction, onRenamed }: RowProps) {
 }
 
 /** In place: Enter saves, Escape leaves, and the service's reason stands under the field. */
-function Rename({ token, onDone }: { token: Token; onDone: () => void }) {
-  const [name, setName] = useState(token.name)
-  const rename = useChange((client) => client.updateToken({ id: token._id, body: { name } }))
+function Rename({ token, onDone }: { token: Token; onDone: (token: Token) => void }) {
+  const toast = useToast()
+  // As it was when asked for: what is read again meanwhile may bring the name that somebody else gave it.
+  const [former] = useState(token.name)
+  const [name, setName] = useState(former)
+  const rename = useChange(
+    former,
+    (client) => client.updateToken({ id: token._id, body: { name } }),
+    (renamed) => {
+      // The row itself may be gone: it need not match the filter any more.
+      toast({
+        text: (
+          <>
+            <Said name={former} what="is now called" /> <Name>{renamed.name}</Name>
+          </>
+        ),
+      })
+      onDone(token)
+    },
+  )
+  const leave = () => {
+    if (!rename.isPending) onDone(token)
+  }
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    rename.mutate(undefined, { onSuccess: onDone })
+    rename.mutate()
   }
   return (
     <form
       className="rename"
       onSubmit={submit}
       onKeyDown={(event) => {
-        if (event.key === 'Escape') onDone()
+        if (event.key === 'Escape') leave()
       }}
     >
       <TextInput
         size="xs"
-        aria-label={`New name of ${token.name}`}
+        aria-label={`New name of ${former}`}
         autoFocus
         value={name}
-        error={rename.error && reasonOf(rename.error)}
+        error={rename.error && (fieldProblem(rename.error, 'name', 'Name') ?? reasonOf(rename.error))}
         errorProps={{ role: 'alert' }}
         onChange={(event) => setName(event.currentTarget.value)}
       />
@@ -77,7 +98,7 @@ function Rename({ token, onDone }: { token: Token; onDone: () => void }) {
         <BusyButton type="submit" size="compact-xs" busy={rename.isPending}>
           Save
         </BusyButton>
-        <Button size="compact-xs" variant="default" onClick={onDone}>
+        <Button size="compact-xs" variant="default" aria-disabled={rename.isPending} onClick={leave}>
           Cancel
         </Button>
       </Group>

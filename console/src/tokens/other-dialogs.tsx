@@ -3,9 +3,10 @@ import { Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/co
 import { type FormEvent, useState } from 'react'
 import type { Token } from '../../../client/latchkey-client.ts'
 import { BusyButton } from '../busy-button.tsx'
-import { newIdempotencyKey, useChange } from '../changes.ts'
+import { newIdempotencyKey, useChange } from '../changes.tsx'
 import { NewCredential } from '../credential.tsx'
-import { Name } from '../parts.tsx'
+import { DialogButtons } from '../dialog.tsx'
+import { Name, Said } from '../parts.tsx'
 import { SubAccountPicker } from '../picker.tsx'
 import { fieldProblem, reasonOf } from '../problems.ts'
 import { Trouble } from '../states.tsx'
@@ -29,7 +30,7 @@ export function CreateDialog({ subAccountId, close }: { subAccountId: string | u
   const [expiry, setExpiry] = useState('')
   const [at, setAt] = useState('')
   const [idempotencyKey] = useState(newIdempotencyKey)
-  const create = useChange((client) =>
+  const create = useChange(name, (client) =>
     client.createToken({
       'idempotency-key': idempotencyKey,
       body: { subAccountId: owner ?? '', name, expiresAt: expiresAt(expiry, at) },
@@ -41,9 +42,9 @@ export function CreateDialog({ subAccountId, close }: { subAccountId: string | u
     create.mutate()
   }
   const { error } = create
-  const nameProblem = fieldProblem(error, 'name') ?? duplicate(error)
-  const ownerProblem = fieldProblem(error, 'subAccountId')
-  const expiryProblem = fieldProblem(error, 'expiresAt')
+  const nameProblem = fieldProblem(error, 'name', 'Name') ?? duplicate(error)
+  const ownerProblem = fieldProblem(error, 'subAccountId', 'Sub-account')
+  const expiryProblem = fieldProblem(error, 'expiresAt', 'The time of expiry')
   return (
     <form onSubmit={submit}>
       <Stack gap="md">
@@ -80,16 +81,13 @@ export function CreateDialog({ subAccountId, close }: { subAccountId: string | u
           />
         )}
         {error !== null && !nameProblem && !ownerProblem && !expiryProblem && (
-          <Trouble error={error} retry={() => create.mutate()} busy={create.isPending} />
+          <Trouble error={error} asked="change" retry={() => create.mutate()} busy={create.isPending} />
         )}
-        <Group justify="flex-end" gap="sm">
-          <Button variant="default" onClick={close}>
-            Cancel
-          </Button>
+        <DialogButtons>
           <BusyButton type="submit" busy={create.isPending} disabled={owner === undefined}>
             Create token
           </BusyButton>
-        </Group>
+        </DialogButtons>
       </Stack>
     </form>
   )
@@ -117,7 +115,9 @@ const OVERLAPS = [
 
 export function RotateDialog({ token, close }: { token: Token; close: () => void }) {
   const [overlap, setOverlap] = useState(`${DAY_SECONDS}`)
-  const rotate = useChange((client) => client.rotateToken({ id: token._id, body: { overlapSeconds: Number(overlap) } }))
+  const rotate = useChange(token.name, (client) =>
+    client.rotateToken({ id: token._id, body: { overlapSeconds: Number(overlap) } }),
+  )
   const label = OVERLAPS.find(({ value }) => value === overlap)?.label.toLowerCase()
   if (rotate.data) {
     const former = overlap === '0' ? 'The former one no longer works.' : `The former one works ${label}.`
@@ -135,15 +135,14 @@ export function RotateDialog({ token, close }: { token: Token; close: () => void
         onChange={(event) => setOverlap(event.currentTarget.value)}
         data-autofocus
       />
-      {rotate.error !== null && <Trouble error={rotate.error} retry={() => rotate.mutate()} busy={rotate.isPending} />}
-      <Group justify="flex-end" gap="sm">
-        <Button variant="default" onClick={close}>
-          Cancel
-        </Button>
+      {rotate.error !== null && (
+        <Trouble error={rotate.error} asked="change" retry={() => rotate.mutate()} busy={rotate.isPending} />
+      )}
+      <DialogButtons>
         <BusyButton busy={rotate.isPending} onClick={() => rotate.mutate()}>
           Rotate credential
         </BusyButton>
-      </Group>
+      </DialogButtons>
     </Stack>
   )
 }
@@ -152,7 +151,7 @@ function Made({ token, text, close }: { token: Token; text: string; close: () =>
   return (
     <Stack gap="md">
       <Text size="sm" role="status">
-        <Name>{token.name}</Name> {text}
+        <Said name={token.name} what={text} />
       </Text>
       <NewCredential value={token.token} />
       <Text size="sm" className="dim">
@@ -170,20 +169,12 @@ function Made({ token, text, close }: { token: Token; text: string; close: () =>
 export function DeleteDialog({ token, close }: { token: Token; close: () => void }) {
   const [typed, setTyped] = useState('')
   const toast = useToast()
-  const remove = useChange((client) => client.deleteToken({ id: token._id }))
-  const run = () =>
-    remove.mutate(undefined, {
-      onSuccess() {
-        toast({
-          text: (
-            <>
-              <Name>{token.name}</Name> is deleted
-            </>
-          ),
-        })
-        close()
-      },
-    })
+  const remove = useChange(
+    token.name,
+    (client) => client.deleteToken({ id: token._id }),
+    () => toast({ text: <Said name={token.name} what="is deleted" /> }),
+  )
+  const run = () => remove.mutate(undefined, { onSuccess: close })
   const submit = (event: FormEvent) => {
     event.preventDefault()
     run()
@@ -207,11 +198,8 @@ export function DeleteDialog({ token, close }: { token: Token; close: () => void
           onChange={(event) => setTyped(event.currentTarget.value)}
           data-autofocus
         />
-        {remove.error !== null && <Trouble error={remove.error} retry={run} busy={remove.isPending} />}
-        <Group justify="flex-end" gap="sm">
-          <Button variant="default" onClick={close}>
-            Cancel
-          </Button>
+        {remove.error !== null && <Trouble error={remove.error} asked="change" retry={run} busy={remove.isPending} />}
+        <DialogButtons>
           <BusyButton
             type="submit"
             color="red"
@@ -220,7 +208,7 @@ export function DeleteDialog({ token, close }: { token: Token; close: () => void
           >
             Delete token
           </BusyButton>
-        </Group>
+        </DialogButtons>
       </Stack>
     </form>
   )

@@ -1,10 +1,10 @@
 // Disable or enable one token: what it means, what hangs on it, and an undo afterwards.
-import { Button, Group, Stack, Text } from '@mantine/core'
+import { Stack, Text } from '@mantine/core'
 import type { Token } from '../../../client/latchkey-client.ts'
 import { BusyButton } from '../busy-button.tsx'
-import { useChange } from '../changes.ts'
-import { Facts, Name, useNow, When } from '../parts.tsx'
-import { reasonOf } from '../problems.ts'
+import { useChange } from '../changes.tsx'
+import { DialogButtons } from '../dialog.tsx'
+import { Facts, Name, Said, useNow, When } from '../parts.tsx'
 import { Trouble } from '../states.tsx'
 import { useToast } from '../toasts.tsx'
 import { masked } from '../words.ts'
@@ -12,54 +12,38 @@ import { masked } from '../words.ts'
 const RECENT_MS = 7 * 24 * 60 * 60 * 1000
 
 export type Status = Token['status']
-export const otherStatus = (token: Token): Status => (token.status === 'active' ? 'inactive' : 'active')
+export const otherStatus = ({ status }: Pick<Token, 'status'>): Status => (status === 'active' ? 'inactive' : 'active')
 
 /** Puts a status in place, says so, and offers the way back. */
-export function useSetStatus() {
+function useSetStatus(token: Token) {
   const toast = useToast()
-  const change = useChange((client, { token, status }: { token: Token; status: Status }) =>
-    client.updateToken({ id: token._id, body: { status } }),
+  const change = useChange(
+    token.name,
+    (client, { status }: { status: Status; undoable: boolean }) =>
+      client.updateToken({ id: token._id, body: { status } }),
+    (confirmed, { undoable }) => {
+      const undo = () => change.mutate({ status: otherStatus(confirmed), undoable: false })
+      const what = confirmed.status === 'active' ? 'is enabled' : 'is disabled'
+      toast({ text: <Said name={confirmed.name} what={what} />, ...(undoable ? { undo } : {}) })
+    },
   )
-  const set = async (token: Token, status: Status, undoable = true): Promise<void> => {
-    const confirmed = await change.mutateAsync({ token, status })
-    const undo = () => {
-      set(token, status === 'active' ? 'inactive' : 'active', false).catch((error: unknown) =>
-        toast({ text: <Said name={token.name} what={`was not changed back: ${reasonOf(error)}`} />, tone: 'bad' }),
-      )
-    }
-    const what = confirmed.status === 'active' ? 'is enabled' : 'is disabled'
-    toast({ text: <Said name={confirmed.name} what={what} />, ...(undoable ? { undo } : {}) })
-  }
-  return { set, error: change.error, busy: change.isPending }
-}
-
-function Said({ name, what }: { name: string; what: string }) {
-  return (
-    <>
-      <Name>{name}</Name> {what}
-    </>
-  )
+  return change
 }
 
 export function StatusDialog({ token, close }: { token: Token; close: () => void }) {
-  const { set, error, busy } = useSetStatus()
+  const { mutate, error, isPending } = useSetStatus(token)
   const status = otherStatus(token)
-  const confirm = () => {
-    set(token, status).then(close, () => {})
-  }
+  const confirm = () => mutate({ status, undoable: true }, { onSuccess: close })
   return (
     <Stack gap="md">
       {status === 'inactive' ? <CutOff token={token} /> : <Text size="sm">{enabledMeans(token)}</Text>}
       <AboutToken token={token} />
-      {error !== null && <Trouble error={error} retry={confirm} busy={busy} />}
-      <Group justify="flex-end" gap="sm">
-        <Button variant="default" onClick={close}>
-          Cancel
-        </Button>
-        <BusyButton color={status === 'inactive' ? 'red' : 'indigo'} busy={busy} onClick={confirm} data-autofocus>
+      {error !== null && <Trouble error={error} asked="change" retry={confirm} busy={isPending} />}
+      <DialogButtons>
+        <BusyButton color={status === 'inactive' ? 'red' : 'indigo'} busy={isPending} onClick={confirm} data-autofocus>
           {status === 'inactive' ? 'Disable token' : 'Enable token'}
         </BusyButton>
-      </Group>
+      </DialogButtons>
     </Stack>
   )
 }

@@ -1,13 +1,13 @@
 // The token list with everything that can be done to a token. Its whole state but the selection is the address.
-import { Button, Group, Modal, Text } from '@mantine/core'
+import { Button, Group, Text } from '@mantine/core'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import type { Token } from '../../../client/latchkey-client.ts'
+import { Dialog } from '../dialog.tsx'
 import { HistoryDrawer } from '../history/history-drawer.tsx'
 import { Icon } from '../icon.tsx'
 import { Pager } from '../pager.tsx'
-import { useLast } from '../parts.tsx'
 import { Answered, ClearFilters, EmptyPage } from '../states.tsx'
-import { ViewTitle } from '../view-title.tsx'
+import { keepFocus, ViewTitle } from '../view-title.tsx'
 import { plural } from '../words.ts'
 import { BulkDialog } from './bulk-dialog.tsx'
 import type { TokenAction } from './cells.tsx'
@@ -18,7 +18,7 @@ import { type TokenFilters, useTokenFilters, useTokens } from './token-filters.t
 import { TokenList } from './token-list.tsx'
 import { type MenuPlace, TokenMenu } from './token-menu.tsx'
 
-type Dialog =
+type Wanted =
   | { readonly kind: 'create' }
   | { readonly kind: 'status' | 'rotate' | 'delete'; readonly token: Token }
   | { readonly kind: 'bulk'; readonly tokens: readonly Token[]; readonly status: Status }
@@ -26,12 +26,13 @@ type Dialog =
 export function TokensView() {
   const { filters, change } = useTokenFilters()
   const tokens = useTokens(filters)
-  const [dialog, setDialog] = useState<Dialog>()
+  const [dialog, setDialog] = useState<Wanted>()
   const [menu, setMenu] = useState<MenuPlace>()
   const [renaming, setRenaming] = useState<string>()
   const { selected, select, selectAll, keep } = useSelection(filters, tokens.data?.items)
   const changeRef = useRef(change)
   changeRef.current = change
+  const close = () => setDialog(undefined)
 
   // Stable, so that a row is drawn again only when it changes itself.
   const onAction = useCallback((action: TokenAction, token: Token) => {
@@ -40,12 +41,10 @@ export function TokensView() {
     else setDialog({ kind: action, token })
   }, [])
   const onMenu = useCallback((token: Token, button: HTMLElement) => setMenu({ token, button }), [])
-  const onRenamed = useCallback(() => {
-    setRenaming((id) => {
-      if (id !== undefined) setTimeout(() => document.getElementById(`rename-${id}`)?.focus())
-      return undefined
-    })
-  }, [])
+  const onRenamed = useCallback(({ _id }: Token) => setRenaming((id) => (id === _id ? undefined : id)), [])
+  useEffect(() => {
+    if (renaming !== undefined) return () => keepFocus(`rename-${renaming}`)
+  }, [renaming])
   const filtered = Object.keys(NO_FILTERS).some((name) => filters[name as keyof TokenFilters] !== undefined)
   const clear = filtered ? () => change(NO_FILTERS) : undefined
 
@@ -95,7 +94,19 @@ export function TokensView() {
         )}
       </Answered>
       {menu !== undefined && <TokenMenu place={menu} close={() => setMenu(undefined)} onAction={onAction} />}
-      <TokenDialog dialog={dialog} filters={filters} close={() => setDialog(undefined)} keep={keep} />
+      <Dialog shown={dialog} titleOf={titleOf} close={close}>
+        {(shown) => (
+          <>
+            {shown.kind === 'create' && <CreateDialog subAccountId={filters.subAccount} close={close} />}
+            {shown.kind === 'status' && <StatusDialog token={shown.token} close={close} />}
+            {shown.kind === 'rotate' && <RotateDialog token={shown.token} close={close} />}
+            {shown.kind === 'delete' && <DeleteDialog token={shown.token} close={close} />}
+            {shown.kind === 'bulk' && (
+              <BulkDialog tokens={shown.tokens} status={shown.status} close={close} onDone={keep} />
+            )}
+          </>
+        )}
+      </Dialog>
       <HistoryDrawer tokenId={filters.history} close={() => change({ history: undefined, page: filters.page })} />
     </>
   )
@@ -162,44 +173,7 @@ function SelectionBar({ tokens, onBulk, onClear }: SelectionBarProps) {
   )
 }
 
-interface TokenDialogProps {
-  readonly dialog: Dialog | undefined
-  readonly filters: TokenFilters
-  readonly close: () => void
-  readonly keep: (tokens: readonly Token[]) => void
-}
-
-/** One frame for all dialogs. */
-function TokenDialog({ dialog, filters, close, keep }: TokenDialogProps) {
-  const { shown, turn } = useLast(dialog)
-  /** The row that asked may be gone: then the focus goes to the top of the view, not to nowhere. */
-  const keepFocus = () => {
-    requestAnimationFrame(() => {
-      if (document.activeElement === document.body) document.querySelector<HTMLElement>('h1')?.focus()
-    })
-  }
-  return (
-    <Modal
-      opened={dialog !== undefined}
-      onClose={close}
-      title={shown && titleOf(shown)}
-      onExitTransitionEnd={keepFocus}
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
-      <div key={turn}>
-        {shown?.kind === 'create' && <CreateDialog subAccountId={filters.subAccount} close={close} />}
-        {shown?.kind === 'status' && <StatusDialog token={shown.token} close={close} />}
-        {shown?.kind === 'rotate' && <RotateDialog token={shown.token} close={close} />}
-        {shown?.kind === 'delete' && <DeleteDialog token={shown.token} close={close} />}
-        {shown?.kind === 'bulk' && (
-          <BulkDialog tokens={shown.tokens} status={shown.status} close={close} onDone={keep} />
-        )}
-      </div>
-    </Modal>
-  )
-}
-
-function titleOf(dialog: Dialog): string {
+function titleOf(dialog: Wanted): string {
   if (dialog.kind === 'create') return 'Create a token'
   if (dialog.kind === 'rotate') return 'Rotate the credential?'
   if (dialog.kind === 'delete') return 'Delete this token?'

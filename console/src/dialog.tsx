@@ -1,0 +1,58 @@
+// The one frame of all dialogs. It stays open while a change asked for in it is under way: closing takes nothing back,
+// and would hide what came of it.
+import { Button, Group, Modal } from '@mantine/core'
+import { useIsMutating } from '@tanstack/react-query'
+import { createContext, type ReactNode, use, useId } from 'react'
+import { useLast } from './parts.tsx'
+import { keepFocus } from './view-title.tsx'
+
+interface Frame {
+  /** By this the frame knows the changes that are its own. */
+  readonly mutationKey: readonly unknown[]
+  readonly busy: boolean
+  readonly leave: () => void
+}
+
+export const DialogContext = createContext<Frame | undefined>(undefined)
+
+interface DialogProps<Shown> {
+  readonly shown: Shown | undefined
+  readonly titleOf: (shown: Shown) => string
+  readonly close: () => void
+  readonly children: (shown: Shown) => ReactNode
+}
+
+export function Dialog<Shown>({ shown, titleOf, close, children }: DialogProps<Shown>) {
+  const { last, turn } = useLast(shown)
+  const mutationKey = [useId(), turn]
+  const busy = useIsMutating({ mutationKey }) > 0
+  const leave = () => {
+    if (!busy) close()
+  }
+  return (
+    <Modal
+      opened={shown !== undefined}
+      onClose={leave}
+      title={last && titleOf(last)}
+      onExitTransitionEnd={() => keepFocus()}
+      closeButtonProps={{ 'aria-label': 'Close', 'aria-disabled': busy }}
+    >
+      <DialogContext value={{ mutationKey, busy, leave }}>
+        <div key={turn}>{last && children(last)}</div>
+      </DialogContext>
+    </Modal>
+  )
+}
+
+/** The way out, and beside it what the dialog is for. */
+export function DialogButtons({ children }: { children: ReactNode }) {
+  const frame = use(DialogContext)
+  return (
+    <Group justify="flex-end" gap="sm">
+      <Button variant="default" aria-disabled={frame?.busy} onClick={frame?.leave}>
+        Cancel
+      </Button>
+      {children}
+    </Group>
+  )
+}
