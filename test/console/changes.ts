@@ -147,8 +147,15 @@ export const describeChanges: Part = (world) => {
     await dialog.getByLabel('Expires').selectOption('30')
     await dialog.getByRole('button', { name: 'Create token' }).click()
     await dialog.getByText('Token name already exists for this sub-account').waitFor()
+    await dialog.getByLabel('Expires').selectOption('at')
+    await dialog.getByLabel('Time of expiry').fill('2020-01-01T00:00')
+    await dialog.getByText('This time is past').waitFor()
+    assert.ok(await dialog.getByRole('button', { name: 'Create token' }).isDisabled())
+    await dialog.getByLabel('Expires').selectOption('30')
     await dialog.getByLabel('Name').fill('fresh')
+    await loseAnswer(page)
     await dialog.getByRole('button', { name: 'Create token' }).click()
+    await dialog.getByRole('button', { name: 'Try again' }).click()
     const credential = (await dialog.getByTestId('new-credential').textContent()) ?? ''
     assert.match(credential, /^lk_tok_\w+$/)
     assert.equal(await verify(credential), 204)
@@ -158,6 +165,19 @@ export const describeChanges: Part = (world) => {
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), credential)
     await dialog.getByRole('button', { name: 'Done' }).click()
     assert.match((await rowOf(page, 'fresh').textContent()) ?? '', /Active.*in 30 days/)
+    await page.getByText('1–2 of 2 tokens').waitFor()
+
+    // With another name it is another token, whatever became of the first request.
+    await page.getByRole('button', { name: 'Create token' }).click()
+    await dialog.getByLabel('Sub-account').first().click()
+    await page.getByRole('option', { name: /South/ }).click()
+    await dialog.getByLabel('Name').fill('lost')
+    await loseAnswer(page)
+    await dialog.getByRole('button', { name: 'Create token' }).click()
+    await dialog.getByRole('alert').waitFor()
+    await dialog.getByLabel('Name').fill('found')
+    await dialog.getByRole('button', { name: 'Create token' }).click()
+    await dialog.getByText('found is ready').waitFor()
   })
 
   test('rotating gives a new credential, and the former one works for the overlap or stops at once', async () => {
@@ -265,6 +285,17 @@ export const describeChanges: Part = (world) => {
     await rowOf(first, 'shared').getByText('Inactive').waitFor()
   })
 }
+
+/** The next request to create is carried out, but nobody hears of it. */
+const loseAnswer = (page: Page) =>
+  page.route(
+    '**/apiClient/token',
+    async (route) => {
+      await route.fetch()
+      await route.abort()
+    },
+    { times: 1 },
+  )
 
 const tooMany = {
   status: false,

@@ -1,12 +1,12 @@
 // Create, rotate and delete: each asks once, and shows what came of it.
 import { Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
-import type { Token } from '../../../client/latchkey-client.ts'
+import type { LatchkeyClient, Token } from '../../../client/latchkey-client.ts'
 import { BusyButton } from '../busy-button.tsx'
 import { newIdempotencyKey, useChange } from '../changes.tsx'
 import { NewCredential } from '../credential.tsx'
 import { DialogButtons } from '../dialog.tsx'
-import { Name, Said } from '../parts.tsx'
+import { Name, Said, useNow } from '../parts.tsx'
 import { SubAccountPicker } from '../picker.tsx'
 import { fieldProblem, reasonOf } from '../problems.ts'
 import { Trouble } from '../states.tsx'
@@ -24,23 +24,38 @@ const EXPIRIES = [
   { value: 'at', label: 'At a time of my choice' },
 ]
 
+interface Fields {
+  readonly owner: string | undefined
+  readonly name: string
+  readonly expiry: string
+  /** As the browser's field has it: a time in the reader's own zone. */
+  readonly at: string
+}
+
+type Attempt = Parameters<LatchkeyClient['createToken']>[0]
+
 export function CreateDialog({ subAccountId, close }: { subAccountId: string | undefined; close: () => void }) {
-  const [owner, setOwner] = useState(subAccountId)
-  const [name, setName] = useState('')
-  const [expiry, setExpiry] = useState('')
-  const [at, setAt] = useState('')
-  const [idempotencyKey] = useState(newIdempotencyKey)
-  const create = useChange(name, (client) =>
-    client.createToken({
-      'idempotency-key': idempotencyKey,
-      body: { subAccountId: owner ?? '', name, expiresAt: expiresAt(expiry, at) },
-    }),
-  )
+  const [fields, setFields] = useState<Fields>({ owner: subAccountId, name: '', expiry: '', at: '' })
+  // Kept until a field changes: a retry is the same request to the letter, its time of expiry included.
+  const [attempt, setAttempt] = useState<Attempt>()
+  const create = useChange(fields.name, (client, what: Attempt) => client.createToken(what))
+  const past = isPast(fields, useNow())
   if (create.data) return <Made token={create.data} close={close} text="is ready." />
+  const edit = (part: Partial<Fields>) => {
+    setFields({ ...fields, ...part })
+    setAttempt(undefined)
+  }
+  const run = () => {
+    if (past) return
+    const next = attempt ?? attemptOf(fields, Date.now())
+    setAttempt(next)
+    create.mutate(next)
+  }
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    create.mutate()
+    run()
   }
+  const { owner, name, expiry, at } = fields
   const { error } = create
   const nameProblem = fieldProblem(error, 'name', 'Name') ?? duplicate(error)
   const ownerProblem = fieldProblem(error, 'subAccountId', 'Sub-account')
@@ -52,7 +67,7 @@ export function CreateDialog({ subAccountId, close }: { subAccountId: string | u
           label="Sub-account"
           placeholder="Search by name, e-mail or company"
           value={owner}
-          onChange={setOwner}
+          onChange={(id) => edit({ owner: id })}
           error={ownerProblem}
         />
         <TextInput
@@ -62,14 +77,14 @@ export function CreateDialog({ subAccountId, close }: { subAccountId: string | u
           maxLength={255}
           value={name}
           error={nameProblem}
-          onChange={(event) => setName(event.currentTarget.value)}
+          onChange={(event) => edit({ name: event.currentTarget.value })}
         />
         <NativeSelect
           label="Expires"
           value={expiry}
           data={EXPIRIES}
           error={expiryProblem}
-          onChange={(event) => setExpiry(event.currentTarget.value)}
+          onChange={(event) => edit({ expiry: event.currentTarget.value })}
         />
         {expiry === 'at' && (
           <TextInput
@@ -77,14 +92,15 @@ export function CreateDialog({ subAccountId, close }: { subAccountId: string | u
             label="Time of expiry, in your zone"
             required
             value={at}
-            onChange={(event) => setAt(event.currentTarget.value)}
+            error={past && 'This time is past: the token would never authenticate'}
+            onChange={(event) => edit({ at: event.currentTarget.value })}
           />
         )}
         {error !== null && !nameProblem && !ownerProblem && !expiryProblem && (
-          <Trouble error={error} asked="change" retry={() => create.mutate()} busy={create.isPending} />
+          <Trouble error={error} asked="change" retry={run} busy={create.isPending} />
         )}
         <DialogButtons>
-          <BusyButton type="submit" busy={create.isPending} disabled={owner === undefined}>
+          <BusyButton type="submit" busy={create.isPending} disabled={owner === undefined || past}>
             Create token
           </BusyButton>
         </DialogButtons>
@@ -99,10 +115,22 @@ function duplicate(error: unknown): string | undefined {
   return reason.startsWith('Token name') ? reason : undefined
 }
 
-function expiresAt(expiry: string, at: string): string | null {
+/** A time within the present minute counts as past: it would be before the service has answered. */
+function isPast({ expiry, at }: Fields, now: number): boolean {
+  return expiry === 'at' && Date.parse(at) < now + 60_000
+}
+
+function attemptOf({ owner = '', name, expiry, at }: Fields, now: number): Attempt {
+  return {
+    'idempotency-key': newIdempotencyKey(),
+    body: { subAccountId: owner, name, expiresAt: expiresAt(expiry, at, now) },
+  }
+}
+
+function expiresAt(expiry: string, at: string, now: number): string | null {
   if (expiry === '') return null
   if (expiry === 'at') return Number.isNaN(Date.parse(at)) ? at : new Date(at).toISOString()
-  return new Date(Date.now() + Number(expiry) * DAY_SECONDS * 1000).toISOString()
+  return new Date(now + Number(expiry) * DAY_SECONDS * 1000).toISOString()
 }
 
 const OVERLAPS = [
