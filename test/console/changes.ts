@@ -41,6 +41,17 @@ export const describeChanges: Part = (world) => {
     await page.getByText('before is now called after').waitFor()
     await rowOf(page, 'after').waitFor()
     assert.equal((await stored(tenant)).name, 'after')
+
+    // What somebody else has called it meanwhile is not undone by saving what was never changed.
+    await menu(page, 'taken', 'Rename')
+    const { registry, operator } = world().running
+    const caller = operator.actFor(tenant.accountId)
+    await registry.updateToken(caller, tenant.tokens[1]?.id ?? '', { name: 'theirs' }, operator.origin())
+    await page.evaluate(() => window.dispatchEvent(new Event('focus')))
+    await page.getByLabel('Select theirs').waitFor()
+    await page.getByLabel('New name of taken').press('Enter')
+    await rowOf(page, 'theirs').waitFor()
+    assert.equal((await stored(tenant, 1)).name, 'theirs')
   })
 
   test('a rename under way is not left by Escape, and its outcome is told wherever one is by then', async () => {

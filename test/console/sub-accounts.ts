@@ -24,7 +24,8 @@ export const describeSubAccounts: Part = (world) => {
   })
 
   test('one is created and edited, with the reason beside the field that is wrong', async () => {
-    const page = await world().signedIn(await world().tenant([], []), 'sub-accounts')
+    const tenant = await world().tenant([], [])
+    const page = await world().signedIn(tenant, 'sub-accounts')
     await page.getByText('No sub-accounts yet').waitFor()
     await page.getByRole('button', { name: 'Create sub-account' }).click()
     const dialog = page.getByRole('dialog', { name: 'Create a sub-account' })
@@ -40,8 +41,14 @@ export const describeSubAccounts: Part = (world) => {
     await page.getByText('1–1 of 1 sub-account', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Edit Fresh' }).click()
     await page.getByRole('dialog').getByLabel('Name').fill('Fresher')
+    // Somebody else changes the company meanwhile; that is not undone.
+    const { registry, operator } = world().running
+    const caller = operator.actFor(tenant.accountId)
+    const [owner] = (await registry.listSubAccounts(caller, { page: 1, limit: 1 })).items
+    await registry.updateSubAccount(caller, owner?.subAccount.id ?? '', { companyName: 'Theirs' }, operator.origin())
     await page.getByRole('button', { name: 'Save' }).click()
     await rowOf(page, 'Fresher').getByText('ops@fresh.example').waitFor()
+    await rowOf(page, 'Fresher').getByText('Theirs').waitFor()
   })
 
   test('suspending says how many tokens are cut off, and can be undone', async () => {

@@ -26,15 +26,23 @@ export function SubAccountForm({ subAccount, close }: { subAccount: SubAccount |
     companyName: subAccount?.companyName ?? '',
     email: subAccount?.email ?? '',
   })
+  // Only what was changed here: what somebody else has changed meanwhile stays as they left it.
+  const changed = FIELDS.map(({ field }) => field).filter((field) => values[field].trim() !== subAccount?.[field])
   const save = useChange(
     values.name,
     (client) =>
       subAccount === undefined
         ? client.createSubAccount({ body: values })
-        : client.updateSubAccount({ id: subAccount._id, body: values }),
+        : client.updateSubAccount({
+            id: subAccount._id,
+            body: Object.fromEntries(changed.map((field) => [field, values[field]])),
+          }),
     (saved) => toast({ text: <Said name={saved.name} what={subAccount === undefined ? 'is created' : 'is saved'} /> }),
   )
-  const run = () => save.mutate(undefined, { onSuccess: close })
+  const run = () => {
+    if (changed.length === 0) close()
+    else save.mutate(undefined, { onSuccess: close })
+  }
   const submit = (event: FormEvent) => {
     event.preventDefault()
     run()

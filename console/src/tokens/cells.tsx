@@ -75,7 +75,8 @@ function Rename({ token, onDone }: { token: Token; onDone: (token: Token) => voi
   }
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    rename.mutate()
+    if (name.trim() === former) leave()
+    else rename.mutate()
   }
   return (
     <form
