@@ -1,6 +1,8 @@
 // What went wrong, in words that say what to do. The service's own reason is always among them.
 import { LatchkeyError } from '../../client/latchkey-client.ts'
 
+const ASK_AGAIN_SECONDS = 3
+
 export interface Problem {
   readonly title: string
   readonly text: string
@@ -14,9 +16,18 @@ export function worthRetrying(error: unknown): boolean {
   return error instanceof LatchkeyError && (error.status === 0 || error.status >= 500)
 }
 
+/** When what was read in vain is asked for again; false where that would change nothing. */
+export function askAgainAfterMs(error: unknown): number | false {
+  if (error instanceof LatchkeyError && error.status === 429) return waitSeconds(error) * 1_000
+  return worthRetrying(error) && ASK_AGAIN_SECONDS * 1_000
+}
+
+const waitSeconds = ({ retryAfterSeconds }: LatchkeyError): number =>
+  Math.max(1, retryAfterSeconds ?? ASK_AGAIN_SECONDS)
+
 export function explain(error: unknown, asked: Asked): Problem {
   if (!(error instanceof LatchkeyError)) return { title: 'Something went wrong in this page', text: String(error) }
-  const { status, message, requestId, retryAfterSeconds } = error
+  const { status, message, requestId } = error
   if (status === 0 && !navigator.onLine) {
     const text = {
       reading: 'This page reads again as soon as there is a connection.',
@@ -34,8 +45,8 @@ export function explain(error: unknown, asked: Asked): Problem {
   if (status === 403) return { title: 'Not allowed', text: message, requestId }
   if (status === 404) return { title: 'Not found', text: message, requestId }
   if (status === 429) {
-    const when = retryAfterSeconds === undefined ? 'in a moment' : `in ${retryAfterSeconds} s`
-    return { title: 'Too many requests', text: `${message}. Try again ${when}.`, requestId }
+    const text = { reading: 'This page asks again', change: 'Nothing is changed. Try again' }
+    return { title: 'Too many requests', text: `${text[asked]} in ${waitSeconds(error)} s.`, requestId }
   }
   if (status >= 500) return { title: 'The service has a problem', text: message, requestId }
   return { title: 'The service refused the request', text: message, requestId }
@@ -54,10 +65,11 @@ export function fieldProblem(error: unknown, field: string, label: string): stri
   return problem?.message.replace(field, label)
 }
 
-export function explainRefusal(message: string): string {
+/** `message` is what the 401 says; one of a proxy says nothing of the kind. */
+export function explainRefusal(message: unknown): string {
   if (message === 'Token expired') return 'Token expired: this account key is past its end. Sign in with another one.'
   if (message === 'Invalid token') return 'Invalid token: this account key is unknown or has been revoked.'
   if (message === 'Token inactive')
     return 'Token inactive: this is the credential of a disabled token, not an account key.'
-  return message
+  return typeof message === 'string' ? message : 'The service no longer accepts this account key.'
 }

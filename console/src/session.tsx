@@ -1,8 +1,8 @@
 // Who is signed in. The key lives in this tab's session storage and in memory, and nowhere else.
 import { focusManager, QueryClient, QueryClientProvider } from '@tanstack/react-query'
-import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useState } from 'react'
+import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { createClient, type LatchkeyClient } from '../../client/latchkey-client.ts'
-import { explainRefusal, worthRetrying } from './problems.ts'
+import { askAgainAfterMs, explainRefusal, worthRetrying } from './problems.ts'
 
 const KEY = 'latchkey.account-key'
 const FRAGMENT = '#key='
@@ -82,6 +82,13 @@ export function SessionProvider({ children }: { children: ReactNode }) {
   // and what a request that is still under way would show is shown to nobody.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key decides, though it is not used
   const queries = useMemo(makeQueryClient, [key])
+  const former = useRef(queries)
+  // What the last key has read holds credentials: it goes now, not when the cache's own time is over.
+  useEffect(() => {
+    if (former.current === queries) return
+    former.current.clear()
+    former.current = queries
+  }, [queries])
   return (
     <SessionContext value={session}>
       <QueryClientProvider key={key} client={queries}>
@@ -99,8 +106,11 @@ function connect(key: string, end: (reason: string) => void): LatchkeyClient {
       const response = await fetch(input, init)
       // A late answer to a former key ends nothing.
       if (response.status === 401 && sessionStorage.getItem(KEY) === key) {
-        const body = (await response.clone().json()) as { message: string }
-        end(explainRefusal(body.message))
+        const body: unknown = await response
+          .clone()
+          .json()
+          .catch(() => undefined)
+        end(explainRefusal((body as { message?: unknown } | undefined)?.message))
       }
       return response
     },
@@ -129,7 +139,7 @@ function makeQueryClient(): QueryClient {
         retry: (count, error) => count < 1 && worthRetrying(error),
         retryDelay: RETRY_AFTER_MS,
         // A service that comes back is noticed without a click.
-        refetchInterval: ({ state }) => (state.status === 'error' && worthRetrying(state.error) ? 3_000 : false),
+        refetchInterval: ({ state }) => state.status === 'error' && askAgainAfterMs(state.error),
       },
       mutations: { networkMode: 'always' },
     },

@@ -128,6 +128,15 @@ export const describeSignIn: Part = (world) => {
     await page.waitForTimeout(Math.max(0, (short.expiresAt ?? 0) - Date.now() + 20))
     await page.evaluate(() => window.dispatchEvent(new Event('focus')))
     await page.getByText('Token expired: this account key is past its end').waitFor()
+
+    // A gateway in between may refuse in words of its own.
+    const third = await world().running.operator.createKey(tenant.accountId, 'third', null)
+    await page.getByLabel('Account key').fill(third.key)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await page.route('**/api/v1/**', (route) => route.fulfill({ status: 401, body: '<h1>401 Unauthorized</h1>' }))
+    await page.evaluate(() => window.dispatchEvent(new Event('focus')))
+    await page.getByText('The service no longer accepts this account key').waitFor()
   })
 
   const disable = async (page: Page, name: string) => {
