@@ -23,7 +23,8 @@ export function ToastProvider({ children }: { children: ReactNode }) {
   const show = useCallback<Show>((toast) => {
     lastId.current++
     const added = { ...toast, id: lastId.current }
-    setToasts((shown) => [...shown.slice(-2), added])
+    // Older ones make room, but none that can be undone.
+    setToasts((shown) => [...shown.filter(({ undo }, index) => undo || index >= shown.length - 2), added])
   }, [])
   const close = useCallback((id: number) => setToasts((shown) => shown.filter((toast) => toast.id !== id)), [])
   const list = useMemo(

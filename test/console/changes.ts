@@ -109,6 +109,9 @@ export const describeChanges: Part = (world) => {
     assert.equal(await verify(credential), 401)
 
     await page.getByText('live is disabled').waitFor()
+    // Other messages do not take its place.
+    for (let i = 0; i < 3; i++) await page.getByRole('button', { name: 'Copy credential of live' }).click()
+    await page.getByText('Credential copied to the clipboard').nth(2).waitFor()
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByText('live is enabled').waitFor()
     await rowOf(page, 'live').getByText('Active', { exact: true }).waitFor()

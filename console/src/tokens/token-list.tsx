@@ -103,9 +103,9 @@ const TokenRow = memo(function TokenRow(row: RowProps) {
 })
 
 const TokenCard = memo(function TokenCard(row: RowProps) {
-  const { token, onAction, onMenu } = row
+  const { token, selected, onAction, onMenu } = row
   return (
-    <li className="card" data-token={token._id}>
+    <li className={selected ? 'card selected' : 'card'} data-token={token._id}>
       <div className="card-head">
         <Select {...row} />
         <TokenName {...row} />

@@ -1,5 +1,5 @@
 // The menu of one token at a time, beside the button that asked for it: a native popover, which the browser keeps on
-// top and closes on Escape or a click elsewhere.
+// top and closes on Escape or a click elsewhere. It would stay behind when the page is scrolled, so that closes it too.
 import { type KeyboardEvent, useLayoutEffect, useRef } from 'react'
 import type { Token } from '../../../client/latchkey-client.ts'
 import { Icon, type IconName } from '../icon.tsx'
@@ -33,7 +33,15 @@ export function TokenMenu({ place: { token, button }, close, onAction }: TokenMe
     putBeside(element, button)
     element.querySelector('button')?.focus()
     button.setAttribute('aria-expanded', 'true')
-    return () => button.setAttribute('aria-expanded', 'false')
+    const { top } = button.getBoundingClientRect()
+    const onScroll = () => {
+      if (button.getBoundingClientRect().top !== top) element.hidePopover()
+    }
+    document.addEventListener('scroll', onScroll, { capture: true })
+    return () => {
+      button.setAttribute('aria-expanded', 'false')
+      document.removeEventListener('scroll', onScroll, { capture: true })
+    }
   }, [button])
   /** The focus goes back first, so that a dialog that follows knows where to return it to. */
   const leave = () => {
