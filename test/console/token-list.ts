@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { Part } from './console.test.ts'
-import { rowOf, type Sketch, total } from './world.ts'
+import { focused, rowOf, type Sketch, total } from './world.ts'
 
 const HOUR = 60 * 60 * 1000
 const DAY = 24 * HOUR
@@ -148,6 +148,18 @@ export const describeTokenList: Part = (world) => {
     await page.getByRole('button', { name: 'Next page' }).click()
     await page.getByText('26–34 of 34 tokens').waitFor()
     assert.equal(new URL(page.url()).search, '?page=2')
+
+    // A look at a history leaves the page, what is selected in it, and the focus where they are.
+    await page.getByLabel('Select Bulk 25').check()
+    await page.getByRole('button', { name: 'Actions for Bulk 26' }).click()
+    await page.getByRole('menuitem', { name: 'History' }).click()
+    await page.getByRole('dialog').getByText('created the token').waitFor()
+    assert.equal(new URL(page.url()).searchParams.get('page'), '2')
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    assert.equal(new URL(page.url()).search, '?page=2')
+    await page.getByText('1 token selected').waitFor()
+    assert.equal(await focused(page), 'Actions for Bulk 26')
     await page.getByLabel('Page size').selectOption('10')
     await page.getByText('1–10 of 34 tokens').waitFor()
     await page.goto(`${world().base}tokens?limit=10&page=4`)

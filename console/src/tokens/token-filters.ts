@@ -50,7 +50,8 @@ export function useTokenFilters() {
   /** A change of filter begins again at the first page. */
   const change = (part: TokenFilters, how: 'push' | 'replace' = 'push') =>
     go(tokensHref({ ...filters, page: 1, ...part }), how)
-  return { filters, change }
+  const showHistory = (history: string | undefined) => go(tokensHref({ ...filters, history }))
+  return { filters, change, showHistory }
 }
 
 /** Ranges that move with the clock are worked out when asked: the address says what is meant, not when. */

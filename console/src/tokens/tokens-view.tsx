@@ -24,20 +24,20 @@ type Wanted =
   | { readonly kind: 'bulk'; readonly tokens: readonly Token[]; readonly status: Status }
 
 export function TokensView() {
-  const { filters, change } = useTokenFilters()
+  const { filters, change, showHistory } = useTokenFilters()
   const tokens = useTokens(filters)
   const [dialog, setDialog] = useState<Wanted>()
   const [menu, setMenu] = useState<MenuPlace>()
   const [renaming, setRenaming] = useState<string>()
   const { selected, select, selectAll, keep } = useSelection(filters, tokens.data?.items)
-  const changeRef = useRef(change)
-  changeRef.current = change
+  const showHistoryRef = useRef(showHistory)
+  showHistoryRef.current = showHistory
   const close = () => setDialog(undefined)
 
   // Stable, so that a row is drawn again only when it changes itself.
   const onAction = useCallback((action: TokenAction, token: Token) => {
     if (action === 'rename') setRenaming(token._id)
-    else if (action === 'history') changeRef.current({ history: token._id, page: undefined })
+    else if (action === 'history') showHistoryRef.current(token._id)
     else setDialog({ kind: action, token })
   }, [])
   const onMenu = useCallback((token: Token, button: HTMLElement) => setMenu({ token, button }), [])
@@ -107,7 +107,7 @@ export function TokensView() {
           </>
         )}
       </Dialog>
-      <HistoryDrawer tokenId={filters.history} close={() => change({ history: undefined, page: filters.page })} />
+      <HistoryDrawer tokenId={filters.history} close={() => showHistory(undefined)} />
     </>
   )
 }
