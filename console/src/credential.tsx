@@ -63,7 +63,10 @@ function useCopy(value: string) {
     toast(
       done
         ? { text: 'Credential copied to the clipboard' }
-        : { text: 'The browser did not let this page copy. Reveal the credential and copy it by hand.', tone: 'bad' },
+        : {
+            text: 'The browser did not let this page copy. Copy the credential by hand, where it is shown in full.',
+            tone: 'bad',
+          },
     )
   }
   return { copied, copy: () => void copy() }

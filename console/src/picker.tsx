@@ -1,5 +1,5 @@
 // Chooses a sub-account out of any number: it searches by name, e-mail address and company as one types.
-import { Combobox, InputBase, Loader, ScrollArea, Text, useCombobox } from '@mantine/core'
+import { Combobox, InputBase, Loader, Text, useCombobox } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -20,13 +20,15 @@ interface PickerProps {
   readonly onChange: (id: string | undefined) => void
   readonly clearable?: boolean
   readonly error?: string | undefined
+  readonly autoFocus?: boolean
 }
 
-export function SubAccountPicker({ label, labelHidden, placeholder, value, onChange, clearable, error }: PickerProps) {
+export function SubAccountPicker(props: PickerProps) {
+  const { label, labelHidden, placeholder, value, onChange, clearable, error, autoFocus } = props
   const combobox = useCombobox({ onDropdownClose: () => combobox.resetSelectedOption() })
   const [typed, setTyped] = useState<string>()
   const chosen = useChosen(value)
-  const { offers, waiting, problem, total } = useOffers(typed ?? '', combobox.dropdownOpened)
+  const { search, offers, waiting, problem, total } = useOffers(typed ?? '', combobox.dropdownOpened)
   const shown = typed ?? chosen
   const choose = (id: string | undefined) => {
     onChange(id)
@@ -35,10 +37,12 @@ export function SubAccountPicker({ label, labelHidden, placeholder, value, onCha
   }
   return (
     <Combobox store={combobox} onOptionSubmit={choose} withinPortal>
-      <Combobox.Target>
+      <Combobox.Target withExpandedAttribute>
         <InputBase
+          aria-autocomplete="list"
           {...(labelHidden ? { 'aria-label': label } : { label })}
           placeholder={placeholder}
+          data-autofocus={autoFocus || undefined}
           error={error}
           value={shown}
           autoComplete="off"
@@ -60,16 +64,16 @@ export function SubAccountPicker({ label, labelHidden, placeholder, value, onCha
         />
       </Combobox.Target>
       <Combobox.Dropdown>
-        <Combobox.Options aria-label={label}>
-          <ScrollArea.Autosize mah={260} type="auto">
-            {offers.map((each) => (
-              <Offer key={each._id} subAccount={each} chosen={each._id === value} />
-            ))}
-            {problem !== undefined && <Combobox.Empty>{problem}</Combobox.Empty>}
-            {!waiting && problem === undefined && offers.length === 0 && (
-              <Combobox.Empty>No sub-account matches</Combobox.Empty>
-            )}
-          </ScrollArea.Autosize>
+        <Combobox.Options aria-label={label} className="offers">
+          {offers.map((each) => (
+            <Offer key={each._id} subAccount={each} chosen={each._id === value} />
+          ))}
+          {problem !== undefined && <Combobox.Empty>{problem}</Combobox.Empty>}
+          {!waiting && problem === undefined && offers.length === 0 && (
+            <Combobox.Empty>
+              {search === '' ? 'No sub-accounts yet: create one under Sub-accounts' : 'No sub-account matches'}
+            </Combobox.Empty>
+          )}
         </Combobox.Options>
         {total > offers.length && (
           <Combobox.Footer>
@@ -127,6 +131,7 @@ function useOffers(typed: string, open: boolean) {
     enabled: open,
   })
   return {
+    search,
     offers: data?.items ?? [],
     total: data?.total ?? 0,
     waiting: isFetching,

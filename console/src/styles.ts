@@ -2,7 +2,6 @@
 import '@mantine/core/styles/baseline.css'
 import 'virtual:theme.css'
 import '@mantine/core/styles/global.css'
-import '@mantine/core/styles/ScrollArea.css'
 import '@mantine/core/styles/UnstyledButton.css'
 import '@mantine/core/styles/VisuallyHidden.css'
 import '@mantine/core/styles/Paper.css'

@@ -172,7 +172,7 @@ export const describeAppearance: Part = (world) => {
     await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
     const focused = () => page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? '')
     const seen: string[] = []
-    for (let steps = 0; steps < 30 && (await focused()) !== 'Disable two'; steps++) {
+    for (let steps = 0; steps < 30 && (await focused()) !== 'Disable two of North'; steps++) {
       await page.keyboard.press('Tab')
       seen.push(await focused())
       const outline = await page.evaluate(() => {
@@ -181,7 +181,8 @@ export const describeAppearance: Part = (world) => {
       })
       assert.match(outline, /solid [1-9]|auto [1-9]/, `${await focused()} has no visible focus`)
     }
-    for (const name of ['Status', 'Select two', 'Rename two', 'Reveal credential of two', 'Copy credential of two']) {
+    const verbs = ['Select', 'Rename', 'Reveal credential of', 'Copy credential of']
+    for (const name of ['Status', ...verbs.map((verb) => `${verb} two of North`)]) {
       assert.ok(seen.includes(name), `${name} among ${seen.join(', ')}`)
     }
     await page.keyboard.press('Enter')

@@ -33,7 +33,7 @@ export const describeChanges: Part = (world) => {
     await page.getByText('Name must not be empty').waitFor()
     await field.press('Escape')
     await page.getByText('before', { exact: true }).waitFor()
-    await page.waitForFunction(() => document.activeElement?.getAttribute('aria-label') === 'Rename before')
+    await page.waitForFunction(() => document.activeElement?.getAttribute('aria-label') === 'Rename before of North')
 
     await menu(page, 'before', 'Rename')
     await page.getByLabel('New name of before').fill('  after ')
@@ -125,7 +125,7 @@ export const describeChanges: Part = (world) => {
     await page.getByRole('dialog', { name: 'Enable this token?' }).waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    assert.equal(await focused(page), 'Enable off')
+    assert.equal(await focused(page), 'Enable off of North')
     assert.equal((await stored(tenant)).status, 'inactive')
     await page.keyboard.press('Enter')
     await page.getByRole('button', { name: 'Enable token' }).press('Enter')
@@ -155,7 +155,8 @@ export const describeChanges: Part = (world) => {
     const page = await world().signedIn(tenant, 'tokens')
     await page.getByRole('button', { name: 'Create token' }).click()
     const dialog = page.getByRole('dialog', { name: 'Create a token' })
-    await dialog.getByLabel('Sub-account').first().pressSequentially('nor')
+    await page.waitForFunction(() => document.activeElement?.getAttribute('role') === 'combobox')
+    await page.keyboard.type('nor')
     await page.getByRole('option', { name: /North/ }).click()
     await dialog.getByLabel('Name').fill('taken')
     await dialog.getByLabel('Expires').selectOption('30')
@@ -212,7 +213,9 @@ export const describeChanges: Part = (world) => {
       assert.equal(await verify(credential), former)
       await dialog.getByRole('button', { name: 'Done' }).click()
       await dialog.waitFor({ state: 'detached' })
-      await page.waitForFunction(() => document.activeElement?.getAttribute('aria-label') === 'Actions for turning')
+      await page.waitForFunction(
+        () => document.activeElement?.getAttribute('aria-label') === 'Actions for turning of North',
+      )
     }
   })
 

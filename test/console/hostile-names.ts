@@ -94,9 +94,10 @@ export const describeHostileNames: Part = (world) => {
   test('sixty hostile names are text in the list, the dialogs, the history and the overview', async () => {
     const names = [...MARKUP, ...UNICODE]
     assert.equal(names.length, 60)
+    const owners = ['<img src=x onerror=alert(1)>', 'אבג <script>alert(1)</script>']
     const tenant = await world().tenant(
       names.map((name, index) => ({ name, owner: index % 2 })),
-      ['<img src=x onerror=alert(1)>', 'אבג <script>alert(1)</script>'],
+      owners,
     )
     const page = await world().signedIn(tenant, 'tokens?limit=100')
     await page.getByText('1–60 of 60 tokens').waitFor()
@@ -107,8 +108,9 @@ export const describeHostileNames: Part = (world) => {
     const width = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth])
     assert.ok((width[0] ?? 0) <= (width[1] ?? 0), 'no name widens the page')
 
-    for (const name of [names[6], names[33], names[51], names[58]].map((each) => each ?? '')) {
-      await page.getByRole('button', { name: `Disable ${name}`, exact: true }).click()
+    for (const index of [6, 33, 51, 58]) {
+      const name = names[index] ?? ''
+      await page.getByRole('button', { name: `Disable ${name} of ${owners[index % 2]}`, exact: true }).click()
       await page.getByRole('dialog').locator('.facts').getByText(name, { exact: true }).first().waitFor()
       await page.keyboard.press('Escape')
       await page.getByRole('dialog').waitFor({ state: 'detached' })

@@ -123,7 +123,7 @@ export const describeTokenList: Part = (world) => {
       owners,
     )
     const page = await world().signedIn(tenant, 'tokens')
-    const picker = page.getByRole('textbox', { name: 'Sub-account' })
+    const picker = page.getByRole('combobox', { name: 'Sub-account' })
     await picker.click()
     await page.getByText('60 match; type more to narrow them down').waitFor()
     await picker.pressSequentially('tenant 07')
@@ -159,7 +159,7 @@ export const describeTokenList: Part = (world) => {
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     assert.equal(new URL(page.url()).search, '?page=2')
     await page.getByText('1 token selected').waitFor()
-    assert.equal(await focused(page), 'Actions for Bulk 26')
+    assert.equal(await focused(page), 'Actions for Bulk 26 of South')
     await page.getByLabel('Page size').selectOption('10')
     await page.getByText('1–10 of 34 tokens').waitFor()
     await page.goto(`${world().base}tokens?limit=10&page=4`)

@@ -57,7 +57,6 @@ export function SubAccountForm({ subAccount, close }: { subAccount: SubAccount |
             label={label}
             type={type}
             required
-            maxLength={255}
             value={values[field]}
             error={fieldProblem(save.error, field, label)}
             onChange={(event) => setValues({ ...values, [field]: event.currentTarget.value })}

@@ -21,6 +21,9 @@ export interface RowProps {
   readonly onRenamed: (token: Token) => void
 }
 
+/** For labels, which are heard without the row around them: tokens of two sub-accounts may have one name. */
+export const fullName = ({ name, subAccount }: Token): string => `${name} of ${subAccount.name}`
+
 export const Owner = memo(function Owner({ token: { subAccount } }: { token: Token }) {
   return (
     <span className="two-lines">
@@ -42,7 +45,7 @@ export function TokenName({ token, renaming, onAction, onRenamed }: RowProps) {
       <IconButton
         icon="pencil"
         id={`rename-${token._id}`}
-        label={`Rename ${token.name}`}
+        label={`Rename ${fullName(token)}`}
         onClick={() => onAction('rename', token)}
       />
     </span>
@@ -115,14 +118,14 @@ export const TokenActions = memo(function TokenActions({ token, onAction, onMenu
       <button
         type="button"
         className="small-button"
-        aria-label={`${verb} ${token.name}`}
+        aria-label={`${verb} ${fullName(token)}`}
         onClick={() => onAction('status', token)}
       >
         {verb}
       </button>
       <IconButton
         icon="more"
-        label={`Actions for ${token.name}`}
+        label={`Actions for ${fullName(token)}`}
         expanded={false}
         onClick={(event) => onMenu(token, event.currentTarget)}
       />

@@ -69,15 +69,16 @@ export function CreateDialog({ subAccountId, close }: { subAccountId: string | u
           value={owner}
           onChange={(id) => edit({ owner: id })}
           error={ownerProblem}
+          autoFocus={subAccountId === undefined}
         />
         <TextInput
           label="Name"
           description="Unique within the sub-account"
           required
-          maxLength={255}
           value={name}
           error={nameProblem}
           onChange={(event) => edit({ name: event.currentTarget.value })}
+          data-autofocus={subAccountId !== undefined || undefined}
         />
         <NativeSelect
           label="Expires"

@@ -4,7 +4,7 @@ import { memo } from 'react'
 import type { Token } from '../../../client/latchkey-client.ts'
 import { Credential } from '../credential.tsx'
 import { markOf, StatusMark, When } from '../parts.tsx'
-import { Owner, type RowProps, TokenActions, TokenName } from './cells.tsx'
+import { fullName, Owner, type RowProps, TokenActions, TokenName } from './cells.tsx'
 
 interface TokenListProps extends Pick<RowProps, 'onSelect' | 'onAction' | 'onMenu' | 'onRenamed'> {
   readonly tokens: readonly Token[]
@@ -84,7 +84,7 @@ const TokenRow = memo(function TokenRow(row: RowProps) {
         <StatusMark mark={markOf(token)} />
       </td>
       <td>
-        <Credential value={token.token} of={token.name} />
+        <Credential value={token.token} of={fullName(token)} />
       </td>
       <td className="time">
         <When at={token.createdAt} />
@@ -112,7 +112,7 @@ const TokenCard = memo(function TokenCard(row: RowProps) {
         <StatusMark mark={markOf(token)} />
       </div>
       <Owner token={token} />
-      <Credential value={token.token} of={token.name} />
+      <Credential value={token.token} of={fullName(token)} />
       <dl className="card-facts">
         <div>
           <dt>Created</dt>
@@ -143,7 +143,7 @@ function Select({ token, selected, onSelect }: RowProps) {
     <label className="check-box">
       <input
         type="checkbox"
-        aria-label={`Select ${token.name}`}
+        aria-label={`Select ${fullName(token)}`}
         checked={selected}
         onChange={(event) => onSelect(token, event.currentTarget.checked)}
       />

@@ -3,7 +3,7 @@
 import { type KeyboardEvent, useLayoutEffect, useRef } from 'react'
 import type { Token } from '../../../client/latchkey-client.ts'
 import { Icon, type IconName } from '../icon.tsx'
-import type { TokenAction } from './cells.tsx'
+import { fullName, type TokenAction } from './cells.tsx'
 
 export interface MenuPlace {
   readonly token: Token
@@ -54,7 +54,7 @@ export function TokenMenu({ place: { token, button }, close, onAction }: TokenMe
       popover="auto"
       role="menu"
       tabIndex={-1}
-      aria-label={`Actions for ${token.name}`}
+      aria-label={`Actions for ${fullName(token)}`}
       className="menu"
       onKeyDown={(event) => {
         if (event.key === 'Tab') leave()
