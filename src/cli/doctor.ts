@@ -1,16 +1,9 @@
 // Looks the store over and says what is wrong with it. Changes nothing.
 import type { Latchkey } from '../compose.ts'
 import type { OnPhase } from '../tokens/copy.ts'
-import {
-  BROKEN_JOURNAL,
-  DAMAGED,
-  type Damage,
-  type Examined,
-  examineRows,
-  type StoreOfFiles,
-  type Totals,
-} from '../tokens/examination.ts'
+import { BROKEN_JOURNAL, DAMAGED, type Examined, examineRows, type Totals } from '../tokens/examination.ts'
 import { chainStamp, headStamp } from '../tokens/history.ts'
+import type { Damage } from '../tokens/store.ts'
 import { shutText } from './backup.ts'
 
 const MAX_TOTALS_NAMED = 10
@@ -79,7 +72,7 @@ export interface DoctorReport {
 }
 
 export async function examine(latchkey: Latchkey, onPhase: OnPhase = () => () => {}): Promise<DoctorReport> {
-  const damage = await findDamage(latchkey.store)
+  const damage = (await latchkey.store.findDamage?.()) ?? { database: undefined, journal: undefined }
   try {
     return await examineAll(latchkey, damage, onPhase)
   } catch (error) {
@@ -87,10 +80,6 @@ export async function examine(latchkey: Latchkey, onPhase: OnPhase = () => () =>
     // What else there is to check cannot be read.
     return { healthy: false, checks: [tellStore(damage)], problems: [], problemCount: 0 }
   }
-}
-
-async function findDamage(store: StoreOfFiles): Promise<Damage> {
-  return (await store.findDamage?.()) ?? { database: undefined, journal: undefined }
 }
 
 async function examineAll(latchkey: Latchkey, damage: Damage, onPhase: OnPhase): Promise<DoctorReport> {

@@ -6,7 +6,12 @@ const DATA_DIR_ADVICE =
 const LISTEN_ADVICE = 'HOST must be an address of this machine, and PORT one that this user may open.'
 const RIGHTS_ADVICE = 'docs/postgres.md says which rights which role needs.'
 
+const URL_ADVICE =
+  'DATABASE_URL is not an address. Letters such as # / ? @ in a password are written as %23 %2F %3F %40.'
+
 const INSUFFICIENT_PRIVILEGE = '42501'
+/** Of PostgreSQL's codes, those of the connection, of what may be done, of names, of room and of intervention. */
+const NOT_OURS = /^(08|25|3D|3F|53|57)...$/
 const ACCESS_CODES = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST'])
 /** What SQLite says: PERM, READONLY, CANTOPEN; CORRUPT, NOTADB; IOERR, FULL. A full disk may be told as either. */
 const SQLITE_ADVICE: ReadonlyMap<number, string> = new Map([
@@ -20,6 +25,9 @@ export function tellTrouble(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const { code = '', syscall, errcode } = error as NodeJS.ErrnoException & { errcode?: number }
   if (code === INSUFFICIENT_PRIVILEGE) return `PostgreSQL says: ${error.message}. ${RIGHTS_ADVICE}`
+  if (NOT_OURS.test(code)) return `PostgreSQL says: ${error.message}.`
+  if (error.name === 'ConnectionLost') return `PostgreSQL was lost: ${error.message}. Run the command again.`
+  if (code === 'ERR_INVALID_URL') return URL_ADVICE
   if (errcode !== undefined) {
     const advice = SQLITE_ADVICE.get(errcode & 0xff)
     return advice && withAdvice(error, advice)

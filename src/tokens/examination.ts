@@ -27,17 +27,6 @@ export interface Totals {
   readonly changing: number
 }
 
-/** What is wrong with the files of a store, in words; undefined where nothing is. */
-export interface Damage {
-  readonly database: string | undefined
-  readonly journal: string | undefined
-}
-
-export interface StoreOfFiles extends Store {
-  /** Reads all that is in them. Undefined where the engine keeps no files of its own. */
-  findDamage?(): Promise<Damage>
-}
-
 export const DAMAGED =
   'The database is damaged. Stop the server and put a backup in its place with `latchkey restore FILE --replace`: the ' +
   'damaged one is kept, and what was revoked since the backup stays revoked.'

@@ -30,6 +30,12 @@ export interface TokenRow {
 /** As the store gives it back, with its stamp. */
 export type StampedSubAccountRow = SubAccountRow & { readonly subAccount: Stamped<SubAccount> }
 
+/** What is wrong with the files of a store, in words; undefined where nothing is. */
+export interface Damage {
+  readonly database: string | undefined
+  readonly journal: string | undefined
+}
+
 export type StoredKey = AccountKey & { readonly digest: Uint8Array }
 
 export interface Idempotency {
@@ -160,6 +166,8 @@ export interface Store {
    * `findCandidate`, `ping` and every change reject with `revocations-unknown`.
    */
   findObstacle(): Promise<string | undefined>
+  /** Reads all that is in its files. Not there where an engine keeps none of its own. */
+  findDamage?(): Promise<Damage>
   /** Resolves when the store answers. */
   ping(): Promise<void>
   /** Waits for the changes under way. */

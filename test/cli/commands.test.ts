@@ -1,11 +1,12 @@
 // The operator's commands: what they print for people and for scripts, and how they refuse.
 import assert from 'node:assert/strict'
-import { readdirSync, statSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { closeSync, openSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
 import { printable } from '../../src/cli/output.ts'
-import { Cli } from '../support/cli.ts'
+import { BIN, Cli } from '../support/cli.ts'
 
 const cli = new Cli()
 let estate: Awaited<ReturnType<Cli['estate']>>
@@ -260,6 +261,19 @@ describe('what is wrong goes to standard error, with a non-zero code and nothing
       assert.ok(!stderr.includes('\u001b'))
     })
   }
+})
+
+test('a result that cannot be written is told in words, and as a failure', () => {
+  const full = openSync('/dev/full', 'w')
+  const env = { ...process.env, LATCHKEY_DATA_DIR: cli.dataDir }
+  const { status, stderr } = spawnSync(process.execPath, [BIN, 'account', 'create', '--name', 'Lost'], {
+    env,
+    stdio: ['ignore', full, 'pipe'],
+    encoding: 'utf8',
+  })
+  closeSync(full)
+  assert.deepEqual([status, stderr.split('\n').length], [1, 2])
+  assert.match(stderr, /^Standard output cannot be written: ENOSPC/)
 })
 
 test('the master key is made with mode 0600 and the store in a folder of its own', () => {

@@ -19,6 +19,12 @@ test('trouble with a folder, an address or a role is told with what to do about 
     trouble('permission denied for table x', { code: '42501' }) ?? '',
     /denied for table x\. docs\/postgres\.md/,
   )
+  assert.equal(
+    trouble('cannot execute CREATE TABLE in a read-only transaction', { code: '25006' }),
+    'PostgreSQL says: cannot execute CREATE TABLE in a read-only transaction.',
+  )
+  assert.match(trouble('terminated', { name: 'ConnectionLost' }) ?? '', /was lost: terminated\. Run the command again/)
+  assert.match(trouble('Invalid URL', { code: 'ERR_INVALID_URL' }) ?? '', /^DATABASE_URL is not an address/)
 })
 
 test('other trouble of the system is told as it is', () => {
@@ -27,6 +33,7 @@ test('other trouble of the system is told as it is', () => {
 
 test('a fault of ours keeps its stack', () => {
   assert.equal(trouble('x is not a function', {}), undefined)
+  assert.equal(trouble('syntax error', { code: '42601' }), undefined)
   assert.equal(trouble('no such column', { code: 'ERR_SQLITE_ERROR', errcode: 1 }), undefined)
   assert.equal(tellTrouble('thrown'), undefined)
 })

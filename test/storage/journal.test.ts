@@ -6,7 +6,6 @@ import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts'
-import type { StoreOfFiles } from '../../src/tokens/examination.ts'
 import { nextLine } from '../../src/tokens/revocations.ts'
 import type { Store } from '../../src/tokens/store.ts'
 import type { SubAccount, TokenRecord } from '../../src/tokens/token.ts'
@@ -116,7 +115,7 @@ test('a long journal is gone through whole, and the first line, any line and a g
   db.close()
   const found = async (text: string) => {
     writeFileSync(file, text, 'latin1')
-    return (await (own.store as StoreOfFiles).findDamage?.())?.journal
+    return (await own.store.findDamage?.())?.journal
   }
   assert.equal(await found(whole), undefined)
   // The store has its last line itself, and others may be writing the next one.
@@ -132,7 +131,7 @@ test('a long journal is gone through whole, and the first line, any line and a g
   }
   assert.match((await found(whole.slice(0, whole.length / 2))) ?? '', /was cut short/)
   rmSync(file)
-  assert.match((await (own.store as StoreOfFiles).findDamage?.())?.journal ?? '', /is missing/)
+  assert.match((await own.store.findDamage?.())?.journal ?? '', /is missing/)
   await own.close()
 })
 

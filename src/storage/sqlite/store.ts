@@ -3,11 +3,10 @@ import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { Failure, OperatorError } from '../../tokens/errors.ts'
-import type { Damage, StoreOfFiles } from '../../tokens/examination.ts'
 import type { Origin } from '../../tokens/history.ts'
 import type { KeyRing } from '../../tokens/key-ring.ts'
 import type { Slice, TokenQuery } from '../../tokens/page.ts'
-import type { ChainLink, Idempotency, Store, TokenRow } from '../../tokens/store.ts'
+import type { ChainLink, Damage, Idempotency, Store, TokenRow } from '../../tokens/store.ts'
 import type { TokenRecord } from '../../tokens/token.ts'
 import { newStoreSecret, STORE_SECRET_PLACE, Stamps } from '../../tokens/vault.ts'
 import { toVaultRow, type VaultColumns } from '../rows.ts'
@@ -116,7 +115,7 @@ function lookInto<Result>(path: string, look: (db: DatabaseSync) => Result): Res
   }
 }
 
-class SqliteStore implements StoreOfFiles {
+class SqliteStore implements Store {
   readonly #db: Connection
   readonly changes: SqliteChanges
   readonly #remembered: Remembered

@@ -3,7 +3,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { Failure } from '../../tokens/errors.ts'
-import type { Damage } from '../../tokens/examination.ts'
+import type { Damage } from '../../tokens/store.ts'
 import { Stamps } from '../../tokens/vault.ts'
 import { Connection, failure, isBusy, isFull, isStoreFault, translateError } from './connection.ts'
 import { type OpenedFile, requireInPlace } from './files.ts'
