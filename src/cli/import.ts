@@ -3,6 +3,7 @@
 import { createReadStream, statSync } from 'node:fs'
 import { Failure, OperatorError } from '../tokens/errors.ts'
 import {
+  decodeText,
   type FieldReader,
   idField,
   nameField,
@@ -159,7 +160,8 @@ function makeChecker(operator: Operator): (line: Buffer) => Promise<Checked> {
 
   return async (bytes) => {
     try {
-      const text = decode(bytes)
+      const text = decodeText(bytes)
+      if (text === undefined) return { problem: 'not valid UTF-8' }
       if (text.trim() === '') return 'blank'
       const line = readLine(text)
       const { subAccountId, name, credential } = line
@@ -185,17 +187,6 @@ function makeChecker(operator: Operator): (line: Buffer) => Promise<Checked> {
       if (error instanceof Failure && error.code === 'invalid-request') return { problem: error.message }
       throw error
     }
-  }
-}
-
-const decoder = new TextDecoder('utf-8', { fatal: true })
-
-/** Without the mark that some programs put at the beginning. */
-function decode(bytes: Buffer): string {
-  try {
-    return decoder.decode(bytes)
-  } catch {
-    throw new Failure('invalid-request', 'not valid UTF-8')
   }
 }
 

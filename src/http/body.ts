@@ -2,12 +2,10 @@
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest, preParsingHookHandler } from 'fastify'
 import { Failure } from '../tokens/errors.ts'
-import { repeatsField } from '../tokens/fields.ts'
+import { decodeText, repeatsField } from '../tokens/fields.ts'
 import { HttpFailure } from './failures.ts'
 
 export const BODY_LIMIT_BYTES = 64 * 1024
-
-const decoder = new TextDecoder('utf-8', { fatal: true })
 
 export function addBodyParsers(server: FastifyInstance): void {
   server.removeAllContentTypeParsers()
@@ -27,7 +25,7 @@ export function addBodyParsers(server: FastifyInstance): void {
     if (body.length === 0) return done(null, undefined)
     const type = request.headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
     if (consumes(request) === 'application/json' || type !== consumes(request)) return done(wrongType(request))
-    const text = decode(body as Buffer)
+    const text = decodeText(body as Buffer)
     if (text === undefined) return done(new Failure('invalid-request', 'Request body is not valid UTF-8'))
     done(null, readForm(text))
   })
@@ -55,26 +53,20 @@ const JSON_SPACE = /^[ \t\r\n]*$/
 
 /** Undefined for nothing but white space. A field named `__proto__` is one that nobody asks for, like any unknown one. */
 function readJson(body: Buffer): unknown {
-  let text: string
+  const text = decodeText(body)
+  if (text === undefined) throw notJson()
+  if (JSON_SPACE.test(text)) return undefined
   let value: unknown
   try {
-    text = decoder.decode(body)
-    if (JSON_SPACE.test(text)) return undefined
     value = JSON.parse(text)
   } catch {
-    throw new Failure('invalid-request', 'Request body is not valid JSON')
+    throw notJson()
   }
   if (!repeatsField(text, value)) return value
   throw new Failure('invalid-request', 'Request body must name each field only once')
 }
 
-function decode(body: Buffer): string | undefined {
-  try {
-    return decoder.decode(body)
-  } catch {
-    return undefined
-  }
-}
+const notJson = () => new Failure('invalid-request', 'Request body is not valid JSON')
 
 /** A field sent twice becomes an array, as in a query, and is refused by whoever reads it. */
 function readForm(text: string): Record<string, unknown> {

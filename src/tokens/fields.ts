@@ -64,6 +64,17 @@ function readFields<Shape extends object>(body: unknown, readers: Readers<Shape>
   return { values, problems, absent, broken, unusable }
 }
 
+const strict = new TextDecoder('utf-8', { fatal: true })
+
+/** Without the mark that some programs put at the beginning; undefined for bytes that are no UTF-8. */
+export function decodeText(bytes: Uint8Array): string | undefined {
+  try {
+    return strict.decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
 /**
  * True when an object in the text names a field twice. Of two values under one name each reader could pick another, and
  * JSON.parse has kept the last one only, so the fields of the text are compared with those of the value in number.
