@@ -17,11 +17,13 @@ import { credentialPlace, type MasterKey, nameInMemory, type Stamps } from './va
 import { effectiveState, findTampered, judge, judgeGenuine, UNKNOWN, type Verdict } from './verdict.ts'
 import { VerifiedTokens } from './verified.ts'
 
-/** Made anew for each request, by a look at the store. */
+/** Made anew for each request. */
 export interface Caller {
   readonly accountId: string
   /** An account key's id, or `jwt:` and the subject. */
   readonly by: string
+  /** Whether it was a look at the store, made after the question had come, that let them in. */
+  readonly looked?: boolean
 }
 
 export interface Parts {
@@ -82,7 +84,7 @@ export class Registry {
     this.#parts.store.changes?.look()
     const account = await this.#parts.store.findAccount(accountId)
     if (account === undefined) throw new Failure('token-invalid')
-    return { accountId: account.id, by }
+    return { accountId: account.id, by, looked: true }
   }
 
   async #refuseToken(presented: string): Promise<never> {
@@ -135,7 +137,7 @@ export class Registry {
   }
 
   async listTokens(caller: Caller, query: TokenQuery, withDetails = false): Promise<Page<Token>> {
-    const slice = await this.#parts.store.listTokens(caller.accountId, query)
+    const slice = await this.#parts.store.listTokens(caller.accountId, query, caller.looked)
     if (slice === undefined) throw new Failure('sub-account-forbidden')
     const items = withDetails ? await this.#detailed(slice.items) : slice.items.map((row) => this.#open(row))
     return toPage({ items, total: slice.total }, query)
@@ -147,7 +149,7 @@ export class Registry {
   }
 
   async getToken(caller: Caller, id: string, withDetails = false): Promise<Token> {
-    const row = await this.#parts.store.findToken(caller.accountId, id)
+    const row = await this.#parts.store.findToken(caller.accountId, id, caller.looked)
     if (row === undefined) throw new Failure('token-not-found')
     const [detailed] = withDetails ? await this.#detailed([row]) : []
     return detailed ?? this.#open(row)
@@ -290,7 +292,7 @@ export class Registry {
 
 function callerBy(key: Pick<StoredKey, 'id' | 'accountId' | 'expiresAt'>, now: Timestamp): Caller {
   if (key.expiresAt !== null && key.expiresAt <= now) throw new Failure('token-expired')
-  return { accountId: key.accountId, by: key.id }
+  return { accountId: key.accountId, by: key.id, looked: true }
 }
 
 export function sealToken(

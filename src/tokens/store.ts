@@ -117,11 +117,12 @@ export interface Store {
 
   /** All or none. Returns the ids, which are former ones when `idempotency` names a request that was made before. */
   insertTokens(tokens: readonly TokenRecord[], origin: Origin, idempotency?: Idempotency): Promise<readonly string[]>
-  findToken(accountId: string, id: string): Promise<TokenRow | undefined>
+  /** `looked`: what a look at the changes has seen that was made after the question came will do, here and for lists. */
+  findToken(accountId: string, id: string, looked?: boolean): Promise<TokenRow | undefined>
   /** For the operator, who checks an import before making it. */
   findTokenByName(subAccountId: string, name: string): Promise<TokenRecord | undefined>
   /** Undefined when the query names a sub-account that is not the account's. */
-  listTokens(accountId: string, query: TokenQuery): Promise<Slice<TokenRow> | undefined>
+  listTokens(accountId: string, query: TokenQuery, looked?: boolean): Promise<Slice<TokenRow> | undefined>
   updateToken(
     accountId: string,
     id: string,

@@ -52,6 +52,12 @@ export class MasterKey {
     return Buffer.concat([this.#mark, nonce, text, cipher.final(), cipher.getAuthTag()])
   }
 
+  /** Whether it names this key; cheaper than `keyIdOf`. */
+  hasSealed(sealed: Uint8Array): boolean {
+    for (let i = 1; i < MARK_BYTES; i++) if (sealed[i] !== this.#mark[i]) return false
+    return true
+  }
+
   /** Throws unless `sealed` is exactly what `seal` made with this key for this place. */
   open(sealed: Uint8Array, place: string): Buffer {
     const bytes = asBuffer(sealed)

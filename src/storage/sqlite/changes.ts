@@ -1,7 +1,7 @@
 // What has changed in the database file, by whichever process: SQLite tells that something was committed, and the
 // history, to which every change adds a row in its own transaction, tells what.
 import type { Action, Facts, HistoryEvent } from '../../tokens/history.ts'
-import { type Changes, changedBy } from '../../tokens/known.ts'
+import { type Changes, changedBy, hashOf } from '../../tokens/known.ts'
 import { type Connection, translateError } from './connection.ts'
 
 /** After more than this many changes at once, everything is taken for changed. */
@@ -52,6 +52,11 @@ export class SqliteChanges implements Changes {
     }
   }
 
+  /** Whether the last look saw all that was committed up to now. */
+  isUpToDate(): boolean {
+    return this.#db.dataVersion() === this.#dataVersion
+  }
+
   looked(): Promise<number> {
     this.#next ??= new Promise((resolve, reject) => {
       setImmediate(() => {
@@ -71,10 +76,8 @@ export class SqliteChanges implements Changes {
   }
 
   placeOf(id: string): number {
-    // FNV-1a; ids are not for callers to choose.
-    let hash = 0x811c9dc5
-    for (let i = 0; i < id.length; i++) hash = Math.imul(hash ^ id.charCodeAt(i), 0x01000193)
-    return (hash ^ (hash >>> 16)) & (PLACES - 1)
+    // Ids are not for callers to choose.
+    return hashOf(id) % PLACES
   }
 
   unchangedSince(time: number, place: number): boolean {

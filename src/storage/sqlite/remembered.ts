@@ -29,8 +29,9 @@ export class Remembered {
     this.#totals = new Known(changes, TOTALS)
   }
 
+  /** As of the last look. */
   findToken(accountId: string, id: string): TokenRow | undefined {
-    const time = this.#changes.look()
+    const { time } = this.#changes
     const row = this.#rows.get(id) ?? this.#remember(reads.findListedToken(this.#db, id), time)
     return row?.token.accountId === accountId ? row : undefined
   }
@@ -58,7 +59,11 @@ export class Remembered {
   }
 
   #inSnapshot<Result>(work: (time: number) => Result): Result {
-    // Before it too: what a look sees within a snapshot it cannot always explain.
+    const seen = this.#db.snapshot(() =>
+      this.#changes.isUpToDate() ? { result: work(this.#changes.time) } : undefined,
+    )
+    if (seen !== undefined) return seen.result
+    // Outside of it first: what a look sees within a snapshot it cannot always explain.
     this.#changes.look()
     return this.#db.snapshot(() => work(this.#changes.look()))
   }

@@ -59,9 +59,9 @@ const operations = (role === 'writer' ? writes : questions) as unknown as Record
 let connection: Connection | undefined
 const journal = new Journal(journalPath)
 
-/** Asked for by whatever is done, every time: a file may be replaced at any moment. */
+/** Asked for by whatever is done: a file may be replaced at any moment. Those who only read are told by the store. */
 function connected(): Connection {
-  requireInPlace(files)
+  if (role === 'writer' || connection === undefined) requireInPlace(files)
   connection ??= new Connection(path, role === 'writer' ? 'write' : 'read')
   return connection
 }
