@@ -1,5 +1,6 @@
 // A synthetic estate of any size, for trying things out and for measuring.
 import { setImmediate } from 'node:timers/promises'
+import { Failure, OperatorError } from '../tokens/errors.ts'
 import type { Operator } from '../tokens/operator.ts'
 import type { Output } from './output.ts'
 import { startProgress } from './progress.ts'
@@ -20,18 +21,34 @@ export interface Estate {
 }
 
 export async function seed(operator: Operator, estate: Estate, output: Output) {
-  const { subAccounts, tokens } = estate
-  const progress = startProgress(output, 'Tokens', estate.accounts * tokens)
-  const accounts: { _id: string; key: string }[] = []
+  const all = estate.accounts * estate.tokens
+  const progress = startProgress(output, 'Tokens', all)
+  let made = 0
+  try {
+    const accounts = await fill(operator, estate, (tokens) => {
+      made += tokens
+      progress.advance(tokens)
+    })
+    return { accounts, subAccounts: estate.accounts * estate.subAccounts, tokens: all }
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    throw new OperatorError(`Seeding ended after ${made} of ${all} tokens, which stay. ${error.message}.`)
+  } finally {
+    progress.done()
+  }
+}
+
+async function fill(operator: Operator, { accounts, subAccounts, tokens }: Estate, advance: (tokens: number) => void) {
+  const made: { _id: string; key: string }[] = []
   const waiting: Promise<void>[] = []
-  for (let a = 1; a <= estate.accounts; a++) {
+  for (let a = 1; a <= accounts; a++) {
     const account = await operator.createAccount(`Seeded account ${a}`)
     const { key } = await operator.createKey(account.id, 'seed', null)
-    accounts.push({ _id: account.id, key })
+    made.push({ _id: account.id, key })
     const subAccountIds = await seedSubAccounts(operator, account.id, a, subAccounts)
     for (const batch of batches(tokens)) {
-      const made = operator.createTokens(batch.map((n) => seededToken(account.id, subAccountIds, n)))
-      waiting.push(made.then(() => progress.advance(batch.length)))
+      const created = operator.createTokens(batch.map((n) => seededToken(account.id, subAccountIds, n)))
+      waiting.push(created.then(() => advance(batch.length)))
       // Whatever becomes of it is told when its turn comes.
       waiting.at(-1)?.catch(() => {})
       if (waiting.length === MOST_WAITING) await waiting.shift()
@@ -40,8 +57,7 @@ export async function seed(operator: Operator, estate: Estate, output: Output) {
     }
   }
   for (const each of waiting) await each
-  progress.done()
-  return { accounts, subAccounts: estate.accounts * subAccounts, tokens: estate.accounts * tokens }
+  return made
 }
 
 async function seedSubAccounts(operator: Operator, accountId: string, a: number, count: number): Promise<string[]> {

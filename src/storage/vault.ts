@@ -1,16 +1,21 @@
 // What both engines do with the vault's rows when a store is opened.
 import { OperatorError } from '../tokens/errors.ts'
-import { type KeyRing, sealingKeyOf, type VaultRow } from '../tokens/key-ring.ts'
+import { DAMAGED } from '../tokens/examination.ts'
+import type { KeyRing, VaultRow } from '../tokens/key-ring.ts'
 import { STORE_SECRET_PLACE } from '../tokens/vault.ts'
 
 /** The store secret. Every key that the store needs must be in the ring, which is told which of them seals. */
 export function openSecret(vault: readonly VaultRow[], keys: KeyRing, place: string): Uint8Array {
   const missing = vault.filter(({ keyId }) => keys.find(keyId) === undefined)
   if (missing.length > 0) throw missingKeys(vault, missing, keys, place)
-  const sealing = sealingKeyOf(vault)
-  keys.sealWith(sealing)
-  const own = vault.find(({ keyId }) => keyId === sealing)
-  return keys.open(own?.sealedSecret ?? new Uint8Array(), STORE_SECRET_PLACE)
+  const own = vault.find(({ seals }) => seals)
+  if (own === undefined) throw new OperatorError(`No master key seals in ${place}. ${DAMAGED}`)
+  keys.sealWith(own.keyId)
+  try {
+    return keys.open(own.sealedSecret, STORE_SECRET_PLACE)
+  } catch (cause) {
+    throw new OperatorError(`The store secret in ${place} does not open. ${DAMAGED}`, { cause })
+  }
 }
 
 function missingKeys(vault: readonly VaultRow[], missing: readonly VaultRow[], keys: KeyRing, place: string) {

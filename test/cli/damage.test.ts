@@ -65,6 +65,41 @@ describe('a damaged database', () => {
     assert.equal(JSON.parse(forScripts.stdout).healthy, false)
     assert.match((await folder.run('backup', world.temporaryFile('b'))).stderr, ADVICE)
   })
+
+  test('whose vault was emptied, or holds something else, is refused in words', async () => {
+    for (const [sql, told] of [
+      ['DELETE FROM vault', /No master key seals in/],
+      ['UPDATE vault SET sealed_secret = zeroblob(77)', /The store secret in .* does not open/],
+    ] as const) {
+      const folder = world.emptyFolder()
+      await folder.run('restore', world.file)
+      const db = new DatabaseSync(join(folder.dataDir, 'latchkey.db'))
+      db.exec(sql)
+      db.close()
+      const { code, stderr } = await folder.run('serve')
+      assert.equal(code, 1)
+      assert.match(stderr, told)
+      assert.match(stderr, ADVICE)
+    }
+  })
+})
+
+test("somebody else's database is left as it is", async () => {
+  const cli = new Cli()
+  const path = join(cli.dataDir, 'latchkey.db')
+  const db = new DatabaseSync(path)
+  db.exec('CREATE TABLE tokens (id)')
+  db.close()
+  const before = readFileSync(path)
+  const ran = cli.spawn(['account', 'list'], { LATCHKEY_MASTER_KEY: Buffer.alloc(32, 7).toString('base64') })
+  const [code, stderr] = [await ran.exited, ran.stderr]
+  assert.equal(code, 1)
+  assert.match(
+    stderr,
+    /^latchkey: .*latchkey\.db is a database, but not one that Latchkey made\. .*nothing was changed/,
+  )
+  assert.deepEqual(readFileSync(path), before)
+  cli.dispose()
 })
 
 test('a backup that finds no room says so', () => {

@@ -82,12 +82,20 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
 export function readSecret(path: string, keys: KeyRing): Uint8Array | undefined {
   const vault = lookInto(path, (db) => {
     const { user_version: schema } = db.prepare('PRAGMA user_version').get() as { user_version: number }
-    if (schema === 0) return undefined
+    if (schema === 0) return requireEmpty(db, path)
     const rotates = db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'vault_one_seals'").get() !== undefined
     const seals = rotates ? 'seals' : '1 AS seals'
     return db.prepare(`SELECT key_id, sealed_secret, ${seals} FROM vault`).all() as unknown as VaultColumns[]
   })
   return vault && openSecret(vault.map(toVaultRow), keys, path)
+}
+
+/** A file without a schema's number is ours to fill only while nothing is in it. */
+function requireEmpty(db: DatabaseSync, path: string): undefined {
+  if (db.prepare('SELECT 1 FROM sqlite_master').get() === undefined) return undefined
+  throw new OperatorError(
+    `${path} is a database, but not one that Latchkey made. Name another folder (LATCHKEY_DATA_DIR); nothing was changed.`,
+  )
 }
 
 /** The table that a copy makes first and removes last. */
