@@ -67,7 +67,10 @@ export async function openLatchkey(config: Config, surroundings: Surroundings = 
   const keys = openKeyRing(config)
   const opened = await openEngine(config, keys, acceptRevocationLoss)
   const { store: engine, storeSecret, applied, limiter, replayed = 0 } = opened
-  const obstacle = await engine.findObstacle()
+  const obstacle = await engine.findObstacle().catch(async (error) => {
+    await engine.close()
+    throw error
+  })
   if (obstacle !== undefined) log?.error({ obstacle }, 'nobody is let in; run `latchkey doctor`')
   if (replayed > 0) log?.warn({ replayed }, 'the revocation journal was ahead of the store, and has been replayed')
   const metrics = new Metrics()
@@ -157,7 +160,9 @@ export function restore(config: Config, file: string, wish: RestoreWish, onBytes
 /** For what looks at a store and would not want to make one. */
 export function requireStore({ databaseUrl, dataDir }: Config): void {
   if (databaseUrl !== undefined || existsSync(databaseIn(dataDir))) return
-  throw new OperatorError(`There is no store in ${dataDir}. Set LATCHKEY_DATA_DIR to the folder of yours.`)
+  throw new OperatorError(
+    `There is no store in ${dataDir}. Set LATCHKEY_DATA_DIR to the folder of yours, or begin one with \`latchkey account create\`.`,
+  )
 }
 
 function requireEmbedded(config: Config): Config {

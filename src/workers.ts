@@ -58,8 +58,9 @@ export function supervise(count: number, onReady: (url: string) => void): Promis
       }
       if (!wasReady) stillborn++
       if (stillborn < MAX_STILLBORN) return start()
-      stop()
+      // Before the rest is stopped: when the last of them has ended, all counts as well.
       reject(new OperatorError('The workers end as soon as they start; the lines above say why.'))
+      stop()
     }
     // Connections are handed to a dead worker until its channel is seen to be closed, which may be after its exit.
     worker.on('exit', () => {

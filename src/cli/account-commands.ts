@@ -12,9 +12,10 @@ export function addAccountCommands(program: Command, onStore: OnStore): void {
     .requiredOption('--name <name>', 'name of the account', readName)
     .option(...JSON_OPTION)
     .action(
-      onStore<{ name: string }>(async ({ operator }, { name }, output) => {
-        show(output, tell.account(await operator.createAccount(name)))
-      }),
+      onStore<{ name: string }>(
+        async ({ operator }, { name }, output) => show(output, tell.account(await operator.createAccount(name))),
+        { mayMakeStore: true },
+      ),
     )
   account
     .command('list')

@@ -1,6 +1,6 @@
 // What commands share: opening the store for the length of one command, and telling its one result.
 import type { Command } from 'commander'
-import { type Latchkey, openLatchkey } from '../compose.ts'
+import { type Latchkey, openLatchkey, requireStore } from '../compose.ts'
 import { type Config, readProcessConfig } from '../config.ts'
 import { Output, type Streams, type Table } from './output.ts'
 import type { Told } from './tell.ts'
@@ -9,20 +9,29 @@ export const JSON_OPTION = ['--json', 'print one JSON document'] as const
 
 export type Work<Options> = (latchkey: Latchkey, options: Options, output: Output, argument: string) => Promise<void>
 
-/** Makes an action of a piece of work: opens the store for it and closes it again. `settings` win over the configuration. */
+interface How {
+  /** Win over the configuration. */
+  readonly settings?: Partial<Config>
+  /** For what a new store begins with. Everything else would make one where the wrong folder is named, and find it empty. */
+  readonly mayMakeStore?: boolean
+}
+
+/** Makes an action of a piece of work: opens the store for it and closes it again. */
 export type OnStore = <Options extends object>(
   work: Work<Options>,
-  settings?: Partial<Config>,
+  how?: How,
 ) => (...received: unknown[]) => Promise<void>
 
 export const onStoreWith =
   (streams: Streams): OnStore =>
-  <Options extends object>(work: Work<Options>, settings: Partial<Config> = {}) =>
+  <Options extends object>(work: Work<Options>, { settings = {}, mayMakeStore = false }: How = {}) =>
   async (...received: unknown[]) => {
     const command = received.at(-1) as Command
     const argument = typeof received[0] === 'string' ? received[0] : ''
     const options = command.opts<Options & { json?: boolean }>()
-    const latchkey = await openLatchkey({ ...readProcessConfig(), ...settings })
+    const config = { ...readProcessConfig(), ...settings }
+    if (!mayMakeStore) requireStore(config)
+    const latchkey = await openLatchkey(config)
     try {
       await work(latchkey, options, new Output(streams, options.json === true), argument)
     } finally {

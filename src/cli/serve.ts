@@ -14,8 +14,12 @@ export async function serve(config: Config, withDemo: boolean, output: Output): 
   if (isWorker) return serveHere(config, withDemo, output).finally(() => process.disconnect?.())
   // The store is made before the workers open it, and its first account before anybody asks for it.
   const latchkey = await openLatchkey(config)
-  const demoKey = withDemo ? await makeDemo(latchkey) : undefined
-  await latchkey.store.close()
+  let demoKey: Awaited<ReturnType<typeof makeDemo>>
+  try {
+    if (withDemo) demoKey = await makeDemo(latchkey)
+  } finally {
+    await latchkey.store.close()
+  }
   await supervise(config.workers, (url) => {
     output.line(`Latchkey is ready at ${url} (${config.workers} workers)`)
     if (withDemo) for (const line of demoLines(demoKey, url, config.dataDir)) output.line(line)

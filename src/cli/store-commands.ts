@@ -1,7 +1,5 @@
 // The store as a whole: brought up to date, filled, looked over.
 import type { Command } from 'commander'
-import { requireStore } from '../compose.ts'
-import { readProcessConfig } from '../config.ts'
 import { OperatorError } from '../tokens/errors.ts'
 import { JSON_OPTION, type OnStore } from './command.ts'
 import { examine } from './doctor.ts'
@@ -21,7 +19,7 @@ export function addStoreCommands(program: Command, onStore: OnStore): void {
           const title = applied.length === 0 ? 'The store is up to date.' : `Applied: ${applied.join(', ')}`
           output.result({ applied }, { title })
         },
-        { autoMigrate: true },
+        { settings: { autoMigrate: true }, mayMakeStore: true },
       ),
     )
   program
@@ -45,18 +43,20 @@ export function addStoreCommands(program: Command, onStore: OnStore): void {
     .requiredOption('--tokens <n>', 'tokens of each account', readCount)
     .option(...JSON_OPTION)
     .action(
-      onStore<Estate>(async ({ operator }, estate, output) => {
-        if (estate.subAccounts === 0 && estate.tokens > 0) throw new OperatorError('tokens need sub-accounts')
-        const made = await seed(operator, estate, output)
-        const title = `Made ${made.subAccounts} sub-accounts and ${made.tokens} tokens.`
-        output.result(made, { title, rows: made.accounts })
-      }),
+      onStore<Estate>(
+        async ({ operator }, estate, output) => {
+          if (estate.subAccounts === 0 && estate.tokens > 0) throw new OperatorError('tokens need sub-accounts')
+          const made = await seed(operator, estate, output)
+          const title = `Made ${made.subAccounts} sub-accounts and ${made.tokens} tokens.`
+          output.result(made, { title, rows: made.accounts })
+        },
+        { mayMakeStore: true },
+      ),
     )
   program
     .command('doctor')
     .description('look the store over')
     .option(...JSON_OPTION)
-    .hook('preAction', () => requireStore(readProcessConfig()))
     .action(
       onStore(async (latchkey, _options, output) => {
         const report = await showingPhases(output, (onPhase) => examine(latchkey, onPhase))

@@ -3,6 +3,9 @@ import { DAMAGED } from '../tokens/examination.ts'
 
 const DATA_DIR_ADVICE =
   'The folder of the store (LATCHKEY_DATA_DIR) and all in it must be readable and writable for the user who runs this.'
+const ACCESS_ADVICE =
+  'It must be readable and writable for the user who runs this, as all that settings and options name, such as the folder ' +
+  'of the store (LATCHKEY_DATA_DIR) with all in it.'
 const LISTEN_ADVICE = 'HOST must be an address of this machine, and PORT one that this user may open.'
 const RIGHTS_ADVICE = 'docs/postgres.md says which rights which role needs.'
 
@@ -12,7 +15,7 @@ const URL_ADVICE =
 const INSUFFICIENT_PRIVILEGE = '42501'
 /** Of PostgreSQL's codes, those of the connection, of what may be done, of names, of room and of intervention. */
 const NOT_OURS = /^(08|25|3D|3F|53|57)...$/
-const ACCESS_CODES = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EEXIST'])
+const ACCESS_CODES = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EISDIR', 'EEXIST'])
 /** What SQLite says: PERM, READONLY, CANTOPEN; CORRUPT, NOTADB; IOERR, FULL. A full disk may be told as either. */
 const SQLITE_ADVICE: ReadonlyMap<number, string> = new Map([
   ...[3, 8, 14].map((code) => [code, DATA_DIR_ADVICE] as const),
@@ -34,7 +37,7 @@ export function tellTrouble(error: unknown): string | undefined {
   }
   if (syscall === undefined) return undefined
   if (syscall === 'listen' || syscall === 'getaddrinfo') return withAdvice(error, LISTEN_ADVICE)
-  return ACCESS_CODES.has(code) ? withAdvice(error, DATA_DIR_ADVICE) : error.message
+  return ACCESS_CODES.has(code) ? withAdvice(error, ACCESS_ADVICE) : error.message
 }
 
 const withAdvice = ({ message }: Error, advice: string) => `${message}. ${advice}`

@@ -1,6 +1,5 @@
 // What both engines do with the vault's rows when a store is opened.
 import { OperatorError } from '../tokens/errors.ts'
-import { DAMAGED } from '../tokens/examination.ts'
 import type { KeyRing, VaultRow } from '../tokens/key-ring.ts'
 import { STORE_SECRET_PLACE } from '../tokens/vault.ts'
 
@@ -9,14 +8,16 @@ export function openSecret(vault: readonly VaultRow[], keys: KeyRing, place: str
   const missing = vault.filter(({ keyId }) => keys.find(keyId) === undefined)
   if (missing.length > 0) throw missingKeys(vault, missing, keys, place)
   const own = vault.find(({ seals }) => seals)
-  if (own === undefined) throw new OperatorError(`No master key seals in ${place}. ${DAMAGED}`)
+  if (own === undefined) throw new OperatorError(`${place} has no master key that seals. ${ALTERED}`)
   keys.sealWith(own.keyId)
   try {
     return keys.open(own.sealedSecret, STORE_SECRET_PLACE)
   } catch (cause) {
-    throw new OperatorError(`The store secret in ${place} does not open. ${DAMAGED}`, { cause })
+    throw new OperatorError(`${place} holds a store secret that does not open. ${ALTERED}`, { cause })
   }
 }
+
+const ALTERED = 'Its vault was altered by hand or is damaged: put a backup in its place; nothing was changed.'
 
 function missingKeys(vault: readonly VaultRow[], missing: readonly VaultRow[], keys: KeyRing, place: string) {
   const list = (rows: readonly VaultRow[]) => rows.map(({ keyId }) => keyId).join(', ')

@@ -40,8 +40,12 @@ export function readNew<Shape extends object>(
   return values as Shape
 }
 
+export function isObject(body: unknown): body is object {
+  return body !== null && typeof body === 'object' && !Array.isArray(body)
+}
+
 function readFields<Shape extends object>(body: unknown, readers: Readers<Shape>) {
-  const source = body !== null && typeof body === 'object' && !Array.isArray(body) ? body : {}
+  const source = isObject(body) ? body : {}
   const values: Partial<Shape> = {}
   const problems: FieldProblem[] = []
   const absent = new Set<string>()

@@ -130,7 +130,7 @@ export interface Store {
     origin: Origin,
     expected?: Expected,
   ): Promise<TokenRow>
-  rotateToken(accountId: string, id: string, rotation: Rotation, origin: Origin): Promise<TokenRow>
+  rotateToken(accountId: string, id: string, rotation: Rotation, origin: Origin, expected?: Expected): Promise<TokenRow>
   deleteToken(accountId: string, id: string, origin: Origin, expected?: Expected): Promise<TokenRow>
   countTokens(): Promise<Readonly<Record<Status, number>>>
   /** All of it from one snapshot. */

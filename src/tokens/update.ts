@@ -1,6 +1,17 @@
 // The rules of creating and changing tokens and sub-accounts. Pure: a record and a change in, a record out.
 import { Failure } from './errors.ts'
-import { emailField, idField, nameField, oneOf, readChange, readNew, statusField, timeField } from './fields.ts'
+import {
+  emailField,
+  type FieldReader,
+  idField,
+  isObject,
+  nameField,
+  oneOf,
+  readChange,
+  readNew,
+  statusField,
+  timeField,
+} from './fields.ts'
 import type { ListedToken, Status, SubAccount, Timestamp } from './token.ts'
 
 export interface TokenChange {
@@ -38,9 +49,16 @@ export const MAX_OVERLAP_SECONDS = 30 * 24 * 60 * 60
 
 /** How many seconds a former credential works on; none where nothing is said. */
 export function readOverlap(body: unknown): number {
-  const value = (body as { overlapSeconds?: unknown } | null | undefined)?.overlapSeconds ?? 0
-  if (typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MAX_OVERLAP_SECONDS) return value
-  throw new Failure('invalid-request', `overlapSeconds must be a whole number from 0 to ${MAX_OVERLAP_SECONDS}`)
+  // Whoever sends something else has said something, and would lose the former credential at once.
+  if (body !== undefined && !isObject(body)) throw new Failure('invalid-request', 'The body must be a JSON object')
+  const { overlapSeconds = 0 } = readNew<{ overlapSeconds?: number }>(body, { overlapSeconds: overlapField }, [])
+  return overlapSeconds
+}
+
+const overlapField: FieldReader<number> = (value, field) => {
+  const seconds = Number.isInteger(value) ? (value as number) : -1
+  if (seconds >= 0 && seconds <= MAX_OVERLAP_SECONDS) return { state: 'valid', value: seconds }
+  return { state: 'unusable', message: `${field} must be a whole number from 0 to ${MAX_OVERLAP_SECONDS}` }
 }
 
 export const SUB_ACCOUNT_STATUSES = ['active', 'suspended'] as const

@@ -130,14 +130,22 @@ test('nobody but this user can read what is made for a store', async () => {
   own.dispose()
 })
 
-test('doctor and backup say where they have looked for a store, and make none', async () => {
+test('commands say where they have looked for a store, and make none', async () => {
   const own = new Cli()
-  for (const args of [['doctor'], ['backup', join(own.dataDir, 'file')], ['copy', '--to', join(own.dataDir, 'to')]]) {
+  for (const args of [
+    ['doctor'],
+    ['backup', join(own.dataDir, 'file')],
+    ['copy', '--to', join(own.dataDir, 'to')],
+    ['history', 'verify'],
+    ['master-key', 'rotate'],
+    ['account', 'list'],
+    ['token', 'disable', 'tok_x'],
+  ]) {
     const { code, stderr } = await own.run(...args)
     assert.equal(code, 1)
     assert.equal(
       stderr,
-      `latchkey: There is no store in ${own.dataDir}. Set LATCHKEY_DATA_DIR to the folder of yours.\n`,
+      `latchkey: There is no store in ${own.dataDir}. Set LATCHKEY_DATA_DIR to the folder of yours, or begin one with \`latchkey account create\`.\n`,
     )
   }
   assert.deepEqual(readdirSync(own.dataDir), [])

@@ -68,8 +68,8 @@ describe('a damaged database', () => {
 
   test('whose vault was emptied, or holds something else, is refused in words', async () => {
     for (const [sql, told] of [
-      ['DELETE FROM vault', /No master key seals in/],
-      ['UPDATE vault SET sealed_secret = zeroblob(77)', /The store secret in .* does not open/],
+      ['DELETE FROM vault', /has no master key that seals/],
+      ['UPDATE vault SET sealed_secret = zeroblob(77)', /holds a store secret that does not open/],
     ] as const) {
       const folder = world.emptyFolder()
       await folder.run('restore', world.file)
@@ -79,7 +79,7 @@ describe('a damaged database', () => {
       const { code, stderr } = await folder.run('serve')
       assert.equal(code, 1)
       assert.match(stderr, told)
-      assert.match(stderr, ADVICE)
+      assert.match(stderr, /put a backup in its place/)
     }
   })
 })

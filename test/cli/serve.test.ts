@@ -1,7 +1,7 @@
 // The server as a process: how it starts, what it prints, how it stops, and how it refuses to start.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
@@ -138,7 +138,26 @@ describe('it refuses to start, says what to do, and leaves the store as it was',
     const cli = fresh()
     await cli.estate()
     for (const place of ['latchkey.db', join('latchkey.db', 'below')]) {
-      await refuses(cli, { LATCHKEY_DATA_DIR: join(cli.dataDir, place) }, /LATCHKEY_DATA_DIR\) .* must be readable and/)
+      await refuses(cli, { LATCHKEY_DATA_DIR: join(cli.dataDir, place) }, /must be readable and .*LATCHKEY_DATA_DIR/)
+    }
+  })
+
+  test('with a place for the journal of a new store that cannot be one', async () => {
+    const cli = fresh()
+    const LATCHKEY_REVOCATION_JOURNAL = join(cli.dataDir, 'master.key', 'journal')
+    const server = cli.spawn(['serve'], { PORT: '0', LATCHKEY_REVOCATION_JOURNAL })
+    assert.equal(await server.exited, 1)
+    assert.match(server.stderr, /master\.key'\. It must be readable and writable/)
+  })
+
+  test('with --demo where no demo can be made, also with workers', async () => {
+    const cli = fresh()
+    await cli.run('migrate')
+    rmSync(join(cli.dataDir, 'revocations.log'))
+    for (const LATCHKEY_WORKERS of ['1', '2']) {
+      const server = cli.spawn(['serve', '--demo'], { PORT: '0', LATCHKEY_WORKERS })
+      assert.equal(await server.exited, 1)
+      assert.match(server.stderr, /^latchkey: The record of revocations is missing/m)
     }
   })
 

@@ -28,7 +28,10 @@ test('trouble with a folder, an address or a role is told with what to do about 
 })
 
 test('other trouble of the system is told as it is', () => {
-  assert.equal(trouble('EISDIR: is a directory', { code: 'EISDIR', syscall: 'read' }), 'EISDIR: is a directory')
+  assert.equal(
+    trouble('EMFILE: too many open files', { code: 'EMFILE', syscall: 'open' }),
+    'EMFILE: too many open files',
+  )
 })
 
 test('a fault of ours keeps its stack', () => {

@@ -6,6 +6,7 @@ import { unknownTokens } from './list.scenarios.ts'
 import { failure, invalid, NOT_FOUND, NOT_YOURS, type Scenario, success } from './scenario.ts'
 
 const TOKEN = '/api/v1/apiClient/token'
+const NOT_AN_OVERLAP = 'overlapSeconds must be a whole number from 0 to 2592000'
 const SUB_ACCOUNT = '/api/v1/apiClient/sub-account'
 
 const mine = (estate: Estate, ask: Ask): Ask => ({ ...ask, headers: [bearer(estate.mine.key), ...(ask.headers ?? [])] })
@@ -157,7 +158,7 @@ const tokenScenarios: readonly Scenario[] = [
       assert.deepEqual([await verified(estate, 'rotate-slowly'), await verified(estate, token)], [401, 401])
     },
   },
-  ...[-1, 1.5, '60', 2_592_001].map(
+  ...[-1, 1.5, '60', 2_592_001, null].map(
     (overlapSeconds): Scenario => ({
       name: `an overlap of ${JSON.stringify(overlapSeconds)} seconds is refused`,
       async ask(estate) {
@@ -165,7 +166,18 @@ const tokenScenarios: readonly Scenario[] = [
         return mine(estate, { method: 'POST', path: `${TOKEN}/${id}/rotate`, body: { overlapSeconds } })
       },
       status: 400,
-      body: invalid('overlapSeconds must be a whole number from 0 to 2592000'),
+      body: failure('Validation error', NOT_AN_OVERLAP, [{ field: 'overlapSeconds', message: NOT_AN_OVERLAP }]),
+    }),
+  ),
+  ...['junk', [5], null].map(
+    (body): Scenario => ({
+      name: `a rotation with the body ${JSON.stringify(body)} is refused`,
+      async ask(estate) {
+        const { id } = await estate.token()
+        return mine(estate, { method: 'POST', path: `${TOKEN}/${id}/rotate`, body })
+      },
+      status: 400,
+      body: invalid('The body must be a JSON object'),
     }),
   ),
   ...['DELETE ', 'POST /rotate', 'GET /history'].flatMap((verb) =>

@@ -67,6 +67,20 @@ describe('a connection', () => {
     db.close()
   })
 
+  test('a transaction that SQLite has rolled back by itself is told by what ended it', () => {
+    const db = new Connection(path, 'write')
+    const work = () => {
+      db.exec('ROLLBACK')
+      throw new Error('database or disk is full')
+    }
+    assert.throws(() => db.transaction(work), /disk is full/)
+    assert.equal(
+      db.transaction(() => 7),
+      7,
+    )
+    db.close()
+  })
+
   test('reads from one snapshot while another connection commits', () => {
     const [writer, reader] = [new Connection(path, 'write'), new Connection(path, 'read')]
     writer.exec('CREATE TABLE t (a INTEGER) STRICT')

@@ -282,9 +282,10 @@ export async function rotateToken(
   id: string,
   rotation: Rotation,
   origin: Origin,
+  expected?: Expected,
 ): Promise<TokenRow> {
   const { db, stamps } = session
-  const [heads, row] = await lockToken(session, accountId, id, undefined)
+  const [heads, row] = await lockToken(session, accountId, id, expected)
   const before = row.token
   const { sealed, digest, formerUntil } = rotation
   const overlaps = formerUntil > origin.at

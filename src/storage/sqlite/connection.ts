@@ -76,6 +76,20 @@ export class Connection {
     this.#prepare(sql, 'changes').run()
   }
 
+  /** Changes all that `work` changes, or nothing. The lock is taken first: what `work` reads, nobody changes meanwhile. */
+  transaction<Result>(work: () => Result): Result {
+    this.control('BEGIN IMMEDIATE')
+    try {
+      const result = work()
+      this.control('COMMIT')
+      return result
+    } catch (error) {
+      this.rollBack()
+      throw error
+    }
+  }
+
+  /** Where there is still something to roll back: SQLite does it by itself on a full disk. */
   rollBack(): void {
     try {
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK')

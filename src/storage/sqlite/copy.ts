@@ -56,11 +56,16 @@ export async function openSqliteTarget({ dataDir, keys }: Place, source: CopySou
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   makePrivate(path)
   const db = openAlone(path)
-  migrateOn(db, () => {
-    db.exec(`CREATE TABLE ${UNFINISHED_COPY} (fingerprint TEXT) STRICT`)
-    for (const row of sealed) insertRow(db, 'vault', row)
-  })
-  return new SqliteTarget(db)
+  try {
+    migrateOn(db, () => {
+      db.exec(`CREATE TABLE ${UNFINISHED_COPY} (fingerprint TEXT) STRICT`)
+      for (const row of sealed) insertRow(db, 'vault', row)
+    })
+    return new SqliteTarget(db)
+  } catch (error) {
+    db.close()
+    throw error
+  }
 }
 
 function openAlone(path: string): Connection {
@@ -98,7 +103,7 @@ class SqliteTarget extends StillSqlite implements CopyTarget {
   }
 
   async beginAnew(fingerprint: string): Promise<void> {
-    this.#transaction(() => {
+    this.db.transaction(() => {
       for (const table of COPIED.toReversed()) if (table !== VAULT) this.db.run(`DELETE FROM ${tableOf(table)}`)
       this.db.run("INSERT INTO token_grams (token_grams) VALUES ('delete-all')")
       this.db.run(`DELETE FROM ${UNFINISHED_COPY}`)
@@ -112,7 +117,7 @@ class SqliteTarget extends StillSqlite implements CopyTarget {
   }
 
   async writeRows(table: CopiedTable, rows: readonly CopiedRow[]): Promise<void> {
-    this.#transaction(() => {
+    this.db.transaction(() => {
       let no = this.db.get<{ last: number | null }>('SELECT max(no) AS last FROM tokens')?.last ?? 0
       for (const row of rows) {
         if (table.name === 'tokens') this.#writeToken(row, ++no)
@@ -132,24 +137,13 @@ class SqliteTarget extends StillSqlite implements CopyTarget {
   }
 
   async finish(): Promise<void> {
-    this.#transaction(() => {
+    this.db.transaction(() => {
       this.db.exec(`
         DELETE FROM token_counts;
         INSERT INTO token_counts (scope, status, count) SELECT account_id, status, count(*) FROM tokens GROUP BY 1, 2;
         INSERT INTO token_counts (scope, status, count) SELECT sub_account_id, status, count(*) FROM tokens GROUP BY 1, 2;
         DROP TABLE ${UNFINISHED_COPY}`)
     })
-  }
-
-  #transaction(work: () => void): void {
-    this.db.exec('BEGIN IMMEDIATE')
-    try {
-      work()
-      this.db.exec('COMMIT')
-    } catch (error) {
-      this.db.exec('ROLLBACK')
-      throw error
-    }
   }
 }
 

@@ -92,16 +92,9 @@ export class Journal {
     if (!acceptLoss && this.#isInStep(session)) return { obstacle: undefined, replayed: 0 }
     let replayed = 0
     for (;;) {
-      session.db.control('BEGIN IMMEDIATE')
-      try {
-        const step = this.#step(session, acceptLoss)
-        session.db.control('COMMIT')
-        replayed += step.replayed
-        if (step.done) return { obstacle: step.obstacle, replayed }
-      } catch (error) {
-        session.db.rollBack()
-        throw error
-      }
+      const step = session.db.transaction(() => this.#step(session, acceptLoss))
+      replayed += step.replayed
+      if (step.done) return { obstacle: step.obstacle, replayed }
     }
   }
 

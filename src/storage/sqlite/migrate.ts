@@ -20,20 +20,14 @@ export function migrate(path: string, afterFirst: (db: Connection) => void): rea
 export function migrateOn(db: Connection, afterFirst: (db: Connection) => void): readonly string[] {
   const applied: string[] = []
   for (const migration of readMigrations(FOLDER)) {
-    // The number is read again inside the lock: another process may be doing the same.
-    db.exec('BEGIN IMMEDIATE')
-    try {
-      if (requireKnownSchema(db) < migration.number) {
-        db.exec(migration.sql)
-        if (migration.number === 1) afterFirst(db)
-        db.exec(`PRAGMA user_version = ${migration.number}`)
-        applied.push(migration.name)
-      }
-      db.exec('COMMIT')
-    } catch (error) {
-      db.exec('ROLLBACK')
-      throw error
-    }
+    db.transaction(() => {
+      // The number is read again inside the lock: another process may be doing the same.
+      if (requireKnownSchema(db) >= migration.number) return
+      db.exec(migration.sql)
+      if (migration.number === 1) afterFirst(db)
+      db.exec(`PRAGMA user_version = ${migration.number}`)
+      applied.push(migration.name)
+    })
   }
   return applied
 }

@@ -70,10 +70,16 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
   syncFolder(dataDir)
   const files = [path, `${path}-wal`].map(noteOpened)
   const data = { path, files, storeSecret, journalPath, acceptRevocationLoss }
-  const [writer, reader] = await Promise.all([
+  const starting = [
     NearThread.start({ ...data, role: 'writer' }),
     NearThread.start({ ...data, role: 'reader' }),
-  ])
+  ] as const
+  const [writer, reader] = await Promise.all(starting).catch(async (error) => {
+    // The one that did open would keep the process from ending.
+    for (const each of await Promise.allSettled(starting)) if (each.status === 'fulfilled') await each.value.close()
+    db.close()
+    throw error
+  })
   const store = new SqliteStore(db, writer, reader, new Stamps(storeSecret), files)
   return { store, storeSecret, applied, replayed: writer.opening.replayed }
 }

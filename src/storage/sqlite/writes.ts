@@ -217,9 +217,10 @@ export function rotateToken(
   id: string,
   rotation: Rotation,
   origin: Origin,
+  expected?: Expected,
 ): PackedRow {
   requireSealing(session.db, [rotation.sealed])
-  return replaceCredential(session, accountId, id, rotation, origin)
+  return replaceCredential(session, accountId, id, rotation, origin, expected)
 }
 
 /** Whatever key the new one is sealed with: one from the journal may be older or newer than the key that seals. */
@@ -229,9 +230,10 @@ export function replaceCredential(
   id: string,
   rotation: Rotation,
   origin: Origin,
+  expected?: Expected,
 ): PackedRow {
   const { db, stamps } = session
-  const { no, token: before, subAccount } = getToken(db, accountId, id, undefined)
+  const { no, token: before, subAccount } = getToken(db, accountId, id, expected)
   const { sealed, digest, formerUntil } = rotation
   const after = { ...before, sealed, digest, version: before.version + 1 }
   db.run(
