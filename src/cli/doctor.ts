@@ -2,7 +2,7 @@
 import type { Latchkey } from '../compose.ts'
 import type { OnPhase } from '../tokens/copy.ts'
 import { BROKEN_JOURNAL, DAMAGED, type Examined, examineRows, type Totals } from '../tokens/examination.ts'
-import { chainStamp, headStamp } from '../tokens/history.ts'
+import { type ChainStep, type ChainWalk, findMissingEnd, WALK_START, walkHead, walkRow } from '../tokens/history.ts'
 import type { Damage } from '../tokens/store.ts'
 import { shutText } from './backup.ts'
 
@@ -16,51 +16,37 @@ export interface HistoryReport {
 
 /** Walks every chain. A row altered, removed or inserted shows where the stamps no longer follow from each other. */
 export async function verifyHistory({ store, stamps, operator }: Latchkey, onPhase?: OnPhase): Promise<HistoryReport> {
-  const heads = new Map<string, { seq: number; last: Uint8Array }>()
-  const ends = new Map<string, { seq: number; last: Uint8Array }>()
+  const walks = new Map<string, ChainWalk>()
   const problems: string[] = []
+  const step = (accountId: string, next: (walk: ChainWalk) => ChainStep) => {
+    const { walk, problems: found } = next(walks.get(accountId) ?? WALK_START)
+    walks.set(accountId, walk)
+    for (const problem of found) problems.push(`${accountId}: ${problem}`)
+  }
   // Before the heads: one that is made meanwhile is nobody's loss.
   const accounts = await operator.listAccounts()
-  let rows = 0
+  let [rows, heads, rowsByHeads] = [0, 0, 0]
   let advance: ((by: number) => void) | undefined
   for await (const link of store.readChains()) {
     if (link.kind === 'head') {
-      const { accountId, seq, last, stamp } = link
-      heads.set(accountId, { seq, last })
-      if (!equal(stamp, headStamp(accountId, seq, last, stamps))) problems.push(`${accountId}: the head is altered`)
+      heads++
+      rowsByHeads += link.seq
+      step(link.accountId, (walk) => walkHead(walk, link, stamps))
       continue
     }
-    const { row } = link
-    advance ??=
-      onPhase?.(
-        'History',
-        heads.values().reduce((sum, { seq }) => sum + seq, 0),
-      ) ?? (() => {})
+    advance ??= onPhase?.('History', rowsByHeads) ?? (() => {})
     advance(1)
     rows++
-    const end = ends.get(row.accountId) ?? { seq: 0, last: new Uint8Array() }
-    if (row.seq !== end.seq + 1) problems.push(`${row.accountId}: rows ${end.seq + 1} to ${row.seq - 1} are missing`)
-    else if (!equal(row.stamp, chainStamp(row, end.last, stamps))) {
-      problems.push(`${row.accountId}: row ${row.seq} is altered, or the one before it was replaced`)
-    }
-    ends.set(row.accountId, { seq: row.seq, last: row.stamp })
-    const head = heads.get(row.accountId)
-    if (head?.seq === row.seq && !equal(head.last, row.stamp)) {
-      problems.push(`${row.accountId}: row ${row.seq} does not match the head`)
-    }
+    step(link.row.accountId, (walk) => walkRow(walk, link.row, stamps))
   }
-  for (const [accountId, { seq }] of heads) {
-    const end = ends.get(accountId)?.seq ?? 0
-    if (end < seq) problems.push(`${accountId}: rows ${end + 1} to ${seq} are missing`)
+  for (const [accountId, walk] of walks) {
+    const missing = findMissingEnd(walk)
+    if (missing !== undefined) problems.push(`${accountId}: ${missing}`)
   }
   for (const { id } of accounts) {
-    if (!heads.has(id)) problems.push(`${id}: its history is missing`)
+    if (walks.get(id)?.head === undefined) problems.push(`${id}: its history is missing`)
   }
-  return { rows, accounts: heads.size, problems }
-}
-
-function equal(left: Uint8Array, right: Uint8Array): boolean {
-  return Buffer.compare(left, right) === 0
+  return { rows, accounts: heads, problems }
 }
 
 export interface DoctorReport {

@@ -1,4 +1,5 @@
 // What has been done, by whom, in rows chained per account: a row altered, removed or inserted breaks the chain.
+import type { Stamped } from './stamp.ts'
 import type { Timestamp } from './token.ts'
 import type { Stamps } from './vault.ts'
 
@@ -82,6 +83,58 @@ export function chainStampOfTexts(
 /** The stamp of the account's last row, kept beside the chain: without it, cutting off the end would go unseen. */
 export function headStamp(accountId: string, seq: number, last: Uint8Array, stamps: Stamps): Uint8Array {
   return stamps.stampHistory(['head', accountId, seq, last])
+}
+
+/** How far a chain goes: the number of its last row, and that row's stamp. */
+export interface ChainEnd {
+  readonly seq: number
+  readonly last: Uint8Array
+}
+
+/** Where a walk along the chain of one account has come to. */
+export interface ChainWalk {
+  /** How far the chain goes by its head; undefined until that is met. */
+  readonly head: ChainEnd | undefined
+  readonly end: ChainEnd
+}
+
+export const WALK_START: ChainWalk = { head: undefined, end: { seq: 0, last: new Uint8Array() } }
+
+export interface ChainStep {
+  readonly walk: ChainWalk
+  readonly problems: readonly string[]
+}
+
+export function walkHead(
+  { end }: ChainWalk,
+  head: Stamped<ChainEnd> & { readonly accountId: string },
+  stamps: Stamps,
+): ChainStep {
+  const { accountId, seq, last, stamp } = head
+  const altered = !equal(stamp, headStamp(accountId, seq, last, stamps))
+  return { walk: { head: { seq, last }, end }, problems: altered ? ['the head is altered'] : [] }
+}
+
+/** Goes on from the row after a break, so that one break is told once. */
+export function walkRow({ head, end }: ChainWalk, row: Stamped<HistoryRow>, stamps: Stamps): ChainStep {
+  const { seq, stamp } = row
+  const problems: string[] = []
+  if (seq !== end.seq + 1) problems.push(`rows ${end.seq + 1} to ${seq - 1} are missing`)
+  else if (!equal(stamp, chainStamp(row, end.last, stamps))) {
+    problems.push(`row ${seq} is altered, or the one before it was replaced`)
+  }
+  if (head?.seq === seq && !equal(head.last, stamp)) problems.push(`row ${seq} does not match the head`)
+  return { walk: { head, end: { seq, last: stamp } }, problems }
+}
+
+/** What is missing after the last row. Rows beyond the head are none: they were written since it was read. */
+export function findMissingEnd({ head, end }: ChainWalk): string | undefined {
+  if (head === undefined || end.seq >= head.seq) return undefined
+  return `rows ${end.seq + 1} to ${head.seq} are missing`
+}
+
+function equal(left: Uint8Array, right: Uint8Array): boolean {
+  return Buffer.compare(left, right) === 0
 }
 
 /** The fields that differ between two records, among those named. */

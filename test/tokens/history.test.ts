@@ -1,7 +1,17 @@
 // The chain of the history: whatever is done to its rows shows.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { chainStamp, difference, type HistoryRow, headStamp } from '../../src/tokens/history.ts'
+import {
+  type ChainEnd,
+  chainStamp,
+  difference,
+  findMissingEnd,
+  type HistoryRow,
+  headStamp,
+  WALK_START,
+  walkHead,
+  walkRow,
+} from '../../src/tokens/history.ts'
 import type { Stamped } from '../../src/tokens/stamp.ts'
 import { newStoreSecret, Stamps } from '../../src/tokens/vault.ts'
 
@@ -9,7 +19,7 @@ const stamps = new Stamps(newStoreSecret())
 
 interface Chain {
   readonly rows: readonly Stamped<HistoryRow>[]
-  readonly head: Uint8Array
+  readonly head: Stamped<ChainEnd> & { readonly accountId: string }
 }
 
 const row = (seq: number): HistoryRow => ({
@@ -32,18 +42,23 @@ function link(rows: readonly HistoryRow[], by = stamps): Chain {
     last = chainStamp(each, last, by)
     return { ...each, stamp: last }
   })
-  return { rows: stamped, head: headStamp('acc_1', rows.length, last, by) }
+  const seq = rows.length
+  return { rows: stamped, head: { accountId: 'acc_1', seq, last, stamp: headStamp('acc_1', seq, last, by) } }
 }
 
-function holds({ rows, head }: Chain): boolean {
-  let last: Uint8Array = new Uint8Array()
-  for (const [index, each] of rows.entries()) {
-    const expected = chainStamp(each, last, stamps)
-    if (each.seq !== index + 1 || Buffer.compare(expected, each.stamp) !== 0) return false
-    last = each.stamp
+function problemsOf({ rows, head }: Chain): string[] {
+  const first = walkHead(WALK_START, head, stamps)
+  const problems = [...first.problems]
+  let { walk } = first
+  for (const each of rows) {
+    const step = walkRow(walk, each, stamps)
+    problems.push(...step.problems)
+    walk = step.walk
   }
-  return Buffer.compare(headStamp('acc_1', rows.length, last, stamps), head) === 0
+  return [...problems, findMissingEnd(walk)].filter((problem) => problem !== undefined)
 }
+
+const holds = (chain: Chain) => problemsOf(chain).length === 0
 
 describe('the chain of the history', () => {
   const chain = link([1, 2, 3, 4, 5].map(row))
@@ -105,6 +120,27 @@ describe('the chain of the history', () => {
       rows.splice(at, 2, { ...two, seq: one.seq }, { ...one, seq: two.seq })
       assert.equal(holds({ ...chain, rows }), false)
     }
+  })
+
+  test('breaks when its head is altered, or made with another secret', () => {
+    const { head } = chain
+    for (const altered of [{ accountId: 'acc_2' }, { seq: 4 }, { last: new Uint8Array(32) }]) {
+      assert.equal(holds({ ...chain, head: { ...head, ...altered } }), false)
+    }
+    assert.equal(holds({ ...chain, head: link(chain.rows, new Stamps(newStoreSecret())).head }), false)
+  })
+
+  test('says where it is broken, once for each place', () => {
+    const altered = chain.rows.map((each) => (each.seq === 2 ? { ...each, by: 'operator' } : each))
+    assert.deepEqual(problemsOf({ ...chain, rows: altered }), ['row 2 is altered, or the one before it was replaced'])
+    assert.deepEqual(problemsOf({ ...chain, rows: chain.rows.filter(({ seq }) => seq !== 2 && seq !== 3) }), [
+      'rows 2 to 3 are missing',
+    ])
+    assert.deepEqual(problemsOf({ ...chain, rows: chain.rows.slice(0, 3) }), ['rows 4 to 5 are missing'])
+  })
+
+  test('holds with rows that were written after its head was read', () => {
+    assert.equal(holds({ ...chain, head: link([1, 2, 3].map(row)).head }), true)
   })
 
   test('of one account does not serve another', () => {
