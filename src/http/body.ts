@@ -3,9 +3,7 @@ import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest, preParsingHookHandler } from 'fastify'
 import { Failure } from '../tokens/errors.ts'
 import { decodeText, repeatsField } from '../tokens/fields.ts'
-import { HttpFailure } from './failures.ts'
-
-export const BODY_LIMIT_BYTES = 64 * 1024
+import { BODY_REASONS, HttpFailure } from './failures.ts'
 
 export function addBodyParsers(server: FastifyInstance): void {
   server.removeAllContentTypeParsers()
@@ -46,7 +44,7 @@ function consumes(request: FastifyRequest): string {
 }
 
 function wrongType(request: FastifyRequest): HttpFailure {
-  return new HttpFailure(415, `Request body must be ${consumes(request)}`)
+  return new HttpFailure(415, BODY_REASONS.wrongType(consumes(request)))
 }
 
 const JSON_SPACE = /^[ \t\r\n]*$/
@@ -63,10 +61,10 @@ function readJson(body: Buffer): unknown {
     throw notJson()
   }
   if (!repeatsField(text, value)) return value
-  throw new Failure('invalid-request', 'Request body must name each field only once')
+  throw new Failure('invalid-request', BODY_REASONS.repeatedField)
 }
 
-const notJson = () => new Failure('invalid-request', 'Request body is not valid JSON')
+const notJson = () => new Failure('invalid-request', BODY_REASONS.notJson)
 
 /** A field sent twice becomes an array, as in a query, and is refused by whoever reads it. */
 function readForm(text: string): Record<string, unknown> {

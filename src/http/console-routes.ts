@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { HttpFailure } from './failures.ts'
+import { HttpFailure, routeNotFound } from './failures.ts'
 import type { PlainRoute } from './route.ts'
 
 const DIST = join(import.meta.dirname, '..', '..', 'console', 'dist')
@@ -77,7 +77,8 @@ export function consoleRoutes(folder = DIST) {
       // A view is an address of the one page; only assets have names of their own.
       const file = files.get(path) ?? (path.includes('.') ? undefined : files.get('index.html'))
       if (file !== undefined) return sendFile(request, reply, file)
-      throw new HttpFailure(404, files.size === 0 ? 'The console has not been built; run npm start' : 'Route not found')
+      if (files.size > 0) throw routeNotFound()
+      throw new HttpFailure(404, 'The console has not been built; run npm start')
     },
   }
 
@@ -92,7 +93,7 @@ export function consoleRoutes(folder = DIST) {
     url: '/',
     async respond(request, reply) {
       if (request.headers.accept?.includes('text/html')) return reply.redirect('/console/', 302)
-      throw new HttpFailure(404, 'Route not found')
+      throw routeNotFound()
     },
   }
 

@@ -61,11 +61,23 @@ export class HttpFailure extends Error {
   }
 }
 
+export const routeNotFound = () => new HttpFailure(404, 'Route not found')
+
+export const BODY_LIMIT_BYTES = 64 * 1024
+
+/** What is said of bodies, whoever finds it: Fastify, or the parsers beside it. */
+export const BODY_REASONS = {
+  notJson: 'Request body is not valid JSON',
+  repeatedField: 'Request body must name each field only once',
+  tooLarge: `Request body must be at most ${BODY_LIMIT_BYTES / 1024} KiB`,
+  wrongType: (type: string) => `Request body must be ${type}`,
+}
+
 /** What Fastify throws by itself, in our words. */
 const FRAMEWORK_FAILURES: Readonly<Record<string, readonly [FailureStatus, string]>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: [413, 'Request body must be at most 64 KiB'],
+  FST_ERR_CTP_BODY_TOO_LARGE: [413, BODY_REASONS.tooLarge],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, 'Request body does not have the announced length'],
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: [415, 'Request body must be application/json'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [415, BODY_REASONS.wrongType('application/json')],
 }
 
 export function answerTo(error: unknown): FailureAnswer {

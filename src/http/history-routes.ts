@@ -1,5 +1,6 @@
 // What was done, by whom: of one token, or of the whole account.
 import { Type } from 'typebox'
+import { reasonOf } from '../tokens/errors.ts'
 import { type HistoryRow, withTimes } from '../tokens/history.ts'
 import { type Page, readPageRequest } from '../tokens/page.ts'
 import type { Caller, Registry } from '../tokens/registry.ts'
@@ -52,7 +53,7 @@ const tokenHistory: AccountRoute = {
     operationId: 'listTokenHistory',
     summary: 'History of one token, newest first, also after its deletion',
     params: TokenId,
-    failures: { 400: ['limit must be a whole number from 1 to 100'], 404: ['API token not found'] },
+    failures: { 400: ['limit must be a whole number from 1 to 100'], 404: [reasonOf('token-not-found')] },
   }),
   async answer(registry, { caller, params, query }) {
     const asked = { ...readPageRequest(query), tokenId: params.id ?? '' }

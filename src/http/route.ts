@@ -1,6 +1,7 @@
 // What a route is: a method, a path, who may call it, its description, and a short function from question to answer.
 import type { FastifyReply, FastifyRequest, FastifySchema, HTTPMethods } from 'fastify'
 import type { Type } from 'typebox'
+import { type FailureCode, reasonOf } from '../tokens/errors.ts'
 import type { Origin } from '../tokens/history.ts'
 import type { RawQuery } from '../tokens/page.ts'
 import type { Caller, Registry } from '../tokens/registry.ts'
@@ -12,7 +13,7 @@ import {
   UnauthenticatedSchema,
   unauthenticatedBody,
 } from './envelope.ts'
-import { CATEGORIES, type FailureStatus } from './failures.ts'
+import { BODY_REASONS, CATEGORIES, type FailureStatus } from './failures.ts'
 
 export interface Question {
   readonly caller: Caller
@@ -82,21 +83,26 @@ interface Description {
 
 const APP = { appType: 'api', appVersion: '1.0.0' }
 
-const UNAUTHENTICATED = ['Token expired', 'Authentication required', 'Invalid token', 'Token inactive']
+const UNAUTHENTICATED: readonly FailureCode[] = [
+  'token-expired',
+  'authentication-required',
+  'token-invalid',
+  'token-inactive',
+]
 
 /** Failures that any documented route can meet. */
 const ALWAYS: Description['failures'] = {
-  403: ['A sub-account token cannot manage tokens'],
-  429: ['Too many requests'],
-  500: ['Internal server error'],
-  503: ['The token store cannot be reached; try again'],
+  403: [reasonOf('token-cannot-manage')],
+  429: [CATEGORIES[429]],
+  500: [CATEGORIES[500]],
+  503: [reasonOf('unavailable')],
 }
 
 /** And those that any can meet that reads a body. */
 const READING: Description['failures'] = {
-  400: ['Request body is not valid JSON', 'Request body must name each field only once'],
-  413: ['Request body must be at most 64 KiB'],
-  415: ['Request body must be application/json'],
+  400: [BODY_REASONS.notJson, BODY_REASONS.repeatedField],
+  413: [BODY_REASONS.tooLarge],
+  415: [BODY_REASONS.wrongType('application/json')],
 }
 
 /** Builds what Fastify serialises by and the API description shows: every answer, with an example of each. */
@@ -109,7 +115,7 @@ export function describe(route: Description): FastifySchema {
     401: {
       ...UnauthenticatedSchema,
       description: 'The bearer is missing, malformed, expired, revoked or unknown',
-      examples: UNAUTHENTICATED.map(unauthenticatedBody),
+      examples: UNAUTHENTICATED.map((code) => unauthenticatedBody(reasonOf(code))),
     },
   }
   const failures = route.writes ? together(route.failures, READING) : route.failures

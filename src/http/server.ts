@@ -13,12 +13,12 @@ import type { Logger } from 'pino'
 import { Failure } from '../tokens/errors.ts'
 import type { Registry } from '../tokens/registry.ts'
 import { apiDescription } from './api-description.ts'
-import { addBodyParsers, BODY_LIMIT_BYTES } from './body.ts'
+import { addBodyParsers } from './body.ts'
 import { type Admit, type Authenticate, authenticate, callerOf } from './caller.ts'
 import { answerMalformed, isUnambiguous, limitUnread, notHttp } from './client-error.ts'
 import { consoleRoutes } from './console-routes.ts'
 import { type AppIdentity, successBody, successWriter } from './envelope.ts'
-import { answerTo, HttpFailure } from './failures.ts'
+import { answerTo, BODY_LIMIT_BYTES, HttpFailure, routeNotFound } from './failures.ts'
 import { historyRoutes } from './history-routes.ts'
 import type { Metrics } from './metrics.ts'
 import { overviewRoutes } from './overview-routes.ts'
@@ -147,7 +147,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   })
   server.setErrorHandler((error, request, reply) => sendFailure(parts, request, reply, error))
   server.setNotFoundHandler(async () => {
-    throw new HttpFailure(404, 'Route not found')
+    throw routeNotFound()
   })
   return server
 }
@@ -187,7 +187,7 @@ function hardenHttp({ server }: FastifyInstance): void {
 async function refuseUnknown(admit: Admit, known: readonly RouteOptions[], request: FastifyRequest): Promise<never> {
   if (isApi(request.url)) await admit(request)
   const allowed = allowedMethods(known, request.url)
-  if (allowed.length === 0) throw new HttpFailure(404, 'Route not found')
+  if (allowed.length === 0) throw routeNotFound()
   throw new HttpFailure(405, `${request.method} is not allowed here`, { allow: allowed.join(', ') })
 }
 

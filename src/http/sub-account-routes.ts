@@ -1,5 +1,7 @@
 // Sub-accounts: listed, made, changed, suspended and resumed.
 import { Type } from 'typebox'
+import { reasonOf } from '../tokens/errors.ts'
+import { NOTHING_TO_UPDATE } from '../tokens/fields.ts'
 import { readPageRequest, readSearch } from '../tokens/page.ts'
 import type { SubAccountRow } from '../tokens/token.ts'
 import { MAX_NAME_CHARACTERS } from '../tokens/token.ts'
@@ -11,7 +13,7 @@ import { examplePage, PageParameters, toTime, toTimeOrNull } from './token-route
 const BASE = '/api/v1/apiClient/sub-account'
 
 const SubAccountId = Type.Object({ id: Type.String({ description: 'The sub-account id' }) })
-const NOT_YOURS = ['Sub account does not belong to you or does not exist']
+const NOT_YOURS = [reasonOf('sub-account-forbidden')]
 const Name = Type.String({ minLength: 1, maxLength: MAX_NAME_CHARACTERS })
 
 const example = {
@@ -104,7 +106,7 @@ const updateSubAccount: AccountRoute = {
     }),
     data: schemas.SubAccount,
     success: { message: 'Sub-account updated successfully', example },
-    failures: { 400: ['No valid fields to update', 'status must be active or suspended'], 403: NOT_YOURS },
+    failures: { 400: [NOTHING_TO_UPDATE, 'status must be active or suspended'], 403: NOT_YOURS },
     writes: true,
   }),
   async answer(registry, { caller, params, body, origin }) {

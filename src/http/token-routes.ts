@@ -1,7 +1,7 @@
 // The documented endpoints, and the life of a token around them. Each handler is a question to the registry.
 import { Type } from 'typebox'
-import { Failure } from '../tokens/errors.ts'
-import { NOT_A_TIME } from '../tokens/fields.ts'
+import { Failure, reasonOf } from '../tokens/errors.ts'
+import { NOT_A_TIME, NOTHING_TO_UPDATE } from '../tokens/fields.ts'
 import { aspectsAsked } from '../tokens/known.ts'
 import type { Page, TokenQuery } from '../tokens/page.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE, readOnce, readTokenQuery } from '../tokens/page.ts'
@@ -14,9 +14,9 @@ import * as schemas from './schemas.ts'
 
 const BASE = '/api/v1/apiClient/token'
 
-const NOT_FOUND = ['API token not found']
-const NOT_YOURS = ['Sub account does not belong to you or does not exist']
-const STALE = ['The token has changed since the version named in If-Match']
+const NOT_FOUND = [reasonOf('token-not-found')]
+const NOT_YOURS = [reasonOf('sub-account-forbidden')]
+const STALE = [reasonOf('version-mismatch')]
 
 export const TokenId = Type.Object({ id: Type.String({ description: 'The token id' }) })
 
@@ -174,11 +174,7 @@ const updateToken: AccountRoute = {
     data: schemas.Token,
     success: { message: 'API token updated successfully', example: { ...exampleToken, status: 'inactive' } },
     failures: {
-      400: [
-        'No valid fields to update',
-        'Token name already exists for this sub-account',
-        'status must be active or inactive',
-      ],
+      400: [NOTHING_TO_UPDATE, reasonOf('duplicate-name'), 'status must be active or inactive'],
       404: NOT_FOUND,
       412: STALE,
     },
@@ -213,9 +209,9 @@ const createToken: AccountRoute = {
     data: schemas.Token,
     success: { status: 201, message: 'API token created successfully', example: exampleToken },
     failures: {
-      400: ['name is required', 'Token name already exists for this sub-account'],
+      400: ['name is required', reasonOf('duplicate-name')],
       403: NOT_YOURS,
-      409: ['This Idempotency-Key was used before with a different request'],
+      409: [reasonOf('idempotency-conflict')],
     },
     writes: true,
   }),

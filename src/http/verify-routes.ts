@@ -1,13 +1,13 @@
 // For gateways and services that check credentials: forward-auth, and introspection by RFC 7662.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { Failure, type FailureCode } from '../tokens/errors.ts'
+import { Failure, type FailureCode, reasonOf } from '../tokens/errors.ts'
 import { readOnce } from '../tokens/page.ts'
 import type { Registry } from '../tokens/registry.ts'
-import type { Refusal, Verdict } from '../tokens/verdict.ts'
+import { FAILURE_OF, type Refusal, type Verdict } from '../tokens/verdict.ts'
 import { bearerOf, callerOf } from './caller.ts'
 import { UnauthenticatedSchema, unauthenticatedBody } from './envelope.ts'
-import { unauthenticated } from './failures.ts'
+import { BODY_REASONS, unauthenticated } from './failures.ts'
 import type { RateLimits } from './rate-limits.ts'
 import { describeFailures, type PlainRoute } from './route.ts'
 
@@ -19,14 +19,7 @@ export interface VerifyParts {
   readonly rateLimits?: RateLimits | undefined
 }
 
-/** The word in the reason header, and the failure that the 401 body speaks of. */
-const REFUSALS: Readonly<Record<Refusal, readonly [reason: string, code: FailureCode, message: string]>> = {
-  unknown: ['unknown', 'token-invalid', 'Invalid token'],
-  tampered: ['unknown', 'token-invalid', 'Invalid token'],
-  inactive: ['inactive', 'token-inactive', 'Token inactive'],
-  suspended: ['suspended', 'token-inactive', 'Token inactive'],
-  expired: ['expired', 'token-expired', 'Token expired'],
-}
+const REFUSED: readonly FailureCode[] = ['token-invalid', 'token-inactive', 'token-expired', 'authentication-required']
 
 export function verifyRoutes(parts: VerifyParts) {
   const { rateLimits } = parts
@@ -58,21 +51,19 @@ export function verifyRoutes(parts: VerifyParts) {
           ...UnauthenticatedSchema,
           description: 'It does not; the header X-Latchkey-Reason says why, to the holder of a real credential',
           headers: { 'X-Latchkey-Reason': { type: 'string', enum: ['unknown', 'inactive', 'suspended', 'expired'] } },
-          examples: ['Invalid token', 'Token inactive', 'Token expired', 'Authentication required'].map(
-            unauthenticatedBody,
-          ),
+          examples: REFUSED.map((code) => unauthenticatedBody(reasonOf(code))),
         },
         ...describeFailures([429, 500, 503]),
       },
     },
     async respond(request, reply) {
       const presented = presentedIn(request, parts.credentialHeader)
-      if (presented === undefined) return refuse(reply, 'unknown', 'authentication-required', 'Authentication required')
+      if (presented === undefined) return refuse(reply, 'unknown', 'authentication-required')
       const verdict = await parts.registry.verify(presented)
       parts.onVerdict(verdict.accepted ? 'accepted' : verdict.reason)
       if (!verdict.accepted) {
         await rateLimits?.failed(request)
-        return refuse(reply, ...REFUSALS[verdict.reason])
+        return refuse(reply, verdict.reason, FAILURE_OF[verdict.reason])
       }
       const { id, subAccountId, accountId, version } = verdict.token
       return reply
@@ -104,11 +95,11 @@ export function verifyRoutes(parts: VerifyParts) {
           description: 'What the credential is; unknown, dead and foreign ones are all just not active',
           examples: [{ active: false }],
         },
-        401: { ...UnauthenticatedSchema, examples: [unauthenticatedBody('Authentication required')] },
+        401: { ...UnauthenticatedSchema, examples: [unauthenticatedBody(reasonOf('authentication-required'))] },
         ...describeFailures([400, 403, 413, 415, 429, 500, 503], {
           400: ['token must be sent', 'token must be sent only once'],
-          413: ['Request body must be at most 64 KiB'],
-          415: ['Request body must be application/x-www-form-urlencoded'],
+          413: [BODY_REASONS.tooLarge],
+          415: [BODY_REASONS.wrongType('application/x-www-form-urlencoded')],
         }),
       },
     },
@@ -145,9 +136,10 @@ function presentedIn(request: FastifyRequest, credentialHeader: string | undefin
   }
 }
 
-function refuse(reply: FastifyReply, reason: string, code: FailureCode, message: string): FastifyReply {
-  const { status, headers, body } = unauthenticated(code, message)
-  return reply.code(status).headers(headers).header('x-latchkey-reason', reason).send(body)
+function refuse(reply: FastifyReply, refusal: Refusal, code: FailureCode): FastifyReply {
+  const { status, headers, body } = unauthenticated(code, reasonOf(code))
+  const word = refusal === 'tampered' ? 'unknown' : refusal
+  return reply.code(status).headers(headers).header('x-latchkey-reason', word).send(body)
 }
 
 const Introspection = Type.Object({

@@ -25,6 +25,11 @@ const reasons = {
 
 export type FailureCode = keyof typeof reasons
 
+/** The sentence that a caller reads, unless a failure brings one of its own. */
+export function reasonOf(code: FailureCode): string {
+  return reasons[code]
+}
+
 export interface FieldProblem {
   readonly field: string
   readonly message: string
@@ -35,7 +40,7 @@ export class Failure extends Error {
   readonly code: FailureCode
   readonly details: readonly FieldProblem[] | undefined
 
-  constructor(code: FailureCode, reason: string = reasons[code], details?: readonly FieldProblem[]) {
+  constructor(code: FailureCode, reason: string = reasonOf(code), details?: readonly FieldProblem[]) {
     super(reason)
     this.name = 'Failure'
     this.code = code

@@ -14,6 +14,8 @@ export type FieldReader<Value> = (value: unknown, field: string) => Field<Value>
 
 type Readers<Shape> = { readonly [Name in keyof Shape]-?: FieldReader<Exclude<Shape[Name], undefined>> }
 
+export const NOTHING_TO_UPDATE = 'No valid fields to update'
+
 /**
  * The rules of an update (decisions, part 5): at least one valid field, and none that is wrong. A caller who asks for
  * two changes is never told yes while only one was made.
@@ -21,7 +23,7 @@ type Readers<Shape> = { readonly [Name in keyof Shape]-?: FieldReader<Exclude<Sh
 export function readChange<Shape extends object>(body: unknown, readers: Readers<Shape>): Shape {
   const { values, problems, broken, unusable } = readFields(body, readers)
   if (broken !== undefined) throw new Failure('invalid-request', broken.message, problems)
-  if (Object.keys(values).length === 0) throw new Failure('invalid-request', 'No valid fields to update', problems)
+  if (Object.keys(values).length === 0) throw new Failure('invalid-request', NOTHING_TO_UPDATE, problems)
   if (unusable !== undefined) throw new Failure('invalid-request', unusable.message, problems)
   return values as Shape
 }

@@ -14,7 +14,7 @@ import { type Account, newId, type Timestamp, type Token } from './token.ts'
 import type { NewSubAccount, NewToken, SubAccountChange, TokenChange } from './update.ts'
 import { UseMarks } from './uses.ts'
 import { credentialPlace, type MasterKey, nameInMemory, type Stamps } from './vault.ts'
-import { effectiveState, findTampered, judge, judgeGenuine, UNKNOWN, type Verdict } from './verdict.ts'
+import { effectiveState, FAILURE_OF, findTampered, judge, judgeGenuine, UNKNOWN, type Verdict } from './verdict.ts'
 import { VerifiedTokens } from './verified.ts'
 
 /** Made anew for each request. */
@@ -89,10 +89,7 @@ export class Registry {
 
   async #refuseToken(presented: string): Promise<never> {
     const verdict = await this.#judge(presented)
-    if (verdict.accepted) throw new Failure('token-cannot-manage')
-    if (verdict.reason === 'expired') throw new Failure('token-expired')
-    if (verdict.reason === 'inactive' || verdict.reason === 'suspended') throw new Failure('token-inactive')
-    throw new Failure('token-invalid')
+    throw new Failure(verdict.accepted ? 'token-cannot-manage' : FAILURE_OF[verdict.reason])
   }
 
   /** What gateways ask. Reads the authoritative store every time, and writes nothing on its path. */

@@ -1,5 +1,6 @@
 // Whether a presented credential authenticates. Begins with "no"; only the last line says yes.
 import { timingSafeEqual } from 'node:crypto'
+import type { FailureCode } from './errors.ts'
 import { isGenuine, type Stamped, type Tampered } from './stamp.ts'
 import type {
   JudgedSubAccount,
@@ -22,6 +23,15 @@ export interface Candidate {
 }
 
 export type Refusal = 'unknown' | 'tampered' | 'inactive' | 'expired' | 'suspended'
+
+/** What callers are told of each: that a row was altered by hand is only for the operator. */
+export const FAILURE_OF: Readonly<Record<Refusal, FailureCode>> = {
+  unknown: 'token-invalid',
+  tampered: 'token-invalid',
+  inactive: 'token-inactive',
+  suspended: 'token-inactive',
+  expired: 'token-expired',
+}
 
 export type Verdict =
   | { readonly accepted: true; readonly token: VerifiedToken }
