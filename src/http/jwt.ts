@@ -79,7 +79,7 @@ async function verify(
     return payload
   } catch (error) {
     if (error instanceof errors.JWTExpired) throw new Failure('token-expired')
-    if (isKeyFault(error)) throw Object.assign(new Failure('unavailable'), { cause: error })
+    if (isKeyFault(error)) throw new Failure('unavailable', undefined, undefined, { cause: error })
     throw new Failure('token-invalid')
   }
 }

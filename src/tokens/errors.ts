@@ -40,8 +40,14 @@ export class Failure extends Error {
   readonly code: FailureCode
   readonly details: readonly FieldProblem[] | undefined
 
-  constructor(code: FailureCode, reason: string = reasonOf(code), details?: readonly FieldProblem[]) {
-    super(reason)
+  /** A cause in `options` is for the log only. */
+  constructor(
+    code: FailureCode,
+    reason: string = reasonOf(code),
+    details?: readonly FieldProblem[],
+    options?: ErrorOptions,
+  ) {
+    super(reason, options)
     this.name = 'Failure'
     this.code = code
     this.details = details

@@ -63,7 +63,7 @@ export class KeyRing {
     const key = this.find(id)
     if (key === undefined) {
       const cause = new Error(`the store is sealed with master key ${id} now, which is not among those given`)
-      throw Object.assign(new Failure('unavailable'), { cause })
+      throw new Failure('unavailable', undefined, undefined, { cause })
     }
     this.#sealing = key
   }
