@@ -4,6 +4,7 @@ import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
 import { OperatorError } from './tokens/errors.ts'
 import type { RateLimit, RateLimitRules } from './tokens/rate-limit.ts'
+import { UNITS_MS } from './tokens/times.ts'
 
 export interface Config {
   readonly host: string
@@ -105,8 +106,6 @@ function readJwt(env: Environment): JwtConfig | undefined {
   if (!jwks && !issuer && !audience && !accountClaim) return undefined
   throw new OperatorError(`Set all of ${names.join(', ')}, or none`)
 }
-
-const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 }
 
 function readRate(env: Environment, name: string): RateLimit | undefined {
   const text = given(env, name)

@@ -1,33 +1,31 @@
 // Records as the command line tells them: the names of the wire, so that scripts meet one vocabulary.
 import { type HistoryRow, withTimes } from '../tokens/history.ts'
+import { toTime, toTimeOrNull } from '../tokens/times.ts'
 import type { Account, AccountKey, SubAccount, Token } from '../tokens/token.ts'
 
 export type Told = Readonly<Record<string, string | number | null | Readonly<Record<string, string>>>>
 
-const time = (at: number) => new Date(at).toISOString()
-const timeOrNull = (at: number | null) => (at === null ? null : time(at))
-
 export function account({ id, name, createdAt }: Account): Told {
-  return { _id: id, name, createdAt: time(createdAt) }
+  return { _id: id, name, createdAt: toTime(createdAt) }
 }
 
 export function key({ id, name, createdAt, expiresAt, revokedAt }: AccountKey): Told {
   return {
     _id: id,
     name,
-    createdAt: time(createdAt),
-    expiresAt: timeOrNull(expiresAt),
-    revokedAt: timeOrNull(revokedAt),
+    createdAt: toTime(createdAt),
+    expiresAt: toTimeOrNull(expiresAt),
+    revokedAt: toTimeOrNull(revokedAt),
   }
 }
 
 export function newKey({ id, key, expiresAt }: AccountKey & { readonly key: string }): Told {
-  return { _id: id, key, expiresAt: timeOrNull(expiresAt) }
+  return { _id: id, key, expiresAt: toTimeOrNull(expiresAt) }
 }
 
 export function subAccount({ id, name, email, companyName, createdAt, suspendedAt }: SubAccount): Told {
   const status = suspendedAt === null ? 'active' : 'suspended'
-  return { _id: id, name, email, companyName, status, createdAt: time(createdAt) }
+  return { _id: id, name, email, companyName, status, createdAt: toTime(createdAt) }
 }
 
 export function token({ id, name, credential, status, createdAt, subAccount }: Token): Told {
@@ -37,7 +35,7 @@ export function token({ id, name, credential, status, createdAt, subAccount }: T
     name,
     token: credential,
     status,
-    createdAt: time(createdAt),
+    createdAt: toTime(createdAt),
     subAccount: { _id, name: subAccountName, email, companyName },
   }
 }
@@ -47,5 +45,5 @@ export function historyRow({ at, by, action, subject, from, to }: HistoryRow): R
   const change = Object.keys({ ...from, ...to }).map(
     (name) => `${name}: ${before[name] ?? '-'} → ${after[name] ?? '-'}`,
   )
-  return { at: time(at), by, action, subject, change: change.join(', ') }
+  return { at: toTime(at), by, action, subject, change: change.join(', ') }
 }

@@ -1,7 +1,8 @@
 // Values given on the command line, held to the same rules as those that come over HTTP.
 import { InvalidArgumentError } from 'commander'
-import { emailField, type FieldReader, nameField, parseTime, statusField } from '../tokens/fields.ts'
+import { emailField, type FieldReader, nameField, statusField } from '../tokens/fields.ts'
 import { brokenCredentialRule } from '../tokens/operator.ts'
+import { parseTime, UNITS_MS } from '../tokens/times.ts'
 
 const valid =
   <Value>(read: FieldReader<Value>) =>
@@ -20,8 +21,6 @@ export function readNewCredential(text: string): string {
   if (rule !== undefined) throw new InvalidArgumentError(`It ${rule}.`)
   return text
 }
-
-const UNITS_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /** Milliseconds. */
 export function readDuration(text: string): number {

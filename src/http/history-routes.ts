@@ -4,9 +4,9 @@ import { reasonOf } from '../tokens/errors.ts'
 import { type HistoryRow, withTimes } from '../tokens/history.ts'
 import { type Page, readPageRequest } from '../tokens/page.ts'
 import type { Caller, Registry } from '../tokens/registry.ts'
+import { toTime } from '../tokens/times.ts'
 import { type AccountRoute, describe } from './route.ts'
 import * as schemas from './schemas.ts'
-import { examplePage, PageParameters, TokenId, toTime } from './token-routes.ts'
 
 const example = {
   seq: 42,
@@ -22,11 +22,14 @@ const example = {
 
 const shared = {
   tag: 'History',
-  querystring: Type.Object({ ...PageParameters }),
+  querystring: Type.Object({ ...schemas.PageParameters }),
   data: Type.Object({ ...schemas.pageOf(schemas.HistoryEntry).properties, names: schemas.Names }),
   success: {
     message: 'Found 1 history entry(s)',
-    example: { ...examplePage([example]), names: { [example.by]: 'Console', [example.subject]: 'CI pipeline' } },
+    example: {
+      ...schemas.examplePage([example]),
+      names: { [example.by]: 'Console', [example.subject]: 'CI pipeline' },
+    },
   },
   writes: false,
 }
@@ -52,7 +55,7 @@ const tokenHistory: AccountRoute = {
     ...shared,
     operationId: 'listTokenHistory',
     summary: 'History of one token, newest first, also after its deletion',
-    params: TokenId,
+    params: schemas.TokenId,
     failures: { 400: ['limit must be a whole number from 1 to 100'], 404: [reasonOf('token-not-found')] },
   }),
   async answer(registry, { caller, params, query }) {

@@ -1,9 +1,9 @@
 // The account at a glance: what its tokens and sub-accounts come to.
 import type { Overview } from '../tokens/registry.ts'
+import { toTime } from '../tokens/times.ts'
 import { type AccountRoute, describe } from './route.ts'
 import * as schemas from './schemas.ts'
 import { subAccountToWire } from './sub-account-routes.ts'
-import { toTime } from './token-routes.ts'
 
 const overview: AccountRoute = {
   method: 'GET',

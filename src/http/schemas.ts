@@ -3,6 +3,7 @@
 import { type Static, Type } from 'typebox'
 import { ACTIONS } from '../tokens/history.ts'
 import { EXPIRING_DAYS, WEEKS } from '../tokens/overview.ts'
+import { DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE } from '../tokens/page.ts'
 import { STATUSES } from '../tokens/token.ts'
 import { SUB_ACCOUNT_STATUSES } from '../tokens/update.ts'
 
@@ -130,4 +131,23 @@ export function pageOf<Item extends ReturnType<typeof Type.Object>>(item: Item) 
     hasNextPage: Type.Boolean({ examples: [false] }),
     hasPrevPage: Type.Boolean({ examples: [false] }),
   })
+}
+
+export const examplePage = (items: readonly object[]) => ({
+  items,
+  total: items.length,
+  page: 1,
+  limit: 10,
+  totalPages: 1,
+  hasNextPage: false,
+  hasPrevPage: false,
+})
+
+export const TokenId = Type.Object({ id: Type.String({ description: 'The token id' }) })
+
+export const PageParameters = {
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: 1, description: 'Page number' })),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT, description: 'Items per page' }),
+  ),
 }

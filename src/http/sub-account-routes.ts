@@ -3,12 +3,12 @@ import { Type } from 'typebox'
 import { reasonOf } from '../tokens/errors.ts'
 import { NOTHING_TO_UPDATE } from '../tokens/fields.ts'
 import { readPageRequest, readSearch } from '../tokens/page.ts'
+import { toTime, toTimeOrNull } from '../tokens/times.ts'
 import type { SubAccountRow } from '../tokens/token.ts'
 import { MAX_NAME_CHARACTERS } from '../tokens/token.ts'
 import { readNewSubAccount, readSubAccountChange, SUB_ACCOUNT_STATUSES } from '../tokens/update.ts'
 import { type AccountRoute, describe } from './route.ts'
 import * as schemas from './schemas.ts'
-import { examplePage, PageParameters, toTime, toTimeOrNull } from './token-routes.ts'
 
 const BASE = '/api/v1/apiClient/sub-account'
 
@@ -38,10 +38,10 @@ const listSubAccounts: AccountRoute = {
       search: Type.Optional(
         Type.String({ maxLength: MAX_NAME_CHARACTERS, description: 'Part of the name, e-mail address or company' }),
       ),
-      ...PageParameters,
+      ...schemas.PageParameters,
     }),
     data: schemas.pageOf(schemas.SubAccount),
-    success: { message: 'Found 1 sub-account(s)', example: examplePage([example]) },
+    success: { message: 'Found 1 sub-account(s)', example: schemas.examplePage([example]) },
     failures: { 400: ['page must be a whole number from 1 to 2147483647'] },
     writes: false,
   }),

@@ -1,11 +1,12 @@
 // The documented endpoints, and the life of a token around them. Each handler is a question to the registry.
 import { Type } from 'typebox'
 import { Failure, reasonOf } from '../tokens/errors.ts'
-import { NOT_A_TIME, NOTHING_TO_UPDATE } from '../tokens/fields.ts'
+import { NOTHING_TO_UPDATE } from '../tokens/fields.ts'
 import { aspectsAsked } from '../tokens/known.ts'
 import type { Page, TokenQuery } from '../tokens/page.ts'
-import { DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE, readOnce, readTokenQuery } from '../tokens/page.ts'
+import { MAX_LIMIT, MAX_PAGE, readOnce, readTokenQuery } from '../tokens/page.ts'
 import type { Caller, Registry } from '../tokens/registry.ts'
+import { NOT_A_TIME, toTime, toTimeOrNull } from '../tokens/times.ts'
 import { MAX_NAME_CHARACTERS, STATUSES, type Token } from '../tokens/token.ts'
 import { MAX_OVERLAP_SECONDS, readNewToken, readOverlap, readTokenChange } from '../tokens/update.ts'
 import { etagOf, readIdempotencyKey, readIfMatch } from './conditions.ts'
@@ -17,15 +18,6 @@ const BASE = '/api/v1/apiClient/token'
 const NOT_FOUND = [reasonOf('token-not-found')]
 const NOT_YOURS = [reasonOf('sub-account-forbidden')]
 const STALE = [reasonOf('version-mismatch')]
-
-export const TokenId = Type.Object({ id: Type.String({ description: 'The token id' }) })
-
-export const PageParameters = {
-  page: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: 1, description: 'Page number' })),
-  limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT, description: 'Items per page' }),
-  ),
-}
 
 const Include = {
   include: Type.Optional(Type.String({ enum: ['details'], description: 'Adds `details` to each token' })),
@@ -72,16 +64,6 @@ const exampleToken = {
   },
 }
 
-export const examplePage = (items: readonly object[]) => ({
-  items,
-  total: items.length,
-  page: 1,
-  limit: 10,
-  totalPages: 1,
-  hasNextPage: false,
-  hasPrevPage: false,
-})
-
 const BAD_QUERY = [
   `page must be a whole number from 1 to ${MAX_PAGE}`,
   `limit must be a whole number from 1 to ${MAX_LIMIT}`,
@@ -102,12 +84,12 @@ const listTokens: AccountRoute = {
     querystring: Type.Object({
       subAccountId: Type.Optional(Type.String({ description: 'Only tokens of this sub-account' })),
       ...Filters,
-      ...PageParameters,
+      ...schemas.PageParameters,
       ...Narrowing,
       ...Include,
     }),
     data: schemas.pageOf(schemas.Token),
-    success: { message: 'Found 1 API token(s)', example: examplePage([exampleToken]) },
+    success: { message: 'Found 1 API token(s)', example: schemas.examplePage([exampleToken]) },
     failures: { 400: BAD_QUERY, 403: NOT_YOURS },
     writes: false,
   }),
@@ -126,9 +108,9 @@ const listTokensOfSubAccount: AccountRoute = {
     summary: 'List tokens of one sub-account',
     tag: 'Tokens',
     params: Type.Object({ subAccountId: Type.String({ description: 'The sub-account id' }) }),
-    querystring: Type.Object({ ...Filters, ...PageParameters, ...Narrowing, ...Include }),
+    querystring: Type.Object({ ...Filters, ...schemas.PageParameters, ...Narrowing, ...Include }),
     data: schemas.pageOf(schemas.Token),
-    success: { message: 'Found 1 API token(s)', example: examplePage([exampleToken]) },
+    success: { message: 'Found 1 API token(s)', example: schemas.examplePage([exampleToken]) },
     failures: { 400: BAD_QUERY, 403: NOT_YOURS },
     writes: false,
   }),
@@ -147,7 +129,7 @@ const getToken: AccountRoute = {
     operationId: 'getToken',
     summary: 'Get one token',
     tag: 'Tokens',
-    params: TokenId,
+    params: schemas.TokenId,
     querystring: Type.Object({ ...Include }),
     data: schemas.Token,
     success: { message: 'API token retrieved successfully', example: exampleToken },
@@ -168,7 +150,7 @@ const updateToken: AccountRoute = {
     operationId: 'updateToken',
     summary: 'Rename, disable or re-enable a token',
     tag: 'Tokens',
-    params: TokenId,
+    params: schemas.TokenId,
     headers: IfMatch,
     body: Type.Object({ name: Type.Optional(Name), status: Type.Optional(Status) }),
     data: schemas.Token,
@@ -229,7 +211,7 @@ const deleteToken: AccountRoute = {
     operationId: 'deleteToken',
     summary: 'Delete a token',
     tag: 'Tokens',
-    params: TokenId,
+    params: schemas.TokenId,
     headers: IfMatch,
     data: schemas.DeletedToken,
     success: { message: 'API token deleted successfully', example: { _id: exampleToken._id } },
@@ -250,7 +232,7 @@ const rotateToken: AccountRoute = {
     summary: 'Give a token a new credential',
     tag: 'Tokens',
     description: 'The former credential works for `overlapSeconds` more; with 0 or none it dies at once.',
-    params: TokenId,
+    params: schemas.TokenId,
     body: Type.Object({
       overlapSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_OVERLAP_SECONDS, default: 0 })),
     }),
@@ -298,9 +280,6 @@ function idsIn({ items }: Page<Token>): ReadonlySet<string> {
 function whole(message: string, token: Token) {
   return { message, data: token, headers: { etag: etagOf(token.version) } }
 }
-
-export const toTime = (at: number): string => new Date(at).toISOString()
-export const toTimeOrNull = (at: number | null): string | null => (at === null ? null : toTime(at))
 
 /** JSON of a page as the registry gives it. */
 function writePage(data: object): string {

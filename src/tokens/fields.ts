@@ -1,5 +1,6 @@
 // Reads the documented fields of a JSON body, and says what is wrong with each. Unknown fields are ignored.
 import { Failure, type FieldProblem } from './errors.ts'
+import { NOT_A_TIME, parseTime } from './times.ts'
 import { brokenNameRule, normalizeName, STATUSES, type Status, type Timestamp } from './token.ts'
 
 /**
@@ -135,23 +136,6 @@ export const emailField: FieldReader<string> = (value, field) => {
   const name = nameField(value, field)
   if (name.state !== 'valid' || /^[^\s@]+@[^\s@]+$/.test(name.value)) return name
   return { state: 'broken', message: `${field} must be an e-mail address` }
-}
-
-const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/
-
-/** The end of a sentence that begins with the field. */
-export const NOT_A_TIME = 'must be an ISO 8601 time with its zone, such as 2030-01-31T12:00:00Z'
-
-/** Years of four digits, as in `ISO_TIME`: the zone of a time can take it out of them. */
-const [FIRST_TIME, LAST_TIME] = [Date.parse('0000-01-01T00:00Z'), Date.parse('9999-12-31T23:59:59.999Z')]
-
-/** An ISO 8601 time with its zone, or undefined. */
-export function parseTime(text: string): Timestamp | undefined {
-  const time = ISO_TIME.test(text) ? Date.parse(text) : Number.NaN
-  if (!(time >= FIRST_TIME && time <= LAST_TIME)) return undefined
-  // Date.parse takes the 30th of February for the 2nd of March.
-  const day = text.slice(0, 10)
-  return new Date(`${day}T00:00Z`).toISOString().startsWith(day) ? time : undefined
 }
 
 /** `null` means never. */

@@ -1,5 +1,6 @@
 // What has been done, by whom, in rows chained per account: a row altered, removed or inserted breaks the chain.
 import type { Stamped } from './stamp.ts'
+import { toTime } from './times.ts'
 import type { Timestamp } from './token.ts'
 import type { Stamps } from './vault.ts'
 
@@ -31,7 +32,7 @@ export type Facts = Readonly<Record<string, string | number | null>>
 /** Facts whose name says that they are times, as times that people read. */
 export function withTimes(facts: Facts): Facts {
   const shown = Object.entries(facts).map(([name, value]) =>
-    typeof value === 'number' && /(At|Until)$/.test(name) ? [name, new Date(value).toISOString()] : [name, value],
+    typeof value === 'number' && /(At|Until)$/.test(name) ? [name, toTime(value)] : [name, value],
   )
   return Object.fromEntries(shown)
 }

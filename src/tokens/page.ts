@@ -1,6 +1,6 @@
 // What a list may ask, and what a page says about itself.
 import { Failure } from './errors.ts'
-import { NOT_A_TIME, parseTime } from './fields.ts'
+import { NOT_A_TIME, parseTime } from './times.ts'
 import {
   countCharacters,
   MAX_NAME_CHARACTERS,

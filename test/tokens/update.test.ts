@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Failure } from '../../src/tokens/errors.ts'
-import { parseTime } from '../../src/tokens/fields.ts'
+import { parseTime } from '../../src/tokens/times.ts'
 import type { SubAccount, TokenRecord } from '../../src/tokens/token.ts'
 import {
   applySubAccountUpdate,
