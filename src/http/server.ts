@@ -1,8 +1,10 @@
 // The HTTP door: all routes in one table, one way in and one way out for every request.
+import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import Fastify, {
+  type FastifyHttpOptions,
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
@@ -50,8 +52,34 @@ export interface ServerParts {
 
 export async function buildServer(parts: ServerParts): Promise<FastifyInstance> {
   const admit = admissionOf(parts)
-  const record = recorder(parts.log, parts.metrics)
-  const server = Fastify({
+  const server = Fastify(optionsOf(parts))
+  hardenHttp(server)
+  server.decorateRequest('caller')
+  server.decorateRequest('route')
+  server.decorateRequest('startedAt')
+  server.decorateRequest('admittedAt')
+  const known: RouteOptions[] = []
+  server.addHook('onRoute', (route) => void known.push(route))
+  await server.register(swagger, { openapi: apiDescription(parts.app) })
+  await server.register(swaggerUi, { routePrefix: '/docs', staticCSP: true, transformStaticCSP: withoutOthers })
+  // The rules of input are the domain's, in its words; schemas describe it and shape what goes out.
+  server.setValidatorCompiler(() => () => true)
+  addBodyParsers(server)
+  const repeated = new Repeated(parts.registry)
+  for (const route of tableOf(parts, server)) {
+    if ('answer' in route) addAccountRoute(server, parts, admit, repeated, route)
+    else addPlainRoute(server, parts.registry, admit, route)
+  }
+  addHooks(server, parts, admit, known)
+  server.setErrorHandler((error, request, reply) => sendFailure(parts, request, reply, error))
+  server.setNotFoundHandler(async () => {
+    throw routeNotFound()
+  })
+  return server
+}
+
+function optionsOf({ trustProxy }: ServerParts): FastifyHttpOptions<Server> {
+  return {
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: 15_000,
@@ -68,7 +96,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     routerOptions: { maxParamLength: 16_384 },
     genReqId: requestIdOf,
     requestIdHeader: false,
-    trustProxy: parts.trustProxy.length > 0 ? [...parts.trustProxy] : false,
+    trustProxy: trustProxy.length > 0 ? [...trustProxy] : false,
     // While draining, what still arrives on open connections is served, and the connection closed after it.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
@@ -78,24 +106,14 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
       request.server.routing(request.raw, reply.raw)
     },
     clientErrorHandler: answerMalformed,
-  })
-  hardenHttp(server)
-  server.decorateRequest('caller')
-  server.decorateRequest('route')
-  server.decorateRequest('startedAt')
-  server.decorateRequest('admittedAt')
-  const known: RouteOptions[] = []
-  server.addHook('onRoute', (route) => void known.push(route))
-  await server.register(swagger, { openapi: apiDescription(parts.app) })
-  await server.register(swaggerUi, { routePrefix: '/docs', staticCSP: true, transformStaticCSP: withoutOthers })
-  // The rules of input are the domain's, in its words; schemas describe it and shape what goes out.
-  server.setValidatorCompiler(() => () => true)
-  addBodyParsers(server)
+  }
+}
 
+function tableOf(parts: ServerParts, server: FastifyInstance): readonly Route[] {
   const service = serviceRoutes(parts, () => server.swagger())
   const verification = verifyRoutes({ ...parts, onVerdict: (verdict) => parts.metrics.judged(verdict) })
   const browser = consoleRoutes()
-  const routes: readonly Route[] = [
+  return [
     tokenRoutes.listTokens,
     tokenRoutes.createToken,
     tokenRoutes.listTokensOfSubAccount,
@@ -120,12 +138,10 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     browser.withoutSlash,
     browser.pages,
   ]
-  const repeated = new Repeated(parts.registry)
-  for (const route of routes) {
-    if ('answer' in route) addAccountRoute(server, parts, admit, repeated, route)
-    else addPlainRoute(server, parts.registry, admit, route)
-  }
+}
 
+function addHooks(server: FastifyInstance, parts: ServerParts, admit: Admit, known: readonly RouteOptions[]): void {
+  const record = recorder(parts.log, parts.metrics)
   // Before the body is read, as on the routes that exist.
   server.addHook('onRequest', (request, reply, done) => {
     inTurn(request.raw, reply.raw, () => {
@@ -145,11 +161,6 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     record(request, reply)
     done()
   })
-  server.setErrorHandler((error, request, reply) => sendFailure(parts, request, reply, error))
-  server.setNotFoundHandler(async () => {
-    throw routeNotFound()
-  })
-  return server
 }
 
 /**
