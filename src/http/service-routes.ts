@@ -10,25 +10,44 @@ export interface ServiceParts {
   readonly metrics: Metrics
 }
 
-export function serviceRoutes(
-  { ready, metrics }: ServiceParts,
-  describeApi: () => ReturnType<FastifyInstance['swagger']>,
-) {
-  const live: PlainRoute = {
-    method: 'GET',
-    url: '/healthz',
-    access: 'anyone',
-    schema: {
-      operationId: 'live',
-      summary: 'Is the process alive?',
-      tags: ['Service'],
-      security: [],
-      response: { 200: health('ok') },
-    },
-    respond: async () => ({ status: 'ok' }),
-  }
+type DescribeApi = () => ReturnType<FastifyInstance['swagger']>
 
-  const readiness: PlainRoute = {
+export function serviceRoutes({ ready, metrics }: ServiceParts, describeApi: DescribeApi) {
+  return {
+    live,
+    readiness: readinessRoute(ready),
+    prometheus: prometheusRoute(metrics),
+    description: descriptionRoute(describeApi),
+  }
+}
+
+const health = (example: string) => ({
+  type: 'object',
+  description: 'One word, and at times a reason',
+  properties: {
+    status: { type: 'string' },
+    reason: { type: 'string', description: 'Why it is not ready, where only the operator can help' },
+  },
+  required: ['status'],
+  examples: [{ status: example }],
+})
+
+const live: PlainRoute = {
+  method: 'GET',
+  url: '/healthz',
+  access: 'anyone',
+  schema: {
+    operationId: 'live',
+    summary: 'Is the process alive?',
+    tags: ['Service'],
+    security: [],
+    response: { 200: health('ok') },
+  },
+  respond: async () => ({ status: 'ok' }),
+}
+
+function readinessRoute(ready: ServiceParts['ready']): PlainRoute {
+  return {
     method: 'GET',
     url: '/readyz',
     access: 'anyone',
@@ -49,8 +68,10 @@ export function serviceRoutes(
       }
     },
   }
+}
 
-  const prometheus: PlainRoute = {
+function prometheusRoute(metrics: Metrics): PlainRoute {
+  return {
     method: 'GET',
     url: '/metrics',
     access: 'anyone',
@@ -64,8 +85,10 @@ export function serviceRoutes(
     },
     respond: async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()),
   }
+}
 
-  const description: PlainRoute = {
+function descriptionRoute(describeApi: DescribeApi): PlainRoute {
+  return {
     method: 'GET',
     url: '/openapi.json',
     access: 'anyone',
@@ -80,20 +103,7 @@ export function serviceRoutes(
     },
     respond: async () => describeApi(),
   }
-
-  return { live, readiness, prometheus, description }
 }
-
-const health = (example: string) => ({
-  type: 'object',
-  description: 'One word, and at times a reason',
-  properties: {
-    status: { type: 'string' },
-    reason: { type: 'string', description: 'Why it is not ready, where only the operator can help' },
-  },
-  required: ['status'],
-  examples: [{ status: example }],
-})
 
 const METRICS = `# HELP latchkey_verifications_total Verifications by verdict
 # TYPE latchkey_verifications_total counter

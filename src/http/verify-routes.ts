@@ -23,7 +23,12 @@ const REFUSED: readonly FailureCode[] = ['token-invalid', 'token-inactive', 'tok
 
 export function verifyRoutes(parts: VerifyParts) {
   const { rateLimits } = parts
-  const verify: PlainRoute = {
+  const verify = verifyRoute(parts)
+  return { verify: rateLimits === undefined ? verify : limited(verify, rateLimits), introspect: introspectRoute(parts) }
+}
+
+function verifyRoute({ registry, credentialHeader, onVerdict, rateLimits }: VerifyParts): PlainRoute {
+  return {
     method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
     url: '/api/v1/verify',
     access: 'anyone',
@@ -57,10 +62,10 @@ export function verifyRoutes(parts: VerifyParts) {
       },
     },
     async respond(request, reply) {
-      const presented = presentedIn(request, parts.credentialHeader)
+      const presented = presentedIn(request, credentialHeader)
       if (presented === undefined) return refuse(reply, 'unknown', 'authentication-required')
-      const verdict = await parts.registry.verify(presented)
-      parts.onVerdict(verdict.accepted ? 'accepted' : verdict.reason)
+      const verdict = await registry.verify(presented)
+      onVerdict(verdict.accepted ? 'accepted' : verdict.reason)
       if (!verdict.accepted) {
         await rateLimits?.failed(request)
         return refuse(reply, verdict.reason, FAILURE_OF[verdict.reason])
@@ -75,8 +80,10 @@ export function verifyRoutes(parts: VerifyParts) {
         .send()
     },
   }
+}
 
-  const introspect: PlainRoute = {
+function introspectRoute({ registry }: VerifyParts): PlainRoute {
+  return {
     method: 'POST',
     url: '/oauth2/introspect',
     access: 'account',
@@ -108,11 +115,9 @@ export function verifyRoutes(parts: VerifyParts) {
       const presented = readOnce(form, 'token')
       if (presented === undefined) throw new Failure('invalid-request', 'token must be sent')
       const { accountId } = callerOf(request)
-      return introspection(await parts.registry.introspect(presented), accountId)
+      return introspection(await registry.introspect(presented), accountId)
     },
   }
-
-  return { verify: rateLimits === undefined ? verify : limited(verify, rateLimits), introspect }
 }
 
 function limited(route: PlainRoute, rateLimits: RateLimits): PlainRoute {
