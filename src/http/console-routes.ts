@@ -65,8 +65,8 @@ function readFiles(folder: string): ConsoleFiles {
   return files
 }
 
-export function consoleRoutes(folder = DIST) {
-  const files = readFiles(folder)
+export function consoleRoutes() {
+  const files = readFiles(DIST)
   const shared = { method: 'GET', access: 'anyone', schema: { hide: true } } as const
 
   const pages: PlainRoute = {

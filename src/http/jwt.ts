@@ -11,8 +11,7 @@ import {
 } from 'jose'
 import { Failure, OperatorError } from '../tokens/errors.ts'
 import type { Caller, Registry } from '../tokens/registry.ts'
-import type { Timestamp } from '../tokens/token.ts'
-import { brokenNameRule } from '../tokens/token.ts'
+import { brokenNameRule, type Timestamp } from '../tokens/token.ts'
 
 export interface JwtSettings {
   /** A URL, or the path of a file. */

@@ -39,7 +39,7 @@ export class Metrics {
       this.#registry.registerMetric(durations as unknown as Metric)
     }
     const judged = this.#judged
-    const verdicts = new Counter({
+    new Counter({
       name: 'latchkey_verifications_total',
       help: 'Verifications by verdict',
       labelNames: ['verdict'],
@@ -49,7 +49,6 @@ export class Metrics {
         for (const [verdict, count] of judged) this.inc({ verdict }, count)
       },
     })
-    verdicts.reset()
     // There from the start, so that the first one is seen as an increase.
     for (const kind of TAMPERED_KINDS) this.#tampered.inc({ kind }, 0)
   }
@@ -94,7 +93,7 @@ export class Metrics {
   }
 
   countTokens(store: Pick<Store, 'countTokens'>): void {
-    const gauge = new Gauge({
+    new Gauge({
       name: 'latchkey_tokens',
       help: 'Tokens by status',
       labelNames: ['status'],
@@ -108,7 +107,6 @@ export class Metrics {
         for (const [status, count] of Object.entries(counts)) this.set({ status }, count)
       },
     })
-    gauge.reset()
   }
 
   text(): Promise<string> {

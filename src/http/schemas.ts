@@ -15,7 +15,7 @@ const orNull = <Schema extends ReturnType<typeof time>>(schema: Schema) => Type.
 const oneOf = <Value extends string>(values: readonly Value[], description: string) =>
   Type.Unsafe<Value>(Type.String({ enum: [...values], description }))
 
-export const SubAccountSummary = Type.Object(
+const SubAccountSummary = Type.Object(
   {
     _id: text('Sub-account identifier', 'sub_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
     name: text('Sub-account name', 'Berlin agency'),
@@ -25,7 +25,7 @@ export const SubAccountSummary = Type.Object(
   { title: 'SubAccountSummary' },
 )
 
-export const TokenDetails = Type.Object(
+const TokenDetails = Type.Object(
   {
     expiresAt: orNull(time('When it stops authenticating; null for never')),
     lastUsedAt: orNull(time('Last accepted verification, to the minute; null for never')),

@@ -140,7 +140,7 @@ function plain(field: StampField): PlainField {
   return field instanceof Uint8Array ? asBuffer(field).toString('hex') : field
 }
 
-export const STORE_SECRET_BYTES = 32
+const STORE_SECRET_BYTES = 32
 
 export function newStoreSecret(): Buffer {
   return randomBytes(STORE_SECRET_BYTES)
