@@ -251,7 +251,7 @@ async function serve(
     authenticator: await authenticatorOf(config, registry, now),
     metrics,
     log,
-    app: config,
+    app: { appType: config.appType, appVersion: config.appVersion },
     now,
     ready: () => (draining ? Promise.reject(new Error('draining')) : store.ping()),
     isDraining: () => draining,
