@@ -252,7 +252,10 @@ function addAccountRoute(
   })
 }
 
-/** What the store took to know the caller is time that it has no more. A body that came slowly is not its fault. */
+/**
+ * Time that the store took to know the caller counts against the request's deadline. A body that came slowly is not its
+ * fault.
+ */
 function during<Result>(registry: Registry, request: FastifyRequest, work: () => Result): Result {
   const { startedAt = 0, admittedAt = startedAt } = request
   return registry.during(admittedAt - startedAt, work)

@@ -18,8 +18,8 @@ type Readers<Shape> = { readonly [Name in keyof Shape]-?: FieldReader<Exclude<Sh
 export const NOTHING_TO_UPDATE = 'No valid fields to update'
 
 /**
- * The rules of an update (decisions, part 5): at least one valid field, and none that is wrong. A caller who asks for
- * two changes is never told yes while only one was made.
+ * The rules of an update: at least one valid field, and none that is wrong. A caller who asks for two changes is never
+ * told yes while only one was made.
  */
 export function readChange<Shape extends object>(body: unknown, readers: Readers<Shape>): Shape {
   const { values, problems, broken, unusable } = readFields(body, readers)

@@ -116,7 +116,7 @@ export class Known<Value> {
   }
 }
 
-/** FNV-1a, of 32 bits, for what nobody gains from: those who choose names could choose two of one hash. */
+/** FNV-1a of 32 bits. Not collision-resistant: only for where a chosen collision gains nothing. */
 export function hashOf(name: string): number {
   let hash = 0x811c9dc5
   for (let i = 0; i < name.length; i++) hash = Math.imul(hash ^ name.charCodeAt(i), 0x01000193)

@@ -1,4 +1,5 @@
-// The verbs of the service. Every door calls these and nothing below them.
+// The verbs of the service, the same at every door; the operator's own are in operator.ts. Only what looks after the
+// store itself (doctor, backup, copy, rotation of the master key) goes below them.
 import { createHash } from 'node:crypto'
 import { kindOfCredential, newCredential } from './credential.ts'
 import { Failure } from './errors.ts'
@@ -65,7 +66,7 @@ export class Registry {
     const known = await this.#keys?.find(name)
     if (known !== undefined) return callerBy(known, now())
     if (kindOfCredential(presented) !== 'key') return this.#refuseToken(presented)
-    // Also for what the caller is told from memory.
+    // This look also covers what is answered from memory later in the request.
     const time = store.changes?.look() ?? 0
     const key = await store.findKey(stamps.digest(presented))
     if (key === undefined || key.revokedAt !== null) throw new Failure('token-invalid')
@@ -91,7 +92,10 @@ export class Registry {
     throw new Failure(verdict.accepted ? 'token-cannot-manage' : FAILURE_OF[verdict.reason])
   }
 
-  /** What gateways ask. Reads the authoritative store every time, and writes nothing on its path. */
+  /**
+   * What gateways ask. Nobody is let in without asking the authoritative store, if only whether what is remembered has
+   * changed (decision 015). Writes nothing on its path.
+   */
   async verify(presented: string): Promise<Verdict> {
     const known = await this.#verified?.find(nameInMemory(presented))
     const now = this.#parts.now()

@@ -90,8 +90,8 @@ export interface Store {
   readonly changes: Changes | undefined
 
   /**
-   * Does what is to be done for a request that has waited for the store so long already: all that is asked meanwhile may
-   * take no longer than one call less that. Undefined where calls have no deadline.
+   * Runs `work` with a deadline: one call's time limit less the `waitedMs` already spent. Undefined where calls have no
+   * deadline.
    */
   during?: (<Result>(waitedMs: number, work: () => Result) => Result) | undefined
 
@@ -117,7 +117,10 @@ export interface Store {
 
   /** All or none. Returns the ids, which are former ones when `idempotency` names a request that was made before. */
   insertTokens(tokens: readonly TokenRecord[], origin: Origin, idempotency?: Idempotency): Promise<readonly string[]>
-  /** `looked`: what a look at the changes has seen that was made after the question came will do, here and for lists. */
+  /**
+   * `looked`: the caller has checked for changes after this request came, so no second check is needed; the same for
+   * `listTokens`.
+   */
   findToken(accountId: string, id: string, looked?: boolean): Promise<TokenRow | undefined>
   /** For the operator, who checks an import before making it. */
   findTokenByName(subAccountId: string, name: string): Promise<TokenRecord | undefined>
@@ -138,7 +141,7 @@ export interface Store {
   /** The present names of the account's tokens, sub-accounts and account keys; other ids are passed over. */
   findNames(accountId: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>>
 
-  /** One indexed read of the authoritative store: the only question that verification asks. */
+  /** One indexed read of the authoritative store: all that verification asks of a credential that is not remembered. */
   findCandidate(digest: Uint8Array): Promise<Candidate | undefined>
   /** When each of these tokens was last used; those that never were are passed over. */
   findLastUses(tokenIds: readonly string[]): Promise<ReadonlyMap<string, Timestamp>>

@@ -1,4 +1,5 @@
-// The nouns of the service, and what a name may be. Knows nothing of wire formats or tables.
+// The nouns of the service, and what a name may be. Knows nothing of tables, nor of wire formats: `Token.written` is
+// only held here.
 import { takeRandom } from './random.ts'
 
 export const STATUSES = ['active', 'inactive'] as const
@@ -80,7 +81,10 @@ export interface Token {
   readonly version: number
   /** Only where they were asked for. */
   readonly details?: TokenDetails
-  /** What was written of it for a caller, which goes when it goes. */
+  /**
+   * Its JSON, once a door has written it for a caller. On the token itself, so that it is written once, found without a
+   * look-up, and gone when the token is read anew.
+   */
   written?: string | undefined
 }
 
