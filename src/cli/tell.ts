@@ -1,5 +1,5 @@
 // Records as the command line tells them: the names of the wire, so that scripts meet one vocabulary.
-import { type HistoryRow, withTimes } from '../tokens/history.ts'
+import { entryOf, type HistoryRow } from '../tokens/history.ts'
 import { toTime, toTimeOrNull } from '../tokens/times.ts'
 import type { Account, AccountKey, SubAccount, Token } from '../tokens/token.ts'
 
@@ -25,7 +25,8 @@ export function newKey({ id, key, expiresAt }: AccountKey & { readonly key: stri
 
 export function subAccount({ id, name, email, companyName, createdAt, suspendedAt }: SubAccount): Told {
   const status = suspendedAt === null ? 'active' : 'suspended'
-  return { _id: id, name, email, companyName, status, createdAt: toTime(createdAt) }
+  const times = { createdAt: toTime(createdAt), suspendedAt: toTimeOrNull(suspendedAt) }
+  return { _id: id, name, email, companyName, status, ...times }
 }
 
 export function token({ id, name, credential, status, createdAt, subAccount }: Token): Told {
@@ -40,10 +41,9 @@ export function token({ id, name, credential, status, createdAt, subAccount }: T
   }
 }
 
-export function historyRow({ at, by, action, subject, from, to }: HistoryRow): Readonly<Record<string, string>> {
-  const [before, after] = [withTimes(from), withTimes(to)]
-  const change = Object.keys({ ...from, ...to }).map(
-    (name) => `${name}: ${before[name] ?? '-'} → ${after[name] ?? '-'}`,
-  )
-  return { at: toTime(at), by, action, subject, change: change.join(', ') }
+/** For people; scripts are given the entry itself. */
+export function historyLine(row: HistoryRow): Readonly<Record<string, string>> {
+  const { at, by, action, subject, from, to } = entryOf(row)
+  const change = Object.keys({ ...from, ...to }).map((name) => `${name}: ${from[name] ?? '-'} → ${to[name] ?? '-'}`)
+  return { at, by, action, subject, change: change.join(', ') }
 }

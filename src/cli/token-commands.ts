@@ -1,6 +1,7 @@
 // Tokens one by one, and their history.
 import type { Command } from 'commander'
 import { OperatorError } from '../tokens/errors.ts'
+import { entryOf } from '../tokens/history.ts'
 import { readOverlap } from '../tokens/update.ts'
 import { JSON_OPTION, type OnStore, show } from './command.ts'
 import { verifyHistory } from './doctor.ts'
@@ -86,8 +87,7 @@ export function addHistoryCommands(program: Command, onStore: OnStore): void {
         const tokenId = id.startsWith('acc_') ? undefined : id
         const accountId = tokenId === undefined ? (await operator.getAccount(id)).id : await operator.getOwner(id)
         const page = await registry.listHistory(operator.actFor(accountId), { page: 1, limit: 100, tokenId })
-        const rows = page.items.map(tell.historyRow)
-        output.result(rows, { rows })
+        output.result(page.items.map(entryOf), { rows: page.items.map(tell.historyLine) })
       }),
     )
   history

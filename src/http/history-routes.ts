@@ -1,10 +1,9 @@
 // What was done, by whom: of one token, or of the whole account.
 import { Type } from 'typebox'
 import { reasonOf } from '../tokens/errors.ts'
-import { type HistoryRow, withTimes } from '../tokens/history.ts'
+import { entryOf, type HistoryRow } from '../tokens/history.ts'
 import { type Page, readPageRequest } from '../tokens/page.ts'
 import type { Caller, Registry } from '../tokens/registry.ts'
-import { toTime } from '../tokens/times.ts'
 import { type AccountRoute, describe } from './route.ts'
 import * as schemas from './schemas.ts'
 
@@ -69,10 +68,6 @@ export const historyRoutes = { accountHistory, tokenHistory }
 async function found(registry: Registry, caller: Caller, page: Page<HistoryRow>) {
   const mentioned = page.items.flatMap(({ by, subject, to }) => [by, subject, String(to.subAccountId ?? '')])
   const names = Object.fromEntries(await registry.findNames(caller, [...new Set(mentioned)]))
-  return { message: `Found ${page.total} history entry(s)`, data: { ...page, items: page.items.map(toWire), names } }
-}
-
-function toWire(row: HistoryRow): schemas.WireHistoryEntry {
-  const { seq, at, by, action, subject, from, to, requestId, address } = row
-  return { seq, at: toTime(at), by, action, subject, from: withTimes(from), to: withTimes(to), requestId, address }
+  const items: schemas.WireHistoryEntry[] = page.items.map(entryOf)
+  return { message: `Found ${page.total} history entry(s)`, data: { ...page, items, names } }
 }

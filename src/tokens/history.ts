@@ -30,7 +30,7 @@ export interface Origin {
 export type Facts = Readonly<Record<string, string | number | null>>
 
 /** Facts whose name says that they are times, as times that people read. */
-export function withTimes(facts: Facts): Facts {
+function withTimes(facts: Facts): Facts {
   const shown = Object.entries(facts).map(([name, value]) =>
     typeof value === 'number' && /(At|Until)$/.test(name) ? [name, toTime(value)] : [name, value],
   )
@@ -61,6 +61,11 @@ export function historyEvent(
 export interface HistoryRow extends HistoryEvent, Origin {
   /** Counts the account's rows from 1, without gaps. */
   readonly seq: number
+}
+
+/** A row as every door shows it. */
+export function entryOf({ seq, at, by, action, subject, from, to, requestId, address }: HistoryRow) {
+  return { seq, at: toTime(at), by, action, subject, from: withTimes(from), to: withTimes(to), requestId, address }
 }
 
 /** The stamp of a row; `previous` is the stamp of the account's row before it, empty for the first. */

@@ -52,7 +52,7 @@ describe('--json prints exactly one document', () => {
     const { _id, createdAt, ...rest } = estate.subAccount
     assert.match(_id, /^sub_/)
     assert.match(createdAt, /Z$/)
-    assert.deepEqual(rest, { name: 'S', email: 's@x.example', companyName: 'C', status: 'active' })
+    assert.deepEqual(rest, { name: 'S', email: 's@x.example', companyName: 'C', status: 'active', suspendedAt: null })
   })
 
   test('token create tells the Token, also with a credential of another format', async () => {
@@ -76,9 +76,27 @@ describe('--json prints exactly one document', () => {
     assert.equal(history[0].action, 'token.delete')
   })
 
-  test('sub-account suspend and resume', async () => {
-    assert.equal((await cli.run('sub-account', 'suspend', estate.subAccount._id, '--json')).json.status, 'suspended')
-    assert.equal((await cli.run('sub-account', 'resume', estate.subAccount._id, '--json')).json.status, 'active')
+  test('sub-account suspend and resume, and since when', async () => {
+    const suspended = (await cli.run('sub-account', 'suspend', estate.subAccount._id, '--json')).json
+    assert.equal(suspended.status, 'suspended')
+    assert.match(suspended.suspendedAt, /^2\d\d\d-.*Z$/)
+    const resumed = (await cli.run('sub-account', 'resume', estate.subAccount._id, '--json')).json
+    assert.deepEqual([resumed.status, resumed.suspendedAt], ['active', null])
+  })
+
+  test('history list gives scripts the entries of the HTTP route, and people a sentence', async () => {
+    const create = ['token', 'create', '--sub-account', estate.subAccount._id, '--name', 'Told', '--json']
+    const { _id } = (await cli.run(...create)).json
+    await cli.run('token', 'disable', _id)
+    const told = (await cli.run('history', 'list', _id, '--json')).json
+    const server = cli.spawn(['serve'], { PORT: '0', LOG_LEVEL: 'silent' })
+    const headers = { authorization: `Bearer ${estate.key.key}` }
+    const route = await fetch(`${await server.ready()}/api/v1/apiClient/token/${_id}/history`, { headers })
+    assert.deepEqual(told[0].to, { status: 'inactive' })
+    assert.deepEqual(told, ((await route.json()) as { data: { items: unknown } }).data.items)
+    server.kill('SIGTERM')
+    await server.exited
+    assert.match((await cli.run('history', 'list', _id)).stdout, /status: active → inactive/)
   })
 
   test('migrate tells what was applied: nothing on a store that is up to date', async () => {

@@ -128,8 +128,8 @@ describe('import', () => {
     const details = { expiresAt: '2021-01-01T00:00:00.000Z', lastUsedAt: null, state: 'expired' }
     const token = { ...line('Expired', { token: 'from-api-expired', details }) }
     assert.equal((await cli.run('import', write('expired.ndjson', [token]), '--json')).json.imported, 1)
-    const { stdout } = await cli.run('history', 'list', estate.account._id, '--json')
-    assert.match(stdout, /→ Expired, status: - → active, expiresAt: - → 2021-01-01T00:00:00.000Z/)
+    const [{ to }] = (await cli.run('history', 'list', estate.account._id, '--json')).json
+    assert.deepEqual([to.name, to.status, to.expiresAt], ['Expired', 'active', details.expiresAt])
   })
 
   test('what cannot be read twice is refused', async () => {
