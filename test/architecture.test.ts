@@ -11,22 +11,26 @@ const IMPORT =
 interface Import {
   readonly from: string
   readonly to: string
+  readonly isOurs: boolean
 }
 
 function importsOf(file: string): Import[] {
   const text = readFileSync(join(root, file), 'utf8')
   return [...text.matchAll(IMPORT)].map((match) => {
     const target = match[1] ?? match[2] ?? match[3] ?? ''
-    return { from: file, to: target.startsWith('.') ? normalize(join(dirname(file), target)) : target }
+    const isOurs = target.startsWith('.')
+    return { from: file, to: isOurs ? normalize(join(dirname(file), target)) : target, isOurs }
   })
 }
 
 const sources = globSync('src/**/*.ts', { cwd: root })
-const imports = sources.flatMap(importsOf)
+const files = [...sources, ...globSync(['console/src/**/*.{ts,tsx}', 'client/*.ts'], { cwd: root })]
+const imports = files.flatMap(importsOf)
 
-/** The room of a source file: its folder below src, or the file itself at the top. */
+/** The room of a source file: its folder below src, or the file itself at the top; beside src, the top folder. */
 function roomOf(path: string): string {
-  const [, room = '', inner = ''] = path.split('/')
+  const [top = '', room = '', inner = ''] = path.split('/')
+  if (top !== 'src') return top
   return room === 'storage' ? `storage/${inner}` : room
 }
 
@@ -45,11 +49,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'storage/vault.ts': ['tokens'],
   'storage/migrations.ts': [],
   tokens: [],
+  console: ['client'],
+  client: [],
 }
 
 test('each room imports only the rooms it may know', () => {
   const wrong = imports
-    .filter(({ to }) => to.startsWith('src/'))
+    .filter(({ isOurs }) => isOurs)
     .filter(({ from, to }) => roomOf(from) !== roomOf(to) && !MAY_IMPORT[roomOf(from)]?.includes(roomOf(to)))
   assert.deepEqual(wrong, [])
 })
@@ -85,20 +91,33 @@ test('imports form no cycle, those of types included', () => {
   const visit = (file: string, path: readonly string[]): void => {
     assert.ok(!path.includes(file), `cycle: ${[...path, file].join(' → ')}`)
     if (done.has(file)) return
-    for (const { from, to } of imports) if (from === file && to.startsWith('src/')) visit(to, [...path, file])
+    for (const { from, to } of imports) if (from === file) visit(to, [...path, file])
     done.add(file)
   }
-  for (const file of sources) visit(file, [])
+  for (const file of files) visit(file, [])
 })
 
-test('no room is called utils, helpers, common, shared or manager, and no file only passes others on', () => {
-  const rooms = sources.flatMap((file) => file.split('/'))
+test('no room is called utils, helpers, common, shared or manager', () => {
+  const rooms = files.flatMap((file) => file.split('/'))
   assert.deepEqual(
     rooms.filter((name) => /^(utils?|helpers?|common|shared|managers?)(\.ts)?$/.test(name)),
     [],
   )
+})
+
+const COMMENT = /\/\*[\s\S]*?\*\/|\/\/.*$/gm
+const PASSED_ON = /export\s+(?:type\s+)?(?:\*(?:\s+as\s+\w+)?|\{[^}]*\})(?:\s+from\s+['"][^'"]+['"])?;?/g
+const TAKEN_IN = /import\s+[^'"]*?\s+from\s+['"][^'"]+['"];?/g
+
+test('no file only passes others on', () => {
+  const onlyPassesOn = (file: string) => {
+    const text = readFileSync(join(root, file), 'utf8').replaceAll(COMMENT, '')
+    const rest = text.replaceAll(PASSED_ON, '').replaceAll(TAKEN_IN, '')
+    return /\bexport\b/.test(text) && rest.trim() === ''
+  }
+  assert.deepEqual(files.filter(onlyPassesOn), [])
   assert.deepEqual(
-    sources.filter((file) => /(^|\/)index\.ts$/.test(file)),
+    files.filter((file) => /(^|\/)index\.tsx?$/.test(file)),
     [],
   )
 })
