@@ -264,6 +264,8 @@ export interface Operations {
     params: {
       /** The token id */
       readonly id: string
+      /** An ETag: go ahead only if the token is still at it */
+      readonly 'if-match'?: string | undefined
       readonly body: {
         readonly overlapSeconds?: number | undefined
       }
@@ -382,7 +384,7 @@ export const operations = {
   getToken: { method: 'GET', path: '/api/v1/apiClient/token/{id}', headers: [] },
   updateToken: { method: 'PUT', path: '/api/v1/apiClient/token/{id}', headers: ['if-match'] },
   deleteToken: { method: 'DELETE', path: '/api/v1/apiClient/token/{id}', headers: ['if-match'] },
-  rotateToken: { method: 'POST', path: '/api/v1/apiClient/token/{id}/rotate', headers: [] },
+  rotateToken: { method: 'POST', path: '/api/v1/apiClient/token/{id}/rotate', headers: ['if-match'] },
   listTokenHistory: { method: 'GET', path: '/api/v1/apiClient/token/{id}/history', headers: [] },
   listAccountHistory: { method: 'GET', path: '/api/v1/apiClient/history', headers: [] },
   getOverview: { method: 'GET', path: '/api/v1/apiClient/overview', headers: [] },

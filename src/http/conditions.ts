@@ -7,14 +7,14 @@ export function etagOf(version: number): string {
   return `"${version}"`
 }
 
-/** `*` asks for nothing more than that the token exists. A weak tag matches no version (RFC 9110, 13.1.1). */
+/** `*` asks for nothing more than that the token exists. A weak tag matches no version, nor does one that is written otherwise (RFC 9110, 8.8.3.2). */
 export function readIfMatch(headers: Question['headers']): Expected {
   const header = headers['if-match']
   if (header === undefined) return undefined
   if (typeof header !== 'string') throw new Failure('invalid-request', 'If-Match must be sent only once')
   if (header.trim() === '*') return undefined
   const tags = header.split(',').map((tag) => tag.trim())
-  return { versions: tags.filter((tag) => /^"[0-9]{1,15}"$/.test(tag)).map((tag) => Number(tag.slice(1, -1))) }
+  return { versions: tags.filter((tag) => /^"(0|[1-9][0-9]{0,14})"$/.test(tag)).map((tag) => Number(tag.slice(1, -1))) }
 }
 
 export function readIdempotencyKey(headers: Question['headers']): string | undefined {

@@ -192,6 +192,8 @@ const createToken: AccountRoute = {
     failures: {
       400: ['name is required', reasonOf('duplicate-name')],
       403: NOT_YOURS,
+      // Of a retry, when what the first one made was deleted since.
+      404: NOT_FOUND,
       409: [reasonOf('idempotency-conflict')],
     },
     writes: true,
@@ -232,17 +234,23 @@ const rotateToken: AccountRoute = {
     tag: 'Tokens',
     description: 'The former credential works for `overlapSeconds` more; with 0 or none it dies at once.',
     params: schemas.TokenId,
+    headers: IfMatch,
     body: Type.Object({
       overlapSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_OVERLAP_SECONDS, default: 0 })),
     }),
     data: schemas.Token,
     success: { message: 'API token rotated successfully', example: exampleToken },
-    failures: { 400: [`overlapSeconds must be a whole number from 0 to ${MAX_OVERLAP_SECONDS}`], 404: NOT_FOUND },
+    failures: {
+      400: [`overlapSeconds must be a whole number from 0 to ${MAX_OVERLAP_SECONDS}`],
+      404: NOT_FOUND,
+      412: STALE,
+    },
     writes: true,
   }),
   write: writeToken,
-  async answer(registry, { caller, params, body, origin }) {
-    const token = await registry.rotateToken(caller, params.id ?? '', readOverlap(body), origin)
+  async answer(registry, { caller, params, body, headers, origin }) {
+    const overlap = readOverlap(body)
+    const token = await registry.rotateToken(caller, params.id ?? '', overlap, origin, readIfMatch(headers))
     return whole('API token rotated successfully', token)
   },
 }

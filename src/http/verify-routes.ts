@@ -102,7 +102,11 @@ function introspectRoute({ registry }: VerifyParts): PlainRoute {
           description: 'What the credential is; unknown, dead and foreign ones are all just not active',
           examples: [{ active: false }],
         },
-        401: { ...UnauthenticatedSchema, examples: [unauthenticatedBody(reasonOf('authentication-required'))] },
+        401: {
+          ...UnauthenticatedSchema,
+          description: 'The bearer is missing, malformed, expired, revoked or unknown',
+          examples: [unauthenticatedBody(reasonOf('authentication-required'))],
+        },
         ...describeFailures([400, 403, 413, 415, 429, 500, 503], {
           400: ['token must be sent', 'token must be sent only once'],
           413: [BODY_REASONS.tooLarge],

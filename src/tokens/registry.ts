@@ -190,7 +190,13 @@ export class Registry {
     return { id: token.id }
   }
 
-  async rotateToken(caller: Caller, id: string, overlapSeconds: number, origin: Origin): Promise<Token> {
+  async rotateToken(
+    caller: Caller,
+    id: string,
+    overlapSeconds: number,
+    origin: Origin,
+    expected?: Expected,
+  ): Promise<Token> {
     const { store, keys, stamps } = this.#parts
     const row = await store.findToken(caller.accountId, id)
     if (row === undefined) throw new Failure('token-not-found')
@@ -198,7 +204,7 @@ export class Registry {
     const [digest, formerUntil] = [stamps.digest(credential), origin.at + overlapSeconds * 1000]
     const rotated = await keys.sealed(store, (key) => {
       const sealed = key.seal(credential, credentialPlace(row.token))
-      return store.rotateToken(caller.accountId, id, { sealed, digest, formerUntil }, origin)
+      return store.rotateToken(caller.accountId, id, { sealed, digest, formerUntil }, origin, expected)
     })
     return this.#open(rotated)
   }

@@ -169,7 +169,18 @@ const tokenScenarios: readonly Scenario[] = [
       body: failure('Validation error', NOT_AN_OVERLAP, [{ field: 'overlapSeconds', message: NOT_AN_OVERLAP }]),
     }),
   ),
-  ...['junk', [5], null].map(
+  {
+    name: 'a stale If-Match does not rotate',
+    async ask(estate) {
+      const { id } = await estate.token({ credential: 'not-yet-rotated' })
+      return mine(estate, { method: 'POST', path: `${TOKEN}/${id}/rotate`, headers: [['if-match', '"2"']] })
+    },
+    status: 412,
+    async body(_heard, estate) {
+      assert.equal(await verified(estate, 'not-yet-rotated'), 204)
+    },
+  },
+  ...[7, [5], null].map(
     (body): Scenario => ({
       name: `a rotation with the body ${JSON.stringify(body)} is refused`,
       async ask(estate) {

@@ -265,7 +265,7 @@ export const updateScenarios: readonly Scenario[] = [
     },
     status: 200,
   },
-  ...['"2"', 'W/"1"', '"x"', ''].map(
+  ...['"2"', 'W/"1"', '"x"', '"01"', ''].map(
     (tag): Scenario => ({
       name: `If-Match ${tag || '(empty)'} does not match version 1: 412, and nothing changes`,
       async ask(estate) {
