@@ -1,6 +1,4 @@
 // What one workload alone does not show: slow disks, long reads beside short ones, memory, starting, seeding.
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { askJson, type Envelope } from './ask.ts'
 import type { Load, Script } from './client.ts'
 import type { Disk } from './disk.ts'
@@ -233,10 +231,6 @@ export async function seedSpeed(estates: readonly Estate[], options: Options, wo
     met: speed >= 30_000,
     how: 'the whole command, from spawn to exit',
   }
-}
-
-export function hasWorkers(): boolean {
-  return readFileSync(join(import.meta.dirname, '..', 'src', 'config.ts'), 'utf8').includes('LATCHKEY_WORKERS')
 }
 
 export async function workers(

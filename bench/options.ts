@@ -15,9 +15,13 @@ export interface Options {
   readonly peers: boolean
   /** In the large database of the PostgreSQL engine; 0: it is left out. */
   readonly postgresTokens: number
-  /** Where the results are written; undefined: nowhere. */
+  /** Where the results are written; undefined: nowhere, as for a run that leaves something out and is not told where. */
   readonly out: string | undefined
 }
+
+/** Of a whole run, whose results are kept beside the code. */
+const TOKENS = 1_000_000
+const ROUNDS = 5
 
 export function readOptions(args: readonly string[]): Options {
   const { values } = parseArgs({
@@ -33,21 +37,24 @@ export function readOptions(args: readonly string[]): Options {
       out: { type: 'string' },
     },
   })
-  const { quick } = values
+  const { quick, only, 'no-peers': noPeers } = values
+  const tokens = whole('tokens', values.tokens, quick ? 50_000 : TOKENS)
+  const rounds = whole('rounds', values.rounds, quick ? 3 : ROUNDS)
+  const postgresTokens =
+    values['postgres-tokens'] === '0' ? 0 : whole('postgres-tokens', values['postgres-tokens'], quick ? 0 : TOKENS)
+  const leavesOut = quick || noPeers || only !== undefined || postgresTokens === 0
+  const isWhole = !leavesOut && tokens >= TOKENS && rounds >= ROUNDS
   return {
     quick,
     estates: values.estates,
-    tokens: whole('tokens', values.tokens, quick ? 50_000 : 1_000_000),
-    rounds: whole('rounds', values.rounds, quick ? 3 : 5),
+    tokens,
+    rounds,
     roundMs: quick ? 350 : 2_000,
     warmMs: quick ? 1_500 : 4_000,
-    only: values.only,
-    peers: !values['no-peers'],
-    postgresTokens:
-      values['postgres-tokens'] === '0'
-        ? 0
-        : whole('postgres-tokens', values['postgres-tokens'], quick ? 0 : 1_000_000),
-    out: values.only === undefined ? (values.out ?? 'docs/bench') : values.out,
+    only,
+    peers: !noPeers,
+    postgresTokens,
+    out: values.out ?? (isWhole ? 'docs/bench' : undefined),
   }
 }
 

@@ -32,11 +32,15 @@ export function writeReport(results: Results): void {
   const text = markdown(results)
   console.log(text)
   const { out } = results.options
-  if (out === undefined) return
+  if (out === undefined) {
+    console.error('Not a whole run: no file was written. --out DIR writes them.')
+    return
+  }
   mkdirSync(out, { recursive: true })
   writeFileSync(join(out, 'results.md'), text)
   writeFileSync(join(out, 'results.json'), `${JSON.stringify(asJson(results), null, 2)}\n`)
   for (const [name, chart] of charts(results)) writeFileSync(join(out, `${name}.svg`), chart)
+  console.error(`Written to ${out}.`)
 }
 
 function measured({ rounds }: Results) {
@@ -128,7 +132,7 @@ function commit(): string {
   return stdout?.trim() || 'unknown'
 }
 
-function machine() {
+function machine({ peers }: Options) {
   const versionOf = (name: string) => {
     const file = join(import.meta.dirname, 'node_modules', name, 'package.json')
     return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
@@ -142,9 +146,11 @@ function machine() {
     system: `${process.platform} ${release()}`,
     node: process.version,
     sqlite: process.versions.sqlite ?? '',
-    'better-auth': versionOf('better-auth'),
-    express: versionOf('express'),
-    kysely: versionOf('kysely'),
+    ...(peers && {
+      'better-auth': versionOf('better-auth'),
+      express: versionOf('express'),
+      kysely: versionOf('kysely'),
+    }),
   }
 }
 
@@ -175,7 +181,7 @@ const HOW = `
 
 function markdown(results: Results): string {
   const { options, findings } = results
-  const facts = Object.entries(machine()).map(([name, value]) => `${name} ${value}`)
+  const facts = Object.entries(machine(options)).map(([name, value]) => `${name} ${value}`)
   const size = options.tokens === 1_000_000 ? '' : ` The large estate has only ${thousands(options.tokens)} tokens.`
   const peers = options.peers ? '' : ' Peers were left out (`--no-peers`).'
   const short = options.quick ? 'A short run (`--quick`): its figures are rough. ' : ''
@@ -254,7 +260,7 @@ function asJson(results: Results) {
     tokens: each,
   }))
   return {
-    machine: machine(),
+    machine: machine(options),
     run: { quick, tokens, rounds, roundMs, seconds },
     estates: plainEstates,
     workloads,
