@@ -17,11 +17,12 @@ function stop(message) {
   process.exit(1)
 }
 
-function majorOf(version) {
-  return Number(version.replace(/^v/, '').split('.')[0])
+function isOlder(version, [major, minor]) {
+  const [ownMajor, ownMinor] = version.replace(/^v/, '').split('.').map(Number)
+  return ownMajor < major || (ownMajor === major && ownMinor < minor)
 }
 
-if (majorOf(process.version) < 20) stop(`Latchkey needs Node.js 20.19 or newer; this is ${process.version}.`)
+if (isOlder(process.version, [20, 19])) stop(`Latchkey needs Node.js 20.19 or newer; this is ${process.version}.`)
 
 if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
   console.error('Setting up: installing packages and the pinned Node.js runtime (once) ...')
@@ -43,8 +44,8 @@ if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
 }
 
 const runtime = join(root, 'node_modules', '.bin', 'node')
-const version = spawnSync(existsSync(runtime) ? runtime : process.execPath, ['--version'], { encoding: 'utf8' }).stdout
-if (majorOf(version) < 24) {
+const node = existsSync(runtime) ? runtime : process.execPath
+if (isOlder(spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout, [24, 0])) {
   stop(
     `There is no pinned Node.js runtime for ${process.platform}-${process.arch}, and ${process.version} is too old.\n` +
       'Install Node.js 26, then run the same command again.',
@@ -52,9 +53,6 @@ if (majorOf(version) < 24) {
 }
 
 const build = join(root, 'scripts', 'build-console.mjs')
-if (existsSync(build)) {
-  const node = existsSync(runtime) ? runtime : process.execPath
-  const built = spawnSync(node, [build], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] })
-  if (built.status !== 0) stop('The console could not be built; the lines above say why.')
-}
+const built = spawnSync(node, [build], { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] })
+if (built.status !== 0) stop('The console could not be built; the lines above say why.')
 writeFileSync(stamp, wanted)
