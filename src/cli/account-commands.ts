@@ -9,6 +9,7 @@ export function addAccountCommands(program: Command, onStore: OnStore): void {
   const account = program.command('account').description('main accounts')
   account
     .command('create')
+    .description('make a main account')
     .requiredOption('--name <name>', 'name of the account', readName)
     .option(...JSON_OPTION)
     .action(
@@ -19,6 +20,7 @@ export function addAccountCommands(program: Command, onStore: OnStore): void {
     )
   account
     .command('list')
+    .description('all main accounts')
     .option(...JSON_OPTION)
     .action(
       onStore(async ({ operator }, _options, output) => {
@@ -31,6 +33,7 @@ export function addKeyCommands(program: Command, onStore: OnStore): void {
   const key = program.command('key').description('account keys: the bearers of main accounts')
   key
     .command('create')
+    .description('make an account key; it is shown this once')
     .requiredOption('--account <id>', 'the account')
     .option('--name <name>', 'what it is for', readName, 'unnamed')
     .option('--expires-in <time>', 'such as 90d, 12h, 30m', readDuration)
@@ -49,6 +52,7 @@ export function addKeyCommands(program: Command, onStore: OnStore): void {
     )
   key
     .command('list')
+    .description('the account keys of an account, without their secrets')
     .requiredOption('--account <id>', 'the account')
     .option(...JSON_OPTION)
     .action(
@@ -58,6 +62,7 @@ export function addKeyCommands(program: Command, onStore: OnStore): void {
     )
   key
     .command('revoke')
+    .description('from now on it lets nobody in; this cannot be undone')
     .argument('<id>', 'the account key')
     .option(...JSON_OPTION)
     .action(
@@ -71,6 +76,7 @@ export function addSubAccountCommands(program: Command, onStore: OnStore): void 
   const subAccount = program.command('sub-account').description('sub-accounts')
   subAccount
     .command('create')
+    .description('make a sub-account')
     .requiredOption('--account <id>', 'the account that owns it')
     .requiredOption('--name <name>', 'its name', readName)
     .requiredOption('--email <email>', 'its e-mail address', readEmail)

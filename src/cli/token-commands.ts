@@ -20,6 +20,7 @@ export function addTokenCommands(program: Command, onStore: OnStore): void {
   const token = program.command('token').description('tokens')
   token
     .command('create')
+    .description('make a token, and show its credential')
     .requiredOption('--sub-account <id>', 'the sub-account that owns it')
     .requiredOption('--name <name>', 'its name', readName)
     .option('--status <status>', 'active or inactive', readStatus, 'active')
@@ -64,6 +65,7 @@ export function addTokenCommands(program: Command, onStore: OnStore): void {
     )
   token
     .command('delete')
+    .description('remove it for good; it no longer authenticates')
     .argument('<id>', 'the token')
     .option(...JSON_OPTION)
     .action(
