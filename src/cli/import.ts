@@ -1,7 +1,7 @@
 // Brings in tokens from a file, one JSON object a line. The whole file is checked before anything is written; what is
 // then written goes in short transactions, so that a running server keeps answering, and a second run carries on.
 import { createReadStream, statSync } from 'node:fs'
-import { Failure, OperatorError } from '../tokens/errors.ts'
+import { Failure, OperatorError, reasonOf } from '../tokens/errors.ts'
 import {
   decodeText,
   type FieldReader,
@@ -172,8 +172,8 @@ function makeChecker(operator: Operator): (line: Buffer) => Promise<Checked> {
       const sameName = await operator.findByName(subAccountId, name)
       const sameCredential = credential === undefined ? undefined : await operator.findByCredential(credential)
       if (sameName !== undefined && sameName.id === sameCredential?.id) return 'unchanged'
-      if (sameName !== undefined) return { problem: 'Token name already exists for this sub-account' }
-      if (sameCredential !== undefined) return { problem: 'This credential already belongs to a token' }
+      if (sameName !== undefined) return { problem: reasonOf('duplicate-name') }
+      if (sameCredential !== undefined) return { problem: reasonOf('duplicate-credential') }
 
       const place = `${subAccountId} ${name}`
       if (names.has(place)) return { problem: 'the name stands in an earlier line for this sub-account' }

@@ -78,7 +78,7 @@ export function consoleRoutes() {
       const file = files.get(path) ?? (path.includes('.') ? undefined : files.get('index.html'))
       if (file !== undefined) return sendFile(request, reply, file)
       if (files.size > 0) throw routeNotFound()
-      throw new HttpFailure(404, 'The console has not been built; run npm start')
+      throw new HttpFailure(404, 'The console has not been built; run npm run setup')
     },
   }
 

@@ -1,6 +1,7 @@
 // Which fields of a row decide who gets in, and the stamp that ties them together: a row altered by hand in the
 // database no longer matches its stamp and authenticates nobody.
 import type { AccountKey, JudgedSubAccount, JudgedToken, RetiredCredential } from './token.ts'
+import type { SubAccountChange } from './update.ts'
 import type { StampField, Stamps } from './vault.ts'
 
 interface Rows {
@@ -44,4 +45,15 @@ export function restamp<Kind extends keyof Rows>(
   stamps: Stamps,
 ): Uint8Array {
   return isGenuine(kind, before, stamps) ? stampOf(kind, after, stamps) : before.stamp
+}
+
+/** The same of a sub-account. An owner who names its status says what holds, whatever was there before. */
+export function restampSubAccount(
+  before: Stamped<JudgedSubAccount>,
+  after: JudgedSubAccount,
+  change: SubAccountChange,
+  stamps: Stamps,
+): Uint8Array {
+  const named = change.status !== undefined
+  return named ? stampOf('sub-account', after, stamps) : restamp('sub-account', before, after, stamps)
 }

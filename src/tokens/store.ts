@@ -17,7 +17,7 @@ import type {
   Token,
   TokenRecord,
 } from './token.ts'
-import type { SubAccountChange, TokenChange } from './update.ts'
+import type { Rotation, SubAccountChange, TokenChange } from './update.ts'
 import type { Candidate } from './verdict.ts'
 
 export interface TokenRow {
@@ -46,13 +46,6 @@ export interface Idempotency {
 
 /** A change that only goes ahead while the token is at one of these versions. */
 export type Expected = { readonly versions: readonly number[] } | undefined
-
-export interface Rotation {
-  readonly sealed: Uint8Array
-  readonly digest: Uint8Array
-  /** Until when the former credential still works; not after `origin.at` means that it dies at once. */
-  readonly formerUntil: Timestamp
-}
 
 /** A credential sealed anew, to be put where it is still sealed as before. */
 export interface Resealed {

@@ -157,6 +157,11 @@ export function foldCase(text: string): string {
   return folded
 }
 
+/** What sub-accounts are searched by. */
+export function foldedText({ name, email, companyName }: SubAccount): string {
+  return foldCase([name, email, companyName].join('\n'))
+}
+
 /** Capitals of several characters are put into NFC first, as they are in a name: ΐ folds like its capital Ϊ́. */
 function foldCharacter(character: string): string {
   if (character < '\u0080') return character.toLowerCase()

@@ -12,7 +12,7 @@ import {
   statusField,
   timeField,
 } from './fields.ts'
-import type { ListedToken, Status, SubAccount, Timestamp } from './token.ts'
+import type { ListedToken, Status, SubAccount, Timestamp, TokenRecord } from './token.ts'
 
 export interface TokenChange {
   readonly name?: string
@@ -45,6 +45,9 @@ export function readNewToken(body: unknown): NewToken {
   )
 }
 
+/** How long the key of a creation is remembered. */
+export const IDEMPOTENCY_MEMORY_MS = 24 * 60 * 60 * 1000
+
 export const MAX_OVERLAP_SECONDS = 30 * 24 * 60 * 60
 
 /** How many seconds a former credential works on; none where nothing is said. */
@@ -59,6 +62,28 @@ const overlapField: FieldReader<number> = (value, field) => {
   const seconds = Number.isInteger(value) ? (value as number) : -1
   if (seconds >= 0 && seconds <= MAX_OVERLAP_SECONDS) return { state: 'valid', value: seconds }
   return { state: 'unusable', message: `${field} must be a whole number from 0 to ${MAX_OVERLAP_SECONDS}` }
+}
+
+export interface Rotation {
+  readonly sealed: Uint8Array
+  readonly digest: Uint8Array
+  /** Until when the former credential still works; not after the rotation's own time means that it dies at once. */
+  readonly formerUntil: Timestamp
+}
+
+/**
+ * `retired` is the former credential, where it works on. Without an overlap every former one dies, those of earlier
+ * rotations too: leaks end here. So all that retire up to `outlived` are to go.
+ */
+export function applyRotation<Token extends TokenRecord>(record: Token, rotation: Rotation, at: Timestamp) {
+  const { sealed, digest, formerUntil } = rotation
+  const overlaps = formerUntil > at
+  return {
+    after: { ...record, sealed, digest, version: record.version + 1 },
+    retired: overlaps ? { digest: record.digest, tokenId: record.id, retiresAt: formerUntil } : undefined,
+    outlived: overlaps ? at : Number.MAX_SAFE_INTEGER,
+    facts: { formerCredentialUntil: overlaps ? formerUntil : null },
+  }
 }
 
 export const SUB_ACCOUNT_STATUSES = ['active', 'suspended'] as const

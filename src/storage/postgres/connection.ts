@@ -196,5 +196,5 @@ export function translateError(error: unknown): unknown {
 }
 
 export function failure(code: 'unavailable' | 'outcome-unknown' | 'store-full', cause: unknown): Failure {
-  return Object.assign(new Failure(code), { cause })
+  return new Failure(code, undefined, undefined, { cause })
 }

@@ -12,7 +12,7 @@ import {
 } from '../../tokens/copy.ts'
 import { OperatorError } from '../../tokens/errors.ts'
 import type { KeyRing } from '../../tokens/key-ring.ts'
-import { foldCase, type SubAccount, type TokenRecord } from '../../tokens/token.ts'
+import { foldCase, foldedText, type SubAccount, type TokenRecord } from '../../tokens/token.ts'
 import { columnOf, selectList, tableOf } from '../rows.ts'
 import { requireSettled } from '../vault.ts'
 import type { Value } from './batch.ts'
@@ -22,7 +22,6 @@ import { migrate, requireKnownSchema, tableExists } from './migrate.ts'
 import { BEGIN, requireFitServer } from './pool.ts'
 import { readRows } from './reads.ts'
 import { connect, placeOf, readSecret, requireFinishedCopy, UNFINISHED_COPY } from './store.ts'
-import { foldedText } from './writes.ts'
 
 interface Place {
   readonly databaseUrl: string

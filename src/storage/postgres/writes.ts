@@ -3,19 +3,26 @@
 // that do not need each other's answers are sent together; they still run in the order in which they stand here.
 import { Failure } from '../../tokens/errors.ts'
 import { difference, type HistoryEvent, historyEvent, type Origin } from '../../tokens/history.ts'
-import { restamp, stampOf } from '../../tokens/stamp.ts'
-import type {
-  Expected,
-  Idempotency,
-  MasterKeyChange,
-  Resealed,
-  Rotation,
-  StoredKey,
-  TokenRow,
-} from '../../tokens/store.ts'
-import type { SubAccountRow } from '../../tokens/token.ts'
-import { type Account, type AccountKey, foldCase, type SubAccount, type TokenRecord } from '../../tokens/token.ts'
-import { applySubAccountUpdate, applyUpdate, type SubAccountChange, type TokenChange } from '../../tokens/update.ts'
+import { restamp, restampSubAccount, stampOf } from '../../tokens/stamp.ts'
+import type { Expected, Idempotency, MasterKeyChange, Resealed, StoredKey, TokenRow } from '../../tokens/store.ts'
+import {
+  type Account,
+  type AccountKey,
+  foldCase,
+  foldedText,
+  type SubAccount,
+  type SubAccountRow,
+  type TokenRecord,
+} from '../../tokens/token.ts'
+import {
+  applyRotation,
+  applySubAccountUpdate,
+  applyUpdate,
+  IDEMPOTENCY_MEMORY_MS,
+  type Rotation,
+  type SubAccountChange,
+  type TokenChange,
+} from '../../tokens/update.ts'
 import { asListed, KEY_COLUMNS, type KeyColumns, type StampedTokenRow, toKey } from '../rows.ts'
 import { indexedGrams } from './grams.ts'
 import { type Heads, lockHeads, record, recordAll, type Session } from './history.ts'
@@ -23,7 +30,6 @@ import { findStampedToken, findSubAccount } from './reads.ts'
 
 /** Names the lock that migration 003 has everybody share who seals: the letters "latchsea". */
 const SEALING_LOCK = '7809651199140128097'
-const IDEMPOTENCY_MEMORY_MS = 24 * 60 * 60 * 1000
 
 export async function insertAccount({ db, stamps }: Session, account: Account, origin: Origin): Promise<void> {
   const { id, name, createdAt } = account
@@ -104,9 +110,7 @@ export async function updateSubAccount(
   const before = found.subAccount
   const after = applySubAccountUpdate(before, change, origin.at)
   if (after === before) return found
-  // Suspension is all that decides here: an owner who names it says what holds, whatever was there before.
-  const named = change.status !== undefined
-  const stamp = named ? stampOf('sub-account', after, stamps) : restamp('sub-account', before, after, stamps)
+  const stamp = restampSubAccount(before, after, change, stamps)
   const { from, to } = difference(before, after, ['name', 'email', 'companyName', 'suspendedAt'])
   await Promise.all([
     db.run(
@@ -117,10 +121,6 @@ export async function updateSubAccount(
     record({ db, stamps }, heads, [historyEvent(accountId, 'sub-account.update', id, from, to)], origin),
   ])
   return { ...found, subAccount: after }
-}
-
-export function foldedText({ name, email, companyName }: SubAccount): string {
-  return foldCase([name, email, companyName].join('\n'))
 }
 
 export async function insertTokens(
@@ -287,25 +287,19 @@ export async function rotateToken(
   const { db, stamps } = session
   const [heads, row] = await lockToken(session, accountId, id, expected)
   const before = row.token
-  const { sealed, digest, formerUntil } = rotation
-  const overlaps = formerUntil > origin.at
-  const after = { ...before, sealed, digest, version: before.version + 1 }
-  // Without an overlap every former credential dies now, those of earlier rotations too: leaks end here.
-  const outlived = overlaps ? origin.at : Number.MAX_SAFE_INTEGER
-  const retired = { digest: before.digest, tokenId: id, retiresAt: formerUntil }
-  const to = { formerCredentialUntil: overlaps ? formerUntil : null }
+  const { after, retired, outlived, facts } = applyRotation(before, rotation, origin.at)
   await Promise.all([
     db.run(
       'UPDATE tokens SET sealed = $1, digest = $2, version = $3, stamp = $4 WHERE id = $5',
-      ...[sealed, digest, after.version, restamp('token', before, after, stamps), id],
+      ...[after.sealed, after.digest, after.version, restamp('token', before, after, stamps), id],
     ),
     db.run('DELETE FROM retired_credentials WHERE token_id = $1 AND retires_at <= $2', id, outlived),
-    overlaps &&
+    retired &&
       db.run(
         'INSERT INTO retired_credentials (digest, token_id, retires_at, stamp) VALUES ($1, $2, $3, $4)',
-        ...[retired.digest, id, formerUntil, stampOf('retired', retired, stamps)],
+        ...[retired.digest, id, retired.retiresAt, stampOf('retired', retired, stamps)],
       ),
-    record(session, heads, [historyEvent(accountId, 'token.rotate', id, {}, to, id)], origin),
+    record(session, heads, [historyEvent(accountId, 'token.rotate', id, {}, facts, id)], origin),
   ])
   return asListed({ ...row, token: after })
 }

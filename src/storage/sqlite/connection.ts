@@ -229,5 +229,5 @@ export function translateError(error: unknown): unknown {
 }
 
 export function failure(code: FailureCode, cause: unknown, reason?: string): Failure {
-  return Object.assign(new Failure(code, reason), { cause })
+  return new Failure(code, reason, undefined, { cause })
 }

@@ -12,7 +12,7 @@ import {
 } from '../../tokens/copy.ts'
 import { OperatorError } from '../../tokens/errors.ts'
 import type { KeyRing } from '../../tokens/key-ring.ts'
-import { foldCase, type SubAccount, type TokenRecord } from '../../tokens/token.ts'
+import { foldCase, foldedText, type SubAccount, type TokenRecord } from '../../tokens/token.ts'
 import { columnOf, selectList, tableOf } from '../rows.ts'
 import { requireSettled } from '../vault.ts'
 import { Connection, isBusy } from './connection.ts'
@@ -22,7 +22,6 @@ import { migrateOn } from './migrate.ts'
 import { readRows, readVault } from './reads.ts'
 import { accountNumber } from './session.ts'
 import { databaseIn, isUnfinishedCopy, readSecret, requireFinishedCopy, UNFINISHED_COPY } from './store.ts'
-import { foldedText } from './writes.ts'
 
 interface Place {
   readonly dataDir: string

@@ -88,7 +88,7 @@ export class NearThread {
     else {
       const { code, message, details } = reply.failure
       const cause = reply.cause === undefined ? undefined : new Error(reply.cause)
-      waiting?.reject(Object.assign(new Failure(code, message, details), { cause }))
+      waiting?.reject(new Failure(code, message, details, { cause }))
     }
   }
 

@@ -164,6 +164,7 @@ class SqliteStore implements Store {
   rotateToken = this.#changeOfToken('rotateToken')
   deleteToken = this.#changeOfToken('deleteToken')
   readonly #markUsed = this.#change('markUsed')
+  readonly #probe = this.#change('probe')
   changeMasterKey = this.#change('changeMasterKey')
   resealTokens = this.#change('resealTokens')
   retireMasterKey = this.#change('retireMasterKey')
@@ -223,7 +224,7 @@ class SqliteStore implements Store {
     const now = performance.now()
     if (now - this.#checkedAt < RECHECK_MS) throw this.#shut
     this.#checkedAt = now
-    await this.markUsed(new Map())
+    await this.#probe()
     this.#shut = undefined
   }
 

@@ -2,11 +2,26 @@
 // completes or throws, and is then rolled back as a whole.
 import { Failure } from '../../tokens/errors.ts'
 import { difference, historyEvent, type Origin } from '../../tokens/history.ts'
-import { restamp, stampOf } from '../../tokens/stamp.ts'
-import type { Expected, Idempotency, MasterKeyChange, Resealed, Rotation, StoredKey } from '../../tokens/store.ts'
-import type { Status, SubAccountRow } from '../../tokens/token.ts'
-import { type Account, type AccountKey, foldCase, type SubAccount } from '../../tokens/token.ts'
-import { applySubAccountUpdate, applyUpdate, type SubAccountChange, type TokenChange } from '../../tokens/update.ts'
+import { restamp, restampSubAccount, stampOf } from '../../tokens/stamp.ts'
+import type { Expected, Idempotency, MasterKeyChange, Resealed, StoredKey } from '../../tokens/store.ts'
+import {
+  type Account,
+  type AccountKey,
+  foldCase,
+  foldedText,
+  type Status,
+  type SubAccount,
+  type SubAccountRow,
+} from '../../tokens/token.ts'
+import {
+  applyRotation,
+  applySubAccountUpdate,
+  applyUpdate,
+  IDEMPOTENCY_MEMORY_MS,
+  type Rotation,
+  type SubAccountChange,
+  type TokenChange,
+} from '../../tokens/update.ts'
 import { keyIdOf } from '../../tokens/vault.ts'
 import { KEY_COLUMNS, type KeyColumns, toKey } from '../rows.ts'
 import type { Connection } from './connection.ts'
@@ -14,8 +29,6 @@ import { indexedGrams, indexedWords } from './grams.ts'
 import { type NewRow, type PackedRow, type PackedTokens, pack, toOwner, unpackNew } from './packed.ts'
 import { findSubAccount, ownsSubAccount } from './reads.ts'
 import type { Session } from './session.ts'
-
-const IDEMPOTENCY_MEMORY_MS = 24 * 60 * 60 * 1000
 
 export function insertAccount(session: Session, account: Account, origin: Origin): void {
   const { db } = session
@@ -78,9 +91,7 @@ export function updateSubAccount(
   const before = found.subAccount
   const after = applySubAccountUpdate(before, change, origin.at)
   if (after === before) return found
-  // Suspension is all that decides here: an owner who names it says what holds, whatever was there before.
-  const named = change.status !== undefined
-  const stamp = named ? stampOf('sub-account', after, stamps) : restamp('sub-account', before, after, stamps)
+  const stamp = restampSubAccount(before, after, change, stamps)
   db.run(
     `UPDATE sub_accounts SET name = ?, email = ?, company_name = ?, folded_text = ?, suspended_at = ?, stamp = ?
      WHERE id = ?`,
@@ -93,10 +104,6 @@ export function updateSubAccount(
     else session.revocations.push({ kind: 'sub-account-off', id, at: origin.at })
   }
   return { ...found, subAccount: after }
-}
-
-export function foldedText({ name, email, companyName }: SubAccount): string {
-  return foldCase([name, email, companyName].join('\n'))
 }
 
 export function insertTokens(
@@ -234,24 +241,20 @@ export function replaceCredential(
 ): PackedRow {
   const { db, stamps } = session
   const { no, token: before, subAccount } = getToken(db, accountId, id, expected)
-  const { sealed, digest, formerUntil } = rotation
-  const after = { ...before, sealed, digest, version: before.version + 1 }
+  const { after, retired, outlived, facts } = applyRotation(before, rotation, origin.at)
+  const { sealed, digest } = rotation
   db.run(
     'UPDATE tokens SET sealed = ?, digest = ?, version = ?, stamp = ? WHERE no = ?',
     ...[sealed, digest, after.version, restamp('token', before, after, stamps), no],
   )
-  // Without an overlap every former credential dies now, those of earlier rotations too: leaks end here.
-  const outlived = formerUntil > origin.at ? origin.at : Number.MAX_SAFE_INTEGER
   db.run('DELETE FROM retired_credentials WHERE token_id = ? AND retires_at <= ?', id, outlived)
-  if (formerUntil > origin.at) {
-    const retired = { digest: before.digest, tokenId: id, retiresAt: formerUntil }
+  if (retired !== undefined) {
     db.run(
       'INSERT INTO retired_credentials (digest, token_id, retires_at, stamp) VALUES (?, ?, ?, ?)',
-      ...[retired.digest, id, formerUntil, stampOf('retired', retired, stamps)],
+      ...[retired.digest, id, retired.retiresAt, stampOf('retired', retired, stamps)],
     )
   }
-  const to = { formerCredentialUntil: formerUntil > origin.at ? formerUntil : null }
-  session.record(historyEvent(accountId, 'token.rotate', id, {}, to, id), origin)
+  session.record(historyEvent(accountId, 'token.rotate', id, {}, facts, id), origin)
   session.revocations.push({
     kind: 'token-rotated',
     id,
@@ -259,7 +262,7 @@ export function replaceCredential(
     version: after.version,
     digest: Buffer.from(digest).toString('base64'),
     sealed: Buffer.from(sealed).toString('base64'),
-    formerUntil,
+    formerUntil: rotation.formerUntil,
   })
   return pack({ token: after, subAccount })
 }
@@ -346,8 +349,11 @@ export function markUsed({ db }: Session, marks: ReadonlyMap<string, number>): v
     if (db.run('UPDATE last_used SET at = max(at, ?) WHERE token_id = ?', at, tokenId) > 0) continue
     db.run('INSERT INTO last_used (token_id, at) SELECT id, ? FROM tokens WHERE id = ?', at, tokenId)
   }
-  if (marks.size > 0) explain(db)
+  explain(db)
 }
+
+/** Changes nothing: what the writer does before any change, bringing store and journal into step, is all that is wanted. */
+export function probe(_session: Session): void {}
 
 /** For a commit that writes no history, since it changes nothing of what anybody is told. */
 export function explain(db: Connection): void {
