@@ -27,7 +27,7 @@ export async function serve(config: Config, withDemo: boolean, output: Output): 
 }
 
 async function serveHere(config: Config, withDemo: boolean, output: Output): Promise<void> {
-  const lines = new LogLines()
+  const lines = new LogLines(isWorker)
   const log = pino({ level: config.logLevel }, lines)
   const running = await startServer(config, isWorker ? { log, limiter: new SharedLimiter() } : { log })
   const stopped = stopSignal()
@@ -47,7 +47,7 @@ async function serveHere(config: Config, withDemo: boolean, output: Output): Pro
   log.info({ signal: await stopped }, 'draining')
   await running.stop()
   log.info('stopped')
-  lines.end()
+  await lines.end()
 }
 
 /**

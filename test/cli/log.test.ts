@@ -1,0 +1,75 @@
+// The log on its way out, where nobody takes it.
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { after, before, test } from 'node:test'
+import { BIN, Cli } from '../support/cli.ts'
+
+const cli = new Cli()
+before(() => cli.estate())
+after(() => cli.dispose())
+
+const env = (more: Record<string, string>) => ({ ...process.env, LATCHKEY_DATA_DIR: cli.dataDir, ...more })
+
+async function freePort(): Promise<string> {
+  const squatter = createServer().listen(0, '127.0.0.1')
+  await once(squatter, 'listening')
+  const { port } = squatter.address() as { port: number }
+  await new Promise((resolve) => squatter.close(resolve))
+  return String(port)
+}
+
+async function health(url: string, times: number): Promise<number> {
+  let answered = 0
+  const caller = async () => {
+    while (answered < times) {
+      answered++
+      assert.equal((await fetch(`${url}/healthz`)).status, 200)
+    }
+  }
+  await Promise.all(Array.from({ length: 8 }, caller))
+  return answered
+}
+
+async function untilServed(url: string): Promise<void> {
+  for (;;) {
+    const heard = await fetch(`${url}/healthz`).catch(() => undefined)
+    if (heard !== undefined) return
+  }
+}
+
+test('a log that cannot be written holds up nothing', { skip: !existsSync('/dev/full') }, async () => {
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const shell = ['sh', '-c', 'exec "$@" > /dev/full', 'sh']
+  const server = cli.spawnUnder(shell, [BIN, 'serve'], { PORT: port, LOG_LEVEL: 'info' })
+  await untilServed(url)
+  await health(url, 300)
+  while (!server.stderr.includes('the log cannot be written')) await health(url, 10)
+  await health(url, 300)
+  server.kill('SIGTERM')
+  // Not 0: the line that says ready was lost too.
+  assert.equal(await server.exited, 1)
+  assert.equal(server.stderr.match(/the log cannot be written/g)?.length, 1)
+})
+
+test('what two workers write to a slow reader is neither mixed nor lost', async () => {
+  const settings = env({ PORT: '0', LATCHKEY_WORKERS: '2', LOG_LEVEL: 'info' })
+  const server = spawn(process.execPath, [BIN, 'serve'], { env: settings, stdio: ['ignore', 'pipe', 'inherit'] })
+  let printed = ''
+  server.stdout.setEncoding('utf8').on('data', (text: string) => {
+    printed += text
+  })
+  while (!printed.includes('ready at')) await once(server.stdout, 'data')
+  const url = /http:\S+/.exec(printed)?.[0] ?? ''
+  server.stdout.pause()
+  const asked = await health(url, 3_000)
+  server.stdout.resume()
+  server.kill('SIGTERM')
+  await once(server, 'close')
+  const lines = printed.split('\n').filter((line) => line !== '' && !line.startsWith('Latchkey is ready'))
+  const routes = lines.map((line) => JSON.parse(line).route)
+  assert.equal(routes.filter((route) => route === '/healthz').length, asked)
+})
