@@ -20,6 +20,8 @@ export async function serve(config: Config, withDemo: boolean, output: Output): 
   } finally {
     await latchkey.store.close()
   }
+  // Kept before there is an address: the key is told only once, and the workers may not get as far as being ready.
+  if (demoKey !== undefined) demoLines(demoKey, `http://${config.host}:${config.port}`, config.dataDir)
   await supervise(config.workers, (url) => {
     output.line(`Latchkey is ready at ${url} (${config.workers} workers)`)
     if (withDemo) for (const line of demoLines(demoKey, url, config.dataDir)) output.line(line)

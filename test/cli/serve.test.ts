@@ -170,6 +170,11 @@ describe('it refuses to start, says what to do, and leaves the store as it was',
     const { port } = squatter.address() as { port: number }
     await refuses(cli, { PORT: String(port) }, /is in use. Set PORT to another one/)
     await refuses(cli, { PORT: String(port), LATCHKEY_WORKERS: '2' }, /is in use.*as soon as they start/s)
+
+    const empty = fresh()
+    const server = empty.spawn(['serve', '--demo'], { PORT: String(port), LATCHKEY_WORKERS: '2' })
+    assert.equal(await server.exited, 1)
+    assert.match(readFileSync(join(empty.dataDir, 'demo.txt'), 'utf8'), /Account key {2}lk_key_/)
   })
 })
 

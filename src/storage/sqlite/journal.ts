@@ -57,8 +57,8 @@ export class Journal {
     const place = readPlace(db)
     const file = this.#file
     if (place === undefined || file === undefined || this.#doubtful) throw new OutOfStep()
-    const { size, nlink } = fs.fstatSync(file)
-    if (size !== place.size || nlink === 0) throw new OutOfStep()
+    const { size } = fs.fstatSync(file)
+    if (size !== place.size || !this.#isInPlace(file)) throw new OutOfStep()
     if (place.lastLine !== this.#lastSeen) {
       if (place.lastLine !== this.#read(place)) throw new OutOfStep()
       // Another process wrote it, and may still be waiting for the disk: only the very last line may be missing there.
@@ -72,6 +72,12 @@ export class Journal {
     // Where COMMIT fails, nobody waits for it.
     synced.catch(() => {})
     return synced
+  }
+
+  /** What was moved away is no longer the journal, whoever still has it open: others would not find what is written to it. */
+  #isInPlace(file: number): boolean {
+    const [open, named] = [fs.fstatSync(file), fs.statSync(this.path, { throwIfNoEntry: false })]
+    return named?.ino === open.ino && named.dev === open.dev
   }
 
   #sync(file: number): Promise<void> {
