@@ -70,8 +70,11 @@ function linkToOthers({ metrics, url }: Awaited<ReturnType<typeof startServer>>)
 /** A second signal ends the process at once; but a worker may get one from outside and another from the first process. */
 function stopSignal(): Promise<string> {
   return new Promise((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-      process[isWorker ? 'on' : 'once'](signal, () => resolve(signal))
+    const signals = ['SIGTERM', 'SIGINT'] as const
+    const stop = (signal: string) => {
+      if (!isWorker) for (const each of signals) process.off(each, stop)
+      resolve(signal)
     }
+    for (const signal of signals) process.on(signal, stop)
   })
 }

@@ -88,6 +88,16 @@ describe('while a server runs', () => {
   })
 })
 
+test('a second signal ends it at once, also another one', async () => {
+  const cli = fresh()
+  const server = cli.spawn(['serve'], { PORT: '0', LATCHKEY_DRAIN_SECONDS: '300' })
+  const url = await server.ready()
+  server.kill('SIGTERM')
+  while ((await send(url, { path: '/readyz' })).status === 200);
+  server.kill('SIGINT')
+  assert.equal(await server.exited, null)
+})
+
 describe('it refuses to start, says what to do, and leaves the store as it was', () => {
   const hash = (cli: Cli) =>
     createHash('sha256')
