@@ -23,8 +23,8 @@ const NAMES = [
   'Data warehouse',
 ]
 
-/** The lines to print. The account key is in them the first time, and in the file named by them ever after. */
-export function demoLines(key: string | undefined, url: string, dataDir: string): readonly string[] {
+/** Keeps them in a file the first time, and returns the lines to print: with the account key then, with the file ever after. */
+export function keepDemo(key: string | undefined, url: string, dataDir: string): readonly string[] {
   const file = join(dataDir, 'demo.txt')
   if (key === undefined) {
     const where = existsSync(file) ? [`Account key and first steps: ${file}`] : []

@@ -4,7 +4,7 @@ import pino from 'pino'
 import { openLatchkey, startServer } from '../compose.ts'
 import type { Config } from '../config.ts'
 import { isWorker, SharedLimiter, supervise, WorkerLink } from '../workers.ts'
-import { demoLines, makeDemo } from './demo.ts'
+import { keepDemo, makeDemo } from './demo.ts'
 import { LogLines } from './log-lines.ts'
 import type { Output } from './output.ts'
 
@@ -21,10 +21,10 @@ export async function serve(config: Config, withDemo: boolean, output: Output): 
     await latchkey.store.close()
   }
   // Kept before there is an address: the key is told only once, and the workers may not get as far as being ready.
-  if (demoKey !== undefined) demoLines(demoKey, `http://${config.host}:${config.port}`, config.dataDir)
+  if (demoKey !== undefined) keepDemo(demoKey, `http://${config.host}:${config.port}`, config.dataDir)
   await supervise(config.workers, (url) => {
     output.line(`Latchkey is ready at ${url} (${config.workers} workers)`)
-    if (withDemo) for (const line of demoLines(demoKey, url, config.dataDir)) output.line(line)
+    if (withDemo) for (const line of keepDemo(demoKey, url, config.dataDir)) output.line(line)
   })
 }
 
@@ -39,7 +39,7 @@ async function serveHere(config: Config, withDemo: boolean, output: Output): Pro
     output.line(`Latchkey is ready at ${running.url}`)
     try {
       const demoKey = withDemo ? await makeDemo(running) : undefined
-      if (withDemo) for (const line of demoLines(demoKey, running.url, config.dataDir)) output.line(line)
+      if (withDemo) for (const line of keepDemo(demoKey, running.url, config.dataDir)) output.line(line)
     } catch (error) {
       await running.stop()
       throw error

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { demoLines, makeDemo } from '../../src/cli/demo.ts'
+import { keepDemo, makeDemo } from '../../src/cli/demo.ts'
 import { startServer } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
 import type { Part } from './console.test.ts'
@@ -56,7 +56,7 @@ export const describeSignIn: Part = (world) => {
     const dataDir = mkdtempSync(join(tmpdir(), 'latchkey-demo-'))
     const running = await startServer(readConfig({ PORT: '0', LATCHKEY_DATA_DIR: dataDir }))
     try {
-      const lines = demoLines(await makeDemo(running), running.url, dataDir)
+      const lines = keepDemo(await makeDemo(running), running.url, dataDir)
       const link = lines.map((line) => /Console\s+(\S+)/.exec(line)?.[1]).find(Boolean)
       assert.ok(link)
       const page = await world().page()
