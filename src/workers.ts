@@ -5,8 +5,10 @@ import { Metrics, type MetricsSnapshot } from './http/metrics.ts'
 import { OperatorError } from './tokens/errors.ts'
 import { type Limiter, LocalLimiter, type RateLimit } from './tokens/rate-limit.ts'
 
-/** So many in a row that die before they are ready mean that none ever will be. */
+/** So many in a row that die before any has been ready mean that none ever will be. */
 const MAX_STILLBORN = 5
+const FIRST_PAUSE_MS = 100
+const LONGEST_PAUSE_MS = 5_000
 const SCRAPE_TIMEOUT_MS = 2_000
 
 type Message =
@@ -29,21 +31,23 @@ interface Turn {
 
 export const isWorker = cluster.isWorker
 
-/** Resolves when all have ended after a signal; rejects when they cannot be kept alive. */
+/** Resolves when all have ended after a signal; rejects when not one of them can start. */
 export function supervise(count: number, onReady: (url: string) => void): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const scrapes = new Scrapes()
   const limiter = new LocalLimiter(() => performance.now())
+  const pauses = new Set<NodeJS.Timeout>()
   let stopping = false
   let stillborn = 0
   let awaited = count
+  let haveServed = false
 
   const start = () => {
     let wasReady = false
     const worker = cluster.fork()
     worker.on('message', (message: Message) => {
       if (message.kind === 'ready') {
-        wasReady = true
+        wasReady = haveServed = true
         stillborn = 0
         if (--awaited === 0) onReady(message.url)
       }
@@ -51,31 +55,61 @@ export function supervise(count: number, onReady: (url: string) => void): Promis
       if (message.kind === 'snapshot') scrapes.add(message.id, message.snapshot)
       if (message.kind === 'turn') void tellTurn(limiter, worker, message)
     })
-    const ended = () => {
+    onceEnded(worker, (what) => {
       if (stopping) {
         if (liveWorkers().length === 0) resolve()
         return
       }
       if (!wasReady) stillborn++
-      if (stillborn < MAX_STILLBORN) return start()
+      if (haveServed || stillborn < MAX_STILLBORN) return replace(what)
+      tell(what)
       // Before the rest is stopped: when the last of them has ended, all counts as well.
       reject(new OperatorError('The workers end as soon as they start; the lines above say why.'))
       stop()
-    }
-    // Connections are handed to a dead worker until its channel is seen to be closed, which may be after its exit.
-    worker.on('exit', () => {
-      if (worker.isConnected()) worker.once('disconnect', ended)
-      else ended()
     })
+  }
+  const replace = (what: string) => {
+    const ms = pauseMs(stillborn)
+    tell(`${what}; another is started${ms === 0 ? '' : ` in ${ms / 1000} s`}`)
+    const pause = setTimeout(() => {
+      pauses.delete(pause)
+      start()
+    }, ms)
+    pauses.add(pause)
   }
   const stop = () => {
     stopping = true
+    for (const pause of pauses) clearTimeout(pause)
     for (const worker of liveWorkers()) worker.process.kill('SIGTERM')
     if (liveWorkers().length === 0) resolve()
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, stop)
   for (let n = 0; n < count; n++) start()
   return promise
+}
+
+/** What keeps workers from starting, such as a database that is away, may take a while to pass. */
+function pauseMs(stillborn: number): number {
+  return stillborn === 0 ? 0 : Math.min(FIRST_PAUSE_MS * 2 ** (stillborn - 1), LONGEST_PAUSE_MS)
+}
+
+function onceEnded(worker: Worker, ended: (what: string) => void): void {
+  // Connections are handed to a dead worker until its channel is seen to be closed, which may be after its exit.
+  worker.on('exit', (code: number, signal: string | null) => {
+    const what = `worker ${worker.process.pid} ended (${signal ?? `code ${code}`})`
+    if (worker.isConnected()) worker.once('disconnect', () => ended(what))
+    else ended(what)
+  })
+  // Also what could not be sent to one that has just died, which its exit tells soon enough. One that the system had no
+  // room to start has no exit.
+  worker.on('error', (error: Error) => {
+    if (worker.process.pid === undefined) ended(`a worker could not be started (${error.message})`)
+  })
+}
+
+/** Not by the stream itself, whose error would end this process where nobody reads it any more. */
+function tell(line: string): void {
+  console.error(`latchkey: ${line}`)
 }
 
 function liveWorkers(): Worker[] {

@@ -1,7 +1,8 @@
 // Several processes on one port: one address, one store, one set of metrics, and nobody missed when one dies.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Cli, COVERED, type Process } from '../support/cli.ts'
@@ -27,6 +28,38 @@ function childrenOf(pid: number): number[] {
   return rows.filter(([, parent]) => parent === pid).map(([child = 0]) => child)
 }
 
+async function until(server: Process, isSo: () => boolean): Promise<void> {
+  let over = false
+  void server.exited.then(() => {
+    over = true
+  })
+  while (!isSo()) {
+    assert.ok(!over, `the server has ended: ${server.stderr}`)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+}
+
+/** Kept-alive connections, the same number to each of two workers, since they take turns. */
+async function connect(url: string, count: number): Promise<Raw[]> {
+  const raws: Raw[] = []
+  for (let n = 0; n < count; n++) {
+    const raw = await Raw.open(url)
+    raw.send(LIVE)
+    assert.equal((await raw.hear(1))[0]?.status, 200)
+    raws.push(raw)
+  }
+  return raws
+}
+
+async function metricsOf(url: string): Promise<string> {
+  return (await send(url, { path: '/metrics', headers: [['connection', 'close']] })).text
+}
+
+/** A gauge that is the same in every worker, so that its sum shows how many have been asked. */
+const limitOf = (metrics: string) => /^process_max_fds (\d+)$/m.exec(metrics)?.[1]
+
+const LIVE = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'
+const METRICS = 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n'
 const env = { PORT: '0', LATCHKEY_WORKERS: '2', LOG_LEVEL: 'error', ...COVERED }
 
 test('two workers serve one port, add up their metrics, are replaced when they die, and drain on SIGTERM', async () => {
@@ -54,28 +87,28 @@ async function serveTwice(server: Process, key: string): Promise<void> {
   // Each request on a connection of its own, so that both workers get some.
   const list = () => send(url, { path: '/api/v1/apiClient/token', headers: [bearer(key), ['connection', 'close']] })
   for (let n = 0; n < 20; n++) assert.equal((await list()).status, 200)
+  const scrape = () => metricsOf(url)
+  const listed = (metrics: string) =>
+    Number(/_request_duration_seconds_count\{.*Client\/token",status="200"\} (\d+)$/m.exec(metrics)?.[1])
   // A request is counted just after its answer has gone out.
-  const counted =
-    /^latchkey_http_request_duration_seconds_count\{.*route="\/api\/v1\/apiClient\/token",status="200"\} 20$/m
-  let metrics = ''
-  for (let tries = 0; tries < 100 && !counted.test(metrics); tries++) {
-    metrics = (await send(url, { path: '/metrics', headers: [['connection', 'close']] })).text
-  }
-  assert.match(metrics, counted)
-  assert.match(metrics, /^latchkey_tokens\{status="active"\} 0$/m)
+  let before = ''
+  for (let tries = 0; tries < 100 && listed(before) !== 20; tries++) before = await scrape()
+  assert.equal(listed(before), 20)
+  assert.match(before, /^latchkey_tokens\{status="active"\} 0$/m)
 
   const workers = childrenOf(server.pid)
   assert.equal(workers.length, 2)
   process.kill(workers[0] ?? 0, 'SIGKILL')
-  for (;;) {
-    const now = childrenOf(server.pid)
-    if (now.length === 2 && !now.includes(workers[0] ?? 0)) break
-    await new Promise((resolve) => setImmediate(resolve))
-  }
+  await until(server, () => server.stderr.includes('ended'))
+  assert.equal(server.stderr, `latchkey: worker ${workers[0]} ended (SIGKILL); another is started\n`)
+  let now = await scrape()
+  while (limitOf(now) !== limitOf(before)) now = await scrape()
+  assert.equal(childrenOf(server.pid).length, 2)
   for (let n = 0; n < 20; n++) assert.equal((await list()).status, 200)
 
   server.kill('SIGTERM')
   assert.equal(await server.exited, 0)
+  assert.equal(server.stderr.match(/ended/g)?.length, 1)
 }
 
 test('a signal to all of them at once, as systemd sends it, lets each finish what it has begun', async () => {
@@ -102,4 +135,56 @@ test('workers that cannot start end the whole with a message', async () => {
   const broken = cli.spawn(['serve'], { PORT: '1', HOST: '203.0.113.1', LATCHKEY_WORKERS: '2' })
   assert.equal(await broken.exited, 1)
   assert.match(broken.stderr, /The workers end as soon as they start/)
+})
+
+test('once they have served, replacements that cannot start are tried until they can, or until a stop', async () => {
+  const own = new Cli()
+  const { key } = await own.estate()
+  const server = own.spawn(['serve'], env)
+  const url = await server.ready()
+  const list = () => send(url, { path: '/api/v1/apiClient/token', headers: [bearer(key.key), ['connection', 'close']] })
+  const [file, away] = [join(own.dataDir, 'master.key'), join(own.dataDir, 'away.key')]
+  const failed = () => server.stderr.match(/worker \d+ ended \(code \d\); another is started in/g)?.length ?? 0
+  const before = limitOf(await metricsOf(url))
+
+  renameSync(file, away)
+  process.kill(childrenOf(server.pid)[0] ?? 0, 'SIGKILL')
+  // More than would end everything at the start.
+  await until(server, () => failed() === 6)
+  assert.equal((await list()).status, 200)
+  renameSync(away, file)
+  while (limitOf(await metricsOf(url)) !== before) assert.equal((await list()).status, 200)
+  for (let n = 0; n < 4; n++) assert.equal((await list()).status, 200)
+
+  renameSync(file, away)
+  process.kill(childrenOf(server.pid)[0] ?? 0, 'SIGKILL')
+  await until(server, () => failed() === 6 + 4)
+  server.kill('SIGTERM')
+  assert.equal(await server.exited, 0)
+  // The pause was not waited for: nobody has failed after it.
+  assert.equal(server.stderr.match(/master key .* is missing/g)?.length, 6 + 4)
+  own.dispose()
+})
+
+test('a worker that dies while it is being answered takes nobody with it', async () => {
+  const server = cli.spawn(['serve'], env)
+  const url = await server.ready()
+  const [one, other, ...beside] = await connect(url, 4)
+  const [victim = 0] = childrenOf(server.pid)
+  process.kill(server.pid, 'SIGSTOP')
+  for (const raw of [one, other]) raw?.send(METRICS)
+  // When a worker has answered these, it has long asked for everybody's metrics.
+  for (let n = 2; n < 6; n++) {
+    for (const raw of beside) raw.send(LIVE)
+    for (const raw of beside) assert.equal((await raw.hear(n)).length, n)
+  }
+  process.kill(victim, 'SIGKILL')
+  await Promise.race([one?.ended, other?.ended])
+  process.kill(server.pid, 'SIGCONT')
+  const answers = await Promise.all([one?.hear(2), other?.hear(2)])
+  assert.deepEqual(answers.map((heard) => heard?.length).sort(), [1, 2])
+  await until(server, () => server.stderr.includes('ended'))
+  assert.equal(server.stderr, `latchkey: worker ${victim} ended (SIGKILL); another is started\n`)
+  server.kill('SIGTERM')
+  assert.equal(await server.exited, 0)
 })
