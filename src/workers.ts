@@ -49,13 +49,15 @@ export function supervise(count: number, onReady: (url: string) => void): Promis
       if (message.kind === 'ready') {
         wasReady = haveServed = true
         stillborn = 0
+        scrapes.join(worker)
         if (--awaited === 0) onReady(message.url)
       }
       if (message.kind === 'scrape') scrapes.begin(worker, message.id)
-      if (message.kind === 'snapshot') scrapes.add(message.id, message.snapshot)
+      if (message.kind === 'snapshot') scrapes.add(worker, message.id, message.snapshot)
       if (message.kind === 'turn') void tellTurn(limiter, worker, message)
     })
     onceEnded(worker, (what) => {
+      scrapes.leave(worker)
       if (stopping) {
         if (liveWorkers().length === 0) resolve()
         return
@@ -116,30 +118,59 @@ function liveWorkers(): Worker[] {
   return Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined && !worker.isDead()) as Worker[]
 }
 
-/** Gathers a snapshot of every worker, and answers the one that was asked with their sum. */
+/** Gathers a snapshot of every worker that serves, and answers the one that was asked with the sum. */
 class Scrapes {
-  readonly #open = new Map<number, { readonly snapshots: MetricsSnapshot[]; wanted: number; finish: () => void }>()
+  readonly #open = new Map<number, { readonly waiting: Set<Worker>; readonly finish: () => void }>()
+  /** The last snapshot of each, and the scrape it was made for. */
+  readonly #serving = new Map<Worker, { readonly id: number; readonly snapshot: MetricsSnapshot }>()
+  /** A count that falls would be taken for one that began anew. */
+  #countedByEnded: Promise<MetricsSnapshot> = Promise.resolve([])
   #lastId = 0
+
+  /** Before, it could not answer, and would be waited for in vain. */
+  join(worker: Worker): void {
+    this.#serving.set(worker, { id: 0, snapshot: [] })
+  }
+
+  leave(worker: Worker): void {
+    const last = this.#serving.get(worker)
+    if (last === undefined) return
+    this.#serving.delete(worker)
+    this.#countedByEnded = this.#countedByEnded.then((counted) => Metrics.countsIn([counted, last.snapshot]))
+    for (const id of this.#open.keys()) this.#stopWaiting(id, worker)
+  }
 
   begin(asker: Worker, askerId: number): void {
     const id = ++this.#lastId
-    const workers = liveWorkers()
-    const snapshots: MetricsSnapshot[] = []
+    const waiting = new Set(this.#serving.keys())
     const finish = () => {
       clearTimeout(timer)
       this.#open.delete(id)
-      void Metrics.sum(snapshots).then((text) => send(asker, { kind: 'scraped', id: askerId, text }))
+      void this.#sum(waiting).then((text) => send(asker, { kind: 'scraped', id: askerId, text }))
     }
-    // One that hangs is left out rather than waited for.
+    // For one that hangs, what it had counted when it was last heard has to do.
     const timer = setTimeout(finish, SCRAPE_TIMEOUT_MS)
-    this.#open.set(id, { snapshots, wanted: workers.length, finish })
-    for (const worker of workers) send(worker, { kind: 'snapshot-wanted', id })
+    this.#open.set(id, { waiting, finish })
+    for (const worker of waiting) send(worker, { kind: 'snapshot-wanted', id })
   }
 
-  add(id: number, snapshot: MetricsSnapshot): void {
+  add(worker: Worker, id: number, snapshot: MetricsSnapshot): void {
+    // One that was wanted earlier may come later.
+    if (id > (this.#serving.get(worker)?.id ?? id)) this.#serving.set(worker, { id, snapshot })
+    this.#stopWaiting(id, worker)
+  }
+
+  #stopWaiting(id: number, worker: Worker): void {
     const scrape = this.#open.get(id)
-    scrape?.snapshots.push(snapshot)
-    if (scrape?.snapshots.length === scrape?.wanted) scrape?.finish()
+    scrape?.waiting.delete(worker)
+    if (scrape?.waiting.size === 0) scrape.finish()
+  }
+
+  async #sum(silent: ReadonlySet<Worker>): Promise<string> {
+    const known = [...this.#serving].map(([worker, { snapshot }]) =>
+      silent.has(worker) ? Metrics.countsIn([snapshot]) : snapshot,
+    )
+    return Metrics.sum(await Promise.all([...known, this.#countedByEnded]))
   }
 }
 

@@ -6,6 +6,7 @@ import { Durations } from './durations.ts'
 
 const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 const STORE_BUCKETS = [0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1]
+const GROWING: readonly string[] = ['counter', 'histogram']
 
 export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
 
@@ -119,6 +120,13 @@ export class Metrics {
 
   snapshot(): Promise<MetricsSnapshot> {
     return this.#registry.getMetricsAsJSON()
+  }
+
+  /** The sum of what only grows: unlike a gauge, it stays true when the process that counted it is not there any more. */
+  static async countsIn(snapshots: readonly MetricsSnapshot[]): Promise<MetricsSnapshot> {
+    const metrics = await AggregatorRegistry.aggregate([...snapshots]).getMetricsAsJSON()
+    // The library's types have a number where it gives a name.
+    return metrics.filter(({ type }) => GROWING.includes(type as unknown as string))
   }
 
   static sum(snapshots: readonly MetricsSnapshot[]): Promise<string> {

@@ -101,10 +101,14 @@ async function serveTwice(server: Process, key: string): Promise<void> {
   process.kill(workers[0] ?? 0, 'SIGKILL')
   await until(server, () => server.stderr.includes('ended'))
   assert.equal(server.stderr, `latchkey: worker ${workers[0]} ended (SIGKILL); another is started\n`)
+  // What was once told of the dead one's counts stays.
   let now = await scrape()
+  assert.equal(listed(now), 20)
   while (limitOf(now) !== limitOf(before)) now = await scrape()
   assert.equal(childrenOf(server.pid).length, 2)
   for (let n = 0; n < 20; n++) assert.equal((await list()).status, 200)
+  for (let tries = 0; tries < 100 && listed(now) !== 40; tries++) now = await scrape()
+  assert.equal(listed(now), 40)
 
   server.kill('SIGTERM')
   assert.equal(await server.exited, 0)
@@ -187,4 +191,42 @@ test('a worker that dies while it is being answered takes nobody with it', async
   assert.equal(server.stderr, `latchkey: worker ${victim} ended (SIGKILL); another is started\n`)
   server.kill('SIGTERM')
   assert.equal(await server.exited, 0)
+})
+
+test('a scrape does not wait for a replacement that is not ready yet, as it does for one that hangs', async () => {
+  const own = new Cli()
+  await own.estate()
+  const [hanging, server] = [cli.spawn(['serve'], env), own.spawn(['serve'], env)]
+  const raws = await connect(await hanging.ready(), 2)
+  const url = await server.ready()
+  const before = Number(limitOf(await metricsOf(url)))
+  // Whoever reads the key waits for somebody to write one.
+  const file = join(own.dataDir, 'master.key')
+  renameSync(file, join(own.dataDir, 'away.key'))
+  execFileSync('mkfifo', ['-m', '600', file])
+  const [victim = 0] = childrenOf(server.pid)
+  process.kill(victim, 'SIGKILL')
+  await until(server, () => childrenOf(server.pid).length === 2 && !childrenOf(server.pid).includes(victim))
+
+  const [stopped = 0] = childrenOf(hanging.pid)
+  process.kill(stopped, 'SIGSTOP')
+  const answered: string[] = []
+  const waited = raws.map((raw) => {
+    raw.send(METRICS)
+    return raw.hear(2).then(() => answered.push('waited'))
+  })
+  await send(url, { path: '/healthz', headers: [['connection', 'close']] })
+  const now = Number(limitOf(await metricsOf(url)))
+  answered.push('at once')
+  await Promise.race(waited)
+  assert.deepEqual(answered, ['at once', 'waited'])
+  // Nothing is left of what the dead one was.
+  assert.equal(now, before / 2)
+
+  process.kill(stopped, 'SIGCONT')
+  for (const each of [hanging, server]) {
+    each.kill('SIGTERM')
+    assert.equal(await each.exited, 0)
+  }
+  own.dispose()
 })
