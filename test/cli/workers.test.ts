@@ -153,8 +153,8 @@ test('once they have served, replacements that cannot start are tried until they
 
   renameSync(file, away)
   process.kill(childrenOf(server.pid)[0] ?? 0, 'SIGKILL')
-  // More than would end everything at the start.
-  await until(server, () => failed() === 6)
+  // As many as would end everything at the start.
+  await until(server, () => failed() === 5)
   assert.equal((await list()).status, 200)
   renameSync(away, file)
   while (limitOf(await metricsOf(url)) !== before) assert.equal((await list()).status, 200)
@@ -162,11 +162,11 @@ test('once they have served, replacements that cannot start are tried until they
 
   renameSync(file, away)
   process.kill(childrenOf(server.pid)[0] ?? 0, 'SIGKILL')
-  await until(server, () => failed() === 6 + 4)
+  await until(server, () => failed() === 5 + 3)
   server.kill('SIGTERM')
   assert.equal(await server.exited, 0)
   // The pause was not waited for: nobody has failed after it.
-  assert.equal(server.stderr.match(/master key .* is missing/g)?.length, 6 + 4)
+  assert.equal(server.stderr.match(/master key .* is missing/g)?.length, 5 + 3)
   own.dispose()
 })
 
