@@ -29,7 +29,7 @@ export interface RotationReport {
   readonly tokens: number
   /** By this run; fewer than all where an earlier one was interrupted. */
   readonly resealed: number
-  /** True when this run finished what an earlier one had begun. */
+  /** True when an earlier run had begun it, and perhaps finished it. */
   readonly resumed: boolean
 }
 
@@ -41,8 +41,8 @@ const MAX_ROUNDS = 5
 
 export async function rotateMasterKey(parts: RotationParts, onPhase: OnPhase): Promise<RotationReport> {
   const { store, keys, keeper, now } = parts
-  const resumed =
-    (await store.readVault()).length > 1 || (keeper !== undefined && (await findRetired(parts)).length > 0)
+  const found = await store.readVault()
+  const resumed = found.length > 1 || (await isOver(parts, sealingKeyOf(found)))
   if (!resumed) await begin(parts)
   const vault = await store.readVault()
   const masterKey = sealingKeyOf(vault)
@@ -53,6 +53,14 @@ export async function rotateMasterKey(parts: RotationParts, onPhase: OnPhase): P
   keeper?.forget(retired)
   const { active, inactive } = await store.countTokens()
   return { masterKey, retired, tokens: active + inactive, resealed, resumed }
+}
+
+/** All that may be left is to take the former keys away: those beside the first one, which seals, are retired. */
+async function isOver(parts: RotationParts, sealing: string): Promise<boolean> {
+  const { first, ids } = parts.keys
+  const retired = await findRetired(parts)
+  const others = ids.filter((id) => id !== first.id)
+  return first.id === sealing && others.length > 0 && others.every((id) => retired.includes(id))
 }
 
 /** Keys that the store has retired, but that are still kept. */

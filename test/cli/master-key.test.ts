@@ -131,6 +131,8 @@ describe('a key from the environment', () => {
       assert.ok(await opens(), 'the new key is there, and the old one still seals')
       const { json } = await cli.run('master-key', 'rotate', '--json')
       assert.deepEqual([json.masterKey, json.retired], [idOf(second), [idOf(first)]])
+      const again = await cli.run('master-key', 'rotate', '--json')
+      assert.deepEqual(again.json, { ...json, resealed: 0, resumed: true }, again.stderr)
     })
     await withEnv(other, async () => {
       const { json } = await cli.run('master-key', 'rotate', '--json')

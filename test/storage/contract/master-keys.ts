@@ -181,12 +181,24 @@ export function describeMasterKeys(open: OpenEmptyStore): void {
         rotateMasterKey(settings([former, key]), () => () => {}),
         wrong,
       )
-      const none = { name: 'OperatorError', message: /where this command cannot put another/ }
-      await assert.rejects(
-        rotateMasterKey(settings([key, former]), () => () => {}),
-        none,
-      )
       assert.deepEqual(await store.readVault(), vault)
+    }))
+
+  test('a rotation to a given key that is run again when it is over says the same, and changes nothing', () =>
+    withStore(async (estate) => {
+      const { store, opened } = estate
+      const [former, key, stranger] = [opened.keys.first, newKey(), newKey()]
+      const run = (...keys: [MasterKey, ...MasterKey[]]) =>
+        rotateMasterKey({ store, keys: new KeyRing(keys), keeper: undefined, now: () => 7 }, () => () => {})
+      const report = await run(key, former)
+      const vault = await store.readVault()
+      assert.deepEqual(await run(key, former), { ...report, resumed: true })
+      // With no other key, or one that was not put first, there is still something that the operator has to do.
+      const instructions = { name: 'OperatorError', message: /where this command cannot put another/ }
+      await assert.rejects(run(key), instructions)
+      await assert.rejects(run(key, former, stranger), instructions)
+      assert.deepEqual(await store.readVault(), vault)
+      assert.deepEqual(await store.listRetiredMasterKeys(), [former.id])
     }))
 }
 
