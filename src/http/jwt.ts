@@ -1,5 +1,5 @@
 // Bearers that the platform's own identity provider signs: a JWT in place of an account key.
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import {
   createLocalJWKSet,
   createRemoteJWKSet,
@@ -104,17 +104,23 @@ function remoteKeys(url: string): JWTVerifyGetKey {
   return createRemoteJWKSet(new URL(url), { timeoutDuration: FETCH_TIMEOUT_MS, cooldownDuration: 1_000 })
 }
 
-/** Read again when a key is not in it, for the same reason. */
+/** Looked at each time, so that a key that was taken out of it opens nothing more; read when it is another one than before. */
 function fileKeys(path: string): JWTVerifyGetKey {
-  const read = () => createLocalJWKSet(JSON.parse(readFileSync(path, 'utf8')))
-  let known = read()
+  let known = readKeys(path)
   return async (header, token) => {
-    try {
-      return await known(header, token)
-    } catch (error) {
-      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error
-      known = read()
-      return known(header, token)
-    }
+    // What cannot be had, or is no key set, throws: the former keys may be the very ones that were taken away.
+    if (stateOf(path) !== known.state) known = readKeys(path)
+    return known.find(header, token)
   }
+}
+
+function readKeys(path: string) {
+  // In this order: what is written in between makes the next look find another state.
+  const state = stateOf(path)
+  return { state, find: createLocalJWKSet(JSON.parse(readFileSync(path, 'utf8'))) }
+}
+
+function stateOf(path: string): string {
+  const { ino, size, mtimeMs } = statSync(path)
+  return `${ino} ${size} ${mtimeMs}`
 }

@@ -1,6 +1,6 @@
 // Bearers of the platform's own identity provider: issue, verify, refuse, follow a rotation.
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -85,6 +85,41 @@ describe('with the keys of the issuer in a file', () => {
     publish(first, second)
     assert.equal((await list(await sign(second, account(estate)))).status, 200)
   })
+
+  test('a key that the issuer takes away opens nothing more, and a JWT that it has signed is invalid', async () => {
+    const [leaked, kept] = [await newKey('leaked'), await newKey('kept')]
+    const jwt = await sign(leaked, account(estate))
+    publish(first, leaked)
+    assert.equal((await list(jwt)).status, 200)
+    publish(first)
+    assert.equal((await list(jwt)).status, 401)
+    // The same length, under the same name, as a deployment puts it there.
+    publish(first, leaked)
+    assert.equal((await list(jwt)).status, 200)
+    const next = join(folder, 'next.json')
+    const text = JSON.stringify({ keys: [first.jwk, kept.jwk] })
+    writeFileSync(next, text.padEnd(statSync(file).size))
+    renameSync(next, file)
+    assert.equal((await list(jwt)).status, 401)
+    publish(first)
+  })
+
+  const unusable: Readonly<Record<string, () => void>> = {
+    'is gone': () => rmSync(file),
+    'is half written': () => truncateSync(file, 20),
+    'holds no key set': () => writeFileSync(file, '{"keys":"none"}'),
+  }
+  for (const [what, spoil] of Object.entries(unusable)) {
+    test(`while the file ${what} nothing is decided, however often it is asked: 503, and account keys still work`, async () => {
+      const jwt = await sign(first, account(estate))
+      assert.equal((await list(jwt)).status, 200)
+      spoil()
+      assert.deepEqual([(await list(jwt)).status, (await list(jwt)).status], [503, 503])
+      assert.equal((await estate.mineAsks({ path: LIST })).status, 200)
+      publish(first)
+      assert.equal((await list(jwt)).status, 200)
+    })
+  }
 
   test('an imported credential that happens to be a JWT of another issuer works like any other', async () => {
     const other = await sign(first, { iss: 'https://legacy.example' })
