@@ -48,11 +48,11 @@ export class KeyRing {
     this.#first = keys[0] ?? this.#first
   }
 
-  /** Throws unless `sealed` was sealed with one of the keys for this place. */
+  /** Throws unless `sealed` was sealed with one of the keys for this place; `KeyNotGiven` where it names none of them. */
   open(sealed: Uint8Array, place: string): Buffer {
     const key = this.#sealing.hasSealed(sealed) ? this.#sealing : this.find(keyIdOf(sealed))
     if (key !== undefined) return key.open(sealed, place)
-    throw new Error(`sealed with master key ${keyIdOf(sealed)}, which is not among those given`)
+    throw new KeyNotGiven(keyIdOf(sealed))
   }
 
   openCredential(token: Parameters<typeof placeOf>[0]): string {
@@ -61,11 +61,13 @@ export class KeyRing {
 
   sealWith(id: string): void {
     const key = this.find(id)
-    if (key === undefined) {
-      const cause = new Error(`the store is sealed with master key ${id} now, which is not among those given`)
-      throw new Failure('unavailable', undefined, undefined, { cause })
-    }
+    if (key === undefined) throw lacksKey(id)
     this.#sealing = key
+  }
+
+  /** The id of a key that the store needs, and that was not given: a rotation may have put it to use since the start. */
+  async findMissing(store: NamesSealingKey): Promise<string | undefined> {
+    return (await store.readVault()).find(({ keyId }) => this.find(keyId) === undefined)?.keyId
   }
 
   /** Runs a change that seals, and again with the key that seals now where another has taken its place meanwhile. */
@@ -80,6 +82,21 @@ export class KeyRing {
       }
     }
   }
+}
+
+/** Either the operator has not given this process a key that the store needs, or what names it was altered by hand. */
+export class KeyNotGiven extends Error {
+  readonly keyId: string
+
+  constructor(keyId: string) {
+    super(`sealed with master key ${keyId}, which is not among those given`)
+    this.keyId = keyId
+  }
+}
+
+/** Instances that were given the key can answer. */
+export function lacksKey(keyId: string, code: 'unavailable' | 'outcome-unknown' = 'unavailable'): Failure {
+  return new Failure(code, undefined, undefined, { cause: new KeyNotGiven(keyId) })
 }
 
 /** A row of the vault: the store secret, sealed with one of the keys that the store needs. */

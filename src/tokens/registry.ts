@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { kindOfCredential, newCredential } from './credential.ts'
 import { Failure } from './errors.ts'
 import type { HistoryRow, Origin } from './history.ts'
-import type { KeyRing } from './key-ring.ts'
+import { KeyNotGiven, type KeyRing, lacksKey } from './key-ring.ts'
 import { type Changes, Known } from './known.ts'
 import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from './overview.ts'
 import { type Page, type PageRequest, type TokenQuery, toPage } from './page.ts'
@@ -139,7 +139,8 @@ export class Registry {
   async listTokens(caller: Caller, query: TokenQuery, withDetails = false): Promise<Page<Token>> {
     const slice = await this.#parts.store.listTokens(caller.accountId, query, caller.looked)
     if (slice === undefined) throw new Failure('sub-account-forbidden')
-    const items = withDetails ? await this.#detailed(slice.items) : slice.items.map((row) => this.#open(row))
+    const { items: rows } = slice
+    const items = await (withDetails ? this.#detailed(rows) : this.#opening(() => rows.map((row) => this.#open(row))))
     return toPage({ items, total: slice.total }, query)
   }
 
@@ -152,7 +153,7 @@ export class Registry {
     const row = await this.#parts.store.findToken(caller.accountId, id, caller.looked)
     if (row === undefined) throw new Failure('token-not-found')
     const [detailed] = withDetails ? await this.#detailed([row]) : []
-    return detailed ?? this.#open(row)
+    return detailed ?? this.#opening(() => this.#open(row))
   }
 
   async updateToken(
@@ -162,7 +163,9 @@ export class Registry {
     origin: Origin,
     expected?: Expected,
   ): Promise<Token> {
-    return this.#open(await this.#parts.store.updateToken(caller.accountId, id, change, origin, expected))
+    const row = await this.#parts.store.updateToken(caller.accountId, id, change, origin, expected)
+    // It is made by now, whatever becomes of its answer.
+    return this.#opening(() => this.#open(row), 'outcome-unknown')
   }
 
   async createToken(caller: Caller, token: NewToken, origin: Origin, idempotencyKey?: string): Promise<Token> {
@@ -206,7 +209,7 @@ export class Registry {
       const sealed = key.seal(credential, credentialPlace(row.token))
       return store.rotateToken(caller.accountId, id, { sealed, digest, formerUntil }, origin, expected)
     })
-    return this.#open(rotated)
+    return this.#opening(() => this.#open(rotated), 'outcome-unknown')
   }
 
   async listSubAccounts(
@@ -269,12 +272,13 @@ export class Registry {
   async #detailed(rows: readonly TokenRow[]): Promise<Token[]> {
     const { store, now } = this.#parts
     const uses = await store.findLastUses(rows.map(({ token }) => token.id))
-    return rows.map((row) => {
+    const detail = (row: TokenRow) => {
       const { id, expiresAt } = row.token
       const state = effectiveState(row.token, row.subAccount, now())
       const details = { expiresAt, lastUsedAt: uses.get(id) ?? null, ...state }
       return { ...this.#open(row), details, written: undefined }
-    })
+    }
+    return this.#opening(() => rows.map(detail))
   }
 
   #open(row: TokenRow): Token {
@@ -290,9 +294,40 @@ export class Registry {
     try {
       return this.#parts.keys.openCredential(token)
     } catch (cause) {
-      this.#parts.onTampered({ kind: 'credential', id: token.id })
-      throw new Error(`the credential of ${token.id} does not open`, { cause })
+      throw new Unopened(token.id, cause)
     }
+  }
+
+  /** Finds out why, where something does not open. */
+  async #opening<Result>(open: () => Result, code?: Parameters<typeof lacksKey>[1]): Promise<Result> {
+    try {
+      return open()
+    } catch (error) {
+      if (!(error instanceof Unopened)) throw error
+      const { tokenId, cause } = error
+      if (cause instanceof KeyNotGiven && (await this.#isNeeded(cause.keyId))) throw lacksKey(cause.keyId, code)
+      this.#parts.onTampered({ kind: 'credential', id: tokenId })
+      throw error
+    }
+  }
+
+  /** Whoever alters a row could have it name any key: only one that the store knows can be one that we were not given. */
+  async #isNeeded(keyId: string): Promise<boolean> {
+    return (await this.#parts.store.readVault()).some((row) => row.keyId === keyId)
+  }
+
+  /** The id of a master key without which some credentials cannot be shown here; undefined if there is none. */
+  findMissingKey(): Promise<string | undefined> {
+    return this.#parts.keys.findMissing(this.#parts.store)
+  }
+}
+
+class Unopened extends Error {
+  readonly tokenId: string
+
+  constructor(tokenId: string, cause: unknown) {
+    super(`the credential of ${tokenId} does not open`, { cause })
+    this.tokenId = tokenId
   }
 }
 

@@ -1,10 +1,12 @@
 // The service's verbs, on a real store.
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { newCredential } from '../../src/tokens/credential.ts'
 import { Failure } from '../../src/tokens/errors.ts'
 import type { Token } from '../../src/tokens/token.ts'
+import { MasterKey } from '../../src/tokens/vault.ts'
 import { anAccount, openService, type TestService } from '../support/service.ts'
 import { FIRST_PAGE, refusal, START } from '../support/store.ts'
 
@@ -298,5 +300,15 @@ describe('verification', () => {
     alterByHand('UPDATE tokens SET sealed = (SELECT sealed FROM tokens WHERE id = ?) WHERE id = ?', token.id, other.id)
     await assert.rejects(service.registry.getToken(caller, other.id), /does not open/)
     assert.deepEqual(service.tampered, [other.id])
+  })
+
+  test('a credential that names a key which the store does not know was altered, and is not taken for a forgotten key', async () => {
+    const { caller, token } = await aToken()
+    const sealed = new MasterKey(randomBytes(32)).seal('x', 'anywhere')
+    alterByHand('UPDATE tokens SET sealed = ? WHERE id = ?', sealed, token.id)
+    await assert.rejects(service.registry.getToken(caller, token.id), /does not open/)
+    await assert.rejects(service.registry.listTokens(caller, FIRST_PAGE), /does not open/)
+    assert.deepEqual(service.tampered, [token.id, token.id])
+    assert.equal(await service.registry.findMissingKey(), undefined)
   })
 })

@@ -1,8 +1,12 @@
 // The master key is rotated under load, and killed on the way: nothing fails, nothing is lost. The long run is
 // test/faults/rotation.ts; that every step can be the last one is in test/storage/contract/master-keys.ts.
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { after, describe, test } from 'node:test'
-import { closeConnections } from '../support/http.ts'
+import { openLatchkey } from '../../src/compose.ts'
+import { type Engine, Estate, sqliteEngine } from '../support/estate.ts'
+import { bearer, closeConnections } from '../support/http.ts'
+import { postgresEngine } from '../support/postgres.ts'
 import { embeddedWorld, failsWithoutNewKey, postgresWorld, rotateUnderLoad } from './rotation.ts'
 
 after(closeConnections)
@@ -40,4 +44,52 @@ describe('the master key is rotated under load, killed twice and carried on, and
   test('the control: a server that is given the old key only, and cannot look for another, fails', async () => {
     assert.match((await failsWithoutNewKey()).join('\n'), /: 50[03] /)
   })
+})
+
+const TOKEN = '/api/v1/apiClient/token'
+const newKey = () => randomBytes(32).toString('base64')
+
+/** A rotation from the operator's key to another, made by a process that has both. */
+async function rotateBeside({ config }: Estate, from: string, to: string): Promise<string> {
+  const beside = await openLatchkey({ ...config, masterKey: to, previousMasterKey: from })
+  try {
+    return (await beside.rotateMasterKey(() => () => {})).masterKey
+  } finally {
+    await beside.store.close()
+  }
+}
+
+describe('an instance that was not given the new key says so, and takes nothing for altered:', () => {
+  async function withoutNewKey(engine: Engine): Promise<void> {
+    const from = newKey()
+    const estate = await Estate.open(engine, { LATCHKEY_MASTER_KEY: from })
+    try {
+      const token = await estate.token()
+      assert.equal((await estate.ask({ path: '/readyz' })).status, 200)
+      const id = await rotateBeside(estate, from, newKey())
+      const path = `${TOKEN}/${token.id}`
+      for (const shown of [TOKEN, `${TOKEN}?include=details`, path]) {
+        const heard = await estate.mineAsks({ path: shown })
+        assert.equal(heard.status, 503, shown)
+        assert.match(heard.text, /The token store cannot be reached; try again/)
+      }
+      const change = await estate.mineAsks({ method: 'PUT', path, body: { status: 'inactive' } })
+      assert.equal(change.status, 503)
+      assert.match(change.text, /may or may not have been saved/)
+      const verified = await estate.ask({ path: '/api/v1/verify', headers: [bearer(token.credential)] })
+      assert.equal(verified.status, 401, 'the change was made')
+      const ready = await estate.ask({ path: '/readyz' })
+      assert.equal(ready.status, 503)
+      assert.match(ready.json.reason, new RegExp(`needs a master key that this instance was not given: ${id}$`))
+      const metrics = (await estate.ask({ path: '/metrics' })).text
+      assert.doesNotMatch(metrics, /latchkey_tampered_rows_total\{[^}]*\} [1-9]/)
+      const log = estate.logged.join('')
+      assert.match(log, new RegExp(`sealed with master key ${id}, which is not among those given`))
+      assert.doesNotMatch(log, /does not match its stamp or seal/)
+    } finally {
+      await estate.close()
+    }
+  }
+  test('the embedded store', () => withoutNewKey(sqliteEngine))
+  test('PostgreSQL', () => withoutNewKey(postgresEngine))
 })
