@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { IN_USE_LOCK } from '../../src/storage/postgres/pool.ts'
 import { openPostgresStore } from '../../src/storage/postgres/store.ts'
 import type { Store } from '../../src/tokens/store.ts'
 import type { Account, SubAccount, TokenRecord } from '../../src/tokens/token.ts'
@@ -11,6 +12,10 @@ import { newKeyRing } from '../support/sqlite.ts'
 import { StallingProxy } from '../support/stalling-proxy.ts'
 import { Estate, FIRST_PAGE } from '../support/store.ts'
 
+/** The processes of the server that share the lock of a store in use. */
+const HOLDERS = `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock' AND granted
+  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+  AND (classid::bigint << 32) + objid::bigint = $1::bigint`
 /** Changes of one account need few connections: the load goes on until so many were cut. */
 const ENOUGH_CUTS = 20
 
@@ -165,6 +170,26 @@ describe('a PostgreSQL store in trouble', () => {
     await store.insertAccount({ id: 'acc_x', name: 'X', createdAt: 1 }, estate.origin())
     await store.close()
     await again.remove()
+  })
+
+  test('that nobody asks has a connection all the same, also when it was cut, so that a copy finds it', async () => {
+    const told = await openEmptyPostgres()
+    const holders = async () =>
+      (await told.server.query<{ pid: number }>(told.database, HOLDERS, [IN_USE_LOCK])).map(({ pid }) => pid)
+    try {
+      const [first, ...others] = await holders()
+      assert.ok(first !== undefined && others.length === 0)
+      await told.server.query(told.database, 'SELECT pg_terminate_backend($1)', [first])
+      let now = await holders()
+      while (now.length === 0 || now[0] === first) now = await holders()
+      assert.equal(now.length, 1)
+      await told.store.ping()
+      assert.deepEqual(await holders(), now, 'and uses it when it is asked')
+      await told.store.close()
+      while (now.length > 0) now = await holders()
+    } finally {
+      await told.close()
+    }
   })
 
   test('one of whose connections says nothing after its login is asked again on others', async () => {

@@ -1,4 +1,5 @@
 // The PostgreSQL store as the source or the target of a copy. While it is open here, nobody else can change it.
+import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
 import {
   COPIED,
@@ -19,7 +20,7 @@ import type { Value } from './batch.ts'
 import { Connection } from './connection.ts'
 import { indexedGrams } from './grams.ts'
 import { migrate, requireKnownSchema, tableExists } from './migrate.ts'
-import { BEGIN, requireFitServer } from './pool.ts'
+import { BEGIN, IN_USE_LOCK, requireFitServer } from './pool.ts'
 import { readRows } from './reads.ts'
 import { connect, placeOf, readSecret, requireFinishedCopy, UNFINISHED_COPY } from './store.ts'
 
@@ -33,7 +34,9 @@ const LOCK = '7809651198862585977'
 const LOCK_NOT_AVAILABLE = '55P03'
 const APPLICATION = 'latchkey copy'
 /** One that was killed may hold its locks until the server has noticed. */
-const SETTINGS = `SET application_name = '${APPLICATION}'; SET lock_timeout = 5000; SET statement_timeout = 0;
+const PATIENCE_MS = 5_000
+const ASK_AGAIN_MS = 100
+const SETTINGS = `SET application_name = '${APPLICATION}'; SET lock_timeout = ${PATIENCE_MS}; SET statement_timeout = 0;
   SET idle_in_transaction_session_timeout = 0`
 
 export async function openPostgresSource({ databaseUrl, keys }: Place): Promise<CopySource> {
@@ -42,8 +45,9 @@ export async function openPostgresSource({ databaseUrl, keys }: Place): Promise<
     if (storeSecret === undefined) throw new OperatorError(`${placeOf(databaseUrl)} holds no store`)
     await requireFinishedCopy(client, databaseUrl)
     await migrate(client, async () => {})
-    await requireUnserved(client, databaseUrl)
+    await requireUnnamed(client, databaseUrl)
     await client.query(BEGIN)
+    await takeAlone(client, databaseUrl)
     await client.query(`LOCK TABLE ${COPIED.map(tableOf).join(', ')} IN SHARE MODE`)
     const still = new StillPostgres(client)
     requireSettled(await still.countRows(VAULT), placeOf(databaseUrl))
@@ -51,14 +55,30 @@ export async function openPostgresSource({ databaseUrl, keys }: Place): Promise<
   })
 }
 
-/** Instances behind a pooler may not be seen here; the lock on the tables then still keeps their changes out. */
-async function requireUnserved(client: pg.Client, databaseUrl: string): Promise<void> {
+/** Finds what holds no lock: connections that a pooler lends by the transaction, where they still bear our name. */
+async function requireUnnamed(client: pg.Client, databaseUrl: string): Promise<void> {
   const { rows } = await client.query(
     `SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'latchkey'`,
   )
-  if (rows.length > 0) {
-    throw new OperatorError(`${placeOf(databaseUrl)} is in use. Stop every instance that serves it first.`)
+  if (rows.length > 0) throw inUse(databaseUrl)
+}
+
+/**
+ * Until the transaction ends. It asks now and then rather than wait in the lock's queue, in which the new connections of
+ * instances would have to wait behind it.
+ */
+async function takeAlone(client: pg.Client, databaseUrl: string): Promise<void> {
+  for (const end = performance.now() + PATIENCE_MS; ; await pause(ASK_AGAIN_MS)) {
+    const { rows } = await client.query(`SELECT pg_try_advisory_xact_lock(${IN_USE_LOCK}) AS alone`)
+    if (rows[0].alone) return
+    if (performance.now() > end) throw inUse(databaseUrl)
   }
+}
+
+function inUse(databaseUrl: string): OperatorError {
+  return new OperatorError(
+    `${placeOf(databaseUrl)} is in use. Stop every instance that serves it, and whatever else runs on it, first.`,
+  )
 }
 
 /** Refuses everything but an empty place and a half-finished copy of the same store, which it then leaves as it is. */

@@ -20,6 +20,11 @@ const MAX_WAITING = 2_000
 /** Bounds how long a server that is no longer the primary, but has not noticed, can be asked. */
 const MAX_LIFETIME_SECONDS = 300
 const OLDEST_VERSION = 140_000
+/** How soon a pool that stays connected tries again after it has lost its last connection, and could not make another. */
+const RECONNECT_MS = 1_000
+
+/** Every connection of a pool shares the lock of this name; a copy takes it alone. The letters "latchsrv". */
+export const IN_USE_LOCK = '7809651199140131446'
 
 /**
  * Every statement is written for look-ups by index, whatever its values, so that each is planned once on a connection. A
@@ -70,6 +75,7 @@ export class Pool {
   readonly #remembered = new Remembered()
   readonly #underway = new Set<Promise<unknown>>()
   #closed: Promise<void> | undefined
+  #staying: NodeJS.Timeout | undefined
 
   constructor(settings: PoolSettings, size: number) {
     this.#settings = settings
@@ -87,6 +93,21 @@ export class Pool {
       connect: () => this.#pool.connect(),
       over: (client) => this.#over(client),
     })
+  }
+
+  /**
+   * Connects, and from then on always has a connection, however long nobody asks: an instance without one holds no lock,
+   * and its store could be copied unnoticed.
+   */
+  async stayConnected(): Promise<void> {
+    const connect = async () => (await this.#pool.connect()).release()
+    const reconnect = () => {
+      if (this.#closed === undefined && this.#pool.totalCount === 0) connect().catch(() => {})
+    }
+    this.#pool.options.min = 1
+    this.#pool.on('remove', reconnect)
+    this.#staying = setInterval(reconnect, RECONNECT_MS).unref()
+    await connect()
   }
 
   /** Lends a connection to `work`, and begins once more on another one when it is lost before anything was committed. */
@@ -184,7 +205,9 @@ export class Pool {
       await requireFitServer(client)
       // Through a pooler these would stick to whichever connection was lent. There, transactions set their own, and
       // statements without a name are planned anew each time.
-      if (this.#settings.prepared) await client.query([SESSION, ...this.#own('SET')].join('; '))
+      if (!this.#settings.prepared) return
+      await client.query([SESSION, ...this.#own('SET')].join('; '))
+      await shareStore(client)
     } finally {
       clearTimeout(timer)
     }
@@ -207,6 +230,7 @@ export class Pool {
 
   /** Waits for the calls under way. */
   close(): Promise<void> {
+    clearInterval(this.#staying)
     this.#closed ??= Promise.allSettled(this.#underway).then(() => this.#pool.end())
     return this.#closed
   }
@@ -249,6 +273,12 @@ class Deadline {
   clear(): void {
     clearTimeout(this.#timer)
   }
+}
+
+/** For as long as this connection lasts. */
+async function shareStore(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query(`SELECT pg_try_advisory_lock_shared(${IN_USE_LOCK}) AS shared`)
+  if (!rows[0].shared) throw new OperatorError('The store is locked by another process, which copies it.')
 }
 
 /** Refuses servers on which the store's promises would not hold. */

@@ -6,7 +6,7 @@ import type { ChainLink, Store } from '../../tokens/store.ts'
 import { newStoreSecret, STORE_SECRET_PLACE, Stamps } from '../../tokens/vault.ts'
 import { toVaultRow, type VaultColumns } from '../rows.ts'
 import { openSecret } from '../vault.ts'
-import type { Connection } from './connection.ts'
+import { type Connection, failure } from './connection.ts'
 import { GroupedUpdates } from './grouped.ts'
 import type { Session } from './history.ts'
 import * as listing from './listing.ts'
@@ -46,6 +46,12 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
   const writerSize = Math.max(1, Math.floor(poolSize * 0.4))
   const readers = new Pool({ databaseUrl, prepared, limits }, Math.max(1, poolSize - writerSize))
   const writers = new Pool({ databaseUrl, prepared, limits }, writerSize)
+  try {
+    await readers.stayConnected()
+  } catch (error) {
+    await readers.close()
+    throw error instanceof OperatorError ? error : failure('unavailable', error)
+  }
   const store = new PostgresStore(readers, writers, new Stamps(storeSecret))
   return { store, storeSecret, applied, limiter: new PostgresLimiter(readers) }
 }
