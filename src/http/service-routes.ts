@@ -1,23 +1,21 @@
 // What operators and their machines ask: alive, ready, measured, described.
 import type { FastifyInstance } from 'fastify'
 import { Failure } from '../tokens/errors.ts'
-import type { Registry } from '../tokens/registry.ts'
 import type { Metrics } from './metrics.ts'
 import type { PlainRoute } from './route.ts'
 
 export interface ServiceParts {
   /** Rejects while the service should get no requests: the store does not answer, or it is draining. */
   readonly ready: () => Promise<void>
-  readonly registry: Pick<Registry, 'findMissingKey'>
   readonly metrics: Metrics
 }
 
 type DescribeApi = () => ReturnType<FastifyInstance['swagger']>
 
-export function serviceRoutes({ ready, registry, metrics }: ServiceParts, describeApi: DescribeApi) {
+export function serviceRoutes({ ready, metrics }: ServiceParts, describeApi: DescribeApi) {
   return {
     live,
-    readiness: readinessRoute(ready, registry),
+    readiness: readinessRoute(ready),
     prometheus: prometheusRoute(metrics),
     description: descriptionRoute(describeApi),
   }
@@ -48,7 +46,7 @@ const live: PlainRoute = {
   respond: async () => ({ status: 'ok' }),
 }
 
-function readinessRoute(ready: ServiceParts['ready'], registry: ServiceParts['registry']): PlainRoute {
+function readinessRoute(ready: ServiceParts['ready']): PlainRoute {
   return {
     method: 'GET',
     url: '/readyz',
@@ -63,9 +61,7 @@ function readinessRoute(ready: ServiceParts['ready'], registry: ServiceParts['re
     async respond(_request, reply) {
       try {
         await ready()
-        const missing = await registry.findMissingKey()
-        if (missing === undefined) return { status: 'ready' }
-        return reply.code(503).send({ status: 'not ready', reason: `${LACKS_KEY} ${missing}` })
+        return { status: 'ready' }
       } catch (error) {
         const reason = error instanceof Failure && error.code === 'revocations-unknown' ? { reason: error.message } : {}
         return reply.code(503).send({ status: 'not ready', ...reason })
@@ -73,9 +69,6 @@ function readinessRoute(ready: ServiceParts['ready'], registry: ServiceParts['re
     },
   }
 }
-
-/** Others show and seal credentials; the id tells nothing about the key. */
-const LACKS_KEY = 'The store needs a master key that this instance was not given:'
 
 function prometheusRoute(metrics: Metrics): PlainRoute {
   return {

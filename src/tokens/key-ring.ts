@@ -65,11 +65,6 @@ export class KeyRing {
     this.#sealing = key
   }
 
-  /** The id of a key that the store needs, and that was not given: a rotation may have put it to use since the start. */
-  async findMissing(store: NamesSealingKey): Promise<string | undefined> {
-    return (await store.readVault()).find(({ keyId }) => this.find(keyId) === undefined)?.keyId
-  }
-
   /** Runs a change that seals, and again with the key that seals now where another has taken its place meanwhile. */
   async sealed<Result>(store: NamesSealingKey, change: (key: MasterKey) => Promise<Result>): Promise<Result> {
     for (let attempt = 1; ; attempt++) {

@@ -315,11 +315,6 @@ export class Registry {
   async #isNeeded(keyId: string): Promise<boolean> {
     return (await this.#parts.store.readVault()).some((row) => row.keyId === keyId)
   }
-
-  /** The id of a master key without which some credentials cannot be shown here; undefined if there is none. */
-  findMissingKey(): Promise<string | undefined> {
-    return this.#parts.keys.findMissing(this.#parts.store)
-  }
 }
 
 class Unopened extends Error {
