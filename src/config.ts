@@ -65,6 +65,12 @@ export function readConfig(env: Environment): Config {
   if (credentialHeader !== undefined && !HEADER_NAME.test(credentialHeader)) {
     throw new OperatorError(`LATCHKEY_CREDENTIAL_HEADER must be a header's name, such as X-Api-Key`)
   }
+  // The word Bearer would be taken for a part of the credential, and none would be found good.
+  if (credentialHeader?.toLowerCase() === 'authorization') {
+    throw new OperatorError(
+      'LATCHKEY_CREDENTIAL_HEADER must be another header than Authorization, whose bearer credentials are always taken',
+    )
+  }
   return Object.freeze({
     host: given(env, 'HOST') ?? '127.0.0.1',
     port: readWhole(env, 'PORT', 3000, 0, 65_535),
@@ -122,13 +128,17 @@ function readProxies(env: Environment, name: string): readonly string[] {
   const proxies = (given(env, name) ?? '').split(',').map((proxy) => proxy.trim())
   const wrong = proxies.find((proxy) => proxy !== '' && !PROXY_NAMES.includes(proxy) && !isNetwork(proxy))
   if (wrong === undefined) return proxies.filter((proxy) => proxy !== '')
-  throw new OperatorError(`${name} must be addresses or networks, such as 10.0.0.1,10.1.0.0/16, but one is "${wrong}"`)
+  throw new OperatorError(
+    `${name} must be addresses or networks of 1 bit or more, such as 10.0.0.1,10.1.0.0/16, but one is "${wrong}"`,
+  )
 }
 
+/** Not of 0 bits: whoever believes everybody believes what any caller says of himself. */
 function isNetwork(text: string): boolean {
   const [address = '', bits, ...more] = text.split('/')
   const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
-  return most > 0 && more.length === 0 && (bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= most))
+  if (most < 0 || more.length > 0) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) >= 1 && Number(bits) <= most)
 }
 
 /** An empty variable counts as unset: that is how service managers write "none". */

@@ -136,7 +136,11 @@ describe('it refuses to start, says what to do, and leaves the store as it was',
     await refuses(cli, { DATABASE_URL: 'mysql://x' }, /DATABASE_URL must begin with postgres:/)
     await refuses(cli, { LATCHKEY_JWT_ISSUER: 'https://id.example' }, /Set all of LATCHKEY_JWT_JWKS/)
     await refuses(cli, { LATCHKEY_CREDENTIAL_HEADER: 'X Key' }, /must be a header's name/)
+    await refuses(cli, { LATCHKEY_CREDENTIAL_HEADER: 'Authorization' }, /must be another header than Authorization/)
     await refuses(cli, { LATCHKEY_TRUST_PROXY: '10.0.0.1, ten' }, /LATCHKEY_TRUST_PROXY must be .* but one is "ten"/)
+    for (const network of ['10.0.0.0/0', '::/0', '10.0.0.0/33']) {
+      await refuses(cli, { LATCHKEY_TRUST_PROXY: network }, /LATCHKEY_TRUST_PROXY must be .* of 1 bit or more/)
+    }
     await refuses(cli, { HOST: '203.0.113.1' }, /HOST must be an address of this machine/)
     const jwt = { LATCHKEY_JWT_ISSUER: 'x', LATCHKEY_JWT_AUDIENCE: 'x', LATCHKEY_JWT_ACCOUNT_CLAIM: 'x' }
     for (const LATCHKEY_JWT_JWKS of [join(cli.dataDir, 'none'), join(cli.dataDir, 'master.key'), 'http://']) {
