@@ -1,8 +1,10 @@
 // The environment, read once and checked. Nothing else reads process.env.
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
+import { parseEnv } from 'node:util'
 import { OperatorError } from './tokens/errors.ts'
+import { decodeText } from './tokens/fields.ts'
 import type { RateLimit, RateLimitRules } from './tokens/rate-limit.ts'
 import { UNITS_MS } from './tokens/times.ts'
 
@@ -52,8 +54,27 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 /** Variables that are set win over those in a `.env` file of the current folder. */
 export function readProcessConfig(): Config {
-  if (existsSync('.env')) process.loadEnvFile('.env')
+  // Into the environment itself: libraries look there too, such as pg for PGPASSWORD, and workers inherit it.
+  for (const [name, value] of Object.entries(readEnvFile(resolve('.env')))) process.env[name] ??= value
   return readConfig(process.env)
+}
+
+/** Not by process.loadEnvFile, which loses the first variable after a mark of UTF-8, and tells every trouble as no file. */
+function readEnvFile(path: string): Environment {
+  let bytes: Uint8Array
+  try {
+    bytes = readFileSync(path)
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'ENOENT') return {}
+    throw new OperatorError(
+      `${path} would be read for settings, but cannot be: ${message}. Make it a file that the user who runs this may read, ` +
+        'or run this in another folder.',
+    )
+  }
+  const text = decodeText(bytes)
+  if (text === undefined) throw new OperatorError(`${path} is read for settings, but is no text in UTF-8`)
+  return parseEnv(text)
 }
 
 export function readConfig(env: Environment): Config {

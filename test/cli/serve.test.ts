@@ -1,10 +1,11 @@
 // The server as a process: how it starts, what it prints, how it stops, and how it refuses to start.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
+import { type Config, readProcessConfig } from '../../src/config.ts'
 import { Cli, COVERED } from '../support/cli.ts'
 import { bearer, closeConnections, send } from '../support/http.ts'
 
@@ -192,23 +193,46 @@ describe('it refuses to start, says what to do, and leaves the store as it was',
   })
 })
 
-test('a .env file in the current folder is read, and the environment wins over it', async () => {
-  const cli = fresh()
-  writeFileSync(
-    join(cli.dataDir, '.env'),
-    `LATCHKEY_DATA_DIR=${join(cli.dataDir, 'inner')}\nLATCHKEY_APP_TYPE=from-file\n`,
-  )
-  const here = process.cwd()
-  process.chdir(cli.dataDir)
-  const before = { ...process.env }
-  try {
-    const { readProcessConfig } = await import('../../src/config.ts')
-    process.env.LATCHKEY_APP_TYPE = 'from-environment'
-    const config = readProcessConfig()
-    assert.equal(config.dataDir, join(cli.dataDir, 'inner'))
-    assert.equal(config.appType, 'from-environment')
-  } finally {
-    process.chdir(here)
-    process.env = before
+describe('a .env file in the current folder', () => {
+  /** What is read in a folder of its own, with an environment that can be changed. */
+  async function readIn(prepare: (file: string) => void): Promise<Config> {
+    const cli = fresh()
+    const [here, before] = [process.cwd(), process.env]
+    const { LATCHKEY_DATA_DIR: _ours, ...others } = before
+    process.env = others
+    try {
+      prepare(join(cli.dataDir, '.env'))
+      process.chdir(cli.dataDir)
+      return readProcessConfig()
+    } finally {
+      process.chdir(here)
+      process.env = before
+    }
   }
+
+  test('is read, and the environment wins over it', async () => {
+    const { dataDir, appType } = await readIn((file) => {
+      writeFileSync(file, 'LATCHKEY_DATA_DIR=/inner\nLATCHKEY_APP_TYPE=from-file\n')
+      process.env.LATCHKEY_APP_TYPE = 'from-environment'
+    })
+    assert.deepEqual([dataDir, appType], ['/inner', 'from-environment'])
+  })
+
+  test('may begin with the mark that some editors write', async () => {
+    const { dataDir } = await readIn((file) => writeFileSync(file, '\ufeffLATCHKEY_DATA_DIR=/inner\n'))
+    assert.equal(dataDir, '/inner')
+  })
+
+  test('that cannot be read is refused in words', async () => {
+    const refused = (message: RegExp) => ({ name: 'OperatorError', message })
+    await assert.rejects(readIn(mkdirSync), refused(/\.env would be read for settings, but cannot be: EISDIR/))
+    await assert.rejects(
+      readIn((file) => symlinkSync(file, file)),
+      refused(/\.env would be read for settings, but cannot be: ELOOP/),
+    )
+    await assert.rejects(
+      readIn((file) => writeFileSync(file, '\ufeffLATCHKEY_DATA_DIR=/inner\n', 'utf16le')),
+      refused(/\.env is read for settings, but is no text in UTF-8/),
+    )
+  })
 })
