@@ -2,9 +2,9 @@
 // is the one wanted; those after it are still needed while a rotation is under way.
 import { randomBytes } from 'node:crypto'
 import {
-  chownSync,
   closeSync,
   existsSync,
+  fchownSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -102,27 +102,27 @@ function make(file: string, dataDir: string): void {
   }
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   try {
-    write(file, [newKey()])
+    write(file, [newKey()], dirname(file))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }
 
-/** The old file or the new one, whenever the power fails. It keeps its owner, whoever runs the command. */
+/** The old file or the new one, whenever the power fails. */
 function replace(file: string, lines: readonly string[]): void {
   const next = `${file}.new`
   rmSync(next, { force: true })
-  write(next, lines)
-  const { uid, gid } = statSync(file)
-  if (process.getuid?.() === 0) chownSync(next, uid, gid)
+  write(next, lines, file)
   renameSync(next, file)
   if (process.platform !== 'win32') flush(openSync(dirname(file), 'r'))
 }
 
-/** On disk before anything is sealed with it. */
-function write(file: string, lines: readonly string[]): void {
+/** On disk before anything is sealed with it. Root's key would be of no use to a server: it is of the owner of `like`. */
+function write(file: string, lines: readonly string[], like: string): void {
+  const { uid, gid } = statSync(like)
   const handle = openSync(file, 'wx', 0o600)
   try {
+    if (process.getuid?.() === 0) fchownSync(handle, uid, gid)
     writeSync(handle, `${lines.join('\n')}\n`)
     flush(handle)
   } catch (error) {

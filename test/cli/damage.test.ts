@@ -144,6 +144,26 @@ describe('to another user than root', () => {
     chmodSync(database, 0o600)
   })
 
+  test('all of a store that root has made in their folder is theirs', async () => {
+    const theirs = new Cli()
+    chownSync(theirs.dataDir, uid, gid)
+    await theirs.estate()
+    // A process that was killed leaves all of it: the log, and its index.
+    const database = new DatabaseSync(join(theirs.dataDir, 'latchkey.db'))
+    database.prepare('SELECT count(*) FROM accounts').get()
+    const names = readdirSync(theirs.dataDir)
+    assert.deepEqual(names.toSorted(), [
+      'latchkey.db',
+      'latchkey.db-shm',
+      'latchkey.db-wal',
+      'master.key',
+      'revocations.log',
+    ])
+    for (const name of names) assert.equal(statSync(join(theirs.dataDir, name)).uid, uid, name)
+    database.close()
+    theirs.dispose()
+  })
+
   test('a lock that was made by root is a lock, and one that cannot be taken is refused', async () => {
     const lock = join(cli.dataDir, 'rotation.lock')
     const release = lockAlone(lock)

@@ -29,12 +29,14 @@ const NOT_IN_PLACE =
   'was moved, replaced or removed while it was in use: put it back, or restart the server on the one that is there now'
 
 /**
- * A file for a store that does not exist yet: SQLite would let everybody read it. Its log and that one's index take after
- * it. One that is there is not touched: closing it would take away the locks of those in this process who have it open.
+ * A file for a store that does not exist yet: SQLite would let everybody read it, and root's would be root's. Its log and
+ * that one's index take after it. One that is there is not touched: closing it would take away the locks of those in this process who have it open.
  */
 export function makePrivate(path: string): void {
   try {
-    fs.closeSync(fs.openSync(path, 'wx', 0o600))
+    const file = fs.openSync(path, 'wx', 0o600)
+    giveToOwner(path, file)
+    fs.closeSync(file)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
@@ -45,11 +47,15 @@ export function requireWritable(path: string): void {
   fs.accessSync(path, fs.constants.R_OK | fs.constants.W_OK)
 }
 
-/** What root makes in somebody's folder would be of no use to them. */
-export function giveToOwner(path: string): void {
+/**
+ * What root makes in somebody's folder would be of no use to them. Where the file is open, that one is given: they could
+ * have put a link to a file of root's under its name meanwhile.
+ */
+export function giveToOwner(path: string, file?: number): void {
   if (process.getuid?.() !== 0) return
   const { uid, gid } = fs.statSync(dirname(path))
-  fs.chownSync(path, uid, gid)
+  if (file === undefined) fs.chownSync(path, uid, gid)
+  else fs.fchownSync(file, uid, gid)
 }
 
 /** A new name is on disk only when its folder is. */

@@ -117,7 +117,7 @@ async function copyOut(file: string, part: string, { manifest }: SignedManifest,
         `${file} is damaged: it does not have the hash that its manifest says. Nothing was changed.`,
       )
     }
-    giveToOwner(part)
+    giveToOwner(part, target)
     fs.fsyncSync(target)
   } finally {
     fs.closeSync(target)
