@@ -10,10 +10,9 @@ export interface Progress {
 
 export function startProgress(output: Output, label: string, total: number): Progress {
   if (!output.showsProgress) return { advance() {}, done() {} }
-  const bar = new SingleBar(
-    { format: `${label} {bar} {percentage}% | {value}/{total} | {eta_formatted} left`, stream: process.stderr },
-    Presets.shades_classic,
-  )
+  const format = `${label} {bar} {percentage}% | {value}/{total} | {eta_formatted} left`
+  // A signal ends the process as it stands: what the bar had changed about the terminal would stay changed.
+  const bar = new SingleBar({ format, stream: process.stderr, linewrap: true }, Presets.shades_classic)
   bar.start(total, 0)
   return { advance: (by) => bar.increment(by), done: () => bar.stop() }
 }
