@@ -1,5 +1,5 @@
 // Puts the parts together. The only file that knows them all.
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -140,8 +140,8 @@ function gently(store: Store): Store {
 
 /** The embedded store, into one file, while it is in use. */
 export function backUp(config: Config, file: string, onBytes: OnBytes): Promise<Manifest> {
-  const { dataDir, revocationJournal: journalPath, appVersion } = requireEmbedded(config)
-  requireStore(config)
+  const { dataDir, revocationJournal: journalPath, appVersion } = config
+  requireEmbeddedStore(config)
   return backUpSqlite({ dataDir, keys: openKeyRing(config), journalPath }, file, appVersion, onBytes)
 }
 
@@ -153,7 +153,13 @@ export interface RestoreWish {
 /** Puts a backup in the place of the embedded store, which nobody may serve meanwhile. Opening it then replays the journal. */
 export function restore(config: Config, file: string, wish: RestoreWish, onBytes: OnBytes): Promise<Restored> {
   const { dataDir, revocationJournal: journalPath } = requireEmbedded(config)
-  if (!existsSync(file)) throw new OperatorError(`There is no file ${file}; nothing was changed.`)
+  const found = statSync(file, { throwIfNoEntry: false })
+  if (found === undefined) throw new OperatorError(`There is no file ${file}; nothing was changed.`)
+  if (!found.isFile()) {
+    throw new OperatorError(
+      `${file} is no file. Name the one that \`latchkey backup\` has written; nothing was changed.`,
+    )
+  }
   return restoreSqlite({ dataDir, keys: openKeyRing(config, false), journalPath, ...wish }, file, onBytes)
 }
 
@@ -163,6 +169,12 @@ export function requireStore({ databaseUrl, dataDir }: Config): void {
   throw new OperatorError(
     `There is no store in ${dataDir}. Set LATCHKEY_DATA_DIR to the folder of yours, or begin one with \`latchkey account create\`.`,
   )
+}
+
+/** For what works on the files of a store that is there. */
+export function requireEmbeddedStore(config: Config): void {
+  requireEmbedded(config)
+  requireStore(config)
 }
 
 function requireEmbedded(config: Config): Config {

@@ -1,7 +1,7 @@
 // The embedded store into one file, and back.
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { backUp, openLatchkey, type RestoreWish, restore } from '../compose.ts'
+import { backUp, openLatchkey, type RestoreWish, requireEmbeddedStore, restore } from '../compose.ts'
 import { type Config, readProcessConfig } from '../config.ts'
 import type { Manifest, OnBytes } from '../tokens/backup.ts'
 import { OperatorError } from '../tokens/errors.ts'
@@ -49,6 +49,7 @@ async function restoreStore(
   output: Output,
 ): Promise<void> {
   if (file === undefined && !acceptRevocationLoss) throw new OperatorError('Name the backup to restore')
+  if (file === undefined) requireEmbeddedStore(config)
   const started = performance.now()
   const restored =
     file === undefined

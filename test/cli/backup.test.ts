@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import fs, { existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { Cli } from '../support/cli.ts'
 import { BackedUp, opened } from '../support/restored.ts'
@@ -121,6 +121,7 @@ describe('a restore is refused, and changes nothing, where', () => {
       [damaged(() => Buffer.from('hello')), /is not a backup/],
       [damaged((bytes) => replace(bytes, '"historyRows', '"historyRowz')), /its manifest is not stamped/],
       [join(folder.dataDir, 'none'), /There is no file/],
+      [folder.dataDir, /is no file\. Name the one that `latchkey backup` has written/],
     ]
     for (const [file, message] of cases) await refuses(folder, [file], message)
   })
@@ -186,6 +187,7 @@ describe('a restore is refused, and changes nothing, where', () => {
       for (const args of [
         ['backup', join(world.cli.dataDir, 'pg')],
         ['restore', world.file],
+        ['restore', '--accept-revocation-loss'],
       ]) {
         const { code, stderr } = await world.cli.run(...args)
         assert.equal(code, 1)
@@ -231,6 +233,8 @@ test('a store that is there is moved aside, whole, and the report says where', a
   assert.equal(json.manifest.sha256, report.sha256)
   assert.ok(existsSync(json.movedAside))
   assert.ok(readFileSync(json.movedAside).includes('Later'))
+  const aside = readdirSync(folder.dataDir).filter((name) => name.includes('before-restore'))
+  assert.deepEqual(aside, [basename(json.movedAside)])
   await opened(folder.dataDir, async ({ operator }) => assert.equal((await operator.listAccounts()).length, 1))
 })
 

@@ -144,7 +144,9 @@ function replaceStore(options: RestoreOptions, part: string): string {
     }
     keep(path, aside)
     // Left beside the new database, the log of a store that cannot be opened would be taken for its own.
-    for (const log of ['-wal', '-shm']) if (fs.existsSync(path + log)) fs.renameSync(path + log, aside + log)
+    if (fs.existsSync(`${path}-wal`)) fs.renameSync(`${path}-wal`, `${aside}-wal`)
+    // The log's index, which is made anew from the log.
+    fs.rmSync(`${path}-shm`, { force: true })
     fs.renameSync(part, path)
   } finally {
     old?.close()
