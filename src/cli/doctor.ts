@@ -1,4 +1,5 @@
-// Looks the store over and says what is wrong with it. Changes nothing.
+// Looks the store over and says what is wrong with it. Mends nothing; but the store has been
+// brought up to date before, as by every command that opens it.
 import type { Latchkey } from '../compose.ts'
 import type { OnPhase } from '../tokens/copy.ts'
 import { BROKEN_JOURNAL, DAMAGED, type Examined, examineRows, type Totals } from '../tokens/examination.ts'
