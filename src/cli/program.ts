@@ -27,12 +27,20 @@ export async function run(args: readonly string[], streams: Streams): Promise<nu
   }
 }
 
+/** Commander repeats what it has no place for, which may be a part of a secret: `--credential my secret`, `--credentail=…`. */
+function withoutValues(text: string): string {
+  return text
+    .replace(/^(error: too many arguments.*? but got \d+): .*/s, '$1.\n')
+    .replace(/^(error: unknown option '[^'=]*)=.*/s, "$1'\n")
+}
+
 function buildProgram(streams: Streams): Command {
   const program = new Command('latchkey')
     .description('Manages the API tokens of sub-accounts. Settings come from the environment; see the README.')
     .configureOutput({
       writeOut: (text) => streams.stdout.write(text),
       writeErr: (text) => streams.stderr.write(printableLines(text)),
+      outputError: (text, write) => write(withoutValues(text)),
     })
     .showHelpAfterError('(add --help for what is possible)')
     .exitOverride()

@@ -1,5 +1,6 @@
 // Values given on the command line, held to the same rules as those that come over HTTP.
 import { InvalidArgumentError } from 'commander'
+import { OperatorError } from '../tokens/errors.ts'
 import { emailField, type FieldReader, nameField, statusField } from '../tokens/fields.ts'
 import { brokenCredentialRule } from '../tokens/operator.ts'
 import { parseTime, UNITS_MS } from '../tokens/times.ts'
@@ -16,9 +17,10 @@ export const readName = valid(nameField)
 export const readEmail = valid(emailField)
 export const readStatus = valid(statusField)
 
+/** Refused in our own words: commander would repeat what was given, and it may be somebody's secret. */
 export function readNewCredential(text: string): string {
   const rule = brokenCredentialRule(text)
-  if (rule !== undefined) throw new InvalidArgumentError(`It ${rule}.`)
+  if (rule !== undefined) throw new OperatorError(`The value of --credential ${rule}.`)
   return text
 }
 

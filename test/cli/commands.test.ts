@@ -289,6 +289,22 @@ describe('what is wrong goes to standard error, with a non-zero code and nothing
   }
 })
 
+test('a credential that is refused is not repeated, however it was given', async () => {
+  const create = ['token', 'create', '--sub-account', estate.subAccount._id, '--name', 'n']
+  for (const given of [
+    ['--credential', 'my pass word'],
+    ['--credential', 'my', 'pass', 'word'],
+    ['--credential', 'lk_tok_pass-word'],
+    ['--credential=my pass word'],
+    ['--credentials=my-pass=word'],
+  ]) {
+    const { code, stdout, stderr } = await cli.run(...create, ...given)
+    assert.equal(code, 1)
+    assert.doesNotMatch(stdout + stderr, /pass|word/)
+    assert.match(stderr, /--credential |too many arguments|unknown option '--credentials'/)
+  }
+})
+
 test('a result that cannot be written is told in words, and as a failure', () => {
   const full = openSync('/dev/full', 'w')
   const env = { ...process.env, LATCHKEY_DATA_DIR: cli.dataDir }
