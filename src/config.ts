@@ -191,7 +191,7 @@ function readSwitch(env: Environment, name: string, fallback: 'on' | 'off'): boo
   return readOneOf(env, name, fallback, ['on', 'off']) === 'on'
 }
 
-function packageVersion(): string {
+export function packageVersion(): string {
   const file = join(import.meta.dirname, '..', 'package.json')
   return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
 }

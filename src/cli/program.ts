@@ -1,6 +1,6 @@
 // The command line: the same registry as the HTTP door, for the operator.
 import { Command, CommanderError } from 'commander'
-import { readProcessConfig } from '../config.ts'
+import { packageVersion, readProcessConfig } from '../config.ts'
 import { Failure, OperatorError } from '../tokens/errors.ts'
 import { addAccountCommands, addKeyCommands, addSubAccountCommands } from './account-commands.ts'
 import { addBackupCommands } from './backup.ts'
@@ -37,6 +37,7 @@ function withoutValues(text: string): string {
 function buildProgram(streams: Streams): Command {
   const program = new Command('latchkey')
     .description('Manages the API tokens of sub-accounts. Settings come from the environment; see the README.')
+    .version(packageVersion(), '-V, --version', 'print the version')
     .configureOutput({
       writeOut: (text) => streams.stdout.write(text),
       writeErr: (text) => streams.stderr.write(printableLines(text)),

@@ -1,7 +1,7 @@
 // The operator's commands: what they print for people and for scripts, and how they refuse.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { closeSync, openSync, readdirSync, statSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
@@ -154,6 +154,7 @@ test('commands say where they have looked for a store, and make none', async () 
     ['doctor'],
     ['backup', join(own.dataDir, 'file')],
     ['copy', '--to', join(own.dataDir, 'to')],
+    ['restore', '--accept-revocation-loss'],
     ['history', 'verify'],
     ['master-key', 'rotate'],
     ['account', 'list'],
@@ -234,6 +235,15 @@ describe('people get tables and sentences', () => {
     ]) {
       assert.match(stdout, new RegExp(`^ {2}${command}`, 'm'))
     }
+  })
+
+  test('--version tells that of the package, and --help tells of it', async () => {
+    const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '..', '..', 'package.json'), 'utf8'))
+    for (const flag of ['--version', '-V']) {
+      const { stdout, code } = await cli.run(flag)
+      assert.deepEqual([stdout, code], [`${version}\n`, 0])
+    }
+    assert.match((await cli.run('--help')).stdout, /--version +print the version/)
   })
 
   test('what could steer a terminal is shown by its number', () => {
