@@ -200,15 +200,27 @@ export async function openCopy(config: Config, to: string): Promise<CopyEnds> {
   const source =
     databaseUrl === undefined ? openSqliteSource({ dataDir, keys }) : await openPostgresSource({ databaseUrl, keys })
   try {
-    const target = isPostgres(to)
-      ? await openPostgresTarget({ databaseUrl: to, keys }, source)
-      : await openSqliteTarget({ dataDir: to, keys }, source)
+    const opening = isPostgres(to)
+      ? openPostgresTarget({ databaseUrl: to, keys }, source)
+      : openSqliteTarget({ dataDir: to, keys }, source)
+    const target = await opening.catch((error) => Promise.reject(ofTarget(error)))
     const close = async () => void (await Promise.all([source.close(), target.close()]))
     return { source, target, close }
   } catch (error) {
     await source.close()
     throw error
   }
+}
+
+/** Engines name the setting that says where a store is. Where this one is, the option says. */
+function ofTarget(error: unknown): unknown {
+  if ((error as NodeJS.ErrnoException).code === 'ERR_INVALID_URL') {
+    return new OperatorError(
+      '--to is not an address. Letters such as # / ? @ in a password are written as %23 %2F %3F %40.',
+    )
+  }
+  if (!(error instanceof OperatorError)) return error
+  return new OperatorError(error.message.replaceAll(/DATABASE_URL|LATCHKEY_DATA_DIR/g, '--to'))
 }
 
 /** Time comes from a clock that nobody sets. */

@@ -24,7 +24,8 @@ export function addCopyCommand(program: Command, streams: Streams): void {
 }
 
 async function copy(config: Config, to: string, output: Output): Promise<void> {
-  if (!isPostgres(to) && /^[a-z][a-z0-9+.-]*:/i.test(to)) {
+  // Also of an unset variable of the shell, which would name the current folder.
+  if (to.trim() === '' || (!isPostgres(to) && /^[a-z][a-z0-9+.-]*:/i.test(to))) {
     throw new OperatorError('--to takes an address that begins with postgres://, or a folder; nothing was changed.')
   }
   const place = isPostgres(to) ? to : resolve(to)

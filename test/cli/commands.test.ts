@@ -178,7 +178,32 @@ test('copy takes no address that it does not know for a folder', async () => {
   assert.equal(code, 1)
   assert.match(stderr, /--to takes an address that begins with postgres:/)
   assert.doesNotMatch(stderr, /secret/)
+  for (const unset of ['', ' ']) {
+    assert.match((await own.run('copy', '--to', unset)).stderr, /--to takes an address .* or a folder; nothing/)
+  }
   own.dispose()
+})
+
+test('copy names its option, and no setting, where the target is at fault', async () => {
+  const own = new Cli()
+  await own.estate()
+  const foreign = new Cli()
+  new DatabaseSync(join(foreign.dataDir, 'latchkey.db')).exec('CREATE TABLE theirs (x)')
+  try {
+    for (const [to, message] of [
+      [foreign.dataDir, /Name another folder \(--to\)/],
+      ['postgres://127.0.0.1:1/none', /cannot be reached: .*\. --to says where it is and who asks/],
+      ['postgres://user:a#b/c@host/db', /--to is not an address\. Letters such as/],
+    ] as const) {
+      const { code, stderr } = await own.run('copy', '--to', to)
+      assert.equal(code, 1)
+      assert.match(stderr, message)
+      assert.doesNotMatch(stderr, /DATABASE_URL|LATCHKEY_DATA_DIR|a#b/)
+    }
+  } finally {
+    own.dispose()
+    foreign.dispose()
+  }
 })
 
 test('doctor names a row that was altered by hand, to scripts and to people, and fails', async () => {
