@@ -1,5 +1,5 @@
-// Looks the store over and says what is wrong with it. Mends nothing; but the store has been
-// brought up to date before, as by every command that opens it.
+// Looks the store over and says what is wrong with it. Mends nothing; but like every command, opening the store brings its
+// schema up to date.
 import type { Latchkey } from '../compose.ts'
 import type { OnPhase } from '../tokens/copy.ts'
 import { BROKEN_JOURNAL, DAMAGED, type Examined, examineRows, type Totals } from '../tokens/examination.ts'

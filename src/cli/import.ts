@@ -68,9 +68,20 @@ export async function importTokens(
       `${bad.size} of ${lines} lines are bad, so nothing was imported. Mend them, or add --skip-bad.`,
     )
   }
-  const progress = startProgress(output, 'Tokens', lines - bad.size - unchanged)
+  const wanted = lines - bad.size - unchanged
+  const progress = startProgress(output, 'Tokens', wanted)
+  let written = 0
+  const advance = (by: number) => {
+    written += by
+    progress.advance(by)
+  }
   try {
-    return { lines, bad: bad.size, ...(await write(operator, file, bad, progress.advance)) }
+    return { lines, bad: bad.size, ...(await write(operator, file, bad, advance)) }
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error
+    throw new OperatorError(
+      `The import ended after ${written} of ${wanted} tokens, which stay; run it again to go on. ${error.message}.`,
+    )
   } finally {
     progress.done()
   }

@@ -73,6 +73,8 @@ export async function connect(databaseUrl: string): Promise<pg.Client> {
     await client.connect()
     return client
   } catch (error) {
+    // Its socket may still be open, and would keep the process from ending.
+    void client.end().catch(() => {})
     const said = (error as Error).message || String(error)
     // It was reached, and has said no: to the password, the role, or the name of the database.
     const what = error instanceof pg.DatabaseError ? 'refuses the connection' : 'cannot be reached'

@@ -30,7 +30,8 @@ const NOT_IN_PLACE =
 
 /**
  * A file for a store that does not exist yet: SQLite would let everybody read it, and root's would be root's. Its log and
- * that one's index take after it. One that is there is not touched: closing it would take away the locks of those in this process who have it open.
+ * that one's index take after it. One that is there is not touched: closing it would take away the locks of those in this
+ * process who have it open.
  */
 export function makePrivate(path: string): void {
   try {
