@@ -78,10 +78,10 @@ export class Connection {
 
   /** Changes all that `work` changes, or nothing. The lock is taken first: what `work` reads, nobody changes meanwhile. */
   transaction<Result>(work: () => Result): Result {
-    this.control('BEGIN IMMEDIATE')
+    this.exec('BEGIN IMMEDIATE')
     try {
       const result = work()
-      this.control('COMMIT')
+      this.exec('COMMIT')
       return result
     } catch (error) {
       this.rollBack()
