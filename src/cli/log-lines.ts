@@ -43,23 +43,33 @@ export class LogLines {
   /** Resolves when all is written, or cannot be. */
   async end(): Promise<void> {
     clearInterval(this.#flushing)
-    this.#flush()
     const giveUp = new AbortController()
-    await Promise.race([this.#writing, pause(END_MS, undefined, { signal: giveUp.signal }).catch(() => {})])
+    await Promise.race([this.#drain(), pause(END_MS, undefined, { signal: giveUp.signal }).catch(() => {})])
     giveUp.abort()
     this.#ended = true
   }
 
+  async #drain(): Promise<void> {
+    while ((this.#lines !== '' || this.#writing !== undefined) && !this.#ended) {
+      this.#flush()
+      await this.#writing
+    }
+  }
+
   #flush(): void {
     if (this.#lines === '') return
-    this.#writing ??= this.#writeAll().finally(() => {
+    this.#writing ??= this.#writeSome().finally(() => {
       this.#writing = undefined
+      if (this.#lines.length >= AT_ONCE && !this.#ended) this.#flush()
     })
   }
 
-  async #writeAll(): Promise<void> {
-    while (this.#lines !== '') {
+  /** What is there now. What comes meanwhile waits until it is worth a write. */
+  async #writeSome(): Promise<void> {
+    for (let wanted = this.#lines.length; wanted > 0 && this.#lines !== ''; ) {
+      const before = this.#lines.length
       let left = this.#take()
+      wanted -= before - this.#lines.length
       while (left.length > 0) {
         try {
           left = left.subarray(await written(left))
