@@ -6,6 +6,7 @@ import {
   decodeText,
   type FieldReader,
   idField,
+  isObject,
   nameField,
   readNew,
   repeatsField,
@@ -209,9 +210,7 @@ function readLine(text: string): ImportLine {
   } catch {
     throw new Failure('invalid-request', 'not valid JSON')
   }
-  if (value === null || typeof value !== 'object' || Array.isArray(value)) {
-    throw new Failure('invalid-request', 'not a JSON object')
-  }
+  if (!isObject(value)) throw new Failure('invalid-request', 'not a JSON object')
   if (repeatsField(text, value)) throw new Failure('invalid-request', 'a field is named twice')
   const { subAccount, token, details, ...line } = value as Record<string, unknown>
   const source = {

@@ -83,6 +83,9 @@ interface Description {
 
 const APP = { appType: 'api', appVersion: '1.0.0' }
 
+/** What a 401 means wherever an account key is asked for. */
+export const NO_CALLER = 'The bearer is missing, malformed, expired, revoked or unknown'
+
 const UNAUTHENTICATED: readonly FailureCode[] = [
   'token-expired',
   'authentication-required',
@@ -114,7 +117,7 @@ export function describe(route: Description): FastifySchema {
     [status]: { ...successSchema(route.data), description: success.message, examples: [example] },
     401: {
       ...UnauthenticatedSchema,
-      description: 'The bearer is missing, malformed, expired, revoked or unknown',
+      description: NO_CALLER,
       examples: UNAUTHENTICATED.map((code) => unauthenticatedBody(reasonOf(code))),
     },
   }

@@ -9,7 +9,7 @@ import { bearerOf, callerOf } from './caller.ts'
 import { UnauthenticatedSchema, unauthenticatedBody } from './envelope.ts'
 import { BODY_REASONS, unauthenticated } from './failures.ts'
 import type { RateLimits } from './rate-limits.ts'
-import { describeFailures, type PlainRoute } from './route.ts'
+import { describeFailures, NO_CALLER, type PlainRoute } from './route.ts'
 
 export interface VerifyParts {
   readonly registry: Registry
@@ -104,7 +104,7 @@ function introspectRoute({ registry }: VerifyParts): PlainRoute {
         },
         401: {
           ...UnauthenticatedSchema,
-          description: 'The bearer is missing, malformed, expired, revoked or unknown',
+          description: NO_CALLER,
           examples: [unauthenticatedBody(reasonOf('authentication-required'))],
         },
         ...describeFailures([400, 403, 413, 415, 429, 500, 503], {
