@@ -3,8 +3,8 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startServer } from '../src/compose.ts'
 import { readConfig } from '../src/config.ts'
+import { startServer } from '../src/serving.ts'
 
 interface Schema {
   readonly title?: string

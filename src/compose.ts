@@ -1,16 +1,9 @@
 // Puts the parts together. The only file that knows them all.
 import { existsSync, statSync } from 'node:fs'
-import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { FastifyInstance } from 'fastify'
-import pino, { type Logger } from 'pino'
-import { steadyClock } from './clock.ts'
+import type { Logger } from 'pino'
 import { type Config, isPostgres } from './config.ts'
-import type { Authenticate } from './http/caller.ts'
-import { Metrics } from './http/metrics.ts'
-import { RateLimits } from './http/rate-limits.ts'
-import { buildServer } from './http/server.ts'
 import { findKeeper, openKeyRing } from './master-key.ts'
 import { backUpSqlite } from './storage/sqlite/backup.ts'
 import { openSqliteSource, openSqliteTarget } from './storage/sqlite/copy.ts'
@@ -23,17 +16,13 @@ import { OperatorError } from './tokens/errors.ts'
 import type { KeyRing } from './tokens/key-ring.ts'
 import { type RotationReport, rotateMasterKey } from './tokens/master-key-rotation.ts'
 import { Operator } from './tokens/operator.ts'
-import { type Limiter, LocalLimiter } from './tokens/rate-limit.ts'
+import type { Limiter } from './tokens/rate-limit.ts'
 import { Recent } from './tokens/recent.ts'
 import { Registry } from './tokens/registry.ts'
 import type { Tampered } from './tokens/stamp.ts'
 import type { Store } from './tokens/store.ts'
 import { Stamps } from './tokens/vault.ts'
 
-const FLUSH_USES_MS = 5_000
-const CLOSE_IDLE_MS = 50
-/** What is under way is answered in less, and who has not taken his answer by then does not want it. */
-const CLOSE_AT_MOST_MS = 10_000
 /** A row that was altered by hand may be met thousands of times a second: it is logged once while this many are. */
 const TOLD_OF = 1_000
 
@@ -43,7 +32,6 @@ export interface Latchkey {
   readonly store: Store
   readonly stamps: Stamps
   readonly keys: KeyRing
-  readonly metrics: Metrics
   /** The migrations that opening it applied. */
   readonly applied: readonly string[]
   /** Shared by all instances, where the engine can do that. */
@@ -56,14 +44,13 @@ export interface Latchkey {
 export interface Surroundings {
   readonly now?: () => number
   readonly log?: Logger
-  /** Shared by the processes of this machine. */
-  readonly limiter?: Limiter
+  readonly metrics?: { timed(store: Store): Store; tampered(kind: Tampered['kind']): void }
   /** The operator's word that tokens revoked since a backup may be revived. */
   readonly acceptRevocationLoss?: boolean
 }
 
 export async function openLatchkey(config: Config, surroundings: Surroundings = {}): Promise<Latchkey> {
-  const { now = Date.now, log, acceptRevocationLoss = false } = surroundings
+  const { now = Date.now, log, metrics, acceptRevocationLoss = false } = surroundings
   const keys = openKeyRing(config)
   const opened = await openEngine(config, keys, acceptRevocationLoss)
   const { store: engine, storeSecret, applied, limiter, replayed = 0 } = opened
@@ -73,12 +60,11 @@ export async function openLatchkey(config: Config, surroundings: Surroundings = 
   })
   if (obstacle !== undefined) log?.error({ obstacle }, 'nobody is let in; run `latchkey doctor`')
   if (replayed > 0) log?.warn({ replayed }, 'the revocation journal was ahead of the store, and has been replayed')
-  const metrics = new Metrics()
-  const store = metrics.timed(engine)
+  const store = metrics?.timed(engine) ?? engine
   const stamps = new Stamps(storeSecret)
   const told = new Recent<string, true>(TOLD_OF)
   const onTampered = ({ kind, id }: Tampered) => {
-    metrics.tampered(kind)
+    metrics?.tampered(kind)
     if (told.get(`${kind} ${id}`)) return
     told.set(`${kind} ${id}`, true)
     log?.warn({ kind, id }, 'a row does not match its stamp or seal; run `latchkey doctor`')
@@ -86,7 +72,7 @@ export async function openLatchkey(config: Config, surroundings: Surroundings = 
   const parts = { store, keys, stamps, now, onTampered }
   const rotate = (onPhase: OnPhase) => rotateAlone(config, { store, keys, now }, onPhase)
   const [registry, operator] = [new Registry(parts), new Operator(parts)]
-  return { registry, operator, store, stamps, keys, metrics, applied, limiter, rotateMasterKey: rotate, replayed }
+  return { registry, operator, store, stamps, keys, applied, limiter, rotateMasterKey: rotate, replayed }
 }
 
 interface Engine {
@@ -221,94 +207,4 @@ function ofTarget(error: unknown): unknown {
   }
   if (!(error instanceof OperatorError)) return error
   return new OperatorError(error.message.replaceAll(/DATABASE_URL|LATCHKEY_DATA_DIR/g, '--to'))
-}
-
-/** Time comes from a clock that nobody sets. */
-function rateLimitsOf({ rateLimits }: Config, shared: Limiter | undefined): RateLimits | undefined {
-  if (Object.values(rateLimits).every((limit) => limit === undefined)) return undefined
-  return new RateLimits(rateLimits, shared ?? new LocalLimiter(() => performance.now()))
-}
-
-function machineClock(log: Logger): () => number {
-  const onSetBack = (ms: number) =>
-    log.warn({ ms }, 'the clock of this machine was set back; time goes on from where it was until a restart')
-  return steadyClock({ wall: Date.now, elapsed: () => performance.now(), onSetBack })
-}
-
-async function authenticatorOf({ jwt }: Config, registry: Registry, now: () => number): Promise<Authenticate> {
-  if (jwt === undefined) return (key) => registry.authenticate(key)
-  const { jwtAuthenticator } = await import('./http/jwt.ts')
-  return jwtAuthenticator(jwt, registry, now)
-}
-
-export interface RunningServer {
-  readonly server: FastifyInstance
-  readonly url: string
-  /** Is not ready any more, but serves for as long as balancers may need to notice; then closes everything. */
-  readonly stop: () => Promise<void>
-}
-
-export async function startServer(config: Config, surroundings: Surroundings = {}): Promise<RunningServer & Latchkey> {
-  const log = surroundings.log ?? pino({ level: 'silent' })
-  const now = surroundings.now ?? machineClock(log)
-  const latchkey = await openLatchkey(config, { ...surroundings, now, log })
-  try {
-    return await serve(config, latchkey, { ...surroundings, now, log })
-  } catch (error) {
-    // Its threads and connections would keep the process alive.
-    await latchkey.store.close()
-    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
-    throw new OperatorError(`Port ${config.port} on ${config.host} is in use. Set PORT to another one.`)
-  }
-}
-
-async function serve(
-  config: Config,
-  latchkey: Latchkey,
-  { now, log, limiter }: Surroundings & Required<Pick<Surroundings, 'now' | 'log'>>,
-): Promise<RunningServer & Latchkey> {
-  const { registry, store, metrics } = latchkey
-  let draining = false
-  metrics.countTokens(store)
-  const server = await buildServer({
-    registry,
-    authenticator: await authenticatorOf(config, registry, now),
-    metrics,
-    log,
-    app: { appType: config.appType, appVersion: config.appVersion },
-    now,
-    ready: () => (draining ? Promise.reject(new Error('draining')) : store.ping()),
-    isDraining: () => draining,
-    credentialHeader: config.credentialHeader,
-    trustProxy: config.trustProxy,
-    rateLimits: rateLimitsOf(config, latchkey.limiter ?? limiter),
-  })
-  const sockets = new Set<Socket>()
-  server.server.on('connection', (socket: Socket) => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-  })
-  const url = await server.listen({ host: config.host, port: config.port })
-  const flushing = setInterval(() => {
-    registry.uses.flush().catch((err: unknown) => log.warn({ err }, 'last-used marks are kept for the next flush'))
-  }, FLUSH_USES_MS)
-  const close = async () => {
-    clearInterval(flushing)
-    const late = setTimeout(() => server.server.closeAllConnections(), CLOSE_AT_MOST_MS)
-    // Node.js takes a connection for idle whose answers have been given, but not been taken.
-    while (sockets.values().some(({ writableLength }) => writableLength > 0)) await pause(CLOSE_IDLE_MS)
-    // A connection that was busy when closing began is idle only later, and would be waited for until it times out.
-    const idle = setInterval(() => server.server.closeIdleConnections(), CLOSE_IDLE_MS)
-    await server.close()
-    clearInterval(idle)
-    clearTimeout(late)
-    await registry.uses.flush().catch((err: unknown) => log.error({ err }, 'last-used marks were lost'))
-    await store.close()
-  }
-  const stop = async () => {
-    draining = true
-    await pause(config.drainSeconds * 1000)
-    await close()
-  }
-  return { ...latchkey, server, url, stop }
 }

@@ -8,7 +8,6 @@ import { onStoreWith } from './command.ts'
 import { addCopyCommand } from './copy.ts'
 import { addMasterKeyCommands } from './master-key-commands.ts'
 import { Output, printableLines, type Streams } from './output.ts'
-import { serve } from './serve.ts'
 import { addStoreCommands } from './store-commands.ts'
 import { addHistoryCommands, addTokenCommands } from './token-commands.ts'
 import { tellTrouble } from './trouble.ts'
@@ -51,7 +50,11 @@ function buildProgram(streams: Streams): Command {
     .command('serve')
     .description('serve until SIGTERM')
     .option('--demo', 'make a demo account on an empty store')
-    .action(({ demo }: { demo?: boolean }) => serve(readProcessConfig(), demo === true, new Output(streams, false)))
+    .action(async ({ demo }: { demo?: boolean }) => {
+      // The HTTP door's libraries take longer to load than most commands take in all.
+      const { serve } = await import('./serve.ts')
+      return serve(readProcessConfig(), demo === true, new Output(streams, false))
+    })
   addAccountCommands(program, onStore)
   addKeyCommands(program, onStore)
   addSubAccountCommands(program, onStore)

@@ -1,8 +1,9 @@
 // Runs the server until it is told to stop, then drains.
 import v8 from 'node:v8'
 import pino from 'pino'
-import { openLatchkey, startServer } from '../compose.ts'
+import { openLatchkey } from '../compose.ts'
 import type { Config } from '../config.ts'
+import { startServer } from '../serving.ts'
 import { isWorker, SharedLimiter, supervise, WorkerLink } from '../workers.ts'
 import { keepDemo, makeDemo } from './demo.ts'
 import { LogLines } from './log-lines.ts'

@@ -8,8 +8,8 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { createClient, type LatchkeyClient, LatchkeyError } from '../../client/latchkey-client.ts'
 import { GENERATED, generateClient } from '../../scripts/generate-client.ts'
-import { startServer } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
+import { startServer } from '../../src/serving.ts'
 
 test('client/operations.ts is what /openapi.json says; if not, run `npm run generate-client`', async () => {
   assert.equal(readFileSync(GENERATED, 'utf8'), await generateClient())

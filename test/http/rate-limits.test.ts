@@ -1,9 +1,9 @@
 // Rate limits: off unless configured, 429 and never 401, and counted for all processes and instances together.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
-import { startServer } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
 import { networkOf } from '../../src/http/rate-limits.ts'
+import { startServer } from '../../src/serving.ts'
 import { Cli, COVERED } from '../support/cli.ts'
 import { type Engine, Estate, sqliteEngine } from '../support/estate.ts'
 import { type Ask, bearer, closeConnections, type Heard, send } from '../support/http.ts'

@@ -1,7 +1,8 @@
 // An estate in which every state of everything occurs, and everything that the API says of it.
 import fc from 'fast-check'
-import { type Latchkey, type RunningServer, startServer } from '../../src/compose.ts'
+import type { Latchkey } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
+import { type RunningServer, startServer } from '../../src/serving.ts'
 import { bearer, send } from '../support/http.ts'
 import { names } from '../support/oracle.ts'
 

@@ -1,8 +1,9 @@
 // A store that is backed up, lives on, and is put back in a folder of its own.
 import { copyFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Latchkey, openLatchkey, startServer } from '../../src/compose.ts'
+import { type Latchkey, openLatchkey } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
+import { startServer } from '../../src/serving.ts'
 import { Cli, type Ran } from './cli.ts'
 import { removeFolder, temporaryFolder } from './sqlite.ts'
 

@@ -1,0 +1,118 @@
+// The server: the HTTP door on an opened store, until it is stopped. A file of its own because no other command needs the
+// door's libraries, which take longer to load than all the rest.
+import type { Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
+import pino, { type Logger } from 'pino'
+import { steadyClock } from './clock.ts'
+import { type Latchkey, openLatchkey, type Surroundings } from './compose.ts'
+import type { Config } from './config.ts'
+import type { Authenticate } from './http/caller.ts'
+import { Metrics } from './http/metrics.ts'
+import { RateLimits } from './http/rate-limits.ts'
+import { buildServer } from './http/server.ts'
+import { OperatorError } from './tokens/errors.ts'
+import { type Limiter, LocalLimiter } from './tokens/rate-limit.ts'
+import type { Registry } from './tokens/registry.ts'
+
+const FLUSH_USES_MS = 5_000
+const CLOSE_IDLE_MS = 50
+/** What is under way is answered in less, and who has not taken his answer by then does not want it. */
+const CLOSE_AT_MOST_MS = 10_000
+
+interface ServingIn extends Surroundings {
+  /** Shared by the processes of this machine. */
+  readonly limiter?: Limiter
+}
+
+export interface RunningServer {
+  readonly server: FastifyInstance
+  readonly metrics: Metrics
+  readonly url: string
+  /** Is not ready any more, but serves for as long as balancers may need to notice; then closes everything. */
+  readonly stop: () => Promise<void>
+}
+
+export async function startServer(config: Config, surroundings: ServingIn = {}): Promise<RunningServer & Latchkey> {
+  const log = surroundings.log ?? pino({ level: 'silent' })
+  const now = surroundings.now ?? machineClock(log)
+  const metrics = new Metrics()
+  const latchkey = await openLatchkey(config, { ...surroundings, now, log, metrics })
+  try {
+    return await serve(config, latchkey, { ...surroundings, now, log, metrics })
+  } catch (error) {
+    // Its threads and connections would keep the process alive.
+    await latchkey.store.close()
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+    throw new OperatorError(`Port ${config.port} on ${config.host} is in use. Set PORT to another one.`)
+  }
+}
+
+async function serve(
+  config: Config,
+  latchkey: Latchkey,
+  { now, log, metrics, limiter }: ServingIn & { now: () => number; log: Logger; metrics: Metrics },
+): Promise<RunningServer & Latchkey> {
+  const { registry, store } = latchkey
+  let draining = false
+  metrics.countTokens(store)
+  const server = await buildServer({
+    registry,
+    authenticator: await authenticatorOf(config, registry, now),
+    metrics,
+    log,
+    app: { appType: config.appType, appVersion: config.appVersion },
+    now,
+    ready: () => (draining ? Promise.reject(new Error('draining')) : store.ping()),
+    isDraining: () => draining,
+    credentialHeader: config.credentialHeader,
+    trustProxy: config.trustProxy,
+    rateLimits: rateLimitsOf(config, latchkey.limiter ?? limiter),
+  })
+  const sockets = new Set<Socket>()
+  server.server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  const url = await server.listen({ host: config.host, port: config.port })
+  const flushing = setInterval(() => {
+    registry.uses.flush().catch((err: unknown) => log.warn({ err }, 'last-used marks are kept for the next flush'))
+  }, FLUSH_USES_MS)
+  const close = async () => {
+    clearInterval(flushing)
+    const late = setTimeout(() => server.server.closeAllConnections(), CLOSE_AT_MOST_MS)
+    // Node.js takes a connection for idle whose answers have been given, but not been taken.
+    while (sockets.values().some(({ writableLength }) => writableLength > 0)) await pause(CLOSE_IDLE_MS)
+    // A connection that was busy when closing began is idle only later, and would be waited for until it times out.
+    const idle = setInterval(() => server.server.closeIdleConnections(), CLOSE_IDLE_MS)
+    await server.close()
+    clearInterval(idle)
+    clearTimeout(late)
+    await registry.uses.flush().catch((err: unknown) => log.error({ err }, 'last-used marks were lost'))
+    await store.close()
+  }
+  const stop = async () => {
+    draining = true
+    await pause(config.drainSeconds * 1000)
+    await close()
+  }
+  return { ...latchkey, server, metrics, url, stop }
+}
+
+/** Time comes from a clock that nobody sets. */
+function rateLimitsOf({ rateLimits }: Config, shared: Limiter | undefined): RateLimits | undefined {
+  if (Object.values(rateLimits).every((limit) => limit === undefined)) return undefined
+  return new RateLimits(rateLimits, shared ?? new LocalLimiter(() => performance.now()))
+}
+
+function machineClock(log: Logger): () => number {
+  const onSetBack = (ms: number) =>
+    log.warn({ ms }, 'the clock of this machine was set back; time goes on from where it was until a restart')
+  return steadyClock({ wall: Date.now, elapsed: () => performance.now(), onSetBack })
+}
+
+async function authenticatorOf({ jwt }: Config, registry: Registry, now: () => number): Promise<Authenticate> {
+  if (jwt === undefined) return (key) => registry.authenticate(key)
+  const { jwtAuthenticator } = await import('./http/jwt.ts')
+  return jwtAuthenticator(jwt, registry, now)
+}
