@@ -129,6 +129,29 @@ export function describe(route: Description): FastifySchema {
   return { operationId, summary, tags: [tag], security: [{ accountKey: [] }], ...given, response } as FastifySchema
 }
 
+interface SplitSchema extends FastifySchema {
+  readonly failures?: object
+}
+
+/**
+ * What Fastify is given of a description. It compiles a writer for every answer; failures, of which there are ten a route, are
+ * written well enough without: their writers took 50 ms of every start and 11 MB.
+ */
+export function withoutFailures(schema: FastifySchema): SplitSchema {
+  const answers = Object.entries(schema.response ?? {})
+  const isFailure = ([status]: [string, unknown]) => Number(status) >= 400
+  return {
+    ...schema,
+    response: Object.fromEntries(answers.filter((answer) => !isFailure(answer))),
+    failures: Object.fromEntries(answers.filter(isFailure)),
+  }
+}
+
+/** And the whole of it again, for the description. */
+export function withFailures({ failures, ...schema }: SplitSchema): FastifySchema {
+  return { ...schema, response: { ...(schema.response as object), ...failures } }
+}
+
 type Reasons = Description['failures']
 
 function together(own: Reasons, common: Reasons): Reasons {

@@ -28,7 +28,7 @@ import type { RateLimits } from './rate-limits.ts'
 import { recorder } from './recorder.ts'
 import { Repeated } from './repeated.ts'
 import { requestIdOf } from './request-id.ts'
-import type { AccountRoute, PlainRoute, Route } from './route.ts'
+import { type AccountRoute, type PlainRoute, type Route, withFailures, withoutFailures } from './route.ts'
 import { serviceRoutes } from './service-routes.ts'
 import { subAccountRoutes } from './sub-account-routes.ts'
 import { tokenRoutes } from './token-routes.ts'
@@ -60,7 +60,10 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   server.decorateRequest('admittedAt')
   const known: RouteOptions[] = []
   server.addHook('onRoute', (route) => void known.push(route))
-  await server.register(swagger, { openapi: apiDescription(parts.app) })
+  await server.register(swagger, {
+    openapi: apiDescription(parts.app),
+    transform: ({ schema, url }) => ({ schema: withFailures(schema), url }),
+  })
   await server.register(swaggerUi, { routePrefix: '/docs', staticCSP: true, transformStaticCSP: withoutOthers })
   // The rules of input are the domain's, in its words; schemas describe it and shape what goes out.
   server.setValidatorCompiler(() => () => true)
@@ -231,7 +234,7 @@ function addAccountRoute(
   server.route({
     method: route.method,
     url: route.url,
-    schema: route.schema,
+    schema: withoutFailures(route.schema),
     // Before the body is read: without a caller nothing is said, not even what is wrong with the request.
     onRequest: (request) => {
       request.route = route.url
@@ -269,7 +272,7 @@ function addPlainRoute(server: FastifyInstance, registry: Registry, admit: Admit
     server.route({
       method,
       url: route.url,
-      schema,
+      schema: withoutFailures(schema),
       exposeHeadRoute: method === 'GET' && !others.includes('HEAD'),
       config: { consumes: route.consumes },
       onRequest: (request, reply, done) => {
