@@ -98,30 +98,24 @@ async function rotateAlone(
   onPhase: OnPhase,
 ) {
   const keeper = findKeeper(config)
-  const store = gently(parts.store)
-  if (keeper === undefined) return rotateMasterKey({ ...parts, store, keeper }, onPhase)
+  if (keeper === undefined) return rotateMasterKey({ ...parts, keeper, gently }, onPhase)
   const release = lockAlone(join(config.dataDir, 'rotation.lock'))
   if (release === undefined) throw new OperatorError('Another process is rotating the master key.')
   try {
     // Whoever had the lock before may have changed the keys since they were read.
     parts.keys.renew()
-    return await rotateMasterKey({ ...parts, store, keeper }, onPhase)
+    return await rotateMasterKey({ ...parts, keeper, gently }, onPhase)
   } finally {
     release()
   }
 }
 
 /** Leaves others as much time as it takes: a server waits for the embedded store's lock by looking now and then. */
-function gently(store: Store): Store {
-  return {
-    ...store,
-    async resealTokens(resealed) {
-      const start = performance.now()
-      const count = await store.resealTokens(resealed)
-      await pause(performance.now() - start)
-      return count
-    },
-  }
+async function gently<Result>(work: () => Promise<Result>): Promise<Result> {
+  const start = performance.now()
+  const result = await work()
+  await pause(performance.now() - start)
+  return result
 }
 
 /** The embedded store, into one file, while it is in use. */

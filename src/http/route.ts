@@ -74,7 +74,12 @@ interface Description {
   readonly body?: object
   readonly data: DataSchema
   /** The success: its status and message, with data to show. */
-  readonly success: { readonly status?: 200 | 201; readonly message: string; readonly example: object }
+  readonly success: {
+    readonly status?: 200 | 201
+    readonly message: string
+    readonly example: object
+    readonly headers?: object
+  }
   /** The failures a caller can meet, each with its reasons. */
   readonly failures: Readonly<Partial<Record<FailureStatus, readonly string[]>>>
   /** Any method but GET. A body is read then, also where none is asked for. */
@@ -114,7 +119,12 @@ export function describe(route: Description): FastifySchema {
   const status = success.status ?? 200
   const example = successBody(APP, success.message, success.example, route.writes ? 1 : 0)
   const response: Record<number, object> = {
-    [status]: { ...successSchema(route.data), description: success.message, examples: [example] },
+    [status]: {
+      ...successSchema(route.data),
+      description: success.message,
+      ...(success.headers !== undefined && { headers: success.headers }),
+      examples: [example],
+    },
     401: {
       ...UnauthenticatedSchema,
       description: NO_CALLER,

@@ -49,6 +49,8 @@ const IfMatch = Type.Object({
   'if-match': Type.Optional(Type.String({ description: 'An ETag: go ahead only if the token is still at it' })),
 })
 
+const ETAG = { ETag: { type: 'string', description: "The token's version, for `If-Match`" } }
+
 const exampleToken = {
   _id: 'tok_019b2f0c5a3c8e1d2c3b4a5f6e7d',
   name: 'CI pipeline',
@@ -131,7 +133,7 @@ const getToken: AccountRoute = {
     params: schemas.TokenId,
     querystring: Type.Object({ ...Include }),
     data: schemas.Token,
-    success: { message: 'API token retrieved successfully', example: exampleToken },
+    success: { message: 'API token retrieved successfully', example: exampleToken, headers: ETAG },
     failures: { 400: ['include must be details'], 404: NOT_FOUND },
     writes: false,
   }),
@@ -153,7 +155,11 @@ const updateToken: AccountRoute = {
     headers: IfMatch,
     body: Type.Object({ name: Type.Optional(Name), status: Type.Optional(Status) }),
     data: schemas.Token,
-    success: { message: 'API token updated successfully', example: { ...exampleToken, status: 'inactive' } },
+    success: {
+      message: 'API token updated successfully',
+      example: { ...exampleToken, status: 'inactive' },
+      headers: ETAG,
+    },
     failures: {
       400: [NOTHING_TO_UPDATE, reasonOf('duplicate-name'), 'status must be active or inactive'],
       404: NOT_FOUND,
@@ -188,7 +194,7 @@ const createToken: AccountRoute = {
       expiresAt: Type.Optional(Type.Union([Type.String({ format: 'date-time' }), Type.Null()])),
     }),
     data: schemas.Token,
-    success: { status: 201, message: 'API token created successfully', example: exampleToken },
+    success: { status: 201, message: 'API token created successfully', example: exampleToken, headers: ETAG },
     failures: {
       400: ['name is required', reasonOf('duplicate-name')],
       403: NOT_YOURS,
@@ -239,7 +245,7 @@ const rotateToken: AccountRoute = {
       overlapSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_OVERLAP_SECONDS, default: 0 })),
     }),
     data: schemas.Token,
-    success: { message: 'API token rotated successfully', example: exampleToken },
+    success: { message: 'API token rotated successfully', example: exampleToken, headers: ETAG },
     failures: {
       400: [`overlapSeconds must be a whole number from 0 to ${MAX_OVERLAP_SECONDS}`],
       404: NOT_FOUND,

@@ -19,6 +19,8 @@ export interface RotationParts {
   readonly keys: KeyRing
   readonly keeper: KeyKeeper | undefined
   readonly now: () => Timestamp
+  /** Writes a part, and leaves others their time. */
+  readonly gently?: <Result>(work: () => Promise<Result>) => Promise<Result>
 }
 
 export interface RotationReport {
@@ -40,14 +42,14 @@ const MAX_NAMED = 20
 const MAX_ROUNDS = 5
 
 export async function rotateMasterKey(parts: RotationParts, onPhase: OnPhase): Promise<RotationReport> {
-  const { store, keys, keeper, now } = parts
+  const { store, keeper, now } = parts
   const found = await store.readVault()
   const resumed = found.length > 1 || (await isOver(parts, sealingKeyOf(found)))
   if (!resumed) await begin(parts)
   const vault = await store.readVault()
   const masterKey = sealingKeyOf(vault)
   const retiring = vault.filter(({ seals }) => !seals)
-  const resealed = retiring.length > 0 ? await resealAll(store, keys, masterKey, onPhase) : 0
+  const resealed = retiring.length > 0 ? await resealAll(parts, masterKey, onPhase) : 0
   for (const { keyId } of retiring) await store.retireMasterKey(keyId, now())
   const retired = await findRetired(parts)
   keeper?.forget(retired)
@@ -100,21 +102,22 @@ const INSTRUCTIONS = `The master key comes from the environment, where this comm
  * Since the store refuses whatever is sealed with another key, those that are left only become fewer: a round that finds
  * none has seen the last of them, however long it took.
  */
-async function resealAll(store: Store, keys: KeyRing, sealing: string, onPhase: OnPhase): Promise<number> {
-  const key = keys.find(sealing)
+async function resealAll(parts: RotationParts, sealing: string, onPhase: OnPhase): Promise<number> {
+  const key = parts.keys.find(sealing)
   if (key === undefined) throw new OperatorError(`Master key ${sealing}, which the store is sealed with, is not given`)
-  const { active, inactive } = await store.countTokens()
+  const { active, inactive } = await parts.store.countTokens()
   let resealed = 0
   for (let round = 1; round <= MAX_ROUNDS; round++) {
     const advance = onPhase(round === 1 ? 'Sealing' : 'Checking', active + inactive)
-    const { left, done } = await resealOnce(store, keys, key, advance)
+    const { left, done } = await resealOnce(parts, key, advance)
     resealed += done
     if (left === 0) return resealed
   }
   throw new OperatorError('Credentials sealed with a former key keep appearing. Run latchkey doctor.')
 }
 
-async function resealOnce(store: Store, keys: KeyRing, key: MasterKey, advance: (by: number) => void) {
+async function resealOnce(parts: RotationParts, key: MasterKey, advance: (by: number) => void) {
+  const { store, keys, gently = (work) => work() } = parts
   const unreadable: string[] = []
   let [left, done] = [0, 0]
   for await (const part of partsOf(store, TOKENS, undefined, PART)) {
@@ -125,7 +128,7 @@ async function resealOnce(store: Store, keys: KeyRing, key: MasterKey, advance: 
       if (anew === undefined) unreadable.push(String(row.id))
       else resealed.push(anew)
     }
-    if (resealed.length > 0) done += await store.resealTokens(resealed)
+    if (resealed.length > 0) done += await gently(() => store.resealTokens(resealed))
     left += others.length
     advance(part.length)
   }

@@ -13,6 +13,7 @@ interface Media {
 }
 interface Response {
   readonly description: string
+  readonly headers?: Readonly<Record<string, object>>
   readonly content?: Readonly<Record<string, Media>>
 }
 interface Operation {
@@ -55,6 +56,15 @@ test('it is OpenAPI 3.1 and names every documented operation with every document
     const answers = Object.keys(description.paths[path]?.[method]?.responses ?? {})
     for (const status of statuses) assert.ok(answers.includes(status), `${method} ${path} ${status}`)
   }
+})
+
+test('the answers that carry a token say that it comes with an ETag, and no others do', () => {
+  const tagged = operationsOf().flatMap(({ operation }) =>
+    Object.entries(operation.responses)
+      .filter(([, { headers = {} }]) => 'ETag' in headers)
+      .map(([status]) => `${operation.operationId} ${status}`),
+  )
+  assert.deepEqual(tagged.sort(), ['createToken 201', 'getToken 200', 'rotateToken 200', 'updateToken 200'])
 })
 
 test('every answer with a body has an example', () => {

@@ -9,7 +9,8 @@ import type { Store } from '../../src/tokens/store.ts'
 
 export async function serveAltered(alter: (store: Store) => Partial<Store>): Promise<void> {
   const config = readProcessConfig()
-  const { store, stamps, keys } = await openLatchkey(config)
+  const metrics = new Metrics()
+  const { store, stamps, keys } = await openLatchkey(config, { metrics })
   const altered = { ...store, ...alter(store) }
   const registry = new Registry({ store: altered, keys, stamps, now: Date.now, onTampered() {} })
   const server = await buildServer({
@@ -17,7 +18,7 @@ export async function serveAltered(alter: (store: Store) => Partial<Store>): Pro
     authenticator: (key) => registry.authenticate(key),
     app: config,
     log: pino({ level: 'silent' }),
-    metrics: new Metrics(),
+    metrics,
     now: Date.now,
     ready: () => store.ping(),
     isDraining: () => false,
