@@ -13,11 +13,14 @@ export interface Address {
   readonly params: URLSearchParams
 }
 
-/** Empty parameters are left out, so that one state has one address. */
+/** The place where every list begins. */
+const USUAL = { page: 1, limit: 25 }
+
+/** Parameters that are empty or usual are left out, so that one state has one address. */
 export function hrefOf(view: View, params: Params = {}): string {
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(params))
-    if (value !== undefined && value !== '') query.set(name, `${value}`)
+    if (value !== undefined && value !== '' && value !== (USUAL as Params)[name]) query.set(name, `${value}`)
   return `${BASE}${view === 'overview' ? '' : view}${query.size === 0 ? '' : `?${query}`}`
 }
 
@@ -55,8 +58,16 @@ export function useAddress(): Address {
   return { view: name === '' ? 'overview' : VIEWS.find((view) => view === name), params: searchParams }
 }
 
+/** The place in a list. */
+export function readPaging(params: URLSearchParams) {
+  return {
+    page: readNumber(params, 'page', USUAL.page, 2_147_483_647),
+    limit: readNumber(params, 'limit', USUAL.limit, 100),
+  }
+}
+
 /** A parameter as a whole number within bounds; anything else counts as not given. */
-export function readNumber(params: URLSearchParams, name: string, fallback: number, max: number): number {
+function readNumber(params: URLSearchParams, name: string, fallback: number, max: number): number {
   const text = params.get(name) ?? ''
   const value = /^[0-9]{1,10}$/.test(text) ? Number(text) : 0
   return value >= 1 && value <= max ? value : fallback

@@ -4,7 +4,6 @@ import { Icon } from './icon.tsx'
 import { number } from './words.ts'
 
 const PAGE_SIZES = [10, 25, 50, 100]
-export const DEFAULT_PAGE_SIZE = 25
 
 interface PagerProps {
   readonly page: { total: number; page: number; limit: number; totalPages: number }

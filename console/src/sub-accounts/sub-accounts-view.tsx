@@ -4,10 +4,10 @@ import { useMediaQuery } from '@mantine/hooks'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { SubAccount } from '../../../client/latchkey-client.ts'
-import { go, hrefOf, readNumber, useAddress } from '../address.ts'
+import { go, hrefOf, readPaging, useAddress } from '../address.ts'
 import { Dialog } from '../dialog.tsx'
 import { Icon } from '../icon.tsx'
-import { DEFAULT_PAGE_SIZE, Pager } from '../pager.tsx'
+import { Pager } from '../pager.tsx'
 import { Link, Name, SubAccountMark, When } from '../parts.tsx'
 import { SearchBox } from '../search-box.tsx'
 import { useClient } from '../session.tsx'
@@ -21,24 +21,12 @@ type Wanted =
   | { readonly kind: 'create'; readonly subAccount?: never }
   | { readonly kind: 'edit' | 'suspend'; readonly subAccount: SubAccount }
 
-interface Asked {
-  readonly search?: string | undefined
-  readonly page: number
-  readonly limit: number
-}
-
 export function SubAccountsView() {
   const { params } = useAddress()
-  const asked = {
-    search: params.get('search') || undefined,
-    page: readNumber(params, 'page', 1, 2_147_483_647),
-    limit: readNumber(params, 'limit', DEFAULT_PAGE_SIZE, 100),
-  }
-  const show = (part: Partial<Asked>, how: 'push' | 'replace' = 'push') => {
-    const { search, page, limit } = { ...asked, page: 1, ...part }
-    const size = limit === DEFAULT_PAGE_SIZE ? undefined : limit
-    go(hrefOf('sub-accounts', { search, page: page === 1 ? undefined : page, limit: size }), how)
-  }
+  const asked = { search: params.get('search') || undefined, ...readPaging(params) }
+  /** Another search or page size begins again at the first page. */
+  const show = (part: Partial<typeof asked>, how: 'push' | 'replace' = 'push') =>
+    go(hrefOf('sub-accounts', { ...asked, page: 1, ...part }), how)
   const client = useClient()
   const subAccounts = useQuery({
     queryKey: ['sub-accounts', asked],

@@ -1,8 +1,7 @@
 // What the token list is asked for, as it stands in the address.
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import type { LatchkeyClient } from '../../../client/latchkey-client.ts'
-import { go, hrefOf, readNumber, useAddress } from '../address.ts'
-import { DEFAULT_PAGE_SIZE } from '../pager.tsx'
+import { go, hrefOf, readPaging, useAddress } from '../address.ts'
 import { useClient } from '../session.tsx'
 
 const EXPIRING_MS = 30 * 24 * 60 * 60 * 1000
@@ -21,12 +20,7 @@ export interface TokenFilters {
   readonly history?: string | undefined
 }
 
-export const tokensHref = (filters: TokenFilters): string =>
-  hrefOf('tokens', {
-    ...filters,
-    page: filters.page === 1 ? undefined : filters.page,
-    limit: filters.limit === DEFAULT_PAGE_SIZE ? undefined : filters.limit,
-  })
+export const tokensHref = (filters: TokenFilters): string => hrefOf('tokens', { ...filters })
 
 function oneOf<Value extends string>(text: string | null, allowed: readonly Value[]): Value | undefined {
   return allowed.find((value) => value === text)
@@ -43,8 +37,7 @@ export function useTokenFilters() {
     expiry: oneOf(params.get('expiry'), ['soon', 'expired']),
     createdFrom: text('createdFrom'),
     createdBefore: text('createdBefore'),
-    page: readNumber(params, 'page', 1, 2_147_483_647),
-    limit: readNumber(params, 'limit', DEFAULT_PAGE_SIZE, 100),
+    ...readPaging(params),
     history: text('history'),
   } satisfies TokenFilters
   /** A change of filter begins again at the first page. */
