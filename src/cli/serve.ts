@@ -11,8 +11,8 @@ import type { Output } from './output.ts'
 
 export async function serve(config: Config, withDemo: boolean, output: Output): Promise<void> {
   if (config.workers === 1) return serveHere(config, withDemo, output)
-  // Connected, it would go on living even where it could not begin.
-  if (isWorker) return serveHere(config, withDemo, output).finally(() => process.disconnect?.())
+  // Its channel would keep it alive even where it could not begin; to disconnect would end it with a code of success.
+  if (isWorker) return serveHere(config, withDemo, output).finally(() => process.channel?.unref())
   // The store is made before the workers open it, and its first account before anybody asks for it.
   const latchkey = await openLatchkey(config)
   let demoKey: Awaited<ReturnType<typeof makeDemo>>
