@@ -51,9 +51,10 @@ function buildProgram(streams: Streams): Command {
     .description('serve until SIGTERM')
     .option('--demo', 'make a demo account on an empty store')
     .action(async ({ demo }: { demo?: boolean }) => {
+      const config = readProcessConfig()
       // The HTTP door's libraries take longer to load than most commands take in all.
       const { serve } = await import('./serve.ts')
-      return serve(readProcessConfig(), demo === true, new Output(streams, false))
+      return serve(config, demo === true, new Output(streams, false))
     })
   addAccountCommands(program, onStore)
   addKeyCommands(program, onStore)
