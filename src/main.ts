@@ -7,5 +7,11 @@ process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
   unheard = true
   if (code !== 'EPIPE') process.stderr.write(`Standard output cannot be written: ${message}\n`)
 })
-const code = await run(process.argv.slice(2), { stdout: process.stdout, stderr: process.stderr })
+const code = await run(process.argv.slice(2), {
+  get stdin() {
+    return process.stdin
+  },
+  stdout: process.stdout,
+  stderr: process.stderr,
+})
 process.exitCode = unheard ? 1 : code

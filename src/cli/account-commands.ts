@@ -1,7 +1,8 @@
 // Accounts, their keys and their sub-accounts.
 import type { Command } from 'commander'
 import { OperatorError } from '../tokens/errors.ts'
-import { JSON_OPTION, type OnStore, show, showAll } from './command.ts'
+import { readPageRequest, readSearch } from '../tokens/page.ts'
+import { addPaging, JSON_OPTION, type OnStore, show, showAll, showPage } from './command.ts'
 import * as tell from './tell.ts'
 import { readDuration, readEmail, readName, readTime } from './values.ts'
 
@@ -90,6 +91,20 @@ export function addSubAccountCommands(program: Command, onStore: OnStore): void 
         },
       ),
     )
+  addPaging(
+    subAccount
+      .command('list')
+      .description('the sub-accounts of an account, newest first')
+      .requiredOption('--account <id>', 'the account'),
+    'its name, e-mail address or company',
+  ).action(
+    onStore<{ account: string }>(async ({ operator, registry }, asked, output) => {
+      const { id } = await operator.getAccount(asked.account)
+      const query = { ...readPageRequest({ ...asked }), search: readSearch({ ...asked }) }
+      const page = await registry.listSubAccounts(operator.actFor(id), query)
+      showPage(output, { ...page, items: page.items.map(tell.subAccountRow) }, 'sub-account')
+    }),
+  )
   const setStatus = (verb: string, description: string, status: 'active' | 'suspended') =>
     subAccount
       .command(verb)

@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import { type Latchkey, openLatchkey, requireStore } from '../compose.ts'
 import { type Config, readProcessConfig } from '../config.ts'
+import { MAX_LIMIT, type Page } from '../tokens/page.ts'
 import { Output, type Streams, type Table } from './output.ts'
 import type { Told } from './tell.ts'
 
@@ -47,11 +48,32 @@ export function showAll(output: Output, things: readonly Told[], none: string): 
   output.result(things, things.length === 0 ? { title: none } : { rows: things.map(flat) })
 }
 
-/** What a table can show: an embedded object by its name. */
+/** The options of a list; what is wrong with their values the domain says, as over HTTP. */
+export function addPaging(command: Command, searched: string): Command {
+  return command
+    .option('--search <text>', `part of ${searched}`)
+    .option('--page <n>', 'which page', '1')
+    .option('--limit <n>', `how many on a page, at most ${MAX_LIMIT}`, `${MAX_LIMIT}`)
+    .option(...JSON_OPTION)
+}
+
+export function showPage(output: Output, page: Page<Told>, what: string): void {
+  const { total, totalPages } = page
+  const place = totalPages > 1 ? `; this is page ${page.page} of ${totalPages}` : ''
+  output.result(page, { title: `${total} ${what}${total === 1 ? '' : 's'}${place}`, rows: page.items.map(flat) })
+}
+
+/** What a table can show: an embedded object by its name, counts in words. */
 function flat(thing: Told): Table[number] {
-  const cells = Object.entries(thing).map(([name, value]) => [
-    name,
-    value !== null && typeof value === 'object' ? value.name : value,
-  ])
-  return Object.fromEntries(cells)
+  const cell = (value: Told[string]) => {
+    if (typeof value === 'boolean') return value ? 'yes' : 'no'
+    if (value === null || typeof value !== 'object') return value
+    return (
+      value.name ??
+      Object.entries(value)
+        .map(([name, count]) => `${count} ${name}`)
+        .join(', ')
+    )
+  }
+  return Object.fromEntries(Object.entries(thing).map(([name, value]) => [name, cell(value)]))
 }

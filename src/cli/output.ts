@@ -2,6 +2,8 @@
 import { STEERING_CHARACTERS } from '../tokens/token.ts'
 
 export interface Streams {
+  /** Asked for by the few commands that read: a terminal is not to wait for anybody else. */
+  readonly stdin?: AsyncIterable<string | Uint8Array> & { readonly isTTY?: boolean }
   readonly stdout: { write(text: string): unknown }
   readonly stderr: { write(text: string): unknown; readonly isTTY?: boolean }
 }

@@ -6,6 +6,7 @@ import { addAccountCommands, addKeyCommands, addSubAccountCommands } from './acc
 import { addBackupCommands } from './backup.ts'
 import { onStoreWith } from './command.ts'
 import { addCopyCommand } from './copy.ts'
+import { addFindCommand } from './find.ts'
 import { addMasterKeyCommands } from './master-key-commands.ts'
 import { Output, printableLines, type Streams } from './output.ts'
 import { addStoreCommands } from './store-commands.ts'
@@ -60,6 +61,7 @@ function buildProgram(streams: Streams): Command {
   addKeyCommands(program, onStore)
   addSubAccountCommands(program, onStore)
   addTokenCommands(program, onStore)
+  addFindCommand(program, onStore, streams)
   addHistoryCommands(program, onStore)
   addStoreCommands(program, onStore)
   addMasterKeyCommands(program, onStore)

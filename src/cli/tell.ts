@@ -1,9 +1,12 @@
 // Records as the command line tells them: the names of the wire, so that scripts meet one vocabulary.
 import { entryOf, type HistoryRow } from '../tokens/history.ts'
+import type { TokenRow } from '../tokens/store.ts'
 import { toTime, toTimeOrNull } from '../tokens/times.ts'
-import type { Account, AccountKey, SubAccount, Token } from '../tokens/token.ts'
+import type { Account, AccountKey, SubAccount, SubAccountRow, Token } from '../tokens/token.ts'
 
-export type Told = Readonly<Record<string, string | number | null | Readonly<Record<string, string>>>>
+export type Told = Readonly<
+  Record<string, string | number | boolean | null | Readonly<Record<string, string | number>>>
+>
 
 export function account({ id, name, createdAt }: Account): Told {
   return { _id: id, name, createdAt: toTime(createdAt) }
@@ -38,6 +41,22 @@ export function token({ id, name, credential, status, createdAt, subAccount }: T
     status,
     createdAt: toTime(createdAt),
     subAccount: { _id, name: subAccountName, email, companyName },
+  }
+}
+
+export function subAccountRow({ subAccount: owner, tokens }: SubAccountRow): Told {
+  return { ...subAccount(owner), tokens: { ...tokens } }
+}
+
+/** One of many: without its credential. */
+export function listedToken({ token, subAccount: { id, name } }: TokenRow): Told {
+  return {
+    _id: token.id,
+    name: token.name,
+    status: token.status,
+    createdAt: toTime(token.createdAt),
+    expiresAt: toTimeOrNull(token.expiresAt),
+    subAccount: { _id: id, name },
   }
 }
 

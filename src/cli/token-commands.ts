@@ -2,8 +2,9 @@
 import type { Command } from 'commander'
 import { OperatorError } from '../tokens/errors.ts'
 import { entryOf } from '../tokens/history.ts'
+import { readTokenQuery } from '../tokens/page.ts'
 import { readOverlap } from '../tokens/update.ts'
-import { JSON_OPTION, type OnStore, show } from './command.ts'
+import { addPaging, JSON_OPTION, type OnStore, show, showPage } from './command.ts'
 import { verifyHistory } from './doctor.ts'
 import * as tell from './tell.ts'
 import { readDuration, readName, readNewCredential, readStatus, readTime } from './values.ts'
@@ -36,6 +37,22 @@ export function addTokenCommands(program: Command, onStore: OnStore): void {
         }
       }),
     )
+  addPaging(
+    token
+      .command('list')
+      .description('the tokens of an account, newest first, without their credentials')
+      .requiredOption('--account <id>', 'the account')
+      .option('--sub-account <id>', 'only of this sub-account')
+      .option('--status <status>', 'only active or inactive ones'),
+    'its name',
+  ).action(
+    onStore<{ account: string; subAccount?: string }>(
+      async ({ operator }, { account, subAccount, ...asked }, output) => {
+        const page = await operator.listTokens(account, readTokenQuery({ ...asked, subAccountId: subAccount }))
+        showPage(output, { ...page, items: page.items.map(tell.listedToken) }, 'token')
+      },
+    ),
+  )
   const setStatus = (verb: string, description: string, status: 'active' | 'inactive') =>
     token
       .command(verb)

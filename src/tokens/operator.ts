@@ -2,7 +2,9 @@
 import { kindOfCredential, newCredential } from './credential.ts'
 import { Failure } from './errors.ts'
 import type { Origin } from './history.ts'
+import { type Page, type TokenQuery, toPage } from './page.ts'
 import { type Caller, type Parts, sealToken } from './registry.ts'
+import type { TokenRow } from './store.ts'
 import {
   type Account,
   type AccountKey,
@@ -20,6 +22,12 @@ export interface BulkToken extends NewToken {
   readonly credential?: string | undefined
   readonly createdAt?: Timestamp | undefined
 }
+
+/** Whose a credential is. */
+export type Holder =
+  | { readonly kind: 'account key'; readonly key: AccountKey }
+  /** `isFormer`: it was rotated out, and works for as long as the overlap lasts. */
+  | { readonly kind: 'token'; readonly row: TokenRow; readonly isFormer: boolean }
 
 export class Operator {
   readonly #parts: Parts
@@ -118,6 +126,16 @@ export class Operator {
     })
   }
 
+  /** Without their credentials, so that one which does not open keeps nobody from seeing the others. */
+  async listTokens(accountId: string, query: TokenQuery): Promise<Page<TokenRow>> {
+    await this.getAccount(accountId)
+    const slice = await this.#parts.store.listTokens(accountId, query)
+    if (slice === undefined) {
+      throw new Failure('invalid-request', `${query.subAccountId} is no sub-account of ${accountId}`)
+    }
+    return toPage(slice, query)
+  }
+
   findByName(subAccountId: string, name: string): Promise<TokenRecord | undefined> {
     return this.#parts.store.findTokenByName(subAccountId, name)
   }
@@ -125,6 +143,16 @@ export class Operator {
   /** The token that a credential already belongs to. */
   async findByCredential(credential: string): Promise<JudgedToken | undefined> {
     return (await this.#parts.store.findCandidate(this.#parts.stamps.digest(credential)))?.token
+  }
+
+  async findHolder(credential: string): Promise<Holder | undefined> {
+    const { store, stamps } = this.#parts
+    const digest = stamps.digest(credential)
+    const key = await store.findKey(digest)
+    if (key !== undefined) return { kind: 'account key', key }
+    const candidate = await store.findCandidate(digest)
+    const row = candidate && (await store.findToken(candidate.token.accountId, candidate.token.id))
+    return row && { kind: 'token', row, isFormer: candidate.retired !== undefined }
   }
 }
 

@@ -121,6 +121,130 @@ describe('--json prints exactly one document', () => {
   })
 })
 
+describe('finding', () => {
+  const own = new Cli()
+  const sub = (name: string) => ['--name', name, '--email', 'e@x.example', '--company-name', 'C', '--json']
+  let [account, berlin, paris] = ['', '', '']
+  let tokens: { _id: string; token: string }[] = []
+  before(async () => {
+    account = (await own.run('account', 'create', '--name', 'A', '--json')).json._id
+    const owners = await Promise.all(
+      ['Berlin', 'Paris'].map((name) => own.run('sub-account', 'create', '--account', account, ...sub(name))),
+    )
+    ;[berlin = '', paris = ''] = owners.map(({ json }) => json._id)
+    for (const [owner, name, ...rest] of [
+      [berlin, 'One'],
+      [berlin, 'Two', '--status', 'inactive'],
+      [paris, 'Three', '--credential', 'from-elsewhere'],
+    ]) {
+      const made = await own.run(
+        'token',
+        'create',
+        '--sub-account',
+        owner ?? '',
+        '--name',
+        name ?? '',
+        ...rest,
+        '--json',
+      )
+      tokens = [...tokens, made.json]
+    }
+  })
+  after(() => own.dispose())
+
+  const namesOf = async (...args: string[]) => {
+    const { json, stderr } = await own.run('token', 'list', '--account', account, ...args, '--json')
+    assert.equal(stderr, '')
+    return [json.total, ...json.items.map(({ name }: { name: string }) => name).sort()]
+  }
+
+  test('token list filters as the HTTP list does, counts exactly, and shows no credential', async () => {
+    assert.deepEqual(await namesOf(), [3, 'One', 'Three', 'Two'])
+    assert.deepEqual(await namesOf('--sub-account', berlin), [2, 'One', 'Two'])
+    assert.deepEqual(await namesOf('--sub-account', berlin, '--status', 'inactive'), [1, 'Two'])
+    assert.deepEqual(await namesOf('--search', 'HRE'), [1, 'Three'])
+    assert.deepEqual((await namesOf('--limit', '2')).length, 3)
+    assert.deepEqual((await namesOf('--limit', '2', '--page', '2')).length, 2)
+    const { stdout } = await own.run('token', 'list', '--account', account, '--limit', '2')
+    assert.match(stdout, /^3 tokens; this is page 1 of 2\n_id +name +status +createdAt +expiresAt +subAccount\n/)
+    for (const { token } of tokens) assert.ok(!stdout.includes(token))
+  })
+
+  test('sub-account list tells how many tokens each has', async () => {
+    const { json } = await own.run('sub-account', 'list', '--account', account, '--json')
+    const found = json.items.map(({ name, tokens }: { name: string; tokens: object }) => [name, tokens])
+    assert.deepEqual(Object.fromEntries(found), {
+      Berlin: { active: 1, inactive: 1 },
+      Paris: { active: 1, inactive: 0 },
+    })
+    const { stdout } = await own.run('sub-account', 'list', '--account', account, '--search', 'paris')
+    assert.match(stdout, /^1 sub-account\n/)
+    assert.match(stdout, /Paris .* 1 active, 0 inactive\n$/)
+  })
+
+  test('a list of what is not there is refused, and names it', async () => {
+    for (const [args, reason] of [
+      [['token', 'list', '--account', 'acc_no'], /Account not found/],
+      [['sub-account', 'list', '--account', 'acc_no'], /Account not found/],
+      [['token', 'list', '--account', account, '--sub-account', 'sub_no'], /sub_no is no sub-account of acc_/],
+      [['token', 'list', '--account', account, '--limit', '101'], /limit must be a whole number from 1 to 100/],
+      [['token', 'list', '--account', account, '--status', 'off'], /status must be active or inactive/],
+    ] as const) {
+      const { code, stdout, stderr } = await own.run(...args)
+      assert.deepEqual([code, stdout], [1, ''])
+      assert.match(stderr, reason)
+    }
+  })
+
+  test('find tells whose a credential is and what becomes of it at the door, and leaves no mark of use', async () => {
+    const find = async (credential: string) => (await own.runGiven([credential, '\n'], 'find', '--json')).json
+    const [one, two, three] = tokens
+    const active = await find(one?.token ?? '')
+    const { kind, _id, account: owner, subAccount, former, accepted, refusal, token } = active
+    assert.deepEqual([kind, _id, owner, subAccount._id], ['token', one?._id, account, berlin])
+    assert.deepEqual([former, accepted, refusal, token], [false, true, null, undefined])
+    assert.deepEqual(
+      [(await find(two?.token ?? '')).accepted, (await find(two?.token ?? '')).refusal],
+      [false, 'inactive'],
+    )
+    assert.equal((await find('from-elsewhere'))._id, three?._id)
+    await own.run('token', 'rotate', one?._id ?? '', '--overlap', '1h')
+    assert.deepEqual([(await find(one?.token ?? '')).former, (await find(one?.token ?? '')).accepted], [true, true])
+    const db = new DatabaseSync(join(own.dataDir, 'latchkey.db'), { readOnly: true })
+    assert.deepEqual(db.prepare('SELECT count(*) AS n FROM last_used').get()?.n, 0)
+    db.close()
+  })
+
+  test('find knows account keys, also those that let nobody in any more', async () => {
+    const make = async (...rest: string[]) =>
+      (await own.run('key', 'create', '--account', account, ...rest, '--json')).json
+    const [key, late] = [await make(), await make('--expires-at', '2020-01-01T00:00:00Z')]
+    const find = async ({ key }: { key: string }) => (await own.runGiven([key], 'find', '--json')).json
+    assert.deepEqual([(await find(key)).kind, (await find(key))._id], ['account key', key._id])
+    assert.deepEqual([(await find(key)).account, (await find(key)).accepted], [account, true])
+    assert.equal((await find(late)).refusal, 'expired')
+    const { stdout } = await own.runGiven([key.key], 'find')
+    assert.match(stdout, new RegExp(`^It is let in\\. To end that: latchkey key revoke ${key._id}\n`))
+    assert.ok(!stdout.includes(key.key))
+    await own.run('key', 'revoke', key._id)
+    assert.deepEqual([(await find(key)).accepted, (await find(key)).refusal], [false, 'revoked'])
+  })
+
+  test('find without a credential, or with one that nobody has, says so and repeats nothing', async () => {
+    for (const [input, reason] of [
+      [[], /Give the credential on standard input/],
+      [['\n'], /Give the credential on standard input/],
+      [['nobody-has-this'], /No token and no account key has this credential/],
+      [['x'.repeat(5_000)], /No token and no account key has this credential/],
+    ] as const) {
+      const { code, stdout, stderr } = await own.runGiven(input, 'find')
+      assert.deepEqual([code, stdout], [1, ''])
+      assert.match(stderr, reason)
+      assert.doesNotMatch(stderr, /nobody-has-this|xxx/)
+    }
+  })
+})
+
 test('a rotation overlaps for no longer than over HTTP, and its history outlives the token', async () => {
   const own = new Cli()
   const { subAccount } = await own.estate()

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { run } from '../../src/cli/program.ts'
 
 export interface Ran {
@@ -18,13 +19,19 @@ export class Cli {
   readonly #started: Process[] = []
   readonly dataDir = mkdtempSync(join(tmpdir(), 'latchkey-cli-'))
 
-  async run(...args: string[]): Promise<Ran> {
+  run(...args: string[]): Promise<Ran> {
+    return this.runGiven([], ...args)
+  }
+
+  /** With something on its standard input. */
+  async runGiven(input: readonly string[], ...args: string[]): Promise<Ran> {
     const out: string[] = []
     const err: string[] = []
     const before = process.env.LATCHKEY_DATA_DIR
     process.env.LATCHKEY_DATA_DIR = this.dataDir
     try {
       const code = await run(args, {
+        stdin: Readable.from(input),
         stdout: { write: (text) => out.push(text) },
         stderr: { write: (text) => err.push(text) },
       })
