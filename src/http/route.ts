@@ -144,8 +144,8 @@ interface SplitSchema extends FastifySchema {
 }
 
 /**
- * What Fastify is given of a description. It compiles a writer for every answer; failures, of which there are ten a route, are
- * written well enough without: their writers took 50 ms of every start and 11 MB.
+ * What Fastify is given of a description. It compiles a writer for every answer. Failures, up to ten a route, are written
+ * well enough without: theirs took 50 ms of every start and 11 MB.
  */
 export function withoutFailures(schema: FastifySchema): SplitSchema {
   const answers = Object.entries(schema.response ?? {})
