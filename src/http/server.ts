@@ -261,7 +261,8 @@ function addAccountRoute(
  */
 function during<Result>(registry: Registry, request: FastifyRequest, work: () => Result): Result {
   const { startedAt = 0, admittedAt = startedAt } = request
-  return registry.during(admittedAt - startedAt, work)
+  const isGone = () => request.raw.socket.destroyed
+  return registry.during({ waitedMs: admittedAt - startedAt, isGone }, work)
 }
 
 function addPlainRoute(server: FastifyInstance, registry: Registry, admit: Admit, route: PlainRoute): void {

@@ -9,7 +9,7 @@ import { type Changes, Known } from './known.ts'
 import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from './overview.ts'
 import { type Page, type PageRequest, type TokenQuery, toPage } from './page.ts'
 import { isGenuine, type Stamped, type Tampered } from './stamp.ts'
-import type { Expected, Store, StoredKey, TokenRow } from './store.ts'
+import type { Expected, RequestScope, Store, StoredKey, TokenRow } from './store.ts'
 import { type Account, newId, type SubAccount, type SubAccountRow, type Timestamp, type Token } from './token.ts'
 import type { NewSubAccount, NewToken, SubAccountChange, TokenChange } from './update.ts'
 import { UseMarks } from './uses.ts'
@@ -131,9 +131,9 @@ export class Registry {
   }
 
   /** See Store. */
-  during<Result>(waitedMs: number, work: () => Result): Result {
+  during<Result>(request: RequestScope, work: () => Result): Result {
     const { store } = this.#parts
-    return store.during === undefined ? work() : store.during(waitedMs, work)
+    return store.during === undefined ? work() : store.during(request, work)
   }
 
   async listTokens(caller: Caller, query: TokenQuery, withDetails = false): Promise<Page<Token>> {

@@ -54,6 +54,13 @@ export interface Resealed {
   readonly after: Uint8Array
 }
 
+/** The request that calls are made for. */
+export interface RequestScope {
+  /** How much of its time is spent already. */
+  readonly waitedMs: number
+  readonly isGone: () => boolean
+}
+
 export interface MasterKeyChange {
   /** The key that seals now; refused as `master-key-superseded` when it no longer does. */
   readonly from: string
@@ -82,11 +89,8 @@ export interface Store {
   /** Undefined where looking for changes would cost as much as reading again. When a token was used does not count. */
   readonly changes: Changes | undefined
 
-  /**
-   * Runs `work` with a deadline: one call's time limit less the `waitedMs` already spent. Undefined where calls have no
-   * deadline.
-   */
-  during?: (<Result>(waitedMs: number, work: () => Result) => Result) | undefined
+  /** Runs `work`, whose calls share the deadline of this request and are dropped while they wait if its caller has gone. */
+  during?: (<Result>(request: RequestScope, work: () => Result) => Result) | undefined
 
   insertAccount(account: Account, origin: Origin): Promise<void>
   findAccount(id: string): Promise<Account | undefined>

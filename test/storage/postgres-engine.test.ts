@@ -135,7 +135,7 @@ describe('a PostgreSQL store in trouble', () => {
     opened.server.signal('SIGSTOP')
     try {
       const start = performance.now()
-      const codes = await estate.store.during?.(2_500, () =>
+      const codes = await estate.store.during?.({ waitedMs: 2_500, isGone: () => false }, () =>
         Promise.all(
           [
             estate.store.findCandidate(token.digest),
@@ -371,7 +371,11 @@ describe('a PostgreSQL store in trouble', () => {
     const tokens = await estate.tokens(msLeft.map((ms) => estate.tokenRecord(subAccount, `${ms} at ${estate.tick()}`)))
     const change = ({ id }: TokenRecord) => update(id, `changed ${id}`).then(() => 'made', codeOf)
     return () =>
-      Promise.all(tokens.map((token, i) => estate.store.during?.(3_000 - (msLeft[i] ?? 0), () => change(token))))
+      Promise.all(
+        tokens.map((token, i) =>
+          estate.store.during?.({ waitedMs: 3_000 - (msLeft[i] ?? 0), isGone: () => false }, () => change(token)),
+        ),
+      )
   }
 
   test('refuses of a group those whose own time is over, and makes the others once', async () => {

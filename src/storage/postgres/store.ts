@@ -2,7 +2,7 @@
 import pg from 'pg'
 import { OperatorError } from '../../tokens/errors.ts'
 import type { KeyRing } from '../../tokens/key-ring.ts'
-import type { ChainLink, Store } from '../../tokens/store.ts'
+import type { ChainLink, RequestScope, Store } from '../../tokens/store.ts'
 import { newStoreSecret, STORE_SECRET_PLACE, Stamps } from '../../tokens/vault.ts'
 import { toVaultRow, type VaultColumns } from '../rows.ts'
 import { openSecret } from '../vault.ts'
@@ -188,7 +188,7 @@ class PostgresStore implements Store {
 
   findLastUses = this.#question(reads.findLastUses)
 
-  during = <Result>(waitedMs: number, work: () => Result) => begunAt.run(performance.now() - waitedMs, work)
+  during = <Result>({ waitedMs }: RequestScope, work: () => Result) => begunAt.run(performance.now() - waitedMs, work)
 
   /** Asking would be a round trip, as reading is. */
   readonly changes = undefined
