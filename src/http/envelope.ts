@@ -27,9 +27,9 @@ export function successBody(app: AppIdentity, message: string, data: object, sho
   }
 }
 
-/** The same around data that is JSON already. What all answers have in common is written once. */
-export function successWriter(app: AppIdentity, showMessage: 0 | 1): (message: string, data: string) => string {
-  // Within a string every quotation mark has its backslash: these are the fields themselves.
+/** The JSON of the same envelope around data that is JSON already. What all answers have in common is serialized once. */
+export function successJson(app: AppIdentity, showMessage: 0 | 1): (message: string, data: string) => string {
+  // Quotation marks inside of JSON strings are escaped, so these matches are the fields themselves.
   const [start = '', rest = ''] = JSON.stringify(successBody(app, '', {}, showMessage)).split('"message":""')
   const [middle = '', end = ''] = rest.split('"data":{}')
   return (message, data) => `${start}"message":${JSON.stringify(message)}${middle}"data":${data}${end}`
@@ -40,7 +40,7 @@ export function failureBody(message: string, reason: string, details?: readonly 
   return { status: false, message, message_type: 'error', data: {}, error }
 }
 
-/** `stack` is a constant: the document asks for the field, and a real trace would tell strangers about the house. */
+/** `stack` is a constant: the document asks for the field, and a real trace would tell strangers how the service is built. */
 export function unauthenticatedBody(message: string) {
   return { code: 401, message, stack: `AuthenticationError: ${message}` }
 }

@@ -1,6 +1,6 @@
 // What a route is: a method, a path, who may call it, its description, and a short function from question to answer.
 import type { FastifyReply, FastifyRequest, FastifySchema, HTTPMethods } from 'fastify'
-import type { Type } from 'typebox'
+import type { Static, TSchema, Type } from 'typebox'
 import { type FailureCode, reasonOf } from '../tokens/errors.ts'
 import type { Origin } from '../tokens/history.ts'
 import type { RawQuery } from '../tokens/page.ts'
@@ -29,9 +29,10 @@ export interface Answer {
   readonly message: string
   readonly data: object
   readonly headers?: Readonly<Record<string, string>>
-  /** What makes it another answer when it changes; undefined where other things may too. */
-  readonly madeOf?: readonly string[] | undefined
 }
+
+/** The serializer that Fastify compiles from a schema: it writes the schema's fields, in the schema's order, and no others. */
+export type SerializerOf = <Schema extends TSchema>(schema: Schema) => (value: Static<Schema>) => string
 
 interface RouteBase {
   readonly url: string
@@ -42,10 +43,8 @@ interface RouteBase {
 export interface AccountRoute extends RouteBase {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   readonly answer: (registry: Registry, question: Question) => Promise<Answer>
-  /** Writes its data instead of Fastify, which takes longer. */
-  readonly write?: (data: object) => string
-  /** What was written is given again for as long as nothing in it has changed. */
-  readonly repeats?: true
+  /** The JSON of `data`, for records that keep their JSON once it was made. Other data is serialized by Fastify. */
+  readonly toJson?: (data: object, serializerOf: SerializerOf) => string
 }
 
 /** Speaks for itself: probes, metrics, gateways. */

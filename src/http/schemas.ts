@@ -36,6 +36,8 @@ const TokenDetails = Type.Object(
   { title: 'TokenDetails', description: 'Only with `include=details`' },
 )
 
+export type WireTokenDetails = Static<typeof TokenDetails>
+
 export const Token = Type.Object(
   {
     _id: text('Token identifier', 'tok_019b2f0c5a3c8e1d2c3b4a5f6e7d'),

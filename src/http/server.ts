@@ -19,16 +19,22 @@ import { addBodyParsers } from './body.ts'
 import { type Admit, type Authenticate, authenticate, callerOf } from './caller.ts'
 import { answerMalformed, isUnambiguous, limitUnread, notHttp } from './client-error.ts'
 import { consoleRoutes } from './console-routes.ts'
-import { type AppIdentity, successBody, successWriter } from './envelope.ts'
+import { type AppIdentity, successBody, successJson } from './envelope.ts'
 import { answerTo, BODY_LIMIT_BYTES, HttpFailure, routeNotFound } from './failures.ts'
 import { historyRoutes } from './history-routes.ts'
 import type { Metrics } from './metrics.ts'
 import { overviewRoutes } from './overview-routes.ts'
 import type { RateLimits } from './rate-limits.ts'
 import { recorder } from './recorder.ts'
-import { Repeated } from './repeated.ts'
 import { requestIdOf } from './request-id.ts'
-import { type AccountRoute, type PlainRoute, type Route, withFailures, withoutFailures } from './route.ts'
+import {
+  type AccountRoute,
+  type PlainRoute,
+  type Route,
+  type SerializerOf,
+  withFailures,
+  withoutFailures,
+} from './route.ts'
 import { serviceRoutes } from './service-routes.ts'
 import { subAccountRoutes } from './sub-account-routes.ts'
 import { tokenRoutes } from './token-routes.ts'
@@ -68,9 +74,8 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   // The rules of input are the domain's, in its words; schemas describe it and shape what goes out.
   server.setValidatorCompiler(() => () => true)
   addBodyParsers(server)
-  const repeated = new Repeated(parts.registry)
   for (const route of tableOf(parts, server)) {
-    if ('answer' in route) addAccountRoute(server, parts, admit, repeated, route)
+    if ('answer' in route) addAccountRoute(server, parts, admit, route)
     else addPlainRoute(server, parts.registry, admit, route)
   }
   addHooks(server, parts, admit, known)
@@ -205,17 +210,11 @@ async function refuseUnknown(admit: Admit, known: readonly RouteOptions[], reque
   throw new HttpFailure(405, `${request.method} is not allowed here`, { allow: allowed.join(', ') })
 }
 
-function addAccountRoute(
-  server: FastifyInstance,
-  parts: ServerParts,
-  admit: Admit,
-  repeated: Repeated,
-  route: AccountRoute,
-): void {
+function addAccountRoute(server: FastifyInstance, parts: ServerParts, admit: Admit, route: AccountRoute): void {
   const { registry, app, now } = parts
-  const { write } = route
+  const { toJson } = route
   const showMessage = route.method === 'GET' ? 0 : 1
-  const writeAround = successWriter(app, showMessage)
+  const envelopeJson = successJson(app, showMessage)
   const answer = async (request: FastifyRequest, reply: FastifyReply) => {
     const caller = callerOf(request)
     const question = {
@@ -241,16 +240,11 @@ function addAccountRoute(
       return admit(request)
     },
     async handler(request, reply) {
-      if (write === undefined) {
-        const { message, data } = await answer(request, reply)
-        return successBody(app, message, data, showMessage)
-      }
-      const make = async () => {
-        const { message, data, madeOf } = await answer(request, reply)
-        return { body: writeAround(message, write(data)), madeOf }
-      }
-      const body = route.repeats ? await repeated.give(callerOf(request), request.url, make) : (await make()).body
-      return reply.type('application/json; charset=utf-8').send(body)
+      const { message, data } = await answer(request, reply)
+      if (toJson === undefined) return successBody(app, message, data, showMessage)
+      const serializerOf = ((schema: Record<string, unknown>) =>
+        reply.compileSerializationSchema(schema)) as unknown as SerializerOf
+      return reply.type('application/json; charset=utf-8').send(envelopeJson(message, toJson(data, serializerOf)))
     },
   })
 }

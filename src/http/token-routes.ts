@@ -2,14 +2,13 @@
 import { Type } from 'typebox'
 import { Failure, reasonOf } from '../tokens/errors.ts'
 import { NOTHING_TO_UPDATE } from '../tokens/fields.ts'
-import { aspectsAsked } from '../tokens/known.ts'
 import { MAX_LIMIT, MAX_PAGE, type Page, readOnce, readTokenQuery, type TokenQuery } from '../tokens/page.ts'
 import type { Caller, Registry } from '../tokens/registry.ts'
 import { NOT_A_TIME, toTime, toTimeOrNull } from '../tokens/times.ts'
-import { MAX_NAME_CHARACTERS, STATUSES, type Token } from '../tokens/token.ts'
+import { MAX_NAME_CHARACTERS, STATUSES, type Token, type TokenDetails } from '../tokens/token.ts'
 import { MAX_OVERLAP_SECONDS, readNewToken, readOverlap, readTokenChange } from '../tokens/update.ts'
 import { etagOf, readIdempotencyKey, readIfMatch } from './conditions.ts'
-import { type AccountRoute, describe, type Question } from './route.ts'
+import { type AccountRoute, describe, type Question, type SerializerOf } from './route.ts'
 import * as schemas from './schemas.ts'
 
 const BASE = '/api/v1/apiClient/token'
@@ -48,6 +47,8 @@ const Status = Type.String({ enum: [...STATUSES], examples: ['inactive'] })
 const IfMatch = Type.Object({
   'if-match': Type.Optional(Type.String({ description: 'An ETag: go ahead only if the token is still at it' })),
 })
+
+const TokenPage = schemas.pageOf(schemas.Token)
 
 const ETAG = { ETag: { type: 'string', description: "The token's version, for `If-Match`" } }
 
@@ -89,13 +90,12 @@ const listTokens: AccountRoute = {
       ...Narrowing,
       ...Include,
     }),
-    data: schemas.pageOf(schemas.Token),
+    data: TokenPage,
     success: { message: 'Found 1 API token(s)', example: schemas.examplePage([exampleToken]) },
     failures: { 400: BAD_QUERY, 403: NOT_YOURS },
     writes: false,
   }),
-  write: writePage,
-  repeats: true,
+  toJson: pageToJson,
   async answer(registry, { caller, query }) {
     return listed(registry, caller, query, readTokenQuery(query))
   },
@@ -110,13 +110,12 @@ const listTokensOfSubAccount: AccountRoute = {
     tag: 'Tokens',
     params: Type.Object({ subAccountId: Type.String({ description: 'The sub-account id' }) }),
     querystring: Type.Object({ ...Filters, ...schemas.PageParameters, ...Narrowing, ...Include }),
-    data: schemas.pageOf(schemas.Token),
+    data: TokenPage,
     success: { message: 'Found 1 API token(s)', example: schemas.examplePage([exampleToken]) },
     failures: { 400: BAD_QUERY, 403: NOT_YOURS },
     writes: false,
   }),
-  write: writePage,
-  repeats: true,
+  toJson: pageToJson,
   async answer(registry, { caller, params, query }) {
     const asked = { ...readTokenQuery({ ...query, subAccountId: undefined }), subAccountId: params.subAccountId ?? '' }
     return listed(registry, caller, query, asked)
@@ -137,7 +136,7 @@ const getToken: AccountRoute = {
     failures: { 400: ['include must be details'], 404: NOT_FOUND },
     writes: false,
   }),
-  write: writeToken,
+  toJson: tokenToJson,
   async answer(registry, { caller, params, query }) {
     const token = await registry.getToken(caller, params.id ?? '', wantsDetails(query))
     return whole('API token retrieved successfully', token)
@@ -167,7 +166,7 @@ const updateToken: AccountRoute = {
     },
     writes: true,
   }),
-  write: writeToken,
+  toJson: tokenToJson,
   async answer(registry, { caller, params, body, headers, origin }) {
     const change = readTokenChange(body)
     const token = await registry.updateToken(caller, params.id ?? '', change, origin, readIfMatch(headers))
@@ -204,7 +203,7 @@ const createToken: AccountRoute = {
     },
     writes: true,
   }),
-  write: writeToken,
+  toJson: tokenToJson,
   async answer(registry, { caller, body, headers, origin }) {
     const token = await registry.createToken(caller, readNewToken(body), origin, readIdempotencyKey(headers))
     return { ...whole('API token created successfully', token), status: 201 }
@@ -253,7 +252,7 @@ const rotateToken: AccountRoute = {
     },
     writes: true,
   }),
-  write: writeToken,
+  toJson: tokenToJson,
   async answer(registry, { caller, params, body, headers, origin }) {
     const overlap = readOverlap(body)
     const token = await registry.rotateToken(caller, params.id ?? '', overlap, origin, readIfMatch(headers))
@@ -278,39 +277,32 @@ function wantsDetails(query: Question['query']): boolean {
 }
 
 async function listed(registry: Registry, caller: Caller, raw: Question['query'], query: TokenQuery) {
-  const withDetails = wantsDetails(raw)
-  const page = await registry.listTokens(caller, query, withDetails)
-  // When a token was last used stands in no history: what tells it or asks for it may change unseen.
-  const lasting = !withDetails && query.narrowing?.neverUsed === undefined
-  const madeOf = lasting ? [...aspectsAsked(caller.accountId, query), ...idsIn(page)] : undefined
-  return { message: `Found ${page.total} API token(s)`, data: page, madeOf }
-}
-
-function idsIn({ items }: Page<Token>): ReadonlySet<string> {
-  return new Set(items.flatMap(({ id, subAccount }) => [id, subAccount.id]))
+  const page = await registry.listTokens(caller, query, wantsDetails(raw))
+  return { message: `Found ${page.total} API token(s)`, data: page }
 }
 
 function whole(message: string, token: Token) {
   return { message, data: token, headers: { etag: etagOf(token.version) } }
 }
 
-/** JSON of a page as the registry gives it. */
-function writePage(data: object): string {
+/** The items are added to the JSON of the page without them, since each token keeps its own JSON. */
+function pageToJson(data: object, serializerOf: SerializerOf): string {
   const page = data as Page<Token>
-  // No quotation mark within a string is without its backslash: this one stands for the list itself.
-  const frame = JSON.stringify({ ...page, items: [] })
-  return frame.replace('"items":[]', () => `"items":[${page.items.map(writeToken).join(',')}]`)
+  const frame = serializerOf(TokenPage)({ ...page, items: [] })
+  const items = page.items.map((token) => tokenToJson(token, serializerOf))
+  return frame.replace('"items":[]', () => `"items":[${items.join(',')}]`)
 }
 
-/** The same of a token, written out once for all answers that show it. */
-function writeToken(data: object): string {
+function tokenToJson(data: object, serializerOf: SerializerOf): string {
   const token = data as Token
-  token.written ??= JSON.stringify(toWire(token))
+  token.written ??= serializerOf(schemas.Token)(toWire(token))
   return token.written
 }
 
-function toWire({ id, name, credential, status, createdAt, subAccount, version, details }: Token): schemas.WireToken {
-  const wire = {
+function toWire(token: Token): schemas.WireToken {
+  const { id, name, credential, status, createdAt, subAccount } = token
+  // Without a spread: the compiler refuses unknown fields only in a literal that has none.
+  const wire: schemas.WireToken = {
     _id: id,
     name,
     token: credential,
@@ -323,8 +315,17 @@ function toWire({ id, name, credential, status, createdAt, subAccount, version, 
       companyName: subAccount.companyName,
     },
   }
-  if (details === undefined) return wire
+  if (token.details !== undefined) wire.details = detailsToWire(token.details, token.version)
+  return wire
+}
+
+function detailsToWire(details: TokenDetails, version: number): schemas.WireTokenDetails {
   const { expiresAt, lastUsedAt, effectiveStatus, blockedBy } = details
-  const times = { expiresAt: toTimeOrNull(expiresAt), lastUsedAt: toTimeOrNull(lastUsedAt) }
-  return { ...wire, details: { ...times, version, effectiveStatus, blockedBy } }
+  return {
+    expiresAt: toTimeOrNull(expiresAt),
+    lastUsedAt: toTimeOrNull(lastUsedAt),
+    version,
+    effectiveStatus,
+    blockedBy,
+  }
 }

@@ -69,10 +69,10 @@ export class Known<Value> {
   readonly #entries: Recent<string, Entry<Value>>
   readonly #metOnce = new Uint32Array(MET_ONCE)
 
-  /** Holds at most twice `limit` entries, or entries of twice that weight. */
-  constructor(changes: Changes, limit: number, weigh?: (value: Value) => number) {
+  /** Holds at most twice `limit` entries. */
+  constructor(changes: Changes, limit: number) {
     this.#changes = changes
-    this.#entries = new Recent(limit, weigh && (({ value }) => weigh(value)))
+    this.#entries = new Recent(limit)
   }
 
   /** What is known and still so. Asks the store only where there is something to ask about. */

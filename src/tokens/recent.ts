@@ -1,15 +1,13 @@
 // Remembers what was used lately, and no more than so much of it: two generations, the older dropped whole.
 export class Recent<Key, Value> {
   readonly #limit: number
-  readonly #weigh: ((value: Value) => number) | undefined
-  #weight = 0
+  #count = 0
   #young = new Map<Key, Value>()
   #old = new Map<Key, Value>()
 
-  /** Holds at most twice `limit` entries, or entries of twice that weight. */
-  constructor(limit: number, weigh?: (value: Value) => number) {
+  /** Holds at most twice `limit` entries. */
+  constructor(limit: number) {
     this.#limit = limit
-    this.#weigh = weigh
   }
 
   get(key: Key): Value | undefined {
@@ -21,13 +19,13 @@ export class Recent<Key, Value> {
   }
 
   set(key: Key, value: Value): void {
-    if (this.#weight >= this.#limit) {
+    if (this.#count >= this.#limit) {
       this.#old = this.#young
       this.#young = new Map()
-      this.#weight = 0
+      this.#count = 0
     }
     this.#young.set(key, value)
     // Replacing an entry counts as one more: a little is dropped early rather than too much kept.
-    this.#weight += this.#weigh?.(value) ?? 1
+    this.#count++
   }
 }

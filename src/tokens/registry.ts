@@ -5,7 +5,7 @@ import { kindOfCredential, newCredential } from './credential.ts'
 import { Failure } from './errors.ts'
 import type { HistoryRow, Origin } from './history.ts'
 import { KeyNotGiven, type KeyRing, lacksKey } from './key-ring.ts'
-import { type Changes, Known } from './known.ts'
+import { Known } from './known.ts'
 import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from './overview.ts'
 import { type Page, type PageRequest, type TokenQuery, toPage } from './page.ts'
 import { isGenuine, type Stamped, type Tampered } from './stamp.ts'
@@ -142,11 +142,6 @@ export class Registry {
     const { items: rows } = slice
     const items = await (withDetails ? this.#detailed(rows) : this.#opening(() => rows.map((row) => this.#open(row))))
     return toPage({ items, total: slice.total }, query)
-  }
-
-  /** Tells what has changed since an answer was given; undefined where that cannot be told cheaply. */
-  get changes(): Changes | undefined {
-    return this.#parts.store.changes
   }
 
   async getToken(caller: Caller, id: string, withDetails = false): Promise<Token> {

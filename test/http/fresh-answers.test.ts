@@ -1,4 +1,4 @@
-// Answers are remembered only while they are true: whatever is changed, by whomever, the next answer shows it.
+// No answer is stale: what any process has changed is in the next answer.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -11,7 +11,7 @@ import { bearer, closeConnections } from '../support/http.ts'
 
 const TOKEN = '/api/v1/apiClient/token'
 let estate: Estate
-/** Another process's way to the same store: connections of its own. */
+/** Opens the same store with connections of its own, as another process does. */
 let other: Latchkey
 before(async () => {
   estate = await Estate.open(sqliteEngine)
@@ -95,7 +95,7 @@ for (const [who, by] of [
   })
 }
 
-test('a row of the history that makes no sense, written by hand, is no reason to answer from memory, or not at all', async () => {
+test('a row of the history that makes no sense, written by hand, leads neither to a stale answer nor to none', async () => {
   const token = await estate.token({ name: 'before' })
   const path = `${TOKEN}/${token.id}`
   const nameOf = async () => ((await estate.mineAsks({ path })).json as { data: Shown }).data.name
@@ -119,7 +119,7 @@ interface Shown {
   readonly status: string
 }
 
-test('after any change, also of tokens that a page does not show, every page is the one that somebody without memory gives', async () => {
+test('after any change, also of tokens that a page does not show, every page is what a process without a cache answers', async () => {
   const subAccountId = estate.mine.subAccounts[1].id
   const tokens: Token[] = []
   for (let n = 0; n < 12; n++) tokens.push(await estate.token({ subAccountId, name: `kept ${estate.freshName()}` }))
@@ -135,29 +135,29 @@ test('after any change, also of tokens that a page does not show, every page is 
   ]
   for (const [round, { id }] of tokens.toSorted((a, b) => (a.credential < b.credential ? -1 : 1)).entries()) {
     await made[round % made.length]?.(id)
-    const forgetful = await openLatchkey(estate.config)
+    const uncached = await openLatchkey(estate.config)
     for (const path of asked) {
       const { data } = (await estate.mineAsks({ path })).json as { data: { items: Shown[]; total: number } }
       const query = Object.fromEntries(new URL(path, 'http://x').searchParams)
-      const expected = await forgetful.registry.listTokens(caller(), readTokenQuery(query))
+      const expected = await uncached.registry.listTokens(caller(), readTokenQuery(query))
       assert.deepEqual(
         [data.total, ...data.items.map(({ _id, name, status }) => [_id, name, status])],
         [expected.total, ...expected.items.map(({ id, name, status }) => [id, name, status])],
         `${path} in round ${round}`,
       )
     }
-    await forgetful.store.close()
+    await uncached.store.close()
   }
 })
 
-test('one account’s remembered answers are never another’s', async () => {
+test('one account’s answers are never another’s', async () => {
   const mine = await estate.mineAsks({ path: TOKEN })
   const theirs = await estate.ask({ path: TOKEN, headers: [bearer(estate.theirs.key)] })
   assert.notEqual(mine.text, theirs.text)
   assert.ok(!theirs.text.includes(estate.mine.subAccounts[0].id))
 })
 
-test('what tells or asks for the last use is never repeated from memory', async () => {
+test('a use of a token is in the next answer that shows or filters by the last use', async () => {
   const token = await estate.token({ name: 'just used' })
   const asks = [`${TOKEN}?search=just%20used&include=details`, `${TOKEN}?search=just%20used&used=never`]
   const listed = async () => {
@@ -166,7 +166,7 @@ test('what tells or asks for the last use is never repeated from memory', async 
     return heard
   }
   const before = await listed()
-  // What is asked for twice is remembered, if it may be.
+  // Twice, since a cache may keep only what was asked for more than once.
   assert.deepEqual(await listed(), before)
   await estate.ask({ path: '/api/v1/verify', headers: [bearer(token.credential)] })
   await estate.running.registry.uses.flush()
