@@ -1,4 +1,4 @@
-// Bearers that the platform's own identity provider signs: a JWT in place of an account key.
+// JWTs that the platform's own identity provider signs, taken in place of an account key.
 import { readFileSync, statSync } from 'node:fs'
 import {
   createLocalJWKSet,
@@ -22,10 +22,15 @@ export interface JwtSettings {
   readonly accountClaim: string
 }
 
-/** Only signatures that this service could not have made itself. */
+/** Asymmetric signatures only: with a shared secret, whoever can verify a JWT can also make one. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
 const CLOCK_TOLERANCE_SECONDS = 5
 const FETCH_TIMEOUT_MS = 2_000
+/**
+ * The `typ` of a JWT that may be an access token, in lower case (RFC 8725, 3.11; RFC 9068). The issuer signs others for
+ * other purposes (`logout+jwt`, `dpop+jwt`) with the same keys.
+ */
+const ACCESS_TOKEN_TYPES = ['jwt', 'at+jwt', 'application/jwt', 'application/at+jwt']
 const LOOKS_LIKE_JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
 /** Recognises the issuer's tokens and leaves every other bearer to the registry. */
@@ -44,13 +49,13 @@ export function jwtAuthenticator(
   }
 }
 
-/** It is written into the history, as names are, and so held to their rules. */
+/** The subject is written into the history as names are, so the rules of a name hold for it. */
 function subjectOf({ sub = 'unnamed' }: JWTPayload): string {
   if (typeof sub === 'string' && sub !== '' && brokenNameRule(sub) === undefined) return sub
   throw new Failure('token-invalid')
 }
 
-/** Unverified: it only decides who is asked. */
+/** Not verified yet: the issuer only decides who verifies the bearer. */
 function issuerOf(presented: string): string | undefined {
   if (!LOOKS_LIKE_JWT.test(presented)) return undefined
   try {
@@ -67,7 +72,7 @@ async function verify(
   now: Timestamp,
 ): Promise<JWTPayload> {
   try {
-    const { payload } = await jwtVerify(presented, keys, {
+    const { payload, protectedHeader } = await jwtVerify(presented, keys, {
       issuer,
       audience,
       algorithms: ALGORITHMS,
@@ -75,15 +80,22 @@ async function verify(
       clockTolerance: CLOCK_TOLERANCE_SECONDS,
       requiredClaims: ['exp'],
     })
+    if (!mayBeAccessToken(protectedHeader)) throw new Failure('token-invalid')
     return payload
   } catch (error) {
+    if (error instanceof Failure) throw error
     if (error instanceof errors.JWTExpired) throw new Failure('token-expired')
     if (isKeyFault(error)) throw new Failure('unavailable', undefined, undefined, { cause: error })
     throw new Failure('token-invalid')
   }
 }
 
-/** The issuer's keys could not be had, so nothing can be decided. A key that is not among them is a decision. */
+/** Written by the issuer, but with any JSON value: the library's types only say what `typ` should be. */
+function mayBeAccessToken({ typ }: { readonly typ?: unknown }): boolean {
+  return typ === undefined || (typeof typ === 'string' && ACCESS_TOKEN_TYPES.includes(typ.toLowerCase()))
+}
+
+/** Without the issuer's keys nothing can be decided. A key that is not among them is a decision: the JWT is refused. */
 function isKeyFault(error: unknown): boolean {
   if (!(error instanceof errors.JOSEError)) return true
   return ['ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID', 'ERR_JOSE_GENERIC'].includes(error.code)
@@ -99,23 +111,23 @@ function keysAt(place: string): JWTVerifyGetKey {
   }
 }
 
-/** Fetched when a key is not known yet, so that a rotation is followed. */
+/** Fetches the key set again when a key is unknown, so that a rotation is followed. */
 function remoteKeys(url: string): JWTVerifyGetKey {
   return createRemoteJWKSet(new URL(url), { timeoutDuration: FETCH_TIMEOUT_MS, cooldownDuration: 1_000 })
 }
 
-/** Looked at each time, so that a key that was taken out of it opens nothing more; read when it is another one than before. */
+/** Checked on every use, so that a removed key is refused at once; read again only when the file has changed. */
 function fileKeys(path: string): JWTVerifyGetKey {
   let known = readKeys(path)
   return async (header, token) => {
-    // What cannot be had, or is no key set, throws: the former keys may be the very ones that were taken away.
+    // Throws for a file that is missing or no key set: the keys read before may be the ones that were removed.
     if (stateOf(path) !== known.state) known = readKeys(path)
     return known.find(header, token)
   }
 }
 
 function readKeys(path: string) {
-  // In this order: what is written in between makes the next look find another state.
+  // The state first: a write between the two lines then makes the next check read the file again.
   const state = stateOf(path)
   return { state, find: createLocalJWKSet(JSON.parse(readFileSync(path, 'utf8'))) }
 }

@@ -25,9 +25,14 @@ async function newKey(kid: string): Promise<SigningKey> {
   return { kid, privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg: 'ES256' } }
 }
 
-function sign(key: SigningKey, claims: JWTPayload, { exp = '5m' as string | number } = {}): Promise<string> {
+interface SignOptions {
+  readonly exp?: string | number
+  readonly typ?: unknown
+}
+
+function sign(key: SigningKey, claims: JWTPayload, { exp = '5m', typ }: SignOptions = {}): Promise<string> {
   return new SignJWT(claims)
-    .setProtectedHeader({ alg: 'ES256', kid: key.kid })
+    .setProtectedHeader({ alg: 'ES256', kid: key.kid, ...(typ === undefined ? {} : { typ: typ as string }) })
     .setIssuer(claims.iss ?? ISSUER)
     .setAudience(claims.aud ?? AUDIENCE)
     .setExpirationTime(exp)
@@ -70,6 +75,19 @@ describe('with the keys of the issuer in a file', () => {
     const history = await estate.mineAsks({ path: `${path}/history` })
     assert.equal(history.json.data.items[0].by, 'jwt:support@platform.example')
   })
+
+  for (const typ of [undefined, 'JWT', 'jwt', 'at+jwt', 'AT+JWT', 'application/jwt', 'application/at+jwt']) {
+    test(`the type ${typ ?? 'left out'} is one of an access token`, async () => {
+      assert.equal((await list(await sign(first, account(estate), { typ }))).status, 200)
+    })
+  }
+
+  for (const typ of ['logout+jwt', 'dpop+jwt', 'application/secevent+jwt', 'JWS', 'at+jwt ', '', 5, null, ['JWT']]) {
+    test(`the type ${JSON.stringify(typ)} is for another purpose, and invalid here`, async () => {
+      const heard = await list(await sign(first, account(estate), { typ }))
+      assert.equal(heard.text, '{"code":401,"message":"Invalid token","stack":"AuthenticationError: Invalid token"}')
+    })
+  }
 
   test('account keys work beside it', async () => {
     assert.equal((await estate.mineAsks({ path: LIST })).status, 200)
