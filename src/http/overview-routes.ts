@@ -1,9 +1,10 @@
-// The account at a glance: what its tokens and sub-accounts come to.
+// The account at a glance: how many tokens and sub-accounts it has, and of which kinds.
 import type { Overview } from '../tokens/registry.ts'
 import { toTime } from '../tokens/times.ts'
 import { type AccountRoute, describe } from './route.ts'
 import * as schemas from './schemas.ts'
 import { subAccountToWire } from './sub-account-routes.ts'
+import { unknownName } from './unknown-names.ts'
 
 const overview: AccountRoute = {
   method: 'GET',
@@ -27,7 +28,7 @@ const overview: AccountRoute = {
         createdByWeek: [{ from: '2026-01-26T00:00:00.000Z', before: '2026-02-02T00:00:00.000Z', count: 2 }],
       },
     },
-    failures: {},
+    failures: { 400: [unknownName('parameter', 'verbose', [])] },
     writes: false,
   }),
   async answer(registry, { caller }) {

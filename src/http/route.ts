@@ -42,6 +42,8 @@ interface RouteBase {
 /** Needs an account key, and wears the envelope. */
 export interface AccountRoute extends RouteBase {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** True for the routes of the service document, which asks for it; all others refuse what they do not know. */
+  readonly ignoresUnknown?: true
   readonly answer: (registry: Registry, question: Question) => Promise<Answer>
   /** The JSON of `data`, for records that keep their JSON once it was made. Other data is serialized by Fastify. */
   readonly toJson?: (data: object, serializerOf: SerializerOf) => string

@@ -39,6 +39,7 @@ import { serviceRoutes } from './service-routes.ts'
 import { subAccountRoutes } from './sub-account-routes.ts'
 import { tokenRoutes } from './token-routes.ts'
 import { inTurn } from './turns.ts'
+import { unknownNamesCheck } from './unknown-names.ts'
 import { verifyRoutes } from './verify-routes.ts'
 
 export interface ServerParts {
@@ -215,6 +216,7 @@ function addAccountRoute(server: FastifyInstance, parts: ServerParts, admit: Adm
   const { toJson } = route
   const showMessage = route.method === 'GET' ? 0 : 1
   const envelopeJson = successJson(app, showMessage)
+  const checkNames = route.ignoresUnknown ? undefined : unknownNamesCheck(route.schema)
   const answer = async (request: FastifyRequest, reply: FastifyReply) => {
     const caller = callerOf(request)
     const question = {
@@ -225,6 +227,7 @@ function addAccountRoute(server: FastifyInstance, parts: ServerParts, admit: Adm
       headers: request.headers,
       origin: { by: caller.by, at: now(), requestId: request.id, address: request.ip },
     }
+    checkNames?.(question)
     const given = await during(registry, request, () => route.answer(registry, question))
     if (given.headers !== undefined) reply.headers(given.headers)
     reply.code(given.status ?? 200)

@@ -8,6 +8,7 @@ import { MAX_NAME_CHARACTERS, type SubAccountRow } from '../tokens/token.ts'
 import { readNewSubAccount, readSubAccountChange, SUB_ACCOUNT_STATUSES } from '../tokens/update.ts'
 import { type AccountRoute, describe } from './route.ts'
 import * as schemas from './schemas.ts'
+import { unknownName } from './unknown-names.ts'
 
 const BASE = '/api/v1/apiClient/sub-account'
 
@@ -79,7 +80,7 @@ const getSubAccount: AccountRoute = {
     params: SubAccountId,
     data: schemas.SubAccount,
     success: { message: 'Sub-account retrieved successfully', example },
-    failures: { 403: NOT_YOURS },
+    failures: { 400: [unknownName('parameter', 'verbose', [])], 403: NOT_YOURS },
     writes: false,
   }),
   async answer(registry, { caller, params }) {

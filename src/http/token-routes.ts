@@ -10,6 +10,7 @@ import { MAX_OVERLAP_SECONDS, readNewToken, readOverlap, readTokenChange } from 
 import { etagOf, readIdempotencyKey, readIfMatch } from './conditions.ts'
 import { type AccountRoute, describe, type Question, type SerializerOf } from './route.ts'
 import * as schemas from './schemas.ts'
+import { unknownName } from './unknown-names.ts'
 
 const BASE = '/api/v1/apiClient/token'
 
@@ -95,6 +96,7 @@ const listTokens: AccountRoute = {
     failures: { 400: BAD_QUERY, 403: NOT_YOURS },
     writes: false,
   }),
+  ignoresUnknown: true,
   toJson: pageToJson,
   async answer(registry, { caller, query }) {
     return listed(registry, caller, query, readTokenQuery(query))
@@ -115,6 +117,7 @@ const listTokensOfSubAccount: AccountRoute = {
     failures: { 400: BAD_QUERY, 403: NOT_YOURS },
     writes: false,
   }),
+  ignoresUnknown: true,
   toJson: pageToJson,
   async answer(registry, { caller, params, query }) {
     const asked = { ...readTokenQuery({ ...query, subAccountId: undefined }), subAccountId: params.subAccountId ?? '' }
@@ -136,6 +139,7 @@ const getToken: AccountRoute = {
     failures: { 400: ['include must be details'], 404: NOT_FOUND },
     writes: false,
   }),
+  ignoresUnknown: true,
   toJson: tokenToJson,
   async answer(registry, { caller, params, query }) {
     const token = await registry.getToken(caller, params.id ?? '', wantsDetails(query))
@@ -166,6 +170,7 @@ const updateToken: AccountRoute = {
     },
     writes: true,
   }),
+  ignoresUnknown: true,
   toJson: tokenToJson,
   async answer(registry, { caller, params, body, headers, origin }) {
     const change = readTokenChange(body)
@@ -195,7 +200,11 @@ const createToken: AccountRoute = {
     data: schemas.Token,
     success: { status: 201, message: 'API token created successfully', example: exampleToken, headers: ETAG },
     failures: {
-      400: ['name is required', reasonOf('duplicate-name')],
+      400: [
+        'name is required',
+        reasonOf('duplicate-name'),
+        unknownName('field', 'expires_at', ['subAccountId', 'name', 'status', 'expiresAt']),
+      ],
       403: NOT_YOURS,
       // Of a retry, when what the first one made was deleted since.
       404: NOT_FOUND,

@@ -1,11 +1,12 @@
-// Reads the documented fields of a JSON body, and says what is wrong with each. Unknown fields are ignored.
+// Reads the known fields of a JSON body, and says what is wrong with each. Other fields are ignored here; routes that refuse
+// them have done so before.
 import { Failure, type FieldProblem } from './errors.ts'
 import { NOT_A_TIME, parseTime } from './times.ts'
 import { brokenNameRule, normalizeName, STATUSES, type Status, type Timestamp } from './token.ts'
 
 /**
  * `absent` was not sent; `unusable` has a wrong type or a value outside the allowed ones; `broken` is of the right
- * kind but breaks a rule that the caller is told about.
+ * kind but breaks a rule, and the answer names that rule.
  */
 export type Field<Value> =
   | { readonly state: 'valid'; readonly value: Value }
@@ -18,8 +19,8 @@ type Readers<Shape> = { readonly [Name in keyof Shape]-?: FieldReader<Exclude<Sh
 export const NOTHING_TO_UPDATE = 'No valid fields to update'
 
 /**
- * The rules of an update: at least one valid field, and none that is wrong. A caller who asks for two changes is never
- * told yes while only one was made.
+ * The rules of an update: at least one valid field, and none that is wrong. A request for two changes never succeeds
+ * with only one of them made.
  */
 export function readChange<Shape extends object>(body: unknown, readers: Readers<Shape>): Shape {
   const { values, problems, broken, unusable } = readFields(body, readers)
@@ -73,7 +74,7 @@ function readFields<Shape extends object>(body: unknown, readers: Readers<Shape>
 
 const strict = new TextDecoder('utf-8', { fatal: true })
 
-/** Without the mark that some programs put at the beginning; undefined for bytes that are no UTF-8. */
+/** Without a byte order mark; undefined for bytes that are not UTF-8. */
 export function decodeText(bytes: Uint8Array): string | undefined {
   try {
     return strict.decode(bytes)
@@ -83,8 +84,8 @@ export function decodeText(bytes: Uint8Array): string | undefined {
 }
 
 /**
- * True when an object in the text names a field twice. Of two values under one name each reader could pick another, and
- * JSON.parse has kept the last one only, so the fields of the text are compared with those of the value in number.
+ * True when an object in the text names a field twice: two parsers could each take another of its values. JSON.parse keeps
+ * only the last one, so the text then has more fields than the value.
  */
 export function repeatsField(text: string, value: unknown): boolean {
   return countColons(text) !== countFields(value)
@@ -103,7 +104,7 @@ function countFields(value: unknown): number {
   return count
 }
 
-/** Those outside of strings: in valid JSON, one a field. */
+/** Colons outside of strings: in valid JSON there is one per field. */
 function countColons(text: string): number {
   let count = 0
   for (const [found] of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|:/g)) if (found === ':') count++

@@ -4,6 +4,7 @@ import { httpScenarios } from './http.scenarios.ts'
 import { lifecycleScenarios } from './lifecycle.scenarios.ts'
 import { listScenarios } from './list.scenarios.ts'
 import { overviewScenarios } from './overview.scenarios.ts'
+import { unknownNamesScenarios } from './unknown-names.scenarios.ts'
 import { updateScenarios } from './update.scenarios.ts'
 import { verifyScenarios } from './verify.scenarios.ts'
 
@@ -14,5 +15,6 @@ export const allScenarios = {
   'what HTTP itself says': httpScenarios,
   verification: verifyScenarios,
   'the life of a token': lifecycleScenarios,
+  'fields and parameters that are not known': unknownNamesScenarios,
   'the overview and what it leads to': overviewScenarios,
 }

@@ -1,0 +1,144 @@
+// Routes of our own refuse what they do not know, and name it; the documented ones ignore it.
+import assert from 'node:assert/strict'
+import type { Estate } from '../support/estate.ts'
+import { type Ask, bearer } from '../support/http.ts'
+import { failure, type Scenario } from './scenario.ts'
+
+const BASE = '/api/v1/apiClient'
+
+interface Refused {
+  readonly what: string
+  readonly ask: (estate: Estate) => Ask | Promise<Ask>
+  readonly field: string
+  readonly reason: string
+}
+
+const NEW_TOKEN = 'allowed: subAccountId, name, status, expiresAt'
+const NEW_SUB_ACCOUNT = { name: 'Misspelt', email: 'a@b.example', companyName: 'C' }
+const ofToken = async (estate: Estate) => `${BASE}/token/${(await estate.token()).id}`
+const ofSubAccount = ({ mine }: Estate) => `${BASE}/sub-account/${mine.subAccounts[0].id}`
+
+const body = (method: string, what: string, pathOf: (estate: Estate) => string | Promise<string>, allowed: string) =>
+  ({
+    what: `a field of ${what}`,
+    ask: async (estate: Estate) => ({ method, path: await pathOf(estate), body: { note: 'x' } }),
+    field: 'note',
+    reason: `Unknown field "note"; ${allowed}`,
+  }) satisfies Refused
+
+const query = (method: string, what: string, pathOf: (estate: Estate) => string | Promise<string>, allowed: string) =>
+  ({
+    what: `a parameter of ${what}`,
+    ask: async (estate: Estate) => ({ method, path: `${await pathOf(estate)}?verbose=1` }),
+    field: 'verbose',
+    reason: `Unknown parameter "verbose"; ${allowed}`,
+  }) satisfies Refused
+
+const NONE = 'none is allowed here'
+const PAGE = 'allowed: page, limit'
+
+const refused: readonly Refused[] = [
+  {
+    what: 'expires_at of a creation',
+    ask: ({ mine }) => ({
+      method: 'POST',
+      path: `${BASE}/token`,
+      body: { subAccountId: mine.subAccounts[0].id, name: 'Never made', expires_at: '2030-01-01T00:00:00Z' },
+    }),
+    field: 'expires_at',
+    reason: `Unknown field "expires_at"; ${NEW_TOKEN}`,
+  },
+  {
+    what: 'the misspelt field of a new sub-account',
+    ask: () => ({ method: 'POST', path: `${BASE}/sub-account`, body: { ...NEW_SUB_ACCOUNT, company: 'C' } }),
+    field: 'company',
+    reason: 'Unknown field "company"; allowed: name, email, companyName',
+  },
+  {
+    what: 'a field with the name of a prototype',
+    ask: () => ({
+      method: 'POST',
+      path: `${BASE}/sub-account`,
+      headers: [['content-type', 'application/json']],
+      body: `{"__proto__": 1, ${JSON.stringify(NEW_SUB_ACCOUNT).slice(1)}`,
+    }),
+    field: '__proto__',
+    reason: 'Unknown field "__proto__"; allowed: name, email, companyName',
+  },
+  {
+    what: 'a field with a name of any length, of which the beginning is repeated,',
+    ask: async (estate) => ({
+      method: 'POST',
+      path: `${await ofToken(estate)}/rotate`,
+      body: { ['n'.repeat(5_000)]: 1 },
+    }),
+    field: `${'n'.repeat(100)}…`,
+    reason: `Unknown field "${'n'.repeat(100)}…"; allowed: overlapSeconds`,
+  },
+  body('POST', 'a rotation', async (estate) => `${await ofToken(estate)}/rotate`, 'allowed: overlapSeconds'),
+  body('DELETE', 'a deletion', ofToken, NONE),
+  body('PUT', 'a changed sub-account', ofSubAccount, 'allowed: name, email, companyName, status'),
+  query('POST', 'a creation', () => `${BASE}/token`, NONE),
+  query('POST', 'a rotation', async (estate) => `${await ofToken(estate)}/rotate`, NONE),
+  query('DELETE', 'a deletion', ofToken, NONE),
+  query('GET', 'the list of sub-accounts', () => `${BASE}/sub-account`, 'allowed: search, page, limit'),
+  query('GET', 'one sub-account', ofSubAccount, NONE),
+  query('PUT', 'a changed sub-account', ofSubAccount, NONE),
+  query('GET', 'the history of the account', () => `${BASE}/history`, PAGE),
+  query('GET', 'the history of a token', async (estate) => `${await ofToken(estate)}/history`, PAGE),
+  query('GET', 'the overview', () => `${BASE}/overview`, NONE),
+]
+
+const IGNORED: Readonly<Record<string, (estate: Estate) => Promise<Ask>>> = {
+  'the list of tokens': async () => ({ path: `${BASE}/token?verbose=1` }),
+  'the list of a sub-account': async ({ mine }) => ({
+    path: `${BASE}/token/sub-account/${mine.subAccounts[0].id}?verbose=1`,
+  }),
+  'one token': async (estate) => ({ path: `${await ofToken(estate)}?verbose=1` }),
+  'an update of a token': async (estate) => ({
+    method: 'PUT',
+    path: `${await ofToken(estate)}?verbose=1`,
+    body: { status: 'inactive', note: 'x' },
+  }),
+}
+
+const asMine = (estate: Estate, ask: Ask): Ask => ({
+  ...ask,
+  headers: [bearer(estate.mine.key), ...(ask.headers ?? [])],
+})
+
+const totalOf = async (estate: Estate, path: string): Promise<number> =>
+  (await estate.mineAsks({ path: `${BASE}/${path}` })).json.data.total
+
+export const unknownNamesScenarios: readonly Scenario[] = [
+  ...refused.map(
+    ({ what, ask, field, reason }): Scenario => ({
+      name: `${what} that is not known is refused and named`,
+      ask: async (estate) => asMine(estate, await ask(estate)),
+      status: 400,
+      body: failure('Validation error', reason, [{ field, message: reason }]),
+    }),
+  ),
+  {
+    name: 'what is refused for an unknown field changes nothing',
+    ask: async (estate) => asMine(estate, { path: `${BASE}/token?search=never%20made` }),
+    status: 200,
+    body: async ({ json }, estate) => {
+      assert.equal(json.data.total, 0)
+      assert.equal(await totalOf(estate, 'sub-account?search=misspelt'), 0)
+    },
+  },
+  {
+    name: 'without a caller, an unknown field is not mentioned',
+    ask: () => ({ method: 'POST', path: `${BASE}/token`, body: { note: 'x' } }),
+    status: 401,
+    absent: () => ['note'],
+  },
+  ...Object.entries(IGNORED).map(
+    ([what, ask]): Scenario => ({
+      name: `${what} ignores a parameter or field that it does not know`,
+      ask: async (estate) => asMine(estate, await ask(estate)),
+      status: 200,
+    }),
+  ),
+]
