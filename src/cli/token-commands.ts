@@ -48,7 +48,10 @@ export function addTokenCommands(program: Command, onStore: OnStore): void {
   ).action(
     onStore<{ account: string; subAccount?: string }>(
       async ({ operator }, { account, subAccount, ...asked }, output) => {
-        const page = await operator.listTokens(account, readTokenQuery({ ...asked, subAccountId: subAccount }))
+        const page = await operator.listTokens(
+          account,
+          readTokenQuery({ ...asked, subAccountId: subAccount }, operator.origin().at),
+        )
         showPage(output, { ...page, items: page.items.map(tell.listedToken) }, 'token')
       },
     ),

@@ -1,9 +1,10 @@
 // What was done, by whom: of one token, or of the whole account.
 import { Type } from 'typebox'
 import { reasonOf } from '../tokens/errors.ts'
-import { entryOf, type HistoryRow } from '../tokens/history.ts'
-import { type Page, readPageRequest } from '../tokens/page.ts'
+import { ACTIONS, entryOf, type HistoryRow, readHistoryQuery } from '../tokens/history.ts'
+import type { Page } from '../tokens/page.ts'
 import type { Caller, Registry } from '../tokens/registry.ts'
+import { NOT_A_TIME } from '../tokens/times.ts'
 import { type AccountRoute, describe } from './route.ts'
 import * as schemas from './schemas.ts'
 
@@ -11,17 +12,27 @@ const example = {
   seq: 42,
   at: '2026-01-31T09:30:00.000Z',
   by: 'key_019b2f0c5a3c8e1d2c3b4a5f6e7d',
+  byName: 'Console',
   action: 'token.update',
   subject: 'tok_019b2f0c5a3c8e1d2c3b4a5f6e7d',
+  subjectName: 'CI pipeline',
   from: { status: 'active' },
   to: { status: 'inactive' },
   requestId: 'req-1',
   address: '192.0.2.7',
 }
 
+const BAD_QUERY = ['limit must be a whole number from 1 to 100', `from ${NOT_A_TIME}`]
+
 const shared = {
   tag: 'History',
-  querystring: Type.Object({ ...schemas.PageParameters }),
+  querystring: Type.Object({
+    ...schemas.PageParameters,
+    by: Type.Optional(Type.String({ description: 'Only what this actor did' })),
+    action: Type.Optional(Type.String({ enum: [...ACTIONS], description: 'Only this kind of change' })),
+    from: Type.Optional(Type.String({ format: 'date-time', description: 'Only changes at this time or later' })),
+    to: Type.Optional(Type.String({ format: 'date-time', description: 'Only changes before this time' })),
+  }),
   data: Type.Object({ ...schemas.pageOf(schemas.HistoryEntry).properties, names: schemas.Names }),
   success: {
     message: 'Found 1 history entry(s)',
@@ -40,10 +51,10 @@ const accountHistory: AccountRoute = {
     ...shared,
     operationId: 'listAccountHistory',
     summary: 'History of the account, newest first',
-    failures: { 400: ['limit must be a whole number from 1 to 100'] },
+    failures: { 400: BAD_QUERY },
   }),
   async answer(registry, { caller, query }) {
-    return found(registry, caller, await registry.listHistory(caller, readPageRequest(query)))
+    return found(registry, caller, await registry.listHistory(caller, readHistoryQuery(query)))
   },
 }
 
@@ -55,10 +66,10 @@ const tokenHistory: AccountRoute = {
     operationId: 'listTokenHistory',
     summary: 'History of one token, newest first, also after its deletion',
     params: schemas.TokenId,
-    failures: { 400: ['limit must be a whole number from 1 to 100'], 404: [reasonOf('token-not-found')] },
+    failures: { 400: BAD_QUERY, 404: [reasonOf('token-not-found')] },
   }),
   async answer(registry, { caller, params, query }) {
-    const asked = { ...readPageRequest(query), tokenId: params.id ?? '' }
+    const asked = { ...readHistoryQuery(query), tokenId: params.id ?? '' }
     return found(registry, caller, await registry.listHistory(caller, asked))
   },
 }

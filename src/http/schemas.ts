@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox'
 import { ACTIONS } from '../tokens/history.ts'
 import { EXPIRING_DAYS, WEEKS } from '../tokens/overview.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE } from '../tokens/page.ts'
-import { STATUSES } from '../tokens/token.ts'
+import { EFFECTIVE_STATUSES, STATUSES } from '../tokens/token.ts'
 import { SUB_ACCOUNT_STATUSES } from '../tokens/update.ts'
 
 const text = (description: string, example?: string) =>
@@ -30,8 +30,12 @@ const TokenDetails = Type.Object(
     expiresAt: orNull(time('When it stops authenticating; null for never')),
     lastUsedAt: orNull(time('Last accepted verification, to the minute; null for never')),
     version: Type.Integer({ description: 'Counts the changes; also the ETag', examples: [1] }),
-    effectiveStatus: oneOf(['active', 'inactive', 'expired', 'suspended'], 'What verification would say now'),
+    formerCredentialUntil: orNull(time('Until when a credential that was rotated out still works')),
+    effectiveStatus: oneOf(EFFECTIVE_STATUSES, 'What verification would say now'),
     blockedBy: Type.Union([oneOf(['token', 'expiry', 'sub-account'], 'Which of them says no'), Type.Null()]),
+    credentialUnreadable: Type.Boolean({
+      description: 'The stored credential was altered or damaged, and `token` is empty; rotating gives it a new one',
+    }),
   },
   { title: 'TokenDetails', description: 'Only with `include=details`' },
 )
@@ -76,8 +80,10 @@ export const HistoryEntry = Type.Object(
     seq: Type.Integer({ description: "Counts the account's entries from 1" }),
     at: time('When'),
     by: text('An account key id, `jwt:` and a subject, or `operator`', 'key_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
+    byName: Type.Union([text('What that account key was called then', 'Console'), Type.Null()]),
     action: oneOf(ACTIONS, 'What was done'),
     subject: text('The id of what was changed'),
+    subjectName: Type.Union([text('What it was called then, after the change', 'CI pipeline'), Type.Null()]),
     from: Facts,
     to: Facts,
     requestId: Type.Union([text('The X-Request-Id of the change'), Type.Null()]),
@@ -87,7 +93,7 @@ export const HistoryEntry = Type.Object(
 )
 export type WireHistoryEntry = Static<typeof HistoryEntry>
 
-/** The history's page also says what the ids in it are called now: entries keep ids, since names change. */
+/** For entries of earlier versions, which hold no names of their time. */
 export const Names = Type.Record(Type.String(), Type.String(), {
   description: 'The present names of the tokens, sub-accounts and account keys that the entries mention, by id',
   examples: [{ tok_019b2f0c5a3c8e1d2c3b4a5f6e7d: 'CI pipeline' }],
@@ -104,6 +110,7 @@ export const Overview = Type.Object(
       inactive: count('Tokens with status inactive'),
       neverUsed: count('Tokens never used'),
       expired: count('Status active, but expired'),
+      suspended: count('Status active and not expired, but the sub-account is suspended'),
       expiringSoon: count(`Status active, and will expire within ${EXPIRING_DAYS} days`),
     }),
     expiringBefore: time('The end of those days'),

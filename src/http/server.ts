@@ -225,7 +225,7 @@ function addAccountRoute(server: FastifyInstance, parts: ServerParts, admit: Adm
       query: request.query as Record<string, unknown>,
       body: request.body,
       headers: request.headers,
-      origin: { by: caller.by, at: now(), requestId: request.id, address: request.ip },
+      origin: { by: caller.by, byName: caller.byName ?? null, at: now(), requestId: request.id, address: request.ip },
     }
     checkNames?.(question)
     const given = await during(registry, request, () => route.answer(registry, question))

@@ -5,7 +5,7 @@ import { NOTHING_TO_UPDATE } from '../tokens/fields.ts'
 import { MAX_LIMIT, MAX_PAGE, type Page, readOnce, readTokenQuery, type TokenQuery } from '../tokens/page.ts'
 import type { Caller, Registry } from '../tokens/registry.ts'
 import { NOT_A_TIME, toTime, toTimeOrNull } from '../tokens/times.ts'
-import { MAX_NAME_CHARACTERS, STATUSES, type Token, type TokenDetails } from '../tokens/token.ts'
+import { EFFECTIVE_STATUSES, MAX_NAME_CHARACTERS, STATUSES, type Token, type TokenDetails } from '../tokens/token.ts'
 import { MAX_OVERLAP_SECONDS, readNewToken, readOverlap, readTokenChange } from '../tokens/update.ts'
 import { etagOf, readIdempotencyKey, readIfMatch } from './conditions.ts'
 import { type AccountRoute, describe, type Question, type SerializerOf } from './route.ts'
@@ -40,6 +40,13 @@ const Narrowing = {
   createdBefore: before('Only tokens made'),
   expiresFrom: from('Only tokens that expire'),
   expiresBefore: before('Only tokens that expire'),
+  effectiveStatus: Type.Optional(
+    Type.String({
+      enum: [...EFFECTIVE_STATUSES],
+      description:
+        'Only tokens of which verification would say this now; not together with `status` or `expiresBefore`',
+    }),
+  ),
 }
 
 const Name = Type.String({ minLength: 1, maxLength: MAX_NAME_CHARACTERS, examples: ['CI pipeline'] })
@@ -98,8 +105,8 @@ const listTokens: AccountRoute = {
   }),
   ignoresUnknown: true,
   toJson: pageToJson,
-  async answer(registry, { caller, query }) {
-    return listed(registry, caller, query, readTokenQuery(query))
+  async answer(registry, { caller, query, origin }) {
+    return listed(registry, caller, query, readTokenQuery(query, origin.at))
   },
 }
 
@@ -119,8 +126,9 @@ const listTokensOfSubAccount: AccountRoute = {
   }),
   ignoresUnknown: true,
   toJson: pageToJson,
-  async answer(registry, { caller, params, query }) {
-    const asked = { ...readTokenQuery({ ...query, subAccountId: undefined }), subAccountId: params.subAccountId ?? '' }
+  async answer(registry, { caller, params, query, origin }) {
+    const filters = readTokenQuery({ ...query, subAccountId: undefined }, origin.at)
+    const asked = { ...filters, subAccountId: params.subAccountId ?? '' }
     return listed(registry, caller, query, asked)
   },
 }
@@ -302,10 +310,16 @@ function pageToJson(data: object, serializerOf: SerializerOf): string {
   return frame.replace('"items":[]', () => `"items":[${items.join(',')}]`)
 }
 
+/** The same token comes again for as long as nothing about it has changed. */
+const cachedJson = new WeakMap<Token, string>()
+
 function tokenToJson(data: object, serializerOf: SerializerOf): string {
   const token = data as Token
-  token.written ??= serializerOf(schemas.Token)(toWire(token))
-  return token.written
+  const known = cachedJson.get(token)
+  if (known !== undefined) return known
+  const json = serializerOf(schemas.Token)(toWire(token))
+  cachedJson.set(token, json)
+  return json
 }
 
 function toWire(token: Token): schemas.WireToken {
@@ -329,12 +343,14 @@ function toWire(token: Token): schemas.WireToken {
 }
 
 function detailsToWire(details: TokenDetails, version: number): schemas.WireTokenDetails {
-  const { expiresAt, lastUsedAt, effectiveStatus, blockedBy } = details
+  const { expiresAt, lastUsedAt, formerCredentialUntil, effectiveStatus, blockedBy, credentialUnreadable } = details
   return {
     expiresAt: toTimeOrNull(expiresAt),
     lastUsedAt: toTimeOrNull(lastUsedAt),
     version,
+    formerCredentialUntil: toTimeOrNull(formerCredentialUntil),
     effectiveStatus,
     blockedBy,
+    credentialUnreadable,
   }
 }

@@ -156,7 +156,6 @@ export type StampedTokenRow = TokenRow & { readonly token: Stamped<TokenRecord> 
 export const toTokenRow = (row: TokenRowColumns): StampedTokenRow => ({
   token: toToken(row),
   subAccount: toSubAccount(row),
-  opened: undefined,
 })
 
 /** What lists show: nothing that only verification and changes need. */
@@ -169,26 +168,27 @@ export type ListedColumns = Omit<TokenColumns, 'digest' | 'stamp'> & Omit<SubAcc
 export const toListedRow = (row: ListedColumns): TokenRow => ({
   token: toListed(row),
   subAccount: toOwner(row),
-  opened: undefined,
 })
 
 /** What a change answers with is what a list would show. */
 export function asListed({ token, subAccount }: { token: TokenRecord; subAccount: SubAccount }): TokenRow {
   const { id, accountId, subAccountId, name, status, createdAt, expiresAt, version, sealed } = token
   const listed = { id, accountId, subAccountId, name, status, createdAt, expiresAt, version, sealed }
-  return { token: listed, subAccount, opened: undefined }
+  return { token: listed, subAccount }
 }
 
 export const HISTORY_COLUMNS = `
-  account_id, seq, at, by, action, subject, token_id, from_facts, to_facts, request_id, address, stamp`
+  account_id, seq, at, by, by_name, action, subject, subject_name, token_id, from_facts, to_facts, request_id, address, stamp`
 
 export interface HistoryColumns {
   account_id: string
   seq: number
   at: number
   by: string
+  by_name: string | null
   action: HistoryRow['action']
   subject: string
+  subject_name: string | null
   token_id: string | null
   from_facts: string
   to_facts: string
@@ -202,8 +202,10 @@ export const toHistoryRow = (row: HistoryColumns): Stamped<HistoryRow> => ({
   seq: row.seq,
   at: row.at,
   by: row.by,
+  byName: row.by_name,
   action: row.action,
   subject: row.subject,
+  subjectName: row.subject_name,
   tokenId: row.token_id,
   from: JSON.parse(row.from_facts),
   to: JSON.parse(row.to_facts),

@@ -70,7 +70,8 @@ export const COPIED: readonly CopiedTable[] = [
     name: 'history',
     key: ['accountId', 'seq'],
     fields: {
-      ...{ accountId: 'text', seq: 'number', at: 'number', by: 'text', action: 'text', subject: 'text' },
+      ...{ accountId: 'text', seq: 'number', at: 'number', by: 'text', byName: 'text' },
+      ...{ action: 'text', subject: 'text', subjectName: 'text' },
       ...{ tokenId: 'text', fromFacts: 'text', toFacts: 'text', requestId: 'text', address: 'text', ...stamped },
     },
   },

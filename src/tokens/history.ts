@@ -1,4 +1,6 @@
 // What has been done, by whom, in rows chained per account: a row altered, removed or inserted breaks the chain.
+import { Failure } from './errors.ts'
+import { type PageRequest, type RawQuery, readOnce, readPageRequest, readTimeParameter } from './page.ts'
 import type { Stamped } from './stamp.ts'
 import { toTime } from './times.ts'
 import type { Timestamp } from './token.ts'
@@ -21,6 +23,8 @@ export type Action = (typeof ACTIONS)[number]
 export interface Origin {
   /** An account key's id, `operator` for the command line, or `jwt:` and the subject. */
   readonly by: string
+  /** What the account key was called at that time. */
+  readonly byName?: string | null
   readonly at: Timestamp
   readonly requestId: string | null
   readonly address: string | null
@@ -42,30 +46,67 @@ export interface HistoryEvent {
   readonly action: Action
   /** The id of what was changed. */
   readonly subject: string
+  /** What it was called at that time, after the change. Rows written by earlier versions have none. */
+  readonly subjectName: string | null
   readonly tokenId: string | null
   readonly from: Facts
   readonly to: Facts
 }
 
+/** What was changed: a token, sub-account, account key or account. */
+interface Subject {
+  readonly id: string
+  readonly name: string
+}
+
 export function historyEvent(
   accountId: string,
   action: Action,
-  subject: string,
+  { id: subject, name: subjectName }: Subject,
   from: Facts,
   to: Facts,
-  tokenId: string | null = null,
 ): HistoryEvent {
-  return { accountId, action, subject, tokenId, from, to }
+  const tokenId = action.startsWith('token.') ? subject : null
+  return { accountId, action, subject, subjectName, tokenId, from, to }
 }
 
 export interface HistoryRow extends HistoryEvent, Origin {
+  readonly byName: string | null
   /** Counts the account's rows from 1, without gaps. */
   readonly seq: number
 }
 
-/** A row as every door shows it. */
-export function entryOf({ seq, at, by, action, subject, from, to, requestId, address }: HistoryRow) {
-  return { seq, at: toTime(at), by, action, subject, from: withTimes(from), to: withTimes(to), requestId, address }
+/** A row as HTTP and the command line show it. */
+export function entryOf(row: HistoryRow) {
+  const { seq, at, by, byName, action, subject, subjectName, from, to, requestId, address } = row
+  const facts = { from: withTimes(from), to: withTimes(to) }
+  return { seq, at: toTime(at), by, byName, action, subject, subjectName, ...facts, requestId, address }
+}
+
+/** Which rows of an account's history are wanted. The range takes its first moment in and leaves its last out. */
+export interface HistoryFilter {
+  readonly tokenId?: string | undefined
+  readonly by?: string | undefined
+  readonly action?: Action | undefined
+  readonly from?: Timestamp | undefined
+  readonly before?: Timestamp | undefined
+}
+
+export type HistoryQuery = PageRequest & HistoryFilter
+
+export function readHistoryQuery(query: RawQuery): HistoryQuery {
+  const text = readOnce(query, 'action')
+  const action = ACTIONS.find((known) => known === text)
+  if (text !== undefined && action === undefined) {
+    throw new Failure('invalid-request', `action must be one of ${ACTIONS.join(', ')}`)
+  }
+  return {
+    ...readPageRequest(query),
+    by: readOnce(query, 'by'),
+    action,
+    from: readTimeParameter(query, 'from'),
+    before: readTimeParameter(query, 'to'),
+  }
 }
 
 /** The stamp of a row; `previous` is the stamp of the account's row before it, empty for the first. */
@@ -81,9 +122,14 @@ export function chainStampOfTexts(
   previous: Uint8Array,
   stamps: Stamps,
 ): Uint8Array {
-  const { accountId, seq, at, by, action, subject, tokenId, requestId, address } = row
+  const { accountId, seq, at, by, byName, action, subject, subjectName, tokenId, requestId, address } = row
   const facts = `[${from},${to}]`
-  return stamps.stampHistory([previous, accountId, seq, at, by, action, subject, tokenId, facts, requestId, address])
+  // Only where there are names: rows written before there were any keep their stamps.
+  const names = byName === null && subjectName === null ? [] : [byName, subjectName]
+  return stamps.stampHistory([
+    ...[previous, accountId, seq, at, by, action, subject, tokenId, facts, requestId, address],
+    ...names,
+  ])
 }
 
 /** The stamp of the account's last row, kept beside the chain: without it, cutting off the end would go unseen. */

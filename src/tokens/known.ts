@@ -42,7 +42,13 @@ const TOUCHES: Readonly<Record<HistoryEvent['action'], (to: HistoryEvent['to']) 
 }
 
 /** The ids and aspects that an event has changed. */
-export function changedBy({ accountId, action, subject, tokenId, to }: Omit<HistoryEvent, 'from'>): string[] {
+export function changedBy({
+  accountId,
+  action,
+  subject,
+  tokenId,
+  to,
+}: Omit<HistoryEvent, 'from' | 'subjectName'>): string[] {
   const aspects = TOUCHES[action](to).map((aspect) => aspectOf(accountId, aspect))
   return [subject, ...(tokenId === null || tokenId === subject ? [] : [tokenId]), ...aspects]
 }

@@ -26,6 +26,8 @@ export interface OverviewCounts {
   readonly neverUsed: number
   /** Of the tokens with status active: those that no longer work, and those that soon will not. */
   readonly expired: number
+  /** Not expired, but of a sub-account that is suspended. */
+  readonly suspendedTokens: number
   readonly expiring: number
   readonly subAccounts: number
   readonly suspended: number

@@ -3,6 +3,7 @@ import { Failure } from './errors.ts'
 import { NOT_A_TIME, parseTime } from './times.ts'
 import {
   countCharacters,
+  EFFECTIVE_STATUSES,
   MAX_NAME_CHARACTERS,
   normalizeName,
   STATUSES,
@@ -35,6 +36,10 @@ export interface Narrowing {
   readonly createdBefore?: Timestamp
   readonly expiresFrom?: Timestamp
   readonly expiresBefore?: Timestamp
+  /** Only tokens that have not expired at this time. */
+  readonly unexpiredAt?: Timestamp
+  /** Only tokens of sub-accounts that are suspended, or only of those that are not. */
+  readonly suspended?: boolean
 }
 
 /** One page, and the exact number of all matches, from one snapshot of the store. */
@@ -73,15 +78,37 @@ export function readPageRequest(query: RawQuery): PageRequest {
   }
 }
 
-export function readTokenQuery(query: RawQuery): TokenQuery {
+export function readTokenQuery(query: RawQuery, now: Timestamp): TokenQuery {
+  const effective = readEffectiveStatus(query, now)
   const documented = {
     ...readPageRequest(query),
     subAccountId: readOnce(query, 'subAccountId'),
-    status: readStatus(query),
+    status: effective?.status ?? readStatus(query),
     search: readSearch(query),
   }
-  const narrowing = readNarrowing(query)
+  const narrowing = { ...readNarrowing(query), ...effective?.narrowing }
   return Object.keys(narrowing).length === 0 ? documented : { ...documented, narrowing }
+}
+
+/** What verification would say now, as the filters that it comes to; the same order of reasons as `effectiveState`. */
+function readEffectiveStatus(query: RawQuery, now: Timestamp): Pick<TokenQuery, 'status' | 'narrowing'> | undefined {
+  const text = readOnce(query, 'effectiveStatus')
+  if (text === undefined) return undefined
+  const effective = EFFECTIVE_STATUSES.find((known) => known === text)
+  if (effective === undefined) {
+    throw new Failure('invalid-request', `effectiveStatus must be ${EFFECTIVE_STATUSES.join(', ')}`)
+  }
+  if (query.status !== undefined || query.expiresBefore !== undefined) {
+    throw new Failure('invalid-request', 'effectiveStatus cannot be combined with status or expiresBefore')
+  }
+  switch (effective) {
+    case 'inactive':
+      return { status: 'inactive' }
+    case 'expired':
+      return { status: 'active', narrowing: { expiresBefore: now + 1 } }
+    default:
+      return { status: 'active', narrowing: { unexpiredAt: now, suspended: effective === 'suspended' } }
+  }
 }
 
 const RANGES = ['createdFrom', 'createdBefore', 'expiresFrom', 'expiresBefore'] as const
@@ -90,14 +117,17 @@ function readNarrowing(query: RawQuery): Narrowing {
   const used = readOnce(query, 'used')
   if (used !== undefined && used !== 'never') throw new Failure('invalid-request', 'used must be never')
   const times = RANGES.flatMap((name) => {
-    const text = readOnce(query, name)
-    const time = text === undefined ? undefined : parseTime(text)
-    if (text !== undefined && time === undefined) {
-      throw new Failure('invalid-request', `${name} ${NOT_A_TIME}`)
-    }
+    const time = readTimeParameter(query, name)
     return time === undefined ? [] : [[name, time]]
   })
   return { ...(used === undefined ? {} : { neverUsed: true }), ...Object.fromEntries(times) }
+}
+
+export function readTimeParameter(query: RawQuery, name: string): Timestamp | undefined {
+  const text = readOnce(query, name)
+  const time = text === undefined ? undefined : parseTime(text)
+  if (text !== undefined && time === undefined) throw new Failure('invalid-request', `${name} ${NOT_A_TIME}`)
+  return time
 }
 
 export function readSearch(query: RawQuery): string | undefined {

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import { kindOfCredential, newCredential } from './credential.ts'
 import { Failure } from './errors.ts'
-import type { HistoryRow, Origin } from './history.ts'
+import type { HistoryQuery, HistoryRow, Origin } from './history.ts'
 import { KeyNotGiven, type KeyRing, lacksKey } from './key-ring.ts'
 import { Known } from './known.ts'
 import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from './overview.ts'
@@ -22,6 +22,8 @@ export interface Caller {
   readonly accountId: string
   /** An account key's id, or `jwt:` and the subject. */
   readonly by: string
+  /** What the account key is called; for the history. */
+  readonly byName?: string
   /** Whether it was a look at the store, made after the question had come, that let them in. */
   readonly looked?: boolean
 }
@@ -47,8 +49,10 @@ const KNOWN_KEYS = 1_000
 export class Registry {
   readonly #parts: Parts
   readonly #verified: VerifiedTokens | undefined
-  readonly #keys: Known<Pick<StoredKey, 'id' | 'accountId' | 'expiresAt'>> | undefined
+  readonly #keys: Known<Pick<StoredKey, 'id' | 'accountId' | 'name' | 'expiresAt'>> | undefined
   readonly uses: UseMarks
+  /** An engine hands out the same row while nothing about it has changed, so its credential is opened once. */
+  readonly #opened = new WeakMap<TokenRow, Token>()
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -74,8 +78,8 @@ export class Registry {
       onTampered({ kind: 'key', id: key.id })
       throw new Failure('token-invalid')
     }
-    const { id, accountId, expiresAt } = key
-    this.#keys?.set(name, { id, accountId, expiresAt }, [id], time)
+    const { id, accountId, name: byName, expiresAt } = key
+    this.#keys?.set(name, { id, accountId, name: byName, expiresAt }, [id], time)
     return callerBy(key, now())
   }
 
@@ -139,16 +143,15 @@ export class Registry {
   async listTokens(caller: Caller, query: TokenQuery, withDetails = false): Promise<Page<Token>> {
     const slice = await this.#parts.store.listTokens(caller.accountId, query, caller.looked)
     if (slice === undefined) throw new Failure('sub-account-forbidden')
-    const { items: rows } = slice
-    const items = await (withDetails ? this.#detailed(rows) : this.#opening(() => rows.map((row) => this.#open(row))))
+    const items = await (withDetails ? this.#detailed(slice.items) : this.#open(slice.items))
     return toPage({ items, total: slice.total }, query)
   }
 
   async getToken(caller: Caller, id: string, withDetails = false): Promise<Token> {
     const row = await this.#parts.store.findToken(caller.accountId, id, caller.looked)
     if (row === undefined) throw new Failure('token-not-found')
-    const [detailed] = withDetails ? await this.#detailed([row]) : []
-    return detailed ?? this.#opening(() => this.#open(row))
+    const [token] = await (withDetails ? this.#detailed([row]) : this.#open([row]))
+    return token as Token
   }
 
   async updateToken(
@@ -158,9 +161,7 @@ export class Registry {
     origin: Origin,
     expected?: Expected,
   ): Promise<Token> {
-    const row = await this.#parts.store.updateToken(caller.accountId, id, change, origin, expected)
-    // It is made by now, whatever becomes of its answer.
-    return this.#opening(() => this.#open(row), 'outcome-unknown')
+    return this.#openChanged(await this.#parts.store.updateToken(caller.accountId, id, change, origin, expected))
   }
 
   async createToken(caller: Caller, token: NewToken, origin: Origin, idempotencyKey?: string): Promise<Token> {
@@ -179,7 +180,8 @@ export class Registry {
     if (id !== record.id) return this.getToken(caller, id)
     // What was made is known: reading it back could fail, and who is told of that would make it again.
     const { name, status, createdAt, version } = record
-    return { id, name, credential, status, createdAt, version, subAccount: owned.subAccount, written: undefined }
+    const { subAccount } = owned
+    return { id, name, credential, status, createdAt, version, subAccount, credentialUnreadable: false }
   }
 
   /** Its credential is of no more use, and one that does not open must not make this look like a failure. */
@@ -204,7 +206,7 @@ export class Registry {
       const sealed = key.seal(credential, credentialPlace(row.token))
       return store.rotateToken(caller.accountId, id, { sealed, digest, formerUntil }, origin, expected)
     })
-    return this.#opening(() => this.#open(rotated), 'outcome-unknown')
+    return this.#openChanged(rotated)
   }
 
   async listSubAccounts(
@@ -246,9 +248,15 @@ export class Registry {
   }
 
   /** Of one token, deleted ones included, or of the whole account. */
-  async listHistory(caller: Caller, query: PageRequest & { tokenId?: string | undefined }): Promise<Page<HistoryRow>> {
-    const slice = await this.#parts.store.listHistory(caller.accountId, query)
-    if (query.tokenId !== undefined && slice.total === 0) throw new Failure('token-not-found')
+  async listHistory(caller: Caller, query: HistoryQuery): Promise<Page<HistoryRow>> {
+    const { store } = this.#parts
+    const slice = await store.listHistory(caller.accountId, query)
+    const { tokenId } = query
+    if (tokenId !== undefined && slice.total === 0) {
+      // Nothing may match the other filters; a token that never was has no history at all.
+      const any = await store.listHistory(caller.accountId, { tokenId, page: 1, limit: 1 })
+      if (any.total === 0) throw new Failure('token-not-found')
+    }
     return toPage(slice, query)
   }
 
@@ -266,44 +274,48 @@ export class Registry {
 
   async #detailed(rows: readonly TokenRow[]): Promise<Token[]> {
     const { store, now } = this.#parts
-    const uses = await store.findLastUses(rows.map(({ token }) => token.id))
-    const detail = (row: TokenRow) => {
-      const { id, expiresAt } = row.token
-      const state = effectiveState(row.token, row.subAccount, now())
-      const details = { expiresAt, lastUsedAt: uses.get(id) ?? null, ...state }
-      return { ...this.#open(row), details, written: undefined }
-    }
-    return this.#opening(() => rows.map(detail))
+    const activity = await store.findActivity(
+      rows.map(({ token }) => token.id),
+      now(),
+    )
+    const tokens = await this.#open(rows)
+    return rows.map(({ token, subAccount }, i) => {
+      const opened = tokens[i] as Token
+      const { lastUsedAt = null, formerCredentialUntil = null } = activity.get(token.id) ?? {}
+      const { expiresAt } = token
+      const { credentialUnreadable } = opened
+      const state = effectiveState(token, subAccount, now())
+      const details = { expiresAt, lastUsedAt, formerCredentialUntil, ...state, credentialUnreadable }
+      return { ...opened, details }
+    })
   }
 
-  #open(row: TokenRow): Token {
-    if (row.opened !== undefined) return row.opened
-    const { id, name, status, createdAt, version } = row.token
-    const credential = this.#openCredential(row.token)
-    const { subAccount } = row
-    row.opened = { id, name, credential, status, createdAt, version, subAccount, written: undefined }
-    return row.opened
+  /** A credential that does not open is shown as empty: its token can still be listed, switched off, deleted, rotated. */
+  async #open(rows: readonly TokenRow[], lacking?: Parameters<typeof lacksKey>[1]): Promise<Token[]> {
+    const unreadable: { readonly id: string; readonly cause: unknown }[] = []
+    const tokens = rows.map((row) => {
+      const known = this.#opened.get(row)
+      if (known !== undefined) return known
+      try {
+        const token = toToken(row, this.#parts.keys.openCredential(row.token))
+        this.#opened.set(row, token)
+        return token
+      } catch (cause) {
+        unreadable.push({ id: row.token.id, cause })
+        return toToken(row, undefined)
+      }
+    })
+    for (const { id, cause } of unreadable) {
+      if (cause instanceof KeyNotGiven && (await this.#isNeeded(cause.keyId))) throw lacksKey(cause.keyId, lacking)
+      this.#parts.onTampered({ kind: 'credential', id })
+    }
+    return tokens
   }
 
-  #openCredential(token: TokenRow['token']): string {
-    try {
-      return this.#parts.keys.openCredential(token)
-    } catch (cause) {
-      throw new Unopened(token.id, cause)
-    }
-  }
-
-  /** Finds out why, where something does not open. */
-  async #opening<Result>(open: () => Result, code?: Parameters<typeof lacksKey>[1]): Promise<Result> {
-    try {
-      return open()
-    } catch (error) {
-      if (!(error instanceof Unopened)) throw error
-      const { tokenId, cause } = error
-      if (cause instanceof KeyNotGiven && (await this.#isNeeded(cause.keyId))) throw lacksKey(cause.keyId, code)
-      this.#parts.onTampered({ kind: 'credential', id: tokenId })
-      throw error
-    }
+  /** The change is made, whatever becomes of its answer. */
+  async #openChanged(row: TokenRow): Promise<Token> {
+    const [token] = await this.#open([row], 'outcome-unknown')
+    return token as Token
   }
 
   /** Whoever alters a row could have it name any key: only one that the store knows can be one that we were not given. */
@@ -312,18 +324,15 @@ export class Registry {
   }
 }
 
-class Unopened extends Error {
-  readonly tokenId: string
-
-  constructor(tokenId: string, cause: unknown) {
-    super(`the credential of ${tokenId} does not open`, { cause })
-    this.tokenId = tokenId
-  }
+function toToken({ token, subAccount }: TokenRow, credential: string | undefined): Token {
+  const { id, name, status, createdAt, version } = token
+  const credentialUnreadable = credential === undefined
+  return { id, name, credential: credential ?? '', status, createdAt, version, subAccount, credentialUnreadable }
 }
 
-function callerBy(key: Pick<StoredKey, 'id' | 'accountId' | 'expiresAt'>, now: Timestamp): Caller {
+function callerBy(key: Pick<StoredKey, 'id' | 'accountId' | 'name' | 'expiresAt'>, now: Timestamp): Caller {
   if (key.expiresAt !== null && key.expiresAt <= now) throw new Failure('token-expired')
-  return { accountId: key.accountId, by: key.id, looked: true }
+  return { accountId: key.accountId, by: key.id, byName: key.name, looked: true }
 }
 
 export function sealToken(

@@ -1,6 +1,6 @@
 // The store, as the domain needs it. Two engines implement it, and one contract suite holds them to it.
 import type { CopiedRow, CopiedTable } from './copy.ts'
-import type { HistoryRow, Origin } from './history.ts'
+import type { HistoryQuery, HistoryRow, Origin } from './history.ts'
 import type { VaultRow } from './key-ring.ts'
 import type { Changes } from './known.ts'
 import type { OverviewCounts, OverviewQuestion } from './overview.ts'
@@ -14,17 +14,16 @@ import type {
   SubAccount,
   SubAccountRow,
   Timestamp,
-  Token,
+  TokenActivity,
   TokenRecord,
 } from './token.ts'
 import type { Rotation, SubAccountChange, TokenChange } from './update.ts'
 import type { Candidate } from './verdict.ts'
 
+/** Immutable, and the same object for as long as an engine knows that nothing about it has changed. */
 export interface TokenRow {
   readonly token: ListedToken
   readonly subAccount: SubAccount
-  /** What was opened from it, which goes when it goes. */
-  opened: Token | undefined
 }
 
 /** As the store gives it back, with its stamp. */
@@ -140,12 +139,12 @@ export interface Store {
 
   /** One indexed read of the authoritative store: all that verification asks of a credential that is not remembered. */
   findCandidate(digest: Uint8Array): Promise<Candidate | undefined>
-  /** When each of these tokens was last used; those that never were are passed over. */
-  findLastUses(tokenIds: readonly string[]): Promise<ReadonlyMap<string, Timestamp>>
+  /** Last uses, and former credentials that still work at this time; tokens with neither are passed over. */
+  findActivity(tokenIds: readonly string[], at: Timestamp): Promise<ReadonlyMap<string, TokenActivity>>
   /** Later times win. Unknown tokens are passed over. */
   markUsed(marks: ReadonlyMap<string, Timestamp>): Promise<void>
 
-  listHistory(accountId: string, query: PageRequest & { tokenId?: string | undefined }): Promise<Slice<HistoryRow>>
+  listHistory(accountId: string, query: HistoryQuery): Promise<Slice<HistoryRow>>
   /** Every row of every account in chain order, as stored, with the heads: for `latchkey history verify`. */
   readChains(): AsyncIterable<ChainLink>
 

@@ -1,9 +1,12 @@
-// The nouns of the service, and what a name may be. Knows nothing of tables, nor of wire formats: `Token.written` is
-// only held here.
+// The nouns of the service, and what a name may be. Knows nothing of tables, nor of wire formats.
 import { takeRandom } from './random.ts'
 
 export const STATUSES = ['active', 'inactive'] as const
 export type Status = (typeof STATUSES)[number]
+
+/** What verification would say of a token: its status, its expiry and its sub-account together. */
+export const EFFECTIVE_STATUSES = ['active', 'inactive', 'expired', 'suspended'] as const
+export type EffectiveStatus = (typeof EFFECTIVE_STATUSES)[number]
 
 /** Times are milliseconds since 1970, UTC. */
 export type Timestamp = number
@@ -63,6 +66,12 @@ export type JudgedToken = Omit<TokenRecord, 'name' | 'sealed'>
 export type VerifiedToken = Omit<JudgedToken, 'digest'>
 export type JudgedSubAccount = Pick<SubAccount, 'id' | 'accountId' | 'suspendedAt'>
 
+/** What else is known of a token, apart from its row. */
+export interface TokenActivity {
+  readonly lastUsedAt: Timestamp | null
+  readonly formerCredentialUntil: Timestamp | null
+}
+
 /** A credential that was rotated out and still works for a while. */
 export interface RetiredCredential {
   readonly digest: Uint8Array
@@ -79,21 +88,21 @@ export interface Token {
   readonly createdAt: Timestamp
   readonly subAccount: Pick<SubAccount, 'id' | 'name' | 'email' | 'companyName'>
   readonly version: number
+  /** The stored credential does not open, and is shown as empty. */
+  readonly credentialUnreadable: boolean
   /** Only where they were asked for. */
   readonly details?: TokenDetails
-  /**
-   * Its JSON, once a door has written it for a caller. On the token itself, so that it is written once, found without a
-   * look-up, and gone when the token is read anew.
-   */
-  written?: string | undefined
 }
 
 export interface TokenDetails {
   readonly expiresAt: Timestamp | null
   readonly lastUsedAt: Timestamp | null
-  /** What verification would say now. */
-  readonly effectiveStatus: 'active' | 'inactive' | 'expired' | 'suspended'
+  /** Until when a credential that was rotated out still works. */
+  readonly formerCredentialUntil: Timestamp | null
+  readonly effectiveStatus: EffectiveStatus
   readonly blockedBy: 'token' | 'expiry' | 'sub-account' | null
+  /** The stored credential was altered or damaged: it is shown as empty. Rotating the token gives it a new one. */
+  readonly credentialUnreadable: boolean
 }
 
 export type IdPrefix = 'acc' | 'sub' | 'tok' | 'key'

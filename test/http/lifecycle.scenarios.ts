@@ -216,8 +216,10 @@ const tokenScenarios: readonly Scenario[] = [
         expiresAt: '1970-01-01T00:00:05.000Z',
         lastUsedAt: null,
         version: 1,
+        formerCredentialUntil: null,
         effectiveStatus: 'expired',
         blockedBy: 'expiry',
+        credentialUnreadable: false,
       }),
   },
   {

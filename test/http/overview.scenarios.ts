@@ -43,6 +43,10 @@ const narrowed: Record<string, [string | ((tenant: { now: number }) => string), 
     ({ now }) => `${LIST}?status=active&expiresFrom=${time(now)}&expiresBefore=${time(now + 30 * DAY)}`,
     ['expiring'],
   ],
+  'by effective status': [`${LIST}?effectiveStatus=active`, ['used', 'unused', 'expiring']],
+  'by effective status, expired': [`${LIST}?effectiveStatus=expired`, ['expired']],
+  'by effective status, inactive': [`${LIST}?effectiveStatus=inactive`, ['old']],
+  'by effective status, suspended': [`${LIST}?effectiveStatus=suspended`, []],
   'by creation': [({ now }) => `${LIST}?createdBefore=${time(now - DAY)}`, ['old']],
   'by creation, and searched': [({ now }) => `${LIST}?createdFrom=${time(now - DAY)}&search=USED`, ['used', 'unused']],
 }
@@ -51,6 +55,8 @@ const refused: Record<string, string> = {
   'used=always': 'used must be never',
   'used=': 'used must be never',
   'used=never&used=never': 'used must be sent only once',
+  'effectiveStatus=off': 'effectiveStatus must be active, inactive, expired, suspended',
+  'effectiveStatus=active&status=active': 'effectiveStatus cannot be combined with status or expiresBefore',
   'expiresBefore=tomorrow': 'expiresBefore must be an ISO 8601 time with its zone, such as 2030-01-31T12:00:00Z',
   'createdFrom=2026-01-01': 'createdFrom must be an ISO 8601 time with its zone, such as 2030-01-31T12:00:00Z',
 }
@@ -65,7 +71,7 @@ export const overviewScenarios: readonly Scenario[] = [
       assert.equal(json.message, 'Overview retrieved successfully')
       const { account, tokens, subAccounts, createdByWeek, at, expiringBefore } = json.data
       assert.equal(account.name, 'Fresh')
-      assert.deepEqual(tokens, { active: 4, inactive: 1, neverUsed: 4, expired: 1, expiringSoon: 1 })
+      assert.deepEqual(tokens, { active: 4, inactive: 1, neverUsed: 4, expired: 1, suspended: 0, expiringSoon: 1 })
       assert.deepEqual([subAccounts.total, subAccounts.suspended], [1, 0])
       assert.deepEqual(subAccounts.largest[0].tokens, { active: 4, inactive: 1 })
       assert.equal(createdByWeek.length, 12)
@@ -105,18 +111,20 @@ export const overviewScenarios: readonly Scenario[] = [
     }),
   ),
   {
-    name: 'the history says what its ids are called now',
+    name: 'the history says what its ids were called at the time, and what they are called now',
     ask: async (estate) => {
       const { account, key, keyId, used } = await freshTenant(estate)
       const { registry, operator } = estate.running
       const caller = { accountId: account.id, by: keyId }
-      const origin = { ...operator.origin(), by: keyId }
+      const origin = { ...operator.origin(), by: keyId, byName: 'Console' }
       await registry.updateToken(caller, used?.id ?? '', { name: 'renamed' }, origin)
       return { path: `${LIST}/${used?.id}/history`, headers: [bearer(key)] }
     },
     status: 200,
     body: ({ json }) => {
-      const [change] = json.data.items
+      const [change, creation] = json.data.items
+      assert.deepEqual([change.byName, change.subjectName, creation.subjectName], ['Console', 'renamed', 'used'])
+      assert.equal(creation.to.subAccountName, 'One')
       const { [change.by]: by, [change.subject]: subject } = json.data.names
       assert.deepEqual([by, subject], ['Console', 'renamed'])
       assert.ok(Object.values(json.data.names).includes('One'))

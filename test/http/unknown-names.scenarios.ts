@@ -35,7 +35,7 @@ const query = (method: string, what: string, pathOf: (estate: Estate) => string 
   }) satisfies Refused
 
 const NONE = 'none is allowed here'
-const PAGE = 'allowed: page, limit'
+const HISTORY = 'allowed: page, limit, by, action, from, to'
 
 const refused: readonly Refused[] = [
   {
@@ -84,8 +84,8 @@ const refused: readonly Refused[] = [
   query('GET', 'the list of sub-accounts', () => `${BASE}/sub-account`, 'allowed: search, page, limit'),
   query('GET', 'one sub-account', ofSubAccount, NONE),
   query('PUT', 'a changed sub-account', ofSubAccount, NONE),
-  query('GET', 'the history of the account', () => `${BASE}/history`, PAGE),
-  query('GET', 'the history of a token', async (estate) => `${await ofToken(estate)}/history`, PAGE),
+  query('GET', 'the history of the account', () => `${BASE}/history`, HISTORY),
+  query('GET', 'the history of a token', async (estate) => `${await ofToken(estate)}/history`, HISTORY),
   query('GET', 'the overview', () => `${BASE}/overview`, NONE),
 ]
 

@@ -25,7 +25,7 @@ after(async () => {
 
 /** Puts fields that no schema lists on everything that the registry returns. */
 function withUnlistedFields(token: Token): Token {
-  const { subAccount, details, written: _, ...rest } = token
+  const { subAccount, details, ...rest } = token
   return {
     ...rest,
     ...{ sealed: SECRET },

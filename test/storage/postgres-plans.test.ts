@@ -151,6 +151,11 @@ describe('query plans of PostgreSQL', () => {
     'a list of a foreign sub-account': () => listing.listTokens(db, account.id, { ...page, subAccountId: 'sub_x' }),
     'a list narrowed by expiry': () => listing.listTokens(db, account.id, { ...page, narrowing: { expiresBefore: 1 } }),
     'a list narrowed by age': () => listing.listTokens(db, account.id, { ...page, narrowing: { createdFrom: 1 } }),
+    'a list of suspended tokens': () =>
+      listing.listTokens(db, account.id, { ...page, narrowing: { unexpiredAt: 1, suspended: true } }),
+    'a list of tokens that are not suspended': () =>
+      listing.listTokens(db, account.id, { ...page, narrowing: { suspended: false } }),
+    'the filtered history of an account': () => reads.listHistory(db, account.id, { ...page, action: 'token.rotate' }),
     'a search narrowed by use': () =>
       listing.listTokens(db, account.id, { ...page, search: 'number', narrowing: { neverUsed: true } }),
     'one token': () => reads.findToken(db, account.id, token.id),

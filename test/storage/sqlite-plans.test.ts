@@ -146,6 +146,8 @@ describe('query plans', () => {
     { expiresBefore: 2 },
     { createdFrom: START, createdBefore: START + 1 },
     { expiresFrom: START, expiresBefore: START + 1 },
+    { unexpiredAt: START, suspended: true },
+    { unexpiredAt: START, suspended: false },
     { neverUsed: true, createdFrom: 1, createdBefore: 2, expiresFrom: 1, expiresBefore: 2 },
   ] as const
   for (const narrowing of narrowings) {

@@ -11,6 +11,7 @@ export interface OracleToken {
   readonly createdAt: number
   readonly expiresAt?: number | null
   readonly lastUsedAt?: number | null
+  readonly isSuspended?: boolean
 }
 
 export interface OracleQuery {
@@ -36,8 +37,11 @@ export function listByHand(tokens: readonly OracleToken[], query: OracleQuery) {
   return { ids: ids.slice((page - 1) * limit, page * limit), total: ids.length }
 }
 
-function isWithin({ createdAt, expiresAt = null, lastUsedAt = null }: OracleToken, narrowing: Narrowing): boolean {
-  const { neverUsed, createdFrom, createdBefore, expiresFrom, expiresBefore } = narrowing
+function isWithin(token: OracleToken, narrowing: Narrowing): boolean {
+  const { createdAt, expiresAt = null, lastUsedAt = null, isSuspended = false } = token
+  const { neverUsed, createdFrom, createdBefore, expiresFrom, expiresBefore, unexpiredAt, suspended } = narrowing
+  if (unexpiredAt !== undefined && expiresAt !== null && expiresAt <= unexpiredAt) return false
+  if (suspended !== undefined && suspended !== isSuspended) return false
   if (neverUsed && lastUsedAt !== null) return false
   if (createdFrom !== undefined && !(createdAt >= createdFrom)) return false
   if (createdBefore !== undefined && !(createdAt < createdBefore)) return false

@@ -27,6 +27,8 @@ const row = (seq: number): HistoryRow => ({
   seq,
   at: 1_000 + seq,
   by: 'key_1',
+  byName: null,
+  subjectName: null,
   action: 'token.update',
   subject: 'tok_1',
   tokenId: 'tok_1',

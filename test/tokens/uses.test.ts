@@ -22,7 +22,7 @@ async function withToken(work: (estate: Estate, accountId: string, tokenId: stri
 test('a mark is in the store after a flush and not before', () =>
   withToken(async ({ store }, _accountId, id) => {
     const uses = new UseMarks(store)
-    const lastUsedAt = async () => (await store.findLastUses([id])).get(id)
+    const lastUsedAt = async () => (await store.findActivity([id], 0)).get(id)?.lastUsedAt
     uses.mark(id, 5)
     assert.equal(await lastUsedAt(), undefined)
     await uses.flush()
@@ -39,7 +39,7 @@ test('uses within a minute of the last one on record are not written again', () 
     ] as const) {
       uses.mark(id, at)
       await uses.flush()
-      assert.equal((await store.findLastUses([id])).get(id), expected)
+      assert.equal((await store.findActivity([id], 0)).get(id)?.lastUsedAt, expected)
     }
   }))
 
@@ -57,8 +57,8 @@ test('a flush that fails keeps its marks for the next one, and later marks win o
     await assert.rejects(failing, { code: 'unavailable' })
     current = estate.store
     await uses.flush()
-    const found = await estate.store.findLastUses([id, other.id])
-    assert.deepEqual([found.get(id), found.get(other.id)], [5 + MINUTE, 6])
+    const found = await estate.store.findActivity([id, other.id], 0)
+    assert.deepEqual([found.get(id)?.lastUsedAt, found.get(other.id)?.lastUsedAt], [5 + MINUTE, 6])
   }))
 
 test('a flush of nothing asks the store nothing', () =>
@@ -75,8 +75,8 @@ test('past a hundred thousand marks only tokens already marked are marked, until
     const uses = new UseMarks(store)
     const lastUses = async () => {
       await uses.flush()
-      const found = await store.findLastUses([id, late.id])
-      return [found.get(id), found.get(late.id)]
+      const found = await store.findActivity([id, late.id], 0)
+      return [found.get(id)?.lastUsedAt, found.get(late.id)?.lastUsedAt]
     }
     uses.mark(id, 1)
     for (let i = 1; i < 100_000; i++) uses.mark(`tok_unknown_${i}`, 1)
@@ -104,8 +104,8 @@ test('a backlog is written in parts, and a flush that fails keeps only what it h
     const last = await estate.token(await estate.subAccount({ id: accountId, name: '', createdAt: 0 }), 'last')
     const { uses, asked } = counted(estate, 2)
     const lastUses = async () => {
-      const found = await estate.store.findLastUses([first, last.id])
-      return [found.get(first), found.get(last.id)]
+      const found = await estate.store.findActivity([first, last.id], 0)
+      return [found.get(first)?.lastUsedAt, found.get(last.id)?.lastUsedAt]
     }
     uses.mark(first, 1)
     for (let i = 2; i < 12_000; i++) uses.mark(`tok_unknown_${i}`, 1)

@@ -44,7 +44,7 @@ export async function recordAll(
   const links = events.map((event) => {
     const head = next.get(event.accountId) ?? heads.get(event.accountId)
     if (head === undefined) throw new Failure('account-not-found')
-    const row = { ...event, seq: head.seq + 1 }
+    const row = { ...event, byName: event.byName ?? null, seq: head.seq + 1 }
     const stamp = chainStamp(row, head.last, stamps)
     next.set(event.accountId, { seq: row.seq, last: stamp })
     return { row, stamp }
@@ -53,12 +53,12 @@ export async function recordAll(
   await db.run(
     `WITH recorded AS (
        INSERT INTO history (account_id, seq, action, subject, token_id, from_facts, to_facts, stamp, at, by, request_id,
-         address)
+         address, by_name, subject_name)
        SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
-         $8::bytea[], $9::bigint[], $10::text[], $11::text[], $12::text[])
+         $8::bytea[], $9::bigint[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[])
      )
      INSERT INTO history_heads (account_id, seq, last, stamp)
-     SELECT * FROM unnest($13::text[], $14::bigint[], $15::bytea[], $16::bytea[])
+     SELECT * FROM unnest($15::text[], $16::bigint[], $17::bytea[], $18::bytea[])
      ON CONFLICT (account_id) DO UPDATE SET seq = excluded.seq, last = excluded.last, stamp = excluded.stamp`,
     links.map(({ row }) => row.accountId),
     links.map(({ row }) => row.seq),
@@ -72,6 +72,8 @@ export async function recordAll(
     links.map(({ row }) => row.by),
     links.map(({ row }) => row.requestId),
     links.map(({ row }) => row.address),
+    links.map(({ row }) => row.byName),
+    links.map(({ row }) => row.subjectName),
     changed.map(([accountId]) => accountId),
     changed.map(([, { seq }]) => seq),
     changed.map(([, { last }]) => last),

@@ -10,7 +10,7 @@ import type { Connection } from './connection.ts'
 import { matchExpression } from './grams.ts'
 
 /** A statement's values, gathered while its text is written. */
-class Values {
+export class Values {
   readonly list: Value[] = []
 
   /** Returns the place of the value in the text. */
@@ -147,6 +147,12 @@ function sift(values: Values, accountId: string, query: TokenQuery): string {
     [floorOf(narrowing?.createdBefore), (place) => `t.id < ${place}`],
     [narrowing?.expiresFrom, (place) => `t.expires_at >= ${place}`],
     [narrowing?.expiresBefore, (place) => `t.expires_at < ${place}`],
+    [narrowing?.unexpiredAt, (place) => `(t.expires_at IS NULL OR t.expires_at > ${place})`],
+    [narrowing?.suspended === true ? accountId : undefined, (place) => `t.sub_account_id = ANY(${suspendedOf(place)})`],
+    [
+      narrowing?.suspended === false ? accountId : undefined,
+      (place) => `t.sub_account_id <> ALL(${suspendedOf(place)})`,
+    ],
   ]
   const conditions = filters.flatMap(([value, write]) => (value === undefined ? [] : [write(values.add(value))]))
   if (narrowing?.neverUsed) conditions.push(NEVER_USED)
@@ -163,6 +169,10 @@ function sift(values: Values, accountId: string, query: TokenQuery): string {
     counted AS (SELECT count(*) AS total FROM matches),
     chosen AS MATERIALIZED (${chooseFrom('matches', values.add(limit), values.add((page - 1) * limit))})`
 }
+
+/** The suspended sub-accounts of an account, as an array: read first, whatever else the statement does. */
+export const suspendedOf = (account: string) =>
+  `ARRAY(SELECT id FROM sub_accounts WHERE account_id = ${account} AND suspended_at IS NOT NULL)`
 
 function floorOf(time: Timestamp | undefined): string | undefined {
   return time === undefined ? undefined : idFloor('tok', time)

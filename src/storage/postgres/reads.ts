@@ -1,10 +1,10 @@
 // Every question the store answers, lists of tokens and sub-accounts aside, as plain SQL: one statement each, so that an
 // answer is of one snapshot and one round trip.
 import type { CopiedRow, CopiedTable } from '../../tokens/copy.ts'
-import type { HistoryRow } from '../../tokens/history.ts'
+import type { HistoryQuery, HistoryRow } from '../../tokens/history.ts'
 import type { VaultRow } from '../../tokens/key-ring.ts'
 import type { OverviewCounts, OverviewQuestion } from '../../tokens/overview.ts'
-import type { PageRequest, Slice } from '../../tokens/page.ts'
+import type { Slice } from '../../tokens/page.ts'
 import type { Stamped } from '../../tokens/stamp.ts'
 import type { ChainLink, StampedSubAccountRow, StoredKey, TokenRow } from '../../tokens/store.ts'
 import {
@@ -13,11 +13,14 @@ import {
   idFloor,
   type Status,
   type Timestamp,
+  type TokenActivity,
   type TokenRecord,
 } from '../../tokens/token.ts'
 import type { Candidate } from '../../tokens/verdict.ts'
 import * as rows from '../rows.ts'
+import type { Value } from './batch.ts'
 import type { Connection } from './connection.ts'
+import { suspendedOf, Values } from './listing.ts'
 
 const TOKENS = 'tokens t JOIN sub_accounts s ON s.id = t.sub_account_id'
 
@@ -125,6 +128,8 @@ export async function readOverview(
        (SELECT count(*) FROM tokens t
         WHERE t.account_id = $1 AND NOT EXISTS (SELECT FROM last_used WHERE token_id = t.id)) AS never_used,
        (SELECT count(*) FROM tokens WHERE account_id = $1 AND expires_at < $2 AND status = 'active') AS expired,
+       (SELECT count(*) FROM tokens WHERE sub_account_id = ANY(${suspendedOf('$1')}) AND status = 'active'
+        AND (expires_at IS NULL OR expires_at >= $2)) AS suspended_tokens,
        (SELECT count(*) FROM tokens
         WHERE account_id = $1 AND expires_at >= $2 AND expires_at < $3 AND status = 'active') AS expiring,
        (SELECT count(*) FROM sub_accounts WHERE account_id = $1) AS sub_accounts,
@@ -139,6 +144,7 @@ export async function readOverview(
     tokens: { active: row.active, inactive: row.inactive },
     neverUsed: row.never_used,
     expired: row.expired,
+    suspendedTokens: row.suspended_tokens,
     expiring: row.expiring,
     subAccounts: row.sub_accounts,
     suspended: row.suspended,
@@ -154,6 +160,7 @@ interface OverviewColumns {
   inactive: number
   never_used: number
   expired: number
+  suspended_tokens: number
   expiring: number
   sub_accounts: number
   suspended: number
@@ -215,27 +222,42 @@ export async function findCandidate(db: Connection, digest: Uint8Array): Promise
   return candidates.find(({ retired }) => retired === undefined) ?? candidates[0]
 }
 
-export async function findLastUses(
+export async function findActivity(
   db: Connection,
   tokenIds: readonly string[],
-): Promise<ReadonlyMap<string, Timestamp>> {
-  const found = await db.all<{ token_id: string; at: number }>(
-    'SELECT token_id, at FROM last_used WHERE token_id = ANY($1::text[])',
-    tokenIds,
+  at: Timestamp,
+): Promise<ReadonlyMap<string, TokenActivity>> {
+  const found = await db.all<TokenActivity & { id: string }>(
+    `SELECT id, max(used) AS "lastUsedAt", max(former) AS "formerCredentialUntil" FROM (
+       SELECT token_id AS id, at AS used, NULL::bigint AS former FROM last_used WHERE token_id = ANY($1::text[])
+       UNION ALL
+       SELECT token_id, NULL, retires_at FROM retired_credentials WHERE token_id = ANY($1::text[]) AND retires_at > $2
+     ) AS known GROUP BY id`,
+    ...[tokenIds, at],
   )
-  return new Map(found.map(({ token_id, at }) => [token_id, at]))
+  return new Map(found.map(({ id, ...activity }) => [id, activity]))
 }
 
-export async function listHistory(
-  db: Connection,
-  accountId: string,
-  { page, limit, tokenId }: PageRequest & { tokenId?: string | undefined },
-): Promise<Slice<HistoryRow>> {
-  const skip = (page - 1) * limit
-  const found =
-    tokenId === undefined
-      ? await db.all<HistoryPage>(OF_ACCOUNT, ...[accountId, limit, skip])
-      : await db.all<HistoryPage>(OF_TOKEN, ...[accountId, limit, skip, tokenId])
+export async function listHistory(db: Connection, accountId: string, query: HistoryQuery): Promise<Slice<HistoryRow>> {
+  const { page, limit, tokenId, by, action, from, before } = query
+  const values = new Values()
+  const [account, take, skip] = [values.add(accountId), values.add(limit), values.add((page - 1) * limit)]
+  const filters: [Value | undefined, string][] = [
+    [tokenId, 'token_id ='],
+    [by, 'by ='],
+    [action, 'action ='],
+    [from, 'at >='],
+    [before, 'at <'],
+  ]
+  const conditions = filters.flatMap(([value, condition]) =>
+    value === undefined ? [] : [`${condition} ${values.add(value)}`],
+  )
+  const found = await db.all<HistoryPage>(
+    conditions.length === 0
+      ? wholeHistory(account, take, skip)
+      : filteredHistory([`account_id = ${account}`, ...conditions].join(' AND '), take, skip),
+    ...values.list,
+  )
   const items = found.filter((row) => row.account_id !== null).map((row) => rows.toHistoryRow(row))
   return { items, total: found[0]?.total ?? 0 }
 }
@@ -243,19 +265,19 @@ export async function listHistory(
 type HistoryPage = rows.HistoryColumns & { total: number }
 
 /** Rows are numbered without gaps, so that a page is a stretch of numbers. */
-const OF_ACCOUNT = `
+const wholeHistory = (account: string, take: string, skip: string) => `
   SELECT counted.total, ${rows.HISTORY_COLUMNS} FROM (
-    SELECT coalesce((SELECT seq FROM history_heads WHERE account_id = $1), 0) AS total
+    SELECT coalesce((SELECT seq FROM history_heads WHERE account_id = ${account}), 0) AS total
   ) AS counted LEFT JOIN history h
-    ON h.account_id = $1 AND h.seq <= counted.total - $3::bigint AND h.seq > counted.total - $3::bigint - $2::bigint
+    ON h.account_id = ${account} AND h.seq <= counted.total - ${skip}::bigint
+      AND h.seq > counted.total - ${skip}::bigint - ${take}::bigint
   ORDER BY h.seq DESC`
 
-const OF_TOKEN = `
+const filteredHistory = (where: string, take: string, skip: string) => `
   SELECT counted.total, page.* FROM (
-    SELECT count(*) AS total FROM history WHERE token_id = $4 AND account_id = $1
+    SELECT count(*) AS total FROM history WHERE ${where}
   ) AS counted LEFT JOIN (
-    SELECT ${rows.HISTORY_COLUMNS} FROM history WHERE token_id = $4 AND account_id = $1
-    ORDER BY seq DESC LIMIT $2 OFFSET $3
+    SELECT ${rows.HISTORY_COLUMNS} FROM history WHERE ${where} ORDER BY seq DESC LIMIT ${take} OFFSET ${skip}
   ) AS page ON true ORDER BY page.seq DESC`
 
 /** A stretch of the chains, after the given place, so that no snapshot is held for long. */

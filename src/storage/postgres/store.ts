@@ -186,7 +186,7 @@ class PostgresStore implements Store {
     return undefined
   }
 
-  findLastUses = this.#question(reads.findLastUses)
+  findActivity = this.#question(reads.findActivity)
 
   during = <Result>({ waitedMs }: RequestScope, work: () => Result) => begunAt.run(performance.now() - waitedMs, work)
 

@@ -35,7 +35,7 @@ export async function insertAccount({ db, stamps }: Session, account: Account, o
   const { id, name, createdAt } = account
   await db.run('INSERT INTO accounts (id, name, created_at) VALUES ($1, $2, $3)', ...[id, name, createdAt])
   const heads = new Map([[id, { seq: 0, last: new Uint8Array() }]])
-  await record({ db, stamps }, heads, [historyEvent(id, 'account.create', id, {}, { name })], origin)
+  await record({ db, stamps }, heads, [historyEvent(id, 'account.create', account, {}, { name })], origin)
 }
 
 export async function insertKey({ db, stamps }: Session, key: StoredKey, origin: Origin): Promise<void> {
@@ -47,7 +47,7 @@ export async function insertKey({ db, stamps }: Session, key: StoredKey, origin:
     stampOf('key', key, stamps),
   )
   const to = { name: key.name, expiresAt: key.expiresAt }
-  await record({ db, stamps }, heads, [historyEvent(key.accountId, 'key.create', key.id, {}, to)], origin)
+  await record({ db, stamps }, heads, [historyEvent(key.accountId, 'key.create', key, {}, to)], origin)
 }
 
 export async function revokeKey({ db, stamps }: Session, id: string, origin: Origin): Promise<AccountKey> {
@@ -62,7 +62,7 @@ export async function revokeKey({ db, stamps }: Session, id: string, origin: Ori
     ...[origin.at, stampOf('key', key, stamps), id],
   )
   const { from, to } = difference(before, key, ['revokedAt'])
-  await record({ db, stamps }, heads, [historyEvent(key.accountId, 'key.revoke', id, from, to)], origin)
+  await record({ db, stamps }, heads, [historyEvent(key.accountId, 'key.revoke', key, from, to)], origin)
   return key
 }
 
@@ -93,7 +93,7 @@ export async function insertSubAccounts(
     subAccounts.map((subAccount) => stampOf('sub-account', subAccount, stamps)),
   )
   const events = subAccounts.map(({ id, accountId, name, email, companyName }) =>
-    historyEvent(accountId, 'sub-account.create', id, {}, { name, email, companyName }),
+    historyEvent(accountId, 'sub-account.create', { id, name }, {}, { name, email, companyName }),
   )
   await record(session, heads, events, origin)
 }
@@ -118,7 +118,7 @@ export async function updateSubAccount(
        WHERE id = $7`,
       ...[after.name, after.email, after.companyName, foldedText(after), after.suspendedAt, stamp, id],
     ),
-    record({ db, stamps }, heads, [historyEvent(accountId, 'sub-account.update', id, from, to)], origin),
+    record({ db, stamps }, heads, [historyEvent(accountId, 'sub-account.update', after, from, to)], origin),
   ])
   return { ...found, subAccount: after }
 }
@@ -138,11 +138,17 @@ export async function insertTokens(
   )
   const former = idempotency && (await findIdempotent(session, first.accountId, idempotency, origin))
   if (former !== undefined) return [former]
-  await requireOwned(session, tokens)
+  const owners = await findOwners(session, tokens)
   await insertTokenRows(session, tokens)
   await requireUnretired(session, tokens)
   const events = tokens.map(({ id, accountId, subAccountId, name, status, expiresAt }) =>
-    historyEvent(accountId, 'token.create', id, {}, { name, status, expiresAt, subAccountId }, id),
+    historyEvent(
+      accountId,
+      'token.create',
+      { id, name },
+      {},
+      { name, status, expiresAt, subAccountId, subAccountName: owners.get(subAccountId) ?? null },
+    ),
   )
   await record(session, heads, events, origin)
   if (idempotency !== undefined) {
@@ -186,15 +192,18 @@ async function insertTokenRows({ db, stamps }: Session, tokens: readonly TokenRe
   )
 }
 
-async function requireOwned({ db }: Session, tokens: readonly TokenRecord[]): Promise<void> {
-  const foreign = await db.get(
-    `SELECT FROM unnest($1::text[], $2::text[]) AS wanted (account_id, sub_account_id)
-     WHERE NOT EXISTS (SELECT FROM sub_accounts s WHERE s.id = wanted.sub_account_id AND s.account_id = wanted.account_id)
-     LIMIT 1`,
-    tokens.map(({ accountId }) => accountId),
-    tokens.map(({ subAccountId }) => subAccountId),
+/** The names of the tokens' sub-accounts. Refuses a token whose sub-account is not its account's. */
+async function findOwners({ db }: Session, tokens: readonly TokenRecord[]): Promise<ReadonlyMap<string, string>> {
+  const ids = [...new Set(tokens.map(({ subAccountId }) => subAccountId))]
+  const found = await db.all<{ id: string; account_id: string; name: string }>(
+    'SELECT id, account_id, name FROM sub_accounts WHERE id = ANY($1::text[])',
+    ids,
   )
-  if (foreign !== undefined) throw new Failure('sub-account-forbidden')
+  const owners = new Map(found.map((owner) => [owner.id, owner]))
+  for (const { accountId, subAccountId } of tokens) {
+    if (owners.get(subAccountId)?.account_id !== accountId) throw new Failure('sub-account-forbidden')
+  }
+  return new Map(found.map(({ id, name }) => [id, name]))
 }
 
 /** Asked after the insertion, which waits for a rotation of the same credential that is under way elsewhere. */
@@ -261,7 +270,7 @@ export async function updateTokens(
     )
     if (after.name !== before.name) writing.push(renameInSearch(session, after))
     const { from, to } = difference(before, after, ['name', 'status'])
-    events.push({ ...historyEvent(accountId, 'token.update', id, from, to, id), ...origin })
+    events.push({ ...historyEvent(accountId, 'token.update', after, from, to), ...origin })
     return asListed({ ...row, token: after })
   })
   if (events.length > 0) await Promise.all([...writing, recordAll(session, heads, events)])
@@ -299,7 +308,7 @@ export async function rotateToken(
         'INSERT INTO retired_credentials (digest, token_id, retires_at, stamp) VALUES ($1, $2, $3, $4)',
         ...[retired.digest, id, retired.retiresAt, stampOf('retired', retired, stamps)],
       ),
-    record(session, heads, [historyEvent(accountId, 'token.rotate', id, {}, facts, id)], origin),
+    record(session, heads, [historyEvent(accountId, 'token.rotate', after, {}, facts)], origin),
   ])
   return asListed({ ...row, token: after })
 }
@@ -315,7 +324,7 @@ export async function deleteToken(
   const { name, status } = row.token
   await Promise.all([
     session.db.run('DELETE FROM tokens WHERE id = $1', id),
-    record(session, heads, [historyEvent(accountId, 'token.delete', id, { name, status }, {}, id)], origin),
+    record(session, heads, [historyEvent(accountId, 'token.delete', row.token, { name, status }, {})], origin),
   ])
   return asListed(row)
 }

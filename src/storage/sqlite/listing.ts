@@ -6,7 +6,7 @@ import { idFloor, type Status } from '../../tokens/token.ts'
 import type { Connection } from './connection.ts'
 import { matchExpression } from './grams.ts'
 import { ranksOn } from './ranks.ts'
-import { findToken, NEVER_USED, ownsSubAccount } from './reads.ts'
+import { findToken, NEVER_USED, ownsSubAccount, SUSPENDED } from './reads.ts'
 
 /** Which tokens a page holds, in its order. */
 export interface Places {
@@ -121,10 +121,11 @@ function sift(db: Connection, accountId: string, query: TokenQuery): Chosen {
 function siftBy(db: Connection, accountId: string, query: TokenQuery, sought: Sought | undefined) {
   const { subAccountId, status, narrowing = {} } = query
   const account = db.get<{ no: number }>('SELECT no FROM accounts WHERE id = ?', accountId)
-  const { createdFrom, createdBefore, expiresFrom, expiresBefore } = narrowing
+  const { createdFrom, createdBefore, expiresFrom, expiresBefore, unexpiredAt, suspended } = narrowing
   const filters = {
     'token_grams MATCH ?': sought && matchExpression(account?.no ?? 0, sought),
-    't.account_id = ?': accountId,
+    // The tokens of the few suspended sub-accounts are found by sub-account, not among all of the account's.
+    [suspended ? '+t.account_id = ?' : 't.account_id = ?']: accountId,
     't.sub_account_id = ?': subAccountId,
     't.status = ?': status,
     'instr(t.folded_name, ?)': sought?.contains,
@@ -132,6 +133,9 @@ function siftBy(db: Connection, accountId: string, query: TokenQuery, sought: So
     't.id < ?': createdBefore === undefined ? undefined : idFloor('tok', createdBefore),
     't.expires_at >= ?': expiresFrom,
     't.expires_at < ?': expiresBefore,
+    '(t.expires_at IS NULL OR t.expires_at > ?)': unexpiredAt,
+    [`t.sub_account_id IN ${SUSPENDED}`]: suspended === true ? accountId : undefined,
+    [`t.sub_account_id NOT IN ${SUSPENDED}`]: suspended === false ? accountId : undefined,
   }
   const given = Object.entries(filters).filter(([, value]) => value !== undefined)
   return {

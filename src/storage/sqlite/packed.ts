@@ -17,7 +17,7 @@ export type PackedRow = readonly [
   ...owner: PackedOwner,
 ]
 
-export function pack({ token, subAccount }: Omit<TokenRow, 'opened'>): PackedRow {
+export function pack({ token, subAccount }: TokenRow): PackedRow {
   const { id, accountId, name, status, createdAt, expiresAt, version, sealed } = token
   const { id: ownerId, name: ownerName, email, companyName, createdAt: ownerSince, suspendedAt } = subAccount
   const owner = [ownerId, ownerName, email, companyName, ownerSince, suspendedAt] as const
@@ -30,7 +30,6 @@ export function unpack(packed: PackedRow): TokenRow {
   return {
     token: { id, accountId, subAccountId, name, status, createdAt, expiresAt, version, sealed },
     subAccount: toOwner(accountId, owner),
-    opened: undefined,
   }
 }
 

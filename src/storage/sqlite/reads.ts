@@ -2,7 +2,7 @@
 // the caller.
 
 import type { CopiedRow, CopiedTable } from '../../tokens/copy.ts'
-import type { HistoryRow } from '../../tokens/history.ts'
+import type { HistoryQuery, HistoryRow } from '../../tokens/history.ts'
 import type { VaultRow } from '../../tokens/key-ring.ts'
 import type { OverviewCounts, OverviewQuestion } from '../../tokens/overview.ts'
 import { canMatch, type PageRequest, type Slice } from '../../tokens/page.ts'
@@ -16,6 +16,7 @@ import {
   type ListedToken,
   type Status,
   type SubAccount,
+  type TokenActivity,
   type TokenRecord,
 } from '../../tokens/token.ts'
 import type { Candidate } from '../../tokens/verdict.ts'
@@ -25,6 +26,9 @@ import type { Connection } from './connection.ts'
 const TOKENS = 'tokens t CROSS JOIN sub_accounts s ON s.id = t.sub_account_id'
 
 export const NEVER_USED = 'NOT EXISTS (SELECT 1 FROM last_used WHERE token_id = t.id)'
+
+/** The suspended sub-accounts of an account. */
+export const SUSPENDED = '(SELECT id FROM sub_accounts WHERE account_id = ? AND suspended_at IS NOT NULL)'
 
 export function findAccount(db: Connection, id: string): Account | undefined {
   const row = db.get<rows.AccountColumns>('SELECT id, name, created_at FROM accounts WHERE id = ?', id)
@@ -142,6 +146,11 @@ export function findTokenByName(db: Connection, subAccountId: string, name: stri
   return row && rows.toToken(row)
 }
 
+/** Undefined where the sub-account is not the account's. */
+export function findSubAccountName(db: Connection, accountId: string, id: string): string | undefined {
+  return db.tuple<[string]>('SELECT name FROM sub_accounts WHERE id = ? AND account_id = ?', id, accountId)?.[0]
+}
+
 export function ownsSubAccount(db: Connection, accountId: string, subAccountId: string): boolean {
   return db.get('SELECT 1 FROM sub_accounts WHERE id = ? AND account_id = ?', subAccountId, accountId) !== undefined
 }
@@ -181,6 +190,7 @@ export function readOverview(db: Connection, accountId: string, asked: OverviewQ
       tokens,
       neverUsed: count(` AND ${NEVER_USED}`),
       expired: count(expiring, Number.MIN_SAFE_INTEGER, expiredBefore),
+      suspendedTokens: countSuspended(db, accountId, expiredBefore),
       expiring: count(expiring, expiredBefore, expiringBefore),
       subAccounts: owners?.n ?? 0,
       suspended: owners?.suspended ?? 0,
@@ -192,6 +202,15 @@ export function readOverview(db: Connection, accountId: string, asked: OverviewQ
         ),
     }
   })
+}
+
+function countSuspended(db: Connection, accountId: string, expiredBefore: number): number {
+  const counted = db.get<{ n: number }>(
+    `SELECT count(*) AS n FROM tokens WHERE sub_account_id IN ${SUSPENDED} AND status = 'active'
+       AND (expires_at IS NULL OR expires_at >= ?)`,
+    ...[accountId, expiredBefore],
+  )
+  return counted?.n ?? 0
 }
 
 export function findNames(db: Connection, accountId: string, ids: readonly string[]): Map<string, string> {
@@ -243,25 +262,28 @@ function findRetired(db: Connection, digest: Uint8Array): Candidate | undefined 
   return { ...rows.toCandidate(former), retired: { digest, tokenId, retiresAt, stamp } }
 }
 
-export function findLastUses(db: Connection, tokenIds: readonly string[]): Map<string, number> {
-  const uses = new Map<string, number>()
+export function findActivity(db: Connection, tokenIds: readonly string[], at: number): Map<string, TokenActivity> {
+  const found = new Map<string, TokenActivity>()
   for (const id of tokenIds) {
-    const found = db.get<{ at: number }>('SELECT at FROM last_used WHERE token_id = ?', id)
-    if (found !== undefined) uses.set(id, found.at)
+    const [lastUsedAt, formerCredentialUntil] = db.tuple<[number | null, number | null]>(
+      `SELECT (SELECT at FROM last_used WHERE token_id = ?1),
+         (SELECT max(retires_at) FROM retired_credentials WHERE token_id = ?1 AND retires_at > ?2)`,
+      ...[id, at],
+    ) ?? [null, null]
+    if (lastUsedAt !== null || formerCredentialUntil !== null) found.set(id, { lastUsedAt, formerCredentialUntil })
   }
-  return uses
+  return found
 }
 
-export function listHistory(
-  db: Connection,
-  accountId: string,
-  { page, limit, tokenId }: PageRequest & { tokenId?: string | undefined },
-): Slice<HistoryRow> {
-  const where = tokenId === undefined ? 'account_id = ?' : 'token_id = ? AND account_id = ?'
-  const values = tokenId === undefined ? [accountId] : [tokenId, accountId]
+export function listHistory(db: Connection, accountId: string, query: HistoryQuery): Slice<HistoryRow> {
+  const { page, limit, tokenId, by, action, from, before } = query
+  const filters = { 'token_id = ?': tokenId, 'by = ?': by, 'action = ?': action, 'at >= ?': from, 'at < ?': before }
+  const given = Object.entries(filters).filter(([, value]) => value !== undefined)
+  const where = ['account_id = ?', ...given.map(([condition]) => condition)].join(' AND ')
+  const values = [accountId, ...given.map(([, value]) => value as string | number)]
   return db.snapshot(() => {
     const counted =
-      tokenId === undefined
+      given.length === 0
         ? db.get<{ n: number }>('SELECT seq AS n FROM history_heads WHERE account_id = ?', accountId)
         : db.get<{ n: number }>(`SELECT count(*) AS n FROM history WHERE ${where}`, ...values)
     const found = db.all<rows.HistoryColumns>(

@@ -85,7 +85,7 @@ export class Remembered {
 
   #rowOf(token: ListedToken, time: number): TokenRow | undefined {
     const subAccount = this.#subAccount(token.subAccountId, time)
-    return subAccount && { token, subAccount, opened: undefined }
+    return subAccount && { token, subAccount }
   }
 
   #subAccount(id: string, time: number): SubAccount | undefined {

@@ -59,17 +59,18 @@ export class Session {
 
   /** Appends to the chain of the event's account. */
   record(event: HistoryEvent, origin: Origin): void {
-    const { accountId, action, subject, tokenId, from, to } = event
-    const { at, by, requestId, address } = origin
+    const { accountId, action, subject, subjectName, tokenId, from, to } = event
+    const { at, by, byName = null, requestId, address } = origin
     const { seq: before, last } = this.#heads.get(accountId) ?? this.#readHead(accountId)
-    const row = { accountId, seq: before + 1, at, by, action, subject, tokenId, requestId, address }
+    const names = { byName, subjectName }
+    const row = { accountId, seq: before + 1, at, by, ...names, action, subject, tokenId, requestId, address }
     const [fromText, toText] = [JSON.stringify(from), JSON.stringify(to)]
     const stamp = chainStampOfTexts(row, fromText, toText, last, this.stamps)
     this.db.run(
-      `INSERT INTO history (account_id, seq, at, by, action, subject, token_id, from_facts, to_facts, request_id,
-         address, stamp) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      ...[accountId, row.seq, at, by, action, subject, tokenId, fromText, toText, requestId, address],
-      stamp,
+      `INSERT INTO history (account_id, seq, at, by, by_name, action, subject, subject_name, token_id, from_facts,
+         to_facts, request_id, address, stamp) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      ...[accountId, row.seq, at, by, byName, action, subject, subjectName, tokenId, fromText, toText],
+      ...[requestId, address, stamp],
     )
     this.#heads.set(accountId, { seq: row.seq, last: stamp })
   }

@@ -174,7 +174,7 @@ class SqliteStore implements Store {
   listKeys = this.#question('listKeys')
   findSubAccount = this.#question('findSubAccount')
   findOwner = this.#question('findOwner')
-  findLastUses = this.#question('findLastUses')
+  findActivity = this.#question('findActivity')
   findTokenByName = this.#question('findTokenByName')
   countTokens = this.#question('countTokens')
   readVault = this.#question('readVault')

@@ -27,14 +27,14 @@ import { KEY_COLUMNS, type KeyColumns, toKey } from '../rows.ts'
 import type { Connection } from './connection.ts'
 import { indexedGrams, indexedWords } from './grams.ts'
 import { type NewRow, type PackedRow, type PackedTokens, pack, toOwner, unpackNew } from './packed.ts'
-import { findSubAccount, ownsSubAccount } from './reads.ts'
+import { findSubAccount, findSubAccountName } from './reads.ts'
 import type { Session } from './session.ts'
 
 export function insertAccount(session: Session, account: Account, origin: Origin): void {
   const { db } = session
   db.run('INSERT INTO accounts (id, name, created_at) VALUES (?, ?, ?)', account.id, account.name, account.createdAt)
   const to = { name: account.name }
-  session.record(historyEvent(account.id, 'account.create', account.id, {}, to), origin)
+  session.record(historyEvent(account.id, 'account.create', account, {}, to), origin)
 }
 
 export function insertKey(session: Session, key: StoredKey, origin: Origin): void {
@@ -46,7 +46,7 @@ export function insertKey(session: Session, key: StoredKey, origin: Origin): voi
     stampOf('key', key, stamps),
   )
   const to = { name: key.name, expiresAt: key.expiresAt }
-  session.record(historyEvent(key.accountId, 'key.create', key.id, {}, to), origin)
+  session.record(historyEvent(key.accountId, 'key.create', key, {}, to), origin)
 }
 
 export function revokeKey(session: Session, id: string, origin: Origin): AccountKey {
@@ -58,7 +58,7 @@ export function revokeKey(session: Session, id: string, origin: Origin): Account
   const key = { ...before, revokedAt: origin.at }
   db.run('UPDATE account_keys SET revoked_at = ?, stamp = ? WHERE id = ?', origin.at, stampOf('key', key, stamps), id)
   const { from, to } = difference(before, key, ['revokedAt'])
-  session.record(historyEvent(key.accountId, 'key.revoke', id, from, to), origin)
+  session.record(historyEvent(key.accountId, 'key.revoke', key, from, to), origin)
   session.revocations.push({ kind: 'key-off', id, at: origin.at })
   return key
 }
@@ -74,7 +74,7 @@ export function insertSubAccounts(session: Session, subAccounts: readonly SubAcc
       ...[id, accountId, name, email, companyName, foldedText(subAccount), createdAt, suspendedAt],
       stampOf('sub-account', subAccount, stamps),
     )
-    session.record(historyEvent(accountId, 'sub-account.create', id, {}, { name, email, companyName }), origin)
+    session.record(historyEvent(accountId, 'sub-account.create', subAccount, {}, { name, email, companyName }), origin)
   }
 }
 
@@ -98,7 +98,7 @@ export function updateSubAccount(
     ...[after.name, after.email, after.companyName, foldedText(after), after.suspendedAt, stamp, id],
   )
   const { from, to } = difference(before, after, ['name', 'email', 'companyName', 'suspendedAt'])
-  session.record(historyEvent(accountId, 'sub-account.update', id, from, to), origin)
+  session.record(historyEvent(accountId, 'sub-account.update', after, from, to), origin)
   if (after.suspendedAt !== before.suspendedAt) {
     if (after.suspendedAt === null) session.givenBack.set(id, origin.at)
     else session.revocations.push({ kind: 'sub-account-off', id, at: origin.at })
@@ -117,12 +117,11 @@ export function insertTokens(
   if (first === undefined) return []
   const former = idempotency && findIdempotent(db, first.accountId, idempotency, origin)
   if (former !== undefined) return [former]
-  const check = makeCheck(db)
+  const checked = makeCheck(db)
   let no = db.get<{ last: number | null }>('SELECT max(no) AS last FROM tokens')?.last ?? 0
   const ids: string[] = []
   for (const token of unpackNew(tokens)) {
-    check(token)
-    insertToken(session, token, ++no, origin)
+    insertToken(session, token, checked(token), ++no, origin)
     ids.push(token.id)
   }
   if (idempotency !== undefined) {
@@ -134,24 +133,28 @@ export function insertTokens(
   return ids
 }
 
-/** What is the same for all the tokens of one call is looked up once. */
-function makeCheck(db: Connection): (token: NewRow) => void {
-  const owners = new Map<string, string>()
+/** Returns the name of the token's sub-account. What is the same for all the tokens of one call is looked up once. */
+function makeCheck(db: Connection): (token: NewRow) => string {
+  const owners = new Map<string, { readonly accountId: string; readonly name: string }>()
   const sealing = sealingKey(db)
   const anyRetired = db.tuple(`SELECT 1 FROM retired_credentials WHERE digest >= x'' LIMIT 1`) !== undefined
   return ({ accountId, subAccountId, sealed, digest }) => {
     if (keyIdOf(sealed) !== sealing) throw new Failure('master-key-superseded')
-    if (owners.get(subAccountId) !== accountId) {
-      if (!ownsSubAccount(db, accountId, subAccountId)) throw new Failure('sub-account-forbidden')
-      owners.set(subAccountId, accountId)
+    let owner = owners.get(subAccountId)
+    if (owner?.accountId !== accountId) {
+      const name = findSubAccountName(db, accountId, subAccountId)
+      if (name === undefined) throw new Failure('sub-account-forbidden')
+      owner = { accountId, name }
+      owners.set(subAccountId, owner)
     }
     if (anyRetired && db.tuple('SELECT 1 FROM retired_credentials WHERE digest = ?', digest) !== undefined) {
       throw new Failure('duplicate-credential')
     }
+    return owner.name
   }
 }
 
-function insertToken(session: Session, token: NewRow, no: number, origin: Origin): void {
+function insertToken(session: Session, token: NewRow, subAccountName: string, no: number, origin: Origin): void {
   const { db } = session
   const { id, accountId, subAccountId, name, foldedName, status, createdAt, expiresAt, version } = token
   db.run(
@@ -164,8 +167,8 @@ function insertToken(session: Session, token: NewRow, no: number, origin: Origin
   db.run('INSERT INTO token_grams (rowid, grams) VALUES (?, ?)', no, grams)
   session.indexed++
   session.count(token, 1)
-  const to = { name, status, expiresAt, subAccountId }
-  session.record(historyEvent(accountId, 'token.create', id, {}, to, id), origin)
+  const to = { name, status, expiresAt, subAccountId, subAccountName }
+  session.record(historyEvent(accountId, 'token.create', token, {}, to), origin)
 }
 
 function findIdempotent(db: Connection, accountId: string, asked: Idempotency, origin: Origin): string | undefined {
@@ -210,7 +213,7 @@ export function updateToken(
     session.indexed++
   }
   const { from, to } = difference(before, after, ['name', 'status'])
-  session.record(historyEvent(accountId, 'token.update', id, from, to, id), origin)
+  session.record(historyEvent(accountId, 'token.update', after, from, to), origin)
   if (after.status !== before.status) {
     if (after.status === 'active') session.givenBack.set(id, origin.at)
     else session.revocations.push({ kind: 'token-off', id, at: origin.at, version: after.version })
@@ -254,7 +257,7 @@ export function replaceCredential(
       ...[retired.digest, id, retired.retiresAt, stampOf('retired', retired, stamps)],
     )
   }
-  session.record(historyEvent(accountId, 'token.rotate', id, {}, facts, id), origin)
+  session.record(historyEvent(accountId, 'token.rotate', after, {}, facts), origin)
   session.revocations.push({
     kind: 'token-rotated',
     id,
@@ -281,7 +284,7 @@ export function deleteToken(
   db.run('DELETE FROM tokens WHERE no = ?', no)
   session.count(token, -1)
   const { name, status } = token
-  session.record(historyEvent(accountId, 'token.delete', id, { name, status }, {}, id), origin)
+  session.record(historyEvent(accountId, 'token.delete', token, { name, status }, {}), origin)
   session.revocations.push({ kind: 'token-gone', id, at: origin.at, version: token.version + 1 })
   return pack({ token, subAccount })
 }

@@ -1,7 +1,7 @@
 // The history: what each change leaves behind, and the chain that ties the rows together.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { chainStamp, type HistoryRow, headStamp } from '../../../src/tokens/history.ts'
+import { chainStamp, type HistoryFilter, type HistoryRow, headStamp } from '../../../src/tokens/history.ts'
 import type { ChainLink } from '../../../src/tokens/store.ts'
 import { type Estate, FIRST_PAGE, plain } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
@@ -32,21 +32,35 @@ async function liveThroughEverything(estate: Estate) {
   await rotate(8, 500)
   await rotate(9, 9)
   await store.deleteToken(account.id, token.id, origin(10))
-  const row = (seq: number, action: string, subject: string, from: object, to: object, tokenId: string | null = null) =>
-    ({ ...origin(seq), accountId: account.id, seq, action, subject, tokenId, from, to }) as HistoryRow
+  const row = (seq: number, action: string, subject: string, subjectName: string, from: object, to: object) => {
+    const tokenId = action.startsWith('token.') ? subject : null
+    return {
+      ...origin(seq),
+      byName: null,
+      accountId: account.id,
+      seq,
+      action,
+      subject,
+      subjectName,
+      tokenId,
+      from,
+      to,
+    } as HistoryRow
+  }
   const { name, email, companyName } = subAccount
   const { id, subAccountId } = token
+  const created = { name: token.name, status: 'active', expiresAt: 77, subAccountId, subAccountName: 'New' }
   const expected = [
-    row(1, 'account.create', account.id, {}, { name: 'Acme' }),
-    row(2, 'key.create', key.id, {}, { name: 'Console', expiresAt: null }),
-    row(3, 'key.revoke', key.id, { revokedAt: null }, { revokedAt: 3 }),
-    row(4, 'sub-account.create', subAccount.id, {}, { name, email, companyName }),
-    row(5, 'sub-account.update', subAccount.id, { name, suspendedAt: null }, { name: 'New', suspendedAt: 5 }),
-    row(6, 'token.create', id, {}, { name: token.name, status: 'active', expiresAt: 77, subAccountId }, id),
-    row(7, 'token.update', id, { name: token.name, status: 'active' }, { name: 'CD', status: 'inactive' }, id),
-    row(8, 'token.rotate', id, {}, { formerCredentialUntil: 500 }, id),
-    row(9, 'token.rotate', id, {}, { formerCredentialUntil: null }, id),
-    row(10, 'token.delete', id, { name: 'CD', status: 'inactive' }, {}, id),
+    row(1, 'account.create', account.id, 'Acme', {}, { name: 'Acme' }),
+    row(2, 'key.create', key.id, 'Console', {}, { name: 'Console', expiresAt: null }),
+    row(3, 'key.revoke', key.id, 'Console', { revokedAt: null }, { revokedAt: 3 }),
+    row(4, 'sub-account.create', subAccount.id, name, {}, { name, email, companyName }),
+    row(5, 'sub-account.update', subAccount.id, 'New', { name, suspendedAt: null }, { name: 'New', suspendedAt: 5 }),
+    row(6, 'token.create', id, token.name, {}, created),
+    row(7, 'token.update', id, 'CD', { name: token.name, status: 'active' }, { name: 'CD', status: 'inactive' }),
+    row(8, 'token.rotate', id, 'CD', {}, { formerCredentialUntil: 500 }),
+    row(9, 'token.rotate', id, 'CD', {}, { formerCredentialUntil: null }),
+    row(10, 'token.delete', id, 'CD', { name: 'CD', status: 'inactive' }, {}),
   ]
   return { account, token, expected }
 }
@@ -76,6 +90,23 @@ export const describeHistory: Part = (estate) => {
     )
     assert.equal(total, 5)
     assert.equal(expected.filter(({ tokenId }) => tokenId === token.id).length, 5)
+  })
+
+  test('the history is filtered by actor, action and time, one by one and together, and its total with it', async () => {
+    const { account, token } = await liveThroughEverything(estate())
+    const asked = async (filter: HistoryFilter) => {
+      const { items, total } = await estate().store.listHistory(account.id, { ...FIRST_PAGE, ...filter })
+      assert.equal(total, items.length)
+      return items.map(({ seq }) => seq)
+    }
+    assert.deepEqual(await asked({ by: 'nobody' }), [])
+    assert.equal((await asked({ by: 'key_of_caller' })).length, 10)
+    assert.deepEqual(await asked({ action: 'token.rotate' }), [9, 8])
+    assert.deepEqual(await asked({ from: 3, before: 5 }), [4, 3])
+    assert.deepEqual(await asked({ from: 9 }), [10, 9])
+    assert.deepEqual(await asked({ action: 'token.rotate', before: 9, by: 'key_of_caller', tokenId: token.id }), [8])
+    const page = await estate().store.listHistory(account.id, { page: 2, limit: 1, action: 'token.rotate' })
+    assert.deepEqual([page.items.map(({ seq }) => seq), page.total], [[8], 2])
   })
 
   test("another account's token has no history, like a missing one", async () => {

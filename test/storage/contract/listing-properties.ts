@@ -36,6 +36,8 @@ const narrowing = fc.record(
     createdBefore: fc.nat(30),
     expiresFrom: fc.integer({ min: -1, max: 10 }),
     expiresBefore: fc.integer({ min: -1, max: 10 }),
+    unexpiredAt: fc.integer({ min: -1, max: 10 }),
+    suspended: fc.boolean(),
   },
   { requiredKeys: [] },
 )
@@ -59,7 +61,7 @@ const cases = tokens.chain((list) =>
 
 async function build(estate: Estate, list: readonly Sketch[]) {
   const account = await estate.account()
-  const subAccounts = [0, 1, 2].map(() => estate.subAccountRecord(account))
+  const subAccounts = [null, null, 5].map((suspendedAt) => estate.subAccountRecord(account, { suspendedAt }))
   await estate.store.insertSubAccounts(subAccounts, estate.origin())
   const start = estate.tick()
   let createdAt = start
@@ -67,13 +69,14 @@ async function build(estate: Estate, list: readonly Sketch[]) {
     createdAt += after
     const subAccount = subAccounts[owner]
     assert.ok(subAccount)
-    return { record: estate.tokenRecord(subAccount, name, { ...fields, createdAt }), lastUsedAt }
+    const record = estate.tokenRecord(subAccount, name, { ...fields, createdAt })
+    return { record, lastUsedAt, isSuspended: subAccount.suspendedAt !== null }
   })
   await estate.tokens(made.map(({ record }) => record))
   await estate.store.markUsed(
     new Map(made.flatMap(({ record, lastUsedAt }) => (lastUsedAt === null ? [] : [[record.id, lastUsedAt]]))),
   )
-  return { account, subAccounts, start, made: made.map(({ record, lastUsedAt }) => ({ ...record, lastUsedAt })) }
+  return { account, subAccounts, start, made: made.map(({ record, ...rest }) => ({ ...record, ...rest })) }
 }
 
 function sinceStart(asked: Narrowing, start: number): Narrowing {

@@ -25,7 +25,7 @@ const describeInsert: Part = (estate) => {
     const found = await estate().store.findToken(account.id, token.id)
     assert.deepEqual(plain(found?.token ?? {}), listed(token))
     assert.deepEqual(plain(found?.subAccount ?? {}), plain(subAccount))
-    assert.equal((await estate().store.findLastUses([token.id])).size, 0)
+    assert.equal((await estate().store.findActivity([token.id], 0)).size, 0)
   })
 
   test('no tokens at all is a change of nothing', async () => {

@@ -135,7 +135,7 @@ export const describeVerification: Part = (estate) => {
 
   test('the later of two uses is kept, in whatever order they are written', async () => {
     const { token } = await liveToken(estate())
-    const lastUsed = async () => (await estate().store.findLastUses([token.id])).get(token.id)
+    const lastUsed = async () => (await estate().store.findActivity([token.id], 0)).get(token.id)?.lastUsedAt
     for (const [at, expected] of [
       [500, 500],
       [400, 500],
@@ -155,7 +155,10 @@ export const describeVerification: Part = (estate) => {
         ['', 3],
       ]),
     )
-    assert.deepEqual([...(await estate().store.findLastUses(['tok_nothing', token.id, '']))], [[token.id, 2]])
+    assert.deepEqual(
+      [...(await estate().store.findActivity(['tok_nothing', token.id, ''], 0))],
+      [[token.id, { lastUsedAt: 2, formerCredentialUntil: null }]],
+    )
   })
 
   test('a use changes neither the version nor the history', async () => {

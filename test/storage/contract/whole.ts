@@ -52,7 +52,7 @@ export function describeWhole(open: OpenEmptyStore): void {
         accounts: (await store.listAccounts()).map(plain),
         key: plain((await store.findKey(key.digest)) ?? {}),
         token: plain((await store.findToken(account.id, kept.id))?.token ?? {}),
-        lastUsedAt: (await store.findLastUses([kept.id])).get(kept.id),
+        lastUsedAt: (await store.findActivity([kept.id], 0)).get(kept.id)?.lastUsedAt,
         gone: await store.findToken(account.id, gone.id),
         found: (await store.listTokens(account.id, { ...FIRST_PAGE, search: 'RENAMED' }))?.total,
         counts: await store.countTokens(),
