@@ -25,5 +25,7 @@ core.register_action("latchkey_verify", { "http-req" }, function(txn)
   end
   txn:set_var("txn.latchkey_challenge", first(answer.headers, "www-authenticate"))
   txn:set_var("txn.latchkey_reason", first(answer.headers, "x-latchkey-reason"))
+  txn:set_var("txn.latchkey_retry_after", first(answer.headers, "retry-after"))
+  txn:set_var("txn.latchkey_body", answer.body or "")
   txn:set_var("txn.latchkey_status", answer.status)
 end)

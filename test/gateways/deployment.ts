@@ -1,4 +1,5 @@
 // One gateway in front of an application, asking a real Latchkey that can be stopped and started again.
+import { setTimeout as pause } from 'node:timers/promises'
 import { Cli, type Process } from '../support/cli.ts'
 import { type Ask, bearer, type Heard, send } from '../support/http.ts'
 import { freePorts, Gateway, type GatewayKind, type Ports } from './machine.ts'
@@ -86,8 +87,8 @@ export class Deployment {
     return send(this.gateway.url, { path, ...rest, headers: [...headers, ...(rest.headers ?? [])] })
   }
 
-  async makeToken(name: string): Promise<MadeToken> {
-    const body = { subAccountId: this.estate.subAccount._id, name }
+  async makeToken(name: string, more: object = {}): Promise<MadeToken> {
+    const body = { subAccountId: this.estate.subAccount._id, name, ...more }
     const { data } = (await this.#manage('POST', TOKENS, body)).json
     return { id: data._id, credential: data.token }
   }
@@ -106,10 +107,24 @@ export class Deployment {
     await this.#manage('DELETE', `${TOKENS}/${token.id}`)
   }
 
+  /** What Latchkey itself answers to a verification, without a gateway. */
+  askLatchkey(headers: Ask['headers'] = []): Promise<Heard> {
+    return send(this.#latchkeyUrl, { path: '/api/v1/verify', headers })
+  }
+
+  /** For a token that is about to expire. */
+  async untilRefused({ credential }: MadeToken): Promise<void> {
+    while ((await this.askLatchkey([bearer(credential)])).status !== 401) await pause(10)
+  }
+
+  get #latchkeyUrl(): string {
+    return `http://127.0.0.1:${this.ports.latchkey}`
+  }
+
   /** Straight to Latchkey, as the account. */
   async #manage(method: string, path: string, body?: object): Promise<Heard> {
     const headers = [bearer(this.estate.key.key)]
-    const answer = await send(`http://127.0.0.1:${this.ports.latchkey}`, { method, path, headers, body })
+    const answer = await send(this.#latchkeyUrl, { method, path, headers, body })
     if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`)
     return answer
   }

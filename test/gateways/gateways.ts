@@ -3,12 +3,16 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, type TestContext, test } from 'node:test'
 import { bearer, closeConnections, type Heard } from '../support/http.ts'
-import { arrivedIn, Deployment, identityIn, type MadeToken } from './deployment.ts'
+import { BROWSERS } from './browsers.ts'
+import { type Guarantees, type Headers, identityOf, isFailureEnvelope, passed, refused401 } from './checks.ts'
+import { arrivedIn, Deployment, identityIn } from './deployment.ts'
 import { DOCS, GATEWAYS } from './machine.ts'
+import { OPEN_CONNECTIONS, restartEndsThem } from './open-connections.ts'
+import { REFUSALS } from './refusals.ts'
 import { digestOf, type StandIn, standInAnswering, standInResetting } from './servers.ts'
 
 const FLIPS = 200
@@ -27,6 +31,7 @@ for (const kind of GATEWAYS) {
         await t.test(`${kind.name}: ${guarantee}`, (inner) => check(deployment, inner))
       }
       assert.ok(deployment.gateway.isRunning, 'one and the same process of the gateway went through all of it')
+      await t.test(`${kind.name}: a restart ends the WebSockets that are open`, () => restartEndsThem(deployment))
     } catch (error) {
       t.diagnostic(deployment.gateway.said)
       throw error
@@ -36,9 +41,7 @@ for (const kind of GATEWAYS) {
   })
 }
 
-type Check = (deployment: Deployment, t: TestContext) => Promise<void>
-
-const GUARANTEES: Readonly<Record<string, Check>> = {
+const GUARANTEES: Guarantees = {
   'an active token passes, and the application sees who it is and not the credential': async (deployment) => {
     const token = await deployment.makeToken('Active')
     const arrived = arrivedIn(await passed(deployment, deployment.ask(token.credential)))
@@ -142,20 +145,22 @@ const GUARANTEES: Readonly<Record<string, Check>> = {
     deployment,
     t,
   ) => {
-    await outage(deployment, t, async () => {
+    const answers = await outage(deployment, t, async () => {
       await deployment.killLatchkey()
       return () => deployment.startLatchkey()
     })
+    for (const answer of answers) isFailureEnvelope(answer, 'Service unavailable')
   },
 
   'while Latchkey hangs everything is refused in time, and it passes again once Latchkey goes on': async (
     deployment,
     t,
   ) => {
-    await outage(deployment, t, async () => {
+    const answers = await outage(deployment, t, async () => {
       deployment.hangLatchkey()
       return async () => deployment.resumeLatchkey()
     })
+    for (const answer of answers) isFailureEnvelope(answer, 'Service unavailable')
   },
 
   ...Object.fromEntries(
@@ -186,9 +191,11 @@ const GUARANTEES: Readonly<Record<string, Check>> = {
     assert.equal(asked, ASKED_IN_A_ROW)
     assert.ok(connections <= ASKED_IN_A_ROW / 5, `${connections} connections`)
   },
-}
 
-type Headers = readonly (readonly [name: string, value: string])[]
+  ...REFUSALS,
+  ...BROWSERS,
+  ...OPEN_CONNECTIONS,
+}
 
 const FORGED: Headers = [
   ['X-Latchkey-Token-Id', 'forged'],
@@ -214,33 +221,9 @@ const FORGERIES: readonly Headers[] = [
   ],
 ]
 
-function identityOf(deployment: Deployment, token: MadeToken, version: string): Record<string, string[]> {
-  return {
-    'x-latchkey-token-id': [token.id],
-    'x-latchkey-sub-account-id': [deployment.estate.subAccount._id],
-    'x-latchkey-account-id': [deployment.estate.account._id],
-    'x-latchkey-token-version': [version],
-  }
-}
-
 /** The same shape, and made by nobody. */
 const otherThan = (credential: string): string =>
   credential.slice(0, -4) + (credential.endsWith('0000') ? '1111' : '0000')
-
-async function passed(deployment: Deployment, asked: Promise<Heard>): Promise<Heard> {
-  const answer = await asked
-  assert.equal(answer.status, 200, deployment.gateway.said)
-  return answer
-}
-
-async function refused401(deployment: Deployment, asked: Promise<Heard>, reason: string): Promise<void> {
-  const before = deployment.app.arrivals
-  const { status, headers } = await asked
-  assert.equal(status, 401)
-  assert.match(String(headers['www-authenticate']), /^Bearer realm="latchkey"/)
-  assert.equal(headers['x-latchkey-reason'], reason)
-  assert.equal(deployment.app.arrivals, before)
-}
 
 async function postInChunks(deployment: Deployment, credential: string, method: string, body: Uint8Array) {
   const half = Math.floor(body.length / 2)
@@ -260,15 +243,17 @@ async function outage(deployment: Deployment, t: TestContext, breakIt: () => Pro
   const asked = Array.from({ length: ASKED_IN_AN_OUTAGE }, (_, n) =>
     deployment.ask(credential, n % 2 === 0 ? {} : { method: 'POST', body: randomBytes(2_000) }),
   )
-  const { statuses, tookMs } = await inTime(asked).finally(mend)
+  const { answers, tookMs } = await inTime(asked).finally(mend)
+  const statuses = answers.map(({ status }) => status)
   assert.ok(Math.min(...statuses) >= 300, statuses.join(', '))
   assert.equal(deployment.app.arrivals, before)
   await passed(deployment, deployment.ask(credential))
   const distinct = [...new Set(statuses)].join(', ')
   t.diagnostic(`${statuses.length} refused with ${distinct} in ${tookMs} ms, 0 reached the application`)
+  return answers
 }
 
-/** All statuses; a gateway that keeps its clients waiting has no timeout of its own. */
+/** All answers; a gateway that keeps its clients waiting has no timeout of its own. */
 async function inTime(asked: readonly Promise<Heard>[]) {
   const began = performance.now()
   const late = AbortSignal.timeout(REFUSED_WITHIN_MS)
@@ -276,7 +261,7 @@ async function inTime(asked: readonly Promise<Heard>[]) {
     throw new Error(`not refused within ${REFUSED_WITHIN_MS} ms`)
   })
   const answers = await Promise.race([Promise.all(asked), never])
-  return { statuses: answers.map(({ status }) => status), tookMs: Math.round(performance.now() - began) }
+  return { answers, tookMs: Math.round(performance.now() - began) }
 }
 
 async function replaced(deployment: Deployment, t: TestContext, standIn: (port: number) => Promise<StandIn>) {
@@ -292,9 +277,12 @@ async function replaced(deployment: Deployment, t: TestContext, standIn: (port: 
   assert.ok((other?.asked() ?? 0) >= ASKED_IN_AN_OUTAGE, 'each request was asked about')
 }
 
-test('docs/gateways.md shows the very files that run here', () => {
+test('docs/gateways.md shows the very files that run here, and says which do not', () => {
   const page = readFileSync(join(DOCS, 'gateways.md'), 'utf8')
-  for (const file of GATEWAYS.flatMap(({ files }) => files)) {
-    assert.ok(page.includes(readFileSync(join(DOCS, 'gateways', file), 'utf8')), file)
+  const tested = GATEWAYS.flatMap(({ files }) => files)
+  for (const file of readdirSync(join(DOCS, 'gateways'))) {
+    const text = readFileSync(join(DOCS, 'gateways', file), 'utf8')
+    assert.ok(page.includes(text), file)
+    assert.equal(text.includes('Not tested here'), !tested.includes(file), file)
   }
 })

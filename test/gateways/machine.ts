@@ -39,7 +39,7 @@ export const GATEWAYS: readonly GatewayKind[] = [
     around: {
       'around.conf': `${NGINX_USER} daemon off; pid nginx.pid; error_log stderr warn; events {}
         http {
-          access_log off; client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
+          types { text/html html; } access_log off; client_body_temp_path body; proxy_temp_path proxy; fastcgi_temp_path fastcgi;
           uwsgi_temp_path uwsgi; scgi_temp_path scgi;
           include nginx.conf;
         }`,
