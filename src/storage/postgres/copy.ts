@@ -98,7 +98,7 @@ export async function openPostgresTarget({ databaseUrl, keys }: Place, source: C
     const sealed = await source.readRows(VAULT, undefined, Number.MAX_SAFE_INTEGER)
     await migrate(client, async () => {
       await client.query(`CREATE TABLE ${UNFINISHED_COPY} (fingerprint text)`)
-      await insertRows(new Connection(client, false), VAULT, sealed)
+      await insertRows(new Connection(client), VAULT, sealed)
     })
     return new PostgresTarget(client)
   })
@@ -134,7 +134,7 @@ class StillPostgres implements StillStore {
 
   constructor(client: pg.Client) {
     this.client = client
-    this.db = new Connection(client, true)
+    this.db = new Connection(client)
   }
 
   async countRows(table: CopiedTable): Promise<number> {
