@@ -185,14 +185,19 @@ export interface CopyEnds {
   readonly close: () => Promise<void>
 }
 
-/** The configured store as the source; `to` is an address of PostgreSQL or a folder. Both are opened for nobody else. */
-export async function openCopy(config: Config, to: string): Promise<CopyEnds> {
+/**
+ * The configured store as the source; `to` is an address of PostgreSQL or a folder. Both are opened for nobody else;
+ * `onWait` gets what is waited for meanwhile, in words.
+ */
+export async function openCopy(config: Config, to: string, onWait?: (text: string) => void): Promise<CopyEnds> {
   const { databaseUrl, dataDir } = config
   requireStore(config)
   const keys = openKeyRing(config)
   const { openPostgresSource, openPostgresTarget } = await import('./storage/postgres/copy.ts')
   const source =
-    databaseUrl === undefined ? openSqliteSource({ dataDir, keys }) : await openPostgresSource({ databaseUrl, keys })
+    databaseUrl === undefined
+      ? openSqliteSource({ dataDir, keys })
+      : await openPostgresSource({ databaseUrl, keys }, onWait)
   try {
     const opening = isPostgres(to)
       ? openPostgresTarget({ databaseUrl: to, keys }, source)
