@@ -11,9 +11,9 @@ export interface Bounds {
 }
 
 export interface QueuedCall {
-  /** Whoever shares this text shares the bounds of one account. */
+  /** Calls with the same text here share the bounds of one account. */
   readonly account: string
-  /** True once nobody waits for the answer: the call is then dropped instead of started. */
+  /** True once the caller no longer waits for the answer: the call is then dropped instead of started. */
   isGone(): boolean
   /** The call runs from now on, until it leaves. */
   start(): void
@@ -80,7 +80,7 @@ export class FairQueue {
     }
   }
 
-  /** The first call that somebody waits for, of the first account that has one and may start it. */
+  /** The first call whose caller still waits, of the first account that has one and may start it. */
   #takeNext(): QueuedCall | undefined {
     for (const [name, account] of this.#accounts) {
       if (account.running >= this.#bounds.runningPerAccount) continue

@@ -1,5 +1,5 @@
-// Goes through every row that decides something, or holds a credential, and names those that were altered by hand; counts
-// the tokens on the way, and names the totals that are not so.
+// Reads every row that decides something, or holds a credential, and names those that were altered by hand; counts the
+// tokens on the way, and names the totals that differ.
 import { COPIED, type CopiedRow, type OnPhase, partsOf, TOKENS } from './copy.ts'
 import type { KeyRing } from './key-ring.ts'
 import { isGenuine, type Stamped, type Tampered } from './stamp.ts'
@@ -20,10 +20,10 @@ export interface Examined {
   readonly totals: Totals
 }
 
-/** The totals that are kept, beside the tokens that there are. */
+/** The stored totals, compared with the tokens that there are. */
 export interface Totals {
   readonly wrong: readonly string[]
-  /** Accounts that were changed while they were counted: there is nothing to compare them with. */
+  /** Accounts that were changed while they were counted: their totals cannot be compared. */
   readonly changing: number
 }
 
@@ -47,7 +47,7 @@ type Check = (row: CopiedRow, parts: Parts) => RowProblem | undefined
 const MAX_NAMED = 1_000
 const LOOKED_UP_TOGETHER = 100
 
-/** A row is read whole, with its stamp: what is changed meanwhile in the ordinary way matches too. */
+/** A row is read together with its stamp: one that the service changes meanwhile matches too. */
 const CHECKS: Readonly<Record<string, Check>> = {
   accountKeys: (row, { stamps }) => {
     const key = row as unknown as Stamped<StoredKey>
