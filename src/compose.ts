@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { type Config, isPostgres } from './config.ts'
 import { findKeeper, openKeyRing } from './master-key.ts'
+import type { OpenedStore } from './storage/postgres/store.ts'
 import { backUpSqlite } from './storage/sqlite/backup.ts'
 import { openSqliteSource, openSqliteTarget } from './storage/sqlite/copy.ts'
 import { lockAlone } from './storage/sqlite/lock.ts'
@@ -36,6 +37,8 @@ export interface Latchkey {
   readonly applied: readonly string[]
   /** Shared by all instances, where the engine can do that. */
   readonly limiter: Limiter | undefined
+  /** How busy the connections to PostgreSQL are, by the kind of call. */
+  readonly poolUsage: PoolUsages | undefined
   readonly rotateMasterKey: (onPhase: OnPhase) => Promise<RotationReport>
   /** Revocations that only the journal beside the store knew of, until it was opened. */
   readonly replayed: number
@@ -47,13 +50,15 @@ export interface Surroundings {
   readonly metrics?: { timed(store: Store): Store; tampered(kind: Tampered['kind']): void }
   /** The operator's word that tokens revoked since a backup may be revived. */
   readonly acceptRevocationLoss?: boolean
+  /** For bulk work, which rather waits for a lock in PostgreSQL than ends half done. */
+  readonly patient?: boolean
 }
 
 export async function openLatchkey(config: Config, surroundings: Surroundings = {}): Promise<Latchkey> {
-  const { now = Date.now, log, metrics, acceptRevocationLoss = false } = surroundings
+  const { now = Date.now, log, metrics } = surroundings
   const keys = openKeyRing(config)
-  const opened = await openEngine(config, keys, acceptRevocationLoss)
-  const { store: engine, storeSecret, applied, limiter, replayed = 0 } = opened
+  const opened = await openEngine(config, keys, surroundings)
+  const { store: engine, storeSecret, applied, limiter, poolUsage, replayed = 0 } = opened
   const obstacle = await engine.findObstacle().catch(async (error) => {
     await engine.close()
     throw error
@@ -72,7 +77,7 @@ export async function openLatchkey(config: Config, surroundings: Surroundings = 
   const parts = { store, keys, stamps, now, onTampered }
   const rotate = (onPhase: OnPhase) => rotateAlone(config, { store, keys, now }, onPhase)
   const [registry, operator] = [new Registry(parts), new Operator(parts)]
-  return { registry, operator, store, stamps, keys, applied, limiter, rotateMasterKey: rotate, replayed }
+  return { registry, operator, store, stamps, keys, applied, limiter, poolUsage, rotateMasterKey: rotate, replayed }
 }
 
 interface Engine {
@@ -81,14 +86,23 @@ interface Engine {
   readonly applied: readonly string[]
   readonly replayed?: number
   readonly limiter?: Limiter
+  readonly poolUsage?: PoolUsages
 }
 
+type PoolUsages = OpenedStore['poolUsage']
+
 /** What is not configured is not loaded: libraries take memory and time to start. */
-async function openEngine(config: Config, keys: KeyRing, acceptRevocationLoss: boolean): Promise<Engine> {
+async function openEngine(
+  config: Config,
+  keys: KeyRing,
+  { log, acceptRevocationLoss = false, patient = false }: Surroundings,
+): Promise<Engine> {
   const { databaseUrl, dataDir, revocationJournal: journalPath, pgPool, pgPrepared, autoMigrate } = config
   if (databaseUrl === undefined) return openSqliteStore({ dataDir, keys, journalPath, acceptRevocationLoss })
-  const { openPostgresStore } = await import('./storage/postgres/store.ts')
-  return openPostgresStore({ databaseUrl, keys, poolSize: pgPool, prepared: pgPrepared, autoMigrate })
+  const { openPostgresStore, PATIENT_LIMITS } = await import('./storage/postgres/store.ts')
+  const options = { databaseUrl, keys, poolSize: pgPool, prepared: pgPrepared, autoMigrate }
+  const warn = (warning: string) => log?.warn(warning)
+  return openPostgresStore({ ...options, warn, ...(patient ? { limits: PATIENT_LIMITS } : {}) })
 }
 
 /** Two at once would each write the file of keys, and one of them over a key that the other has put to use. */
@@ -171,14 +185,19 @@ export interface CopyEnds {
   readonly close: () => Promise<void>
 }
 
-/** The configured store as the source; `to` is an address of PostgreSQL or a folder. Both are opened for nobody else. */
-export async function openCopy(config: Config, to: string): Promise<CopyEnds> {
+/**
+ * The configured store as the source; `to` is an address of PostgreSQL or a folder. Both are opened for nobody else;
+ * `onWait` gets what is waited for meanwhile, in words.
+ */
+export async function openCopy(config: Config, to: string, onWait?: (text: string) => void): Promise<CopyEnds> {
   const { databaseUrl, dataDir } = config
   requireStore(config)
   const keys = openKeyRing(config)
   const { openPostgresSource, openPostgresTarget } = await import('./storage/postgres/copy.ts')
   const source =
-    databaseUrl === undefined ? openSqliteSource({ dataDir, keys }) : await openPostgresSource({ databaseUrl, keys })
+    databaseUrl === undefined
+      ? openSqliteSource({ dataDir, keys })
+      : await openPostgresSource({ databaseUrl, keys }, onWait)
   try {
     const opening = isPostgres(to)
       ? openPostgresTarget({ databaseUrl: to, keys }, source)

@@ -96,7 +96,7 @@ export function readConfig(env: Environment): Config {
     host: given(env, 'HOST') ?? '127.0.0.1',
     port: readWhole(env, 'PORT', 3000, 0, 65_535),
     databaseUrl,
-    pgPool: readWhole(env, 'LATCHKEY_PG_POOL', 10, 2, 1_000),
+    pgPool: readWhole(env, 'LATCHKEY_PG_POOL', 10, 4, 1_000),
     pgPrepared: readSwitch(env, 'LATCHKEY_PG_PREPARED', 'on'),
     autoMigrate: readSwitch(env, 'LATCHKEY_AUTO_MIGRATE', 'on'),
     dataDir: resolve(given(env, 'LATCHKEY_DATA_DIR') ?? 'data'),

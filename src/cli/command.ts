@@ -15,6 +15,8 @@ interface How {
   readonly settings?: Partial<Config>
   /** For what a new store begins with. Everything else would make one where the wrong folder is named, and find it empty. */
   readonly mayMakeStore?: boolean
+  /** For bulk work: see `openLatchkey`. */
+  readonly patient?: boolean
 }
 
 /** Makes an action of a piece of work: opens the store for it and closes it again. */
@@ -25,14 +27,14 @@ export type OnStore = <Options extends object>(
 
 export const onStoreWith =
   (streams: Streams): OnStore =>
-  <Options extends object>(work: Work<Options>, { settings = {}, mayMakeStore = false }: How = {}) =>
+  <Options extends object>(work: Work<Options>, { settings = {}, mayMakeStore = false, patient = false }: How = {}) =>
   async (...received: unknown[]) => {
     const command = received.at(-1) as Command
     const argument = typeof received[0] === 'string' ? received[0] : ''
     const options = command.opts<Options & { json?: boolean }>()
     const config = { ...readProcessConfig(), ...settings }
     if (!mayMakeStore) requireStore(config)
-    const latchkey = await openLatchkey(config)
+    const latchkey = await openLatchkey(config, { patient })
     try {
       await work(latchkey, options, new Output(streams, options.json === true), argument)
     } finally {

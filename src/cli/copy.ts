@@ -24,12 +24,12 @@ export function addCopyCommand(program: Command, streams: Streams): void {
 }
 
 async function copy(config: Config, to: string, output: Output): Promise<void> {
-  // Also of an unset variable of the shell, which would name the current folder.
+  // An unset variable of the shell is empty too, and would name the current folder.
   if (to.trim() === '' || (!isPostgres(to) && /^[a-z][a-z0-9+.-]*:/i.test(to))) {
     throw new OperatorError('--to takes an address that begins with postgres://, or a folder; nothing was changed.')
   }
   const place = isPostgres(to) ? to : resolve(to)
-  const { source, target, close } = await openCopy(config, place)
+  const { source, target, close } = await openCopy(config, place, (text) => output.problem(text))
   try {
     const report = await showingPhases(output, (onPhase) => copyStore(source, target, onPhase))
     const title = `Copied ${report.rows} rows, and found all of them there. The master key stays the same.`

@@ -1,5 +1,5 @@
-// Looks the store over and says what is wrong with it. Mends nothing; but like every command, opening the store brings its
-// schema up to date.
+// Examines the store and reports what is wrong with it. Repairs nothing; but like every command, opening the store brings
+// its schema up to date.
 import type { Latchkey } from '../compose.ts'
 import type { OnPhase } from '../tokens/copy.ts'
 import { BROKEN_JOURNAL, DAMAGED, type Examined, examineRows, type Totals } from '../tokens/examination.ts'
@@ -24,7 +24,7 @@ export async function verifyHistory({ store, stamps, operator }: Latchkey, onPha
     walks.set(accountId, walk)
     for (const problem of found) problems.push(`${accountId}: ${problem}`)
   }
-  // Before the heads: one that is made meanwhile is nobody's loss.
+  // Before the heads are read: an account that is made meanwhile is not missed.
   const accounts = await operator.listAccounts()
   let [rows, heads, rowsByHeads] = [0, 0, 0]
   let advance: ((by: number) => void) | undefined
@@ -64,7 +64,7 @@ export async function examine(latchkey: Latchkey, onPhase: OnPhase = () => () =>
     return await examineAll(latchkey, damage, onPhase)
   } catch (error) {
     if (damage.database === undefined) throw error
-    // What else there is to check cannot be read.
+    // The rest of the store cannot be read.
     return { healthy: false, checks: [tellStore(damage)], problems: [], problemCount: 0 }
   }
 }

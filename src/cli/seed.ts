@@ -6,8 +6,8 @@ import type { Output } from './output.ts'
 import { startProgress } from './progress.ts'
 
 const BATCH = 1_000
-/** Those that wait for the writer are committed together, while the next are sealed here. */
-const MOST_WAITING = 4
+/** Batches that wait for the writer are committed together, while the next one is sealed here. */
+const MAX_WAITING = 4
 
 const USES = ['CI', 'Deploy', 'Billing', 'Reports', 'Mobile app', 'Webhook', 'Import', 'Backup', 'Monitoring', 'Sync']
 const PLACES = ['production', 'staging', 'Berlin', 'Lisboa', 'São Paulo', 'Kraków', '東京', 'Αθήνα', 'Москва', 'test']
@@ -20,44 +20,65 @@ export interface Estate {
   readonly tokens: number
 }
 
+interface SeededAccount {
+  readonly _id: string
+  readonly key: string
+}
+
 export async function seed(operator: Operator, estate: Estate, output: Output) {
   const all = estate.accounts * estate.tokens
-  const progress = startProgress(output, 'Tokens', all)
   let made = 0
   try {
-    const accounts = await fill(operator, estate, (tokens) => {
+    const accounts = await seedAccounts(operator, estate.accounts, output)
+    const progress = startProgress(output, 'Tokens', all)
+    const advance = (tokens: number) => {
       made += tokens
       progress.advance(tokens)
-    })
+    }
+    await fill(operator, accounts, estate, advance).finally(() => progress.done())
     return { accounts, subAccounts: estate.accounts * estate.subAccounts, tokens: all }
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     throw new OperatorError(`Seeding ended after ${made} of ${all} tokens, which stay. ${error.message}.`)
-  } finally {
-    progress.done()
   }
 }
 
-async function fill(operator: Operator, { accounts, subAccounts, tokens }: Estate, advance: (tokens: number) => void) {
-  const made: { _id: string; key: string }[] = []
+/**
+ * Keys cannot be read back: each is shown before anything is made for its account, so that an interrupted run loses none.
+ * On standard error, where standard output has to stay one JSON document.
+ */
+async function seedAccounts(operator: Operator, count: number, output: Output): Promise<readonly SeededAccount[]> {
+  const accounts: SeededAccount[] = []
+  for (let a = 1; a <= count; a++) {
+    const { id: _id } = await operator.createAccount(`Seeded account ${a}`)
+    const { key } = await operator.createKey(_id, 'seed', null)
+    accounts.push({ _id, key })
+    if (output.json) output.problem(`${_id} ${key}`)
+    else output.line(`${_id} ${key}`)
+  }
+  return accounts
+}
+
+async function fill(
+  operator: Operator,
+  accounts: readonly SeededAccount[],
+  { subAccounts, tokens }: Estate,
+  advance: (tokens: number) => void,
+): Promise<void> {
   const waiting: Promise<void>[] = []
-  for (let a = 1; a <= accounts; a++) {
-    const account = await operator.createAccount(`Seeded account ${a}`)
-    const { key } = await operator.createKey(account.id, 'seed', null)
-    made.push({ _id: account.id, key })
-    const subAccountIds = await seedSubAccounts(operator, account.id, a, subAccounts)
+  for (const [index, { _id: accountId }] of accounts.entries()) {
+    const subAccountIds = await seedSubAccounts(operator, accountId, index + 1, subAccounts)
     for (const batch of batches(tokens)) {
-      const created = operator.createTokens(batch.map((n) => seededToken(account.id, subAccountIds, n)))
+      const created = operator.createTokens(batch.map((n) => seededToken(accountId, subAccountIds, n)))
       waiting.push(created.then(() => advance(batch.length)))
-      // Whatever becomes of it is told when its turn comes.
+      // A failure is reported when its turn comes to be awaited.
       waiting.at(-1)?.catch(() => {})
-      if (waiting.length === MOST_WAITING) await waiting.shift()
-      // What this thread has for the writer goes over between two turns of its event loop.
+      if (waiting.length === MAX_WAITING) await waiting.shift()
+      // What this thread has for the writer thread goes over between two turns of the event loop.
       await setImmediate()
     }
   }
   for (const each of waiting) await each
-  return made
 }
 
 async function seedSubAccounts(operator: Operator, accountId: string, a: number, count: number): Promise<string[]> {
@@ -80,7 +101,7 @@ function seededToken(accountId: string, subAccountIds: readonly string[], n: num
   return { accountId, subAccountId, name, status: n % 10 === 3 ? ('inactive' as const) : ('active' as const) }
 }
 
-/** The numbers from 0 on, so many, in batches. */
+/** The numbers from 0 to below `count`, in batches. */
 function* batches(count: number): Generator<number[]> {
   for (let from = 0; from < count; from += BATCH) {
     yield Array.from({ length: Math.min(BATCH, count - from) }, (_, index) => from + index)

@@ -48,9 +48,9 @@ export function addStoreCommands(program: Command, onStore: OnStore): void {
           if (estate.subAccounts === 0 && estate.tokens > 0) throw new OperatorError('tokens need sub-accounts')
           const made = await seed(operator, estate, output)
           const title = `Made ${made.subAccounts} sub-accounts and ${made.tokens} tokens.`
-          output.result(made, { title, rows: made.accounts })
+          output.result(made, { title })
         },
-        { mayMakeStore: true },
+        { mayMakeStore: true, patient: true },
       ),
     )
   program

@@ -1,5 +1,5 @@
-// Goes through every row that decides something, or holds a credential, and names those that were altered by hand; counts
-// the tokens on the way, and names the totals that are not so.
+// Reads every row that decides something, or holds a credential, and names those that were altered by hand; counts the
+// tokens on the way, and names the totals that differ.
 import { COPIED, type CopiedRow, type OnPhase, partsOf, TOKENS } from './copy.ts'
 import type { KeyRing } from './key-ring.ts'
 import { isGenuine, type Stamped, type Tampered } from './stamp.ts'
@@ -20,10 +20,10 @@ export interface Examined {
   readonly totals: Totals
 }
 
-/** The totals that are kept, beside the tokens that there are. */
+/** The stored totals, compared with the tokens that there are. */
 export interface Totals {
   readonly wrong: readonly string[]
-  /** Accounts that were changed while they were counted: there is nothing to compare them with. */
+  /** Accounts that were changed while they were counted: their totals cannot be compared. */
   readonly changing: number
 }
 
@@ -45,9 +45,9 @@ interface Parts {
 type Check = (row: CopiedRow, parts: Parts) => RowProblem | undefined
 
 const MAX_NAMED = 1_000
-const SUB_ACCOUNTS_AT_ONCE = 1_000
+const LOOKED_UP_TOGETHER = 100
 
-/** A row is read whole, with its stamp: what is changed meanwhile in the ordinary way matches too. */
+/** A row is read together with its stamp: one that the service changes meanwhile matches too. */
 const CHECKS: Readonly<Record<string, Check>> = {
   accountKeys: (row, { stamps }) => {
     const key = row as unknown as Stamped<StoredKey>
@@ -83,6 +83,7 @@ function examineCredential(token: TokenRecord, { keys, stamps }: Parts): RowProb
   return same ? undefined : problem('opens, but is not the one that authenticates: an older one was put back by hand')
 }
 
+/** Tokens by status, of each account and sub-account. */
 type Tally = Map<string, Record<Status, number>>
 
 function countIn(tally: Tally, { accountId, subAccountId, status }: TokenRecord): void {
@@ -93,17 +94,23 @@ function countIn(tally: Tally, { accountId, subAccountId, status }: TokenRecord)
   }
 }
 
-/** Every change of a total adds to the history of its account. */
-async function countChanges(store: Store, accountId: string): Promise<number> {
+/** What is noted of an account before its rows are read, and while they are. */
+interface AccountSeen {
+  /** Every change of a total adds a row to the history of its account. */
+  readonly historyRows: number
+  readonly subAccountIds: string[]
+}
+
+async function countHistory(store: Store, accountId: string): Promise<number> {
   return (await store.listHistory(accountId, { page: 1, limit: 1 })).total
 }
 
-async function compareTotals(store: Store, changes: ReadonlyMap<string, number>, tally: Tally): Promise<Totals> {
+async function compareTotals(store: Store, accounts: ReadonlyMap<string, AccountSeen>, tally: Tally): Promise<Totals> {
   const wrong: string[] = []
   let changing = 0
-  for (const [accountId, before] of changes) {
-    const kept = await readKept(store, accountId)
-    if ((await countChanges(store, accountId)) !== before) {
+  for (const [accountId, { historyRows, subAccountIds }] of accounts) {
+    const kept = await readKept(store, accountId, subAccountIds)
+    if ((await countHistory(store, accountId)) !== historyRows) {
       changing++
       continue
     }
@@ -118,14 +125,14 @@ async function compareTotals(store: Store, changes: ReadonlyMap<string, number>,
   return { wrong, changing }
 }
 
-/** Of an account and its sub-accounts. */
-async function readKept(store: Store, accountId: string): Promise<Tally> {
+/** Sub-accounts are looked up by id: turning pages would cost what is skipped, again for every page. */
+async function readKept(store: Store, accountId: string, subAccountIds: readonly string[]): Promise<Tally> {
   const total = async (status: Status) => (await store.listTokens(accountId, { page: 1, limit: 1, status }))?.total ?? 0
   const kept: Tally = new Map([[accountId, { active: await total('active'), inactive: await total('inactive') }]])
-  for (let page = 1, more = true; more; page++) {
-    const { items, total } = await store.listSubAccounts(accountId, { page, limit: SUB_ACCOUNTS_AT_ONCE })
-    for (const { subAccount, tokens } of items) kept.set(subAccount.id, { ...tokens })
-    more = page * SUB_ACCOUNTS_AT_ONCE < total
+  for (let from = 0; from < subAccountIds.length; from += LOOKED_UP_TOGETHER) {
+    const ids = subAccountIds.slice(from, from + LOOKED_UP_TOGETHER)
+    const found = await Promise.all(ids.map((id) => store.findSubAccount(accountId, id)))
+    for (const row of found) if (row !== undefined) kept.set(row.subAccount.id, { ...row.tokens })
   }
   return kept
 }
@@ -136,8 +143,10 @@ export async function examineRows(parts: Parts, onPhase: OnPhase): Promise<Exami
   const problems: RowProblem[] = []
   let problemCount = 0
   const tally: Tally = new Map()
-  const changes = new Map<string, number>()
-  for (const { id } of await parts.store.listAccounts()) changes.set(id, await countChanges(parts.store, id))
+  const accounts = new Map<string, AccountSeen>()
+  for (const { id } of await parts.store.listAccounts()) {
+    accounts.set(id, { historyRows: await countHistory(parts.store, id), subAccountIds: [] })
+  }
   for (const table of COPIED) {
     const check = CHECKS[table.name]
     if (check === undefined) continue
@@ -146,6 +155,7 @@ export async function examineRows(parts: Parts, onPhase: OnPhase): Promise<Exami
     for await (const part of partsOf(parts.store, table, undefined)) {
       for (const row of part) {
         if (table === TOKENS) countIn(tally, row as unknown as TokenRecord)
+        if (table.name === 'subAccounts') accounts.get(String(row.accountId))?.subAccountIds.push(String(row.id))
         const problem = check(row, parts)
         if (problem === undefined) continue
         problemCount++
@@ -155,5 +165,5 @@ export async function examineRows(parts: Parts, onPhase: OnPhase): Promise<Exami
       advance(part.length)
     }
   }
-  return { rows, problems, problemCount, totals: await compareTotals(parts.store, changes, tally) }
+  return { rows, problems, problemCount, totals: await compareTotals(parts.store, accounts, tally) }
 }

@@ -8,6 +8,7 @@ import { Connection } from '../../src/storage/postgres/connection.ts'
 import * as listing from '../../src/storage/postgres/listing.ts'
 import { clientConfig, SESSION } from '../../src/storage/postgres/pool.ts'
 import * as reads from '../../src/storage/postgres/reads.ts'
+import { StatementNames } from '../../src/storage/postgres/statement-names.ts'
 import * as writes from '../../src/storage/postgres/writes.ts'
 import { openEmptyPostgres, PATIENT, type TestPostgres } from '../support/postgres.ts'
 import { fill, MIDDLE, type Place } from './million-rows.ts'
@@ -59,7 +60,7 @@ describe('a million tokens', () => {
     client = new RecordingClient(clientConfig(opened.options.databaseUrl))
     await client.connect()
     place = await fill(client)
-    db = new Connection(client, true)
+    db = new Connection(client, new StatementNames(true))
   })
   after(async () => {
     await client.end()

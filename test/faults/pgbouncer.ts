@@ -64,15 +64,18 @@ default_pool_size = ${SERVER_CONNECTIONS}
   return port
 }
 
-const pgbouncerEngine: Engine = {
-  name: 'PostgreSQL behind pgbouncer',
+/** Left on, named statements are lost at the first request that needs one again, and given up. */
+const pgbouncerEngine = (named: 'on' | 'off'): Engine => ({
+  name: `PostgreSQL behind pgbouncer, LATCHKEY_PG_PREPARED=${named},`,
   async prepare() {
     const prepared = await postgresEngine.prepare()
     const url = new URL(prepared.env.DATABASE_URL ?? '')
     url.port = String(await startPgbouncer(url))
-    return { ...prepared, env: { ...prepared.env, DATABASE_URL: url.href, LATCHKEY_PG_PREPARED: 'off' } }
+    return { ...prepared, env: { ...prepared.env, DATABASE_URL: url.href, LATCHKEY_PG_PREPARED: named } }
   },
-}
+})
 
-runScenarios(pgbouncerEngine, allScenarios)
-describeConcurrency(pgbouncerEngine)
+for (const named of ['off', 'on'] as const) {
+  runScenarios(pgbouncerEngine(named), allScenarios)
+  describeConcurrency(pgbouncerEngine(named))
+}

@@ -9,6 +9,7 @@ import { Connection } from '../../src/storage/postgres/connection.ts'
 import * as listing from '../../src/storage/postgres/listing.ts'
 import { clientConfig, SESSION } from '../../src/storage/postgres/pool.ts'
 import * as reads from '../../src/storage/postgres/reads.ts'
+import { StatementNames } from '../../src/storage/postgres/statement-names.ts'
 import * as writes from '../../src/storage/postgres/writes.ts'
 import type { TokenQuery } from '../../src/tokens/page.ts'
 import type { Account, AccountKey, SubAccount, TokenRecord } from '../../src/tokens/token.ts'
@@ -83,7 +84,7 @@ describe('query plans of PostgreSQL', () => {
     await client.connect()
     await client.query('VACUUM ANALYZE')
     await client.query(SESSION)
-    db = new Connection(client, true)
+    db = new Connection(client, new StatementNames(true))
   })
   after(async () => {
     await client.end()

@@ -182,7 +182,12 @@ describe('two engines', () => {
           }),
         )
         await askBoth((store) => store.listHistory(account.id, { page: 1, limit: 100 }))
-        await askBoth((store) => store.listSubAccounts(account.id, { page: 1, limit: 100 }))
+        for (const page of [
+          { page: 1, limit: 100 },
+          { page: 2, limit: 1 },
+        ]) {
+          await askBoth((store) => store.listSubAccounts(account.id, page))
+        }
       }),
       { numRuns: ESTATES },
     )

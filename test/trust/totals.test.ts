@@ -7,6 +7,8 @@ import { type Engine, Estate, sqliteEngine } from '../support/estate.ts'
 import { postgresEngine } from '../support/postgres.ts'
 import { type ByHand, openByHand } from './by-hand.ts'
 
+const MORE_THAN_A_PAGE = 1_100
+
 for (const engine of [sqliteEngine, postgresEngine]) {
   describe(`the totals of a store (${engine.name})`, () => describeTotals(engine))
 }
@@ -41,6 +43,24 @@ function describeTotals(engine: Engine): void {
       }
     }
     assert.deepEqual(await totals(), [true, 'as counted'])
+  })
+
+  test('the total of every sub-account is compared, those of the first and the last among more than a thousand too', async () => {
+    const { operator } = estate.running
+    const { accountId, subAccounts } = estate.mine
+    const fields = { name: 'Branch', email: 'branch@mine.example', companyName: 'Branch Ltd' }
+    const branches = await operator.createSubAccounts(
+      accountId,
+      Array.from({ length: MORE_THAN_A_PAGE }, () => fields),
+    )
+    await estate.token({ subAccountId: branches.at(-1)?.id ?? '' })
+    assert.deepEqual(await totals(), [true, 'as counted'])
+    const scopes = [subAccounts[0].id, branches.at(-1)?.id]
+    for (const scope of scopes) await db.run('UPDATE token_counts SET count = count + 5 WHERE scope = ?1', scope)
+    const [healthy, told] = await totals()
+    assert.equal(healthy, false)
+    for (const scope of scopes) assert.match(told ?? '', new RegExp(`^2 altered by hand:.* ${scope} has \\d+ active`))
+    for (const scope of scopes) await db.run('UPDATE token_counts SET count = count - 5 WHERE scope = ?1', scope)
   })
 
   test('what is changed while the doctor counts is not taken for altered', async () => {

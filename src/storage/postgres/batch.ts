@@ -1,5 +1,5 @@
-// Statements that go to PostgreSQL in one write, and their answers. A query of the driver's own is one statement, which is
-// described anew each time: the write and the description cost this process more than all that is done with the answer.
+// Statements that go to PostgreSQL in one write, and their answers. The driver's own query is one statement, described each
+// time: the write and the description cost this process more than everything that is done with the answer.
 import pg from 'pg'
 
 export type Value = string | number | boolean | null | Uint8Array | readonly (string | number | null | Uint8Array)[]
@@ -13,7 +13,7 @@ export interface Statement {
   readonly reject: (error: unknown) => void
 }
 
-/** As the protocol has them, in text. */
+/** The fields of a row, as text, as the protocol has them. */
 export type Fields = readonly (string | null)[]
 
 export interface Answer {
@@ -49,7 +49,7 @@ export class Columns {
   }
 }
 
-/** Undone, since another statement of its batch has failed: that is its cause. */
+/** The statement was rolled back, since another one of its batch has failed: that error is the cause. */
 export class Undone extends Error {
   override readonly name = 'Undone'
 }
@@ -76,7 +76,7 @@ export class Batch {
     this.#onEnd = onEnd
   }
 
-  /** Called by the driver, as is all that follows. */
+  /** The driver calls this method and all that follow. */
   submit(connection: pg.Connection): void {
     this.#prepared = prepared.get(connection) ?? this.#prepared
     prepared.set(connection, this.#prepared)
@@ -89,7 +89,7 @@ export class Batch {
   #send(connection: pg.Connection, { text, name = '', values }: Statement): void {
     const known = this.#prepared.has(name)
     if (!known) {
-      // A batch that failed may have prepared it, or not.
+      // A batch that failed may have prepared the statement, or not.
       if (name !== '') connection.close({ type: 'S', name }, true)
       connection.parse({ name, text, types: [] }, true)
     }
@@ -121,14 +121,14 @@ export class Batch {
   }
 
   handleError(error: unknown): void {
-    // None, when it is the end of the batch that fails, or the connection: then that is the answer to all of them.
+    // Where the end of the batch or the connection fails, no single statement has: all of them get the error.
     const failed = error instanceof pg.DatabaseError ? this.#current : undefined
     const undone = failed && new Undone('another statement has failed', { cause: error })
     this.#onEnd()
     for (const statement of this.statements) statement.reject(statement === failed ? error : (undone ?? error))
   }
 
-  /** The one whose answer is being read. */
+  /** The statement whose answer is being read. */
   get #current(): Statement | undefined {
     return this.statements[this.#answers.length]
   }

@@ -1,11 +1,12 @@
-// One connection to PostgreSQL, lent for one call: its statements, its transaction, and what its errors mean.
+// One connection to PostgreSQL, as lent for one call: its statements, its transaction, and what its errors mean.
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { Failure } from '../../tokens/errors.ts'
 import { type Answer, Batch, type Statement, Undone, type Value } from './batch.ts'
 import { Remembered } from './same-rows.ts'
+import { type StatementNames, UNNAMED } from './statement-names.ts'
 
-/** How often a change is begun again when PostgreSQL breaks it off in favour of another. */
+/** How often a transaction is begun, where PostgreSQL ends it in favour of another one. */
 const MAX_ATTEMPTS = 5
 const SERIALIZATION_FAILURE = '40001'
 const DEADLOCK_DETECTED = '40P01'
@@ -26,15 +27,15 @@ export type Work<Result> = (db: Connection) => Promise<Result>
 
 export class Connection {
   readonly #client: pg.ClientBase
-  readonly #prepared: boolean
+  readonly #names: StatementNames
   readonly remembered: Remembered
   #gathered: Statement[] = []
   #underway = false
   #committing = false
 
-  constructor(client: pg.ClientBase, prepared: boolean, remembered = new Remembered()) {
+  constructor(client: pg.ClientBase, names = UNNAMED, remembered = new Remembered()) {
     this.#client = client
-    this.#prepared = prepared
+    this.#names = names
     this.remembered = remembered
   }
 
@@ -52,20 +53,20 @@ export class Connection {
     return rows.map((fields) => columns.toRow(fields) as Result)
   }
 
-  /** Rows as they came, for somebody who may have met them before. */
+  /** Rows as the protocol has them, to be compared with rows that were read before. */
   read(sql: string, values: readonly Value[]): Promise<Answer> {
-    return this.#ask(sql, values.map(askable), this.#prepared)
+    return this.#ask(sql, values.map(withoutNul), this.#names.inUse)
   }
 
   /** Returns the number of rows changed. */
   async run(sql: string, ...values: Value[]): Promise<number> {
-    const { tag } = await this.#ask(sql, values, this.#prepared)
+    const { tag } = await this.#ask(sql, values, this.#names.inUse)
     return Number(/[0-9]+$/.exec(tag)?.[0] ?? 0)
   }
 
   /**
-   * `work` as one transaction, begun again where PostgreSQL asks for it, but never once COMMIT was sent. What begins it
-   * is sent with the first statements of `work`.
+   * Runs `work` as one transaction, again after a deadlock or a serialization failure, but never once COMMIT was sent.
+   * The statements of `begin` are sent with the first ones of `work`.
    */
   async transaction<Result>(begin: readonly string[], work: Work<Result>): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
@@ -85,7 +86,7 @@ export class Connection {
   }
 
   /**
-   * A wait for a synchronous standby that was broken off ends in success and a warning. The warning's text depends on
+   * A wait for a synchronous standby that was cancelled ends in success and a warning. The warning's text depends on
    * the server's language, so that any warning makes the outcome unknown.
    */
   async #commit(): Promise<void> {
@@ -112,10 +113,14 @@ export class Connection {
   }
 
   /** Statements that are asked for without waiting for each other's answers go in one batch. */
-  #ask(text: string, values: readonly Value[], prepared: boolean): Promise<Answer> {
+  #ask(text: string, values: readonly Value[], named: boolean): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const name = prepared ? nameOf(text) : undefined
-      this.#gathered.push({ text, name, values, resolve, reject: (error) => reject(asLost(error)) })
+      const name = named ? nameOf(text) : undefined
+      const fail = (error: unknown) => {
+        if (named) this.#names.notice(error)
+        reject(asLost(error))
+      }
+      this.#gathered.push({ text, name, values, resolve, reject: fail })
       if (this.#gathered.length === 1 && !this.#underway) process.nextTick(() => this.#send())
     })
   }
@@ -132,8 +137,8 @@ export class Connection {
   }
 }
 
-/** No text of ours has a NUL, and PostgreSQL takes none: what is looked up with one in it finds nothing. */
-function askable(value: Value): Value {
+/** PostgreSQL takes no text with a NUL, and no stored text has one: what is looked up with a NUL finds nothing. */
+function withoutNul(value: Value): Value {
   return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value
 }
 
@@ -149,7 +154,7 @@ function nameOf(sql: string): string {
   return name
 }
 
-/** The connection is gone or of no further use; what was asked has no answer. */
+/** The connection is gone or of no further use, and what was asked has no answer. */
 export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost'
 }
@@ -162,6 +167,15 @@ export class DeadlinePassed extends Error {
   }
 }
 
+/** The caller has hung up while the call waited: it was not begun. */
+export class CallerGone extends Error {
+  override readonly name = 'CallerGone'
+
+  constructor() {
+    super('the caller has gone')
+  }
+}
+
 export function isLost(error: unknown): boolean {
   return error instanceof ConnectionLost
 }
@@ -171,9 +185,12 @@ function asLost(error: unknown): unknown {
   return new ConnectionLost((error as Error).message, { cause: error })
 }
 
-/** Connection exceptions, a server that goes down or comes up, and one that has become a standby. */
+/**
+ * Connection exceptions, a server that goes down or comes up, one that has become a standby, and a connection that does
+ * not have the statements that were prepared on it.
+ */
 function isFatal({ code = '' }: pg.DatabaseError): boolean {
-  return /^(08|57P0|25006|25P0[34])/.test(code)
+  return /^(08|57P0|25006|25P0[34]|26000|42P05)/.test(code)
 }
 
 function isContended(error: unknown): boolean {

@@ -29,6 +29,9 @@ interface Place {
   readonly keys: KeyRing
 }
 
+/** Gets what is waited for, in words. */
+type OnWait = (text: string) => void
+
 /** Names the lock that a copy takes on its target: the letters "latchcpy". */
 const LOCK = '7809651198862585977'
 const LOCK_NOT_AVAILABLE = '55P03'
@@ -36,10 +39,11 @@ const APPLICATION = 'latchkey copy'
 /** One that was killed may hold its locks until the server has noticed. */
 const PATIENCE_MS = 5_000
 const ASK_AGAIN_MS = 100
+const MAX_USERS_NAMED = 5
 const SETTINGS = `SET application_name = '${APPLICATION}'; SET lock_timeout = ${PATIENCE_MS}; SET statement_timeout = 0;
   SET idle_in_transaction_session_timeout = 0`
 
-export async function openPostgresSource({ databaseUrl, keys }: Place): Promise<CopySource> {
+export async function openPostgresSource({ databaseUrl, keys }: Place, onWait: OnWait = () => {}): Promise<CopySource> {
   return withClient(databaseUrl, async (client) => {
     const storeSecret = await readSecret(client, databaseUrl, keys)
     if (storeSecret === undefined) throw new OperatorError(`${placeOf(databaseUrl)} holds no store`)
@@ -47,7 +51,7 @@ export async function openPostgresSource({ databaseUrl, keys }: Place): Promise<
     await migrate(client, async () => {})
     await requireUnnamed(client, databaseUrl)
     await client.query(BEGIN)
-    await takeAlone(client, databaseUrl)
+    await takeAlone(client, databaseUrl, onWait)
     await client.query(`LOCK TABLE ${COPIED.map(tableOf).join(', ')} IN SHARE MODE`)
     const still = new StillPostgres(client)
     requireSettled(await still.countRows(VAULT), placeOf(databaseUrl))
@@ -55,29 +59,47 @@ export async function openPostgresSource({ databaseUrl, keys }: Place): Promise<
   })
 }
 
-/** Finds what holds no lock: connections that a pooler lends by the transaction, where they still bear our name. */
+/** Finds what holds no lock: connections that a pooler lends by the transaction, where they still have our name. */
 async function requireUnnamed(client: pg.Client, databaseUrl: string): Promise<void> {
-  const { rows } = await client.query(
-    `SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'latchkey'`,
-  )
-  if (rows.length > 0) throw inUse(databaseUrl)
+  const users = await describeUsers(client, `application_name = 'latchkey'`)
+  if (users !== undefined) throw inUse(databaseUrl, users)
 }
 
 /**
  * Until the transaction ends. It asks now and then rather than wait in the lock's queue, in which the new connections of
  * instances would have to wait behind it.
  */
-async function takeAlone(client: pg.Client, databaseUrl: string): Promise<void> {
+async function takeAlone(client: pg.Client, databaseUrl: string, onWait: OnWait): Promise<void> {
+  let waitsFor: string | undefined
   for (const end = performance.now() + PATIENCE_MS; ; await pause(ASK_AGAIN_MS)) {
     const { rows } = await client.query(`SELECT pg_try_advisory_xact_lock(${IN_USE_LOCK}) AS alone`)
     if (rows[0].alone) return
-    if (performance.now() > end) throw inUse(databaseUrl)
+    const users = (await describeUsers(client, `pid IN (${HOLDERS})`)) ?? 'a connection that has just ended'
+    if (performance.now() > end) throw inUse(databaseUrl, users)
+    if (users !== waitsFor) onWait(`Waiting up to ${PATIENCE_MS / 1000} s for ${users}.`)
+    waitsFor = users
   }
 }
 
-function inUse(databaseUrl: string): OperatorError {
+const HOLDERS = `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted
+  AND (classid::bigint << 32) + objid::bigint = ${IN_USE_LOCK}`
+
+/** The server's processes that serve these connections, in words; undefined where there are none. */
+async function describeUsers(client: pg.Client, condition: string): Promise<string | undefined> {
+  const { rows } = await client.query<{ user: string }>(
+    `SELECT format('process %s (%s, from %s, %s)', pid, coalesce(nullif(application_name, ''), 'no name'),
+       coalesce(host(client_addr), 'an address not shown'), coalesce(state, 'state not shown')) AS "user"
+     FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND ${condition} ORDER BY pid`,
+  )
+  const named = rows.slice(0, MAX_USERS_NAMED).map(({ user }) => user)
+  const more = rows.length - named.length
+  return rows.length === 0 ? undefined : [...named, ...(more > 0 ? [`${more} more`] : [])].join(', ')
+}
+
+function inUse(databaseUrl: string, users: string): OperatorError {
   return new OperatorError(
-    `${placeOf(databaseUrl)} is in use. Stop every instance that serves it, and whatever else runs on it, first.`,
+    `${placeOf(databaseUrl)} is in use. Stop every instance that serves it, and whatever else runs on it, first: ${users}. ` +
+      'A pooler keeps connections of instances that have ended; have it close them (pgbouncer: RECONNECT).',
   )
 }
 
@@ -98,7 +120,7 @@ export async function openPostgresTarget({ databaseUrl, keys }: Place, source: C
     const sealed = await source.readRows(VAULT, undefined, Number.MAX_SAFE_INTEGER)
     await migrate(client, async () => {
       await client.query(`CREATE TABLE ${UNFINISHED_COPY} (fingerprint text)`)
-      await insertRows(new Connection(client, false), VAULT, sealed)
+      await insertRows(new Connection(client), VAULT, sealed)
     })
     return new PostgresTarget(client)
   })
@@ -134,7 +156,7 @@ class StillPostgres implements StillStore {
 
   constructor(client: pg.Client) {
     this.client = client
-    this.db = new Connection(client, true)
+    this.db = new Connection(client)
   }
 
   async countRows(table: CopiedTable): Promise<number> {

@@ -1,22 +1,25 @@
-// The connections that one store keeps: how many, how long anything may take, and what happens when it takes longer.
+// The connections for one kind of call: how many, how long a call may take, and what happens when it takes longer.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Socket } from 'node:net'
 import pg from 'pg'
 import { OperatorError } from '../../tokens/errors.ts'
+import { FairQueue } from '../fair-queue.ts'
 import { typeParser } from './batch.ts'
-import { Connection, DeadlinePassed, failure, isLost, translateError, type Work } from './connection.ts'
-import { Remembered } from './same-rows.ts'
-import { Together } from './together.ts'
+import { CallerGone, Connection, DeadlinePassed, failure, isLost, translateError, type Work } from './connection.ts'
+import type { Remembered } from './same-rows.ts'
+import { SharedReads } from './shared-reads.ts'
+import type { StatementNames } from './statement-names.ts'
 
 const CONNECT_TIMEOUT_MS = 1_000
-/** An instance that stops in the middle of a change holds up the others for no longer than this. */
+/** A process that stops in the middle of a change holds up the others for no longer than this. */
 const IDLE_IN_TRANSACTION_MS = 5_000
-/** `deadlineMs` is from the call, or the first one for the same request, to its answer, waiting for a connection included. */
+/** `deadlineMs` is from the first call for a request to its answer, waiting for a connection included. */
 export const LIMITS = { statementMs: 2_000, deadlineMs: 3_000 }
-/** A server that still waits for its standby keeps the connection it waits on; a dead one is given up after this. */
-const LINGER_MS = 10_000
-/** Calls that may wait for a connection or for each other; more are refused at once. */
+/** How long a connection is kept for the answer to a COMMIT, after the deadline of its call: a standby may be slow. */
+const COMMIT_ANSWER_MS = 10_000
+/** Calls that may run or wait, of all accounts and of one; more are refused at once. */
 const MAX_WAITING = 2_000
+const MAX_WAITING_PER_ACCOUNT = 1_000
 /** Bounds how long a server that is no longer the primary, but has not noticed, can be asked. */
 const MAX_LIFETIME_SECONDS = 300
 const OLDEST_VERSION = 140_000
@@ -28,7 +31,7 @@ export const IN_USE_LOCK = '7809651199140131446'
 
 /**
  * Every statement is written for look-ups by index, whatever its values, so that each is planned once on a connection. A
- * plan made while a table was small is kept until its figures are brought up to date, which after a bulk load takes a
+ * plan made while a table was small is kept until the table's statistics are updated, which after a bulk load takes a
  * minute: it must not be one that reads whole tables.
  */
 export const SESSION = `SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
@@ -37,14 +40,31 @@ export const SESSION = `SET enable_seqscan = off; SET enable_hashjoin = off; SET
 /** Whatever the database's own default is: each statement of a change must see what others have committed before it. */
 export const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED'
 
-/** When the first call was made for the same request: all of them together have no longer than one. */
-export const begunAt = new AsyncLocalStorage<number>()
+/** The request that calls are made for. */
+export const requestScope = new AsyncLocalStorage<{ readonly begunAt: number; readonly isGone: () => boolean }>()
 
 export interface PoolSettings {
   readonly databaseUrl: string
-  /** Off for a pooler that lends its connections by the transaction. */
-  readonly prepared: boolean
+  readonly names: StatementNames
   readonly limits: typeof LIMITS
+  readonly remembered: Remembered
+}
+
+/** How busy the connections for one kind of call are. */
+export interface PoolUsage {
+  readonly max: number
+  readonly inUse: number
+  readonly idle: number
+  /** Calls that wait for a connection. */
+  readonly waiting: number
+}
+
+/** A call that needs a connection to itself. */
+export interface Call {
+  /** Accounts take turns. Empty for what is done for no account. */
+  readonly account: string
+  readonly deadlineMs: number
+  readonly isGone: () => boolean
 }
 
 /** How every connection is made. */
@@ -63,7 +83,7 @@ export function clientConfig(databaseUrl: string): pg.ClientConfig {
 class TimedClient extends pg.Client {
   constructor(config: pg.ClientConfig) {
     super({ ...config, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
-    // Unheard, the error of a broken connection would end the process. Whoever uses the connection is told by the call.
+    // Without a listener the error of a broken connection would end the process. The call that uses it fails anyway.
     this.on('error', () => {})
   }
 }
@@ -71,14 +91,16 @@ class TimedClient extends pg.Client {
 export class Pool {
   readonly #pool: pg.Pool
   readonly #settings: PoolSettings
-  readonly #together: Together
-  readonly #remembered = new Remembered()
+  readonly #size: number
+  readonly #queue: FairQueue
+  readonly #sharedReads: SharedReads
   readonly #underway = new Set<Promise<unknown>>()
   #closed: Promise<void> | undefined
-  #staying: NodeJS.Timeout | undefined
+  #reconnecting: NodeJS.Timeout | undefined
 
   constructor(settings: PoolSettings, size: number) {
     this.#settings = settings
+    this.#size = size
     this.#pool = new pg.Pool({
       ...clientConfig(settings.databaseUrl),
       connectionTimeoutMillis: 0,
@@ -89,15 +111,22 @@ export class Pool {
     })
     // A broken connection in the pool has been removed by then; the next call makes a new one.
     this.#pool.on('error', () => {})
-    this.#together = new Together({
+    this.#queue = new FairQueue({
+      running: size,
+      // One is left for the other accounts, where there are several.
+      runningPerAccount: Math.max(1, size - 1),
+      waiting: MAX_WAITING,
+      waitingPerAccount: MAX_WAITING_PER_ACCOUNT,
+    })
+    this.#sharedReads = new SharedReads({
       connect: () => this.#pool.connect(),
-      over: (client) => this.#over(client),
+      open: (client) => this.#open(client),
     })
   }
 
   /**
-   * Connects, and from then on always has a connection, however long nobody asks: an instance without one holds no lock,
-   * and its store could be copied unnoticed.
+   * Connects, and from then on always has a connection, however long no call is made: an instance without one holds no
+   * lock, and its store could be copied unnoticed.
    */
   async stayConnected(): Promise<void> {
     const connect = async () => (await this.#pool.connect()).release()
@@ -106,32 +135,41 @@ export class Pool {
     }
     this.#pool.options.min = 1
     this.#pool.on('remove', reconnect)
-    this.#staying = setInterval(reconnect, RECONNECT_MS).unref()
+    this.#reconnecting = setInterval(reconnect, RECONNECT_MS).unref()
     await connect()
   }
 
-  /** Lends a connection to `work`, and begins once more on another one when it is lost before anything was committed. */
-  lend<Result>(work: Work<Result>): Promise<Result> {
-    return this.admit(() => this.lendFor(this.msLeft, work))
+  get usage(): PoolUsage {
+    const { totalCount, idleCount } = this.#pool
+    const waiting = this.#queue.waiting + this.#sharedReads.waiting
+    return { max: this.#size, inUse: totalCount - idleCount, idle: idleCount, waiting }
   }
 
-  /** The same for one short question, which may share the connection with others that are asked at the same time. */
+  /** Lends a connection to `work`, and begins again on another one when it is lost before anything was committed. */
+  lend<Result>(account: string, work: Work<Result>): Promise<Result> {
+    return this.admit(() => this.lendFor({ account, deadlineMs: this.msLeft, isGone: this.isGone }, work))
+  }
+
+  /** The same for one short read, which may share the connection with others that are asked for at the same time. */
   ask<Result>(work: Work<Result>): Promise<Result> {
-    return this.admit(() => this.#together.ask(this.msLeft, work))
+    return this.admit(() => this.#sharedReads.ask(this.msLeft, this.isGone, work))
   }
 
-  /** For a call that is made now. */
+  /** How long a call that is made now may take. */
   get msLeft(): number {
     const now = performance.now()
-    return Math.max(0, this.#settings.limits.deadlineMs - (now - (begunAt.getStore() ?? now)))
+    return Math.max(0, this.#settings.limits.deadlineMs - (now - (requestScope.getStore()?.begunAt ?? now)))
   }
 
-  /** A call, unless the pool is closed or too many wait already; closing waits for its end. */
+  /** Whether the caller has hung up for whom a call is made now. */
+  get isGone(): () => boolean {
+    return requestScope.getStore()?.isGone ?? (() => false)
+  }
+
+  /** Begins a call, unless the pool is closed or too many run or wait already. Closing waits for its end. */
   async admit<Result>(begin: () => Promise<Result>): Promise<Result> {
     if (this.#closed !== undefined) throw failure('unavailable', new Error('the store is closed'))
-    if (this.#underway.size >= MAX_WAITING) {
-      throw failure('unavailable', new Error('too many calls wait for a connection'))
-    }
+    if (this.#underway.size >= MAX_WAITING) throw failure('unavailable', new TooManyWait())
     const call = begin()
     this.#underway.add(call)
     try {
@@ -141,12 +179,12 @@ export class Pool {
     }
   }
 
-  /** For a call that was admitted, and has so many milliseconds left. */
-  async lendFor<Result>(ms: number, work: Work<Result>): Promise<Result> {
-    const deadline = new Deadline(ms)
+  /** For a call that was admitted. */
+  async lendFor<Result>(call: Call, work: Work<Result>): Promise<Result> {
+    const deadline = new Deadline(call.deadlineMs)
     try {
-      return await this.#lendOnce(work, deadline).catch((error: unknown) => {
-        if (isLost(error)) return this.#lendOnce(work, deadline)
+      return await this.#lendOnce(call, deadline, work).catch((error: unknown) => {
+        if (isLost(error)) return this.#lendOnce(call, deadline, work)
         throw error
       })
     } catch (error) {
@@ -156,26 +194,48 @@ export class Pool {
     }
   }
 
-  async #lendOnce<Result>(work: Work<Result>, deadline: Deadline): Promise<Result> {
-    const client = await this.#connect(deadline)
-    const db = this.#over(client)
+  async #lendOnce<Result>(call: Call, deadline: Deadline, work: Work<Result>): Promise<Result> {
+    const leave = await this.#takeTurn(call, deadline)
+    const client = await this.#connect(deadline).catch((error: unknown) => {
+      leave()
+      throw error
+    })
+    const release = (broken: boolean) => {
+      client.release(broken)
+      leave()
+    }
+    const db = this.#open(client)
     const working = work(db)
     try {
       const result = await deadline.limit(working)
-      client.release()
+      release(false)
       return result
     } catch (error) {
       if (!(error instanceof DeadlinePassed)) {
-        client.release(isLost(error))
+        release(isLost(error))
         throw error
       }
       if (!db.committing) {
-        client.release(error)
+        release(true)
         working.catch(() => {})
         throw failure('unavailable', error)
       }
-      linger(client, working)
+      releaseWhenAnswered(working, release)
       throw failure('outcome-unknown', error)
+    }
+  }
+
+  /** Returns what ends the turn. */
+  async #takeTurn({ account, isGone }: Call, deadline: Deadline): Promise<() => void> {
+    const turn = Promise.withResolvers<void>()
+    const queued = { account, isGone, start: turn.resolve, drop: () => turn.reject(new CallerGone()) }
+    if (!this.#queue.enter(queued)) throw failure('unavailable', new TooManyWait())
+    try {
+      await deadline.limit(turn.promise)
+      return () => this.#queue.leave(queued)
+    } catch (error) {
+      this.#queue.leave(queued)
+      throw failure('unavailable', error)
     }
   }
 
@@ -194,19 +254,19 @@ export class Pool {
     }
   }
 
-  #over(client: pg.PoolClient): Connection {
-    return new Connection(client, this.#settings.prepared, this.#remembered)
+  #open(client: pg.PoolClient): Connection {
+    return new Connection(client, this.#settings.names, this.#settings.remembered)
   }
 
   async #prepare(client: pg.ClientBase): Promise<void> {
-    // The driver's limit ends with the login. A server that says nothing after it would hold up all who wait.
+    // The driver's limit ends with the login. A server that says nothing after it would hold up all waiting calls.
     const timer = setTimeout(() => cut(client), CONNECT_TIMEOUT_MS)
     try {
       await requireFitServer(client)
-      // Through a pooler these would stick to whichever connection was lent. There, transactions set their own, and
-      // statements without a name are planned anew each time.
-      if (!this.#settings.prepared) return
-      await client.query([SESSION, ...this.#own('SET')].join('; '))
+      // Through a pooler these would stay on the connection that happened to be lent. There, each transaction sets its
+      // own, and statements without a name are planned each time.
+      if (!this.#settings.names.inUse) return
+      await client.query([SESSION, ...this.#requiredSettings('SET')].join('; '))
       await shareStore(client)
     } finally {
       clearTimeout(timer)
@@ -215,11 +275,11 @@ export class Pool {
 
   /** The statements that begin a transaction. */
   get begin(): readonly string[] {
-    return this.#settings.prepared ? [BEGIN] : [BEGIN, ...this.#own('SET LOCAL')]
+    return this.#settings.names.inUse ? [BEGIN] : [BEGIN, ...this.#requiredSettings('SET LOCAL')]
   }
 
-  /** What must be so however the server, the database or the role is set up. */
-  #own(set: 'SET' | 'SET LOCAL'): string[] {
+  /** Whatever the defaults of the server, the database and the role are. */
+  #requiredSettings(set: 'SET' | 'SET LOCAL'): string[] {
     return [
       // A COMMIT that did not wait for its standby says so in a warning.
       `${set} client_min_messages = warning`,
@@ -230,31 +290,39 @@ export class Pool {
 
   /** Waits for the calls under way. */
   close(): Promise<void> {
-    clearInterval(this.#staying)
+    clearInterval(this.#reconnecting)
     this.#closed ??= Promise.allSettled(this.#underway).then(() => this.#pool.end())
     return this.#closed
   }
 }
 
-/** Whoever waits for an answer on it is told at once that it is lost. */
+/** What waits for an answer on the connection fails at once. */
 function cut(client: pg.ClientBase): void {
   const { connection } = client as pg.ClientBase & { readonly connection: { readonly stream: Socket } }
   connection.stream.destroy()
 }
 
 /** Keeps the connection counted while its COMMIT has no answer, so that a stuck server never gets more than the pool. */
-function linger(client: pg.PoolClient, working: Promise<unknown>): void {
+function releaseWhenAnswered(working: Promise<unknown>, release: (broken: boolean) => void): void {
   let held = true
-  const release = (broken: boolean) => {
+  const releaseOnce = (broken: boolean) => {
     clearTimeout(timer)
-    if (held) client.release(broken)
+    if (held) release(broken)
     held = false
   }
-  const timer = setTimeout(() => release(true), LINGER_MS)
+  const timer = setTimeout(() => releaseOnce(true), COMMIT_ANSWER_MS)
   working.then(
-    () => release(false),
-    (error: unknown) => release(isLost(error)),
+    () => releaseOnce(false),
+    (error: unknown) => releaseOnce(isLost(error)),
   )
+}
+
+class TooManyWait extends Error {
+  override readonly name = 'TooManyWait'
+
+  constructor() {
+    super('too many calls wait for a connection')
+  }
 }
 
 class Deadline {

@@ -1,12 +1,12 @@
-// Rate limits for all instances together: one row a name, one statement a turn, by the server's clock. The table is
-// unlogged: a turn waits for no disk and no standby, and after a crash or a failover everybody has all turns again.
+// Rate limits that all instances share: one row for each name, one statement for each turn, by the server's clock. The
+// table is unlogged: a turn waits for no disk and no standby, and after a crash or a failover all limits begin again.
 import { createHash } from 'node:crypto'
 import type { Limiter, RateLimit } from '../../tokens/rate-limit.ts'
 import type { Pool } from './pool.ts'
 
 const SWEEP_MS = 60_000
 
-/** The rule is `nextTurn` of the domain. $1 is the name, $2 the milliseconds of a turn, $3 those of all. */
+/** The rule is `nextTurn` of the domain. $1 is the name, $2 the milliseconds of one turn, $3 those of all turns. */
 const CLOCK = 'clock AS (SELECT (extract(epoch FROM statement_timestamp()) * 1000)::float8 AS now)'
 const WAIT = 'greatest(coalesce(r.full_at, 0), now) - now - $3::float8 + $2::float8 / 2'
 
@@ -43,17 +43,18 @@ export class PostgresLimiter implements Limiter {
     return this.#ask(ASK, name, limit)
   }
 
-  /** Names are kept as digests: as short as an index wants them, whatever is in them. */
+  /** Names are stored as digests: short enough for an index, whatever their length. */
   async #ask(sql: string, name: string, { count, perMs }: RateLimit): Promise<number> {
     const digest = createHash('sha256').update(name).digest()
-    const row = await this.#pool.lend((db) => db.get<{ wait_ms: number }>(sql, digest, perMs / count, perMs))
+    // What has its own limit has its own turns for a connection.
+    const row = await this.#pool.lend(name, (db) => db.get<{ wait_ms: number }>(sql, digest, perMs / count, perMs))
     return row?.wait_ms ?? perMs
   }
 
-  /** Beside the caller, who has no interest in it; a row that stays is removed the next time. */
+  /** No caller waits for it; a row that stays is removed the next time. */
   #sweep(): void {
     if (performance.now() - this.#sweptAt < SWEEP_MS) return
     this.#sweptAt = performance.now()
-    this.#pool.lend((db) => db.run(SWEEP)).catch(() => {})
+    this.#pool.lend('', (db) => db.run(SWEEP)).catch(() => {})
   }
 }

@@ -11,9 +11,11 @@ import { GroupedUpdates } from './grouped.ts'
 import type { Session } from './history.ts'
 import * as listing from './listing.ts'
 import { migrate, requireKnownSchema, requireUpToDate, tableExists } from './migrate.ts'
-import { begunAt, clientConfig, LIMITS, Pool, requireFitServer } from './pool.ts'
+import { clientConfig, LIMITS, Pool, type PoolUsage, requestScope, requireFitServer } from './pool.ts'
 import { PostgresLimiter } from './rate-limits.ts'
 import * as reads from './reads.ts'
+import { Remembered } from './same-rows.ts'
+import { StatementNames } from './statement-names.ts'
 import * as writes from './writes.ts'
 
 const CHAIN_PART = 1_000
@@ -21,7 +23,7 @@ const CHAIN_PART = 1_000
 export interface PostgresOptions {
   readonly databaseUrl: string
   readonly keys: KeyRing
-  /** Connections at most, at least 2. */
+  /** Connections at most, at least `SMALLEST_POOL`. */
   readonly poolSize?: number
   /** Named prepared statements; off behind a pooler that lends its connections by the transaction. */
   readonly prepared?: boolean
@@ -29,6 +31,8 @@ export interface PostgresOptions {
   readonly autoMigrate?: boolean
   /** How long a statement and a call may take, where the usual is not enough. */
   readonly limits?: typeof LIMITS
+  /** Gets what an operator should know about the database, in words. */
+  readonly warn?: ((warning: string) => void) | undefined
 }
 
 export interface OpenedStore {
@@ -36,24 +40,58 @@ export interface OpenedStore {
   readonly storeSecret: Uint8Array
   readonly applied: readonly string[]
   readonly limiter: PostgresLimiter
+  /** How busy the connections are, now. Cheap: it asks the database nothing. */
+  readonly poolUsage: () => Readonly<Record<PoolKind, PoolUsage>>
+}
+
+/**
+ * Each kind of call has connections of its own, so that none has to wait for another. Verification is what lets callers
+ * in; short reads are found by an index; long reads are searches, deep pages, histories and overviews. Changes may all
+ * be stuck, waiting for a standby.
+ */
+export type PoolKind = 'verification' | 'shortReads' | 'longReads' | 'changes'
+
+type Pools = Readonly<Record<PoolKind, Pool>>
+
+/** For bulk work: a statement that waits for a lock is waited for. */
+export const PATIENT_LIMITS: typeof LIMITS = { statementMs: 600_000, deadlineMs: 600_000 }
+
+/** One connection of each kind. */
+export const SMALLEST_POOL = 4
+
+function shareOut(poolSize: number): Record<PoolKind, number> {
+  const tenths = (share: number) => Math.max(1, Math.floor((poolSize * share) / 10))
+  const [verification, shortReads, changes] = [tenths(2), tenths(2), tenths(3)]
+  return { verification, shortReads, changes, longReads: poolSize - verification - shortReads - changes }
 }
 
 /** Opens the store, making it or bringing its schema up to date first. A wrong master key leaves it untouched. */
 export async function openPostgresStore(options: PostgresOptions): Promise<OpenedStore> {
-  const { databaseUrl, prepared = true, poolSize = 10, limits = LIMITS } = options
+  const { databaseUrl, prepared = true, poolSize = 10, limits = LIMITS, warn } = options
+  if (poolSize < SMALLEST_POOL) throw new OperatorError(`LATCHKEY_PG_POOL must be at least ${SMALLEST_POOL}`)
   const { storeSecret, applied } = await withClient(databaseUrl, (client) => open(client, options))
-  // Changes may all be stuck, waiting for a standby; questions then still find connections of their own.
-  const writerSize = Math.max(1, Math.floor(poolSize * 0.4))
-  const readers = new Pool({ databaseUrl, prepared, limits }, Math.max(1, poolSize - writerSize))
-  const writers = new Pool({ databaseUrl, prepared, limits }, writerSize)
+  const settings = { databaseUrl, names: new StatementNames(prepared, warn), limits, remembered: new Remembered() }
+  const sizes = shareOut(poolSize)
+  const ofEachKind = <Value>(make: (kind: PoolKind) => Value): Record<PoolKind, Value> => ({
+    verification: make('verification'),
+    shortReads: make('shortReads'),
+    longReads: make('longReads'),
+    changes: make('changes'),
+  })
+  const pools = ofEachKind((kind) => new Pool(settings, sizes[kind]))
   try {
-    await readers.stayConnected()
+    await pools.verification.stayConnected()
   } catch (error) {
-    await readers.close()
+    await pools.verification.close()
     throw error instanceof OperatorError ? error : failure('unavailable', error)
   }
-  const store = new PostgresStore(readers, writers, new Stamps(storeSecret))
-  return { store, storeSecret, applied, limiter: new PostgresLimiter(readers) }
+  return {
+    store: new PostgresStore(pools, new Stamps(storeSecret)),
+    storeSecret,
+    applied,
+    limiter: new PostgresLimiter(pools.verification),
+    poolUsage: () => ofEachKind((kind) => pools[kind].usage),
+  }
 }
 
 async function withClient<Result>(databaseUrl: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
@@ -73,10 +111,10 @@ export async function connect(databaseUrl: string): Promise<pg.Client> {
     await client.connect()
     return client
   } catch (error) {
-    // Its socket may still be open, and would keep the process from ending.
+    // The socket may still be open, and would keep the process from ending.
     void client.end().catch(() => {})
     const said = (error as Error).message || String(error)
-    // It was reached, and has said no: to the password, the role, or the name of the database.
+    // The server was reached, and refuses the password, the role, or the name of the database.
     const what = error instanceof pg.DatabaseError ? 'refuses the connection' : 'cannot be reached'
     throw new OperatorError(`${placeOf(databaseUrl)} ${what}: ${said}. DATABASE_URL says where it is and who asks.`)
   }
@@ -132,17 +170,22 @@ export function placeOf(databaseUrl: string): string {
 type Rest<Operation> = Operation extends (target: never, ...args: infer Args) => unknown ? Args : never
 type Result<Operation> = Operation extends (...args: never[]) => infer Value ? Value : never
 
+/** The account that a call is made for, by its first argument; empty where there is none. */
+function accountOf(argument: unknown): string {
+  const subject: unknown = Array.isArray(argument) ? argument[0] : argument
+  if (typeof subject === 'string') return subject
+  return (subject as { readonly accountId?: string } | undefined)?.accountId ?? ''
+}
+
 class PostgresStore implements Store {
-  readonly #readers: Pool
-  readonly #writers: Pool
+  readonly #pools: Pools
   readonly #stamps: Stamps
   readonly #updates: GroupedUpdates
 
-  constructor(readers: Pool, writers: Pool, stamps: Stamps) {
-    this.#readers = readers
-    this.#writers = writers
+  constructor(pools: Pools, stamps: Stamps) {
+    this.#pools = pools
     this.#stamps = stamps
-    this.#updates = new GroupedUpdates(writers, stamps)
+    this.#updates = new GroupedUpdates(pools.changes, stamps)
   }
 
   insertAccount = this.#change(writes.insertAccount)
@@ -160,45 +203,52 @@ class PostgresStore implements Store {
   resealTokens = this.#change(writes.resealTokens)
   retireMasterKey = this.#change(writes.retireMasterKey)
 
-  findAccount = this.#question(reads.findAccount)
-  listAccounts = this.#longQuestion(reads.listAccounts)
-  findKey = this.#question(reads.findKey)
-  listKeys = this.#question(reads.listKeys)
-  findSubAccount = this.#question(reads.findSubAccount)
-  findOwner = this.#question(reads.findOwner)
-  findToken = this.#question(reads.findToken)
-  findTokenByName = this.#question(reads.findTokenByName)
-  findCandidate = this.#question(reads.findCandidate)
-  findNames = this.#question(reads.findNames)
-  countTokens = this.#longQuestion(reads.countTokens)
-  readOverview = this.#longQuestion(reads.readOverview)
-  listHistory = this.#longQuestion(reads.listHistory)
-  listTokens: Store['listTokens'] = (accountId, query) =>
-    this.#readers[listing.isShort(query) ? 'ask' : 'lend']((db) => listing.listTokens(db, accountId, query))
-  listSubAccounts = this.#longQuestion(listing.listSubAccounts)
-  readVault = this.#question(reads.readVault)
-  listRetiredMasterKeys = this.#question(reads.listRetiredMasterKeys)
-  readRows = this.#longQuestion(reads.readRows)
-  ping = this.#question(reads.ping)
+  findKey = this.#read('verification', reads.findKey)
+  findCandidate = this.#read('verification', reads.findCandidate)
+  /** Callers of an identity provider are let in by their account. */
+  findAccount = this.#read('verification', reads.findAccount)
+  ping = this.#read('verification', reads.ping)
+
+  listKeys = this.#read('shortReads', reads.listKeys)
+  findSubAccount = this.#read('shortReads', reads.findSubAccount)
+  findOwner = this.#read('shortReads', reads.findOwner)
+  findToken = this.#read('shortReads', reads.findToken)
+  findTokenByName = this.#read('shortReads', reads.findTokenByName)
+  findNames = this.#read('shortReads', reads.findNames)
+  findActivity = this.#read('shortReads', reads.findActivity)
+  readVault = this.#read('shortReads', reads.readVault)
+  listRetiredMasterKeys = this.#read('shortReads', reads.listRetiredMasterKeys)
+
+  listAccounts = this.#longRead(reads.listAccounts)
+  countTokens = this.#longRead(reads.countTokens)
+  readOverview = this.#longRead(reads.readOverview)
+  listHistory = this.#longRead(reads.listHistory)
+  listSubAccounts = this.#longRead(listing.listSubAccounts)
+  readRows = this.#longRead(reads.readRows)
+
+  listTokens: Store['listTokens'] = (accountId, query) => {
+    const work = (db: Connection) => listing.listTokens(db, accountId, query)
+    return listing.isShort(query) ? this.#pools.shortReads.ask(work) : this.#pools.longReads.lend(accountId, work)
+  }
 
   /** PostgreSQL's backups are its own, and there is no journal beside them. */
   async findObstacle() {
     return undefined
   }
 
-  findActivity = this.#question(reads.findActivity)
+  during = <Result>({ waitedMs, isGone }: RequestScope, work: () => Result) =>
+    requestScope.run({ begunAt: performance.now() - waitedMs, isGone }, work)
 
-  during = <Result>({ waitedMs }: RequestScope, work: () => Result) => begunAt.run(performance.now() - waitedMs, work)
-
-  /** Asking would be a round trip, as reading is. */
+  /** Asking what has changed would be a round trip, as reading is. */
   readonly changes = undefined
 
   async *readChains(): AsyncGenerator<ChainLink> {
-    yield* await this.#readers.lend(reads.readChainHeads)
+    const { longReads } = this.#pools
+    yield* await longReads.lend('', reads.readChainHeads)
     let after = { accountId: '', seq: 0 }
     for (;;) {
       const from = after
-      const part = await this.#readers.lend((db) => reads.readChainPart(db, from, CHAIN_PART))
+      const part = await longReads.lend('', (db) => reads.readChainPart(db, from, CHAIN_PART))
       yield* part
       const last = part.at(-1)
       if (last?.kind !== 'row') return
@@ -207,25 +257,30 @@ class PostgresStore implements Store {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#writers.close(), this.#readers.close()])
+    await Promise.all(Object.values(this.#pools).map((pool) => pool.close()))
   }
 
-  /** One that an index answers with a few rows; many of them go in one round trip. */
-  #question<Operation extends (db: Connection, ...args: never[]) => Promise<unknown>>(operation: Operation) {
+  /** An index finds the few rows of the answer; many such reads go in one round trip. */
+  #read<Operation extends (db: Connection, ...args: never[]) => Promise<unknown>>(
+    kind: 'verification' | 'shortReads',
+    operation: Operation,
+  ) {
     return (...args: Rest<Operation>) =>
-      this.#readers.ask((db) => operation(db, ...(args as never[]))) as Result<Operation>
+      this.#pools[kind].ask((db) => operation(db, ...(args as never[]))) as Result<Operation>
   }
 
-  /** One that may take its time, and must not hold up others. */
-  #longQuestion<Operation extends (db: Connection, ...args: never[]) => Promise<unknown>>(operation: Operation) {
+  /** Has a connection to itself, for which accounts take turns. */
+  #longRead<Operation extends (db: Connection, ...args: never[]) => Promise<unknown>>(operation: Operation) {
     return (...args: Rest<Operation>) =>
-      this.#readers.lend((db) => operation(db, ...(args as never[]))) as Result<Operation>
+      this.#pools.longReads.lend(accountOf(args[0]), (db) => operation(db, ...(args as never[]))) as Result<Operation>
   }
 
   #change<Operation extends (session: Session, ...args: never[]) => Promise<unknown>>(operation: Operation) {
-    return (...args: Rest<Operation>) =>
-      this.#writers.lend((db) =>
-        db.transaction(this.#writers.begin, () => operation({ db, stamps: this.#stamps }, ...(args as never[]))),
+    return (...args: Rest<Operation>) => {
+      const { changes } = this.#pools
+      return changes.lend(accountOf(args[0]), (db) =>
+        db.transaction(changes.begin, () => operation({ db, stamps: this.#stamps }, ...(args as never[]))),
       ) as Result<Operation>
+    }
   }
 }

@@ -1,0 +1,43 @@
+// A copy from PostgreSQL waits for those who use the store, and says who they are.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { openPostgresSource } from '../../src/storage/postgres/copy.ts'
+import { openPostgresStore } from '../../src/storage/postgres/store.ts'
+import { openEmptyPostgres, type TestPostgres } from '../support/postgres.ts'
+
+describe('a copy of a PostgreSQL store', () => {
+  let opened: TestPostgres
+  before(async () => {
+    opened = await openEmptyPostgres()
+    await opened.store.close()
+  })
+  after(() => opened.close())
+
+  /** As a pooler names its connections: only the lock shows that they are in use. */
+  const openUnderAnotherName = () =>
+    openPostgresStore({ ...opened.options, databaseUrl: `${opened.options.databaseUrl}?application_name=pooler` })
+
+  test('says which connections it waits for, and begins when they are closed', async () => {
+    const { store } = await openUnderAnotherName()
+    const waits: string[] = []
+    const waiting = Promise.withResolvers<void>()
+    const opening = openPostgresSource(opened.options, (text) => {
+      waits.push(text)
+      waiting.resolve()
+    })
+    await waiting.promise
+    await store.close()
+    await (await opening).close()
+    assert.match(waits[0] ?? '', /^Waiting up to 5 s for process \d+ \(pooler, from 127\.0\.0\.1, idle\)\.$/)
+  })
+
+  test('that is refused names the connections, and what to do about those that a pooler keeps', async () => {
+    const { store } = await openPostgresStore(opened.options)
+    await assert.rejects(openPostgresSource(opened.options), {
+      name: 'OperatorError',
+      message:
+        /is in use\. Stop every instance.*: process \d+ \(latchkey, from 127\.0\.0\.1, idle\)\. A pooler.*RECONNECT/,
+    })
+    await store.close()
+  })
+})

@@ -1,0 +1,172 @@
+// Which calls share connections: what one account asks at length keeps neither verification nor other accounts waiting.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { type OpenedStore, openPostgresStore, SMALLEST_POOL } from '../../src/storage/postgres/store.ts'
+import { overviewQuestion } from '../../src/tokens/overview.ts'
+import type { Store, StoredKey } from '../../src/tokens/store.ts'
+import type { Account, SubAccount, TokenRecord } from '../../src/tokens/token.ts'
+import { openEmptyPostgres, type TestPostgres } from '../support/postgres.ts'
+import { Estate, FIRST_PAGE, START } from '../support/store.ts'
+
+/** Long enough that a call which waits behind the blocked ones is told from one that does not. */
+const LIMITS = { statementMs: 20_000, deadlineMs: 15_000 }
+const MANY = 64
+
+const codeOf = (reason: unknown) => (reason as { code?: string }).code
+/** Why a call is refused that could not be made. */
+const causeOf = (reason: unknown) => {
+  const { code, cause } = reason as { code?: string; cause?: Error }
+  return code === 'unavailable' ? cause?.name : code
+}
+
+describe('the connections of a PostgreSQL store', () => {
+  let opened: TestPostgres
+  let estate: Estate
+  let [busy, other]: Account[] = []
+  let subAccount: SubAccount
+  let token: TokenRecord
+  let key: StoredKey
+  before(async () => {
+    opened = await openEmptyPostgres({ limits: LIMITS })
+    estate = new Estate(opened)
+    busy = await estate.account('Busy')
+    other = await estate.account('Other')
+    key = await estate.key(other)
+    subAccount = await estate.subAccount(other)
+    token = await estate.token(subAccount, 'in use')
+  })
+  after(() => opened.close())
+
+  /** Whatever asks when tokens were last used waits for as long as `work` takes. */
+  async function blockingLongQuestions(work: () => Promise<void>): Promise<void> {
+    await opened.server.transaction(opened.database, async (query) => {
+      await query('LOCK TABLE last_used')
+      await work()
+    })
+  }
+
+  const overview = (account: Account | undefined, store: Store = opened.store) =>
+    store.readOverview(account?.id ?? '', overviewQuestion(START))
+  const neverUsed = (account: Account | undefined) =>
+    opened.store.listTokens(account?.id ?? '', { ...FIRST_PAGE, narrowing: { neverUsed: true } })
+
+  for (const [what, ask] of Object.entries({ overviews: overview, 'lists of unused tokens': neverUsed })) {
+    test(`${MANY} ${what} of one account hold up neither verification nor another account`, async () => {
+      let blocked: Promise<unknown>[] = []
+      await blockingLongQuestions(async () => {
+        blocked = Array.from({ length: MANY }, () => ask(busy).then(() => 'answered', codeOf))
+        const { store } = opened
+        const [candidate, found, , get, list, searched, history] = await Promise.all([
+          store.findCandidate(token.digest),
+          store.findKey(key.digest),
+          store.ping(),
+          store.findToken(token.accountId, token.id),
+          store.listTokens(token.accountId, FIRST_PAGE),
+          store.listTokens(token.accountId, { ...FIRST_PAGE, search: 'IN USE' }),
+          store.listHistory(token.accountId, FIRST_PAGE),
+        ])
+        assert.equal(candidate?.token.id, token.id)
+        assert.equal(found?.id, key.id)
+        assert.equal(get?.token.id, token.id)
+        assert.deepEqual([list?.total, searched?.total], [1, 1])
+        assert.ok((history?.total ?? 0) > 0)
+        const changed = await store.updateToken(token.accountId, token.id, { name: 'in use' }, estate.origin())
+        assert.equal(changed.token.name, 'in use')
+      })
+      assert.deepEqual(new Set(await Promise.all(blocked)), new Set(['answered']))
+    })
+  }
+
+  /** The same store with one connection of each kind. */
+  async function withSmallestPool(work: (small: OpenedStore) => Promise<void>): Promise<void> {
+    const small = await openPostgresStore({ ...opened.options, poolSize: SMALLEST_POOL })
+    try {
+      await work(small)
+    } finally {
+      await small.store.close()
+    }
+  }
+
+  test('accounts take turns for them, however many questions one of them has waiting', () =>
+    withSmallestPool(async ({ store, poolUsage }) => {
+      const order: string[] = []
+      const ask = (account: Account | undefined, name: string) => overview(account, store).then(() => order.push(name))
+      let asked: Promise<unknown>[] = []
+      await blockingLongQuestions(async () => {
+        asked = [...Array.from({ length: 5 }, (_, i) => ask(busy, `busy ${i}`)), ask(other, 'other')]
+        assert.equal(poolUsage().longReads.waiting, 5)
+      })
+      await Promise.all(asked)
+      assert.ok(order.indexOf('other') <= 2, order.join(', '))
+    }))
+
+  test('a question whose caller has gone is not asked, and the next one is', () =>
+    withSmallestPool(async ({ store }) => {
+      let gone = false
+      const during = (isGone: () => boolean) =>
+        store.during?.({ waitedMs: 0, isGone }, () => overview(busy, store)).then(() => 'answered', causeOf)
+      let asked: unknown[] = []
+      await blockingLongQuestions(async () => {
+        asked = [during(() => gone), during(() => gone), during(() => false)]
+        gone = true
+      })
+      assert.deepEqual(await Promise.all(asked), ['answered', 'CallerGone', 'answered'])
+    }))
+
+  test('a short read and a change whose callers have gone are not begun', async () => {
+    const gone = { waitedMs: 0, isGone: () => true }
+    const before = (await opened.store.listHistory(token.accountId, FIRST_PAGE)).total
+    const calls = [
+      () => opened.store.findToken(token.accountId, token.id),
+      () => opened.store.updateToken(token.accountId, token.id, { name: 'nobody asks' }, estate.origin()),
+      () => opened.store.deleteToken(token.accountId, token.id, estate.origin()),
+    ]
+    for (const call of calls) {
+      const made = opened.store.during?.(gone, () => (call() as Promise<unknown>).then(() => 'answered', causeOf))
+      assert.equal(await made, 'CallerGone')
+    }
+    assert.equal((await opened.store.listHistory(token.accountId, FIRST_PAGE)).total, before)
+  })
+
+  test('one account has only so many questions waiting; more are refused at once, those of others are not', () =>
+    withSmallestPool(async ({ store, poolUsage }) => {
+      let asked: Promise<unknown>[] = []
+      await blockingLongQuestions(async () => {
+        const ask = () => overview(busy, store).then(() => 'answered', causeOf)
+        const refused = Promise.withResolvers<unknown>()
+        asked = Array.from({ length: 1_100 }, () => ask())
+        for (const each of asked) each.then((answer) => void (answer === 'answered' || refused.resolve(answer)))
+        assert.equal(await refused.promise, 'TooManyWait')
+        assert.equal(poolUsage().longReads.waiting, 1_000)
+        asked.push(overview(other, store).then(() => 'other answered', causeOf))
+      })
+      const answers = await Promise.all(asked)
+      assert.equal(answers.filter((answer) => answer === 'TooManyWait').length, 99)
+      assert.equal(answers.at(-1), 'other answered')
+    }))
+
+  test('how busy they are can be read at any time', () =>
+    withSmallestPool(async ({ store, poolUsage }) => {
+      let asked: Promise<unknown>[] = []
+      const busyNow = { max: 1, inUse: 1, idle: 0 }
+      await blockingLongQuestions(async () => {
+        asked = [overview(busy, store), overview(other, store)]
+        await store.findToken(token.accountId, token.id)
+        await store.ping()
+        assert.deepEqual(poolUsage().longReads, { ...busyNow, waiting: 1 })
+      })
+      await Promise.all(asked)
+      const { verification, shortReads, longReads, changes } = poolUsage()
+      assert.deepEqual(
+        [verification, shortReads, longReads],
+        Array.from({ length: 3 }, () => ({ max: 1, inUse: 0, idle: 1, waiting: 0 })),
+      )
+      assert.deepEqual(changes, { max: 1, inUse: 0, idle: 0, waiting: 0 })
+    }))
+
+  test('fewer than one of each kind are refused', () =>
+    assert.rejects(openPostgresStore({ ...opened.options, poolSize: 3 }), {
+      name: 'OperatorError',
+      message: 'LATCHKEY_PG_POOL must be at least 4',
+    }))
+})
