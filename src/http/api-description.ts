@@ -25,6 +25,11 @@ export function apiDescription({ appVersion }: AppIdentity): NonNullable<Fastify
     components: {
       securitySchemes: {
         accountKey: { type: 'http', scheme: 'bearer', description: 'An account key, `lk_key_…`' },
+        accountKeyAsSecret: {
+          type: 'http',
+          scheme: 'basic',
+          description: 'An account key as the password; any user name',
+        },
         credential: { type: 'http', scheme: 'bearer', description: "A token's credential, `lk_tok_…`" },
       },
     },

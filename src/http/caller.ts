@@ -35,8 +35,12 @@ export type Authenticate = (presented: string) => Promise<Caller>
 /** Lets a request in, its caller then known, or rejects. */
 export type Admit = (request: FastifyRequest) => Promise<void>
 
-export async function authenticate(request: FastifyRequest, authenticator: Authenticate): Promise<void> {
-  request.caller = await authenticator(bearerOf(request))
+export async function authenticate(
+  request: FastifyRequest,
+  authenticator: Authenticate,
+  presentedIn: (request: FastifyRequest) => string = bearerOf,
+): Promise<void> {
+  request.caller = await authenticator(presentedIn(request))
   request.admittedAt = performance.now()
 }
 

@@ -5,6 +5,7 @@ import { type FailureCode, reasonOf } from '../tokens/errors.ts'
 import type { Origin } from '../tokens/history.ts'
 import type { RawQuery } from '../tokens/page.ts'
 import type { Caller, Registry } from '../tokens/registry.ts'
+import type { Admit } from './caller.ts'
 import {
   FailureSchema,
   failureBody,
@@ -52,7 +53,8 @@ export interface AccountRoute extends RouteBase {
 /** Speaks for itself: probes, metrics, gateways. */
 export interface PlainRoute extends RouteBase {
   readonly method: HTTPMethods | readonly HTTPMethods[]
-  readonly access: 'account' | 'anyone'
+  /** For routes that are not open to anyone: lets a request in before its body is read, or rejects. */
+  readonly access: Admit | 'anyone'
   /** The media type of its body, where it is not JSON. */
   readonly consumes?: 'application/x-www-form-urlencoded'
   /** True for a route that answers from the headers alone, whatever body a gateway forwards. */

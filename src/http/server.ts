@@ -77,7 +77,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   addBodyParsers(server)
   for (const route of tableOf(parts, server)) {
     if ('answer' in route) addAccountRoute(server, parts, admit, route)
-    else addPlainRoute(server, parts.registry, admit, route)
+    else addPlainRoute(server, parts.registry, route)
   }
   addHooks(server, parts, admit, known)
   server.setErrorHandler((error, request, reply) => sendFailure(parts, request, reply, error))
@@ -262,7 +262,7 @@ function during<Result>(registry: Registry, request: FastifyRequest, work: () =>
   return registry.during({ waitedMs: admittedAt - startedAt, isGone }, work)
 }
 
-function addPlainRoute(server: FastifyInstance, registry: Registry, admit: Admit, route: PlainRoute): void {
+function addPlainRoute(server: FastifyInstance, registry: Registry, route: PlainRoute): void {
   const respond: PlainRoute['respond'] = (request, reply) =>
     during(registry, request, () => route.respond(request, reply))
   const [described, ...others] = [route.method].flat()
@@ -277,7 +277,7 @@ function addPlainRoute(server: FastifyInstance, registry: Registry, admit: Admit
         request.route = route.url
         if (route.ignoresBody) respond(request, reply).catch(done)
         else if (route.access === 'anyone') done()
-        else admit(request).then(() => done(), done)
+        else route.access(request).then(() => done(), done)
       },
       handler: (request, reply) => respond(request, reply),
     })
