@@ -8,6 +8,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Who asks, once that is known. */
     caller: Caller | undefined
+    /** The token that was verified, read or changed, for the log. */
+    tokenId: string | undefined
     /** The path of the route as it stands in the table; undefined for what is not in it. */
     route: string | undefined
     /** By `performance.now`. */

@@ -30,6 +30,8 @@ export interface Answer {
   readonly message: string
   readonly data: object
   readonly headers?: Readonly<Record<string, string>>
+  /** The token that was read or changed, for the log. */
+  readonly tokenId?: string
 }
 
 /** The serializer that Fastify compiles from a schema: it writes the schema's fields, in the schema's order, and no others. */

@@ -62,6 +62,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   const server = Fastify(optionsOf(parts))
   hardenHttp(server)
   server.decorateRequest('caller')
+  server.decorateRequest('tokenId')
   server.decorateRequest('route')
   server.decorateRequest('startedAt')
   server.decorateRequest('admittedAt')
@@ -229,6 +230,7 @@ function addAccountRoute(server: FastifyInstance, parts: ServerParts, admit: Adm
     }
     checkNames?.(question)
     const given = await during(registry, request, () => route.answer(registry, question))
+    request.tokenId = given.tokenId
     if (given.headers !== undefined) reply.headers(given.headers)
     reply.code(given.status ?? 200)
     return given

@@ -235,7 +235,7 @@ const deleteToken: AccountRoute = {
   }),
   async answer(registry, { caller, params, headers, origin }) {
     const token = await registry.deleteToken(caller, params.id ?? '', origin, readIfMatch(headers))
-    return { message: 'API token deleted successfully', data: { _id: token.id } }
+    return { message: 'API token deleted successfully', data: { _id: token.id }, tokenId: token.id }
   },
 }
 
@@ -291,7 +291,7 @@ async function listed(registry: Registry, caller: Caller, raw: Question['query']
 }
 
 function whole(message: string, token: Token) {
-  return { message, data: token, headers: { etag: etagOf(token.version) } }
+  return { message, data: token, headers: { etag: etagOf(token.version) }, tokenId: token.id }
 }
 
 /** The items are added to the JSON of the page without them, since each token keeps its own JSON. */

@@ -67,6 +67,7 @@ function verifyRoute({ registry, credentialHeader, onVerdict, rateLimits }: Veri
       const presented = presentedIn(request, credentialHeader)
       if (presented === undefined) return refuse(reply, 'unknown', 'authentication-required')
       const verdict = await registry.verify(presented)
+      request.tokenId = verdict.token?.id
       onVerdict(verdict.accepted ? 'accepted' : verdict.reason)
       if (!verdict.accepted) {
         await rateLimits?.failed(request)
@@ -132,7 +133,9 @@ function introspectRoute(parts: VerifyParts): PlainRoute {
       const presented = readOnce(formOf(request), 'token')
       if (presented === undefined) throw new Failure('invalid-request', 'token must be sent')
       const { accountId } = callerOf(request)
-      return introspection(await parts.registry.introspect(presented), accountId)
+      const verdict = await parts.registry.introspect(presented)
+      request.tokenId = verdict.token?.id
+      return introspection(verdict, accountId)
     },
   }
 }
