@@ -58,13 +58,13 @@ test('it is OpenAPI 3.1 and names every documented operation with every document
   }
 })
 
-test('the answers that carry a token say that it comes with an ETag, and no others do', () => {
+test('the answers with an ETag are those that carry a token, and the description itself', () => {
   const tagged = operationsOf().flatMap(({ operation }) =>
     Object.entries(operation.responses)
       .filter(([, { headers = {} }]) => 'ETag' in headers)
       .map(([status]) => `${operation.operationId} ${status}`),
   )
-  assert.deepEqual(tagged.sort(), ['createToken 201', 'getToken 200', 'rotateToken 200', 'updateToken 200'])
+  assert.deepEqual(tagged.sort(), ['createToken 201', 'getToken 200', 'openapi 200', 'rotateToken 200', 'updateToken 200'])
 })
 
 test('every answer with a body has an example', () => {
@@ -74,6 +74,18 @@ test('every answer with a body has an example', () => {
       .map(([status]) => `${method} ${path} ${status}`),
   )
   assert.deepEqual(bare, [])
+})
+
+test('it is sent once: with its ETag there is nothing to send', async () => {
+  const first = await estate.ask({ path: '/openapi.json' })
+  assert.match(String(first.headers['content-type']), /^application\/json/)
+  const etag = String(first.headers.etag)
+  for (const known of [etag, `"other", W/${etag}`, '*']) {
+    const again = await estate.ask({ path: '/openapi.json', headers: [['if-none-match', known]] })
+    assert.deepEqual([again.status, again.text, again.headers.etag], [304, '', etag])
+  }
+  const other = await estate.ask({ path: '/openapi.json', headers: [['if-none-match', '"other"']] })
+  assert.deepEqual([other.status, other.text], [200, first.text])
 })
 
 test('no two operations share a name', () => {
