@@ -40,6 +40,38 @@ export interface Token {
   readonly details?: TokenDetails | undefined
 }
 
+export interface TokenPage {
+  readonly items: readonly Token[]
+  /** All matches, exactly */
+  readonly total: number
+  readonly page: number
+  readonly limit: number
+  readonly totalPages: number
+  readonly hasNextPage: boolean
+  readonly hasPrevPage: boolean
+}
+
+export interface NewToken {
+  readonly subAccountId: string
+  readonly name: string
+  readonly status?: 'active' | 'inactive' | undefined
+  readonly expiresAt?: string | null | undefined
+}
+
+export interface TokenUpdate {
+  readonly name?: string | undefined
+  readonly status?: 'active' | 'inactive' | undefined
+}
+
+export interface DeletedToken {
+  /** The deleted token */
+  readonly _id: string
+}
+
+export interface TokenRotation {
+  readonly overlapSeconds?: number | undefined
+}
+
 export interface HistoryEntry {
   /** Counts the account's entries from 1 */
   readonly seq: number
@@ -66,6 +98,19 @@ export interface HistoryEntry {
   readonly requestId: string | null
   /** The address it came from */
   readonly address: string | null
+}
+
+export interface HistoryPage {
+  readonly items: readonly HistoryEntry[]
+  /** All matches, exactly */
+  readonly total: number
+  readonly page: number
+  readonly limit: number
+  readonly totalPages: number
+  readonly hasNextPage: boolean
+  readonly hasPrevPage: boolean
+  /** The present names of the tokens, sub-accounts and account keys that the entries mention, by id */
+  readonly names: Readonly<Record<string, string>>
 }
 
 export interface SubAccount {
@@ -133,6 +178,30 @@ export interface Overview {
   }[]
 }
 
+export interface SubAccountPage {
+  readonly items: readonly SubAccount[]
+  /** All matches, exactly */
+  readonly total: number
+  readonly page: number
+  readonly limit: number
+  readonly totalPages: number
+  readonly hasNextPage: boolean
+  readonly hasPrevPage: boolean
+}
+
+export interface NewSubAccount {
+  readonly name: string
+  readonly email: string
+  readonly companyName: string
+}
+
+export interface SubAccountUpdate {
+  readonly name?: string | undefined
+  readonly email?: string | undefined
+  readonly companyName?: string | undefined
+  readonly status?: 'active' | 'suspended' | undefined
+}
+
 export interface Operations {
   /** List tokens */
   listTokens: {
@@ -160,28 +229,14 @@ export interface Operations {
       /** Adds `details` to each token */
       readonly include?: 'details' | undefined
     }
-    data: {
-      readonly items: readonly Token[]
-      /** All matches, exactly */
-      readonly total: number
-      readonly page: number
-      readonly limit: number
-      readonly totalPages: number
-      readonly hasNextPage: boolean
-      readonly hasPrevPage: boolean
-    }
+    data: TokenPage
   }
   /** Create a token */
   createToken: {
     params: {
       /** A retry with the same key returns the same token, for 24 hours */
       readonly 'idempotency-key'?: string | undefined
-      readonly body: {
-        readonly subAccountId: string
-        readonly name: string
-        readonly status?: 'active' | 'inactive' | undefined
-        readonly expiresAt?: string | null | undefined
-      }
+      readonly body: NewToken
     }
     data: Token
   }
@@ -211,16 +266,7 @@ export interface Operations {
       /** The sub-account id */
       readonly subAccountId: string
     }
-    data: {
-      readonly items: readonly Token[]
-      /** All matches, exactly */
-      readonly total: number
-      readonly page: number
-      readonly limit: number
-      readonly totalPages: number
-      readonly hasNextPage: boolean
-      readonly hasPrevPage: boolean
-    }
+    data: TokenPage
   }
   /** Get one token */
   getToken: {
@@ -239,10 +285,7 @@ export interface Operations {
       readonly id: string
       /** An ETag: go ahead only if the token is still at it */
       readonly 'if-match'?: string | undefined
-      readonly body: {
-        readonly name?: string | undefined
-        readonly status?: 'active' | 'inactive' | undefined
-      }
+      readonly body: TokenUpdate
     }
     data: Token
   }
@@ -254,10 +297,7 @@ export interface Operations {
       /** An ETag: go ahead only if the token is still at it */
       readonly 'if-match'?: string | undefined
     }
-    data: {
-      /** The token that is gone */
-      readonly _id: string
-    }
+    data: DeletedToken
   }
   /** Give a token a new credential */
   rotateToken: {
@@ -266,9 +306,7 @@ export interface Operations {
       readonly id: string
       /** An ETag: go ahead only if the token is still at it */
       readonly 'if-match'?: string | undefined
-      readonly body: {
-        readonly overlapSeconds?: number | undefined
-      }
+      readonly body?: TokenRotation | undefined
     }
     data: Token
   }
@@ -282,18 +320,7 @@ export interface Operations {
       /** The token id */
       readonly id: string
     }
-    data: {
-      readonly items: readonly HistoryEntry[]
-      /** All matches, exactly */
-      readonly total: number
-      readonly page: number
-      readonly limit: number
-      readonly totalPages: number
-      readonly hasNextPage: boolean
-      readonly hasPrevPage: boolean
-      /** The present names of the tokens, sub-accounts and account keys that the entries mention, by id */
-      readonly names: Readonly<Record<string, string>>
-    }
+    data: HistoryPage
   }
   /** History of the account, newest first */
   listAccountHistory: {
@@ -303,18 +330,7 @@ export interface Operations {
       /** Items per page */
       readonly limit?: number | undefined
     }
-    data: {
-      readonly items: readonly HistoryEntry[]
-      /** All matches, exactly */
-      readonly total: number
-      readonly page: number
-      readonly limit: number
-      readonly totalPages: number
-      readonly hasNextPage: boolean
-      readonly hasPrevPage: boolean
-      /** The present names of the tokens, sub-accounts and account keys that the entries mention, by id */
-      readonly names: Readonly<Record<string, string>>
-    }
+    data: HistoryPage
   }
   /** The account at a glance */
   getOverview: {
@@ -331,25 +347,12 @@ export interface Operations {
       /** Items per page */
       readonly limit?: number | undefined
     }
-    data: {
-      readonly items: readonly SubAccount[]
-      /** All matches, exactly */
-      readonly total: number
-      readonly page: number
-      readonly limit: number
-      readonly totalPages: number
-      readonly hasNextPage: boolean
-      readonly hasPrevPage: boolean
-    }
+    data: SubAccountPage
   }
   /** Create a sub-account */
   createSubAccount: {
     params: {
-      readonly body: {
-        readonly name: string
-        readonly email: string
-        readonly companyName: string
-      }
+      readonly body: NewSubAccount
     }
     data: SubAccount
   }
@@ -366,12 +369,7 @@ export interface Operations {
     params: {
       /** The sub-account id */
       readonly id: string
-      readonly body: {
-        readonly name?: string | undefined
-        readonly email?: string | undefined
-        readonly companyName?: string | undefined
-        readonly status?: 'active' | 'suspended' | undefined
-      }
+      readonly body: SubAccountUpdate
     }
     data: SubAccount
   }

@@ -22,7 +22,7 @@ const example = {
 const shared = {
   tag: 'History',
   querystring: Type.Object({ ...schemas.PageParameters }),
-  data: Type.Object({ ...schemas.pageOf(schemas.HistoryEntry).properties, names: schemas.Names }),
+  data: schemas.HistoryPage,
   success: {
     message: 'Found 1 history entry(s)',
     example: {

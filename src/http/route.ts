@@ -93,6 +93,9 @@ interface Description {
 
 const APP = { appType: 'api', appVersion: '1.0.0' }
 
+/** Describes an answer rather than its schema, which several answers share (@fastify/swagger). */
+export const DESCRIPTION = 'x-response-description'
+
 /** What a 401 means wherever an account key is asked for. */
 export const NO_CALLER = 'The bearer is missing, malformed, expired, revoked or unknown'
 
@@ -126,13 +129,13 @@ export function describe(route: Description): FastifySchema {
   const response: Record<number, object> = {
     [status]: {
       ...successSchema(route.data),
-      description: success.message,
+      [DESCRIPTION]: success.message,
       ...(success.headers !== undefined && { headers: success.headers }),
       examples: [example],
     },
     401: {
       ...UnauthenticatedSchema,
-      description: NO_CALLER,
+      [DESCRIPTION]: NO_CALLER,
       examples: UNAUTHENTICATED.map((code) => unauthenticatedBody(reasonOf(code))),
     },
   }
@@ -183,7 +186,7 @@ export function describeFailures(statuses: readonly FailureStatus[], own: Reason
     const reasons = [...(own[status] ?? []), ...(ALWAYS[status] ?? [])]
     const examples = reasons.map((reason) => failureBody(CATEGORIES[status], reason))
     const headers = status === 429 || status === 503 ? { headers: RetryAfter } : {}
-    return [status, { ...FailureSchema, description: CATEGORIES[status], ...headers, examples }]
+    return [status, { ...FailureSchema, [DESCRIPTION]: CATEGORIES[status], ...headers, examples }]
   })
   return Object.fromEntries(described)
 }

@@ -14,7 +14,7 @@ import Fastify, {
 import type { Logger } from 'pino'
 import { Failure } from '../tokens/errors.ts'
 import type { Registry } from '../tokens/registry.ts'
-import { apiDescription } from './api-description.ts'
+import { apiDescription, withNamedSchemas } from './api-description.ts'
 import { addBodyParsers } from './body.ts'
 import { type Admit, type Authenticate, authenticate, callerOf } from './caller.ts'
 import { answerMalformed, isUnambiguous, limitUnread, notHttp } from './client-error.ts'
@@ -69,8 +69,9 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   const known: RouteOptions[] = []
   server.addHook('onRoute', (route) => void known.push(route))
   await server.register(swagger, {
-    openapi: apiDescription(parts.app),
+    openapi: apiDescription(parts),
     transform: ({ schema, url }) => ({ schema: withFailures(schema), url }),
+    transformObject: withNamedSchemas,
   })
   await server.register(swaggerUi, { routePrefix: '/docs', staticCSP: true, transformStaticCSP: withoutOthers })
   // The rules of input are the domain's, in its words; schemas describe it and shape what goes out.

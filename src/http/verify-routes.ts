@@ -10,7 +10,7 @@ import { authenticatesTwice, clientSecretOf, formOf, mustReadForm, usesBasic } f
 import { UnauthenticatedSchema, unauthenticatedBody } from './envelope.ts'
 import { answerTo, BasicRefused, BODY_REASONS, unauthenticated } from './failures.ts'
 import type { RateLimits } from './rate-limits.ts'
-import { describeFailures, NO_CALLER, type PlainRoute } from './route.ts'
+import { DESCRIPTION, describeFailures, NO_CALLER, type PlainRoute } from './route.ts'
 
 export interface VerifyParts {
   readonly registry: Registry
@@ -42,7 +42,7 @@ function verifyRoute({ registry, credentialHeader, onVerdict, rateLimits }: Veri
       description:
         'For nginx `auth_request`, Caddy `forward_auth` and the like: 204 lets the request pass, anything else does ' +
         'not. The store is asked every time.',
-      security: [{ credential: [] }],
+      security: [{ credential: [] }, ...(credentialHeader === undefined ? [] : [{ credentialHeader: [] }])],
       response: {
         204: {
           type: 'null',
@@ -56,7 +56,7 @@ function verifyRoute({ registry, credentialHeader, onVerdict, rateLimits }: Veri
         },
         401: {
           ...UnauthenticatedSchema,
-          description: 'It does not; the header X-Latchkey-Reason says why, to the holder of a real credential',
+          [DESCRIPTION]: 'It does not; the header X-Latchkey-Reason says why, to the holder of a real credential',
           headers: { 'X-Latchkey-Reason': { type: 'string', enum: ['unknown', 'inactive', 'suspended', 'expired'] } },
           examples: REFUSED.map((code) => unauthenticatedBody(reasonOf(code))),
         },
@@ -112,12 +112,12 @@ function introspectRoute(parts: VerifyParts): PlainRoute {
       response: {
         200: {
           ...Introspection,
-          description: 'What the credential is; unknown, dead and foreign ones are all just not active',
+          [DESCRIPTION]: 'What the credential is; unknown, dead and foreign ones are all just not active',
           examples: [{ active: false }],
         },
         401: {
           ...UnauthenticatedSchema,
-          description: NO_CALLER,
+          [DESCRIPTION]: NO_CALLER,
           examples: [unauthenticatedBody(reasonOf('authentication-required'))],
         },
         ...describeFailures([400, 403, 413, 415, 429, 500, 503], {
@@ -183,18 +183,21 @@ function refuse(reply: FastifyReply, refusal: Refusal, code: FailureCode): Fasti
   return reply.code(status).headers(headers).header('x-latchkey-reason', word).send(body)
 }
 
-const Introspection = Type.Object({
-  active: Type.Boolean(),
-  sub: Type.Optional(Type.String({ description: 'The sub-account' })),
-  client_id: Type.Optional(Type.String({ description: 'The account' })),
-  iat: Type.Optional(Type.Integer()),
-  exp: Type.Optional(Type.Integer()),
-  token_type: Type.Optional(Type.String()),
-  token_id: Type.Optional(Type.String()),
-  sub_account_id: Type.Optional(Type.String()),
-  account_id: Type.Optional(Type.String()),
-  token_version: Type.Optional(Type.Integer()),
-})
+const Introspection = Type.Object(
+  {
+    active: Type.Boolean(),
+    sub: Type.Optional(Type.String({ description: 'The sub-account' })),
+    client_id: Type.Optional(Type.String({ description: 'The account' })),
+    iat: Type.Optional(Type.Integer()),
+    exp: Type.Optional(Type.Integer()),
+    token_type: Type.Optional(Type.String()),
+    token_id: Type.Optional(Type.String()),
+    sub_account_id: Type.Optional(Type.String()),
+    account_id: Type.Optional(Type.String()),
+    token_version: Type.Optional(Type.Integer()),
+  },
+  { title: 'IntrospectionResponse' },
+)
 
 function introspection(verdict: Verdict, accountId: string) {
   if (!verdict.accepted || verdict.token.accountId !== accountId) return { active: false }
