@@ -5,7 +5,7 @@ import { Failure } from '../tokens/errors.ts'
 import { isNotModified } from './conditions.ts'
 import type { Metrics } from './metrics.ts'
 import type { PlainRoute } from './route.ts'
-import { Shared } from './shared.ts'
+import { Throttled } from './throttled.ts'
 
 /** A scrape takes some milliseconds of the event loop: several scrapers share one. */
 const SCRAPE_EVERY_MS = 200
@@ -77,7 +77,7 @@ function readinessRoute(ready: ServiceParts['ready']): PlainRoute {
 }
 
 function prometheusRoute(metrics: Metrics): PlainRoute {
-  const text = new Shared(() => metrics.text(), SCRAPE_EVERY_MS)
+  const text = new Throttled(() => metrics.text(), SCRAPE_EVERY_MS)
   return {
     method: 'GET',
     url: '/metrics',

@@ -1,6 +1,6 @@
 // How many tokens the store holds. With many accounts a count takes the store a while, so all scrapes share one.
 import type { Status } from '../tokens/token.ts'
-import { Shared } from './shared.ts'
+import { Throttled } from './throttled.ts'
 
 type Counts = Readonly<Record<Status, number>>
 
@@ -13,7 +13,7 @@ export interface CountSettings {
 }
 
 export class TokenCounts {
-  readonly #shared: Shared<void>
+  readonly #throttled: Throttled<void>
   readonly #maxWaitMs: number
   #counts: Counts | undefined
   /** How many counts have failed. */
@@ -22,14 +22,14 @@ export class TokenCounts {
   constructor(count: () => Promise<Counts>, settings: CountSettings = {}) {
     const { everyMs = 10_000, maxWaitMs = 1_000, now } = settings
     this.#maxWaitMs = maxWaitMs
-    this.#shared = new Shared(() => this.#count(count), everyMs, now)
+    this.#throttled = new Throttled(() => this.#count(count), everyMs, now)
   }
 
   /** The last count that succeeded; undefined before the first. */
   async latest(): Promise<Counts | undefined> {
     const { promise: timeout, resolve } = Promise.withResolvers<void>()
     const timer = setTimeout(resolve, this.#maxWaitMs)
-    await Promise.race([this.#shared.get(), timeout])
+    await Promise.race([this.#throttled.get(), timeout])
     clearTimeout(timer)
     return this.#counts
   }

@@ -1,6 +1,6 @@
 // A value that is costly to make, made at most every so often and for all who ask meanwhile: a route that is open to anyone
 // then costs the same however often it is called.
-export class Shared<Value> {
+export class Throttled<Value> {
   readonly #make: () => Promise<Value>
   readonly #everyMs: number
   readonly #now: () => number
