@@ -1,14 +1,23 @@
-// Latchkey's API from a program or a browser: one typed method an operation, over fetch and nothing else.
+// Latchkey's API from a program or a browser: one typed method per operation, over fetch and nothing else.
 import { type Operations, operations } from './operations.ts'
 
 export type {
+  DeletedToken,
   HistoryEntry,
+  HistoryPage,
+  NewSubAccount,
+  NewToken,
   Operations,
   Overview,
   SubAccount,
+  SubAccountPage,
   SubAccountSummary,
+  SubAccountUpdate,
   Token,
   TokenDetails,
+  TokenPage,
+  TokenRotation,
+  TokenUpdate,
 } from './operations.ts'
 
 type Id = keyof Operations
@@ -80,7 +89,7 @@ async function ask(options: ClientOptions, id: Id, params: Readonly<Record<strin
       ...(body === undefined ? {} : { body }),
       ...(signal === undefined ? {} : { signal }),
     })
-    // Here, since a connection that fails in the middle of an answer is one that failed, whatever the head said.
+    // Inside of the try: a connection that breaks in the middle of an answer has failed, whatever its head said.
     text = await response.text()
   } catch (cause) {
     if (signal?.aborted) throw cause

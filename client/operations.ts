@@ -18,10 +18,14 @@ export interface TokenDetails {
   readonly lastUsedAt: string | null
   /** Counts the changes; also the ETag */
   readonly version: number
+  /** Until when a credential that was rotated out still works */
+  readonly formerCredentialUntil: string | null
   /** What verification would say now */
   readonly effectiveStatus: 'active' | 'inactive' | 'expired' | 'suspended'
   /** Which of them says no */
   readonly blockedBy: 'token' | 'expiry' | 'sub-account' | null
+  /** The stored credential was altered or damaged, and `token` is empty; rotating gives it a new one */
+  readonly credentialUnreadable: boolean
 }
 
 export interface Token {
@@ -40,6 +44,38 @@ export interface Token {
   readonly details?: TokenDetails | undefined
 }
 
+export interface TokenPage {
+  readonly items: readonly Token[]
+  /** All matches, exactly */
+  readonly total: number
+  readonly page: number
+  readonly limit: number
+  readonly totalPages: number
+  readonly hasNextPage: boolean
+  readonly hasPrevPage: boolean
+}
+
+export interface NewToken {
+  readonly subAccountId: string
+  readonly name: string
+  readonly status?: 'active' | 'inactive' | undefined
+  readonly expiresAt?: string | null | undefined
+}
+
+export interface TokenUpdate {
+  readonly name?: string | undefined
+  readonly status?: 'active' | 'inactive' | undefined
+}
+
+export interface DeletedToken {
+  /** The deleted token */
+  readonly _id: string
+}
+
+export interface TokenRotation {
+  readonly overlapSeconds?: number | undefined
+}
+
 export interface HistoryEntry {
   /** Counts the account's entries from 1 */
   readonly seq: number
@@ -47,6 +83,8 @@ export interface HistoryEntry {
   readonly at: string
   /** An account key id, `jwt:` and a subject, or `operator` */
   readonly by: string
+  /** What that account key was called then */
+  readonly byName: string | null
   /** What was done */
   readonly action:
     | 'account.create'
@@ -60,12 +98,27 @@ export interface HistoryEntry {
     | 'token.delete'
   /** The id of what was changed */
   readonly subject: string
+  /** What it was called then, after the change */
+  readonly subjectName: string | null
   readonly from: Readonly<Record<string, string | number | null>>
   readonly to: Readonly<Record<string, string | number | null>>
   /** The X-Request-Id of the change */
   readonly requestId: string | null
   /** The address it came from */
   readonly address: string | null
+}
+
+export interface HistoryPage {
+  readonly items: readonly HistoryEntry[]
+  /** All matches, exactly */
+  readonly total: number
+  readonly page: number
+  readonly limit: number
+  readonly totalPages: number
+  readonly hasNextPage: boolean
+  readonly hasPrevPage: boolean
+  /** The present names of the tokens, sub-accounts and account keys that the entries mention, by id */
+  readonly names: Readonly<Record<string, string>>
 }
 
 export interface SubAccount {
@@ -109,6 +162,8 @@ export interface Overview {
     readonly neverUsed: number
     /** Status active, but expired */
     readonly expired: number
+    /** Status active and not expired, but the sub-account is suspended */
+    readonly suspended: number
     /** Status active, and will expire within 30 days */
     readonly expiringSoon: number
   }
@@ -131,6 +186,30 @@ export interface Overview {
     /** Tokens */
     readonly count: number
   }[]
+}
+
+export interface SubAccountPage {
+  readonly items: readonly SubAccount[]
+  /** All matches, exactly */
+  readonly total: number
+  readonly page: number
+  readonly limit: number
+  readonly totalPages: number
+  readonly hasNextPage: boolean
+  readonly hasPrevPage: boolean
+}
+
+export interface NewSubAccount {
+  readonly name: string
+  readonly email: string
+  readonly companyName: string
+}
+
+export interface SubAccountUpdate {
+  readonly name?: string | undefined
+  readonly email?: string | undefined
+  readonly companyName?: string | undefined
+  readonly status?: 'active' | 'suspended' | undefined
 }
 
 export interface Operations {
@@ -157,31 +236,19 @@ export interface Operations {
       readonly expiresFrom?: string | undefined
       /** Only tokens that expire before this time */
       readonly expiresBefore?: string | undefined
+      /** Only tokens of which verification would say this now; not together with `status` or `expiresBefore` */
+      readonly effectiveStatus?: 'active' | 'inactive' | 'expired' | 'suspended' | undefined
       /** Adds `details` to each token */
       readonly include?: 'details' | undefined
     }
-    data: {
-      readonly items: readonly Token[]
-      /** All matches, exactly */
-      readonly total: number
-      readonly page: number
-      readonly limit: number
-      readonly totalPages: number
-      readonly hasNextPage: boolean
-      readonly hasPrevPage: boolean
-    }
+    data: TokenPage
   }
   /** Create a token */
   createToken: {
     params: {
       /** A retry with the same key returns the same token, for 24 hours */
       readonly 'idempotency-key'?: string | undefined
-      readonly body: {
-        readonly subAccountId: string
-        readonly name: string
-        readonly status?: 'active' | 'inactive' | undefined
-        readonly expiresAt?: string | null | undefined
-      }
+      readonly body: NewToken
     }
     data: Token
   }
@@ -206,21 +273,14 @@ export interface Operations {
       readonly expiresFrom?: string | undefined
       /** Only tokens that expire before this time */
       readonly expiresBefore?: string | undefined
+      /** Only tokens of which verification would say this now; not together with `status` or `expiresBefore` */
+      readonly effectiveStatus?: 'active' | 'inactive' | 'expired' | 'suspended' | undefined
       /** Adds `details` to each token */
       readonly include?: 'details' | undefined
       /** The sub-account id */
       readonly subAccountId: string
     }
-    data: {
-      readonly items: readonly Token[]
-      /** All matches, exactly */
-      readonly total: number
-      readonly page: number
-      readonly limit: number
-      readonly totalPages: number
-      readonly hasNextPage: boolean
-      readonly hasPrevPage: boolean
-    }
+    data: TokenPage
   }
   /** Get one token */
   getToken: {
@@ -239,10 +299,7 @@ export interface Operations {
       readonly id: string
       /** An ETag: go ahead only if the token is still at it */
       readonly 'if-match'?: string | undefined
-      readonly body: {
-        readonly name?: string | undefined
-        readonly status?: 'active' | 'inactive' | undefined
-      }
+      readonly body: TokenUpdate
     }
     data: Token
   }
@@ -254,10 +311,7 @@ export interface Operations {
       /** An ETag: go ahead only if the token is still at it */
       readonly 'if-match'?: string | undefined
     }
-    data: {
-      /** The token that is gone */
-      readonly _id: string
-    }
+    data: DeletedToken
   }
   /** Give a token a new credential */
   rotateToken: {
@@ -266,9 +320,7 @@ export interface Operations {
       readonly id: string
       /** An ETag: go ahead only if the token is still at it */
       readonly 'if-match'?: string | undefined
-      readonly body: {
-        readonly overlapSeconds?: number | undefined
-      }
+      readonly body?: TokenRotation | undefined
     }
     data: Token
   }
@@ -279,21 +331,28 @@ export interface Operations {
       readonly page?: number | undefined
       /** Items per page */
       readonly limit?: number | undefined
+      /** Only what this actor did */
+      readonly by?: string | undefined
+      /** Only this kind of change */
+      readonly action?:
+        | 'account.create'
+        | 'key.create'
+        | 'key.revoke'
+        | 'sub-account.create'
+        | 'sub-account.update'
+        | 'token.create'
+        | 'token.update'
+        | 'token.rotate'
+        | 'token.delete'
+        | undefined
+      /** Only changes at this time or later */
+      readonly from?: string | undefined
+      /** Only changes before this time */
+      readonly to?: string | undefined
       /** The token id */
       readonly id: string
     }
-    data: {
-      readonly items: readonly HistoryEntry[]
-      /** All matches, exactly */
-      readonly total: number
-      readonly page: number
-      readonly limit: number
-      readonly totalPages: number
-      readonly hasNextPage: boolean
-      readonly hasPrevPage: boolean
-      /** The present names of the tokens, sub-accounts and account keys that the entries mention, by id */
-      readonly names: Readonly<Record<string, string>>
-    }
+    data: HistoryPage
   }
   /** History of the account, newest first */
   listAccountHistory: {
@@ -302,19 +361,26 @@ export interface Operations {
       readonly page?: number | undefined
       /** Items per page */
       readonly limit?: number | undefined
+      /** Only what this actor did */
+      readonly by?: string | undefined
+      /** Only this kind of change */
+      readonly action?:
+        | 'account.create'
+        | 'key.create'
+        | 'key.revoke'
+        | 'sub-account.create'
+        | 'sub-account.update'
+        | 'token.create'
+        | 'token.update'
+        | 'token.rotate'
+        | 'token.delete'
+        | undefined
+      /** Only changes at this time or later */
+      readonly from?: string | undefined
+      /** Only changes before this time */
+      readonly to?: string | undefined
     }
-    data: {
-      readonly items: readonly HistoryEntry[]
-      /** All matches, exactly */
-      readonly total: number
-      readonly page: number
-      readonly limit: number
-      readonly totalPages: number
-      readonly hasNextPage: boolean
-      readonly hasPrevPage: boolean
-      /** The present names of the tokens, sub-accounts and account keys that the entries mention, by id */
-      readonly names: Readonly<Record<string, string>>
-    }
+    data: HistoryPage
   }
   /** The account at a glance */
   getOverview: {
@@ -331,25 +397,12 @@ export interface Operations {
       /** Items per page */
       readonly limit?: number | undefined
     }
-    data: {
-      readonly items: readonly SubAccount[]
-      /** All matches, exactly */
-      readonly total: number
-      readonly page: number
-      readonly limit: number
-      readonly totalPages: number
-      readonly hasNextPage: boolean
-      readonly hasPrevPage: boolean
-    }
+    data: SubAccountPage
   }
   /** Create a sub-account */
   createSubAccount: {
     params: {
-      readonly body: {
-        readonly name: string
-        readonly email: string
-        readonly companyName: string
-      }
+      readonly body: NewSubAccount
     }
     data: SubAccount
   }
@@ -366,12 +419,7 @@ export interface Operations {
     params: {
       /** The sub-account id */
       readonly id: string
-      readonly body: {
-        readonly name?: string | undefined
-        readonly email?: string | undefined
-        readonly companyName?: string | undefined
-        readonly status?: 'active' | 'suspended' | undefined
-      }
+      readonly body: SubAccountUpdate
     }
     data: SubAccount
   }

@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import pino, { type Logger } from 'pino'
 import { steadyClock } from './clock.ts'
 import { type Latchkey, openLatchkey, type Surroundings } from './compose.ts'
-import type { Config } from './config.ts'
+import { type Config, packageVersion } from './config.ts'
 import type { Authenticate } from './http/caller.ts'
 import { Metrics } from './http/metrics.ts'
 import { RateLimits } from './http/rate-limits.ts'
@@ -56,6 +56,10 @@ async function serve(
   const { registry, store } = latchkey
   let draining = false
   metrics.countTokens(store)
+  metrics.describeBuild({
+    version: packageVersion(),
+    engine: config.databaseUrl === undefined ? 'embedded' : 'postgres',
+  })
   const server = await buildServer({
     registry,
     authenticator: await authenticatorOf(config, registry, now),
@@ -67,7 +71,7 @@ async function serve(
     isDraining: () => draining,
     credentialHeader: config.credentialHeader,
     trustProxy: config.trustProxy,
-    rateLimits: rateLimitsOf(config, latchkey.limiter ?? limiter),
+    rateLimits: rateLimitsOf(config, metrics, latchkey.limiter ?? limiter),
   })
   const sockets = new Set<Socket>()
   server.server.on('connection', (socket: Socket) => {
@@ -100,9 +104,9 @@ async function serve(
 }
 
 /** Time comes from a clock that nobody sets. */
-function rateLimitsOf({ rateLimits }: Config, shared: Limiter | undefined): RateLimits | undefined {
+function rateLimitsOf({ rateLimits }: Config, metrics: Metrics, shared: Limiter | undefined): RateLimits | undefined {
   if (Object.values(rateLimits).every((limit) => limit === undefined)) return undefined
-  return new RateLimits(rateLimits, shared ?? new LocalLimiter(() => performance.now()))
+  return new RateLimits(rateLimits, metrics.limited(shared ?? new LocalLimiter(() => performance.now())))
 }
 
 function machineClock(log: Logger): () => number {

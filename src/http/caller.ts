@@ -8,6 +8,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Who asks, once that is known. */
     caller: Caller | undefined
+    /** The token that was verified, read or changed, for the log. */
+    tokenId: string | undefined
     /** The path of the route as it stands in the table; undefined for what is not in it. */
     route: string | undefined
     /** By `performance.now`. */
@@ -35,8 +37,12 @@ export type Authenticate = (presented: string) => Promise<Caller>
 /** Lets a request in, its caller then known, or rejects. */
 export type Admit = (request: FastifyRequest) => Promise<void>
 
-export async function authenticate(request: FastifyRequest, authenticator: Authenticate): Promise<void> {
-  request.caller = await authenticator(bearerOf(request))
+export async function authenticate(
+  request: FastifyRequest,
+  authenticator: Authenticate,
+  presentedIn: (request: FastifyRequest) => string = bearerOf,
+): Promise<void> {
+  request.caller = await authenticator(presentedIn(request))
   request.admittedAt = performance.now()
 }
 

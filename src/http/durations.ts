@@ -1,14 +1,14 @@
-// Durations as Prometheus wants them, counted by hand: there is one for every request and every question to the store,
-// and prom-client, which looks its labels up anew each time, takes almost a microsecond for one.
+// Histograms of durations for Prometheus. There is one duration for every request and every store operation, and prom-client
+// takes almost a microsecond for each, since it looks up the labels every time: here they are looked up once.
 
 interface Series {
   readonly labels: Readonly<Record<string, string>>
-  /** How many there were up to each bound and above the one before; at the end, those above all bounds. */
+  /** One count per bucket, not cumulative; the last one is for durations above all bounds. */
   readonly counts: Float64Array
   sum: number
 }
 
-/** A histogram, as far as prom-client's registry asks one for anything. */
+/** Has the part of prom-client's Histogram that its registry uses. */
 export class Durations {
   readonly name: string
   readonly #help: string
@@ -22,7 +22,7 @@ export class Durations {
     this.#bounds = bounds
   }
 
-  /** Takes durations, in seconds, with these labels. To be called once for them. */
+  /** Returns a function that takes durations, in seconds, with these labels. To be called once per set of labels. */
   taker(labels: Series['labels']): (seconds: number) => void {
     const bounds = this.#bounds
     const series = { labels, counts: new Float64Array(bounds.length + 1), sum: 0 }
@@ -35,7 +35,7 @@ export class Durations {
     }
   }
 
-  /** For a scrape, or to be added to that of other processes. */
+  /** For a scrape, or to be added to the histograms of other processes. */
   async get() {
     const values = this.#series.flatMap((series) => this.#valuesOf(series))
     return { name: this.name, help: this.#help, type: 'histogram', aggregator: 'sum', values }

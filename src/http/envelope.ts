@@ -47,38 +47,48 @@ export function unauthenticatedBody(message: string) {
 
 const flag = (example = 0) => Type.Integer({ examples: [example] })
 
-export function successSchema<Data extends ReturnType<typeof Type.Object>>(data: Data) {
-  return Type.Object({
-    app_type: Type.String({ examples: ['api'] }),
-    app_version: Type.String({ examples: ['1.0.0'] }),
-    maintainence: flag(),
-    new_version: flag(),
-    force_update: flag(),
-    invalid_token: flag(),
-    refresh_token: Type.String({ examples: [''] }),
-    show_message: flag(),
-    is_enc: Type.Boolean({ examples: [false] }),
-    status: Type.Boolean({ examples: [true] }),
-    message: Type.String(),
-    message_type: Type.String({ examples: ['success'] }),
-    data,
-    error: Type.Object({}),
-  })
+export function successSchema(data: ReturnType<typeof Type.Object>) {
+  return Type.Object(
+    {
+      app_type: Type.String({ examples: ['api'] }),
+      app_version: Type.String({ examples: ['1.0.0'] }),
+      maintainence: flag(),
+      new_version: flag(),
+      force_update: flag(),
+      invalid_token: flag(),
+      refresh_token: Type.String({ examples: [''] }),
+      show_message: flag(),
+      is_enc: Type.Boolean({ examples: [false] }),
+      status: Type.Boolean({ examples: [true] }),
+      message: Type.String(),
+      message_type: Type.String({ examples: ['success'] }),
+      data,
+      error: Type.Object({}),
+    },
+    { title: `${titleOf(data)}Response` },
+  )
 }
 
-export const FailureSchema = Type.Object({
-  status: Type.Boolean(),
-  message: Type.String(),
-  message_type: Type.String(),
-  data: Type.Object({}),
-  error: Type.Object({
-    message: Type.String(),
-    details: Type.Optional(Type.Array(Type.Object({ field: Type.String(), message: Type.String() }))),
-  }),
-})
+/** TypeBox's types do not tell whether a schema has a title. */
+function titleOf(schema: object): string {
+  if ('title' in schema && typeof schema.title === 'string') return schema.title
+  throw new Error('the data of an answer needs a title, which names it in the API description')
+}
 
-export const UnauthenticatedSchema = Type.Object({
-  code: Type.Integer(),
-  message: Type.String(),
-  stack: Type.String(),
-})
+const FieldProblemSchema = Type.Object({ field: Type.String(), message: Type.String() }, { title: 'FieldProblem' })
+
+export const FailureSchema = Type.Object(
+  {
+    status: Type.Boolean(),
+    message: Type.String(),
+    message_type: Type.String(),
+    data: Type.Object({}),
+    error: Type.Object({ message: Type.String(), details: Type.Optional(Type.Array(FieldProblemSchema)) }),
+  },
+  { title: 'FailureResponse' },
+)
+
+export const UnauthenticatedSchema = Type.Object(
+  { code: Type.Integer(), message: Type.String(), stack: Type.String() },
+  { title: 'UnauthenticatedResponse' },
+)

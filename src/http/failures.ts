@@ -80,7 +80,19 @@ const FRAMEWORK_FAILURES: Readonly<Record<string, readonly [FailureStatus, strin
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [415, BODY_REASONS.wrongType('application/json')],
 }
 
+/** A 401 to a client that has used HTTP Basic: it must be offered that scheme as well (RFC 6749, 5.2). */
+export class BasicRefused extends Error {
+  readonly answer: FailureAnswer
+
+  constructor({ headers, ...answer }: FailureAnswer) {
+    super('Basic authentication failed')
+    const challenges = [headers['www-authenticate'], 'Basic realm="latchkey"'].join(', ')
+    this.answer = { ...answer, headers: { ...headers, 'www-authenticate': challenges } }
+  }
+}
+
 export function answerTo(error: unknown): FailureAnswer {
+  if (error instanceof BasicRefused) return error.answer
   if (error instanceof Failure) {
     const status = STATUS_OF[error.code]
     if (status === 401) return unauthenticated(error.code, error.message)

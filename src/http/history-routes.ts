@@ -33,7 +33,7 @@ const shared = {
     from: Type.Optional(Type.String({ format: 'date-time', description: 'Only changes at this time or later' })),
     to: Type.Optional(Type.String({ format: 'date-time', description: 'Only changes before this time' })),
   }),
-  data: Type.Object({ ...schemas.pageOf(schemas.HistoryEntry).properties, names: schemas.Names }),
+  data: schemas.HistoryPage,
   success: {
     message: 'Found 1 history entry(s)',
     example: {

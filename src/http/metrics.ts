@@ -1,8 +1,10 @@
-// What Prometheus is told. A registry of its own: two servers in one process do not mix.
+// The metrics for Prometheus. Each instance has a registry of its own: two servers in one process do not mix.
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client'
+import type { Limiter } from '../tokens/rate-limit.ts'
 import { TAMPERED_KINDS, type Tampered } from '../tokens/stamp.ts'
 import type { Store } from '../tokens/store.ts'
 import { Durations } from './durations.ts'
+import { type CountSettings, TokenCounts } from './token-counts.ts'
 
 const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 const STORE_BUCKETS = [0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1]
@@ -10,9 +12,35 @@ const GROWING: readonly string[] = ['counter', 'histogram']
 
 export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
 
+/** Gauges of Node.js whose names end like a counter's; `nodejs_active_resources` has the same figures by type. */
+const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total']
+
+/** The limits that an operator can set, by the first word of the names that are counted under them. */
+const LIMITS = ['key', 'address', 'failed']
+
+/** The connections of one pool at this moment. */
+export interface PoolState {
+  readonly inUse: number
+  readonly idle: number
+  /** Requests that wait for a connection. */
+  readonly waiting: number
+  readonly max: number
+}
+
+const POOL_GAUGES: readonly (readonly [name: string, help: string, read: (state: PoolState) => number])[] = [
+  ['latchkey_store_connections_in_use', 'Database connections that are in use, by pool', ({ inUse }) => inUse],
+  ['latchkey_store_connections_idle', 'Open database connections that are free, by pool', ({ idle }) => idle],
+  ['latchkey_store_connections_max', 'Database connections that a pool may open at most', ({ max }) => max],
+  [
+    'latchkey_store_connection_waiters',
+    'Requests that wait for a database connection, by pool',
+    ({ waiting }) => waiting,
+  ],
+]
+
 export class Metrics {
   readonly #registry = new Registry()
-  /** What a scrape returns: this process's metrics, unless somebody adds up those of several. */
+  /** What a scrape returns: the metrics of this process, or of all workers where several serve one port. */
   #text: () => Promise<string> = () => this.#registry.metrics()
   readonly #requests = new Durations(
     'latchkey_http_request_duration_seconds',
@@ -24,7 +52,7 @@ export class Metrics {
     'Store operations, from call to answer',
     STORE_BUCKETS,
   )
-  /** Counted by hand, since it is the most frequent of all; read out when somebody asks. */
+  /** A plain map, since this is the most frequent count of all; copied into its counter when a scrape comes. */
   readonly #judged = new Map<string, number>()
   readonly #tampered = new Counter({
     name: 'latchkey_tampered_rows_total',
@@ -32,10 +60,17 @@ export class Metrics {
     labelNames: ['kind'],
     registers: [this.#registry],
   })
+  readonly #limited = new Counter({
+    name: 'latchkey_rate_limited_requests_total',
+    help: 'Requests refused with 429, by the limit that they exceeded',
+    labelNames: ['limit'],
+    registers: [this.#registry],
+  })
 
   constructor() {
     // Among these: nodejs_eventloop_lag_seconds and its percentiles.
     collectDefaultMetrics({ register: this.#registry })
+    for (const name of MISNAMED) this.#registry.removeSingleMetric(name)
     for (const durations of [this.#requests, this.#store]) {
       this.#registry.registerMetric(durations as unknown as Metric)
     }
@@ -50,8 +85,9 @@ export class Metrics {
         for (const [verdict, count] of judged) this.inc({ verdict }, count)
       },
     })
-    // There from the start, so that the first one is seen as an increase.
+    // From the start, so that the first event is an increase from 0.
     for (const kind of TAMPERED_KINDS) this.#tampered.inc({ kind }, 0)
+    for (const limit of LIMITS) this.#limited.inc({ limit }, 0)
   }
 
   /** Takes the durations, in seconds, of requests of one kind. */
@@ -80,7 +116,7 @@ export class Metrics {
         const start = performance.now()
         const result = operation(...args)
         const observe = () => take((performance.now() - start) / 1000)
-        // Beside the caller, who waits for the operation alone.
+        // Not awaited: the caller waits for the operation only.
         result.then(observe, observe)
         return result
       }
@@ -93,21 +129,68 @@ export class Metrics {
     return { ...(timed as unknown as Store), ...untimed }
   }
 
-  countTokens(store: Pick<Store, 'countTokens'>): void {
+  /** The same limiter, with every refusal counted. */
+  limited(limiter: Limiter): Limiter {
+    const counted = async (name: string, waitMs: Promise<number>) => {
+      const limit = name.split(' ', 1)[0] ?? ''
+      // A name goes on with an address or a key id, which must not become a label.
+      if ((await waitMs) > 0 && LIMITS.includes(limit)) this.#limited.inc({ limit })
+      return waitMs
+    }
+    return {
+      take: (name, limit) => counted(name, limiter.take(name, limit)),
+      wait: (name, limit) => counted(name, limiter.wait(name, limit)),
+    }
+  }
+
+  countTokens(store: Pick<Store, 'countTokens'>, settings?: CountSettings): void {
+    const counts = new TokenCounts(() => store.countTokens(), settings)
+    new Counter({
+      name: 'latchkey_token_count_errors_total',
+      help: 'Failed counts of the tokens in the store; latchkey_tokens then keeps its last value',
+      registers: [this.#registry],
+      async collect() {
+        await counts.latest()
+        this.reset()
+        this.inc(counts.errors)
+      },
+    })
     new Gauge({
       name: 'latchkey_tokens',
-      help: 'Tokens by status',
+      help: 'Tokens in the store by status, counted every few seconds',
       labelNames: ['status'],
       // Every process counts the same store.
       aggregator: 'first',
       registers: [this.#registry],
       async collect() {
-        this.reset()
-        // Left out while the store cannot be reached: all else is wanted then most of all.
-        const counts = await store.countTokens().catch(() => ({}))
-        for (const [status, count] of Object.entries(counts)) this.set({ status }, count)
+        for (const [status, count] of Object.entries((await counts.latest()) ?? {})) this.set({ status }, count)
       },
     })
+  }
+
+  describeBuild({ version, engine }: { readonly version: string; readonly engine: 'embedded' | 'postgres' }): void {
+    new Gauge({
+      name: 'latchkey_build_info',
+      help: 'The version of Latchkey and of Node.js, and the storage engine; always 1',
+      labelNames: ['version', 'node', 'engine'],
+      aggregator: 'first',
+      registers: [this.#registry],
+    }).set({ version, node: process.versions.node, engine }, 1)
+  }
+
+  /** Pools of connections to the database, by name. Their states are read at every scrape. */
+  watchPools(pools: Readonly<Record<string, () => PoolState>>): void {
+    for (const [name, help, read] of POOL_GAUGES) {
+      new Gauge({
+        name,
+        help,
+        labelNames: ['pool'],
+        registers: [this.#registry],
+        collect() {
+          for (const [pool, stateOf] of Object.entries(pools)) this.set({ pool }, read(stateOf()))
+        },
+      })
+    }
   }
 
   text(): Promise<string> {

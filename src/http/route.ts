@@ -5,6 +5,7 @@ import { type FailureCode, reasonOf } from '../tokens/errors.ts'
 import type { Origin } from '../tokens/history.ts'
 import type { RawQuery } from '../tokens/page.ts'
 import type { Caller, Registry } from '../tokens/registry.ts'
+import type { Admit } from './caller.ts'
 import {
   FailureSchema,
   failureBody,
@@ -29,6 +30,8 @@ export interface Answer {
   readonly message: string
   readonly data: object
   readonly headers?: Readonly<Record<string, string>>
+  /** The token that was read or changed, for the log. */
+  readonly tokenId?: string
 }
 
 /** The serializer that Fastify compiles from a schema: it writes the schema's fields, in the schema's order, and no others. */
@@ -52,7 +55,8 @@ export interface AccountRoute extends RouteBase {
 /** Speaks for itself: probes, metrics, gateways. */
 export interface PlainRoute extends RouteBase {
   readonly method: HTTPMethods | readonly HTTPMethods[]
-  readonly access: 'account' | 'anyone'
+  /** For routes that are not open to anyone: lets a request in before its body is read, or rejects. */
+  readonly access: Admit | 'anyone'
   /** The media type of its body, where it is not JSON. */
   readonly consumes?: 'application/x-www-form-urlencoded'
   /** True for a route that answers from the headers alone, whatever body a gateway forwards. */
@@ -89,6 +93,9 @@ interface Description {
 
 const APP = { appType: 'api', appVersion: '1.0.0' }
 
+/** Describes an answer rather than its schema, which several answers share (@fastify/swagger). */
+export const DESCRIPTION = 'x-response-description'
+
 /** What a 401 means wherever an account key is asked for. */
 export const NO_CALLER = 'The bearer is missing, malformed, expired, revoked or unknown'
 
@@ -122,13 +129,13 @@ export function describe(route: Description): FastifySchema {
   const response: Record<number, object> = {
     [status]: {
       ...successSchema(route.data),
-      description: success.message,
+      [DESCRIPTION]: success.message,
       ...(success.headers !== undefined && { headers: success.headers }),
       examples: [example],
     },
     401: {
       ...UnauthenticatedSchema,
-      description: NO_CALLER,
+      [DESCRIPTION]: NO_CALLER,
       examples: UNAUTHENTICATED.map((code) => unauthenticatedBody(reasonOf(code))),
     },
   }
@@ -179,7 +186,7 @@ export function describeFailures(statuses: readonly FailureStatus[], own: Reason
     const reasons = [...(own[status] ?? []), ...(ALWAYS[status] ?? [])]
     const examples = reasons.map((reason) => failureBody(CATEGORIES[status], reason))
     const headers = status === 429 || status === 503 ? { headers: RetryAfter } : {}
-    return [status, { ...FailureSchema, description: CATEGORIES[status], ...headers, examples }]
+    return [status, { ...FailureSchema, [DESCRIPTION]: CATEGORIES[status], ...headers, examples }]
   })
   return Object.fromEntries(described)
 }

@@ -1,5 +1,5 @@
-// The shapes that go over the wire. One schema is the type, the list of fields that may leave, and the description;
-// its title is what the typed client calls it.
+// The shapes that go over the wire. One schema is the type, the list of fields that may leave, and the description; its title
+// is its name in the description's components, and so in generated clients.
 import { type Static, Type } from 'typebox'
 import { ACTIONS } from '../tokens/history.ts'
 import { EXPIRING_DAYS, WEEKS } from '../tokens/overview.ts'
@@ -56,7 +56,7 @@ export const Token = Type.Object(
 )
 export type WireToken = Static<typeof Token>
 
-export const DeletedToken = Type.Object({ _id: text('The token that is gone') })
+export const DeletedToken = Type.Object({ _id: text('The deleted token') }, { title: 'DeletedToken' })
 
 export const SubAccount = Type.Object(
   {
@@ -94,7 +94,7 @@ export const HistoryEntry = Type.Object(
 export type WireHistoryEntry = Static<typeof HistoryEntry>
 
 /** For entries of earlier versions, which hold no names of their time. */
-export const Names = Type.Record(Type.String(), Type.String(), {
+const Names = Type.Record(Type.String(), Type.String(), {
   description: 'The present names of the tokens, sub-accounts and account keys that the entries mention, by id',
   examples: [{ tok_019b2f0c5a3c8e1d2c3b4a5f6e7d: 'CI pipeline' }],
 })
@@ -130,8 +130,8 @@ export const Overview = Type.Object(
 )
 export type WireOverview = Static<typeof Overview>
 
-export function pageOf<Item extends ReturnType<typeof Type.Object>>(item: Item) {
-  return Type.Object({
+function pageFields<Item extends ReturnType<typeof Type.Object>>(item: Item) {
+  return {
     items: Type.Array(item),
     total: Type.Integer({ description: 'All matches, exactly', examples: [1] }),
     page: Type.Integer({ examples: [1] }),
@@ -139,8 +139,12 @@ export function pageOf<Item extends ReturnType<typeof Type.Object>>(item: Item) 
     totalPages: Type.Integer({ examples: [1] }),
     hasNextPage: Type.Boolean({ examples: [false] }),
     hasPrevPage: Type.Boolean({ examples: [false] }),
-  })
+  }
 }
+
+export const TokenPage = Type.Object(pageFields(Token), { title: 'TokenPage' })
+export const SubAccountPage = Type.Object(pageFields(SubAccount), { title: 'SubAccountPage' })
+export const HistoryPage = Type.Object({ ...pageFields(HistoryEntry), names: Names }, { title: 'HistoryPage' })
 
 export const examplePage = (items: readonly object[]) => ({
   items,

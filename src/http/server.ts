@@ -14,7 +14,7 @@ import Fastify, {
 import type { Logger } from 'pino'
 import { Failure } from '../tokens/errors.ts'
 import type { Registry } from '../tokens/registry.ts'
-import { apiDescription } from './api-description.ts'
+import { apiDescription, withNamedSchemas } from './api-description.ts'
 import { addBodyParsers } from './body.ts'
 import { type Admit, type Authenticate, authenticate, callerOf } from './caller.ts'
 import { answerMalformed, isUnambiguous, limitUnread, notHttp } from './client-error.ts'
@@ -62,14 +62,16 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   const server = Fastify(optionsOf(parts))
   hardenHttp(server)
   server.decorateRequest('caller')
+  server.decorateRequest('tokenId')
   server.decorateRequest('route')
   server.decorateRequest('startedAt')
   server.decorateRequest('admittedAt')
   const known: RouteOptions[] = []
   server.addHook('onRoute', (route) => void known.push(route))
   await server.register(swagger, {
-    openapi: apiDescription(parts.app),
+    openapi: apiDescription(parts),
     transform: ({ schema, url }) => ({ schema: withFailures(schema), url }),
+    transformObject: withNamedSchemas,
   })
   await server.register(swaggerUi, { routePrefix: '/docs', staticCSP: true, transformStaticCSP: withoutOthers })
   // The rules of input are the domain's, in its words; schemas describe it and shape what goes out.
@@ -77,7 +79,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   addBodyParsers(server)
   for (const route of tableOf(parts, server)) {
     if ('answer' in route) addAccountRoute(server, parts, admit, route)
-    else addPlainRoute(server, parts.registry, admit, route)
+    else addPlainRoute(server, parts.registry, route)
   }
   addHooks(server, parts, admit, known)
   server.setErrorHandler((error, request, reply) => sendFailure(parts, request, reply, error))
@@ -229,6 +231,7 @@ function addAccountRoute(server: FastifyInstance, parts: ServerParts, admit: Adm
     }
     checkNames?.(question)
     const given = await during(registry, request, () => route.answer(registry, question))
+    request.tokenId = given.tokenId
     if (given.headers !== undefined) reply.headers(given.headers)
     reply.code(given.status ?? 200)
     return given
@@ -262,7 +265,7 @@ function during<Result>(registry: Registry, request: FastifyRequest, work: () =>
   return registry.during({ waitedMs: admittedAt - startedAt, isGone }, work)
 }
 
-function addPlainRoute(server: FastifyInstance, registry: Registry, admit: Admit, route: PlainRoute): void {
+function addPlainRoute(server: FastifyInstance, registry: Registry, route: PlainRoute): void {
   const respond: PlainRoute['respond'] = (request, reply) =>
     during(registry, request, () => route.respond(request, reply))
   const [described, ...others] = [route.method].flat()
@@ -277,7 +280,7 @@ function addPlainRoute(server: FastifyInstance, registry: Registry, admit: Admit
         request.route = route.url
         if (route.ignoresBody) respond(request, reply).catch(done)
         else if (route.access === 'anyone') done()
-        else admit(request).then(() => done(), done)
+        else route.access(request).then(() => done(), done)
       },
       handler: (request, reply) => respond(request, reply),
     })

@@ -1,8 +1,14 @@
-// What operators and their machines ask: alive, ready, measured, described.
+// Routes for operators and their tools: liveness, readiness, metrics, the API description.
+import { createHash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { Failure } from '../tokens/errors.ts'
+import { isNotModified } from './conditions.ts'
 import type { Metrics } from './metrics.ts'
 import type { PlainRoute } from './route.ts'
+import { Throttled } from './throttled.ts'
+
+/** A scrape takes some milliseconds of the event loop: several scrapers share one. */
+const SCRAPE_EVERY_MS = 200
 
 export interface ServiceParts {
   /** Rejects while the service should get no requests: the store does not answer, or it is draining. */
@@ -23,7 +29,7 @@ export function serviceRoutes({ ready, metrics }: ServiceParts, describeApi: Des
 
 const health = (example: string) => ({
   type: 'object',
-  description: 'One word, and at times a reason',
+  description: 'One word, and a reason where only the operator can help',
   properties: {
     status: { type: 'string' },
     reason: { type: 'string', description: 'Why it is not ready, where only the operator can help' },
@@ -71,6 +77,7 @@ function readinessRoute(ready: ServiceParts['ready']): PlainRoute {
 }
 
 function prometheusRoute(metrics: Metrics): PlainRoute {
+  const text = new Throttled(() => metrics.text(), SCRAPE_EVERY_MS)
   return {
     method: 'GET',
     url: '/metrics',
@@ -83,11 +90,12 @@ function prometheusRoute(metrics: Metrics): PlainRoute {
       produces: ['text/plain'],
       response: { 200: { type: 'string', description: 'Metrics in the text format', examples: [METRICS] } },
     },
-    respond: async (_request, reply) => reply.type(metrics.contentType).send(await metrics.text()),
+    respond: async (_request, reply) => reply.type(metrics.contentType).send(await text.get()),
   }
 }
 
 function descriptionRoute(describeApi: DescribeApi): PlainRoute {
+  let serialized: ReturnType<typeof serialize> | undefined
   return {
     method: 'GET',
     url: '/openapi.json',
@@ -98,11 +106,30 @@ function descriptionRoute(describeApi: DescribeApi): PlainRoute {
       tags: ['Service'],
       security: [],
       response: {
-        200: { type: 'object', additionalProperties: true, description: 'OpenAPI 3.1', examples: [DESCRIPTION] },
+        200: {
+          type: 'object',
+          additionalProperties: true,
+          description: 'OpenAPI 3.1',
+          headers: { ETag: { type: 'string', description: 'For `If-None-Match`' } },
+          examples: [DESCRIPTION],
+        },
+        304: { type: 'null', description: 'Not modified since the ETag in If-None-Match' },
       },
     },
-    respond: async () => describeApi(),
+    async respond(request, reply) {
+      // At the first request, when all routes are there.
+      serialized ??= serialize(describeApi())
+      const { body, etag } = serialized
+      reply.headers({ etag, 'cache-control': 'no-cache' })
+      if (isNotModified(request.headers, etag)) return reply.code(304).send()
+      return reply.type('application/json; charset=utf-8').send(body)
+    },
   }
+}
+
+function serialize(description: ReturnType<DescribeApi>) {
+  const body = Buffer.from(JSON.stringify(description))
+  return { body, etag: `"${createHash('sha256').update(body).digest('base64url')}"` }
 }
 
 const METRICS = `# HELP latchkey_verifications_total Verifications by verdict
@@ -110,5 +137,5 @@ const METRICS = `# HELP latchkey_verifications_total Verifications by verdict
 latchkey_verifications_total{verdict="accepted"} 1027
 `
 
-/** Its beginning: the whole of it is what is being read. */
+/** The beginning only: the whole would contain itself. */
 const DESCRIPTION = { openapi: '3.1.0', info: { title: 'Latchkey', version: '1.0.0' }, paths: {} }

@@ -56,8 +56,6 @@ const IfMatch = Type.Object({
   'if-match': Type.Optional(Type.String({ description: 'An ETag: go ahead only if the token is still at it' })),
 })
 
-const TokenPage = schemas.pageOf(schemas.Token)
-
 const ETAG = { ETag: { type: 'string', description: "The token's version, for `If-Match`" } }
 
 const exampleToken = {
@@ -98,7 +96,7 @@ const listTokens: AccountRoute = {
       ...Narrowing,
       ...Include,
     }),
-    data: TokenPage,
+    data: schemas.TokenPage,
     success: { message: 'Found 1 API token(s)', example: schemas.examplePage([exampleToken]) },
     failures: { 400: BAD_QUERY, 403: NOT_YOURS },
     writes: false,
@@ -119,7 +117,7 @@ const listTokensOfSubAccount: AccountRoute = {
     tag: 'Tokens',
     params: Type.Object({ subAccountId: Type.String({ description: 'The sub-account id' }) }),
     querystring: Type.Object({ ...Filters, ...schemas.PageParameters, ...Narrowing, ...Include }),
-    data: TokenPage,
+    data: schemas.TokenPage,
     success: { message: 'Found 1 API token(s)', example: schemas.examplePage([exampleToken]) },
     failures: { 400: BAD_QUERY, 403: NOT_YOURS },
     writes: false,
@@ -164,7 +162,7 @@ const updateToken: AccountRoute = {
     tag: 'Tokens',
     params: schemas.TokenId,
     headers: IfMatch,
-    body: Type.Object({ name: Type.Optional(Name), status: Type.Optional(Status) }),
+    body: Type.Object({ name: Type.Optional(Name), status: Type.Optional(Status) }, { title: 'TokenUpdate' }),
     data: schemas.Token,
     success: {
       message: 'API token updated successfully',
@@ -199,12 +197,15 @@ const createToken: AccountRoute = {
         Type.String({ maxLength: 255, description: 'A retry with the same key returns the same token, for 24 hours' }),
       ),
     }),
-    body: Type.Object({
-      subAccountId: Type.String({ examples: [exampleToken.subAccount._id] }),
-      name: Name,
-      status: Type.Optional(Type.String({ enum: [...STATUSES], default: 'active' })),
-      expiresAt: Type.Optional(Type.Union([Type.String({ format: 'date-time' }), Type.Null()])),
-    }),
+    body: Type.Object(
+      {
+        subAccountId: Type.String({ examples: [exampleToken.subAccount._id] }),
+        name: Name,
+        status: Type.Optional(Type.String({ enum: [...STATUSES], default: 'active' })),
+        expiresAt: Type.Optional(Type.Union([Type.String({ format: 'date-time' }), Type.Null()])),
+      },
+      { title: 'NewToken' },
+    ),
     data: schemas.Token,
     success: { status: 201, message: 'API token created successfully', example: exampleToken, headers: ETAG },
     failures: {
@@ -243,7 +244,7 @@ const deleteToken: AccountRoute = {
   }),
   async answer(registry, { caller, params, headers, origin }) {
     const token = await registry.deleteToken(caller, params.id ?? '', origin, readIfMatch(headers))
-    return { message: 'API token deleted successfully', data: { _id: token.id } }
+    return { message: 'API token deleted successfully', data: { _id: token.id }, tokenId: token.id }
   },
 }
 
@@ -257,9 +258,12 @@ const rotateToken: AccountRoute = {
     description: 'The former credential works for `overlapSeconds` more; with 0 or none it dies at once.',
     params: schemas.TokenId,
     headers: IfMatch,
-    body: Type.Object({
-      overlapSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_OVERLAP_SECONDS, default: 0 })),
-    }),
+    body: Type.Object(
+      {
+        overlapSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_OVERLAP_SECONDS, default: 0 })),
+      },
+      { title: 'TokenRotation', default: {} },
+    ),
     data: schemas.Token,
     success: { message: 'API token rotated successfully', example: exampleToken, headers: ETAG },
     failures: {
@@ -299,13 +303,13 @@ async function listed(registry: Registry, caller: Caller, raw: Question['query']
 }
 
 function whole(message: string, token: Token) {
-  return { message, data: token, headers: { etag: etagOf(token.version) } }
+  return { message, data: token, headers: { etag: etagOf(token.version) }, tokenId: token.id }
 }
 
 /** The items are added to the JSON of the page without them, since each token keeps its own JSON. */
 function pageToJson(data: object, serializerOf: SerializerOf): string {
   const page = data as Page<Token>
-  const frame = serializerOf(TokenPage)({ ...page, items: [] })
+  const frame = serializerOf(schemas.TokenPage)({ ...page, items: [] })
   const items = page.items.map((token) => tokenToJson(token, serializerOf))
   return frame.replace('"items":[]', () => `"items":[${items.join(',')}]`)
 }

@@ -1,18 +1,20 @@
-// For gateways and services that check credentials: forward-auth, and introspection by RFC 7662.
+// For gateways and services that check credentials: forward-auth, and introspection (RFC 7662).
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { Failure, type FailureCode, reasonOf } from '../tokens/errors.ts'
 import { readOnce } from '../tokens/page.ts'
 import type { Registry } from '../tokens/registry.ts'
 import { FAILURE_OF, type Refusal, type Verdict } from '../tokens/verdict.ts'
-import { bearerOf, callerOf } from './caller.ts'
+import { type Admit, type Authenticate, authenticate, bearerOf, callerOf } from './caller.ts'
+import { authenticatesTwice, clientSecretOf, formOf, mustReadForm, usesBasic } from './client-secret.ts'
 import { UnauthenticatedSchema, unauthenticatedBody } from './envelope.ts'
-import { BODY_REASONS, unauthenticated } from './failures.ts'
+import { answerTo, BasicRefused, BODY_REASONS, unauthenticated } from './failures.ts'
 import type { RateLimits } from './rate-limits.ts'
-import { describeFailures, NO_CALLER, type PlainRoute } from './route.ts'
+import { DESCRIPTION, describeFailures, NO_CALLER, type PlainRoute } from './route.ts'
 
 export interface VerifyParts {
   readonly registry: Registry
+  readonly authenticator: Authenticate
   /** A header that carries the bare credential, for clients that do not send a bearer; lower case. */
   readonly credentialHeader: string | undefined
   readonly onVerdict: (verdict: string) => void
@@ -40,7 +42,7 @@ function verifyRoute({ registry, credentialHeader, onVerdict, rateLimits }: Veri
       description:
         'For nginx `auth_request`, Caddy `forward_auth` and the like: 204 lets the request pass, anything else does ' +
         'not. The store is asked every time.',
-      security: [{ credential: [] }],
+      security: [{ credential: [] }, ...(credentialHeader === undefined ? [] : [{ credentialHeader: [] }])],
       response: {
         204: {
           type: 'null',
@@ -54,7 +56,7 @@ function verifyRoute({ registry, credentialHeader, onVerdict, rateLimits }: Veri
         },
         401: {
           ...UnauthenticatedSchema,
-          description: 'It does not; the header X-Latchkey-Reason says why, to the holder of a real credential',
+          [DESCRIPTION]: 'It does not; the header X-Latchkey-Reason says why, to the holder of a real credential',
           headers: { 'X-Latchkey-Reason': { type: 'string', enum: ['unknown', 'inactive', 'suspended', 'expired'] } },
           examples: REFUSED.map((code) => unauthenticatedBody(reasonOf(code))),
         },
@@ -65,6 +67,7 @@ function verifyRoute({ registry, credentialHeader, onVerdict, rateLimits }: Veri
       const presented = presentedIn(request, credentialHeader)
       if (presented === undefined) return refuse(reply, 'unknown', 'authentication-required')
       const verdict = await registry.verify(presented)
+      request.tokenId = verdict.token?.id
       onVerdict(verdict.accepted ? 'accepted' : verdict.reason)
       if (!verdict.accepted) {
         await rateLimits?.failed(request)
@@ -82,45 +85,74 @@ function verifyRoute({ registry, credentialHeader, onVerdict, rateLimits }: Veri
   }
 }
 
-function introspectRoute({ registry }: VerifyParts): PlainRoute {
+function introspectRoute(parts: VerifyParts): PlainRoute {
+  const admit = clientAdmission(parts)
   return {
     method: 'POST',
     url: '/oauth2/introspect',
-    access: 'account',
+    access: async (request) => {
+      if (!mustReadForm(request)) await admit(request)
+    },
     consumes: 'application/x-www-form-urlencoded',
     schema: {
       operationId: 'introspect',
       summary: 'Introspect a credential (RFC 7662)',
       tags: ['Verification'],
-      description: 'Answers 200 for dead tokens too: never use it as a forward-auth target.',
-      security: [{ accountKey: [] }],
+      description:
+        'Answers 200 for dead tokens too: never use it as a forward-auth target. The account key is sent as a bearer, or as ' +
+        'the secret of an OAuth client: by HTTP Basic or as `client_secret` in the form. Any client id will do.',
+      security: [{ accountKey: [] }, { accountKeyAsSecret: [] }],
       consumes: ['application/x-www-form-urlencoded'],
-      body: Type.Object({ token: Type.String({ description: 'The credential' }) }),
+      body: Type.Object({
+        token: Type.String({ description: 'The credential' }),
+        token_type_hint: Type.Optional(Type.String({ description: 'Ignored' })),
+        client_id: Type.Optional(Type.String({ description: 'Ignored' })),
+        client_secret: Type.Optional(Type.String({ description: 'The account key, where no header carries it' })),
+      }),
       response: {
         200: {
           ...Introspection,
-          description: 'What the credential is; unknown, dead and foreign ones are all just not active',
+          [DESCRIPTION]: 'What the credential is; unknown, dead and foreign ones are all just not active',
           examples: [{ active: false }],
         },
         401: {
           ...UnauthenticatedSchema,
-          description: NO_CALLER,
+          [DESCRIPTION]: NO_CALLER,
           examples: [unauthenticatedBody(reasonOf('authentication-required'))],
         },
         ...describeFailures([400, 403, 413, 415, 429, 500, 503], {
-          400: ['token must be sent', 'token must be sent only once'],
+          400: ['token must be sent', 'token must be sent only once', AUTHENTICATED_TWICE],
           413: [BODY_REASONS.tooLarge],
           415: [BODY_REASONS.wrongType('application/x-www-form-urlencoded')],
         }),
       },
     },
     async respond(request) {
-      const form = (request.body ?? {}) as Record<string, unknown>
-      const presented = readOnce(form, 'token')
+      if (request.caller === undefined) await admit(request)
+      if (authenticatesTwice(request)) throw new Failure('invalid-request', AUTHENTICATED_TWICE)
+      const presented = readOnce(formOf(request), 'token')
       if (presented === undefined) throw new Failure('invalid-request', 'token must be sent')
       const { accountId } = callerOf(request)
-      return introspection(await registry.introspect(presented), accountId)
+      const verdict = await parts.registry.introspect(presented)
+      request.tokenId = verdict.token?.id
+      return introspection(verdict, accountId)
     },
+  }
+}
+
+const AUTHENTICATED_TWICE = 'The account key must be sent in the Authorization header or as client_secret, not in both'
+
+/** Lets in the clients of the introspection endpoint. */
+function clientAdmission({ authenticator, rateLimits }: VerifyParts): Admit {
+  const authenticated: Admit = (request) => authenticate(request, authenticator, clientSecretOf)
+  const admit = rateLimits === undefined ? authenticated : rateLimits.around(authenticated)
+  return async (request) => {
+    try {
+      await admit(request)
+    } catch (error) {
+      const answer = answerTo(error)
+      throw answer.status === 401 && usesBasic(request) ? new BasicRefused(answer) : error
+    }
   }
 }
 
@@ -151,18 +183,21 @@ function refuse(reply: FastifyReply, refusal: Refusal, code: FailureCode): Fasti
   return reply.code(status).headers(headers).header('x-latchkey-reason', word).send(body)
 }
 
-const Introspection = Type.Object({
-  active: Type.Boolean(),
-  sub: Type.Optional(Type.String({ description: 'The sub-account' })),
-  client_id: Type.Optional(Type.String({ description: 'The account' })),
-  iat: Type.Optional(Type.Integer()),
-  exp: Type.Optional(Type.Integer()),
-  token_type: Type.Optional(Type.String()),
-  token_id: Type.Optional(Type.String()),
-  sub_account_id: Type.Optional(Type.String()),
-  account_id: Type.Optional(Type.String()),
-  token_version: Type.Optional(Type.Integer()),
-})
+const Introspection = Type.Object(
+  {
+    active: Type.Boolean(),
+    sub: Type.Optional(Type.String({ description: 'The sub-account' })),
+    client_id: Type.Optional(Type.String({ description: 'The account' })),
+    iat: Type.Optional(Type.Integer()),
+    exp: Type.Optional(Type.Integer()),
+    token_type: Type.Optional(Type.String()),
+    token_id: Type.Optional(Type.String()),
+    sub_account_id: Type.Optional(Type.String()),
+    account_id: Type.Optional(Type.String()),
+    token_version: Type.Optional(Type.Integer()),
+  },
+  { title: 'IntrospectionResponse' },
+)
 
 function introspection(verdict: Verdict, accountId: string) {
   if (!verdict.accepted || verdict.token.accountId !== accountId) return { active: false }

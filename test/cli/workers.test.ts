@@ -92,7 +92,7 @@ async function serveTwice(server: Process, key: string): Promise<void> {
     Number(/_request_duration_seconds_count\{.*Client\/token",status="200"\} (\d+)$/m.exec(metrics)?.[1])
   // A request is counted just after its answer has gone out.
   let before = ''
-  for (let tries = 0; tries < 100 && listed(before) !== 20; tries++) before = await scrape()
+  for (let tries = 0; tries < 1_000 && listed(before) !== 20; tries++) before = await scrape()
   assert.equal(listed(before), 20)
   assert.match(before, /^latchkey_tokens\{status="active"\} 0$/m)
 
@@ -107,7 +107,7 @@ async function serveTwice(server: Process, key: string): Promise<void> {
   while (limitOf(now) !== limitOf(before)) now = await scrape()
   assert.equal(childrenOf(server.pid).length, 2)
   for (let n = 0; n < 20; n++) assert.equal((await list()).status, 200)
-  for (let tries = 0; tries < 100 && listed(now) !== 40; tries++) now = await scrape()
+  for (let tries = 0; tries < 1_000 && listed(now) !== 40; tries++) now = await scrape()
   assert.equal(listed(now), 40)
 
   server.kill('SIGTERM')

@@ -1,6 +1,7 @@
 // Every scenario table, for every engine.
 import { authenticationScenarios } from './authentication.scenarios.ts'
 import { httpScenarios } from './http.scenarios.ts'
+import { introspectionScenarios } from './introspection.scenarios.ts'
 import { lifecycleScenarios } from './lifecycle.scenarios.ts'
 import { listScenarios } from './list.scenarios.ts'
 import { overviewScenarios } from './overview.scenarios.ts'
@@ -14,6 +15,7 @@ export const allScenarios = {
   updating: updateScenarios,
   'what HTTP itself says': httpScenarios,
   verification: verifyScenarios,
+  'clients of introspection': introspectionScenarios,
   'the life of a token': lifecycleScenarios,
   'fields and parameters that are not known': unknownNamesScenarios,
   'the overview and what it leads to': overviewScenarios,

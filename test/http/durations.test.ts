@@ -1,4 +1,4 @@
-// Counted by hand, told as prom-client tells its own.
+// Our histograms read exactly like those of prom-client.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AggregatorRegistry, Histogram, type Metric, Registry } from 'prom-client'
@@ -7,7 +7,7 @@ import { Durations } from '../../src/http/durations.ts'
 const BOUNDS = [0.001, 0.01, 0.5]
 const [NAME, HELP] = ['a_duration_seconds', 'How long it took']
 
-/** The same durations, taken by prom-client and by hand. */
+/** The same durations, taken by prom-client and by Durations. */
 function both(durations: Readonly<Record<string, readonly number[]>>): [Registry, Registry] {
   const [theirs, ours] = [new Registry(), new Registry()]
   const histogram = new Histogram({

@@ -19,12 +19,21 @@ interface Response {
 interface Operation {
   readonly operationId: string
   readonly parameters?: readonly { readonly name: string; readonly in: string }[]
-  readonly requestBody?: { readonly content: Readonly<Record<string, Media>> }
+  readonly security?: readonly Readonly<Record<string, unknown>>[]
+  readonly requestBody?: { readonly required: boolean; readonly content: Readonly<Record<string, Media>> }
   readonly responses: Readonly<Record<string, Response>>
 }
 
 let estate: Estate
-let description: { readonly openapi: string; readonly paths: Record<string, Record<string, Operation>> }
+interface Description {
+  readonly openapi: string
+  readonly paths: Record<string, Record<string, Operation>>
+  readonly components: {
+    readonly schemas: Readonly<Record<string, { readonly properties: Readonly<Record<string, object>> }>>
+    readonly securitySchemes: Readonly<Record<string, object>>
+  }
+}
+let description: Description
 before(async () => {
   estate = await Estate.open(sqliteEngine)
   description = (await estate.ask({ path: '/openapi.json' })).json
@@ -58,13 +67,19 @@ test('it is OpenAPI 3.1 and names every documented operation with every document
   }
 })
 
-test('the answers that carry a token say that it comes with an ETag, and no others do', () => {
+test('the answers with an ETag are those that carry a token, and the description itself', () => {
   const tagged = operationsOf().flatMap(({ operation }) =>
     Object.entries(operation.responses)
       .filter(([, { headers = {} }]) => 'ETag' in headers)
       .map(([status]) => `${operation.operationId} ${status}`),
   )
-  assert.deepEqual(tagged.sort(), ['createToken 201', 'getToken 200', 'rotateToken 200', 'updateToken 200'])
+  assert.deepEqual(tagged.sort(), [
+    'createToken 201',
+    'getToken 200',
+    'openapi 200',
+    'rotateToken 200',
+    'updateToken 200',
+  ])
 })
 
 test('every answer with a body has an example', () => {
@@ -74,6 +89,62 @@ test('every answer with a body has an example', () => {
       .map(([status]) => `${method} ${path} ${status}`),
   )
   assert.deepEqual(bare, [])
+})
+
+test('it is sent once: with its ETag there is nothing to send', async () => {
+  const first = await estate.ask({ path: '/openapi.json' })
+  assert.match(String(first.headers['content-type']), /^application\/json/)
+  const etag = String(first.headers.etag)
+  for (const known of [etag, `"other", W/${etag}`, '*']) {
+    const again = await estate.ask({ path: '/openapi.json', headers: [['if-none-match', known]] })
+    assert.deepEqual([again.status, again.text, again.headers.etag], [304, '', etag])
+  }
+  const other = await estate.ask({ path: '/openapi.json', headers: [['if-none-match', '"other"']] })
+  assert.deepEqual([other.status, other.text], [200, first.text])
+})
+
+const schemaOf = (path: string, method: string, status: string) =>
+  description.paths[path]?.[method]?.responses[status]?.content?.['application/json']?.schema
+
+test('what is answered has a name, by which generated clients call it', () => {
+  const { schemas } = description.components
+  for (const name of ['Token', 'SubAccount', 'HistoryEntry', 'Overview', 'TokenPage', 'SubAccountPage', 'HistoryPage'])
+    assert.ok(schemas[name], name)
+  const reference = (name: string) => ({ $ref: `#/components/schemas/${name}` })
+  const list = '/api/v1/apiClient/token'
+  assert.deepEqual(schemaOf(list, 'get', '200'), reference('TokenPageResponse'))
+  assert.deepEqual(schemaOf(list, 'get', '401'), reference('UnauthenticatedResponse'))
+  for (const status of ['400', '403', '503'])
+    assert.deepEqual(schemaOf(list, 'get', status), reference('FailureResponse'))
+  assert.deepEqual(schemas.TokenPageResponse?.properties.data, reference('TokenPage'))
+  assert.deepEqual(schemas.TokenPage?.properties.items, {
+    type: 'array',
+    items: reference('Token'),
+  })
+  const text = JSON.stringify(description)
+  for (const [, name = ''] of text.matchAll(/"#\/components\/schemas\/(\w+)"/g)) assert.ok(schemas[name], name)
+})
+
+test('a body is required except where none is needed', () => {
+  const optional = operationsOf().filter(({ operation }) => operation.requestBody?.required === false)
+  assert.deepEqual(
+    optional.map(({ operation }) => operation.operationId),
+    ['rotateToken'],
+  )
+})
+
+test('a configured header for credentials is one of the ways to verify', async () => {
+  const configured = await Estate.open(sqliteEngine, { LATCHKEY_CREDENTIAL_HEADER: 'X-Api-Key' })
+  try {
+    const { components, paths }: Description = (await configured.ask({ path: '/openapi.json' })).json
+    assert.deepEqual(paths['/api/v1/verify']?.get?.security, [{ credential: [] }, { credentialHeader: [] }])
+    const { type, in: place, name } = components.securitySchemes.credentialHeader as Record<string, string>
+    assert.deepEqual([type, place, name], ['apiKey', 'header', 'x-api-key'])
+  } finally {
+    await configured.close()
+  }
+  assert.deepEqual(description.paths['/api/v1/verify']?.get?.security, [{ credential: [] }])
+  assert.equal('credentialHeader' in description.components.securitySchemes, false)
 })
 
 test('no two operations share a name', () => {

@@ -299,13 +299,27 @@ describe('prism', () => {
     const altered = JSON.parse(readFileSync(description(), 'utf8'))
     const list = altered.paths['/api/v1/apiClient/token'].get.responses
     delete list['403']
-    list['200'].content['application/json'].schema.required.push('nothing')
+    altered.components.schemas.TokenPageResponse.required.push('nothing')
     const file = join(folder, 'altered.json')
     writeFileSync(file, JSON.stringify(altered))
     const { violations } = await violationsOf(file)
     assert.ok(violations.some((each) => each.includes('nothing')))
     assert.ok(violations.some((each) => each.includes('status code')))
   })
+})
+
+test('promtool has nothing to say about the metrics, and finds a gauge that is named like a counter', async (t) => {
+  const check = async (text: string) => {
+    const file = join(folder, 'metrics.txt')
+    writeFileSync(file, text)
+    return run('sh', ['-c', 'promtool check metrics < "$0"', file])
+  }
+  estate.running.metrics.watchPools({ reads: () => ({ inUse: 0, idle: 0, waiting: 0, max: 1 }) })
+  const { output, code } = await check(await estate.running.metrics.text())
+  assert.deepEqual([code, output], [0, ''], 'promtool is in the Debian package prometheus')
+  const control = await check('# HELP tokens_total Tokens\n# TYPE tokens_total gauge\ntokens_total 1\n')
+  assert.match(control.output, /non-counter metrics should not have "_total" suffix/)
+  report(t, 'promtool 2.42.0', 'no naming problem; a gauge named like a counter was found')
 })
 
 test('spectral with the OWASP rules has nothing to say about the API description', async (t) => {

@@ -31,7 +31,7 @@ export function describeTampering(engine: Engine): void {
 
   const verify = (credential: string) => estate.ask({ path: '/api/v1/verify', headers: [bearer(credential)] })
   const countOf = async (kind: Tampered['kind']) => {
-    const { text } = await estate.ask({ path: '/metrics' })
+    const text = await estate.running.metrics.text()
     return Number(new RegExp(`^latchkey_tampered_rows_total{kind="${kind}"} (\\d+)$`, 'm').exec(text)?.[1])
   }
   const warnings = () =>

@@ -1,0 +1,44 @@
+// How many tokens the store holds. With many accounts a count takes the store a while, so all scrapes share one.
+import type { Status } from '../tokens/token.ts'
+import { Throttled } from './throttled.ts'
+
+type Counts = Readonly<Record<Status, number>>
+
+export interface CountSettings {
+  /** How long a count is used before the next one is made. */
+  readonly everyMs?: number
+  /** A store that does not answer must not hold up the scrape: Prometheus gives up after ten seconds. */
+  readonly maxWaitMs?: number
+  readonly now?: () => number
+}
+
+export class TokenCounts {
+  readonly #throttled: Throttled<void>
+  readonly #maxWaitMs: number
+  #counts: Counts | undefined
+  /** How many counts have failed. */
+  errors = 0
+
+  constructor(count: () => Promise<Counts>, settings: CountSettings = {}) {
+    const { everyMs = 10_000, maxWaitMs = 1_000, now } = settings
+    this.#maxWaitMs = maxWaitMs
+    this.#throttled = new Throttled(() => this.#count(count), everyMs, now)
+  }
+
+  /** The last count that succeeded; undefined before the first. */
+  async latest(): Promise<Counts | undefined> {
+    const { promise: timeout, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, this.#maxWaitMs)
+    await Promise.race([this.#throttled.get(), timeout])
+    clearTimeout(timer)
+    return this.#counts
+  }
+
+  async #count(count: () => Promise<Counts>): Promise<void> {
+    try {
+      this.#counts = await count()
+    } catch {
+      this.errors++
+    }
+  }
+}

@@ -1,0 +1,70 @@
+// The log has one line per request, and tells which token it was about.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { Estate, sqliteEngine } from '../support/estate.ts'
+import { type Ask, bearer, closeConnections } from '../support/http.ts'
+
+const TOKEN = '/api/v1/apiClient/token'
+let estate: Estate
+before(async () => {
+  estate = await Estate.open(sqliteEngine)
+})
+after(async () => {
+  closeConnections()
+  await estate.close()
+})
+
+/** The line of this request, without what differs every time. */
+async function lineOf(ask: Ask) {
+  const { headers } = await estate.ask(ask)
+  const lines = estate.logged.flatMap((chunk) => chunk.split('\n').filter((line) => line.includes('"msg":"request"')))
+  const own = lines.map((line) => JSON.parse(line)).filter(({ reqId }) => reqId === headers['x-request-id'])
+  assert.equal(own.length, 1)
+  const { time, pid, hostname, ms, reqId, ...rest } = own[0]
+  assert.deepEqual([typeof time, typeof ms], ['number', 'number'])
+  return rest
+}
+
+const asMine = (ask: Ask): Ask => ({ ...ask, headers: [bearer(estate.mine.key), ...(ask.headers ?? [])] })
+
+test('a line says who asked for what from where, and how it was answered', async () => {
+  const by = (await estate.running.registry.authenticate(estate.mine.key)).by
+  assert.deepEqual(await lineOf(asMine({ path: `${TOKEN}?search=secret` })), {
+    level: 30,
+    method: 'GET',
+    route: TOKEN,
+    status: 200,
+    by,
+    address: '127.0.0.1',
+    msg: 'request',
+  })
+})
+
+test('a verification is logged with the id of the token, also where it is refused', async () => {
+  for (const [status, code] of [['active', 204] as const, ['inactive', 401] as const]) {
+    const { id, credential } = await estate.token({ status })
+    const line = await lineOf({ path: '/api/v1/verify', headers: [bearer(credential)] })
+    assert.deepEqual([line.status, line.tokenId], [code, id])
+  }
+  const line = await lineOf({ path: '/api/v1/verify', headers: [bearer('lk_tok_unknown')] })
+  assert.equal('tokenId' in line, false)
+})
+
+test('a change is logged with the id of the token', async () => {
+  const body = { subAccountId: estate.mine.subAccounts[0].id, name: 'logged' }
+  const made = await lineOf(asMine({ method: 'POST', path: TOKEN, body }))
+  assert.match(made.tokenId, /^tok_/)
+  const path = `${TOKEN}/${made.tokenId}`
+  const changes: readonly Ask[] = [
+    { method: 'PUT', path, body: { status: 'inactive' } },
+    { method: 'POST', path: `${path}/rotate` },
+    { method: 'DELETE', path },
+  ]
+  for (const change of changes)
+    assert.equal((await lineOf(asMine(change))).tokenId, made.tokenId, String(change.method))
+})
+
+test('an id that names no token is not logged: a caller can write anything there', async () => {
+  const line = await lineOf(asMine({ method: 'DELETE', path: `${TOKEN}/anything` }))
+  assert.deepEqual([line.status, 'tokenId' in line], [404, false])
+})
