@@ -56,6 +56,7 @@ async function serve(
 ): Promise<RunningServer & Latchkey> {
   const { registry, store } = latchkey
   let draining = false
+  const ping = oneAtATime(() => store.ping())
   metrics.countTokens(store)
   const server = await buildServer({
     registry,
@@ -64,7 +65,7 @@ async function serve(
     log,
     app: { appType: config.appType, appVersion: config.appVersion },
     now,
-    ready: () => (draining ? Promise.reject(new Error('draining')) : store.ping()),
+    ready: () => (draining ? Promise.reject(new Error('draining')) : ping()),
     isDraining: () => draining,
     credentialHeader: config.credentialHeader,
     trustProxy: config.trustProxy,
@@ -92,6 +93,17 @@ async function serve(
     await close()
   }
   return { ...latchkey, server, metrics, url, stop }
+}
+
+/** Anybody may ask whether it is ready: those who ask at the same time share one look at the store. */
+function oneAtATime(work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined
+  return () => {
+    running ??= work().finally(() => {
+      running = undefined
+    })
+    return running
+  }
 }
 
 /** No connection is accepted from now on. What is under way is answered, and then its connection is closed. */

