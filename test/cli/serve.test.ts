@@ -104,8 +104,8 @@ for (const LATCHKEY_WORKERS of ['1', '2']) {
         const raw = await Raw.open(url).catch(() => undefined)
         if (raw === undefined) continue
         raw.socket.pause()
-        raw.send('GET /docs/static/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(20))
-        await sleep(20)
+        raw.send('GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(200))
+        await sleep(300)
         raw.close()
       }
     })
