@@ -1,5 +1,6 @@
 // The HTTP door: all routes in one table, one way in and one way out for every request.
 import type { Server } from 'node:http'
+import files from '@fastify/static'
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import Fastify, {
@@ -17,7 +18,7 @@ import { apiDescription } from './api-description.ts'
 import { addBodyParsers } from './body.ts'
 import { type Admit, type Authenticate, authenticate, callerOf } from './caller.ts'
 import { answerMalformed, isUnambiguous, limitUnread, notHttp } from './client-error.ts'
-import { consoleRoutes } from './console-routes.ts'
+import { CONSOLE_FILES, consoleRoutes } from './console-routes.ts'
 import { type AppIdentity, successBody, successWriter } from './envelope.ts'
 import { answerTo, BODY_LIMIT_BYTES, HttpFailure, routeNotFound } from './failures.ts'
 import { historyRoutes } from './history-routes.ts'
@@ -67,6 +68,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     transform: ({ schema, url }) => ({ schema: withFailures(schema), url }),
   })
   await server.register(swaggerUi, { routePrefix: '/docs', staticCSP: true, transformStaticCSP: withoutOthers })
+  await server.register(files, CONSOLE_FILES)
   // The rules of input are the domain's, in its words; schemas describe it and shape what goes out.
   server.setValidatorCompiler(() => () => true)
   addBodyParsers(server)
