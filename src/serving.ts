@@ -1,6 +1,7 @@
-// The server: the HTTP door on an opened store, until it is stopped. A file of its own because no other command needs the
-// door's libraries, which take longer to load than all the rest.
-import type { Socket } from 'node:net'
+// The server: HTTP on an opened store, until it is stopped. A file of its own because no other command needs the libraries
+// for HTTP, which take longer to load than all the rest.
+import type { Server as HttpServer } from 'node:http'
+import { Server as NetServer, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import pino, { type Logger } from 'pino'
@@ -17,7 +18,7 @@ import type { Registry } from './tokens/registry.ts'
 
 const FLUSH_USES_MS = 5_000
 const CLOSE_IDLE_MS = 50
-/** What is under way is answered in less, and who has not taken his answer by then does not want it. */
+/** Every request is answered in less; a caller who has not read the answer by then does not want it. */
 const CLOSE_AT_MOST_MS = 10_000
 
 interface ServingIn extends Surroundings {
@@ -29,7 +30,7 @@ export interface RunningServer {
   readonly server: FastifyInstance
   readonly metrics: Metrics
   readonly url: string
-  /** Is not ready any more, but serves for as long as balancers may need to notice; then closes everything. */
+  /** Says that it is not ready, but serves for as long as load balancers may need to notice; then closes everything. */
   readonly stop: () => Promise<void>
 }
 
@@ -55,6 +56,7 @@ async function serve(
 ): Promise<RunningServer & Latchkey> {
   const { registry, store } = latchkey
   let draining = false
+  const ping = oneAtATime(() => store.ping())
   metrics.countTokens(store)
   metrics.describeBuild({
     version: packageVersion(),
@@ -67,7 +69,7 @@ async function serve(
     log,
     app: { appType: config.appType, appVersion: config.appVersion },
     now,
-    ready: () => (draining ? Promise.reject(new Error('draining')) : store.ping()),
+    ready: () => (draining ? Promise.reject(new Error('draining')) : ping()),
     isDraining: () => draining,
     credentialHeader: config.credentialHeader,
     trustProxy: config.trustProxy,
@@ -84,14 +86,8 @@ async function serve(
   }, FLUSH_USES_MS)
   const close = async () => {
     clearInterval(flushing)
-    const late = setTimeout(() => server.server.closeAllConnections(), CLOSE_AT_MOST_MS)
-    // Node.js takes a connection for idle whose answers have been given, but not been taken.
-    while (sockets.values().some(({ writableLength }) => writableLength > 0)) await pause(CLOSE_IDLE_MS)
-    // A connection that was busy when closing began is idle only later, and would be waited for until it times out.
-    const idle = setInterval(() => server.server.closeIdleConnections(), CLOSE_IDLE_MS)
+    await closeConnections(server.server, sockets)
     await server.close()
-    clearInterval(idle)
-    clearTimeout(late)
     await registry.uses.flush().catch((err: unknown) => log.error({ err }, 'last-used marks were lost'))
     await store.close()
   }
@@ -101,6 +97,30 @@ async function serve(
     await close()
   }
   return { ...latchkey, server, metrics, url, stop }
+}
+
+/** Anybody may ask whether it is ready: those who ask at the same time share one look at the store. */
+function oneAtATime(work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | undefined
+  return () => {
+    running ??= work().finally(() => {
+      running = undefined
+    })
+    return running
+  }
+}
+
+/** No connection is accepted from now on. What is under way is answered, and then its connection is closed. */
+async function closeConnections(server: HttpServer, sockets: ReadonlySet<Socket>): Promise<void> {
+  // Not that of HTTP, which destroys connections whose answers have been written but not been taken.
+  NetServer.prototype.close.call(server)
+  const deadline = performance.now() + CLOSE_AT_MOST_MS
+  while (sockets.size > 0 && performance.now() < deadline) {
+    // The same holds for this one; the end has to wait for those connections anyway.
+    if (sockets.values().every(({ writableLength }) => writableLength === 0)) server.closeIdleConnections()
+    await pause(CLOSE_IDLE_MS)
+  }
+  for (const socket of sockets) socket.destroy()
 }
 
 /** Time comes from a clock that nobody sets. */

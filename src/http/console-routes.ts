@@ -1,7 +1,7 @@
-// Serves the built console from memory: a few files, under a policy that lets nothing else in.
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { extname, join } from 'node:path'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+// Serves the built console: a few files, under a policy that lets nothing else in.
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { FastifyStaticOptions } from '@fastify/static'
 import { HttpFailure, routeNotFound } from './failures.ts'
 import type { PlainRoute } from './route.ts'
 
@@ -29,56 +29,38 @@ const HEADERS = {
   'referrer-policy': 'no-referrer',
 }
 
-const MEDIA_TYPES: Readonly<Record<string, string>> = {
-  '.html': 'text/html; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.css': 'text/css; charset=utf-8',
-  '.svg': 'image/svg+xml',
-  '.woff2': 'font/woff2',
-}
+/** The files that the build makes. No other name reaches the file system. */
+const FILE = /^(index\.html|assets\/[\w-]+\.(js|css|svg|woff2))$/
 
-interface ConsoleFile {
-  readonly type: string
-  readonly plain: Buffer
-  /** By content coding, best first. */
-  readonly compressed: readonly (readonly [string, Buffer])[]
-  /** The name of an asset holds the hash of what is in it: it never changes. */
-  readonly immutable: boolean
-}
-
-type ConsoleFiles = ReadonlyMap<string, ConsoleFile>
-
-function readFiles(folder: string): ConsoleFiles {
-  const names = existsSync(folder) ? readdirSync(folder, { recursive: true, encoding: 'utf8' }) : []
-  const files = new Map<string, ConsoleFile>()
-  for (const name of names.map((each) => each.replaceAll('\\', '/'))) {
-    const type = MEDIA_TYPES[extname(name)]
-    if (type === undefined) continue
-    const codings = [['br', '.br'] as const, ['gzip', '.gz'] as const].filter(([, end]) => names.includes(name + end))
-    files.set(name, {
-      type,
-      plain: readFileSync(join(folder, name)),
-      compressed: codings.map(([coding, end]) => [coding, readFileSync(join(folder, name + end))]),
-      immutable: name.startsWith('assets/'),
-    })
-  }
-  return files
+/** For `reply.sendFile` below. Compressed files lie beside the plain ones. */
+export const CONSOLE_FILES: FastifyStaticOptions = {
+  root: DIST,
+  serve: false,
+  preCompressed: true,
+  cacheControl: false,
+  acceptRanges: false,
+  suppressWarning: true,
+  setHeaders(reply, path) {
+    // The name of an asset holds the hash of its content.
+    const isAsset = dirname(path).endsWith('assets')
+    reply.headers(HEADERS).header('cache-control', isAsset ? 'public, max-age=31536000, immutable' : 'no-cache')
+  },
 }
 
 export function consoleRoutes() {
-  const files = readFiles(DIST)
+  const isBuilt = existsSync(DIST)
   const shared = { method: 'GET', access: 'anyone', schema: { hide: true } } as const
 
   const pages: PlainRoute = {
     ...shared,
     url: '/console/*',
     async respond(request, reply) {
+      if (!isBuilt) throw new HttpFailure(404, 'The console has not been built; run npm run setup')
       const path = (request.params as { '*': string })['*']
-      // A view is an address of the one page; only assets have names of their own.
-      const file = files.get(path) ?? (path.includes('.') ? undefined : files.get('index.html'))
-      if (file !== undefined) return sendFile(request, reply, file)
-      if (files.size > 0) throw routeNotFound()
-      throw new HttpFailure(404, 'The console has not been built; run npm run setup')
+      // A view is an address of the one page; only files have a dot in their name.
+      const file = path.includes('.') ? path : 'index.html'
+      if (!FILE.test(file)) throw routeNotFound()
+      return reply.sendFile(file)
     },
   }
 
@@ -98,23 +80,4 @@ export function consoleRoutes() {
   }
 
   return { pages, withoutSlash, root }
-}
-
-function sendFile(request: FastifyRequest, reply: FastifyReply, file: ConsoleFile) {
-  const [coding, body] = file.compressed.find(([name]) => accepts(request, name)) ?? ['identity', file.plain]
-  if (coding !== 'identity') reply.header('content-encoding', coding)
-  return reply
-    .headers(HEADERS)
-    .header('vary', 'accept-encoding')
-    .header('cache-control', file.immutable ? 'public, max-age=31536000, immutable' : 'no-cache')
-    .type(file.type)
-    .send(body)
-}
-
-function accepts(request: FastifyRequest, coding: string): boolean {
-  const offered = String(request.headers['accept-encoding'] ?? '').split(',')
-  return offered.some((each) => {
-    const [name = '', quality = ''] = each.trim().split(';')
-    return name.trim().toLowerCase() === coding && !/^\s*q=0(\.0*)?\s*$/.test(quality)
-  })
 }

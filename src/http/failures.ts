@@ -1,4 +1,4 @@
-// The one table from a failure to its answer. Whatever is not in it is a fault of ours: 500, and nothing said.
+// The one table from a failure to its answer. What is not in it is an error of the service: 500, without any detail.
 import { Failure, type FailureCode } from '../tokens/errors.ts'
 import { failureBody, unauthenticatedBody } from './envelope.ts'
 
@@ -49,7 +49,7 @@ const STATUS_OF: Readonly<Record<FailureCode, FailureStatus | 401>> = {
   'outcome-unknown': 503,
 }
 
-/** What HTTP itself refuses, before any verb of the service is asked. */
+/** What HTTP itself refuses, before the registry is asked. */
 export class HttpFailure extends Error {
   readonly status: FailureStatus
   readonly headers: Readonly<Record<string, string>>
@@ -65,15 +65,17 @@ export const routeNotFound = () => new HttpFailure(404, 'Route not found')
 
 export const BODY_LIMIT_BYTES = 64 * 1024
 
-/** What is said of bodies, whoever finds it: Fastify, or the parsers beside it. */
+/** Why a body is refused, by Fastify or by our parser. */
 export const BODY_REASONS = {
   notJson: 'Request body is not valid JSON',
   repeatedField: 'Request body must name each field only once',
   tooLarge: `Request body must be at most ${BODY_LIMIT_BYTES / 1024} KiB`,
   wrongType: (type: string) => `Request body must be ${type}`,
+  wrongCharset: 'Request body must be in UTF-8',
+  encoded: 'Request body must not have a Content-Encoding',
 }
 
-/** What Fastify throws by itself, in our words. */
+/** Errors that Fastify throws itself. */
 const FRAMEWORK_FAILURES: Readonly<Record<string, readonly [FailureStatus, string]>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: [413, BODY_REASONS.tooLarge],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, 'Request body does not have the announced length'],
@@ -115,7 +117,7 @@ export function unauthenticated(code: FailureCode, message: string): FailureAnsw
 
 function fromFramework(error: unknown): HttpFailure {
   const { code = '', statusCode = 500 } = (error ?? {}) as { code?: string; statusCode?: number }
-  // What serves the page of the API has errors of its own, such as a range beyond the end of a file.
+  // Such as a range beyond the end of a file, from the plugin that serves files.
   const refused = statusCode < 500 && statusCode in CATEGORIES ? (statusCode as FailureStatus) : 500
   const [status, reason] = FRAMEWORK_FAILURES[code] ?? [refused]
   return new HttpFailure(status, reason)

@@ -1,9 +1,12 @@
-// Too many requests: by account key, by address, and by address where authentication failed. Only there when configured.
+// Limits of requests: by account key, by address, and by address where authentication failed. None unless configured.
 import type { FastifyRequest } from 'fastify'
 import { Failure } from '../tokens/errors.ts'
 import type { Limiter, RateLimitRules } from '../tokens/rate-limit.ts'
 import { type Admit, callerOf } from './caller.ts'
 import { answerTo, HttpFailure } from './failures.ts'
+
+/** A supervisor that is refused would end the process. They cost next to nothing: `/readyz` asks the store once at a time. */
+const PROBES: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz'])
 
 export class RateLimits {
   readonly #rules: RateLimitRules
@@ -14,15 +17,16 @@ export class RateLimits {
     this.#limiter = limiter
   }
 
-  /** Before anybody is asked who it is: an address that has failed too often is not heard, whatever it brings. */
+  /** For every request, before anything else is done for it: an address that has failed too often is refused, whatever it sends. */
   async arriving(request: FastifyRequest): Promise<void> {
+    if (PROBES.has(request.routeOptions.url)) return
     const { perAddress, failedPerAddress } = this.#rules
     const address = networkOf(request.ip)
     if (failedPerAddress) refuse(await this.#limiter.wait(`failed ${address}`, failedPerAddress))
     if (perAddress) refuse(await this.#limiter.take(`address ${address}`, perAddress))
   }
 
-  /** A credential that was sent and is no good. Past the limit the caller is not even told so. */
+  /** For a credential that is not valid. Beyond the limit the answer does not even say so. */
   async failed(request: FastifyRequest): Promise<void> {
     const { failedPerAddress } = this.#rules
     if (failedPerAddress) refuse(await this.#limiter.take(`failed ${networkOf(request.ip)}`, failedPerAddress))
@@ -31,7 +35,6 @@ export class RateLimits {
   around(admit: Admit): Admit {
     const { perKey } = this.#rules
     return async (request) => {
-      await this.arriving(request)
       try {
         await admit(request)
       } catch (error) {
@@ -43,7 +46,7 @@ export class RateLimits {
   }
 }
 
-/** Who sends nothing attempts nothing. */
+/** A request without a credential is no attempt. */
 function isFailedAttempt(error: unknown): boolean {
   return error instanceof Failure && error.code !== 'authentication-required' && answerTo(error).status === 401
 }
@@ -53,7 +56,7 @@ function refuse(waitMs: number): void {
   throw new HttpFailure(429, undefined, { 'retry-after': String(Math.ceil(waitMs / 1000)) })
 }
 
-/** Whoever has one address of IPv6 has the 2⁶⁴ of its network. */
+/** A caller with one address of IPv6 has all 2⁶⁴ of its network. */
 export function networkOf(address: string): string {
   const v4 = /^::ffff:([\d.]+)$/i.exec(address)?.[1]
   if (v4 !== undefined || !address.includes(':')) return v4 ?? address

@@ -1,6 +1,6 @@
 // The HTTP door: all routes in one table, one way in and one way out for every request.
 import type { Server } from 'node:http'
-import type { Socket } from 'node:net'
+import files from '@fastify/static'
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
 import Fastify, {
@@ -18,12 +18,14 @@ import { apiDescription, withNamedSchemas } from './api-description.ts'
 import { addBodyParsers } from './body.ts'
 import { type Admit, type Authenticate, authenticate, callerOf } from './caller.ts'
 import { answerMalformed, isUnambiguous, limitUnread, notHttp } from './client-error.ts'
-import { consoleRoutes } from './console-routes.ts'
+import { CONSOLE_FILES, consoleRoutes } from './console-routes.ts'
 import { type AppIdentity, successBody, successJson } from './envelope.ts'
 import { answerTo, BODY_LIMIT_BYTES, HttpFailure, routeNotFound } from './failures.ts'
 import { historyRoutes } from './history-routes.ts'
 import type { Metrics } from './metrics.ts'
+import { createNodeServer } from './node-server.ts'
 import { overviewRoutes } from './overview-routes.ts'
+import { allowedMethods, decodable, isApi } from './paths.ts'
 import type { RateLimits } from './rate-limits.ts'
 import { recorder } from './recorder.ts'
 import { requestIdOf } from './request-id.ts'
@@ -38,7 +40,7 @@ import {
 import { serviceRoutes } from './service-routes.ts'
 import { subAccountRoutes } from './sub-account-routes.ts'
 import { tokenRoutes } from './token-routes.ts'
-import { inTurn } from './turns.ts'
+import { hasRequestsWaiting } from './turns.ts'
 import { unknownNamesCheck } from './unknown-names.ts'
 import { verifyRoutes } from './verify-routes.ts'
 
@@ -60,7 +62,8 @@ export interface ServerParts {
 export async function buildServer(parts: ServerParts): Promise<FastifyInstance> {
   const admit = admissionOf(parts)
   const server = Fastify(optionsOf(parts))
-  hardenHttp(server)
+  // Before the plugins, whose routes would otherwise keep the error handler of Fastify.
+  server.setErrorHandler((error, request, reply) => sendFailure(parts, request, reply, error))
   server.decorateRequest('caller')
   server.decorateRequest('tokenId')
   server.decorateRequest('route')
@@ -74,6 +77,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     transformObject: withNamedSchemas,
   })
   await server.register(swaggerUi, { routePrefix: '/docs', staticCSP: true, transformStaticCSP: withoutOthers })
+  await server.register(files, CONSOLE_FILES)
   // The rules of input are the domain's, in its words; schemas describe it and shape what goes out.
   server.setValidatorCompiler(() => () => true)
   addBodyParsers(server)
@@ -82,7 +86,6 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     else addPlainRoute(server, parts.registry, route)
   }
   addHooks(server, parts, admit, known)
-  server.setErrorHandler((error, request, reply) => sendFailure(parts, request, reply, error))
   server.setNotFoundHandler(async () => {
     throw routeNotFound()
   })
@@ -93,16 +96,7 @@ function optionsOf({ trustProxy }: ServerParts): FastifyHttpOptions<Server> {
   return {
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
-    requestTimeout: 15_000,
-    // Node.js looks for connections past their time every half minute unless told otherwise, and would answer a request
-    // without a Host in words of its own.
-    http: {
-      headersTimeout: 10_000,
-      connectionsCheckingInterval: 1_000,
-      requireHostHeader: false,
-      // A request without a body comes as a stream that has ended, which saves Node.js a twentieth of what it costs.
-      optimizeEmptyRequests: true,
-    },
+    serverFactory: (serve) => createNodeServer(serve),
     // An id of any length is an unknown id, not a bad request; the header limit bounds it.
     routerOptions: { maxParamLength: 16_384 },
     genReqId: requestIdOf,
@@ -154,21 +148,20 @@ function tableOf(parts: ServerParts, server: FastifyInstance): readonly Route[] 
 function addHooks(server: FastifyInstance, parts: ServerParts, admit: Admit, known: readonly RouteOptions[]): void {
   const record = recorder(parts.log, parts.metrics)
   // Before the body is read, as on the routes that exist.
-  server.addHook('onRequest', (request, reply, done) => {
-    inTurn(request.raw, reply.raw, () => {
-      request.startedAt = performance.now()
-      if (!isUnambiguous(request.raw)) done(notHttp())
-      else if (request.is404) refuseUnknown(admit, known, request).catch(done)
-      else done()
-    })
+  server.addHook('onRequest', (request, _reply, done) => {
+    request.startedAt = performance.now()
+    const proceed = () => (request.is404 ? refuseUnknown(admit, known, request).catch(done) : done())
+    if (!isUnambiguous(request.raw)) done(notHttp())
+    else if (parts.rateLimits === undefined) proceed()
+    else parts.rateLimits.arriving(request).then(proceed, done)
   })
   server.addHook('onSend', (request, reply, _payload, done) => {
     setCommonHeaders(request, reply)
-    // Those who keep their connections are sent to another instance.
-    if (parts.isDraining()) reply.header('connection', 'close')
-    // One without a body has ended before it is complete, and never says so again.
+    // The caller connects to another instance. What he has sent already is answered first.
+    if (parts.isDraining() && !hasRequestsWaiting(request.raw.socket)) reply.header('connection', 'close')
+    // Requests without a body emit no 'end'.
     if (!request.raw.complete && !request.raw.readableEnded) limitUnread(request.raw)
-    // Now rather than when the last byte is gone: waiting for that costs more than the line does.
+    // Before the answer is sent: a listener for its end would cost more than the log line does.
     record(request, reply)
     done()
   })
@@ -189,20 +182,6 @@ function withoutOthers(policy: string): string {
 function admissionOf({ authenticator, rateLimits }: ServerParts): Admit {
   const admit: Admit = (request) => authenticate(request, authenticator)
   return rateLimits === undefined ? admit : rateLimits.around(admit)
-}
-
-function hardenHttp({ server }: FastifyInstance): void {
-  // None are left out unseen; the header limit of 16 KiB bounds them.
-  server.maxHeadersCount = 0
-  // An expectation that we do not know is not ours to meet (RFC 9110, 10.1.1); the request is answered as any other.
-  server.on('checkExpectation', (request, response) => server.emit('request', request, response))
-  // Who ends his side of the connection behind a request still waits for its answer. Node.js has no types for it.
-  Object.assign(server, { httpAllowHalfOpen: true })
-  // Read now, the address stays known when the caller has gone; who has gone already has none, and asks for nothing.
-  server.on('connection', (socket) => {
-    if (socket.remoteAddress === undefined) socket.destroy()
-  })
-  server.on('connect', (_request, socket: Socket) => answerMalformed(new Error('CONNECT'), socket))
 }
 
 /** Always rejects: with what is wrong with the caller, the method or the path. */
@@ -295,39 +274,6 @@ function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
   // Node.js drops what was sent right behind a request for another protocol.
   if (request.raw.headers.upgrade !== undefined) reply.header('connection', 'close')
   if (isApi(request.url)) reply.header('cache-control', 'no-store')
-}
-
-/** Everything below these paths is for callers, and is never cached. */
-function isApi(url: string): boolean {
-  return API.test(url) || (url.includes('%') && API.test(decoded(url.split('?', 1)[0] ?? '') ?? ''))
-}
-
-const API = /^\/(api|oauth2)\//
-
-/** What cannot be decoded stands for itself: an id that is unknown, a path that leads nowhere. */
-function decodable(url: string): string {
-  const [path = '', ...query] = url.split('?')
-  const readable = path.split('/').map((part) => (decoded(part) === undefined ? part.replaceAll('%', '%25') : part))
-  return [readable.join('/'), ...query].join('?')
-}
-
-function decoded(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return undefined
-  }
-}
-
-function allowedMethods(known: readonly RouteOptions[], url: string): readonly string[] {
-  const path = decoded(url.split('?', 1)[0] ?? '') ?? ''
-  const methods = known.filter((route) => patternOf(route.url).test(path)).flatMap((route) => route.method)
-  return [...new Set(methods.flatMap((method) => (method === 'HEAD' ? ['GET', 'HEAD'] : [method])))]
-}
-
-/** The router takes nothing at all for an id too. */
-function patternOf(url: string): RegExp {
-  return new RegExp(`^${url.replace('*', '.*').replace(/:[A-Za-z]+/g, '[^/]*')}$`)
 }
 
 async function sendFailure(parts: ServerParts, request: FastifyRequest, reply: FastifyReply, error: unknown) {

@@ -1,43 +1,57 @@
-// The next request may come before the last one on its connection has been answered. Questions are answered side by side.
-// A change waits for all that is ahead of it, and what stands behind a change waits for its answer (RFC 9112, 9.3.2). Behind
-// an answer that closes the connection its turn never comes: Node.js hands the socket on to nobody.
-import type { IncomingMessage, ServerResponse } from 'node:http'
+// Requests that a caller sends on one connection without waiting for the answers before (pipelining, RFC 9112, 9.3.2). They
+// are served one at a time, in their order: the next begins when the answer before it has been written to the socket in
+// full. So changes take effect in order, a caller who does not read holds up nobody but himself, and no connection has more
+// than one request under way. Behind an answer that closes the connection no turn comes: Node.js assigns the socket to no
+// other response.
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { HeldMemory } from './held-memory.ts'
 
-const SAFE: ReadonlySet<string | undefined> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])
-/** On one connection; who sends more without waiting for any answer is cut off. */
-const MOST_WAITING = 100
+/** Node.js keeps 2 kB of a parsed request and its response (measured), and more where the headers are longer. */
+const REQUEST_BYTES = 4_096
 
-interface Line {
-  lastChange: ServerResponse | undefined
-  waiting: number
+/** Requests that wait, by connection. */
+const waiting = new WeakMap<Socket, number>()
+
+export function hasRequestsWaiting(socket: Socket): boolean {
+  return (waiting.get(socket) ?? 0) > 0
 }
 
-const lines = new WeakMap<Socket, Line>()
+/** Serves each request in its turn, later, or never. */
+export function inTurn(serve: RequestListener, memory: HeldMemory): RequestListener {
+  const leave = (socket: Socket): void => {
+    const left = (waiting.get(socket) ?? 0) - 1
+    waiting.set(socket, left)
+    memory.add(socket, -REQUEST_BYTES)
+    if (left > 0) return
+    socket.off('resume', pauseAgain)
+    socket.resume()
+  }
+  const wait = (request: IncomingMessage, response: ServerResponse): void => {
+    const { socket } = request
+    const before = waiting.get(socket) ?? 0
+    waiting.set(socket, before + 1)
+    // What has been read was parsed at once, 64 KiB at most. The rest stays in the buffers of the kernel.
+    if (before === 0) socket.on('resume', pauseAgain).pause()
+    response.once('socket', () => {
+      // One request of each connection in every round of the event loop.
+      setImmediate(() => {
+        if (socket.destroyed) return
+        leave(socket)
+        serve(request, response)
+      })
+    })
+    memory.add(socket, REQUEST_BYTES)
+  }
 
-/** Serves it now, later, or never. */
-export function inTurn(request: IncomingMessage, response: ServerResponse, serve: () => void): void {
-  const { socket } = request
-  const isChange = !SAFE.has(request.method)
-  if (response.socket !== null && !isChange) serve()
-  // Told to close, but not closed yet.
-  else if (isChange && socket.writableEnded) return
-  else if (!joinLine(socket, response, isChange)) serve()
-  else response.once('socket', () => leaveLine(socket, serve))
+  return (request, response) => {
+    if (response.socket === null) wait(request, response)
+    // Else the connection is being closed after the answer before.
+    else if (!request.socket.writableEnded) serve(request, response)
+  }
 }
 
-/** Whether it must wait there. */
-function joinLine(socket: Socket, response: ServerResponse, isChange: boolean): boolean {
-  const line = lines.get(socket) ?? { lastChange: undefined, waiting: 0 }
-  lines.set(socket, line)
-  const mustWait = response.socket === null && (isChange || line.lastChange?.writableEnded === false)
-  if (isChange) line.lastChange = response
-  if (mustWait && ++line.waiting > MOST_WAITING) socket.destroy()
-  return mustWait
-}
-
-function leaveLine(socket: Socket, serve: () => void): void {
-  const line = lines.get(socket)
-  if (line !== undefined) line.waiting--
-  serve()
+/** Node.js resumes a socket at the end of each request that it has parsed. */
+function pauseAgain(this: Socket): void {
+  this.pause()
 }

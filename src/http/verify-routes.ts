@@ -24,9 +24,7 @@ export interface VerifyParts {
 const REFUSED: readonly FailureCode[] = ['token-invalid', 'token-inactive', 'token-expired', 'authentication-required']
 
 export function verifyRoutes(parts: VerifyParts) {
-  const { rateLimits } = parts
-  const verify = verifyRoute(parts)
-  return { verify: rateLimits === undefined ? verify : limited(verify, rateLimits), introspect: introspectRoute(parts) }
+  return { verify: verifyRoute(parts), introspect: introspectRoute(parts) }
 }
 
 function verifyRoute({ registry, credentialHeader, onVerdict, rateLimits }: VerifyParts): PlainRoute {
@@ -153,16 +151,6 @@ function clientAdmission({ authenticator, rateLimits }: VerifyParts): Admit {
       const answer = answerTo(error)
       throw answer.status === 401 && usesBasic(request) ? new BasicRefused(answer) : error
     }
-  }
-}
-
-function limited(route: PlainRoute, rateLimits: RateLimits): PlainRoute {
-  return {
-    ...route,
-    async respond(request, reply) {
-      await rateLimits.arriving(request)
-      return route.respond(request, reply)
-    },
   }
 }
 

@@ -5,9 +5,11 @@ import { mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, wri
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Config, readProcessConfig } from '../../src/config.ts'
 import { Cli, COVERED } from '../support/cli.ts'
 import { bearer, closeConnections, send } from '../support/http.ts'
+import { Raw } from '../support/raw.ts'
 
 const LIST = '/api/v1/apiClient/token'
 const started: Cli[] = []
@@ -88,6 +90,31 @@ describe('while a server runs', () => {
     assert.match(server.stdout, /"msg":"stopped"/)
   })
 })
+
+for (const LATCHKEY_WORKERS of ['1', '2']) {
+  test(`SIGTERM ends a server with ${LATCHKEY_WORKERS} worker(s), also beside callers who read nothing and connect again`, async () => {
+    const server = fresh().spawn(['serve'], { PORT: '0', LOG_LEVEL: 'error', LATCHKEY_WORKERS })
+    const url = await server.ready()
+    let ended = false
+    void server.exited.then(() => {
+      ended = true
+    })
+    const callers = Array.from({ length: 8 }, async () => {
+      while (!ended) {
+        const raw = await Raw.open(url).catch(() => undefined)
+        if (raw === undefined) continue
+        raw.socket.pause()
+        raw.send('GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(200))
+        await sleep(300)
+        raw.close()
+      }
+    })
+    assert.equal((await send(url, { path: '/healthz', headers: [['connection', 'close']] })).status, 200)
+    server.kill('SIGTERM')
+    assert.equal(await server.exited, 0)
+    await Promise.all(callers)
+  })
+}
 
 test('a second signal ends it at once, also another one', async () => {
   const cli = fresh()

@@ -68,7 +68,7 @@ for (const engine of [sqliteEngine, postgresEngine]) {
         assert.deepEqual(await repeat(estate, 1, { path: LIST }), [401])
       }))
 
-    test('so many requests from one address; others, and what is not the API, are not touched', () =>
+    test('so many requests from one address, and no more; other addresses are not touched', () =>
       withEstate(engine, { LATCHKEY_RATE_LIMIT_ADDRESS: '3/h', ...TRUSTING }, async (estate) => {
         const { credential } = await estate.token()
         const verify = (address: string) => ({ path: VERIFY, headers: [bearer(credential), from(address)] })
@@ -81,10 +81,30 @@ for (const engine of [sqliteEngine, postgresEngine]) {
         assert.deepEqual(await repeat(estate, 4, verify('2001:db8::1')), [204, 204, 204, 429])
         assert.deepEqual(await repeat(estate, 1, verify('2001:db8:0:0:ffff::9')), [429])
         assert.deepEqual(await repeat(estate, 1, verify('2001:db8:0:1::1')), [204])
-        assert.deepEqual(
-          await repeat(estate, 9, { path: '/healthz', headers: [from('192.0.2.1')] }),
-          Array(9).fill(200),
-        )
+      }))
+
+    test('what needs no caller counts against the address too, probes excepted', () =>
+      withEstate(engine, { LATCHKEY_RATE_LIMIT_ADDRESS: '3/h', ...TRUSTING }, async (estate) => {
+        const open = [
+          '/metrics',
+          '/openapi.json',
+          '/docs/',
+          '/docs/static/index.css',
+          '/console/',
+          '/console',
+          '/',
+          '/nowhere',
+        ]
+        for (const [n, path] of open.entries()) {
+          const ask = { path, headers: [from(`192.0.2.${n}`)] }
+          const [{ status }] = [await estate.ask(ask)]
+          assert.notEqual(status, 429)
+          assert.deepEqual(await repeat(estate, 3, ask), [status, status, 429], path)
+        }
+        for (const path of ['/healthz', '/readyz']) {
+          const ask = { path, headers: [from('192.0.2.1')] }
+          assert.deepEqual(await repeat(estate, 9, ask), Array(9).fill(200))
+        }
       }))
 
     test('so many failed attempts from one address; then not even a good credential is heard', () =>

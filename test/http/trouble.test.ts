@@ -1,4 +1,4 @@
-// When the store cannot be asked, nothing is decided: 503, never a yes. And settings that change the door.
+// When the store cannot be asked, nothing is decided: 503, never a yes. And settings that change what HTTP takes.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { Estate, sqliteEngine } from '../support/estate.ts'
@@ -32,6 +32,30 @@ test('with the store gone every route that needs it answers 503 with our envelop
   assert.equal((await estate.ask({ path: '/healthz' })).status, 200)
   // Garbage is refused without the store.
   assert.equal((await estate.ask({ path: '/api/v1/verify', headers: [bearer('lk_tok_garbage')] })).status, 401)
+  await estate.close()
+})
+
+test('those who ask at the same time whether it is ready share one look at the store', async () => {
+  const estate = await Estate.open(sqliteEngine)
+  const { store } = estate.running
+  const ping = store.ping.bind(store)
+  let pings = 0
+  const { promise: allowed, resolve: allow } = Promise.withResolvers<void>()
+  const counted: Partial<typeof store> = {
+    async ping() {
+      pings++
+      await allowed
+      return ping()
+    },
+  }
+  Object.assign(store, counted)
+  const asked = Array.from({ length: 50 }, () => estate.ask({ path: '/readyz' }))
+  // Answered after those before it have arrived.
+  while (pings === 0) await estate.ask({ path: '/healthz' })
+  allow()
+  for (const { status } of await Promise.all(asked)) assert.equal(status, 200)
+  assert.ok(pings <= 2, `${pings} times`)
+  assert.equal((await estate.ask({ path: '/readyz' })).status, 200)
   await estate.close()
 })
 

@@ -1,0 +1,135 @@
+// The limits of one connection and of all of them together, on a server that answers with as many bytes as it is asked for.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { RequestListener, Server } from 'node:http'
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { afterEach, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createNodeServer } from '../../src/http/node-server.ts'
+import { Raw } from '../support/raw.ts'
+
+const MB = 1_000_000
+/** More than the kernel's buffers of a connection take. */
+const LARGE = 12 * MB
+
+const SETTLING = 20
+
+const servers: Server[] = []
+afterEach(() => {
+  for (const server of servers.splice(0)) server.close().closeAllConnections()
+})
+
+const ask = (bytes: number) => `GET /${bytes} HTTP/1.1\r\nHost: x\r\n\r\n`
+
+const answerBytes: RequestListener = (request, response) => {
+  const body = 'x'.repeat(Number(request.url?.slice(1)))
+  response.setHeader('content-length', body.length)
+  response.end(body)
+}
+
+interface Listening {
+  readonly url: string
+  /** A caller who reads nothing yet, and the server's side of the connection. */
+  connect(): Promise<[Socket, Socket]>
+}
+
+async function listen(server: Server): Promise<Listening> {
+  servers.push(server)
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const connectPair = async () => {
+    const caller = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {})
+    const [[socket]] = await Promise.all([once(server, 'connection'), once(caller, 'connect')])
+    return [caller, socket] as [Socket, Socket]
+  }
+  return { url, connect: connectPair }
+}
+
+/** Until so many bytes have come, or no more can. */
+async function read(caller: Socket, bytes: number): Promise<void> {
+  caller.resume()
+  while (caller.bytesRead < bytes && !caller.closed) await sleep(1)
+}
+
+/** After so many requests of another connection, what could be done for the others has been done. */
+async function settle({ url }: Listening): Promise<void> {
+  const raw = await Raw.open(url)
+  for (let n = 1; n <= SETTLING; n++) {
+    raw.send(ask(10))
+    await raw.hear(n)
+  }
+  raw.close()
+}
+
+test('a caller who does not read has one answer made, and what was sent ahead stays with the kernel', async () => {
+  let served = 0
+  const count: RequestListener = (request, response) => {
+    served++
+    answerBytes(request, response)
+  }
+  const here = await listen(createNodeServer(count))
+  const [caller, socket] = await here.connect()
+  caller.write(ask(LARGE).repeat(100_000))
+  while (socket.writableLength === 0) await settle(here)
+  served = 0
+  await settle(here)
+  assert.equal(served, SETTLING)
+  assert.ok(socket.writableLength < LARGE + 1_000)
+  assert.ok(socket.bytesRead <= 2 * 65_536, `${socket.bytesRead} bytes`)
+  caller.destroy()
+})
+
+test('beyond the bound of all unread answers the largest is cut off, and the others get theirs', async () => {
+  const here = await listen(createNodeServer(answerBytes, 2.5 * LARGE))
+  const [[first], [large, largeSocket], [last]] = [await here.connect(), await here.connect(), await here.connect()]
+  const cut = once(largeSocket, 'close')
+  for (const [caller, bytes] of [[first, LARGE] as const, [large, LARGE + MB] as const, [last, LARGE] as const]) {
+    caller.write(ask(bytes))
+    await settle(here)
+  }
+  await cut
+  for (const caller of [first, last]) {
+    await read(caller, LARGE)
+    assert.ok(caller.bytesRead >= LARGE)
+    caller.destroy()
+  }
+})
+
+test('beyond the bound of all waiting requests the connection with most of them is cut off', async () => {
+  const held: (() => void)[] = []
+  const hold: RequestListener = (request, response) => void held.push(() => answerBytes(request, response))
+  const here = await listen(createNodeServer(hold, 250 * 4_096))
+  const [few, more] = [await Raw.open(here.url), await Raw.open(here.url)]
+  const [many, manySocket] = await here.connect()
+  const cut = once(manySocket, 'close')
+  few.send(ask(1).repeat(100))
+  while (held.length < 1) await sleep(1)
+  many.write(ask(1).repeat(120))
+  while (held.length < 2) await sleep(1)
+  more.send(ask(1).repeat(100))
+  await cut
+  while (few.answers().length < 100 || more.answers().length < 100) {
+    for (const answer of held.splice(0)) answer()
+    await sleep(1)
+  }
+  for (const raw of [few, more]) raw.close()
+})
+
+test('a caller who reads nothing for the timeout is cut off; one who reads slowly is not', async () => {
+  const server = createNodeServer(answerBytes, 20 * LARGE)
+  assert.equal(server.timeout, 30_000)
+  server.timeout = 500
+  const here = await listen(server)
+  const [[slow], [stalled, stalledSocket]] = [await here.connect(), await here.connect()]
+  const cut = once(stalledSocket, 'close')
+  slow.write(ask(10 * LARGE))
+  stalled.write(ask(LARGE))
+  for (let over = false; !over; ) {
+    over = await Promise.race([cut.then(() => true), sleep(50, false)])
+    await read(slow, Math.min(slow.bytesRead + MB, 10 * LARGE))
+    slow.pause()
+  }
+  await read(slow, 10 * LARGE)
+  assert.ok(slow.bytesRead >= 10 * LARGE)
+  for (const caller of [slow, stalled]) caller.destroy()
+})
