@@ -20,7 +20,7 @@ import {
 } from '../../tokens/token.ts'
 import type { Candidate } from '../../tokens/verdict.ts'
 import * as rows from '../rows.ts'
-import type { Connection } from './connection.ts'
+import { type Connection, inTime } from './connection.ts'
 
 const TOKENS = 'tokens t CROSS JOIN sub_accounts s ON s.id = t.sub_account_id'
 
@@ -72,7 +72,7 @@ export function listSubAccounts(
   { page, limit, search }: PageRequest & { search?: string | undefined },
 ): Slice<StampedSubAccountRow> {
   if (search !== undefined && !canMatch(search)) return { items: [], total: 0 }
-  const where = `s.account_id = ?1 AND (?2 IS NULL OR instr(s.folded_text, ?2) > 0)`
+  const where = `s.account_id = ?1 AND (?2 IS NULL OR instr(s.folded_text, ?2) > 0) AND ${inTime('random()')}`
   const folded = search === undefined ? null : foldCase(search)
   return db.snapshot(() => {
     const total = db.get<{ n: number }>(`SELECT count(*) AS n FROM sub_accounts s WHERE ${where}`, accountId, folded)
@@ -158,8 +158,11 @@ export function countTokens(db: Connection): Record<Status, number> {
 export function readOverview(db: Connection, accountId: string, asked: OverviewQuestion): OverviewCounts {
   const { expiredBefore, expiringBefore, weeks } = asked
   const count = (where: string, ...values: (string | number)[]) =>
-    db.get<{ n: number }>(`SELECT count(*) AS n FROM tokens t WHERE t.account_id = ?${where}`, accountId, ...values)
-      ?.n ?? 0
+    db.get<{ n: number }>(
+      `SELECT count(*) AS n FROM tokens t WHERE t.account_id = ?${where} AND ${inTime('t.no')}`,
+      accountId,
+      ...values,
+    )?.n ?? 0
   return db.snapshot(() => {
     const tokens = { active: 0, inactive: 0 }
     const counted = db.all<{ status: Status; count: number }>(
@@ -257,7 +260,7 @@ export function listHistory(
   accountId: string,
   { page, limit, tokenId }: PageRequest & { tokenId?: string | undefined },
 ): Slice<HistoryRow> {
-  const where = tokenId === undefined ? 'account_id = ?' : 'token_id = ? AND account_id = ?'
+  const where = `${tokenId === undefined ? 'account_id = ?' : 'token_id = ? AND account_id = ?'} AND ${inTime('no')}`
   const values = tokenId === undefined ? [accountId] : [tokenId, accountId]
   return db.snapshot(() => {
     const counted =
