@@ -8,6 +8,7 @@ import { findKeeper, openKeyRing } from './master-key.ts'
 import { backUpSqlite } from './storage/sqlite/backup.ts'
 import { openSqliteSource, openSqliteTarget } from './storage/sqlite/copy.ts'
 import { lockAlone } from './storage/sqlite/lock.ts'
+import type { EndedThread } from './storage/sqlite/restarting-thread.ts'
 import { type Restored, restoreSqlite } from './storage/sqlite/restore.ts'
 import { databaseIn, openSqliteStore } from './storage/sqlite/store.ts'
 import type { Manifest, OnBytes } from './tokens/backup.ts'
@@ -47,12 +48,14 @@ export interface Surroundings {
   readonly metrics?: { timed(store: Store): Store; tampered(kind: Tampered['kind']): void }
   /** The operator's word that tokens revoked since a backup may be revived. */
   readonly acceptRevocationLoss?: boolean
+  /** Part of the store has ended for good: what needs that part is refused until the process is restarted. */
+  readonly onStoreLost?: (error: Error) => void
 }
 
 export async function openLatchkey(config: Config, surroundings: Surroundings = {}): Promise<Latchkey> {
-  const { now = Date.now, log, metrics, acceptRevocationLoss = false } = surroundings
+  const { now = Date.now, log, metrics } = surroundings
   const keys = openKeyRing(config)
-  const opened = await openEngine(config, keys, acceptRevocationLoss)
+  const opened = await openEngine(config, keys, surroundings)
   const { store: engine, storeSecret, applied, limiter, replayed = 0 } = opened
   const obstacle = await engine.findObstacle().catch(async (error) => {
     await engine.close()
@@ -84,9 +87,16 @@ interface Engine {
 }
 
 /** What is not configured is not loaded: libraries take memory and time to start. */
-async function openEngine(config: Config, keys: KeyRing, acceptRevocationLoss: boolean): Promise<Engine> {
+async function openEngine(config: Config, keys: KeyRing, surroundings: Surroundings): Promise<Engine> {
   const { databaseUrl, dataDir, revocationJournal: journalPath, pgPool, pgPrepared, autoMigrate } = config
-  if (databaseUrl === undefined) return openSqliteStore({ dataDir, keys, journalPath, acceptRevocationLoss })
+  const { acceptRevocationLoss = false, log, onStoreLost } = surroundings
+  if (databaseUrl === undefined) {
+    const onThreadEnded = ({ role, error, isReplaced }: EndedThread) => {
+      if (!isReplaced) return onStoreLost?.(error)
+      log?.error({ role, err: error }, 'a thread of the store has ended by itself; another is started')
+    }
+    return openSqliteStore({ dataDir, keys, journalPath, acceptRevocationLoss, onThreadEnded })
+  }
   const { openPostgresStore } = await import('./storage/postgres/store.ts')
   return openPostgresStore({ databaseUrl, keys, poolSize: pgPool, prepared: pgPrepared, autoMigrate })
 }

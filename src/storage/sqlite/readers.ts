@@ -87,8 +87,9 @@ export class Readers {
 
   async #ask(accountId: string, name: string, args: readonly unknown[], request: Request | undefined) {
     if (this.#refusal !== undefined) throw failure('unavailable', this.#refusal)
-    const answer = Promise.withResolvers<unknown>()
     const { deadlineAt, isGone = () => false } = request ?? {}
+    if (deadlineAt !== undefined && deadlineAt <= performance.now()) throw deadlinePassed()
+    const answer = Promise.withResolvers<unknown>()
     let isSettled = false
     const isWanted = () => !isSettled && !isGone()
     const question: Question = { accountId, name, args, deadlineAt, answer, isWanted }
