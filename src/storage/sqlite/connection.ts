@@ -1,6 +1,8 @@
 // One connection to the database file, set up so that what is committed stays. Statements are prepared once.
-import { statSync } from 'node:fs'
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { realpathSync, statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { DatabaseSync, type DatabaseSyncOptions, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { requireNoLink } from '../../private-file.ts'
 import { Failure, type FailureCode, OperatorError } from '../../tokens/errors.ts'
 
 /** Before it, a write racing a checkpoint could lose committed data (the WAL-reset bug). */
@@ -35,7 +37,7 @@ export class Connection {
   constructor(path: string, mode: 'read' | 'write' | 'alone') {
     requireSqlite(process.versions.sqlite ?? '0')
     this.#path = path
-    this.#db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true })
+    this.#db = openDatabase(path, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true })
     if (mode === 'alone') this.#db.exec('PRAGMA locking_mode = EXCLUSIVE')
     this.#db.enableDefensive(true)
     this.#db.function('in_time', () => this.#requireTimeLeft())
@@ -178,6 +180,19 @@ export class Connection {
     }
     return statement
   }
+}
+
+/**
+ * SQLite opens no -wal or -shm that is a link, but it follows one to a database. A link that is put there after the first
+ * look shows in the name of the file that was opened, before anything is read from it or written to it.
+ */
+export function openDatabase(path: string, options: DatabaseSyncOptions = {}): DatabaseSync {
+  requireNoLink(path)
+  const db = new DatabaseSync(path, options)
+  const location = db.location()
+  if (location === null || location === join(realpathSync(dirname(path)), basename(path))) return db
+  db.close()
+  throw new OperatorError(`${path} was replaced by a link while it was opened; nothing was changed.`)
 }
 
 export function requireSqlite(version: string): void {

@@ -1,7 +1,7 @@
 // The embedded engine: short reads on the event loop, long ones on reader threads, all changes on a writer thread.
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import { Failure, OperatorError } from '../../tokens/errors.ts'
 import type { Origin } from '../../tokens/history.ts'
 import type { KeyRing } from '../../tokens/key-ring.ts'
@@ -12,7 +12,7 @@ import { newStoreSecret, STORE_SECRET_PLACE, Stamps } from '../../tokens/vault.t
 import { toVaultRow, type VaultColumns } from '../rows.ts'
 import { openSecret } from '../vault.ts'
 import { SqliteChanges } from './changes.ts'
-import { Connection, failure, isBusy, translateError } from './connection.ts'
+import { Connection, failure, isBusy, openDatabase, translateError } from './connection.ts'
 import { noteOpened, type OpenedFile, requireInPlace, requireWritable, syncFolder } from './files.ts'
 import type { Chosen } from './listing.ts'
 import { migrate, requireKnownSchema } from './migrate.ts'
@@ -121,7 +121,7 @@ export function requireFinishedCopy(path: string): void {
 }
 
 function lookInto<Result>(path: string, look: (db: DatabaseSync) => Result): Result {
-  const db = new DatabaseSync(path, { readOnly: true, timeout: 5_000 })
+  const db = openDatabase(path, { readOnly: true, timeout: 5_000 })
   try {
     return look(db)
   } catch (error) {
