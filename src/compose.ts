@@ -9,6 +9,7 @@ import type { OpenedStore } from './storage/postgres/store.ts'
 import { backUpSqlite } from './storage/sqlite/backup.ts'
 import { openSqliteSource, openSqliteTarget } from './storage/sqlite/copy.ts'
 import { lockAlone } from './storage/sqlite/lock.ts'
+import type { EndedThread } from './storage/sqlite/restarting-thread.ts'
 import { type Restored, restoreSqlite } from './storage/sqlite/restore.ts'
 import { databaseIn, openSqliteStore } from './storage/sqlite/store.ts'
 import type { Manifest, OnBytes } from './tokens/backup.ts'
@@ -52,6 +53,8 @@ export interface Surroundings {
   readonly acceptRevocationLoss?: boolean
   /** For bulk work, which rather waits for a lock in PostgreSQL than ends half done. */
   readonly patient?: boolean
+  /** Part of the store has ended for good: what needs that part is refused until the process is restarted. */
+  readonly onStoreLost?: (error: Error) => void
 }
 
 export async function openLatchkey(config: Config, surroundings: Surroundings = {}): Promise<Latchkey> {
@@ -92,13 +95,16 @@ interface Engine {
 type PoolUsages = OpenedStore['poolUsage']
 
 /** What is not configured is not loaded: libraries take memory and time to start. */
-async function openEngine(
-  config: Config,
-  keys: KeyRing,
-  { log, acceptRevocationLoss = false, patient = false }: Surroundings,
-): Promise<Engine> {
+async function openEngine(config: Config, keys: KeyRing, surroundings: Surroundings): Promise<Engine> {
   const { databaseUrl, dataDir, revocationJournal: journalPath, pgPool, pgPrepared, autoMigrate } = config
-  if (databaseUrl === undefined) return openSqliteStore({ dataDir, keys, journalPath, acceptRevocationLoss })
+  const { log, acceptRevocationLoss = false, patient = false, onStoreLost } = surroundings
+  if (databaseUrl === undefined) {
+    const onThreadEnded = ({ role, error, isReplaced }: EndedThread) => {
+      if (!isReplaced) return onStoreLost?.(error)
+      log?.error({ role, err: error }, 'a thread of the store has ended by itself; another is started')
+    }
+    return openSqliteStore({ dataDir, keys, journalPath, acceptRevocationLoss, onThreadEnded })
+  }
   const { openPostgresStore, PATIENT_LIMITS } = await import('./storage/postgres/store.ts')
   const options = { databaseUrl, keys, poolSize: pgPool, prepared: pgPrepared, autoMigrate }
   const warn = (warning: string) => log?.warn(warning)

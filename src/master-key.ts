@@ -4,7 +4,6 @@ import { randomBytes } from 'node:crypto'
 import {
   closeSync,
   existsSync,
-  fchownSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -16,6 +15,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Config } from './config.ts'
+import { createPrivate } from './private-file.ts'
 import { OperatorError } from './tokens/errors.ts'
 import { KeyRing, type Reread } from './tokens/key-ring.ts'
 import type { KeyKeeper } from './tokens/master-key-rotation.ts'
@@ -119,10 +119,8 @@ function replace(file: string, lines: readonly string[]): void {
 
 /** On disk before anything is sealed with it. Root's key would be of no use to a server: it is of the owner of `like`. */
 function write(file: string, lines: readonly string[], like: string): void {
-  const { uid, gid } = statSync(like)
-  const handle = openSync(file, 'wx', 0o600)
+  const handle = createPrivate(file, like)
   try {
-    if (process.getuid?.() === 0) fchownSync(handle, uid, gid)
     writeSync(handle, `${lines.join('\n')}\n`)
     flush(handle)
   } catch (error) {

@@ -30,6 +30,8 @@ export interface RunningServer {
   readonly server: FastifyInstance
   readonly metrics: Metrics
   readonly url: string
+  /** Resolves when part of the store has ended for good: only another process can do what needs that part. */
+  readonly storeLost: Promise<Error>
   /** Says that it is not ready, but serves for as long as load balancers may need to notice; then closes everything. */
   readonly stop: () => Promise<void>
 }
@@ -38,9 +40,10 @@ export async function startServer(config: Config, surroundings: ServingIn = {}):
   const log = surroundings.log ?? pino({ level: 'silent' })
   const now = surroundings.now ?? machineClock(log)
   const metrics = new Metrics()
-  const latchkey = await openLatchkey(config, { ...surroundings, now, log, metrics })
+  const { promise: storeLost, resolve: onStoreLost } = Promise.withResolvers<Error>()
+  const latchkey = await openLatchkey(config, { ...surroundings, now, log, metrics, onStoreLost })
   try {
-    return await serve(config, latchkey, { ...surroundings, now, log, metrics })
+    return { ...(await serve(config, latchkey, { ...surroundings, now, log, metrics })), storeLost }
   } catch (error) {
     // Its threads and connections would keep the process alive.
     await latchkey.store.close()
@@ -53,7 +56,7 @@ async function serve(
   config: Config,
   latchkey: Latchkey,
   { now, log, metrics, limiter }: ServingIn & { now: () => number; log: Logger; metrics: Metrics },
-): Promise<RunningServer & Latchkey> {
+): Promise<Omit<RunningServer, 'storeLost'> & Latchkey> {
   const { registry, store } = latchkey
   let draining = false
   const ping = oneAtATime(() => store.ping())

@@ -1,7 +1,8 @@
 // What `npm start` shows a newcomer: an account with every state a token can be in, and how to reach it.
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Latchkey } from '../compose.ts'
+import { replacePrivate } from '../private-file.ts'
 import type { BulkToken, Operator } from '../tokens/operator.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -39,7 +40,7 @@ export function keepDemo(key: string | undefined, url: string, dataDir: string):
     `  Kept in      ${file}`,
   ]
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  writeFileSync(file, `${lines.slice(0, -1).join('\n')}\n`, { mode: 0o600 })
+  replacePrivate(file, `${lines.slice(0, -1).join('\n')}\n`)
   return lines
 }
 

@@ -4,6 +4,7 @@ import pino from 'pino'
 import { openLatchkey } from '../compose.ts'
 import type { Config } from '../config.ts'
 import { startServer } from '../serving.ts'
+import { OperatorError } from '../tokens/errors.ts'
 import { isWorker, SharedLimiter, supervise, WorkerLink } from '../workers.ts'
 import { keepDemo, makeDemo } from './demo.ts'
 import { LogLines } from './log-lines.ts'
@@ -47,10 +48,15 @@ async function serveHere(config: Config, withDemo: boolean, output: Output): Pro
     }
   }
 
-  log.info({ signal: await stopped }, 'draining')
+  const reason = await Promise.race([stopped, running.storeLost])
+  if (reason instanceof Error)
+    log.fatal({ err: reason }, 'a thread of the store has ended, and no other can be started')
+  log.info(reason instanceof Error ? {} : { signal: reason }, 'draining')
   await running.stop()
   log.info('stopped')
   await lines.end()
+  // Whatever watches over this process starts another one, which opens the store from the beginning.
+  if (reason instanceof Error) throw new OperatorError(`A thread of the store cannot be started: ${reason.message}`)
 }
 
 /**

@@ -162,8 +162,8 @@ export interface Store {
   readRows(table: CopiedTable, after: CopiedRow | undefined, limit: number): Promise<readonly CopiedRow[]>
 
   /**
-   * Why nobody may be let in, for the operator; undefined when all is well. While there is such a reason, `findKey`,
-   * `findCandidate`, `ping` and every change reject with `revocations-unknown`.
+   * Why nobody may be let in, for the operator; undefined when all is well. While there is such a reason, `findAccount`,
+   * `findKey`, `findCandidate`, `ping`, every change and, within a request, every read reject with `revocations-unknown`.
    */
   findObstacle(): Promise<string | undefined>
   /** Reads all that is in its files. Not there where an engine keeps none of its own. */

@@ -241,6 +241,7 @@ describe('the work of a request', () => {
     constructor(path: string) {
       super(path, 'read')
       this.#own = new DatabaseSync(path)
+      this.#own.function('in_time', () => 1)
     }
 
     override get<Result>(sql: string, ...values: SQLInputValue[]): Result | undefined {

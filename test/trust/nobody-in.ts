@@ -30,7 +30,7 @@ const ofSubAccount = (path: string, body?: (id: string) => object) => (estate: E
 }
 const NOWHERE = 'tok_019b2f0c5a3c8e1d2c3b4a5f6e7d'
 
-const guarded: Readonly<Record<string, Guarded>> = {
+export const guarded: Readonly<Record<string, Guarded>> = {
   [`GET ${TOKEN}`]: { ask: () => ({ path: TOKEN }), owner: 200, other: 200 },
   [`POST ${TOKEN}`]: {
     ask: (estate) => ({

@@ -2,13 +2,14 @@
 import { createHash, type Hash, randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { dirname } from 'node:path'
-import { backup, DatabaseSync } from 'node:sqlite'
+import { backup } from 'node:sqlite'
+import { requireNoLink } from '../../private-file.ts'
 import { type Manifest, manifestTrailer, type OnBytes } from '../../tokens/backup.ts'
 import { OperatorError } from '../../tokens/errors.ts'
 import { BROKEN_JOURNAL, DAMAGED } from '../../tokens/examination.ts'
 import { stampIn } from '../../tokens/revocations.ts'
 import { Stamps } from '../../tokens/vault.ts'
-import { Connection, isFull } from './connection.ts'
+import { Connection, isFull, openDatabase } from './connection.ts'
 import { syncFolder } from './files.ts'
 import { Journal } from './journal.ts'
 import { newestSchema, requireKnownSchema } from './migrate.ts'
@@ -40,7 +41,7 @@ export async function backUpSqlite(
     const madeAt = new Date().toISOString()
     const manifest: Manifest = { format: 1, madeAt, appVersion, ...found, databaseBytes, sha256 }
     const stamps = new Stamps(storeSecret)
-    fs.appendFileSync(part, manifestTrailer(manifest, stamps), { flush: true })
+    append(part, manifestTrailer(manifest, stamps))
     refuseExisting(file)
     fs.renameSync(part, file)
     syncFolder(dirname(file))
@@ -81,13 +82,14 @@ function refuseExisting(file: string): void {
  * where the reading connection is inside a transaction: in WAL mode that is a snapshot, and every page comes from it.
  */
 async function copySnapshot(path: string, part: string, onBytes: OnBytes): Promise<void> {
-  const source = new DatabaseSync(path, { timeout: 5_000 })
+  const source = openDatabase(path, { timeout: 5_000 })
   try {
     source.exec('BEGIN')
     const { page_size: pageBytes } = source.prepare('PRAGMA page_size').get() as { page_size: number }
     source.prepare('SELECT count(*) FROM sqlite_master').get()
     const progress = ({ totalPages, remainingPages }: { totalPages: number; remainingPages: number }) =>
       onBytes((totalPages - remainingPages) * pageBytes, totalPages * pageBytes)
+    requireNoLink(part)
     await backup(source, part, { rate: STEP_PAGES, progress })
   } finally {
     source.close()
@@ -142,6 +144,17 @@ function sumHistory(db: Connection): string {
   )
   for (const { account_id, seq, last } of heads) hash.update(`${account_id} ${seq} ${last}\n`)
   return hash.digest('hex')
+}
+
+function append(path: string, bytes: Uint8Array): void {
+  const { O_APPEND, O_WRONLY, O_NOFOLLOW } = fs.constants
+  const file = fs.openSync(path, O_APPEND | O_WRONLY | O_NOFOLLOW)
+  try {
+    fs.writeFileSync(file, bytes)
+    fs.fsyncSync(file)
+  } finally {
+    fs.closeSync(file)
+  }
 }
 
 export function syncFile(path: string): void {

@@ -1,6 +1,8 @@
 // One connection to the database file, set up so that what is committed stays. Statements are prepared once.
-import { statSync } from 'node:fs'
-import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { realpathSync, statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { DatabaseSync, type DatabaseSyncOptions, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { requireNoLink } from '../../private-file.ts'
 import { Failure, type FailureCode, OperatorError } from '../../tokens/errors.ts'
 
 /** Before it, a write racing a checkpoint could lose committed data (the WAL-reset bug). */
@@ -13,20 +15,32 @@ const CHECKPOINT_PAGES = 8_000
 
 export type Row = Record<string, never>
 
+/**
+ * A condition for statements that may go through very many rows: past the connection's deadline it ends them. Nothing in
+ * node:sqlite interrupts a statement that runs. The clock is read for one in some thousand rows, chosen by `number`, a whole
+ * number that differs from row to row.
+ */
+export function inTime(number: string): string {
+  return `((${number} & 1023) OR in_time())`
+}
+
 export class Connection {
   readonly #db: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
   readonly #path: string
   readonly #dataVersion: StatementSync
   #changes = 0
+  /** For statements with `inTime` in them, by `performance.now`. */
+  deadlineAt = Number.POSITIVE_INFINITY
 
   /** `alone`: writes, and no other process can open the file meanwhile; refused as busy where one has it open. */
   constructor(path: string, mode: 'read' | 'write' | 'alone') {
     requireSqlite(process.versions.sqlite ?? '0')
     this.#path = path
-    this.#db = new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true })
+    this.#db = openDatabase(path, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true })
     if (mode === 'alone') this.#db.exec('PRAGMA locking_mode = EXCLUSIVE')
     this.#db.enableDefensive(true)
+    this.#db.function('in_time', () => this.#requireTimeLeft())
     this.#db.exec('PRAGMA trusted_schema = OFF; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
     this.#db.exec(`PRAGMA cache_size = -${CACHE_KIB[mode]}; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
     const found = ['journal_mode', 'synchronous', 'foreign_keys', 'trusted_schema'].map((name) => this.pragma(name))
@@ -145,6 +159,11 @@ export class Connection {
     }
   }
 
+  #requireTimeLeft(): 1 {
+    if (performance.now() < this.deadlineAt) return 1
+    throw deadlinePassed()
+  }
+
   /** Closing again changes nothing: two signals may both ask for it. */
   close(): void {
     if (this.#db.isOpen) this.#db.close()
@@ -161,6 +180,19 @@ export class Connection {
     }
     return statement
   }
+}
+
+/**
+ * SQLite opens no -wal or -shm that is a link, but it follows one to a database. A link that is put there after the first
+ * look shows in the name of the file that was opened, before anything is read from it or written to it.
+ */
+export function openDatabase(path: string, options: DatabaseSyncOptions = {}): DatabaseSync {
+  requireNoLink(path)
+  const db = new DatabaseSync(path, options)
+  const location = db.location()
+  if (location === null || location === join(realpathSync(dirname(path)), basename(path))) return db
+  db.close()
+  throw new OperatorError(`${path} was replaced by a link while it was opened; nothing was changed.`)
 }
 
 export function requireSqlite(version: string): void {
@@ -230,4 +262,8 @@ export function translateError(error: unknown): unknown {
 
 export function failure(code: FailureCode, cause: unknown, reason?: string): Failure {
   return new Failure(code, reason, undefined, { cause })
+}
+
+export function deadlinePassed(): Failure {
+  return failure('unavailable', new Error('the deadline of the request has passed'))
 }

@@ -1,7 +1,7 @@
-// What SQLite does not look after of the store's files: whose they are, who may read them, that they are on disk, and
-// that they are still the ones that were opened.
+// What SQLite does not look after of the store's files: who may read them, that they are on disk, and that they are still
+// the ones that were opened.
 import * as fs from 'node:fs'
-import { dirname } from 'node:path'
+import { createPrivate, requireNoLink } from '../../private-file.ts'
 import { failure } from './connection.ts'
 
 /** A file that was opened: its name may stand for another one later. */
@@ -29,15 +29,13 @@ const NOT_IN_PLACE =
   'was moved, replaced or removed while it was in use: put it back, or restart the server on the one that is there now'
 
 /**
- * A file for a store that does not exist yet: SQLite would let everybody read it, and root's would be root's. Its log and
- * that one's index take after it. One that is there is not touched: closing it would take away the locks of those in this
- * process who have it open.
+ * A file for a store that does not exist yet: SQLite would let everybody read it, and root's would be root's. SQLite gives
+ * -wal and -shm the same owner and mode. A file that exists is not touched: closing it would release the locks of the
+ * connections that this process has to it.
  */
 export function makePrivate(path: string): void {
   try {
-    const file = fs.openSync(path, 'wx', 0o600)
-    giveToOwner(path, file)
-    fs.closeSync(file)
+    fs.closeSync(createPrivate(path))
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
@@ -45,18 +43,8 @@ export function makePrivate(path: string): void {
 
 /** SQLite would open it all the same, and then change and lock nothing. */
 export function requireWritable(path: string): void {
+  requireNoLink(path)
   fs.accessSync(path, fs.constants.R_OK | fs.constants.W_OK)
-}
-
-/**
- * What root makes in somebody's folder would be of no use to them. Where the file is open, that one is given: they could
- * have put a link to a file of root's under its name meanwhile.
- */
-export function giveToOwner(path: string, file?: number): void {
-  if (process.getuid?.() !== 0) return
-  const { uid, gid } = fs.statSync(dirname(path))
-  if (file === undefined) fs.chownSync(path, uid, gid)
-  else fs.fchownSync(file, uid, gid)
 }
 
 /** A new name is on disk only when its folder is. */

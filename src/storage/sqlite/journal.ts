@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { dirname } from 'node:path'
+import { replacePrivate } from '../../private-file.ts'
 import { Failure } from '../../tokens/errors.ts'
 import {
   compareJournal,
@@ -14,10 +15,12 @@ import {
   type Revocation,
 } from '../../tokens/revocations.ts'
 import { type Connection, failure } from './connection.ts'
-import { giveToOwner, syncFolder } from './files.ts'
+import { syncFolder } from './files.ts'
 import { replay } from './replay.ts'
 import type { Session } from './session.ts'
 
+const { O_RDWR, O_APPEND, O_NOFOLLOW } = fs.constants
+const MISSING = 'is missing'
 /** Bounds one transaction of a replay; what is done stays done when it is interrupted. */
 const REPLAYED_LINES = 500
 /** Far longer than any line. */
@@ -150,7 +153,11 @@ export class Journal {
     const place = readPlace(db) ?? this.#begin(session)
     const done = { done: true, obstacle: undefined, replayed: 0 }
     if (place === undefined) {
-      if (!acceptLoss) return { ...done, obstacle: this.#obstacle('is there, but this store has no place in it') }
+      if (!acceptLoss)
+        return {
+          ...done,
+          obstacle: this.#obstacle(this.#closedBecause || 'is there, but this store has no place in it'),
+        }
       this.#beginAnew(session)
       return done
     }
@@ -201,7 +208,8 @@ export class Journal {
 
   /** For a store without a place in a journal; undefined when there is a journal that says more than its first line. */
   #begin(session: Session): StoredPlace | undefined {
-    const text = fs.existsSync(this.path) ? fs.readFileSync(this.path, 'latin1') : ''
+    if (!this.#open() && this.#closedBecause !== MISSING) return undefined
+    const text = this.#file === undefined ? '' : this.#readAt(0, fs.fstatSync(this.#file).size)
     if (!text.includes('\n')) return this.#create(session)
     if (text.indexOf('\n') + 1 < text.length || !isFirstLine(text, session.stamps)) return undefined
     return noteFirst(session.db, text)
@@ -209,7 +217,7 @@ export class Journal {
 
   #beginAnew(session: Session): void {
     this.close()
-    if (fs.existsSync(this.path)) fs.renameSync(this.path, `${this.path}.lost-${Date.now()}`)
+    if (isThere(this.path)) fs.renameSync(this.path, `${this.path}.lost-${Date.now()}`)
     const { lastLine } = this.#create(session)
     this.#open()
     this.#lastSeen = lastLine
@@ -220,8 +228,7 @@ export class Journal {
   #create({ db, stamps }: Session): StoredPlace {
     const line = firstLine(Date.now(), randomBytes(16).toString('hex'), stamps)
     fs.mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 })
-    fs.writeFileSync(this.path, line, { mode: 0o600, flush: true })
-    giveToOwner(this.path)
+    replacePrivate(this.path, line)
     syncFolder(dirname(this.path))
     return noteFirst(db, line)
   }
@@ -229,12 +236,12 @@ export class Journal {
   #open(): boolean {
     this.close()
     try {
-      this.#file = fs.openSync(this.path, fs.constants.O_RDWR | fs.constants.O_APPEND)
+      this.#file = fs.openSync(this.path, O_RDWR | O_APPEND | O_NOFOLLOW)
       this.#closedBecause = ''
       return true
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
-      this.#closedBecause = code === 'ENOENT' ? 'is missing' : `cannot be opened (${code})`
+      this.#closedBecause = code === 'ENOENT' ? MISSING : `cannot be opened (${code})`
       return false
     }
   }
@@ -276,6 +283,11 @@ export class Journal {
   #obstacle(what: string): string {
     return `the revocation journal ${this.path} ${what}`
   }
+}
+
+/** A link that leads nowhere is there too. */
+function isThere(path: string): boolean {
+  return fs.lstatSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
 function replayLines(session: Session, lines: readonly ReadLine[]): number {

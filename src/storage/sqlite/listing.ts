@@ -3,7 +3,7 @@ import { type Sought, seek } from '../../tokens/grams.ts'
 import type { Slice, TokenQuery } from '../../tokens/page.ts'
 import type { TokenRow } from '../../tokens/store.ts'
 import { idFloor, type Status } from '../../tokens/token.ts'
-import type { Connection } from './connection.ts'
+import { type Connection, inTime } from './connection.ts'
 import { matchExpression } from './grams.ts'
 import { ranksOn } from './ranks.ts'
 import { findToken, NEVER_USED, ownsSubAccount, SUSPENDED } from './reads.ts'
@@ -140,7 +140,11 @@ function siftBy(db: Connection, accountId: string, query: TokenQuery, sought: So
   const given = Object.entries(filters).filter(([, value]) => value !== undefined)
   return {
     source: sought === undefined ? 'tokens t' : 'token_grams g CROSS JOIN tokens t ON t.no = g.rowid',
-    conditions: [...given.map(([condition]) => condition), ...(narrowing.neverUsed ? [NEVER_USED] : [])],
+    conditions: [
+      ...given.map(([condition]) => condition),
+      ...(narrowing.neverUsed ? [NEVER_USED] : []),
+      inTime('t.no'),
+    ],
     values: given.map(([, value]) => value as string | number),
   }
 }

@@ -1,14 +1,12 @@
 // A lock between processes that the system lets go when its holder ends, however it ends.
-import { DatabaseSync } from 'node:sqlite'
-import { isBusy } from './connection.ts'
-import { giveToOwner, makePrivate, requireWritable } from './files.ts'
+import { isBusy, openDatabase } from './connection.ts'
+import { makePrivate, requireWritable } from './files.ts'
 
 /** Returns how to let it go; undefined when another process holds it. The file stays, and stays empty. */
 export function lockAlone(path: string): (() => void) | undefined {
   makePrivate(path)
-  giveToOwner(path)
   requireWritable(path)
-  const db = new DatabaseSync(path)
+  const db = openDatabase(path)
   try {
     db.exec('BEGIN EXCLUSIVE')
     return () => db.close()

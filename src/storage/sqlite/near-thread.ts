@@ -1,5 +1,5 @@
-// The near end of a thread: calls go over by number, and answers come back to whoever waits. What is called within one
-// turn of the event loop goes over as one message.
+// This side of a worker thread: sends it calls by number, and settles each when its answer comes. What is called within
+// one turn of the event loop goes over as one message.
 import { Worker } from 'node:worker_threads'
 import { Failure } from '../../tokens/errors.ts'
 import { failure } from './connection.ts'
@@ -15,10 +15,13 @@ export class NearThread {
   readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>()
   readonly #role: ThreadData['role']
   readonly opening: Opening
+  /** Why the thread has ended, once it has; no sooner than all of its calls are settled. */
+  readonly ended: Promise<Error>
+  readonly #resolveEnded: (reason: Error) => void
   #lastId = 0
   #calls: Call[] = []
   #replies: readonly Reply[] = []
-  #ended: Error | undefined
+  #endedBecause: Error | undefined
 
   static async start(data: ThreadData): Promise<NearThread> {
     const worker = new Worker(new URL('./thread-start.mjs', import.meta.url), {
@@ -28,6 +31,7 @@ export class NearThread {
     const opening = await new Promise<Opening>((resolve, reject) => {
       worker.once('message', resolve)
       worker.once('error', reject)
+      worker.once('exit', () => reject(new Error('the thread has ended before it was ready')))
     })
     return new NearThread(worker, data.role, opening)
   }
@@ -36,26 +40,29 @@ export class NearThread {
     this.#worker = worker
     this.#role = role
     this.opening = opening
+    const { promise, resolve } = Promise.withResolvers<Error>()
+    this.ended = promise
+    this.#resolveEnded = resolve
     worker.on('message', (replies: readonly Reply[]) => {
       if (this.#replies.length === 0) setImmediate(() => this.#settleSome())
       this.#replies = this.#replies.concat(replies)
     })
     worker.on('error', (error) => this.#end(error instanceof Error ? error : new Error(String(error))))
-    worker.on('exit', () => this.#end(new Error('the store is closed')))
+    worker.on('exit', () => this.#end(new Error('the thread has ended')))
   }
 
-  call(name: string, args: readonly unknown[]): Promise<unknown> {
-    if (this.#ended !== undefined) return Promise.reject(failure('unavailable', this.#ended))
+  call(name: string, args: readonly unknown[], msLeft?: number): Promise<unknown> {
+    if (this.#endedBecause !== undefined) return Promise.reject(failure('unavailable', this.#endedBecause))
     const id = ++this.#lastId
     const waiting = Promise.withResolvers<unknown>()
     this.#waiting.set(id, waiting)
     if (this.#calls.length === 0) setImmediate(() => this.#send())
-    this.#calls.push({ id, name, args })
+    this.#calls.push({ id, name, args, msLeft })
     return waiting.promise
   }
 
   requireAlive(): void {
-    if (this.#ended !== undefined) throw failure('unavailable', this.#ended)
+    if (this.#endedBecause !== undefined) throw failure('unavailable', this.#endedBecause)
   }
 
   #send(): void {
@@ -65,11 +72,10 @@ export class NearThread {
   }
 
   async close(): Promise<void> {
-    if (this.#ended !== undefined) return
-    const exited = new Promise((resolve) => this.#worker.once('exit', resolve))
+    if (this.#endedBecause !== undefined) return
     this.#send()
     this.#worker.postMessage('close')
-    await exited
+    await this.ended
   }
 
   /** A whole commit's answers at once would hold up every read that came meanwhile. */
@@ -93,12 +99,13 @@ export class NearThread {
   }
 
   #end(error: Error): void {
-    this.#ended ??= error
+    this.#endedBecause ??= error
     for (const reply of this.#replies) this.#settle(reply)
     this.#replies = []
-    // A change that the writer took with it may have been committed or not.
+    // What the writer was doing may have been committed or not.
     const code = this.#role === 'writer' ? 'outcome-unknown' : 'unavailable'
-    for (const waiting of this.#waiting.values()) waiting.reject(failure(code, error))
+    for (const waiting of this.#waiting.values()) waiting.reject(failure(code, this.#endedBecause))
     this.#waiting.clear()
+    this.#resolveEnded(this.#endedBecause)
   }
 }

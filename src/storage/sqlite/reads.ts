@@ -21,7 +21,7 @@ import {
 } from '../../tokens/token.ts'
 import type { Candidate } from '../../tokens/verdict.ts'
 import * as rows from '../rows.ts'
-import type { Connection } from './connection.ts'
+import { type Connection, inTime } from './connection.ts'
 
 const TOKENS = 'tokens t CROSS JOIN sub_accounts s ON s.id = t.sub_account_id'
 
@@ -76,7 +76,7 @@ export function listSubAccounts(
   { page, limit, search }: PageRequest & { search?: string | undefined },
 ): Slice<StampedSubAccountRow> {
   if (search !== undefined && !canMatch(search)) return { items: [], total: 0 }
-  const where = `s.account_id = ?1 AND (?2 IS NULL OR instr(s.folded_text, ?2) > 0)`
+  const where = `s.account_id = ?1 AND (?2 IS NULL OR instr(s.folded_text, ?2) > 0) AND ${inTime('random()')}`
   const folded = search === undefined ? null : foldCase(search)
   return db.snapshot(() => {
     const total = db.get<{ n: number }>(`SELECT count(*) AS n FROM sub_accounts s WHERE ${where}`, accountId, folded)
@@ -167,8 +167,11 @@ export function countTokens(db: Connection): Record<Status, number> {
 export function readOverview(db: Connection, accountId: string, asked: OverviewQuestion): OverviewCounts {
   const { expiredBefore, expiringBefore, weeks } = asked
   const count = (where: string, ...values: (string | number)[]) =>
-    db.get<{ n: number }>(`SELECT count(*) AS n FROM tokens t WHERE t.account_id = ?${where}`, accountId, ...values)
-      ?.n ?? 0
+    db.get<{ n: number }>(
+      `SELECT count(*) AS n FROM tokens t WHERE t.account_id = ?${where} AND ${inTime('t.no')}`,
+      accountId,
+      ...values,
+    )?.n ?? 0
   return db.snapshot(() => {
     const tokens = { active: 0, inactive: 0 }
     const counted = db.all<{ status: Status; count: number }>(
@@ -279,7 +282,7 @@ export function listHistory(db: Connection, accountId: string, query: HistoryQue
   const { page, limit, tokenId, by, action, from, before } = query
   const filters = { 'token_id = ?': tokenId, 'by = ?': by, 'action = ?': action, 'at >= ?': from, 'at < ?': before }
   const given = Object.entries(filters).filter(([, value]) => value !== undefined)
-  const where = ['account_id = ?', ...given.map(([condition]) => condition)].join(' AND ')
+  const where = ['account_id = ?', ...given.map(([condition]) => condition), inTime('no')].join(' AND ')
   const values = [accountId, ...given.map(([, value]) => value as string | number)]
   return db.snapshot(() => {
     const counted =

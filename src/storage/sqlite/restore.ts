@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
+import { createPrivate, requireNoLink } from '../../private-file.ts'
 import {
   FOOTER_BYTES,
   isManifestStamp,
@@ -15,7 +16,7 @@ import { OperatorError } from '../../tokens/errors.ts'
 import { Stamps } from '../../tokens/vault.ts'
 import { forOperator, hashFile, syncFile } from './backup.ts'
 import { Connection, isBusy, isCorrupt, isStoreFault } from './connection.ts'
-import { giveToOwner, syncFolder } from './files.ts'
+import { syncFolder } from './files.ts'
 import { Journal } from './journal.ts'
 import { newestSchema } from './migrate.ts'
 import { Session } from './session.ts'
@@ -47,6 +48,7 @@ export async function restoreSqlite(options: RestoreOptions, file: string, onByt
     throw new OperatorError(`${file} was made by Latchkey ${manifest.appVersion}, which is newer. Use that version.`)
   }
   const path = databaseIn(dataDir)
+  requireNoLink(path)
   if (fs.existsSync(path) && !replace) {
     throw new OperatorError(`${path} is there already. Give --replace to move it aside; nothing was changed.`)
   }
@@ -104,7 +106,7 @@ function readEnd(handle: number, size: number, length: number): string {
 
 /** The database out of the backup, read once: what is put in place is what was checked. */
 async function copyOut(file: string, part: string, { manifest }: SignedManifest, onBytes: OnBytes): Promise<void> {
-  const target = fs.openSync(part, 'wx', 0o600)
+  const target = createPrivate(part)
   try {
     let done = 0
     const { sha256 } = await hashFile(file, manifest.databaseBytes, (chunk) => {
@@ -117,7 +119,6 @@ async function copyOut(file: string, part: string, { manifest }: SignedManifest,
         `${file} is damaged: it does not have the hash that its manifest says. Nothing was changed.`,
       )
     }
-    giveToOwner(part, target)
     fs.fsyncSync(target)
   } finally {
     fs.closeSync(target)

@@ -1,7 +1,7 @@
-// The embedded engine: short reads on the event loop, long ones on a reader thread, all changes on a writer thread.
+// The embedded engine: short reads on the event loop, long ones on reader threads, all changes on a writer thread.
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import { Failure, OperatorError } from '../../tokens/errors.ts'
 import type { Origin } from '../../tokens/history.ts'
 import type { KeyRing } from '../../tokens/key-ring.ts'
@@ -12,14 +12,16 @@ import { newStoreSecret, STORE_SECRET_PLACE, Stamps } from '../../tokens/vault.t
 import { toVaultRow, type VaultColumns } from '../rows.ts'
 import { openSecret } from '../vault.ts'
 import { SqliteChanges } from './changes.ts'
-import { Connection, failure, isBusy, translateError } from './connection.ts'
+import { Connection, failure, isBusy, openDatabase, translateError } from './connection.ts'
 import { noteOpened, type OpenedFile, requireInPlace, requireWritable, syncFolder } from './files.ts'
 import type { Chosen } from './listing.ts'
 import { migrate, requireKnownSchema } from './migrate.ts'
-import { NearThread } from './near-thread.ts'
 import { type PackedRow, packNew, unpack } from './packed.ts'
+import { allOrNone, during, isInRequest, Readers } from './readers.ts'
 import * as reads from './reads.ts'
 import { Remembered } from './remembered.ts'
+import { type EndedThread, RestartingThread } from './restarting-thread.ts'
+import type { Opening } from './thread.ts'
 import type * as writes from './writes.ts'
 
 type Rest<Operation> = Operation extends (target: never, ...args: infer Args) => unknown ? Args : never
@@ -37,6 +39,7 @@ export interface SqliteOptions {
   readonly journalPath?: string | undefined
   /** The operator's word that tokens revoked since a backup may be revived. */
   readonly acceptRevocationLoss?: boolean
+  readonly onThreadEnded?: ((ended: EndedThread) => void) | undefined
 }
 
 export interface OpenedStore {
@@ -53,6 +56,7 @@ export const journalIn = (dataDir: string) => join(dataDir, 'revocations.log')
 /** Opens the store, making it or bringing its schema up to date first. A wrong master key leaves it untouched. */
 export async function openSqliteStore(options: SqliteOptions): Promise<OpenedStore> {
   const { dataDir, keys, journalPath = journalIn(dataDir), acceptRevocationLoss = false } = options
+  const { onThreadEnded: onEnded = () => {} } = options
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const path = databaseIn(dataDir)
   if (existsSync(path)) requireWritable(path)
@@ -70,17 +74,16 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
   syncFolder(dataDir)
   const files = [path, `${path}-wal`].map(noteOpened)
   const data = { path, files, storeSecret, journalPath, acceptRevocationLoss }
-  const starting = [
-    NearThread.start({ ...data, role: 'writer' }),
-    NearThread.start({ ...data, role: 'reader' }),
-  ] as const
-  const [writer, reader] = await Promise.all(starting).catch(async (error) => {
-    // The one that did open would keep the process from ending.
-    for (const each of await Promise.allSettled(starting)) if (each.status === 'fulfilled') await each.value.close()
+  let store: SqliteStore | undefined
+  const onRestarted = (opening: Opening) => store?.shutIfObstructed(opening)
+  const [writer, readers] = await allOrNone<[RestartingThread, Readers]>([
+    RestartingThread.start({ ...data, role: 'writer' }, { onEnded, onRestarted }),
+    Readers.start(data, onEnded),
+  ]).catch((error) => {
     db.close()
     throw error
   })
-  const store = new SqliteStore(db, writer, reader, new Stamps(storeSecret), files)
+  store = new SqliteStore(db, writer, readers, new Stamps(storeSecret), files)
   return { store, storeSecret, applied, replayed: writer.opening.replayed }
 }
 
@@ -118,7 +121,7 @@ export function requireFinishedCopy(path: string): void {
 }
 
 function lookInto<Result>(path: string, look: (db: DatabaseSync) => Result): Result {
-  const db = new DatabaseSync(path, { readOnly: true, timeout: 5_000 })
+  const db = openDatabase(path, { readOnly: true, timeout: 5_000 })
   try {
     return look(db)
   } catch (error) {
@@ -133,26 +136,33 @@ class SqliteStore implements Store {
   readonly #db: Connection
   readonly changes: SqliteChanges
   readonly #remembered: Remembered
-  readonly #writer: NearThread
-  readonly #reader: NearThread
+  readonly #writer: RestartingThread
+  readonly #readers: Readers
   readonly #stamps: Stamps
   readonly #watch: NodeJS.Timeout
   /** Why nobody is let in. */
   #shut: Failure | undefined
   #checkedAt = performance.now()
 
-  constructor(db: Connection, writer: NearThread, reader: NearThread, stamps: Stamps, files: readonly OpenedFile[]) {
+  constructor(
+    db: Connection,
+    writer: RestartingThread,
+    readers: Readers,
+    stamps: Stamps,
+    files: readonly OpenedFile[],
+  ) {
     this.#db = db
     this.changes = new SqliteChanges(db)
     this.#remembered = new Remembered(db, this.changes)
     this.#writer = writer
-    this.#reader = reader
+    this.#readers = readers
     this.#stamps = stamps
-    const { obstacle } = writer.opening
-    if (obstacle !== undefined) this.#shut = failure('revocations-unknown', new Error(obstacle))
-    // For those who are only let in: the writer looks before each commit.
+    this.shutIfObstructed(writer.opening)
+    // For those who only verify: the writer looks before each commit.
     this.#watch = setInterval(() => this.#look(files), RECHECK_MS).unref()
   }
+
+  during = during
 
   insertAccount = this.#change('insertAccount')
   insertKey = this.#change('insertKey')
@@ -169,7 +179,10 @@ class SqliteStore implements Store {
   resealTokens = this.#change('resealTokens')
   retireMasterKey = this.#change('retireMasterKey')
 
-  findAccount = this.#question('findAccount')
+  findAccount = this.#identity('findAccount')
+  findKey = this.#identity('findKey')
+  findCandidate = this.#identity('findCandidate')
+
   listAccounts = this.#question('listAccounts')
   listKeys = this.#question('listKeys')
   findSubAccount = this.#question('findSubAccount')
@@ -184,7 +197,10 @@ class SqliteStore implements Store {
   listHistory = this.#longQuestion('listHistory')
   readOverview = this.#longQuestion('readOverview')
   findNames = this.#longQuestion('findNames')
-  readRows = this.#longQuestion('readRows')
+
+  readRows = this.#upkeep('readRows')
+  readonly #readChainHeads = this.#upkeep('readChainHeads')
+  readonly #readChainPart = this.#upkeep('readChainPart')
 
   async insertTokens(tokens: readonly TokenRecord[], origin: Origin, idempotency?: Idempotency) {
     return this.#insertTokens(packNew(tokens, this.#stamps), origin, idempotency)
@@ -196,20 +212,11 @@ class SqliteStore implements Store {
     return this.#markUsed(marks)
   }
 
-  async findKey(digest: Uint8Array) {
-    if (this.#shut !== undefined) await this.#requireRevocations()
-    return this.#ask('findKey', digest)
-  }
-
-  async findCandidate(digest: Uint8Array) {
-    if (this.#shut !== undefined) await this.#requireRevocations()
-    return this.#ask('findCandidate', digest)
-  }
-
   /** Not ready where nothing can be changed, either: somebody may want to switch a token off. */
   async ping() {
     await this.#requireRevocations()
-    for (const thread of [this.#writer, this.#reader]) thread.requireAlive()
+    this.#writer.requireAlive()
+    this.#readers.requireAlive()
     this.#ask('ping')
   }
 
@@ -230,31 +237,31 @@ class SqliteStore implements Store {
 
   async findToken(accountId: string, id: string, looked = false) {
     if (!looked) this.changes.look()
-    return translating(() => this.#remembered.findToken(accountId, id))
+    return this.#read(() => this.#remembered.findToken(accountId, id))
   }
 
-  /** A long list is chosen on the reader thread; its rows are mostly known here, and cost more to hand over than to find. */
+  /** A long list is chosen on a reader thread; its rows are mostly known here, and cost more to hand over than to find. */
   async listTokens(accountId: string, query: TokenQuery, looked = false): Promise<Slice<TokenRow> | undefined> {
     const sifted = query.search !== undefined || query.narrowing !== undefined
     const long = sifted || (query.page - 1) * query.limit > MAX_SKIP_ON_LOOP
-    if (!long) return translating(() => this.#remembered.listTokens(accountId, query))
+    if (!long) return this.#read(() => this.#remembered.listTokens(accountId, query))
     const since = looked ? this.changes.time : this.changes.look()
-    const chosen = (await this.#reader.call('chooseTokens', [accountId, query])) as Chosen | undefined
+    const chosen = (await this.#askReader('chooseTokens', accountId, query)) as Chosen | undefined
     if (chosen === undefined) return undefined
-    const filled = translating(() => this.#remembered.fill(accountId, query, chosen, since))
+    const filled = this.#read(() => this.#remembered.fill(accountId, query, chosen, since))
     // It would be another choice by now: then the rows must come from the snapshot that they were chosen from.
-    return filled ?? (this.#reader.call('listTokens', [accountId, query]) as Promise<Slice<TokenRow> | undefined>)
+    return filled ?? (this.#askReader('listTokens', accountId, query) as Promise<Slice<TokenRow> | undefined>)
   }
 
   findDamage() {
-    return this.#reader.call('findDamage', []) as Promise<Damage>
+    return this.#readers.upkeep('findDamage', []) as Promise<Damage>
   }
 
   async *readChains(): AsyncGenerator<ChainLink> {
-    yield* (await this.#reader.call('readChainHeads', [])) as ChainLink[]
+    yield* await this.#readChainHeads()
     let after = { accountId: '', seq: 0 }
     for (;;) {
-      const part = (await this.#reader.call('readChainPart', [after, CHAIN_PART])) as ChainLink[]
+      const part = await this.#readChainPart(after, CHAIN_PART)
       yield* part
       const last = part.at(-1)
       if (last?.kind !== 'row') return
@@ -264,7 +271,7 @@ class SqliteStore implements Store {
 
   async close(): Promise<void> {
     clearInterval(this.#watch)
-    await Promise.all([this.#writer.close(), this.#reader.close()])
+    await Promise.all([this.#writer.close(), this.#readers.close()])
     this.#db.close()
   }
 
@@ -294,6 +301,10 @@ class SqliteStore implements Store {
     }
   }
 
+  shutIfObstructed({ obstacle }: Opening): void {
+    if (obstacle !== undefined) this.#shut = failure('revocations-unknown', new Error(obstacle))
+  }
+
   /** A file may be lost while the store is served: then it is as shut as if it had been opened without. */
   #shutIfLost(error: unknown): void {
     if (!(error instanceof Failure && error.code === 'revocations-unknown')) return
@@ -302,9 +313,13 @@ class SqliteStore implements Store {
     this.changes.forget()
   }
 
-  #longQuestion<Name extends keyof typeof reads>(name: Name) {
+  /** What tells who a caller is: nobody is known while the revocations are not. */
+  #identity<Name extends 'findAccount' | 'findKey' | 'findCandidate'>(name: Name) {
     type Operation = (typeof reads)[Name]
-    return (...args: Rest<Operation>) => this.#reader.call(name, args) as Promise<Result<Operation>>
+    return async (...args: Rest<Operation>) => {
+      if (this.#shut !== undefined) await this.#requireRevocations()
+      return this.#ask(name, ...args) as Result<Operation>
+    }
   }
 
   #question<Name extends keyof typeof reads>(name: Name) {
@@ -312,17 +327,40 @@ class SqliteStore implements Store {
     return async (...args: Rest<Operation>) => this.#ask(name, ...args) as Result<Operation>
   }
 
+  #longQuestion<Name extends 'listSubAccounts' | 'listHistory' | 'readOverview' | 'findNames'>(name: Name) {
+    type Operation = (typeof reads)[Name]
+    return (...[accountId, ...args]: Rest<Operation>) =>
+      this.#askReader(name, accountId, ...args) as Promise<Result<Operation>>
+  }
+
+  /** What the operator does to a whole store. */
+  #upkeep<Name extends 'readRows' | 'readChainHeads' | 'readChainPart'>(name: Name) {
+    type Operation = (typeof reads)[Name]
+    return (...args: Rest<Operation>) => this.#readers.upkeep(name, args) as Promise<Result<Operation>>
+  }
+
   #ask<Name extends keyof typeof reads>(name: Name, ...args: Rest<(typeof reads)[Name]>) {
     // biome-ignore lint/performance/noDynamicNamespaceImportAccess: nothing here is bundled
     const read = reads[name] as (db: Connection, ...args: unknown[]) => Result<(typeof reads)[Name]>
-    return translating(() => read(this.#db, ...args))
+    return this.#read(() => read(this.#db, ...args))
   }
-}
 
-function translating<Value>(work: () => Value): Value {
-  try {
-    return work()
-  } catch (error) {
-    throw translateError(error)
+  async #askReader(name: string, accountId: string, ...args: readonly unknown[]): Promise<unknown> {
+    this.#requireOpen()
+    return this.#readers.ask(accountId, name, [accountId, ...args])
+  }
+
+  #read<Value>(work: () => Value): Value {
+    this.#requireOpen()
+    try {
+      return work()
+    } catch (error) {
+      throw translateError(error)
+    }
+  }
+
+  /** Every read passes here. A store that lets nobody in answers no request, but it is for the operator to look at. */
+  #requireOpen(): void {
+    if (this.#shut !== undefined && isInRequest()) throw this.#shut
   }
 }

@@ -33,6 +33,8 @@ export interface Call {
   readonly id: number
   readonly name: string
   readonly args: readonly unknown[]
+  /** For a question with a deadline. */
+  readonly msLeft?: number | undefined
 }
 
 export type Reply =
@@ -85,7 +87,9 @@ function perform(target: Connection | Session, { name, args }: Call): unknown {
 
 function answer(call: Call): Reply {
   try {
-    return { id: call.id, value: perform(connected(), call) }
+    const db = connected()
+    db.deadlineAt = performance.now() + (call.msLeft ?? Number.POSITIVE_INFINITY)
+    return { id: call.id, value: perform(db, call) }
   } catch (error) {
     dropIfBroken(error)
     return refusal(call.id, error)
@@ -261,7 +265,7 @@ function open(): Opening {
 }
 
 async function close(channel: MessagePort): Promise<void> {
-  await working
+  while (working !== undefined) await working
   clearTimeout(telling)
   clearTimeout(resting)
   if (givenBack.size > 0) await commit([], runWithout)

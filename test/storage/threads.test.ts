@@ -1,0 +1,219 @@
+// The threads of the embedded store: who is answered when, what has a deadline, and what happens when a thread ends.
+import assert from 'node:assert/strict'
+import { renameSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Worker } from 'node:worker_threads'
+import { Connection, inTime } from '../../src/storage/sqlite/connection.ts'
+import { chooseTokens } from '../../src/storage/sqlite/listing.ts'
+import { readOverview } from '../../src/storage/sqlite/reads.ts'
+import type { EndedThread } from '../../src/storage/sqlite/restarting-thread.ts'
+import { openSqliteStore } from '../../src/storage/sqlite/store.ts'
+import type { RequestScope, Store } from '../../src/tokens/store.ts'
+import type { Account, TokenRecord } from '../../src/tokens/token.ts'
+import { openEmptySqlite, type TestSqlite } from '../support/sqlite.ts'
+import { Estate, FIRST_PAGE } from '../support/store.ts'
+
+const UNAVAILABLE = { code: 'unavailable' }
+const search = (store: Store, { id }: Account) => store.listTokens(id, { ...FIRST_PAGE, search: 'name' })
+const inRequest = <Result>(store: Store, request: Partial<RequestScope>, work: () => Promise<Result>) =>
+  store.during?.({ waitedMs: 0, isGone: () => false, ...request }, work) ?? work()
+
+describe('a long question', () => {
+  let opened: TestSqlite
+  let mine: Account
+  let theirs: Account
+  before(async () => {
+    opened = await openEmptySqlite()
+    const estate = new Estate(opened)
+    mine = await estate.account('Mine')
+    theirs = await estate.account('Theirs')
+    const subAccount = await estate.subAccount(mine)
+    await estate.tokens(Array.from({ length: 1_100 }, (_, n) => estate.tokenRecord(subAccount, `name ${n}`)))
+  })
+  after(() => opened.close())
+
+  test('is answered within its request’s time, and refused past it', async () => {
+    const { store } = opened
+    assert.equal((await inRequest(store, { waitedMs: 0 }, () => search(store, mine)))?.total, 1_100)
+    const asks: (() => Promise<unknown>)[] = [
+      () => search(store, mine),
+      () => store.listHistory(mine.id, FIRST_PAGE),
+      () => store.listSubAccounts(mine.id, FIRST_PAGE),
+      () => store.findNames(mine.id, []),
+    ]
+    for (const ask of asks) await assert.rejects(inRequest(store, { waitedMs: 3_000 }, ask), UNAVAILABLE)
+  })
+
+  test('of a caller who has gone is not answered', async () => {
+    const { store } = opened
+    const gone = { waitedMs: 2_900, isGone: () => true }
+    await assert.rejects(
+      inRequest(store, gone, () => search(store, mine)),
+      UNAVAILABLE,
+    )
+    assert.equal((await search(store, mine))?.total, 1_100)
+  })
+
+  test('of one account does not wait behind those of another', async () => {
+    const { store } = opened
+    const order: string[] = []
+    const asking = Array.from({ length: 100 }, () => search(store, mine).then(() => order.push('mine')))
+    asking.push(search(store, theirs).then(() => order.push('theirs')))
+    await Promise.all(asking)
+    assert.ok(order.indexOf('theirs') < 50, `answered after ${order.indexOf('theirs')}`)
+  })
+
+  test('is refused at once where too many of its account wait, and others are answered', async () => {
+    const { store } = opened
+    const asked = Array.from({ length: 1_050 }, () => store.findNames(mine.id, []))
+    const other = store.findNames(theirs.id, [])
+    const settled = await Promise.allSettled(asked)
+    const refused = settled.flatMap((each) => (each.status === 'rejected' ? [each.reason.code] : []))
+    // One is being answered, and a thousand wait.
+    assert.deepEqual(refused, Array(49).fill('unavailable'))
+    assert.equal((await other).size, 0)
+  })
+
+  test('of the operator has no deadline', async () => {
+    const { store } = opened
+    const late = { waitedMs: 10_000, isGone: () => true }
+    const table = { name: 'accounts', key: ['id'], fields: ['id', 'name'] } as unknown as Parameters<
+      Store['readRows']
+    >[0]
+    assert.equal((await inRequest(store, late, () => store.readRows(table, undefined, 10))).length, 2)
+    assert.deepEqual(await inRequest(store, late, async () => store.findDamage?.()), {
+      database: undefined,
+      journal: undefined,
+    })
+    assert.ok((await inRequest(store, late, () => Array.fromAsync(store.readChains()))).length > 0)
+  })
+
+  test('is answered before the store is closed', async () => {
+    const asked = [search(opened.store, mine), search(opened.store, mine), search(opened.store, theirs)]
+    await opened.reopen()
+    assert.deepEqual(
+      (await Promise.all(asked)).map((slice) => slice?.total),
+      [1_100, 1_100, 0],
+    )
+  })
+
+  test('ends at its deadline while it runs, and the connection goes on', () => {
+    const db = new Connection(opened.path, 'read')
+    const endless = `WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n)
+      SELECT count(*) FROM n WHERE ${inTime('x')}`
+    db.deadlineAt = performance.now() + 20
+    assert.throws(() => db.get(endless), UNAVAILABLE)
+    const overview = { expiredBefore: 0, expiringBefore: 0, weeks: [0, 1], largest: 1 }
+    const reads = [
+      () => chooseTokens(db, mine.id, { ...FIRST_PAGE, search: 'n' }),
+      () => chooseTokens(db, mine.id, { ...FIRST_PAGE, narrowing: { neverUsed: true } }),
+      () => readOverview(db, mine.id, overview),
+    ]
+    for (const read of reads) assert.throws(read, UNAVAILABLE)
+    db.deadlineAt = Number.POSITIVE_INFINITY
+    for (const read of reads) assert.ok(read())
+    db.close()
+  })
+})
+
+describe('a thread that ends by itself', () => {
+  let opened: TestSqlite
+  let estate: Estate
+  let token: TokenRecord
+  let account: Account
+  /** The writer first. */
+  let workers: Worker[]
+  const note = (worker: Worker) => void workers.push(worker)
+  beforeEach(async () => {
+    workers = []
+    process.on('worker', note)
+    opened = await openEmptySqlite()
+    estate = new Estate(opened)
+    account = await estate.account()
+    token = await estate.token(await estate.subAccount(account), 'name')
+  })
+  afterEach(async () => {
+    process.off('worker', note)
+    await opened.close()
+  })
+
+  const disable = () => opened.store.updateToken(token.accountId, token.id, { status: 'inactive' }, estate.origin())
+  /** No message that the store sends: the thread ends with a TypeError. */
+  const fail = (worker: Worker | undefined) => worker?.postMessage(null)
+  async function untilReady(): Promise<void> {
+    while (!(await opened.store.ping().then(...[() => true, () => false]))) await pause(5)
+  }
+
+  for (const [how, end] of [
+    ['is terminated', (worker: Worker | undefined) => void worker?.terminate()],
+    ['fails', fail],
+  ] as const) {
+    test(`a writer that ${how} leaves its changes in doubt, and another one makes the next`, async () => {
+      end(workers[0])
+      await assert.rejects(disable(), { code: 'outcome-unknown' })
+      await assert.rejects(opened.store.ping(), UNAVAILABLE)
+      await untilReady()
+      assert.equal((await disable()).token.status, 'inactive')
+      assert.equal((await opened.store.findCandidate(token.digest))?.token.status, 'inactive')
+      await opened.reopen()
+      assert.equal(await opened.store.findObstacle(), undefined)
+    })
+
+    test(`a reader that ${how} refuses what it was asked, and another one answers the next`, async () => {
+      const readers = workers.slice(1)
+      const exited = readers.map((worker) => new Promise((resolve) => worker.once('exit', resolve)))
+      for (const worker of readers) end(worker)
+      await assert.rejects(search(opened.store, account), UNAVAILABLE)
+      await Promise.all(exited)
+      assert.equal((await search(opened.store, account))?.total, 1)
+      await untilReady()
+    })
+  }
+
+  test('a new writer looks at the journal first, and shuts the store where that is lost', async () => {
+    const journal = opened.path.replace('latchkey.db', 'revocations.log')
+    renameSync(journal, `${journal}.aside`)
+    await workers[0]?.terminate()
+    while ((await opened.store.findObstacle()) === undefined) await pause(5)
+    await assert.rejects(opened.store.findCandidate(token.digest), { code: 'revocations-unknown' })
+    renameSync(`${journal}.aside`, journal)
+    while ((await opened.store.findObstacle()) !== undefined) await pause(5)
+    assert.equal((await disable()).token.status, 'inactive')
+  })
+
+  test('a store may be closed while a thread is replaced', async () => {
+    for (const worker of workers) await worker.terminate()
+    await opened.reopen()
+    assert.equal((await search(opened.store, account))?.total, 1)
+  })
+
+  test('is told of, and also when no other can be started: then nothing is left to wait', async () => {
+    const told: EndedThread[] = []
+    const dataDir = dirname(opened.path)
+    await opened.store.close()
+    workers = []
+    const { promise: lost, resolve } = Promise.withResolvers<void>()
+    const onThreadEnded = (ended: EndedThread) => {
+      told.push(ended)
+      if (!ended.isReplaced) resolve()
+    }
+    const { store } = await openSqliteStore({ dataDir, keys: opened.keys, onThreadEnded })
+    renameSync(opened.path, `${opened.path}.aside`)
+    fail(workers[1])
+    await lost
+    renameSync(`${opened.path}.aside`, opened.path)
+    await assert.rejects(search(store, account), UNAVAILABLE)
+    await assert.rejects(store.ping(), UNAVAILABLE)
+    assert.deepEqual(
+      told.map(({ role, isReplaced }) => [role, isReplaced]),
+      [
+        ['reader', true],
+        ['reader', false],
+      ],
+    )
+    await store.close()
+    await opened.reopen()
+  })
+})
