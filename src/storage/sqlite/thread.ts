@@ -1,10 +1,10 @@
 // A thread with a connection of its own. As a writer it commits whatever has queued up as one transaction and
 // answers each change only when that commit is durable; as a reader it answers questions too slow for the event loop.
-import { setImmediate } from 'node:timers/promises'
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { Failure } from '../../tokens/errors.ts'
 import type { Damage } from '../../tokens/store.ts'
 import { Stamps } from '../../tokens/vault.ts'
+import { CommitQueue } from './commit-queue.ts'
 import { Connection, failure, isBusy, isFull, isStoreFault, translateError } from './connection.ts'
 import { type OpenedFile, requireInPlace } from './files.ts'
 import { Journal, OutOfStep, stillGivenBack } from './journal.ts'
@@ -42,11 +42,6 @@ export type Reply =
   | { readonly id: number; readonly failure: Pick<Failure, 'code' | 'message' | 'details'>; readonly cause?: string }
   | { readonly id: number; readonly fault: Error }
 
-/** Bounds what one commit holds up; the rest goes into the next. */
-const MAX_BATCH = 256
-const TELL_WITHIN_MS = 1_000
-/** After so long without a change, what can wait is done. */
-const REST_MS = 1_000
 /** So many names make it worth while to merge all of the search index: some 0.9 µs of work for each token there is. */
 const NAMES_BEFORE_WHOLE = 1_000
 
@@ -138,48 +133,27 @@ function runWithout(session: Session, call: Call): Reply {
   return reply
 }
 
-let queue: Call[] = []
-let working: Promise<void> | undefined
 /** Whether the journal was found in step with the store. */
 let inStep = false
-/** Switched on again by a commit, and not yet told to the journal: the next commit does, and soon there is one. */
+/** Switched on again by a commit, and not yet in the journal: the next commit writes it there. */
 let givenBack: Session['givenBack'] = new Map()
-let telling: NodeJS.Timeout | undefined
-let resting: NodeJS.Timeout | undefined
 /** Since the whole search index was last merged. Others may have written to it before this thread was there. */
 let indexed = NAMES_BEFORE_WHOLE
 
-async function work(): Promise<void> {
-  do {
-    await setImmediate()
-    const batch = queue.slice(0, MAX_BATCH)
-    queue = queue.slice(MAX_BATCH)
+const queue = new CommitQueue<Call>({
+  async commit(batch) {
     port?.postMessage(await commit(batch, runWithout))
-  } while (queue.length > 0)
-  working = undefined
-  if (givenBack.size > 0) telling = setTimeout(begin, TELL_WITHIN_MS)
-  resting = setTimeout(rest, REST_MS)
-}
+  },
+  needsFollowUp: () => givenBack.size > 0,
+  tidy,
+})
 
-function begin(): void {
-  clearTimeout(telling)
-  clearTimeout(resting)
-  working ??= work()
-}
-
-function rest(): void {
-  working ??= tidy()
-}
-
-/** A little at a time: whoever comes meanwhile waits for no more than that. */
-async function tidy(): Promise<void> {
+async function tidy(): Promise<boolean> {
   const whole = indexed >= NAMES_BEFORE_WHOLE
   const [reply] = await commit([{ id: 0, name: 'tidySearch', args: [whole] }], runWithout)
   const more = reply !== undefined && 'value' in reply ? reply.value : undefined
   if (whole && more !== undefined) indexed = 0
-  working = undefined
-  if (queue.length > 0) begin()
-  else if (more === true) resting = setTimeout(rest, 0)
+  return more === true
 }
 
 /**
@@ -265,10 +239,7 @@ function open(): Opening {
 }
 
 async function close(channel: MessagePort): Promise<void> {
-  while (working !== undefined) await working
-  clearTimeout(telling)
-  clearTimeout(resting)
-  if (givenBack.size > 0) await commit([], runWithout)
+  await queue.close()
   connection?.close()
   journal.close()
   channel.close()
@@ -280,8 +251,7 @@ port.on('message', (message: readonly Call[] | 'close') => {
   } else if (role === 'reader') {
     for (const call of message) port.postMessage([answer(call)])
   } else {
-    queue.push(...message)
-    begin()
+    queue.add(message)
   }
 })
 port.postMessage(open())
