@@ -20,7 +20,7 @@ export interface TokenDetails {
   readonly version: number
   /** What verification would say now */
   readonly effectiveStatus: 'active' | 'inactive' | 'expired' | 'suspended'
-  /** Which of them says no */
+  /** What keeps it from authenticating */
   readonly blockedBy: 'token' | 'expiry' | 'sub-account' | null
 }
 
