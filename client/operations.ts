@@ -22,7 +22,7 @@ export interface TokenDetails {
   readonly formerCredentialUntil: string | null
   /** What verification would say now */
   readonly effectiveStatus: 'active' | 'inactive' | 'expired' | 'suspended'
-  /** Which of them says no */
+  /** What keeps it from authenticating */
   readonly blockedBy: 'token' | 'expiry' | 'sub-account' | null
   /** The stored credential was altered or damaged, and `token` is empty; rotating gives it a new one */
   readonly credentialUnreadable: boolean

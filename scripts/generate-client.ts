@@ -9,8 +9,8 @@ import { startServer } from '../src/serving.ts'
 interface Schema {
   readonly $ref?: string
   readonly description?: string
-  readonly type?: string
-  readonly enum?: readonly string[]
+  readonly type?: string | readonly string[]
+  readonly enum?: readonly (string | null)[]
   readonly anyOf?: readonly Schema[]
   readonly items?: Schema
   readonly properties?: Readonly<Record<string, Schema>>
@@ -43,6 +43,14 @@ interface Operation {
 interface ApiDescription {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
+}
+
+const SCALARS: Readonly<Record<string, string>> = {
+  string: 'string',
+  integer: 'number',
+  number: 'number',
+  boolean: 'boolean',
+  null: 'null',
 }
 
 /** The formatter's, so that the file needs no second pass. */
@@ -129,9 +137,9 @@ class Printer {
   #typeOf(schema: Schema, depth: number): string {
     if (schema.$ref) return this.#namedType(schema)
     if (schema.anyOf) return schema.anyOf.map((each) => this.#typeOf(each, depth)).join(' | ')
-    if (schema.enum) return schema.enum.map((value) => `'${value}'`).join(' | ')
-    if (schema.type === 'integer') return 'number'
-    if (['string', 'number', 'boolean', 'null'].includes(schema.type ?? '')) return schema.type ?? ''
+    if (schema.enum) return schema.enum.map((value) => (value === null ? 'null' : `'${value}'`)).join(' | ')
+    const scalars = [schema.type ?? []].flat().map((type) => SCALARS[type])
+    if (scalars.length > 0 && !scalars.includes(undefined)) return scalars.join(' | ')
     if (schema.type === 'array' && schema.items) return `readonly ${wrap(this.#typeOf(schema.items, depth))}[]`
     if (schema.type !== 'object') throw new Error(`no type for ${JSON.stringify(schema)}`)
     if (schema.additionalProperties)

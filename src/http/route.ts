@@ -1,4 +1,4 @@
-// What a route is: a method, a path, who may call it, its description, and a short function from question to answer.
+// What a route is: a method, a path, who may call it, its description, and a short function from a request to its answer.
 import type { FastifyReply, FastifyRequest, FastifySchema, HTTPMethods } from 'fastify'
 import type { Static, TSchema, Type } from 'typebox'
 import { type FailureCode, reasonOf } from '../tokens/errors.ts'
@@ -42,7 +42,7 @@ interface RouteBase {
   readonly schema: FastifySchema
 }
 
-/** Needs an account key, and wears the envelope. */
+/** Needs an account key, and answers in the envelope. */
 export interface AccountRoute extends RouteBase {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
   /** True for the routes of the service document, which asks for it; all others refuse what they do not know. */
@@ -52,7 +52,7 @@ export interface AccountRoute extends RouteBase {
   readonly toJson?: (data: object, serializerOf: SerializerOf) => string
 }
 
-/** Speaks for itself: probes, metrics, gateways. */
+/** Answers without the envelope: probes, metrics, gateways. */
 export interface PlainRoute extends RouteBase {
   readonly method: HTTPMethods | readonly HTTPMethods[]
   /** For routes that are not open to anyone: lets a request in before its body is read, or rejects. */
@@ -78,16 +78,16 @@ interface Description {
   readonly headers?: DataSchema
   readonly body?: object
   readonly data: DataSchema
-  /** The success: its status and message, with data to show. */
+  /** The answer on success: its status and message, and example data. */
   readonly success: {
     readonly status?: 200 | 201
     readonly message: string
     readonly example: object
     readonly headers?: object
   }
-  /** The failures a caller can meet, each with its reasons. */
+  /** The failures of this route, each with its reasons. */
   readonly failures: Readonly<Partial<Record<FailureStatus, readonly string[]>>>
-  /** Any method but GET. A body is read then, also where none is asked for. */
+  /** True for any method but GET: a body is read then, even where the route has no use for one. */
   readonly writes: boolean
 }
 
@@ -106,7 +106,7 @@ const UNAUTHENTICATED: readonly FailureCode[] = [
   'token-inactive',
 ]
 
-/** Failures that any documented route can meet. */
+/** Failures of every route that needs an account key. */
 const ALWAYS: Description['failures'] = {
   403: [reasonOf('token-cannot-manage')],
   429: [CATEGORIES[429]],
@@ -114,14 +114,14 @@ const ALWAYS: Description['failures'] = {
   503: [reasonOf('unavailable')],
 }
 
-/** And those that any can meet that reads a body. */
+/** Failures of every route that reads a body. */
 const READING: Description['failures'] = {
   400: [BODY_REASONS.notJson, BODY_REASONS.repeatedField],
   413: [BODY_REASONS.tooLarge],
   415: [BODY_REASONS.wrongType('application/json')],
 }
 
-/** Builds what Fastify serialises by and the API description shows: every answer, with an example of each. */
+/** Builds the schema that Fastify serializes by and that the API description shows: every answer, with examples. */
 export function describe(route: Description): FastifySchema {
   const { operationId, summary, tag, description, params, querystring, headers, body, success } = route
   const status = success.status ?? 200
@@ -152,8 +152,8 @@ interface SplitSchema extends FastifySchema {
 }
 
 /**
- * What Fastify is given of a description. It compiles a writer for every answer. Failures, up to ten a route, are written
- * well enough without: theirs took 50 ms of every start and 11 MB.
+ * The part of a schema that Fastify gets: it compiles a serializer for every answer in it. Failures do without, since up to
+ * ten serializers per route took 50 ms of every start and 11 MB.
  */
 export function withoutFailures(schema: FastifySchema): SplitSchema {
   const answers = Object.entries(schema.response ?? {})
@@ -165,7 +165,7 @@ export function withoutFailures(schema: FastifySchema): SplitSchema {
   }
 }
 
-/** And the whole of it again, for the description. */
+/** The whole schema again, for the API description. */
 export function withFailures({ failures, ...schema }: SplitSchema): FastifySchema {
   return { ...schema, response: { ...(schema.response as object), ...failures } }
 }
@@ -180,7 +180,7 @@ function together(own: Reasons, common: Reasons): Reasons {
 
 const RetryAfter = { 'Retry-After': { type: 'integer', description: 'Seconds' } }
 
-/** Each with the reasons that are the route's own, and those that any route can meet. */
+/** Each with the reasons of this route, and those of every route. */
 export function describeFailures(statuses: readonly FailureStatus[], own: Reasons = {}): Record<number, object> {
   const described = statuses.map((status) => {
     const reasons = [...(own[status] ?? []), ...(ALWAYS[status] ?? [])]

@@ -1,4 +1,4 @@
-// Sub-accounts: listed, made, changed, suspended and resumed.
+// Sub-accounts: list, create, get, update, suspend and resume.
 import { Type } from 'typebox'
 import { reasonOf } from '../tokens/errors.ts'
 import { NOTHING_TO_UPDATE } from '../tokens/fields.ts'

@@ -1,4 +1,4 @@
-// The documented endpoints, and the life of a token around them. Each handler is a question to the registry.
+// The documented endpoints, and those that create, rotate and delete a token. Each handler is one call to the registry.
 import { Type } from 'typebox'
 import { Failure, reasonOf } from '../tokens/errors.ts'
 import { NOTHING_TO_UPDATE } from '../tokens/fields.ts'
@@ -215,7 +215,7 @@ const createToken: AccountRoute = {
         unknownName('field', 'expires_at', ['subAccountId', 'name', 'status', 'expiresAt']),
       ],
       403: NOT_YOURS,
-      // Of a retry, when what the first one made was deleted since.
+      // For a retry with the same Idempotency-Key, when the token was deleted meanwhile.
       404: NOT_FOUND,
       409: [reasonOf('idempotency-conflict')],
     },
@@ -255,7 +255,8 @@ const rotateToken: AccountRoute = {
     operationId: 'rotateToken',
     summary: 'Give a token a new credential',
     tag: 'Tokens',
-    description: 'The former credential works for `overlapSeconds` more; with 0 or none it dies at once.',
+    description:
+      'The former credential works for `overlapSeconds` more. With 0, or without it, all former credentials stop at once.',
     params: schemas.TokenId,
     headers: IfMatch,
     body: Type.Object(
