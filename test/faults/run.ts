@@ -14,7 +14,7 @@ const KEPT = join(ROOT, 'docs', 'reliability.json')
 const PAGE = join(ROOT, 'docs', 'reliability.md')
 const LOAD = Math.round(loadavg()[0] ?? 0)
 const TIMEOUT_MS = 1_800_000
-const FILES = ['long', 'linearizability', 'rotation', 'failover', 'pgbouncer', 'grants', 'million'].map(
+const FILES = ['long', 'linearizability', 'rotation', 'failover', 'pgbouncer', 'grants', 'million', 'one-caller'].map(
   (name) => `test/faults/${name}.ts`,
 )
 
