@@ -155,6 +155,7 @@ class SqliteStore implements Store {
   }
 
   insertAccount = this.#change('insertAccount')
+  renameAccount = this.#change('renameAccount')
   insertKey = this.#change('insertKey')
   revokeKey = this.#change('revokeKey')
   insertSubAccounts = this.#change('insertSubAccounts')
