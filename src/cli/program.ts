@@ -60,7 +60,7 @@ function buildProgram(streams: Streams): Command {
   addAccountCommands(program, onStore)
   addKeyCommands(program, onStore)
   addSubAccountCommands(program, onStore)
-  addTokenCommands(program, onStore)
+  addTokenCommands(program, onStore, streams)
   addFindCommand(program, onStore, streams)
   addHistoryCommands(program, onStore)
   addStoreCommands(program, onStore)

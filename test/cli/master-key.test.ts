@@ -23,7 +23,7 @@ async function withToken() {
   const { _id, token } = (await cli.run(...create)).json
   const file = join(cli.dataDir, 'master.key')
   const opens = async () => {
-    const { json } = await cli.run('token', 'enable', _id, '--json')
+    const { json } = await cli.run('token', 'get', _id, '--show-credential', '--json')
     return json?.token === token
   }
   return { cli, file, opens, read: () => readFileSync(file, 'utf8').trim().split('\n') }
