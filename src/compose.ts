@@ -52,8 +52,12 @@ export interface Surroundings {
 export async function openLatchkey(config: Config, surroundings: Surroundings = {}): Promise<Latchkey> {
   const { now = Date.now, log, metrics, acceptRevocationLoss = false } = surroundings
   const keys = openKeyRing(config)
+  const started = performance.now()
   const opened = await openEngine(config, keys, acceptRevocationLoss)
   const { store: engine, storeSecret, applied, limiter, replayed = 0 } = opened
+  if (applied.length > 0) {
+    log?.info({ applied, openingMs: Math.round(performance.now() - started) }, 'the store was migrated')
+  }
   const obstacle = await engine.findObstacle().catch(async (error) => {
     await engine.close()
     throw error
