@@ -75,7 +75,7 @@ function keepRetired(file: string, line: string, like: string): void {
   }
 }
 
-function ownKeyFile(dataDir: string): string {
+export function ownKeyFile(dataDir: string): string {
   return join(dataDir, 'master.key')
 }
 

@@ -39,13 +39,15 @@ function roomOf(path: string): string {
 
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'main.ts': ['cli'],
-  cli: ['compose.ts', 'serving.ts', 'config.ts', 'workers.ts', 'tokens'],
+  cli: ['compose.ts', 'serving.ts', 'config.ts', 'workers.ts', 'access.ts', 'tokens'],
   'workers.ts': ['http', 'tokens'],
   'serving.ts': ['http', 'compose.ts', 'tokens', 'config.ts', 'clock.ts'],
-  'compose.ts': ['storage/sqlite', 'storage/postgres', 'tokens', 'config.ts', 'master-key.ts'],
+  'compose.ts': ['storage/sqlite', 'storage/postgres', 'tokens', 'config.ts', 'master-key.ts', 'access.ts'],
   'clock.ts': ['tokens'],
   'master-key.ts': ['tokens', 'config.ts'],
-  'config.ts': ['tokens'],
+  'config.ts': ['tokens', 'unknown-settings.ts'],
+  'unknown-settings.ts': ['tokens'],
+  'access.ts': [],
   http: ['tokens'],
   'storage/sqlite': ['storage/rows.ts', 'storage/migrations.ts', 'storage/vault.ts', 'tokens'],
   'storage/postgres': ['storage/rows.ts', 'storage/migrations.ts', 'storage/vault.ts', 'tokens'],
