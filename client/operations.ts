@@ -88,6 +88,7 @@ export interface HistoryEntry {
   /** What was done */
   readonly action:
     | 'account.create'
+    | 'account.rename'
     | 'key.create'
     | 'key.revoke'
     | 'sub-account.create'

@@ -36,7 +36,10 @@ function compress(folder) {
 
 const wanted = sourcesDigest()
 const clientBuilt = existsSync(join(root, 'client', 'dist', 'latchkey-client.js'))
-if (!clientBuilt || !existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
+const isStale = !clientBuilt || !existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted
+// With --check nothing is built; the exit code says whether that would be needed.
+if (process.argv.includes('--check')) process.exitCode = isStale ? 1 : 0
+else if (isStale) {
   console.error('Building the console ...')
   rmSync(stamp, { force: true })
   const { build } = await import('vite')

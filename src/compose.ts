@@ -1,17 +1,18 @@
 // Puts the parts together. The only file that knows them all.
-import { existsSync, statSync } from 'node:fs'
+import { constants, existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
+import { explainAccess } from './access.ts'
 import { type Config, isPostgres } from './config.ts'
-import { findKeeper, openKeyRing } from './master-key.ts'
+import { findKeeper, openKeyRing, ownKeyFile } from './master-key.ts'
 import type { OpenedStore } from './storage/postgres/store.ts'
 import { backUpSqlite } from './storage/sqlite/backup.ts'
 import { openSqliteSource, openSqliteTarget } from './storage/sqlite/copy.ts'
 import { lockAlone } from './storage/sqlite/lock.ts'
 import type { EndedThread } from './storage/sqlite/restarting-thread.ts'
 import { type Restored, restoreSqlite } from './storage/sqlite/restore.ts'
-import { databaseIn, openSqliteStore } from './storage/sqlite/store.ts'
+import { databaseIn, journalIn, openSqliteStore } from './storage/sqlite/store.ts'
 import type { Manifest, OnBytes } from './tokens/backup.ts'
 import type { CopySource, CopyTarget, OnPhase } from './tokens/copy.ts'
 import { OperatorError } from './tokens/errors.ts'
@@ -60,8 +61,12 @@ export interface Surroundings {
 export async function openLatchkey(config: Config, surroundings: Surroundings = {}): Promise<Latchkey> {
   const { now = Date.now, log, metrics } = surroundings
   const keys = openKeyRing(config)
+  const started = performance.now()
   const opened = await openEngine(config, keys, surroundings)
   const { store: engine, storeSecret, applied, limiter, poolUsage, replayed = 0 } = opened
+  if (applied.length > 0) {
+    log?.info({ applied, openingMs: Math.round(performance.now() - started) }, 'the store was migrated')
+  }
   const obstacle = await engine.findObstacle().catch(async (error) => {
     await engine.close()
     throw error
@@ -163,9 +168,25 @@ export function restore(config: Config, file: string, wish: RestoreWish, onBytes
   return restoreSqlite({ dataDir, keys: openKeyRing(config, false), journalPath, ...wish }, file, onBytes)
 }
 
-/** For what looks at a store and would not want to make one. */
-export function requireStore({ databaseUrl, dataDir }: Config): void {
+/** Why this user may not use the files of the store, or its key file; undefined where permissions are not in the way. */
+export function explainStoreAccess({ databaseUrl, dataDir, masterKeyFile, revocationJournal }: Config) {
+  if (masterKeyFile !== undefined) {
+    const why = explainAccess(masterKeyFile, constants.R_OK)
+    if (why !== undefined) return why
+  }
+  if (databaseUrl !== undefined) return undefined
+  const database = databaseIn(dataDir)
+  const files = [dataDir, database, `${database}-wal`, `${database}-shm`, ownKeyFile(dataDir)]
+  const all = [...files, revocationJournal ?? journalIn(dataDir)]
+  return all.map((file) => explainAccess(file)).find((why) => why !== undefined)
+}
+
+/** For commands that work on a store that exists, and must not make one. */
+export function requireStore(config: Config): void {
+  const { databaseUrl, dataDir } = config
   if (databaseUrl !== undefined || existsSync(databaseIn(dataDir))) return
+  const why = explainStoreAccess(config)
+  if (why !== undefined) throw new OperatorError(`The store in ${dataDir} cannot be opened. ${why}`)
   throw new OperatorError(
     `There is no store in ${dataDir}. Set LATCHKEY_DATA_DIR to the folder of yours, or begin one with \`latchkey account create\`.`,
   )

@@ -7,6 +7,7 @@ import { OperatorError } from './tokens/errors.ts'
 import { decodeText } from './tokens/fields.ts'
 import type { RateLimit, RateLimitRules } from './tokens/rate-limit.ts'
 import { UNITS_MS } from './tokens/times.ts'
+import { refuseUnknownSettings } from './unknown-settings.ts'
 
 export interface Config {
   readonly host: string
@@ -14,23 +15,23 @@ export interface Config {
   readonly databaseUrl: string | undefined
   /** Connections to PostgreSQL at most. */
   readonly pgPool: number
-  /** Named prepared statements; off behind a pooler that lends its connections by the transaction. */
+  /** Named prepared statements; off behind a pooler in transaction mode. */
   readonly pgPrepared: boolean
   /** Off: a PostgreSQL schema that is not up to date is refused. */
   readonly autoMigrate: boolean
   readonly dataDir: string
   /** Unset: in the data folder. */
   readonly revocationJournal: string | undefined
-  /** Base64, as given; the file is read only when the key is not given itself. */
+  /** Base64, as set. The file is read only if the key itself is not set. */
   readonly masterKey: string | undefined
   readonly masterKeyFile: string | undefined
-  /** Needed beside the other one while the master key is being rotated. */
+  /** Needed as well while the master key is being rotated. */
   readonly previousMasterKey: string | undefined
   readonly previousMasterKeyFile: string | undefined
   readonly logLevel: string
   /** Processes serving one port. */
   readonly workers: number
-  /** How long it serves on after a signal to stop, saying that it is not ready. */
+  /** How long requests are still served after a stop signal, while /readyz says that the server is not ready. */
   readonly drainSeconds: number
   readonly appType: string
   readonly appVersion: string
@@ -47,6 +48,37 @@ export interface JwtConfig {
   readonly accountClaim: string
 }
 
+/** Every variable that is read. Other names that begin with LATCHKEY_ are refused, so a misspelt one is not ignored. */
+export const SETTINGS = [
+  'HOST',
+  'PORT',
+  'DATABASE_URL',
+  'LOG_LEVEL',
+  'LATCHKEY_APP_TYPE',
+  'LATCHKEY_APP_VERSION',
+  'LATCHKEY_AUTO_MIGRATE',
+  'LATCHKEY_CREDENTIAL_HEADER',
+  'LATCHKEY_DATA_DIR',
+  'LATCHKEY_DRAIN_SECONDS',
+  'LATCHKEY_JWT_ACCOUNT_CLAIM',
+  'LATCHKEY_JWT_AUDIENCE',
+  'LATCHKEY_JWT_ISSUER',
+  'LATCHKEY_JWT_JWKS',
+  'LATCHKEY_MASTER_KEY',
+  'LATCHKEY_MASTER_KEY_FILE',
+  'LATCHKEY_PG_POOL',
+  'LATCHKEY_PG_PREPARED',
+  'LATCHKEY_PREVIOUS_MASTER_KEY',
+  'LATCHKEY_PREVIOUS_MASTER_KEY_FILE',
+  'LATCHKEY_RATE_LIMIT_ADDRESS',
+  'LATCHKEY_RATE_LIMIT_FAILED',
+  'LATCHKEY_RATE_LIMIT_KEY',
+  'LATCHKEY_REVOCATION_JOURNAL',
+  'LATCHKEY_TRUST_PROXY',
+  'LATCHKEY_WORKERS',
+] as const
+type Setting = (typeof SETTINGS)[number]
+
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
 const HEADER_NAME = /^[A-Za-z0-9-]+$/
 
@@ -59,7 +91,7 @@ export function readProcessConfig(): Config {
   return readConfig(process.env)
 }
 
-/** Not by process.loadEnvFile, which loses the first variable after a mark of UTF-8, and tells every trouble as no file. */
+/** Not process.loadEnvFile: it loses the first variable after a byte order mark, and reports every error as a missing file. */
 function readEnvFile(path: string): Environment {
   let bytes: Uint8Array
   try {
@@ -78,6 +110,7 @@ function readEnvFile(path: string): Environment {
 }
 
 export function readConfig(env: Environment): Config {
+  refuseUnknownSettings(env, SETTINGS)
   const databaseUrl = given(env, 'DATABASE_URL')
   if (databaseUrl !== undefined && !isPostgres(databaseUrl)) {
     throw new OperatorError('DATABASE_URL must begin with postgres://. Leave it unset for the embedded store.')
@@ -86,7 +119,7 @@ export function readConfig(env: Environment): Config {
   if (credentialHeader !== undefined && !HEADER_NAME.test(credentialHeader)) {
     throw new OperatorError(`LATCHKEY_CREDENTIAL_HEADER must be a header's name, such as X-Api-Key`)
   }
-  // The word Bearer would be taken for a part of the credential, and none would be found good.
+  // The whole header value is taken as the credential, so "Bearer " would become a part of it and nothing would match.
   if (credentialHeader?.toLowerCase() === 'authorization') {
     throw new OperatorError(
       'LATCHKEY_CREDENTIAL_HEADER must be another header than Authorization, whose bearer credentials are always taken',
@@ -127,14 +160,19 @@ export function isPostgres(address: string): boolean {
 
 /** All four or none: a half-set identity provider would either let nobody in or everybody. */
 function readJwt(env: Environment): JwtConfig | undefined {
-  const names = ['LATCHKEY_JWT_JWKS', 'LATCHKEY_JWT_ISSUER', 'LATCHKEY_JWT_AUDIENCE', 'LATCHKEY_JWT_ACCOUNT_CLAIM']
+  const names = [
+    'LATCHKEY_JWT_JWKS',
+    'LATCHKEY_JWT_ISSUER',
+    'LATCHKEY_JWT_AUDIENCE',
+    'LATCHKEY_JWT_ACCOUNT_CLAIM',
+  ] as const
   const [jwks, issuer, audience, accountClaim] = names.map((name) => given(env, name))
   if (jwks && issuer && audience && accountClaim) return { jwks, issuer, audience, accountClaim }
   if (!jwks && !issuer && !audience && !accountClaim) return undefined
   throw new OperatorError(`Set all of ${names.join(', ')}, or none`)
 }
 
-function readRate(env: Environment, name: string): RateLimit | undefined {
+function readRate(env: Environment, name: Setting): RateLimit | undefined {
   const text = given(env, name)
   if (text === undefined) return undefined
   const [, count, unit = ''] = /^([1-9][0-9]{0,5})\/([smh])$/.exec(text) ?? []
@@ -145,7 +183,7 @@ function readRate(env: Environment, name: string): RateLimit | undefined {
 
 const PROXY_NAMES = ['loopback', 'linklocal', 'uniquelocal']
 
-function readProxies(env: Environment, name: string): readonly string[] {
+function readProxies(env: Environment, name: Setting): readonly string[] {
   const proxies = (given(env, name) ?? '').split(',').map((proxy) => proxy.trim())
   const wrong = proxies.find((proxy) => proxy !== '' && !PROXY_NAMES.includes(proxy) && !isNetwork(proxy))
   if (wrong === undefined) return proxies.filter((proxy) => proxy !== '')
@@ -154,7 +192,7 @@ function readProxies(env: Environment, name: string): readonly string[] {
   )
 }
 
-/** Not of 0 bits: whoever believes everybody believes what any caller says of himself. */
+/** Not of 0 bits: that would trust every caller's own X-Forwarded-For. */
 function isNetwork(text: string): boolean {
   const [address = '', bits, ...more] = text.split('/')
   const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
@@ -163,17 +201,17 @@ function isNetwork(text: string): boolean {
 }
 
 /** An empty variable counts as unset: that is how service managers write "none". */
-function given(env: Environment, name: string): string | undefined {
+function given(env: Environment, name: Setting): string | undefined {
   const value = env[name]?.trim()
   return value === '' ? undefined : value
 }
 
-function readPath(env: Environment, name: string): string | undefined {
+function readPath(env: Environment, name: Setting): string | undefined {
   const path = given(env, name)
   return path === undefined ? undefined : resolve(path)
 }
 
-function readWhole(env: Environment, name: string, fallback: number, min: number, max: number): number {
+function readWhole(env: Environment, name: Setting, fallback: number, min: number, max: number): number {
   const text = given(env, name)
   if (text === undefined) return fallback
   const value = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN
@@ -181,13 +219,13 @@ function readWhole(env: Environment, name: string, fallback: number, min: number
   throw new OperatorError(`${name} must be a whole number from ${min} to ${max}, but is "${text}"`)
 }
 
-function readOneOf(env: Environment, name: string, fallback: string, allowed: readonly string[]): string {
+function readOneOf(env: Environment, name: Setting, fallback: string, allowed: readonly string[]): string {
   const value = given(env, name) ?? fallback
   if (allowed.includes(value)) return value
   throw new OperatorError(`${name} must be one of ${allowed.join(', ')}, but is "${value}"`)
 }
 
-function readSwitch(env: Environment, name: string, fallback: 'on' | 'off'): boolean {
+function readSwitch(env: Environment, name: Setting, fallback: 'on' | 'off'): boolean {
   return readOneOf(env, name, fallback, ['on', 'off']) === 'on'
 }
 

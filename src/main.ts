@@ -1,10 +1,10 @@
 // Picks a command. The only file that ends the process.
 import { run } from './cli/program.ts'
 
-let unheard = false
-// Whoever was reading has gone, or the disk is full. Nobody listening for it, it would end the process in the middle.
+let outputLost = false
+// The reader has gone, or the disk is full. Without a listener, this error would end the process in the middle of its work.
 process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
-  unheard = true
+  outputLost = true
   if (code !== 'EPIPE') process.stderr.write(`Standard output cannot be written: ${message}\n`)
 })
 const code = await run(process.argv.slice(2), {
@@ -14,4 +14,4 @@ const code = await run(process.argv.slice(2), {
   stdout: process.stdout,
   stderr: process.stderr,
 })
-process.exitCode = unheard ? 1 : code
+process.exitCode = outputLost ? 1 : code

@@ -1,10 +1,11 @@
-// Where the master keys come from: the environment, a file, or, for a new embedded store, made on the spot. The first
-// is the one wanted; those after it are still needed while a rotation is under way.
+// Where the master keys come from: the environment, a file, or, for a new embedded store, a new key. The first key is the
+// one to use; those after it are needed while a rotation is in progress.
 import { randomBytes } from 'node:crypto'
 import {
   closeSync,
   existsSync,
   fsyncSync,
+  lstatSync,
   mkdirSync,
   openSync,
   readFileSync,
@@ -26,7 +27,7 @@ type KeyConfig = Pick<
   'masterKey' | 'masterKeyFile' | 'previousMasterKey' | 'previousMasterKeyFile' | 'databaseUrl' | 'dataDir'
 >
 
-/** `mayMake`: whether an embedded store that does not exist yet gets a key. */
+/** `mayMake`: whether a key is made for an embedded store that does not exist yet. */
 export function openKeyRing(config: KeyConfig, mayMake = true): KeyRing {
   const { masterKey, masterKeyFile, databaseUrl, dataDir } = config
   if (masterKey === undefined && masterKeyFile === undefined && databaseUrl !== undefined) {
@@ -42,21 +43,39 @@ export function openKeyRing(config: KeyConfig, mayMake = true): KeyRing {
   return masterKey === undefined ? new KeyRing(keys, rereading(file)) : new KeyRing(keys)
 }
 
-/** Only the file that the service has made itself is its own to change. */
+/** Only a key file that the service itself has made is changed by it. */
 export function findKeeper({ masterKey, masterKeyFile, databaseUrl, dataDir }: KeyConfig): KeyKeeper | undefined {
   if (masterKey !== undefined || masterKeyFile !== undefined || databaseUrl !== undefined) return undefined
   const file = ownKeyFile(dataDir)
+  const placeOfRetired = (id: string) => `${file}.${id}.old`
   return {
+    placeOfRetired,
     make: () => replace(file, [newKey(), ...linesOf(read(file))]),
-    forget(ids) {
-      const kept = linesOf(read(file)).filter((line) => !parse(line, file).some(({ id }) => ids.includes(id)))
+    retire(ids) {
+      if (ids.length === 0) return
+      const keys = linesOf(read(file)).map((line) => ({ line, id: parseLine(line, file).id }))
+      const kept = keys.filter(({ id }) => !ids.includes(id))
       if (kept.length === 0) throw new OperatorError(`${file} holds none of the keys that the store needs.`)
-      if (ids.length > 0) replace(file, kept)
+      for (const { line, id } of keys) if (ids.includes(id)) keepRetired(placeOfRetired(id), line, file)
+      const lines = kept.map(({ line }) => line)
+      replace(file, lines)
     },
   }
 }
 
-function ownKeyFile(dataDir: string): string {
+/** On disk before the key leaves the key file. A run that was interrupted in between finds the file that it has written. */
+function keepRetired(file: string, line: string, like: string): void {
+  try {
+    write(file, [line], like)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    if (!lstatSync(file).isFile() || read(file).trim() !== line) {
+      throw new OperatorError(`${file} is in the way: the retired master key is to be kept there. Move it away.`)
+    }
+  }
+}
+
+export function ownKeyFile(dataDir: string): string {
   return join(dataDir, 'master.key')
 }
 
@@ -65,7 +84,7 @@ function previousKeys({ previousMasterKey, previousMasterKeyFile }: KeyConfig): 
   return previousMasterKeyFile === undefined ? [] : parse(read(previousMasterKeyFile), previousMasterKeyFile)
 }
 
-/** A look at the file costs microseconds, and it is read only when it is another one than before. */
+/** Checking the file's state costs microseconds; the file is read only if that has changed. */
 function rereading(file: string): Reread {
   let seen = stateOf(file)
   return () => {
@@ -76,7 +95,7 @@ function rereading(file: string): Reread {
       seen = state
       return keys
     } catch {
-      // Half written, or not to be read: what is known stays.
+      // Half written, or not readable: the known keys stay.
       return undefined
     }
   }
@@ -91,7 +110,7 @@ function newKey(): string {
   return randomBytes(MASTER_KEY_BYTES).toString('base64')
 }
 
-/** Only for a store that does not exist yet: an old one cannot be opened with a new key. */
+/** Only for a store that does not exist yet: an existing one cannot be opened with a new key. */
 function make(file: string, dataDir: string): void {
   const database = join(dataDir, 'latchkey.db')
   if (existsSync(database)) {
@@ -108,7 +127,7 @@ function make(file: string, dataDir: string): void {
   }
 }
 
-/** The old file or the new one, whenever the power fails. */
+/** Atomic: after a power failure the file is either the old or the new one. */
 function replace(file: string, lines: readonly string[]): void {
   const next = `${file}.new`
   rmSync(next, { force: true })
@@ -117,14 +136,17 @@ function replace(file: string, lines: readonly string[]): void {
   if (process.platform !== 'win32') flush(openSync(dirname(file), 'r'))
 }
 
-/** On disk before anything is sealed with it. Root's key would be of no use to a server: it is of the owner of `like`. */
+/**
+ * Creates the file (never through a link: O_EXCL), and flushes it to disk before anything is sealed with its key. Run by
+ * root, it gets the owner of `like`: the server must be able to read it.
+ */
 function write(file: string, lines: readonly string[], like: string): void {
   const handle = createPrivate(file, like)
   try {
     writeSync(handle, `${lines.join('\n')}\n`)
     flush(handle)
   } catch (error) {
-    // Half a key would be taken for one that was spoilt, and nothing would start any more.
+    // Half a key would keep every later start from working.
     rmSync(file)
     throw error
   }

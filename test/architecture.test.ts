@@ -39,14 +39,16 @@ function roomOf(path: string): string {
 
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'main.ts': ['cli'],
-  cli: ['compose.ts', 'serving.ts', 'config.ts', 'workers.ts', 'private-file.ts', 'tokens'],
+  cli: ['compose.ts', 'serving.ts', 'config.ts', 'workers.ts', 'private-file.ts', 'access.ts', 'tokens'],
   'workers.ts': ['http', 'tokens'],
   'serving.ts': ['http', 'compose.ts', 'tokens', 'config.ts', 'clock.ts'],
-  'compose.ts': ['storage/sqlite', 'storage/postgres', 'tokens', 'config.ts', 'master-key.ts'],
+  'compose.ts': ['storage/sqlite', 'storage/postgres', 'tokens', 'config.ts', 'master-key.ts', 'access.ts'],
   'clock.ts': ['tokens'],
   'master-key.ts': ['tokens', 'config.ts', 'private-file.ts'],
   'private-file.ts': ['tokens'],
-  'config.ts': ['tokens'],
+  'config.ts': ['tokens', 'unknown-settings.ts'],
+  'unknown-settings.ts': ['tokens'],
+  'access.ts': [],
   http: ['tokens'],
   'storage/sqlite': ['storage/rows.ts', 'storage/migrations.ts', 'storage/vault.ts', 'private-file.ts', 'tokens'],
   'storage/postgres': [

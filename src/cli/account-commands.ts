@@ -1,10 +1,9 @@
 // Accounts, their keys and their sub-accounts.
 import type { Command } from 'commander'
-import { OperatorError } from '../tokens/errors.ts'
 import { readPageRequest, readSearch } from '../tokens/page.ts'
 import { addPaging, JSON_OPTION, type OnStore, show, showAll, showPage } from './command.ts'
 import * as tell from './tell.ts'
-import { readDuration, readEmail, readName, readTime } from './values.ts'
+import { addExpiry, type Expiry, readEmail, readExpiry, readName } from './values.ts'
 
 export function addAccountCommands(program: Command, onStore: OnStore): void {
   const account = program.command('account').description('main accounts')
@@ -20,6 +19,17 @@ export function addAccountCommands(program: Command, onStore: OnStore): void {
       ),
     )
   account
+    .command('rename')
+    .description('give an account another name')
+    .argument('<id>', 'the account')
+    .requiredOption('--name <name>', 'the new name', readName)
+    .option(...JSON_OPTION)
+    .action(
+      onStore<{ name: string }>(async ({ operator }, { name }, output, id) => {
+        show(output, tell.account(await operator.renameAccount(id, name)))
+      }),
+    )
+  account
     .command('list')
     .description('all main accounts')
     .option(...JSON_OPTION)
@@ -32,22 +42,19 @@ export function addAccountCommands(program: Command, onStore: OnStore): void {
 
 export function addKeyCommands(program: Command, onStore: OnStore): void {
   const key = program.command('key').description('account keys: the bearers of main accounts')
-  key
-    .command('create')
-    .description('make an account key; it is shown this once')
-    .requiredOption('--account <id>', 'the account')
-    .option('--name <name>', 'what it is for', readName, 'unnamed')
-    .option('--expires-in <time>', 'such as 90d, 12h, 30m', readDuration)
-    .option('--expires-at <time>', 'ISO 8601, such as 2030-01-31T12:00:00Z', readTime)
+  addExpiry(
+    key
+      .command('create')
+      .description('make an account key; this is the only time that it is shown')
+      .requiredOption('--account <id>', 'the account')
+      .option('--name <name>', 'what it is for', readName, 'unnamed'),
+  )
     .option(...JSON_OPTION)
     .action(
-      onStore<{ account: string; name: string; expiresIn?: number; expiresAt?: number }>(
-        async ({ operator }, { account, name, expiresIn, expiresAt }, output) => {
-          if (expiresIn !== undefined && expiresAt !== undefined) {
-            throw new OperatorError('--expires-in and --expires-at exclude each other')
-          }
-          const expiry = expiresIn === undefined ? (expiresAt ?? null) : operator.origin().at + expiresIn
-          show(output, tell.newKey(await operator.createKey(account, name, expiry)))
+      onStore<{ account: string; name: string } & Expiry>(
+        async ({ operator }, { account, name, ...expiry }, output) => {
+          const expiresAt = readExpiry(expiry, operator.origin().at)
+          show(output, tell.newKey(await operator.createKey(account, name, expiresAt)))
         },
       ),
     )
@@ -63,7 +70,7 @@ export function addKeyCommands(program: Command, onStore: OnStore): void {
     )
   key
     .command('revoke')
-    .description('from now on it lets nobody in; this cannot be undone')
+    .description('end an account key: it is refused from now on; this cannot be undone')
     .argument('<id>', 'the account key')
     .option(...JSON_OPTION)
     .action(
@@ -95,8 +102,8 @@ export function addSubAccountCommands(program: Command, onStore: OnStore): void 
     subAccount
       .command('list')
       .description('the sub-accounts of an account, newest first')
-      .requiredOption('--account <id>', 'the account'),
-    'its name, e-mail address or company',
+      .requiredOption('--account <id>', 'the account')
+      .option('--search <text>', 'part of its name, e-mail address or company'),
   ).action(
     onStore<{ account: string }>(async ({ operator, registry }, asked, output) => {
       const { id } = await operator.getAccount(asked.account)
@@ -118,6 +125,6 @@ export function addSubAccountCommands(program: Command, onStore: OnStore): void 
           show(output, tell.subAccount(row.subAccount))
         }),
       )
-  setStatus('suspend', 'from now on none of its tokens authenticates', 'suspended')
-  setStatus('resume', 'its tokens authenticate again, each as its own status says', 'active')
+  setStatus('suspend', 'refuse all tokens of a sub-account from now on', 'suspended')
+  setStatus('resume', 'accept its tokens again, each as its own status says', 'active')
 }

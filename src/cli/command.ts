@@ -1,4 +1,4 @@
-// What commands share: opening the store for the length of one command, and telling its one result.
+// What commands share: opening the store while one command runs, and printing its one result.
 import type { Command } from 'commander'
 import { type Latchkey, openLatchkey, requireStore } from '../compose.ts'
 import { type Config, readProcessConfig } from '../config.ts'
@@ -11,15 +11,15 @@ export const JSON_OPTION = ['--json', 'print one JSON document'] as const
 export type Work<Options> = (latchkey: Latchkey, options: Options, output: Output, argument: string) => Promise<void>
 
 interface How {
-  /** Win over the configuration. */
+  /** Override the configuration. */
   readonly settings?: Partial<Config>
-  /** For what a new store begins with. Everything else would make one where the wrong folder is named, and find it empty. */
+  /** For the commands that may begin a new store. Any other one would create an empty store in a mistyped folder. */
   readonly mayMakeStore?: boolean
   /** For bulk work: see `openLatchkey`. */
   readonly patient?: boolean
 }
 
-/** Makes an action of a piece of work: opens the store for it and closes it again. */
+/** Turns a piece of work into a command's action: opens the store for it, and closes the store again. */
 export type OnStore = <Options extends object>(
   work: Work<Options>,
   how?: How,
@@ -50,22 +50,24 @@ export function showAll(output: Output, things: readonly Told[], none: string): 
   output.result(things, things.length === 0 ? { title: none } : { rows: things.map(flat) })
 }
 
-/** The options of a list; what is wrong with their values the domain says, as over HTTP. */
-export function addPaging(command: Command, searched: string): Command {
+/** The options of a list. Their values are checked by the domain, as over HTTP. */
+export function addPaging(command: Command): Command {
   return command
-    .option('--search <text>', `part of ${searched}`)
     .option('--page <n>', 'which page', '1')
     .option('--limit <n>', `how many on a page, at most ${MAX_LIMIT}`, `${MAX_LIMIT}`)
     .option(...JSON_OPTION)
 }
 
 export function showPage(output: Output, page: Page<Told>, what: string): void {
-  const { total, totalPages } = page
-  const place = totalPages > 1 ? `; this is page ${page.page} of ${totalPages}` : ''
-  output.result(page, { title: `${total} ${what}${total === 1 ? '' : 's'}${place}`, rows: page.items.map(flat) })
+  output.result(page, { title: pageTitle(page, what), rows: page.items.map(flat) })
 }
 
-/** What a table can show: an embedded object by its name, counts in words. */
+export function pageTitle({ total, totalPages, page }: Page<unknown>, what: string): string {
+  const place = totalPages > 1 ? `; this is page ${page} of ${totalPages}` : ''
+  return `${total} ${what}${total === 1 ? '' : 's'}${place}`
+}
+
+/** As a row of a table: an embedded object by its name, counts in words. */
 function flat(thing: Told): Table[number] {
   const cell = (value: Told[string]) => {
     if (typeof value === 'boolean') return value ? 'yes' : 'no'

@@ -1,48 +1,118 @@
-// Whose a credential is: for the day on which one is found where it should not be.
-import type { Command } from 'commander'
+// Finds credentials in any text, for the day on which one has leaked: whose they are, and how to end them.
+import { type Command, CommanderError } from 'commander'
 import type { Latchkey } from '../compose.ts'
-import { Failure, OperatorError } from '../tokens/errors.ts'
+import { Failure } from '../tokens/errors.ts'
 import type { Holder } from '../tokens/operator.ts'
-import { JSON_OPTION, type OnStore, show } from './command.ts'
-import type { Streams } from './output.ts'
+import { type Candidate, findCandidates } from './candidates.ts'
+import { JSON_OPTION, type OnStore } from './command.ts'
+import type { Output, Streams, Table } from './output.ts'
 import * as tell from './tell.ts'
 
-/** No credential is longer. */
-const MOST_CHARACTERS = 1_024
+const NOTHING_FOUND = 3
+/** Look-ups that are under way at the same time; on PostgreSQL they share round trips. */
+const BATCH = 500
+/** Words repeat. So many are remembered, and not looked up again. */
+const MAX_REMEMBERED = 200_000
+
+const HELP = `
+Reads any text from standard input: a log, a .env file, JSON, a dump. Every word of it, and every part of a word between
+punctuation, is looked up. Credentials are never printed.
+
+  latchkey find < leaked.txt
+  git log -p | latchkey find --json
+
+An imported credential that itself holds quotes, brackets, commas, semicolons, bars or backslashes is found only
+where white space stands around it.
+
+Exit codes: 0 something was found, 3 all of the input was read and nothing was found, 1 the search could not be completed.`
+
+interface Found {
+  readonly fields: tell.Told
+  readonly row: Table[number]
+  /** The command that ends it; null where it is refused already. */
+  readonly toEnd: string | null
+}
 
 export function addFindCommand(program: Command, onStore: OnStore, streams: Streams): void {
   program
     .command('find')
-    .description('tell whose the credential on standard input is, and whether it lets anybody in')
+    .description('find credentials and account keys in the text on standard input')
     .option(...JSON_OPTION)
+    .addHelpText('after', HELP)
     .action(
       onStore(async (latchkey, _options, output) => {
-        const credential = await readCredential(streams)
-        const holder = await latchkey.operator.findHolder(credential)
-        if (holder === undefined) throw new OperatorError('No token and no account key has this credential.')
-        const refusal = await findRefusal(latchkey, holder, credential)
-        const told = { kind: holder.kind, ...tellHolder(holder), accepted: refusal === null, refusal }
-        const end = holder.kind === 'token' ? `token disable ${holder.row.token.id}` : `key revoke ${holder.key.id}`
-        output.line(refusal === null ? `It is let in. To end that: latchkey ${end}` : 'It is not let in.')
-        show(output, told)
+        if (streams.stdin?.isTTY) streams.stderr.write('Paste the text, press Enter, then Ctrl-D.\n')
+        const search = new Search(latchkey)
+        for await (const candidates of findCandidates(streams.stdin ?? empty())) await search.look(candidates)
+        report(search, output)
+        if (search.found.size === 0) throw new CommanderError(NOTHING_FOUND, 'latchkey.nothing-found', '')
       }),
     )
 }
 
-/** Not as an argument, which everybody on the machine could see and the shell would remember. */
-async function readCredential({ stdin, stderr }: Streams): Promise<string> {
-  if (stdin?.isTTY) stderr.write('Paste the credential, then press Enter.\n')
-  let text = ''
-  for await (const chunk of stdin ?? []) {
-    text += chunk
-    if (/\n/.test(text) || text.length > MOST_CHARACTERS) break
+async function* empty(): AsyncGenerator<string> {}
+
+/** Looks candidates up in batches, each distinct one once. */
+class Search {
+  readonly #latchkey: Latchkey
+  readonly #seen = new Set<string>()
+  readonly found = new Map<string, Found>()
+  candidates = 0
+
+  constructor(latchkey: Latchkey) {
+    this.#latchkey = latchkey
   }
-  const [line = ''] = text.split('\n', 1)
-  if (line.trim() === '') throw new OperatorError('Give the credential on standard input: latchkey find < FILE')
-  return line.trim()
+
+  async look(candidates: Iterable<Candidate>): Promise<void> {
+    let batch: Candidate[] = []
+    for (const { text: slice, line } of candidates) {
+      if (this.#seen.has(slice)) continue
+      if (this.#seen.size === MAX_REMEMBERED) this.#seen.clear()
+      // A copy: a slice would keep the whole text that it was cut from in memory.
+      const text = Buffer.from(slice, 'latin1').toString('latin1')
+      this.#seen.add(text)
+      batch.push({ text, line })
+      if (batch.length < BATCH) continue
+      await this.#lookUp(batch)
+      batch = []
+    }
+    await this.#lookUp(batch)
+  }
+
+  async #lookUp(batch: readonly Candidate[]): Promise<void> {
+    this.candidates += batch.length
+    const holders = await Promise.all(batch.map(({ text }) => this.#latchkey.operator.findHolder(text)))
+    for (const [index, { text, line }] of batch.entries()) {
+      const holder = holders[index]
+      if (holder === undefined || this.found.has(text)) continue
+      this.found.set(text, describe(holder, line, await findRefusal(this.#latchkey, holder, text)))
+    }
+  }
 }
 
-/** Why it lets nobody in, by the same rules as at the door; null when it does. */
+function describe(holder: Holder, line: number, refusal: string | null): Found {
+  const accepted = refusal === null
+  const { kind } = holder
+  const { id, name, accountId: account } = kind === 'token' ? holder.row.token : holder.key
+  const toEnd = accepted ? `latchkey ${kind === 'token' ? 'token disable' : 'key revoke'} ${id}` : null
+  const subAccount = kind === 'token' ? holder.row.subAccount.name : null
+  const row = { line, kind, _id: id, name, account, subAccount, accepted: accepted ? 'yes' : `no, ${refusal}` }
+  const fields =
+    kind === 'token' ? { ...tell.listedToken(holder.row), former: holder.isFormer } : { ...tell.key(holder.key) }
+  return { fields: { line, kind, ...fields, account, accepted, refusal, toEnd }, row, toEnd }
+}
+
+function report({ candidates, found }: Search, output: Output): void {
+  const all = [...found.values()]
+  const commands = new Set(all.flatMap(({ toEnd }) => toEnd ?? []))
+  const accepted = all.filter(({ toEnd }) => toEnd !== null).length
+  const title = `Looked up ${candidates} candidates: ${all.length} found, ${accepted} of them accepted now.`
+  output.result({ candidates, found: all.map(({ fields }) => fields) }, { title, rows: all.map(({ row }) => row) })
+  if (commands.size > 0) output.line('To end access:')
+  for (const command of commands) output.line(`  ${command}`)
+}
+
+/** Why verification refuses it; null where it is accepted. Leaves no mark of use. */
 async function findRefusal({ registry }: Latchkey, holder: Holder, credential: string): Promise<string | null> {
   if (holder.kind === 'token') {
     const verdict = await registry.introspect(credential)
@@ -57,10 +127,4 @@ async function findRefusal({ registry }: Latchkey, holder: Holder, credential: s
     if (error.code !== 'token-invalid') throw error
     return holder.key.revokedAt === null ? 'tampered' : 'revoked'
   }
-}
-
-function tellHolder(holder: Holder): tell.Told {
-  if (holder.kind === 'account key') return { ...tell.key(holder.key), account: holder.key.accountId }
-  const { row, isFormer } = holder
-  return { ...tell.listedToken(row), account: row.token.accountId, former: isFormer }
 }

@@ -1,23 +1,25 @@
-// Lines of the log on their way out: so many characters, or half a second, at a time, since writing is what a line costs
-// most. The log never holds up the service: what cannot be written is dropped, counted and told.
+// Writes the log to standard output, in batches: the write is the most expensive part of a log line. The log never blocks
+// the service: lines that cannot be written are dropped, counted and reported. pino's own destination keeps neither
+// promise at an end: with a full disk, or a reader that takes nothing, its flush at exit retries forever.
 import { fstatSync, write, writeSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 
 const STDOUT = 1
 const STDERR = 2
-const AT_ONCE = 16_000
+/** Characters that are worth a write of their own. */
+const BATCH_LENGTH = 16_000
 const FLUSH_MS = 500
-/** So many bytes the system puts into a pipe whole or not at all: what several processes write there does not mix. */
-const WHOLE_IN_PIPE = 4_096
-/** For a reader who is slow; beyond this, lines are dropped. */
-const MOST_WAITING = 8_000_000
+/** PIPE_BUF in bytes: up to this size a write to a pipe is atomic, so lines of several processes do not mix. */
+const MAX_ATOMIC_WRITE = 4_096
+/** Characters that wait for a slow reader; beyond this, lines are dropped. */
+const MAX_WAITING = 8_000_000
 const RETRY_MS = 20
-/** No longer does an end wait for a reader who takes nothing. */
+/** How long the end of the process waits for a reader. */
 const END_MS = 1_000
 
 export class LogLines {
-  /** Of one write. */
-  readonly #most: number
+  /** Characters in one write. With text beyond ASCII it is more bytes, and no longer atomic. */
+  readonly #maxWrite: number
   readonly #flushing = setInterval(() => this.#flush(), FLUSH_MS).unref()
   #lines = ''
   #writing: Promise<void> | undefined
@@ -25,22 +27,22 @@ export class LogLines {
   #failing = false
   #ended = false
 
-  /** `shared`: other processes write to the same place. */
+  /** `shared`: other processes write to the same standard output. */
   constructor(shared: boolean) {
-    this.#most = shared && !fstatSync(STDOUT).isFile() ? WHOLE_IN_PIPE : Number.MAX_SAFE_INTEGER
+    this.#maxWrite = shared && !fstatSync(STDOUT).isFile() ? MAX_ATOMIC_WRITE : Number.MAX_SAFE_INTEGER
     process.once('exit', () => this.#writeRest())
   }
 
   write(line: string): void {
-    if (this.#lines.length >= MOST_WAITING) {
+    if (this.#lines.length >= MAX_WAITING) {
       this.#dropped++
       return
     }
     this.#lines += line
-    if (this.#lines.length >= AT_ONCE) this.#flush()
+    if (this.#lines.length >= BATCH_LENGTH) this.#flush()
   }
 
-  /** Resolves when all is written, or cannot be. */
+  /** Resolves when everything is written, or when it is clear that it cannot be. */
   async end(): Promise<void> {
     clearInterval(this.#flushing)
     const giveUp = new AbortController()
@@ -60,11 +62,11 @@ export class LogLines {
     if (this.#lines === '') return
     this.#writing ??= this.#writeSome().finally(() => {
       this.#writing = undefined
-      if (this.#lines.length >= AT_ONCE && !this.#ended) this.#flush()
+      if (this.#lines.length >= BATCH_LENGTH && !this.#ended) this.#flush()
     })
   }
 
-  /** What is there now. What comes meanwhile waits until it is worth a write. */
+  /** Writes what waits now. Lines that are added meanwhile wait for the next batch. */
   async #writeSome(): Promise<void> {
     for (let wanted = this.#lines.length; wanted > 0 && this.#lines !== ''; ) {
       const before = this.#lines.length
@@ -83,11 +85,11 @@ export class LogLines {
     }
   }
 
-  /** Whole lines: as many as go at once, one at least. */
+  /** Takes whole lines: as many as fit into one write, at least one. */
   #take(): Buffer {
     if (this.#dropped > 0) return this.#noteDropped()
     const { length } = this.#lines
-    const last = length <= this.#most ? length - 1 : this.#lines.lastIndexOf('\n', this.#most - 1)
+    const last = length <= this.#maxWrite ? length - 1 : this.#lines.lastIndexOf('\n', this.#maxWrite - 1)
     const end = 1 + (last === -1 ? this.#lines.indexOf('\n') : last)
     const piece = this.#lines.slice(0, end)
     this.#lines = this.#lines.slice(end)
@@ -106,15 +108,15 @@ export class LogLines {
     this.#lines = ''
     if (this.#failing) return
     this.#failing = true
-    tell(`latchkey: the log cannot be written (${error.message}); its lines are dropped until it can be.`)
+    report(`latchkey: the log cannot be written (${error.message}); its lines are dropped until it can be.`)
   }
 
-  /** The process ends now: what the reader does not take at once is lost. */
+  /** The process exits now: what the reader does not take at once is lost. */
   #writeRest(): void {
     try {
       while (this.#lines !== '') writeSync(STDOUT, this.#take())
     } catch {
-      // Nobody is left to be told.
+      // There is nobody left to report to.
     }
   }
 }
@@ -127,11 +129,11 @@ function written(bytes: Uint8Array): Promise<number> {
 
 const countLines = (text: string) => text.split('\n').length - 1
 
-/** Where nobody can be told, the service goes on all the same. */
-function tell(text: string): void {
+/** If standard error fails too, the service goes on all the same. */
+function report(text: string): void {
   try {
     writeSync(STDERR, `${text}\n`)
   } catch {
-    // It may well be the same full disk.
+    // Perhaps the same full disk.
   }
 }

@@ -1,4 +1,4 @@
-// Takes the store to another master key, beside the servers that use it.
+// Takes the store to another master key, while servers use it.
 import type { Command } from 'commander'
 import { Failure, OperatorError } from '../tokens/errors.ts'
 import type { RotationReport } from '../tokens/master-key-rotation.ts'
@@ -26,13 +26,18 @@ export function addMasterKeyCommands(program: Command, onStore: OnStore): void {
 }
 
 function tell(report: RotationReport, output: Output): void {
-  const { masterKey, retired, tokens, resealed } = report
+  const { masterKey, retired, keptIn, tokens, resealed } = report
   output.result(report, {
     title: `Everything is sealed with master key ${masterKey}: ${tokens} tokens, ${resealed} of them by this run.`,
   })
   if (retired.length === 0) return
+  const names = retired.join(', ')
   output.line(
-    `Nothing here needs master key ${retired.join(', ')} any more: take it away where instances are given it.`,
+    keptIn.length === 0
+      ? `Nothing here needs master key ${names} any more: take it away where instances are given it.`
+      : `Nothing here needs master key ${names} any more. It is kept in ${keptIn.join(', ')}.`,
   )
-  output.line('A backup made before opens with the key of its time only: keep that one with it.')
+  output.line(
+    'A backup made before opens with the key of its time only: keep that key for as long as the backup, apart from it.',
+  )
 }

@@ -1,16 +1,16 @@
-// What the command line prints: tables for people, one JSON document for scripts, and nothing that moves a cursor.
+// What the command line prints: tables for people, one JSON document for scripts, and no terminal control characters.
 import { STEERING_CHARACTERS } from '../tokens/token.ts'
 
 export interface Streams {
-  /** Asked for by the few commands that read: a terminal is not to wait for anybody else. */
+  /** Only touched by commands that read it: the others must not wait for a terminal. */
   readonly stdin?: AsyncIterable<string | Uint8Array> & { readonly isTTY?: boolean }
-  readonly stdout: { write(text: string): unknown }
+  readonly stdout: { write(text: string): unknown; readonly isTTY?: boolean }
   readonly stderr: { write(text: string): unknown; readonly isTTY?: boolean }
 }
 
 const UNPRINTABLE = new RegExp(`${STEERING_CHARACTERS.source}|\\p{Cs}`, 'gu')
 
-/** Text as it may be shown on a terminal: what would steer it is shown by its number. */
+/** Safe to print on a terminal: control characters are replaced by their code points. */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`)
 }
@@ -47,7 +47,17 @@ export class Output {
     if (!this.json) this.#streams.stdout.write(`${printable(text)}\n`)
   }
 
-  /** Of several lines, where there are steps to take. */
+  /** A whole line of the log. */
+  write(line: string): void {
+    this.#streams.stdout.write(line)
+  }
+
+  /** Where standard output is no terminal, programs read it. */
+  get isTerminal(): boolean {
+    return this.#streams.stdout.isTTY === true
+  }
+
+  /** May have several lines. */
   problem(text: string): void {
     this.#streams.stderr.write(`${printableLines(text)}\n`)
   }

@@ -1,4 +1,4 @@
-// The command line: the same registry as the HTTP door, for the operator.
+// The operator's command line, on the same registry as HTTP.
 import { Command, CommanderError } from 'commander'
 import { packageVersion, readProcessConfig } from '../config.ts'
 import { Failure, OperatorError } from '../tokens/errors.ts'
@@ -11,7 +11,7 @@ import { addMasterKeyCommands } from './master-key-commands.ts'
 import { Output, printableLines, type Streams } from './output.ts'
 import { addStoreCommands } from './store-commands.ts'
 import { addHistoryCommands, addTokenCommands } from './token-commands.ts'
-import { tellTrouble } from './trouble.ts'
+import { explainPermissions, tellTrouble } from './trouble.ts'
 
 /** Runs one command and returns the exit code. */
 export async function run(args: readonly string[], streams: Streams): Promise<number> {
@@ -20,14 +20,16 @@ export async function run(args: readonly string[], streams: Streams): Promise<nu
     return 0
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode
-    const told = error instanceof Failure || error instanceof OperatorError ? error.message : tellTrouble(error)
-    if (told === undefined) throw error
-    new Output(streams, false).problem(`latchkey: ${told}`)
+    const message = error instanceof Failure || error instanceof OperatorError ? error.message : tellTrouble(error)
+    if (message === undefined) throw error
+    const why = explainPermissions(error, message)
+    const repeated = why === undefined || message.includes(why)
+    new Output(streams, false).problem(`latchkey: ${message}${repeated ? '' : `\n${why}`}`)
     return 1
   }
 }
 
-/** Commander repeats what it has no place for, which may be a part of a secret: `--credential my secret`, `--credentail=…`. */
+/** Commander repeats arguments that it does not expect; they may be part of a secret: `--credential my secret`, `--credentail=…`. */
 function withoutValues(text: string): string {
   return text
     .replace(/^(error: too many arguments.*? but got \d+): .*/s, '$1.\n')
@@ -53,14 +55,14 @@ function buildProgram(streams: Streams): Command {
     .option('--demo', 'make a demo account on an empty store')
     .action(async ({ demo }: { demo?: boolean }) => {
       const config = readProcessConfig()
-      // The HTTP door's libraries take longer to load than most commands take in all.
+      // The HTTP libraries take longer to load than most commands take to run.
       const { serve } = await import('./serve.ts')
       return serve(config, demo === true, new Output(streams, false))
     })
   addAccountCommands(program, onStore)
   addKeyCommands(program, onStore)
   addSubAccountCommands(program, onStore)
-  addTokenCommands(program, onStore)
+  addTokenCommands(program, onStore, streams)
   addFindCommand(program, onStore, streams)
   addHistoryCommands(program, onStore)
   addStoreCommands(program, onStore)

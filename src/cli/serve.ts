@@ -1,4 +1,4 @@
-// Runs the server until it is told to stop, then drains.
+// Runs the server until a stop signal, then drains.
 import v8 from 'node:v8'
 import pino from 'pino'
 import { openLatchkey } from '../compose.ts'
@@ -12,21 +12,22 @@ import type { Output } from './output.ts'
 
 export async function serve(config: Config, withDemo: boolean, output: Output): Promise<void> {
   if (config.workers === 1) return serveHere(config, withDemo, output)
-  // Its channel would keep it alive even where it could not begin; to disconnect would end it with a code of success.
+  // A worker that cannot start must not be kept alive by its channel; disconnecting would end it with exit code 0.
   if (isWorker) return serveHere(config, withDemo, output).finally(() => process.channel?.unref())
-  // The store is made before the workers open it, and its first account before anybody asks for it.
-  const latchkey = await openLatchkey(config)
+  const log = pino({ level: config.logLevel }, output)
+  // The store is created and migrated before the workers open it, and the demo account before anybody can ask for it.
+  const latchkey = await openLatchkey(config, { log })
   let demoKey: Awaited<ReturnType<typeof makeDemo>>
   try {
     if (withDemo) demoKey = await makeDemo(latchkey)
   } finally {
     await latchkey.store.close()
   }
-  // Kept before there is an address: the key is told only once, and the workers may not get as far as being ready.
+  // Saved before there is an address: the key cannot be shown again, and the workers may fail to start.
   if (demoKey !== undefined) keepDemo(demoKey, `http://${config.host}:${config.port}`, config.dataDir)
   await supervise(config.workers, (url) => {
-    output.line(`Latchkey is ready at ${url} (${config.workers} workers)`)
-    if (withDemo) for (const line of keepDemo(demoKey, url, config.dataDir)) output.line(line)
+    announceReady(url, config.workers, output)
+    if (withDemo) announceDemo(keepDemo(demoKey, url, config.dataDir), output)
   })
 }
 
@@ -38,10 +39,10 @@ async function serveHere(config: Config, withDemo: boolean, output: Output): Pro
   keepHeapSmall()
   if (isWorker) linkToOthers(running)
   else {
-    output.line(`Latchkey is ready at ${running.url}`)
+    announceReady(running.url, 1, output)
     try {
       const demoKey = withDemo ? await makeDemo(running) : undefined
-      if (withDemo) for (const line of keepDemo(demoKey, running.url, config.dataDir)) output.line(line)
+      if (withDemo) announceDemo(keepDemo(demoKey, running.url, config.dataDir), output)
     } catch (error) {
       await running.stop()
       throw error
@@ -60,9 +61,27 @@ async function serveHere(config: Config, withDemo: boolean, output: Output): Pro
 }
 
 /**
- * V8 lets its heap grow to several times of what lives in it. What lives here is mostly remembered for long, so collecting
- * sooner costs little. The young generation is left to V8: where it has no room for the requests under way, what belongs to
- * them is taken for what stays.
+ * A sentence on a terminal. Elsewhere standard output holds log lines only, and this is one of them, whatever LOG_LEVEL
+ * says: scripts wait for it. The address stands there once, between spaces, so that they need not parse JSON.
+ */
+function announceReady(url: string, workers: number, output: Output): void {
+  const text = `Latchkey is ready at ${url} (${workers} worker${workers === 1 ? '' : 's'})`
+  if (output.isTerminal) output.line(text)
+  else pino({ level: 'info' }, output).info(text)
+}
+
+/** Holds an account key, which does not belong into a log. */
+function announceDemo(lines: readonly string[], output: Output): void {
+  for (const line of lines) {
+    if (output.isTerminal) output.line(line)
+    else output.problem(line)
+  }
+}
+
+/**
+ * V8 lets its heap grow to several times the size of the live objects. Here these are mostly long-lived caches, so collecting
+ * earlier costs little. The young generation keeps its default size: if it is too small for the requests in progress, their
+ * objects are promoted to the old generation.
  */
 function keepHeapSmall(): void {
   v8.setFlagsFromString('--heap-growing-percent=30')
@@ -74,7 +93,7 @@ function linkToOthers({ metrics, url }: Awaited<ReturnType<typeof startServer>>)
   link.ready(url)
 }
 
-/** A second signal ends the process at once; but a worker may get one from outside and another from the first process. */
+/** A second signal ends the process at once, except in a worker: it may get one from outside and one from the first process. */
 function stopSignal(): Promise<string> {
   return new Promise((resolve) => {
     const signals = ['SIGTERM', 'SIGINT'] as const

@@ -2,39 +2,85 @@
 import type { Command } from 'commander'
 import { OperatorError } from '../tokens/errors.ts'
 import { entryOf } from '../tokens/history.ts'
-import { readTokenQuery } from '../tokens/page.ts'
+import { readPageRequest, readTokenQuery } from '../tokens/page.ts'
 import { readOverlap } from '../tokens/update.ts'
-import { addPaging, JSON_OPTION, type OnStore, show, showPage } from './command.ts'
+import { addPaging, JSON_OPTION, type OnStore, pageTitle, show, showPage } from './command.ts'
 import { verifyHistory } from './doctor.ts'
+import type { Output, Streams } from './output.ts'
 import * as tell from './tell.ts'
-import { readDuration, readName, readNewCredential, readStatus, readTime } from './values.ts'
+import {
+  addExpiry,
+  type Expiry,
+  readCredentialInput,
+  readDuration,
+  readExpiry,
+  readName,
+  readNewCredential,
+  readStatus,
+} from './values.ts'
 
-interface NewTokenOptions {
+interface NewTokenOptions extends Expiry {
   readonly subAccount: string
   readonly name: string
   readonly status: 'active' | 'inactive'
-  readonly expiresAt?: number
   readonly credential?: string
+  readonly credentialStdin?: boolean
 }
 
-export function addTokenCommands(program: Command, onStore: OnStore): void {
+const VISIBLE_ARGUMENT =
+  'Warning: arguments can be seen by every user of this machine, and shells remember them. ' +
+  '--credential-stdin reads the credential from standard input instead.'
+
+async function readGivenCredential(
+  { credential, credentialStdin }: NewTokenOptions,
+  streams: Streams,
+  output: Output,
+): Promise<string | undefined> {
+  if (credential !== undefined && credentialStdin) {
+    throw new OperatorError('--credential and --credential-stdin exclude each other')
+  }
+  if (credential !== undefined) output.problem(VISIBLE_ARGUMENT)
+  return credentialStdin ? readCredentialInput(streams) : credential
+}
+
+/** What makes a credential shows it. Everything else shows none, unless it is asked to. */
+export function addTokenCommands(program: Command, onStore: OnStore, streams: Streams): void {
   const token = program.command('token').description('tokens')
-  token
-    .command('create')
-    .description('make a token, and show its credential')
-    .requiredOption('--sub-account <id>', 'the sub-account that owns it')
-    .requiredOption('--name <name>', 'its name', readName)
-    .option('--status <status>', 'active or inactive', readStatus, 'active')
-    .option('--expires-at <time>', 'ISO 8601, such as 2030-01-31T12:00:00Z', readTime)
-    .option('--credential <value>', 'an existing credential of any format', readNewCredential)
+  addExpiry(
+    token
+      .command('create')
+      .description('make a token, and show its credential')
+      .requiredOption('--sub-account <id>', 'the sub-account that owns it')
+      .requiredOption('--name <name>', 'its name', readName)
+      .option('--status <status>', 'active or inactive', readStatus, 'active'),
+  )
+    .option('--credential <value>', 'an existing credential; other users can see it', (text) => readNewCredential(text))
+    .option('--credential-stdin', 'read an existing credential of any format from standard input')
     .option(...JSON_OPTION)
     .action(
-      onStore<NewTokenOptions>(async ({ operator, registry }, { subAccount, ...fields }, output) => {
-        const accountId = await operator.getOwner(subAccount)
-        const created = await operator.createTokens([{ accountId, subAccountId: subAccount, ...fields }])
+      onStore<NewTokenOptions>(async ({ operator, registry }, options, output) => {
+        const { subAccount: subAccountId, name, status } = options
+        const expiresAt = readExpiry(options, operator.origin().at)
+        const credential = await readGivenCredential(options, streams, output)
+        const accountId = await operator.getOwner(subAccountId)
+        const created = await operator.createTokens([{ accountId, subAccountId, name, status, expiresAt, credential }])
         for (const { id } of created) {
           show(output, tell.token(await registry.getToken(operator.actFor(accountId), id)))
         }
+      }),
+    )
+  token
+    .command('get')
+    .description('show one token')
+    .argument('<id>', 'the token')
+    .option('--show-credential', 'show its credential too')
+    .option(...JSON_OPTION)
+    .action(
+      onStore<{ showCredential?: boolean }>(async ({ operator, registry }, { showCredential }, output, id) => {
+        const row = await operator.getToken(id)
+        const caller = operator.actFor(row.token.accountId)
+        const credential = showCredential ? { token: (await registry.getToken(caller, id)).credential } : {}
+        show(output, { ...tell.listedToken(row), ...credential, account: row.token.accountId })
       }),
     )
   addPaging(
@@ -43,8 +89,8 @@ export function addTokenCommands(program: Command, onStore: OnStore): void {
       .description('the tokens of an account, newest first, without their credentials')
       .requiredOption('--account <id>', 'the account')
       .option('--sub-account <id>', 'only of this sub-account')
-      .option('--status <status>', 'only active or inactive ones'),
-    'its name',
+      .option('--status <status>', 'only active or inactive ones')
+      .option('--search <text>', 'part of its name'),
   ).action(
     onStore<{ account: string; subAccount?: string }>(
       async ({ operator }, { account, subAccount, ...asked }, output) => {
@@ -65,14 +111,15 @@ export function addTokenCommands(program: Command, onStore: OnStore): void {
       .action(
         onStore(async ({ operator, registry }, _options, output, id) => {
           const caller = operator.actFor(await operator.getOwner(id))
-          show(output, tell.token(await registry.updateToken(caller, id, { status }, operator.origin())))
+          await registry.updateToken(caller, id, { status }, operator.origin())
+          show(output, tell.listedToken(await operator.getToken(id)))
         }),
       )
-  setStatus('disable', 'from now on it does not authenticate', 'inactive')
-  setStatus('enable', 'it authenticates again', 'active')
+  setStatus('disable', 'refuse a token from now on', 'inactive')
+  setStatus('enable', 'accept a token again', 'active')
   token
     .command('rotate')
-    .description('give it a new credential')
+    .description('give a token a new credential, and show it')
     .argument('<id>', 'the token')
     .option('--overlap <time>', 'how long the former credential still works, such as 1h', readDuration, 0)
     .option(...JSON_OPTION)
@@ -85,7 +132,7 @@ export function addTokenCommands(program: Command, onStore: OnStore): void {
     )
   token
     .command('delete')
-    .description('remove it for good; it no longer authenticates')
+    .description('remove a token for good; it is refused from now on')
     .argument('<id>', 'the token')
     .option(...JSON_OPTION)
     .action(
@@ -99,19 +146,21 @@ export function addTokenCommands(program: Command, onStore: OnStore): void {
 
 export function addHistoryCommands(program: Command, onStore: OnStore): void {
   const history = program.command('history').description('the record of every change')
-  history
+  const list = history
     .command('list')
-    .description('the latest changes of an account or of one token')
+    .description('the changes of an account or of one token, latest first')
     .argument('<id>', 'an account or a token')
-    .option(...JSON_OPTION)
-    .action(
-      onStore(async ({ operator, registry }, _options, output, id) => {
-        const tokenId = id.startsWith('acc_') ? undefined : id
-        const accountId = tokenId === undefined ? (await operator.getAccount(id)).id : await operator.getOwner(id)
-        const page = await registry.listHistory(operator.actFor(accountId), { page: 1, limit: 100, tokenId })
-        output.result(page.items.map(entryOf), { rows: page.items.map(tell.historyLine) })
-      }),
-    )
+  addPaging(list).action(
+    onStore(async ({ operator, registry }, asked, output, id) => {
+      const tokenId = id.startsWith('acc_') ? undefined : id
+      const accountId = tokenId === undefined ? (await operator.getAccount(id)).id : await operator.getOwner(id)
+      const page = await registry.listHistory(operator.actFor(accountId), { ...readPageRequest({ ...asked }), tokenId })
+      output.result(page.items.map(entryOf), {
+        title: pageTitle(page, 'change'),
+        rows: page.items.map(tell.historyLine),
+      })
+    }),
+  )
   history
     .command('verify')
     .description('find any row altered, removed or inserted')

@@ -1,4 +1,9 @@
-// Trouble that comes from around the program, and what can be done about it: a person reads it, not a stack.
+// Errors of the system around the program, in words, with what to do about them.
+import { dirname } from 'node:path'
+import { explainAccess } from '../access.ts'
+import { explainStoreAccess } from '../compose.ts'
+import { readProcessConfig } from '../config.ts'
+import { Failure } from '../tokens/errors.ts'
 import { DAMAGED } from '../tokens/examination.ts'
 
 const DATA_DIR_ADVICE =
@@ -13,17 +18,17 @@ const URL_ADVICE =
   'DATABASE_URL is not an address. Letters such as # / ? @ in a password are written as %23 %2F %3F %40.'
 
 const INSUFFICIENT_PRIVILEGE = '42501'
-/** Of PostgreSQL's codes, those of the connection, of what may be done, of names, of room and of intervention. */
+/** PostgreSQL's classes of codes for connections, transaction state, missing databases and schemas, resources, operators. */
 const NOT_OURS = /^(08|25|3D|3F|53|57)...$/
 const ACCESS_CODES = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EISDIR', 'EEXIST'])
-/** What SQLite says: PERM, READONLY, CANTOPEN; CORRUPT, NOTADB; IOERR, FULL. A full disk may be told as either. */
+/** SQLite's PERM, READONLY, CANTOPEN; CORRUPT, NOTADB; IOERR, FULL. A full disk may be reported as either of the last two. */
 const SQLITE_ADVICE: ReadonlyMap<number, string> = new Map([
   ...[3, 8, 14].map((code) => [code, DATA_DIR_ADVICE] as const),
   ...[11, 26].map((code) => [code, DAMAGED] as const),
   ...[10, 13].map((code) => [code, 'The disk has no room left, or fails.'] as const),
 ])
 
-/** Undefined for what is a fault of ours. */
+/** Undefined for a bug of ours. */
 export function tellTrouble(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const { code = '', syscall, errcode } = error as NodeJS.ErrnoException & { errcode?: number }
@@ -41,3 +46,20 @@ export function tellTrouble(error: unknown): string | undefined {
 }
 
 const withAdvice = ({ message }: Error, advice: string) => `${message}. ${advice}`
+
+/** Failures that a file's permissions can cause. */
+const STORE_FAILURES = new Set<Failure['code']>(['revocations-unknown', 'unavailable'])
+
+/** Which file this user may not use, if that is what went wrong: the one that the message names, or one of the store's. */
+export function explainPermissions(error: unknown, message: string): string | undefined {
+  if (error instanceof Failure && !STORE_FAILURES.has(error.code)) return undefined
+  const [, named] = /(?:EACCES|EPERM).*'([^']+)'/.exec(message) ?? []
+  const why = named === undefined ? undefined : (explainAccess(named) ?? explainAccess(dirname(named)))
+  if (why !== undefined) return why
+  try {
+    return explainStoreAccess(readProcessConfig())
+  } catch {
+    // The settings themselves are wrong, which the message says.
+    return undefined
+  }
+}

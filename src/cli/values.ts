@@ -1,9 +1,11 @@
-// Values given on the command line, held to the same rules as those that come over HTTP.
-import { InvalidArgumentError } from 'commander'
+// Reads values from the command line, by the same rules as over HTTP.
+import { type Command, InvalidArgumentError } from 'commander'
 import { OperatorError } from '../tokens/errors.ts'
 import { emailField, type FieldReader, nameField, statusField } from '../tokens/fields.ts'
 import { brokenCredentialRule } from '../tokens/operator.ts'
 import { parseTime, UNITS_MS } from '../tokens/times.ts'
+import type { Timestamp } from '../tokens/token.ts'
+import type { Streams } from './output.ts'
 
 const valid =
   <Value>(read: FieldReader<Value>) =>
@@ -17,11 +19,42 @@ export const readName = valid(nameField)
 export const readEmail = valid(emailField)
 export const readStatus = valid(statusField)
 
-/** Refused in our own words: commander would repeat what was given, and it may be somebody's secret. */
-export function readNewCredential(text: string): string {
+/** Not an InvalidArgumentError: commander would repeat the value, which may be a secret. */
+export function readNewCredential(text: string, source = 'The value of --credential'): string {
   const rule = brokenCredentialRule(text)
-  if (rule !== undefined) throw new OperatorError(`The value of --credential ${rule}.`)
+  if (rule !== undefined) throw new OperatorError(`${source} ${rule}.`)
   return text
+}
+
+/** More than the longest credential with its line end, so that one that is too long is noticed. */
+const MAX_CREDENTIAL_INPUT = 2_000
+
+/** The one credential on standard input, without the white space around it. */
+export async function readCredentialInput({ stdin, stderr }: Streams): Promise<string> {
+  if (stdin?.isTTY) stderr.write('Paste the credential, press Enter, then Ctrl-D.\n')
+  let text = ''
+  for await (const chunk of stdin ?? []) {
+    text += chunk
+    if (text.length > MAX_CREDENTIAL_INPUT) break
+  }
+  return readNewCredential(text.trim(), 'The credential on standard input')
+}
+
+export interface Expiry {
+  readonly expiresIn?: number
+  readonly expiresAt?: Timestamp
+}
+
+export function addExpiry(command: Command): Command {
+  return command
+    .option('--expires-in <time>', 'how long it works, such as 90d, 12h, 30m', readDuration)
+    .option('--expires-at <time>', 'ISO 8601, such as 2030-01-31T12:00:00Z', readTime)
+}
+
+export function readExpiry({ expiresIn, expiresAt }: Expiry, now: Timestamp): Timestamp | null {
+  if (expiresIn === undefined) return expiresAt ?? null
+  if (expiresAt !== undefined) throw new OperatorError('--expires-in and --expires-at exclude each other')
+  return now + expiresIn
 }
 
 /** Milliseconds. */

@@ -8,6 +8,7 @@ import type { Stamps } from './vault.ts'
 
 export const ACTIONS = [
   'account.create',
+  'account.rename',
   'key.create',
   'key.revoke',
   'sub-account.create',

@@ -28,6 +28,7 @@ const ALL: readonly Aspect[] = ['members', 'statuses', 'names']
 
 const TOUCHES: Readonly<Record<HistoryEvent['action'], (to: HistoryEvent['to']) => readonly Aspect[]>> = {
   'account.create': () => NONE,
+  'account.rename': () => NONE,
   'key.create': () => NONE,
   'key.revoke': () => NONE,
   'sub-account.create': () => NONE,

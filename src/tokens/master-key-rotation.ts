@@ -1,5 +1,5 @@
-// Takes a store from one master key to another while it is being served. Whatever moment it is interrupted at, it is
-// carried on by running it again; the former key is given up last, when nothing is sealed with it.
+// Takes a store from one master key to another while servers use it. After an interruption at any moment, another run
+// continues; the former key is retired last, when nothing is sealed with it.
 import { type CopiedRow, type OnPhase, partsOf, TOKENS } from './copy.ts'
 import { OperatorError } from './errors.ts'
 import { type KeyRing, sealingKeyOf } from './key-ring.ts'
@@ -7,11 +7,14 @@ import type { Resealed, Store } from './store.ts'
 import type { Timestamp, TokenRecord } from './token.ts'
 import { credentialPlace, keyIdOf, type MasterKey, STORE_SECRET_PLACE } from './vault.ts'
 
-/** Where the keys are kept, if that is ours to change. */
+/** Manages the file of keys, if it is ours to change. Each change is on disk when the method returns. */
 export interface KeyKeeper {
-  /** Makes a key and puts it first; it is on disk when this returns. */
+  /** Makes a key and puts it first. */
   make(): void
-  forget(ids: readonly string[]): void
+  /** Takes keys out of use, but keeps each: older backups need them. */
+  retire(ids: readonly string[]): void
+  /** Where a retired key is kept. */
+  placeOfRetired(id: string): string
 }
 
 export interface RotationParts {
@@ -19,26 +22,28 @@ export interface RotationParts {
   readonly keys: KeyRing
   readonly keeper: KeyKeeper | undefined
   readonly now: () => Timestamp
-  /** Writes a part, and leaves others their time. */
+  /** Runs a write, then pauses, so that servers on the same store are not held up. */
   readonly gently?: <Result>(work: () => Promise<Result>) => Promise<Result>
 }
 
 export interface RotationReport {
   /** The id of the key that everything is sealed with now. */
   readonly masterKey: string
-  /** The ids of those that nothing needs any more. */
+  /** The ids of the keys that nothing in the store needs any more. */
   readonly retired: readonly string[]
+  /** The files that hold these keys now; empty where the keys are not ours to manage. */
+  readonly keptIn: readonly string[]
   readonly tokens: number
-  /** By this run; fewer than all where an earlier one was interrupted. */
+  /** By this run; fewer than all if an earlier run was interrupted. */
   readonly resealed: number
-  /** True when an earlier run had begun it, and perhaps finished it. */
+  /** True if an earlier run had begun it, and perhaps finished it. */
   readonly resumed: boolean
 }
 
-/** Small enough that a server beside it hardly waits: for the embedded store's lock, or for the rows on PostgreSQL. */
+/** Tokens in one write: few enough that a server hardly waits for the embedded store's lock, or for rows on PostgreSQL. */
 const PART = 100
 const MAX_NAMED = 20
-/** After the first time, only what was altered by hand can still be found sealed otherwise. */
+/** After the first round, only rows that were altered by hand can still be sealed with another key. */
 const MAX_ROUNDS = 5
 
 export async function rotateMasterKey(parts: RotationParts, onPhase: OnPhase): Promise<RotationReport> {
@@ -52,12 +57,13 @@ export async function rotateMasterKey(parts: RotationParts, onPhase: OnPhase): P
   const resealed = retiring.length > 0 ? await resealAll(parts, masterKey, onPhase) : 0
   for (const { keyId } of retiring) await store.retireMasterKey(keyId, now())
   const retired = await findRetired(parts)
-  keeper?.forget(retired)
+  keeper?.retire(retired)
+  const keptIn = keeper === undefined ? [] : retired.map((id) => keeper.placeOfRetired(id))
   const { active, inactive } = await store.countTokens()
-  return { masterKey, retired, tokens: active + inactive, resealed, resumed }
+  return { masterKey, retired, keptIn, tokens: active + inactive, resealed, resumed }
 }
 
-/** All that may be left is to take the former keys away: those beside the first one, which seals, are retired. */
+/** Whether only the last step is left: the first key seals, and all others are retired but still in the key file. */
 async function isOver(parts: RotationParts, sealing: string): Promise<boolean> {
   const { first, ids } = parts.keys
   const retired = await findRetired(parts)
@@ -65,7 +71,7 @@ async function isOver(parts: RotationParts, sealing: string): Promise<boolean> {
   return first.id === sealing && others.length > 0 && others.every((id) => retired.includes(id))
 }
 
-/** Keys that the store has retired, but that are still kept. */
+/** Keys that the store has retired, but that are still in the key ring. */
 async function findRetired({ store, keys }: RotationParts): Promise<readonly string[]> {
   const retired = await store.listRetiredMasterKeys()
   return keys.ids.filter((id) => retired.includes(id))
@@ -75,7 +81,7 @@ async function findRetired({ store, keys }: RotationParts): Promise<readonly str
 async function begin({ store, keys, keeper, now }: RotationParts): Promise<void> {
   const vault = await store.readVault()
   const from = sealingKeyOf(vault)
-  // A key that was made, but not put to use before the interruption, is put to use now.
+  // Otherwise an interrupted run has made a key and not used it yet: it is used now.
   if (keys.first.id === from) {
     if (keeper === undefined) throw new OperatorError(INSTRUCTIONS)
     keeper.make()
@@ -99,8 +105,8 @@ const INSTRUCTIONS = `The master key comes from the environment, where this comm
   4. Take the old key away from the instances.`
 
 /**
- * Since the store refuses whatever is sealed with another key, those that are left only become fewer: a round that finds
- * none has seen the last of them, however long it took.
+ * The store refuses new credentials that are sealed with another key, so their number only falls: a round that finds none
+ * is the last one.
  */
 async function resealAll(parts: RotationParts, sealing: string, onPhase: OnPhase): Promise<number> {
   const key = parts.keys.find(sealing)
@@ -124,9 +130,9 @@ async function resealOnce(parts: RotationParts, key: MasterKey, advance: (by: nu
     const others = part.filter(({ sealed }) => keyIdOf(sealed as Uint8Array) !== key.id)
     const resealed: Resealed[] = []
     for (const row of others) {
-      const anew = reseal(row, keys, key)
-      if (anew === undefined) unreadable.push(String(row.id))
-      else resealed.push(anew)
+      const change = reseal(row, keys, key)
+      if (change === undefined) unreadable.push(String(row.id))
+      else resealed.push(change)
     }
     if (resealed.length > 0) done += await gently(() => store.resealTokens(resealed))
     left += others.length

@@ -16,17 +16,17 @@ import {
 } from './token.ts'
 import type { NewSubAccount, NewToken } from './update.ts'
 
-/** A token to be made for its owner, with a credential of its own or a new one. */
+/** A token to create; without a credential it gets a new one. */
 export interface BulkToken extends NewToken {
   readonly accountId: string
   readonly credential?: string | undefined
   readonly createdAt?: Timestamp | undefined
 }
 
-/** Whose a credential is. */
+/** What a credential belongs to. */
 export type Holder =
   | { readonly kind: 'account key'; readonly key: AccountKey }
-  /** `isFormer`: it was rotated out, and works for as long as the overlap lasts. */
+  /** `isFormer`: the credential was rotated out, and is accepted until its overlap ends. */
   | { readonly kind: 'token'; readonly row: TokenRow; readonly isFormer: boolean }
 
 export class Operator {
@@ -36,7 +36,7 @@ export class Operator {
     this.#parts = parts
   }
 
-  /** The operator's own mark in the history. */
+  /** Who the history names for a change that is made at the command line. */
   origin(): Origin {
     return { by: 'operator', at: this.#parts.now(), requestId: null, address: null }
   }
@@ -46,6 +46,10 @@ export class Operator {
     const account = { id: newId('acc', origin.at), name, createdAt: origin.at }
     await this.#parts.store.insertAccount(account, origin)
     return account
+  }
+
+  renameAccount(id: string, name: string): Promise<Account> {
+    return this.#parts.store.renameAccount(id, name, this.origin())
   }
 
   listAccounts(): Promise<readonly Account[]> {
@@ -58,7 +62,7 @@ export class Operator {
     return account
   }
 
-  /** The key is in the answer and nowhere else: only its digest is kept. */
+  /** Only the digest of the key is stored: this result is the only place that ever holds the key. */
   async createKey(
     accountId: string,
     name: string,
@@ -106,7 +110,7 @@ export class Operator {
     return this.#parts.store.findOwner(id)
   }
 
-  /** The operator acting for an account: what the history then shows is the operator. */
+  /** The operator acting for an account: the history names the operator. */
   actFor(accountId: string): Caller {
     return { accountId, by: this.origin().by }
   }
@@ -120,13 +124,20 @@ export class Operator {
         const credential = token.credential ?? newCredential('tok')
         return sealToken(token, token.accountId, credential, token.createdAt ?? origin.at, key, stamps)
       })
-      // By id, as most indexes of a store grow: at their end.
+      // Sorted by id, so that most indexes grow at their end.
       await store.insertTokens(records.toSorted(byId), origin)
       return records
     })
   }
 
-  /** Without their credentials, so that one which does not open keeps nobody from seeing the others. */
+  /** Without opening its credential, so that a token whose credential does not open can still be looked at. */
+  async getToken(id: string): Promise<TokenRow> {
+    const row = await this.#parts.store.findToken(await this.getOwner(id), id)
+    if (row === undefined) throw new Failure('token-not-found')
+    return row
+  }
+
+  /** Without opening their credentials: one that does not open must not hide the others. */
   async listTokens(accountId: string, query: TokenQuery): Promise<Page<TokenRow>> {
     await this.getAccount(accountId)
     const slice = await this.#parts.store.listTokens(accountId, query)
@@ -147,9 +158,13 @@ export class Operator {
 
   async findHolder(credential: string): Promise<Holder | undefined> {
     const { store, stamps } = this.#parts
+    const kind = kindOfCredential(credential)
+    if (kind === undefined) return undefined
     const digest = stamps.digest(credential)
-    const key = await store.findKey(digest)
-    if (key !== undefined) return { kind: 'account key', key }
+    if (kind === 'key') {
+      const key = await store.findKey(digest)
+      return key && { kind: 'account key', key }
+    }
     const candidate = await store.findCandidate(digest)
     const row = candidate && (await store.findToken(candidate.token.accountId, candidate.token.id))
     return row && { kind: 'token', row, isFormer: candidate.retired !== undefined }

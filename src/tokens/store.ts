@@ -94,6 +94,8 @@ export interface Store {
   insertAccount(account: Account, origin: Origin): Promise<void>
   findAccount(id: string): Promise<Account | undefined>
   listAccounts(): Promise<readonly Account[]>
+  /** Rejects with `account-not-found`; the name that the account already has changes nothing. */
+  renameAccount(id: string, name: string, origin: Origin): Promise<Account>
 
   insertKey(key: StoredKey, origin: Origin): Promise<void>
   findKey(digest: Uint8Array): Promise<Stamped<StoredKey> | undefined>

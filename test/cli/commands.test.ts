@@ -65,15 +65,67 @@ describe('--json prints exactly one document', () => {
     assert.equal(brought.token, 'sk-legacy-1')
   })
 
-  test('token disable, enable, rotate and delete', async () => {
+  test('token create takes a length of time, or a time, as key create does', async () => {
+    const create = ['token', 'create', '--sub-account', estate.subAccount._id, '--json']
+    const from = Date.now()
+    const made = (await cli.run(...create, '--name', 'Short', '--expires-in', '12h')).json
+    const { expiresAt } = (await cli.run('token', 'get', made._id, '--json')).json
+    const hours = (Date.parse(expiresAt) - from) / 3_600_000
+    assert.ok(hours >= 12 && hours < 12.1)
+    const past = (await cli.run(...create, '--name', 'Past', '--expires-at', '2001-01-01T00:00:00Z')).json
+    assert.equal((await cli.run('token', 'get', past._id, '--json')).json.expiresAt, '2001-01-01T00:00:00.000Z')
+    const both = ['--name', 'Both', '--expires-in', '1d', '--expires-at', '2001-01-01T00:00:00Z']
+    const { code, stderr } = await cli.run(...create, ...both)
+    assert.equal(code, 1)
+    assert.match(stderr, /exclude each other/)
+  })
+
+  test('token get shows a credential only when it is asked to', async () => {
+    const create = ['token', 'create', '--sub-account', estate.subAccount._id, '--name', 'Got', '--json']
+    const { _id, token } = (await cli.run(...create)).json
+    const got = await cli.run('token', 'get', _id, '--json')
+    const keys = ['_id', 'name', 'status', 'createdAt', 'expiresAt', 'subAccount', 'account']
+    assert.deepEqual(Object.keys(got.json), keys)
+    assert.deepEqual([got.json.name, got.json.account], ['Got', estate.account._id])
+    for (const { stdout } of [got, await cli.run('token', 'get', _id)]) assert.ok(!stdout.includes(token))
+    assert.equal((await cli.run('token', 'get', _id, '--show-credential', '--json')).json.token, token)
+  })
+
+  test('token disable, enable, rotate and delete; only rotate makes a credential, and only rotate shows one', async () => {
     const create = ['token', 'create', '--sub-account', estate.subAccount._id, '--name', 'Life', '--json']
     const { _id, token } = (await cli.run(...create)).json
-    assert.equal((await cli.run('token', 'disable', _id, '--json')).json.status, 'inactive')
-    assert.equal((await cli.run('token', 'enable', _id, '--json')).json.status, 'active')
+    for (const [verb, status] of [
+      ['disable', 'inactive'],
+      ['enable', 'active'],
+    ] as const) {
+      const { json, stdout } = await cli.run('token', verb, _id, '--json')
+      assert.deepEqual([json._id, json.status], [_id, status])
+      assert.ok(!stdout.includes(token))
+    }
     assert.notEqual((await cli.run('token', 'rotate', _id, '--overlap', '1h', '--json')).json.token, token)
     assert.deepEqual((await cli.run('token', 'delete', _id, '--json')).json, { _id, deleted: true })
     const history = (await cli.run('history', 'list', estate.account._id, '--json')).json
     assert.equal(history[0].action, 'token.delete')
+  })
+
+  test('account rename tells the account, and the history tells from what to what', async () => {
+    const { _id, createdAt } = (await cli.run('account', 'create', '--name', 'Before', '--json')).json
+    const renamed = (await cli.run('account', 'rename', _id, '--name', 'After', '--json')).json
+    assert.deepEqual(renamed, { _id, name: 'After', createdAt })
+    const [latest] = (await cli.run('history', 'list', _id, '--json')).json
+    assert.deepEqual([latest.action, latest.from, latest.to], ['account.rename', { name: 'Before' }, { name: 'After' }])
+    assert.deepEqual((await cli.run('history', 'verify', '--json')).json.problems, [])
+  })
+
+  test('history list turns pages', async () => {
+    const list = (...args: string[]) => cli.run('history', 'list', estate.account._id, ...args)
+    const all = (await list('--json')).json
+    assert.deepEqual((await list('--limit', '2', '--page', '2', '--json')).json, all.slice(2, 4))
+    assert.deepEqual((await list('--page', '1000', '--json')).json, [])
+    assert.match((await list('--limit', '2')).stdout, new RegExp(`^${all.length} changes; this is page 1 of `))
+    const { code, stderr } = await list('--limit', '101')
+    assert.equal(code, 1)
+    assert.match(stderr, /limit must be a whole number from 1 to 100/)
   })
 
   test('sub-account suspend and resume, and since when', async () => {
@@ -121,7 +173,7 @@ describe('--json prints exactly one document', () => {
   })
 })
 
-describe('finding', () => {
+describe('lists', () => {
   const own = new Cli()
   const sub = (name: string) => ['--name', name, '--email', 'e@x.example', '--company-name', 'C', '--json']
   let [account, berlin, paris] = ['', '', '']
@@ -193,54 +245,6 @@ describe('finding', () => {
       const { code, stdout, stderr } = await own.run(...args)
       assert.deepEqual([code, stdout], [1, ''])
       assert.match(stderr, reason)
-    }
-  })
-
-  test('find tells whose a credential is and what becomes of it at the door, and leaves no mark of use', async () => {
-    const find = async (credential: string) => (await own.runGiven([credential, '\n'], 'find', '--json')).json
-    const [one, two, three] = tokens
-    const active = await find(one?.token ?? '')
-    const { kind, _id, account: owner, subAccount, former, accepted, refusal, token } = active
-    assert.deepEqual([kind, _id, owner, subAccount._id], ['token', one?._id, account, berlin])
-    assert.deepEqual([former, accepted, refusal, token], [false, true, null, undefined])
-    assert.deepEqual(
-      [(await find(two?.token ?? '')).accepted, (await find(two?.token ?? '')).refusal],
-      [false, 'inactive'],
-    )
-    assert.equal((await find('from-elsewhere'))._id, three?._id)
-    await own.run('token', 'rotate', one?._id ?? '', '--overlap', '1h')
-    assert.deepEqual([(await find(one?.token ?? '')).former, (await find(one?.token ?? '')).accepted], [true, true])
-    const db = new DatabaseSync(join(own.dataDir, 'latchkey.db'), { readOnly: true })
-    assert.deepEqual(db.prepare('SELECT count(*) AS n FROM last_used').get()?.n, 0)
-    db.close()
-  })
-
-  test('find knows account keys, also those that let nobody in any more', async () => {
-    const make = async (...rest: string[]) =>
-      (await own.run('key', 'create', '--account', account, ...rest, '--json')).json
-    const [key, late] = [await make(), await make('--expires-at', '2020-01-01T00:00:00Z')]
-    const find = async ({ key }: { key: string }) => (await own.runGiven([key], 'find', '--json')).json
-    assert.deepEqual([(await find(key)).kind, (await find(key))._id], ['account key', key._id])
-    assert.deepEqual([(await find(key)).account, (await find(key)).accepted], [account, true])
-    assert.equal((await find(late)).refusal, 'expired')
-    const { stdout } = await own.runGiven([key.key], 'find')
-    assert.match(stdout, new RegExp(`^It is let in\\. To end that: latchkey key revoke ${key._id}\n`))
-    assert.ok(!stdout.includes(key.key))
-    await own.run('key', 'revoke', key._id)
-    assert.deepEqual([(await find(key)).accepted, (await find(key)).refusal], [false, 'revoked'])
-  })
-
-  test('find without a credential, or with one that nobody has, says so and repeats nothing', async () => {
-    for (const [input, reason] of [
-      [[], /Give the credential on standard input/],
-      [['\n'], /Give the credential on standard input/],
-      [['nobody-has-this'], /No token and no account key has this credential/],
-      [['x'.repeat(5_000)], /No token and no account key has this credential/],
-    ] as const) {
-      const { code, stdout, stderr } = await own.runGiven(input, 'find')
-      assert.deepEqual([code, stdout], [1, ''])
-      assert.match(stderr, reason)
-      assert.doesNotMatch(stderr, /nobody-has-this|xxx/)
     }
   })
 })
@@ -408,6 +412,8 @@ const refusals: readonly [string, string[], RegExp][] = [
   ['an unknown key', ['key', 'revoke', 'key_x'], /Account key not found/],
   ['an unknown sub-account', ['token', 'create', '--sub-account', 'sub_x', '--name', 'n'], /sub_x does not exist/],
   ['an unknown token', ['token', 'disable', 'tok_x'], /tok_x does not exist/],
+  ['an unknown token to get', ['token', 'get', 'tok_x'], /tok_x does not exist/],
+  ['an unknown account to rename', ['account', 'rename', 'acc_x', '--name', 'n'], /Account not found/],
   ['a bad length of time', ['key', 'create', '--account', 'a', '--expires-in', '3 weeks'], /such as 90d/],
   ['a bad time', ['key', 'create', '--account', 'a', '--expires-at', 'soon'], /ISO 8601/],
   ['a bad status', ['token', 'create', '--sub-account', 's', '--name', 'n', '--status', 'on'], /active or inactive/],
@@ -462,6 +468,44 @@ test('a credential that is refused is not repeated, however it was given', async
     assert.doesNotMatch(stdout + stderr, /pass|word/)
     assert.match(stderr, /--credential |too many arguments|unknown option '--credentials'/)
   }
+})
+
+describe('an existing credential', () => {
+  const create = (...rest: string[]) =>
+    ['token', 'create', '--sub-account', estate.subAccount._id, '--json', '--name', ...rest] as const
+
+  test('is read from standard input, where nobody else can see it', async () => {
+    const { json, stderr } = await cli.runGiven([' from-std', 'in-1\r\n'], ...create('Piped', '--credential-stdin'))
+    assert.deepEqual([json.token, stderr], ['from-stdin-1', ''])
+  })
+
+  test('as an argument works too, with a warning that others can see it', async () => {
+    const { json, stderr } = await cli.run(...create('Argued', '--credential', 'from-argument-1'))
+    assert.equal(json.token, 'from-argument-1')
+    assert.match(stderr, /^Warning: arguments can be seen by every user .*--credential-stdin/)
+    assert.ok(!stderr.includes('from-argument-1'))
+  })
+
+  test('that is none, or is given twice, is refused and not repeated, and no token is made', async () => {
+    for (const [input, message] of [
+      ['', /The credential on standard input must be 1 to 1024 printable ASCII/],
+      ['two words-of-it', /must be 1 to 1024 printable ASCII/],
+      ['x'.repeat(3_000), /must be 1 to 1024 printable ASCII/],
+      ['lk_tok_half', /looks like one of ours but is not a whole/],
+    ] as const) {
+      const { code, stdout, stderr } = await cli.runGiven([input], ...create('Refused', '--credential-stdin'))
+      assert.deepEqual([code, stdout], [1, ''])
+      assert.match(stderr, message)
+      assert.doesNotMatch(stderr, /words-of-it|xxx|half/)
+    }
+    const twice = await cli.runGiven(['a'], ...create('Refused', '--credential-stdin', '--credential', 'b'))
+    assert.equal(twice.code, 1)
+    assert.match(twice.stderr, /exclude each other/)
+    assert.equal(
+      (await cli.run('token', 'list', '--account', estate.account._id, '--search', 'Refused', '--json')).json.total,
+      0,
+    )
+  })
 })
 
 test('a result that cannot be written is told in words, and as a failure', () => {

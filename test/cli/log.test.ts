@@ -69,7 +69,32 @@ test('what two workers write to a slow reader is neither mixed nor lost', async 
   server.stdout.resume()
   server.kill('SIGTERM')
   await once(server, 'close')
-  const lines = printed.split('\n').filter((line) => line !== '' && !line.startsWith('Latchkey is ready'))
+  const lines = printed.split('\n').filter((line) => line !== '')
   const routes = lines.map((line) => JSON.parse(line).route)
   assert.equal(routes.filter((route) => route === '/healthz').length, asked)
+})
+
+test('standard output holds JSON only, also what is said of a migration and of being ready, whatever the log level', async () => {
+  for (const LATCHKEY_WORKERS of ['1', '2']) {
+    for (const LOG_LEVEL of ['info', 'silent']) {
+      const own = new Cli()
+      const server = own.spawn(['serve', '--demo'], { PORT: '0', LATCHKEY_WORKERS, LOG_LEVEL })
+      const url = await server.ready()
+      server.kill('SIGTERM')
+      assert.equal(await server.exited, 0)
+      const lines = server.stdout.trimEnd().split('\n')
+      const logged = lines.map((line) => JSON.parse(line))
+      const ready = logged.filter(({ msg }) => msg.includes('ready'))
+      assert.deepEqual(
+        ready.map(({ level, msg }) => [level, msg]),
+        [[30, `Latchkey is ready at ${url} (${LATCHKEY_WORKERS} worker${LATCHKEY_WORKERS === '1' ? '' : 's'})`]],
+      )
+      const [migrated, ...more] = logged.filter(({ msg }) => msg === 'the store was migrated')
+      assert.deepEqual(more, [])
+      if (LOG_LEVEL === 'silent') assert.deepEqual([migrated, lines.length], [undefined, 1])
+      else assert.ok(migrated.applied.includes('001-initial') && migrated.openingMs >= 0)
+      assert.match(server.stderr, /curl -H "Authorization: Bearer lk_key_/)
+      own.dispose()
+    }
+  }
 })

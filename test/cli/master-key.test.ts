@@ -1,8 +1,8 @@
 // `latchkey master-key rotate`, and the keys that a store is given.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { readConfig } from '../../src/config.ts'
 import { findKeeper, openKeyRing } from '../../src/master-key.ts'
@@ -23,7 +23,7 @@ async function withToken() {
   const { _id, token } = (await cli.run(...create)).json
   const file = join(cli.dataDir, 'master.key')
   const opens = async () => {
-    const { json } = await cli.run('token', 'enable', _id, '--json')
+    const { json } = await cli.run('token', 'get', _id, '--show-credential', '--json')
     return json?.token === token
   }
   return { cli, file, opens, read: () => readFileSync(file, 'utf8').trim().split('\n') }
@@ -45,16 +45,58 @@ describe('the key that the service has made itself', () => {
     const [before = ''] = read()
     const { json } = await cli.run('master-key', 'rotate', '--json')
     const [now = '', ...others] = read()
-    const expected = { masterKey: idOf(now), retired: [idOf(before)], tokens: 1, resealed: 1, resumed: false }
-    assert.deepEqual(json, expected)
+    const [retired, old] = [idOf(before), `${file}.${idOf(before)}.old`]
+    const sums = { tokens: 1, resealed: 1, resumed: false }
+    assert.deepEqual(json, { masterKey: idOf(now), retired: [retired], keptIn: [old], ...sums })
     assert.notEqual(now, before)
     assert.deepEqual(others, [])
     assert.equal(statSync(file).mode & 0o777, 0o600)
     assert.deepEqual(
       readdirSync(cli.dataDir).filter((name) => name.includes('.key')),
-      ['master.key'],
+      ['master.key', basename(old)],
     )
+    assert.equal(readFileSync(old, 'utf8').trim(), before)
+    assert.equal(statSync(old).mode & 0o777, 0o600)
     assert.ok(await opens())
+  })
+
+  test('still opens a backup that was made before it was replaced', async () => {
+    const { cli } = await withToken()
+    const backup = join(cli.dataDir, 'before.lkb')
+    assert.equal((await cli.run('backup', backup)).code, 0)
+    const [old = ''] = (await cli.run('master-key', 'rotate', '--json')).json.keptIn
+    const folder = new Cli()
+    started.push(folder)
+    const restored = await withEnv({ LATCHKEY_MASTER_KEY_FILE: old }, () =>
+      folder.run('restore', backup, '--accept-revocation-loss', '--json'),
+    )
+    assert.equal(restored.code, 0, restored.stderr)
+  })
+
+  test('stays in use where its old place is taken by a link or by another file, and nothing there is changed', async () => {
+    for (const occupy of [
+      (path: string) => symlinkSync(join(path, '..', 'target'), path),
+      (path: string) => writeFileSync(path, 'something else'),
+    ]) {
+      const { cli, file, opens, read } = await withToken()
+      const old = `${file}.${idOf(read()[0] ?? '')}.old`
+      occupy(old)
+      const { code, stderr } = await cli.run('master-key', 'rotate')
+      assert.equal(code, 1)
+      assert.match(stderr, /\.old is in the way/)
+      assert.equal(existsSync(join(cli.dataDir, 'target')), false)
+      assert.ok(await opens())
+      rmSync(old)
+      assert.deepEqual((await cli.run('master-key', 'rotate', '--json')).json.keptIn, [old])
+    }
+  })
+
+  test('is kept also by a run that continues after an interruption between keeping it and taking it out', async () => {
+    const { cli, file, read } = await withToken()
+    const [before = ''] = read()
+    const old = `${file}.${idOf(before)}.old`
+    writeFileSync(old, `${before}\n`, { mode: 0o600 })
+    assert.deepEqual((await cli.run('master-key', 'rotate', '--json')).json.keptIn, [old])
   })
 
   test('is named by its id, never shown, and what to do with it is said', async () => {
@@ -62,7 +104,10 @@ describe('the key that the service has made itself', () => {
     const [before = ''] = read()
     const { stdout, stderr } = await cli.run('master-key', 'rotate')
     assert.match(stdout, /^Everything is sealed with master key [0-9a-f]{8}: 1 tokens, 1 of them by this run\.$/m)
-    assert.match(stdout, new RegExp(`Nothing here needs master key ${idOf(before)} any more`))
+    assert.match(
+      stdout,
+      new RegExp(`Nothing here needs master key ${idOf(before)} any more\\. It is kept in .*\\.old\\.`),
+    )
     assert.match(stdout, /A backup made before opens with the key of its time only/)
     for (const key of [before, ...read()]) assert.ok(!`${stdout}${stderr}`.includes(key))
   })
@@ -133,6 +178,7 @@ describe('a key from the environment', () => {
       assert.deepEqual([json.masterKey, json.retired], [idOf(second), [idOf(first)]])
       const again = await cli.run('master-key', 'rotate', '--json')
       assert.deepEqual(again.json, { ...json, resealed: 0, resumed: true }, again.stderr)
+      assert.deepEqual(json.keptIn, [])
     })
     await withEnv(other, async () => {
       const { json } = await cli.run('master-key', 'rotate', '--json')

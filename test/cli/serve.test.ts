@@ -27,9 +27,9 @@ test('a first start with --demo prints an account key and a curl line that work;
   const cli = fresh()
   const server = cli.spawn(['serve', '--demo'], { PORT: '0', ...COVERED })
   const url = await server.ready()
-  while (!server.stdout.includes('demo.txt')) await new Promise((resolve) => setImmediate(resolve))
-  const key = /lk_key_\w+/.exec(server.stdout)?.[0] ?? ''
-  const path = /curl .*"http:\/\/[^/]+(\/[^"]*)"/.exec(server.stdout)?.[1] ?? ''
+  while (!server.stderr.includes('demo.txt')) await new Promise((resolve) => setImmediate(resolve))
+  const key = /lk_key_\w+/.exec(server.stderr)?.[0] ?? ''
+  const path = /curl .*"http:\/\/[^/]+(\/[^"]*)"/.exec(server.stderr)?.[1] ?? ''
   const answer = await send(url, { path, headers: [bearer(key)] })
   assert.equal(answer.status, 200)
   assert.ok(answer.json.data.total > 10)
@@ -39,8 +39,8 @@ test('a first start with --demo prints an account key and a curl line that work;
 
   const again = cli.spawn(['serve', '--demo'], { PORT: '0', ...COVERED })
   await again.ready()
-  while (!again.stdout.includes('demo.txt')) await new Promise((resolve) => setImmediate(resolve))
-  assert.ok(!again.stdout.includes(key))
+  while (!again.stderr.includes('demo.txt')) await new Promise((resolve) => setImmediate(resolve))
+  for (const text of [server.stdout, again.stdout, again.stderr]) assert.ok(!text.includes(key))
   again.kill('SIGINT')
   assert.equal(await again.exited, 0)
 })

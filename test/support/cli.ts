@@ -24,7 +24,7 @@ export class Cli {
   }
 
   /** With something on its standard input. */
-  async runGiven(input: readonly string[], ...args: string[]): Promise<Ran> {
+  async runGiven(input: readonly (string | Uint8Array)[], ...args: string[]): Promise<Ran> {
     const out: string[] = []
     const err: string[] = []
     const before = process.env.LATCHKEY_DATA_DIR

@@ -5,7 +5,7 @@ import { readProcessConfig } from '../../src/config.ts'
 import { findKeeper } from '../../src/master-key.ts'
 import { rotateMasterKey } from '../../src/tokens/master-key-rotation.ts'
 
-const STEPS = ['make', 'changeMasterKey', 'resealTokens', 'retireMasterKey', 'forget']
+const STEPS = ['make', 'changeMasterKey', 'resealTokens', 'retireMasterKey', 'retire']
 const [fatal = '', moment = ''] = process.argv.slice(2)
 const config = readProcessConfig()
 const { store, keys } = await openLatchkey(config)

@@ -199,7 +199,7 @@ export async function rotateUnderLoad(
   })
   server.kill('SIGTERM')
   assert.equal(await server.exited, 0)
-  const logged = server.stdout.split('\n').filter((line) => line.startsWith('{'))
+  const logged = server.stdout.split('\n').filter((line) => line !== '' && !line.includes('is ready at'))
   await requireOpen(env, load.credentials)
   return { kills, rotations: deaths.length, requests: load.requests, problems: [...load.problems, ...logged], keys }
 }

@@ -30,6 +30,12 @@ function did({ action, subject, from, to }: HistoryEntry, names: Names): ReactNo
   switch (action) {
     case 'account.create':
       return 'made this account'
+    case 'account.rename':
+      return (
+        <>
+          renamed this account from <Name>{String(from.name)}</Name> to <Name>{String(to.name)}</Name>
+        </>
+      )
     case 'key.create':
       return <>made the account key {it}</>
     case 'key.revoke':

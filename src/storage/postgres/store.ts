@@ -189,6 +189,7 @@ class PostgresStore implements Store {
   }
 
   insertAccount = this.#change(writes.insertAccount)
+  renameAccount = this.#change(writes.renameAccount)
   insertKey = this.#change(writes.insertKey)
   revokeKey = this.#change(writes.revokeKey)
   insertSubAccounts = this.#change(writes.insertSubAccounts)

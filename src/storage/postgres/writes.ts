@@ -26,7 +26,7 @@ import {
 import { asListed, KEY_COLUMNS, type KeyColumns, type StampedTokenRow, toKey } from '../rows.ts'
 import { indexedGrams } from './grams.ts'
 import { type Heads, lockHeads, record, recordAll, type Session } from './history.ts'
-import { findStampedToken, findSubAccount } from './reads.ts'
+import { findAccount, findStampedToken, findSubAccount } from './reads.ts'
 
 /** Names the lock that migration 003 has everybody share who seals: the letters "latchsea". */
 const SEALING_LOCK = '7809651199140128097'
@@ -36,6 +36,18 @@ export async function insertAccount({ db, stamps }: Session, account: Account, o
   await db.run('INSERT INTO accounts (id, name, created_at) VALUES ($1, $2, $3)', ...[id, name, createdAt])
   const heads = new Map([[id, { seq: 0, last: new Uint8Array() }]])
   await record({ db, stamps }, heads, [historyEvent(id, 'account.create', account, {}, { name })], origin)
+}
+
+export async function renameAccount(session: Session, id: string, name: string, origin: Origin): Promise<Account> {
+  const { db } = session
+  const [heads, before] = await Promise.all([lockHeads(db, [id]), findAccount(db, id)])
+  if (before === undefined) throw new Failure('account-not-found')
+  if (before.name === name) return before
+  await Promise.all([
+    db.run('UPDATE accounts SET name = $1 WHERE id = $2', name, id),
+    record(session, heads, [historyEvent(id, 'account.rename', { id, name }, { name: before.name }, { name })], origin),
+  ])
+  return { ...before, name }
 }
 
 export async function insertKey({ db, stamps }: Session, key: StoredKey, origin: Origin): Promise<void> {

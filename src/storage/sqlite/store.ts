@@ -165,6 +165,7 @@ class SqliteStore implements Store {
   during = during
 
   insertAccount = this.#change('insertAccount')
+  renameAccount = this.#change('renameAccount')
   insertKey = this.#change('insertKey')
   revokeKey = this.#change('revokeKey')
   insertSubAccounts = this.#change('insertSubAccounts')

@@ -27,7 +27,7 @@ import { KEY_COLUMNS, type KeyColumns, toKey } from '../rows.ts'
 import type { Connection } from './connection.ts'
 import { indexedGrams, indexedWords } from './grams.ts'
 import { type NewRow, type PackedRow, type PackedTokens, pack, toOwner, unpackNew } from './packed.ts'
-import { findSubAccount, findSubAccountName } from './reads.ts'
+import { findAccount, findSubAccount, findSubAccountName } from './reads.ts'
 import type { Session } from './session.ts'
 
 export function insertAccount(session: Session, account: Account, origin: Origin): void {
@@ -35,6 +35,15 @@ export function insertAccount(session: Session, account: Account, origin: Origin
   db.run('INSERT INTO accounts (id, name, created_at) VALUES (?, ?, ?)', account.id, account.name, account.createdAt)
   const to = { name: account.name }
   session.record(historyEvent(account.id, 'account.create', account, {}, to), origin)
+}
+
+export function renameAccount(session: Session, id: string, name: string, origin: Origin): Account {
+  const before = findAccount(session.db, id)
+  if (before === undefined) throw new Failure('account-not-found')
+  if (before.name === name) return before
+  session.db.run('UPDATE accounts SET name = ? WHERE id = ?', name, id)
+  session.record(historyEvent(id, 'account.rename', { id, name }, { name: before.name }, { name }), origin)
+  return { ...before, name }
 }
 
 export function insertKey(session: Session, key: StoredKey, origin: Origin): void {

@@ -26,6 +26,25 @@ export const describeAccounts: Part = (estate) => {
     )
   })
 
+  test('an account is renamed, with a history row that says from what to what', async () => {
+    const account = await estate().account('Acme')
+    const renamed = await estate().store.renameAccount(account.id, 'Acme & Söhne', estate().origin())
+    assert.deepEqual(plain(renamed), { ...plain(account), name: 'Acme & Söhne' })
+    assert.deepEqual(plain((await estate().store.findAccount(account.id)) ?? {}), plain(renamed))
+    await estate().store.renameAccount(account.id, 'Acme & Söhne', estate().origin())
+    const { items, total } = await estate().store.listHistory(account.id, { page: 1, limit: 1 })
+    assert.deepEqual(
+      [total, ...items.map(({ action, subject, from, to }) => ({ action, subject, from, to }))],
+      [2, { action: 'account.rename', subject: account.id, from: { name: 'Acme' }, to: { name: 'Acme & Söhne' } }],
+    )
+  })
+
+  test('an account that does not exist cannot be renamed', async () => {
+    await assert.rejects(estate().store.renameAccount('acc_nothing', 'x', estate().origin()), {
+      code: 'account-not-found',
+    })
+  })
+
   test('a key is found by its digest, with a stamp that is genuine', async () => {
     const account = await estate().account()
     const key = await estate().key(account, { expiresAt: 5 })

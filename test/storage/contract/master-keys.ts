@@ -174,7 +174,10 @@ export function describeMasterKeys(open: OpenEmptyStore): void {
         ...{ store, keys: new KeyRing(keys), keeper: undefined, now: () => 7 },
       })
       const report = await rotateMasterKey(settings([key, former]), () => () => {})
-      assert.deepEqual(report, { masterKey: key.id, retired: [former.id], tokens: 0, resealed: 0, resumed: false })
+      assert.deepEqual(report, {
+        ...{ masterKey: key.id, retired: [former.id], keptIn: [] },
+        ...{ tokens: 0, resealed: 0, resumed: false },
+      })
       const vault = await store.readVault()
       const wrong = { name: 'OperatorError', message: /was retired before/ }
       await assert.rejects(
@@ -222,9 +225,10 @@ async function rotating({ store, opened }: Estate) {
         made.set(key.id, key)
         parts.kept.unshift(key.id)
       },
-      forget(ids: readonly string[]) {
+      retire(ids: readonly string[]) {
         parts.kept = parts.kept.filter((id) => !ids.includes(id))
       },
+      placeOfRetired: (id: string) => `retired ${id}`,
     },
   }
   return parts
@@ -234,7 +238,7 @@ type Rotating = Awaited<ReturnType<typeof rotating>>
 
 const rotate = ({ store, keys, keeper, now }: Rotating) => rotateMasterKey({ store, keys, keeper, now }, () => () => {})
 
-const STEPS = ['make', 'changeMasterKey', 'resealTokens', 'retireMasterKey', 'forget']
+const STEPS = ['make', 'changeMasterKey', 'resealTokens', 'retireMasterKey', 'retire']
 
 /** False where the rotation has no such step. */
 async function interruptedAt(parts: Rotating, fatal: number, moment: 'before' | 'after'): Promise<boolean> {

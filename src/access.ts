@@ -1,0 +1,42 @@
+// Why this process may not use a file: which user runs it, whose the file is, and what to run instead.
+import { accessSync, constants, readFileSync, statSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+
+/** Undefined where permissions are not the reason, and on systems without such permissions. */
+export function explainAccess(path: string, needed = constants.R_OK | constants.W_OK): string | undefined {
+  const uid = process.geteuid?.()
+  const blocked = uid === undefined ? undefined : findBlocked(resolve(path), needed)
+  if (uid === undefined || blocked === undefined) return undefined
+  const { uid: owner, mode } = statSync(blocked)
+  const [me, them] = [userName(uid), userName(owner)]
+  const facts = `This runs as user ${me}; ${blocked} belongs to ${them} and has mode ${(mode & 0o7777).toString(8)}.`
+  if (owner === uid) return `${facts} To give yourself access: chmod u+rwX ${blocked}`
+  return `${facts} Run this as ${them} (as root: runuser -u ${them} -- …), or, if all of it should be ${me}'s: chown -R ${me} ${blocked}`
+}
+
+/** The first folder on the way that may not be entered, else the file itself. */
+function findBlocked(path: string, needed: number): string | undefined {
+  const parent = dirname(path)
+  const above = parent === path ? undefined : findBlocked(parent, constants.X_OK)
+  return above ?? (isAllowed(path, needed) ? undefined : path)
+}
+
+/** True also of what does not exist: then permissions are not what is wrong with it. */
+function isAllowed(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode)
+    return true
+  } catch (error) {
+    return !['EACCES', 'EPERM'].includes((error as NodeJS.ErrnoException).code ?? '')
+  }
+}
+
+/** By the system's list of users; by its number where that does not name it. */
+function userName(uid: number): string {
+  try {
+    const users = readFileSync('/etc/passwd', 'utf8').split('\n')
+    return users.map((line) => line.split(':')).find((fields) => fields[2] === String(uid))?.[0] ?? `#${uid}`
+  } catch {
+    return `#${uid}`
+  }
+}

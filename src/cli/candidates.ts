@@ -1,0 +1,93 @@
+// Which parts of a text could be a credential. Ours are recognised by their shape, wherever they stand. An imported
+// credential may be any printable ASCII, so every part of a word that begins and ends at punctuation is a candidate.
+
+export interface Candidate {
+  readonly text: string
+  /** Counted from 1. */
+  readonly line: number
+}
+
+/** No credential is longer. */
+const MAX_CREDENTIAL = 1_024
+/** A longer word is read in pieces, which overlap so that no credential is cut. */
+const MAX_WORD = 65_536
+const OVERLAP = 2 * MAX_CREDENTIAL
+/** A candidate has at most so many parts (`a.b` has three), unless it begins or ends where its piece does. */
+const MAX_PARTS = 8
+
+const WORD = /[\x21-\x7e]+/g
+const OURS = /lk_(?:tok|key)_[0-9A-Za-z]{49}/g
+/** End a value in JSON, shells, markup and source code. A credential that holds one is found only as a whole word. */
+const STRUCTURE = /["'`<>()[\]{},;|\\]+/
+const PUNCTUATION = /[^\w-]/
+const PART = /[\w-]+|[^\w-]/g
+
+/** Those of each chunk, of an input of any size. Whatever is not printable ASCII separates words. */
+export async function* findCandidates(input: AsyncIterable<string | Uint8Array>): AsyncGenerator<Iterable<Candidate>> {
+  let [unfinished, line] = ['', 1]
+  for await (const chunk of decode(input)) {
+    const text = unfinished + chunk
+    const end = startOfLastWord(text)
+    const lines = text.slice(0, end).split('\n')
+    yield candidatesOf(lines, line)
+    line += lines.length - 1
+    unfinished = text.slice(end)
+    if (unfinished.length <= MAX_WORD) continue
+    yield candidatesOf([unfinished], line)
+    unfinished = unfinished.slice(-OVERLAP)
+  }
+  yield candidatesOf([unfinished], line)
+}
+
+/** Byte by byte, since credentials are ASCII; as UTF-16 where a byte order mark says so, as PowerShell writes files. */
+async function* decode(input: AsyncIterable<string | Uint8Array>): AsyncGenerator<string> {
+  let decoder: TextDecoder | undefined
+  for await (const chunk of input) {
+    if (typeof chunk === 'string') yield chunk
+    else {
+      decoder ??= new TextDecoder(encodingOf(chunk))
+      yield decoder.decode(chunk, { stream: true })
+    }
+  }
+}
+
+function encodingOf([first, second]: Uint8Array): string {
+  if (first === 0xff && second === 0xfe) return 'utf-16le'
+  return first === 0xfe && second === 0xff ? 'utf-16be' : 'latin1'
+}
+
+/** Where a word begins that the next chunk may continue. */
+function startOfLastWord(text: string): number {
+  let start = text.length
+  while (start > 0 && text.charCodeAt(start - 1) > 0x20 && text.charCodeAt(start - 1) < 0x7f) start--
+  return start
+}
+
+function* candidatesOf(lines: readonly string[], firstLine: number): Generator<Candidate> {
+  for (const [index, text] of lines.entries()) {
+    const line = firstLine + index
+    for (const [word] of text.matchAll(WORD)) {
+      for (const [ours] of word.matchAll(OURS)) yield { text: ours, line }
+      if (word.length <= MAX_CREDENTIAL) yield { text: word, line }
+      if (!PUNCTUATION.test(word)) continue
+      for (const span of word.split(STRUCTURE).flatMap(spansOf)) {
+        if (span.length <= MAX_CREDENTIAL) yield { text: span, line }
+      }
+    }
+  }
+}
+
+function spansOf(piece: string): string[] {
+  const parts = piece.match(PART) ?? []
+  let start = 0
+  return parts.flatMap((part, first) => {
+    const spans = [piece.slice(start)]
+    let end = start
+    for (const [index, each] of parts.slice(first, first === 0 ? undefined : first + MAX_PARTS).entries()) {
+      end += each.length
+      if (first + index < parts.length - 1) spans.push(piece.slice(start, end))
+    }
+    start += part.length
+    return spans
+  })
+}

@@ -1,0 +1,168 @@
+// `latchkey find`: every credential and account key in a text, however it is written there.
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { Readable } from 'node:stream'
+import { after, before, describe, test } from 'node:test'
+import { findCandidates } from '../../src/cli/candidates.ts'
+import { Cli } from '../support/cli.ts'
+
+const cli = new Cli()
+after(() => cli.dispose())
+
+interface Made {
+  readonly _id: string
+  readonly token: string
+}
+// biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back
+let estate: any
+let [ours, off, bare, dotted, base64] = [] as unknown as readonly [Made, Made, Made, Made, Made]
+before(async () => {
+  estate = await cli.estate()
+  const make = async (name: string, ...rest: string[]) =>
+    (await cli.run('token', 'create', '--sub-account', estate.subAccount._id, '--name', name, ...rest, '--json')).json
+  ours = await make('Ours')
+  off = await make('Off', '--status', 'inactive')
+  bare = await make('Bare', '--credential', 'hunter2')
+  dotted = await make('Dotted', '--credential', 'SG.a1b2.c3-d4')
+  base64 = await make('Base64', '--credential', 'q1+/w2==')
+})
+
+/** What was found, as ids, and that no part of a secret was printed. */
+async function find(...chunks: (string | Uint8Array)[]): Promise<string[]> {
+  const { code, stdout, stderr } = await cli.runGiven(chunks, 'find', '--json')
+  const { found } = JSON.parse(stdout)
+  assert.equal(stderr, '')
+  assert.equal(code, found.length > 0 ? 0 : 3)
+  for (const secret of [ours.token, off.token, estate.key.key, dotted.token, base64.token, 'hunter2']) {
+    assert.ok(!stdout.includes(secret))
+  }
+  return found.map(({ _id }: { _id: string }) => _id)
+}
+
+describe('a credential is found', () => {
+  const inContext: readonly [string, (credential: string) => string][] = [
+    ['alone', (it) => it],
+    ['after other lines', (it) => `GET /\n\n200 OK\n${it}`],
+    ['in a .env file', (it) => `# settings\nexport API_TOKEN=${it}\nDEBUG=1\n`],
+    ['in a quoted .env file', (it) => `API_TOKEN="${it}"\r\n`],
+    ['in JSON', (it) => JSON.stringify({ a: 1, headers: { 'x-api-key': it }, b: [it] })],
+    ['in JSON within JSON', (it) => JSON.stringify(JSON.stringify({ token: it }))],
+    ['in YAML', (it) => `token: ${it}\n`],
+    ['in a curl line', (it) => `curl -H 'Authorization: Bearer ${it}' https://x.example/`],
+    ['in a URL', (it) => `https://x.example/v1?key=${it}&page=2`],
+    ['as a password in a URL', (it) => `https://user:${it}@x.example/path`],
+    ['in a sentence', (it) => `Somebody has posted (${it}), or ${it}.`],
+    ['in markup', (it) => `<code>${it}</code>`],
+    ['between garbage', (it) => `\u0000\ufffd\u00e9${it}\u00e9\u0001`],
+    ['in a list of variables that NUL separates', (it) => `A=1\0TOKEN=${it}\0B=2`],
+  ]
+  for (const [where, write] of inContext) {
+    test(where, async () => {
+      const made = [ours, bare, dotted, base64]
+      const text = [...made.map(({ token }) => token), estate.key.key].map(write).join('\n')
+      assert.deepEqual(await find(text), [...made.map(({ _id }) => _id), estate.key._id])
+    })
+  }
+
+  test('wherever the input is cut into chunks', async () => {
+    const text = Buffer.from(`x\nkey=${ours.token};\n"${dotted.token}"`)
+    for (let at = 1; at < text.length; at++) {
+      const candidates = new Map<string, number>()
+      for await (const part of findCandidates(Readable.from([text.subarray(0, at), text.subarray(at)]))) {
+        for (const { text, line } of part) candidates.set(text, line)
+      }
+      assert.deepEqual([candidates.get(ours.token), candidates.get(dotted.token)], [2, 3])
+    }
+  })
+
+  test('in UTF-16, and between bytes that are no UTF-8', async () => {
+    const utf16 = Buffer.from(`\ufefftoken: ${ours.token}\r\n`, 'utf16le')
+    assert.deepEqual(await find(utf16.subarray(0, 31), utf16.subarray(31)), [ours._id])
+    assert.deepEqual(await find(Buffer.from([0xff, 0xc3, 0x28]), Buffer.from(bare.token), Buffer.from([0xfe])), [
+      bare._id,
+    ])
+  })
+
+  test('within a word of any length, and glued to other letters where it is one of ours', async () => {
+    const long = 'ab.'.repeat(70_000)
+    assert.deepEqual(await find(`${long}${ours.token}xyz${long}`), [ours._id])
+    assert.deepEqual(await find(`{"a":"${long}","b":"${dotted.token}"}`), [dotted._id])
+  })
+})
+
+test('all that a text holds is told, each with whose it is, its line, whether it is accepted and how to end that', async () => {
+  const text = `one ${ours.token}\n${off.token} ${estate.key.key}\nagain ${ours.token}\n`
+  const { found, candidates } = (await cli.runGiven([text], 'find', '--json')).json
+  const pick = found.map(
+    // biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back
+    ({ line, kind, _id, account, accepted, refusal, toEnd }: any) => [
+      line,
+      kind,
+      _id,
+      account,
+      accepted,
+      refusal,
+      toEnd,
+    ],
+  )
+  const account = estate.account._id
+  assert.deepEqual(pick, [
+    [1, 'token', ours._id, account, true, null, `latchkey token disable ${ours._id}`],
+    [2, 'token', off._id, account, false, 'inactive', null],
+    [2, 'account key', estate.key._id, account, true, null, `latchkey key revoke ${estate.key._id}`],
+  ])
+  assert.deepEqual([found[0].subAccount, found[0].former], [{ _id: estate.subAccount._id, name: 'S' }, false])
+  assert.equal(candidates, 5)
+  const { stdout } = await cli.runGiven([text], 'find')
+  assert.match(stdout, /^Looked up 5 candidates: 3 found, 2 of them accepted now\.\nline +kind +_id /)
+  assert.match(stdout, new RegExp(`^2 +token +${off._id} .* no, inactive$`, 'm'))
+  assert.match(
+    stdout,
+    new RegExp(`To end access:\n {2}latchkey token disable ${ours._id}\n {2}latchkey key revoke ${estate.key._id}\n$`),
+  )
+})
+
+test('a credential that was rotated out is told as such, and a search leaves no mark of use', async () => {
+  const create = ['token', 'create', '--sub-account', estate.subAccount._id, '--name', 'Rotated', '--json']
+  const { _id, token } = (await cli.run(...create)).json
+  await cli.run('token', 'rotate', _id, '--overlap', '1h')
+  const [former] = (await cli.runGiven([token], 'find', '--json')).json.found
+  assert.deepEqual([former._id, former.former, former.accepted], [_id, true, true])
+  const db = new DatabaseSync(join(cli.dataDir, 'latchkey.db'), { readOnly: true })
+  assert.deepEqual(db.prepare('SELECT count(*) AS n FROM last_used').get()?.n, 0)
+  db.close()
+})
+
+test('account keys that are refused are found too, with the reason', async () => {
+  const make = async (...rest: string[]) =>
+    (await cli.run('key', 'create', '--account', estate.account._id, ...rest, '--json')).json
+  const [revoked, late] = [await make(), await make('--expires-at', '2020-01-01T00:00:00Z')]
+  await cli.run('key', 'revoke', revoked._id)
+  const { found } = (await cli.runGiven([revoked.key, '\n', late.key], 'find', '--json')).json
+  assert.deepEqual(
+    found.map(({ refusal }: { refusal: string }) => refusal),
+    ['revoked', 'expired'],
+  )
+})
+
+test('nothing found has an exit code of its own, says how much was looked at, and repeats nothing', async () => {
+  for (const [input, candidates] of [
+    ['', 0],
+    ['\n \n', 0],
+    ['nobody-has-this', 1],
+    ['x'.repeat(5_000), 0],
+  ] as const) {
+    const { code, stdout, stderr } = await cli.runGiven([input], 'find')
+    assert.deepEqual([code, stderr], [3, ''])
+    assert.equal(stdout, `Looked up ${candidates} candidates: 0 found, 0 of them accepted now.\n`)
+    assert.deepEqual(JSON.parse((await cli.runGiven([input], 'find', '--json')).stdout), { candidates, found: [] })
+  }
+  assert.match((await cli.run('find', '--help')).stdout, /Exit codes: 0 .*, 3 .*, 1 /)
+})
+
+test('a search that cannot be completed is neither of the two', async () => {
+  const empty = new Cli()
+  assert.equal((await empty.runGiven([ours.token], 'find')).code, 1)
+  empty.dispose()
+})

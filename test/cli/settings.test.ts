@@ -1,0 +1,69 @@
+// The settings: which variables are known, and what is said about the others.
+import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { readConfig, readProcessConfig, SETTINGS } from '../../src/config.ts'
+
+const refused = (message: RegExp) => ({ name: 'OperatorError', message })
+
+test('a misspelt setting is refused, and the nearest one is suggested', () => {
+  for (const [name, meant] of [
+    ['LATCHKEY_DATADIR', 'LATCHKEY_DATA_DIR'],
+    ['LATCHKEY_WORKER', 'LATCHKEY_WORKERS'],
+    ['LATCHKEY_MASTERKEY_FILE', 'LATCHKEY_MASTER_KEY_FILE'],
+    ['latchkey_data_dir', 'LATCHKEY_DATA_DIR'],
+    ['LATCHKEY_PORT', 'PORT'],
+    ['LATCHKEY_LOG_LEVEL', 'LOG_LEVEL'],
+    ['LATCHKEY_DATABASE_URL', 'DATABASE_URL'],
+  ] as const) {
+    const message = new RegExp(`^${name} is not a setting; did you mean ${meant}\\?$`, 'm')
+    assert.throws(() => readConfig({ [name]: '8080' }), refused(message))
+  }
+})
+
+test('every unknown setting is named, also one that resembles none, and no value is repeated', () => {
+  const env = { LATCHKEY_QUUX: 'very-secret', LATCHKEY_WORKRES: '2' }
+  assert.throws(() => readConfig(env), refused(/^LATCHKEY_QUUX is not a setting\nLATCHKEY_WORKRES .*LATCHKEY_WORKERS/))
+  assert.throws(() => readConfig(env), refused(/^(?!.*very-secret)/s))
+})
+
+test('variables of others are left alone: unset ones, other prefixes, and what Kubernetes sets for a Service', () => {
+  const env = {
+    LATCHKEY_QUUX: ' ',
+    MY_LATCHKEY_QUUX: '1',
+    LATCHKEY_SERVICE_HOST: '10.0.0.1',
+    LATCHKEY_SERVICE_PORT: '80',
+    LATCHKEY_SERVICE_PORT_HTTP: '80',
+    LATCHKEY_PORT: 'tcp://10.0.0.1:80',
+    LATCHKEY_PORT_80_TCP: 'tcp://10.0.0.1:80',
+    LATCHKEY_PORT_80_TCP_PROTO: 'tcp',
+    LATCHKEY_PORT_80_TCP_PORT: '80',
+    LATCHKEY_PORT_80_TCP_ADDR: '10.0.0.1',
+    LATCHKEY_VERIFIER_SERVICE_HOST: '10.0.0.2',
+    LATCHKEY_VERIFIER_PORT: 'tcp://10.0.0.2:80',
+  }
+  assert.equal(readConfig(env).port, 3000)
+})
+
+test('a misspelt setting in a .env file is refused too', (t) => {
+  const [folder, here, before] = [mkdtempSync(join(tmpdir(), 'latchkey-env-')), process.cwd(), process.env]
+  t.after(() => {
+    process.chdir(here)
+    process.env = before
+    rmSync(folder, { recursive: true })
+  })
+  process.env = { ...before }
+  writeFileSync(join(folder, '.env'), 'LATCHKEY_DATADIR=/elsewhere\n')
+  process.chdir(folder)
+  assert.throws(readProcessConfig, refused(/^LATCHKEY_DATADIR is not a setting; did you mean LATCHKEY_DATA_DIR\?/))
+})
+
+test('the README describes every setting', () => {
+  const readme = readFileSync(join(import.meta.dirname, '..', '..', 'README.md'), 'utf8')
+  assert.deepEqual(
+    SETTINGS.filter((name) => !readme.includes(`\`${name}\``)),
+    [],
+  )
+})
