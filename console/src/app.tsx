@@ -7,7 +7,7 @@ import { OverviewView, useOverview } from './overview-view.tsx'
 import { Link, Name } from './parts.tsx'
 import { useSession } from './session.tsx'
 import { SignIn } from './sign-in.tsx'
-import { Nothing } from './states.tsx'
+import { EmptyState } from './states.tsx'
 import { SubAccountsView } from './sub-accounts/sub-accounts-view.tsx'
 import { TokensView } from './tokens/tokens-view.tsx'
 import { ViewTitle } from './view-title.tsx'
@@ -89,9 +89,9 @@ function NoSuchPlace() {
   return (
     <>
       <ViewTitle>Not found</ViewTitle>
-      <Nothing title="There is nothing at this address">
+      <EmptyState title="There is nothing at this address">
         <Link href={hrefOf('overview')}>To the overview</Link>
-      </Nothing>
+      </EmptyState>
     </>
   )
 }

@@ -4,7 +4,7 @@ import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { App } from './app.tsx'
 import { SessionProvider, takeKeyFromAddress } from './session.tsx'
-import './styles.ts'
+import './styles/index.ts'
 import { theme } from './theme.ts'
 import { ToastProvider } from './toasts.tsx'
 
@@ -15,7 +15,7 @@ if (root === null) throw new Error('the page has no root')
 
 createRoot(root).render(
   <StrictMode>
-    {/* Variables and classes come as a file (vite.config.ts, look/): nothing here may write an inline style. */}
+    {/* Variables and classes come as a file (vite.config.ts, styles/): nothing here may write an inline style. */}
     <MantineProvider theme={theme} defaultColorScheme="auto" withCssVariables={false} withGlobalClasses={false}>
       {/* Messages stand within the session and go with it: what they say and can undo is one account's. */}
       <SessionProvider>

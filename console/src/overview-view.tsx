@@ -5,7 +5,7 @@ import type { Overview } from '../../client/latchkey-client.ts'
 import { hrefOf } from './address.ts'
 import { Link, Name } from './parts.tsx'
 import { useClient } from './session.tsx'
-import { Answered } from './states.tsx'
+import { QueryResult } from './states.tsx'
 import { type TokenFilters, tokensHref } from './tokens/token-filters.ts'
 import { ViewTitle } from './view-title.tsx'
 import { number, plural, utcDay } from './words.ts'
@@ -22,7 +22,7 @@ export function OverviewView() {
   return (
     <>
       <ViewTitle>Overview</ViewTitle>
-      <Answered question={overview} what="the overview">
+      <QueryResult query={overview} what="the overview">
         {(data) => (
           <div className="overview">
             <Figures overview={data} />
@@ -31,7 +31,7 @@ export function OverviewView() {
             <BySubAccount subAccounts={data.subAccounts} />
           </div>
         )}
-      </Answered>
+      </QueryResult>
     </>
   )
 }
@@ -46,9 +46,9 @@ function Figures({ overview: { tokens, subAccounts } }: { overview: Overview }) 
   ]
   return (
     <ul className="figures">
-      {figures.map(([label, value, href, heed]) => (
+      {figures.map(([label, value, href, warns]) => (
         <li key={label}>
-          <Link href={href} className={heed && value > 0 ? 'figure heed' : 'figure'}>
+          <Link href={href} className={warns && value > 0 ? 'figure figure-warning' : 'figure'}>
             <span className="figure-value">{number(value)}</span>
             <span className="figure-label">{label}</span>
           </Link>

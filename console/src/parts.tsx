@@ -66,8 +66,8 @@ export function useLast<Value>(value: Value | undefined): { readonly last: Value
   return state
 }
 
-/** What a message says of a thing. */
-export function Said({ name, what }: { name: string; what: string }) {
+/** What became of the thing with this name, for a message. */
+export function Outcome({ name, what }: { name: string; what: string }) {
   return (
     <>
       <Name>{name}</Name> {what}
@@ -115,7 +115,7 @@ export function Link({ href, label, children, className }: LinkProps) {
 
 interface LinkProps {
   readonly href: string
-  /** Said instead of the content, where that alone would not say where the link leads. */
+  /** Read out instead of the content, where that alone would not say where the link leads. */
   readonly label?: string
   readonly children: ReactNode
   readonly className?: string

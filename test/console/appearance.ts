@@ -124,7 +124,7 @@ export const describeAppearance: Part = (world) => {
           if (!isLookedAt(name, colorScheme, width)) continue
           await page.goto(`${world().base}${path}`)
           await page.getByRole('heading', { level: 1 }).waitFor()
-          await page.locator('main').getByTestId('total').or(page.locator('.overview, .nothing')).first().waitFor()
+          await page.locator('main').getByTestId('total').or(page.locator('.overview, .empty-state')).first().waitFor()
           await prepare?.(page)
           await look(page, name, colorScheme, width)
         }

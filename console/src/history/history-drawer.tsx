@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { Pager } from '../pager.tsx'
 import { Name, useLast } from '../parts.tsx'
 import { useClient } from '../session.tsx'
-import { Answered } from '../states.tsx'
+import { QueryResult } from '../states.tsx'
 import { keepFocus } from '../view-title.tsx'
 import { HistoryList } from './history-list.tsx'
 
@@ -37,7 +37,7 @@ function TokenHistory({ tokenId }: { tokenId: string }) {
     placeholderData: keepPreviousData,
   })
   return (
-    <Answered question={history} what="the history">
+    <QueryResult query={history} what="the history">
       {(data) => (
         <>
           {data.names[tokenId] !== undefined && (
@@ -49,6 +49,6 @@ function TokenHistory({ tokenId }: { tokenId: string }) {
           {data.totalPages > 1 && <Pager page={data} asked={page} one="entry" many="entries" onPage={setPage} />}
         </>
       )}
-    </Answered>
+    </QueryResult>
   )
 }

@@ -3,7 +3,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { go, hrefOf, readPaging, useAddress } from '../address.ts'
 import { Pager } from '../pager.tsx'
 import { useClient } from '../session.tsx'
-import { Answered, Nothing } from '../states.tsx'
+import { EmptyState, QueryResult } from '../states.tsx'
 import { ViewTitle } from '../view-title.tsx'
 import { HistoryList } from './history-list.tsx'
 
@@ -19,10 +19,10 @@ export function HistoryView() {
   return (
     <>
       <ViewTitle>History</ViewTitle>
-      <Answered question={history} what="the history" rows={10}>
+      <QueryResult query={history} what="the history" rows={10}>
         {(data) => (
           <>
-            {data.items.length === 0 && <Nothing title="Nothing on this page" />}
+            {data.items.length === 0 && <EmptyState title="Nothing on this page" />}
             <HistoryList entries={data.items} names={data.names} />
             <Pager
               page={data}
@@ -34,7 +34,7 @@ export function HistoryView() {
             />
           </>
         )}
-      </Answered>
+      </QueryResult>
     </>
   )
 }

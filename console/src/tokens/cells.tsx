@@ -4,7 +4,7 @@ import { type FormEvent, memo, useState } from 'react'
 import type { Token } from '../../../client/latchkey-client.ts'
 import { BusyButton } from '../busy-button.tsx'
 import { useChange } from '../changes.tsx'
-import { IconButton, Link, Name, Said } from '../parts.tsx'
+import { IconButton, Link, Name, Outcome } from '../parts.tsx'
 import { fieldProblem, reasonOf } from '../problems.ts'
 import { useToast } from '../toasts.tsx'
 import { tokensHref } from './token-filters.ts'
@@ -66,7 +66,7 @@ function Rename({ token, onDone }: { token: Token; onDone: (token: Token) => voi
       toast({
         text: (
           <>
-            <Said name={former} what="is now called" /> <Name>{renamed.name}</Name>
+            <Outcome name={former} what="is now called" /> <Name>{renamed.name}</Name>
           </>
         ),
       })

@@ -6,10 +6,10 @@ import { BusyButton } from '../busy-button.tsx'
 import { newIdempotencyKey, useChange } from '../changes.tsx'
 import { NewCredential } from '../credential.tsx'
 import { DialogButtons } from '../dialog.tsx'
-import { Name, Said, useNow } from '../parts.tsx'
+import { Name, Outcome, useNow } from '../parts.tsx'
 import { SubAccountPicker } from '../picker.tsx'
 import { fieldProblem, reasonOf } from '../problems.ts'
-import { Trouble } from '../states.tsx'
+import { ErrorAlert } from '../states.tsx'
 import { useToast } from '../toasts.tsx'
 import { AboutToken } from './status-dialog.tsx'
 
@@ -98,7 +98,7 @@ export function CreateDialog({ subAccountId, close }: { subAccountId: string | u
           />
         )}
         {error !== null && !nameProblem && !ownerProblem && !expiryProblem && (
-          <Trouble error={error} asked="change" retry={run} busy={create.isPending} />
+          <ErrorAlert error={error} asked="change" retry={run} busy={create.isPending} />
         )}
         <DialogButtons>
           <BusyButton type="submit" busy={create.isPending} disabled={owner === undefined || past}>
@@ -165,7 +165,7 @@ export function RotateDialog({ token, close }: { token: Token; close: () => void
         data-autofocus
       />
       {rotate.error !== null && (
-        <Trouble error={rotate.error} asked="change" retry={() => rotate.mutate()} busy={rotate.isPending} />
+        <ErrorAlert error={rotate.error} asked="change" retry={() => rotate.mutate()} busy={rotate.isPending} />
       )}
       <DialogButtons>
         <BusyButton busy={rotate.isPending} onClick={() => rotate.mutate()}>
@@ -180,7 +180,7 @@ function Made({ token, text, close }: { token: Token; text: string; close: () =>
   return (
     <Stack gap="md">
       <Text size="sm" role="status">
-        <Said name={token.name} what={text} />
+        <Outcome name={token.name} what={text} />
       </Text>
       <NewCredential value={token.token} />
       <Text size="sm" className="dim">
@@ -201,7 +201,7 @@ export function DeleteDialog({ token, close }: { token: Token; close: () => void
   const remove = useChange(
     token.name,
     (client) => client.deleteToken({ id: token._id }),
-    () => toast({ text: <Said name={token.name} what="is deleted" /> }),
+    () => toast({ text: <Outcome name={token.name} what="is deleted" /> }),
   )
   const run = () => remove.mutate(undefined, { onSuccess: close })
   const submit = (event: FormEvent) => {
@@ -227,7 +227,9 @@ export function DeleteDialog({ token, close }: { token: Token; close: () => void
           onChange={(event) => setTyped(event.currentTarget.value)}
           data-autofocus
         />
-        {remove.error !== null && <Trouble error={remove.error} asked="change" retry={run} busy={remove.isPending} />}
+        {remove.error !== null && (
+          <ErrorAlert error={remove.error} asked="change" retry={run} busy={remove.isPending} />
+        )}
         <DialogButtons>
           <BusyButton
             type="submit"

@@ -4,8 +4,8 @@ import type { Token } from '../../../client/latchkey-client.ts'
 import { BusyButton } from '../busy-button.tsx'
 import { useChange } from '../changes.tsx'
 import { DialogButtons } from '../dialog.tsx'
-import { Facts, Name, Said, useNow, When } from '../parts.tsx'
-import { Trouble } from '../states.tsx'
+import { Facts, Name, Outcome, useNow, When } from '../parts.tsx'
+import { ErrorAlert } from '../states.tsx'
 import { useToast } from '../toasts.tsx'
 import { masked } from '../words.ts'
 
@@ -24,7 +24,7 @@ function useSetStatus(token: Token) {
     (confirmed, { undoable }) => {
       const undo = () => change.mutate({ status: otherStatus(confirmed), undoable: false })
       const what = confirmed.status === 'active' ? 'is enabled' : 'is disabled'
-      toast({ text: <Said name={confirmed.name} what={what} />, ...(undoable ? { undo } : {}) })
+      toast({ text: <Outcome name={confirmed.name} what={what} />, ...(undoable ? { undo } : {}) })
     },
   )
   return change
@@ -38,7 +38,7 @@ export function StatusDialog({ token, close }: { token: Token; close: () => void
     <Stack gap="md">
       {status === 'inactive' ? <CutOff token={token} /> : <Text size="sm">{enabledMeans(token)}</Text>}
       <AboutToken token={token} />
-      {error !== null && <Trouble error={error} asked="change" retry={confirm} busy={isPending} />}
+      {error !== null && <ErrorAlert error={error} asked="change" retry={confirm} busy={isPending} />}
       <DialogButtons>
         <BusyButton color={status === 'inactive' ? 'red' : 'indigo'} busy={isPending} onClick={confirm} data-autofocus>
           {status === 'inactive' ? 'Disable token' : 'Enable token'}

@@ -6,7 +6,7 @@ import { Dialog } from '../dialog.tsx'
 import { HistoryDrawer } from '../history/history-drawer.tsx'
 import { Icon } from '../icon.tsx'
 import { Pager } from '../pager.tsx'
-import { Answered, ClearFilters, EmptyPage } from '../states.tsx'
+import { ClearFilters, EmptyPage, QueryResult } from '../states.tsx'
 import { keepFocus, ViewTitle } from '../view-title.tsx'
 import { plural } from '../words.ts'
 import { BulkDialog } from './bulk-dialog.tsx'
@@ -18,7 +18,7 @@ import { type TokenFilters, useTokenFilters, useTokens } from './token-filters.t
 import { TokenList } from './token-list.tsx'
 import { type MenuPlace, TokenMenu } from './token-menu.tsx'
 
-type Wanted =
+type OpenDialog =
   | { readonly kind: 'create' }
   | { readonly kind: 'status' | 'rotate' | 'delete'; readonly token: Token }
   | { readonly kind: 'bulk'; readonly tokens: readonly Token[]; readonly status: Status }
@@ -26,7 +26,7 @@ type Wanted =
 export function TokensView() {
   const { filters, change, showHistory } = useTokenFilters()
   const tokens = useTokens(filters)
-  const [dialog, setDialog] = useState<Wanted>()
+  const [dialog, setDialog] = useState<OpenDialog>()
   const [menu, setMenu] = useState<MenuPlace>()
   const [renaming, setRenaming] = useState<string>()
   const { selected, select, selectAll, keep } = useSelection(filters, tokens.data?.items)
@@ -62,7 +62,7 @@ export function TokensView() {
         onBulk={(status) => setDialog({ kind: 'bulk', tokens: [...selected.values()], status })}
         onClear={() => keep([])}
       />
-      <Answered question={tokens} what="tokens" rows={10} wayOut={clear && <ClearFilters clear={clear} />}>
+      <QueryResult query={tokens} what="tokens" rows={10} wayOut={clear && <ClearFilters clear={clear} />}>
         {(page) => (
           <>
             {page.items.length > 0 && (
@@ -92,7 +92,7 @@ export function TokensView() {
             />
           </>
         )}
-      </Answered>
+      </QueryResult>
       {menu !== undefined && <TokenMenu place={menu} close={() => setMenu(undefined)} onAction={onAction} />}
       <Dialog shown={dialog} titleOf={titleOf} close={close}>
         {(shown) => (
@@ -173,7 +173,7 @@ function SelectionBar({ tokens, onBulk, onClear }: SelectionBarProps) {
   )
 }
 
-function titleOf(dialog: Wanted): string {
+function titleOf(dialog: OpenDialog): string {
   if (dialog.kind === 'create') return 'Create a token'
   if (dialog.kind === 'rotate') return 'Rotate the credential?'
   if (dialog.kind === 'delete') return 'Delete this token?'
