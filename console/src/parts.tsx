@@ -75,7 +75,7 @@ export function Outcome({ name, what }: { name: string; what: string }) {
   )
 }
 
-type Mark = 'active' | 'inactive' | 'expired' | 'suspended'
+export type Mark = 'active' | 'inactive' | 'expired' | 'suspended'
 
 const MARKS: Readonly<Record<Mark, { readonly label: string; readonly title: string }>> = {
   active: { label: 'Active', title: 'Authenticates' },
@@ -93,7 +93,9 @@ export function StatusMark({ mark }: { mark: Mark }) {
   )
 }
 
-export const markOf = (token: Token): Mark => token.details?.effectiveStatus ?? token.status
+/** The token's own status decides first, as at verification: `details` may be of an earlier answer than `status`. */
+export const markOf = ({ status, details }: Token): Mark =>
+  status === 'inactive' ? 'inactive' : (details?.effectiveStatus ?? status)
 
 export function SubAccountMark({ subAccount }: { subAccount: SubAccount }) {
   return subAccount.status === 'active' ? (

@@ -29,6 +29,7 @@ export function EmptyState({ title, children }: { title: string; children?: Reac
 
 interface EmptyPageProps {
   readonly what: string
+  readonly many?: string
   readonly total: number
   readonly toFirstPage: () => void
   /** Leaves all filters; undefined where none is set. */
@@ -38,7 +39,7 @@ interface EmptyPageProps {
 }
 
 /** Why a page of a list has nothing on it, and the way out. */
-export function EmptyPage({ what, total, toFirstPage, clear, children }: EmptyPageProps) {
+export function EmptyPage({ what, many = `${what}s`, total, toFirstPage, clear, children }: EmptyPageProps) {
   if (total > 0) {
     return (
       <EmptyState title="There is no such page any more">
@@ -56,7 +57,7 @@ export function EmptyPage({ what, total, toFirstPage, clear, children }: EmptyPa
     )
   }
   return (
-    <EmptyState title={`No ${what}s yet`}>
+    <EmptyState title={`No ${many} yet`}>
       <Text size="sm">{children}</Text>
     </EmptyState>
   )

@@ -1,11 +1,12 @@
-// One history entry as a sentence: who did what to what. Ids are told by their present names, where they have one.
+// One history entry as a sentence: who did what to what. Ids stand by their names, where there is one.
 import { Fragment, type ReactNode } from 'react'
 import type { HistoryEntry } from '../../../client/latchkey-client.ts'
 import { Moment, Name } from '../parts.tsx'
 
 export type Names = Readonly<Record<string, string>>
 
-export function Sentence({ entry, names }: { entry: HistoryEntry; names: Names }) {
+export function Sentence({ entry, names: present }: { entry: HistoryEntry; names: Names }) {
+  const names = { ...present, ...namesThen(entry) }
   return (
     <>
       {who(entry.by, names)} {did(entry, names)}
@@ -13,13 +14,16 @@ export function Sentence({ entry, names }: { entry: HistoryEntry; names: Names }
   )
 }
 
+/** The names at the time of the entry, where the service sends them. */
+const namesThen = (entry: HistoryEntry): Names | undefined => (entry as { readonly names?: Names }).names
+
 function who(by: string, names: Names): ReactNode {
   if (by === 'operator') return 'The operator'
   if (by.startsWith('jwt:')) return <Name>{by.slice('jwt:'.length)}</Name>
   return <>Account key {called(by, names)}</>
 }
 
-/** The name it has now, else the one it had in the entry, else its id: a token that is gone has no name any more. */
+/** Its name, else the one that the entry changed, else its id: what is deleted may have no name any more. */
 function called(id: string, names: Names, then?: string | number | null): ReactNode {
   const name = names[id] ?? then
   return typeof name === 'string' ? <Name>{name}</Name> : <code title="It no longer exists">{id}</code>

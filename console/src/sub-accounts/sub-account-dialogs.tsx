@@ -29,6 +29,7 @@ export function SubAccountForm({ subAccount, close }: { subAccount: SubAccount |
   // Only what was changed here: what somebody else has changed meanwhile stays as they left it.
   const changed = FIELDS.map(({ field }) => field).filter((field) => values[field].trim() !== subAccount?.[field])
   const save = useChange(
+    'sub-account',
     values.name,
     (client) =>
       subAccount === undefined
@@ -111,6 +112,7 @@ const otherStatus = ({ status }: SubAccount): Status => (status === 'active' ? '
 function useSetSuspended(subAccount: SubAccount) {
   const toast = useToast()
   const change = useChange(
+    'sub-account',
     subAccount.name,
     (client, { status }: { status: Status; undoable: boolean }) =>
       client.updateSubAccount({ id: subAccount._id, body: { status } }),

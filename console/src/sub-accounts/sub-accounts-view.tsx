@@ -9,11 +9,12 @@ import { Dialog } from '../dialog.tsx'
 import { Icon } from '../icon.tsx'
 import { Pager } from '../pager.tsx'
 import { Link, Name, SubAccountMark, When } from '../parts.tsx'
+import { QUERY_KEYS } from '../query-keys.ts'
 import { SearchBox } from '../search-box.tsx'
 import { useClient } from '../session.tsx'
 import { EmptyPage, QueryResult } from '../states.tsx'
 import { tokensHref } from '../tokens/token-filters.ts'
-import { ViewTitle } from '../view-title.tsx'
+import { keepFocusOnRemoval, ViewTitle } from '../view-title.tsx'
 import { number } from '../words.ts'
 import { SubAccountForm, SuspendDialog } from './sub-account-dialogs.tsx'
 
@@ -29,7 +30,7 @@ export function SubAccountsView() {
     go(hrefOf('sub-accounts', { ...asked, page: 1, ...part }), how)
   const client = useClient()
   const subAccounts = useQuery({
-    queryKey: ['sub-accounts', asked],
+    queryKey: [...QUERY_KEYS.subAccounts, asked],
     queryFn: ({ signal }) => client.listSubAccounts(asked, { signal }),
     placeholderData: keepPreviousData,
   })
@@ -99,7 +100,7 @@ function SubAccountList({ subAccounts, open }: ListProps) {
     return (
       <ul className="cards">
         {subAccounts.map((each) => (
-          <li key={each._id} className="card">
+          <li key={each._id} ref={keepFocusOnRemoval} className="card">
             <div className="card-head">
               <Identity subAccount={each} />
               <SubAccountMark subAccount={each} />
@@ -128,7 +129,7 @@ function SubAccountList({ subAccounts, open }: ListProps) {
       </thead>
       <tbody>
         {subAccounts.map((each) => (
-          <tr key={each._id}>
+          <tr key={each._id} ref={keepFocusOnRemoval}>
             <td>
               <Identity subAccount={each} />
             </td>

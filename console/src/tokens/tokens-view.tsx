@@ -2,6 +2,7 @@
 import { Button, Group, Text } from '@mantine/core'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import type { Token } from '../../../client/latchkey-client.ts'
+import { useCopyText } from '../copy.ts'
 import { Dialog } from '../dialog.tsx'
 import { HistoryDrawer } from '../history/history-drawer.tsx'
 import { Icon } from '../icon.tsx'
@@ -11,10 +12,12 @@ import { keepFocus, ViewTitle } from '../view-title.tsx'
 import { plural } from '../words.ts'
 import { BulkDialog } from './bulk-dialog.tsx'
 import type { TokenAction } from './cells.tsx'
+import { CreateDialog } from './create-dialog.tsx'
+import { DeleteDialog } from './delete-dialog.tsx'
 import { FilterBar } from './filter-bar.tsx'
-import { CreateDialog, DeleteDialog, RotateDialog } from './other-dialogs.tsx'
+import { RotateDialog } from './rotate-dialog.tsx'
 import { otherStatus, type Status, StatusDialog } from './status-dialog.tsx'
-import { type TokenFilters, useTokenFilters, useTokens } from './token-filters.ts'
+import { NO_FILTERS, type TokenFilters, useTokenFilters, useTokens } from './token-filters.ts'
 import { TokenList } from './token-list.tsx'
 import { type MenuPlace, TokenMenu } from './token-menu.tsx'
 
@@ -32,14 +35,19 @@ export function TokensView() {
   const { selected, select, selectAll, keep } = useSelection(filters, tokens.data?.items)
   const showHistoryRef = useRef(showHistory)
   showHistoryRef.current = showHistory
+  const copyText = useCopyText()
   const close = () => setDialog(undefined)
 
   // Stable, so that a row is drawn again only when it changes itself.
-  const onAction = useCallback((action: TokenAction, token: Token) => {
-    if (action === 'rename') setRenaming(token._id)
-    else if (action === 'history') showHistoryRef.current(token._id)
-    else setDialog({ kind: action, token })
-  }, [])
+  const onAction = useCallback(
+    (action: TokenAction, token: Token) => {
+      if (action === 'rename') setRenaming(token._id)
+      else if (action === 'copy-id') void copyText(token._id, 'Token id')
+      else if (action === 'history') showHistoryRef.current(token._id)
+      else setDialog({ kind: action, token })
+    },
+    [copyText],
+  )
   const onMenu = useCallback((token: Token, button: HTMLElement) => setMenu({ token, button }), [])
   const onRenamed = useCallback(({ _id }: Token) => setRenaming((id) => (id === _id ? undefined : id)), [])
   useEffect(() => {
@@ -112,17 +120,7 @@ export function TokensView() {
   )
 }
 
-const NO_FILTERS = {
-  search: undefined,
-  status: undefined,
-  subAccount: undefined,
-  used: undefined,
-  expiry: undefined,
-  createdFrom: undefined,
-  createdBefore: undefined,
-} satisfies TokenFilters
-
-/** Selected tokens are those in sight: another page or filter begins anew, and what is read again is kept fresh. */
+/** Selected tokens are those on the page: another page or filter clears the selection. */
 function useSelection({ history: _, ...shown }: TokenFilters, items: readonly Token[] | undefined) {
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set())
   const place = JSON.stringify(shown)
@@ -155,20 +153,22 @@ function SelectionBar({ tokens, onBulk, onClear }: SelectionBarProps) {
   if (tokens.length === 0) return null
   return (
     <section className="selection" aria-label="Selected tokens">
-      <Text size="sm" fw={600} role="status">
-        {plural(tokens.length, 'token')} selected
-      </Text>
-      <Group gap="xs">
-        <Button size="xs" color="red" variant="light" onClick={() => onBulk('inactive')}>
-          Disable
-        </Button>
-        <Button size="xs" variant="light" onClick={() => onBulk('active')}>
-          Enable
-        </Button>
-        <Button size="xs" variant="subtle" color="gray" onClick={onClear}>
-          Clear selection
-        </Button>
-      </Group>
+      <div className="selection-box">
+        <Text size="sm" fw={600} role="status">
+          {plural(tokens.length, 'token')} selected
+        </Text>
+        <Group gap="xs">
+          <Button size="xs" color="red" variant="light" onClick={() => onBulk('inactive')}>
+            Disable
+          </Button>
+          <Button size="xs" variant="light" onClick={() => onBulk('active')}>
+            Enable
+          </Button>
+          <Button size="xs" variant="subtle" color="gray" onClick={onClear}>
+            Clear selection
+          </Button>
+        </Group>
+      </div>
     </section>
   )
 }
