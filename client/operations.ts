@@ -237,7 +237,7 @@ export interface Operations {
       readonly expiresFrom?: string | undefined
       /** Only tokens that expire before this time */
       readonly expiresBefore?: string | undefined
-      /** Only tokens of which verification would say this now; not together with `status` or `expiresBefore` */
+      /** Only tokens of which verification would say this now; not together with `status` */
       readonly effectiveStatus?: 'active' | 'inactive' | 'expired' | 'suspended' | undefined
       /** Adds `details` to each token */
       readonly include?: 'details' | undefined
@@ -274,7 +274,7 @@ export interface Operations {
       readonly expiresFrom?: string | undefined
       /** Only tokens that expire before this time */
       readonly expiresBefore?: string | undefined
-      /** Only tokens of which verification would say this now; not together with `status` or `expiresBefore` */
+      /** Only tokens of which verification would say this now; not together with `status` */
       readonly effectiveStatus?: 'active' | 'inactive' | 'expired' | 'suspended' | undefined
       /** Adds `details` to each token */
       readonly include?: 'details' | undefined
@@ -337,6 +337,7 @@ export interface Operations {
       /** Only this kind of change */
       readonly action?:
         | 'account.create'
+        | 'account.rename'
         | 'key.create'
         | 'key.revoke'
         | 'sub-account.create'
@@ -367,6 +368,7 @@ export interface Operations {
       /** Only this kind of change */
       readonly action?:
         | 'account.create'
+        | 'account.rename'
         | 'key.create'
         | 'key.revoke'
         | 'sub-account.create'

@@ -3,11 +3,12 @@ import { ActionIcon, Button, useComputedColorScheme, useMantineColorScheme } fro
 import { follow, hrefOf, useAddress, type View } from './address.ts'
 import { HistoryView } from './history/history-view.tsx'
 import { Icon } from './icon.tsx'
+import { LinkedKeyDialog } from './linked-key-dialog.tsx'
 import { OverviewView, useOverview } from './overview-view.tsx'
 import { Link, Name } from './parts.tsx'
 import { useSession } from './session.tsx'
 import { SignIn } from './sign-in.tsx'
-import { Nothing } from './states.tsx'
+import { EmptyState } from './states.tsx'
 import { SubAccountsView } from './sub-accounts/sub-accounts-view.tsx'
 import { TokensView } from './tokens/tokens-view.tsx'
 import { ViewTitle } from './view-title.tsx'
@@ -20,9 +21,9 @@ const PLACES: readonly (readonly [View, string, () => React.ReactNode])[] = [
 ]
 
 export function App() {
-  const { client } = useSession()
+  const { connection } = useSession()
   const { view } = useAddress()
-  if (client === undefined) return <SignIn />
+  if (connection === undefined) return <SignIn />
   const Shown = PLACES.find(([name]) => name === view)?.[2] ?? NoSuchPlace
   return (
     <>
@@ -30,6 +31,7 @@ export function App() {
         Skip to content
       </a>
       <Header view={view} />
+      <LinkedKeyDialog />
       <main id="main" className="main">
         <Shown key={view} />
       </main>
@@ -89,9 +91,9 @@ function NoSuchPlace() {
   return (
     <>
       <ViewTitle>Not found</ViewTitle>
-      <Nothing title="There is nothing at this address">
+      <EmptyState title="There is nothing at this address">
         <Link href={hrefOf('overview')}>To the overview</Link>
-      </Nothing>
+      </EmptyState>
     </>
   )
 }

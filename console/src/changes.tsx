@@ -1,19 +1,25 @@
-// Changes: nothing on screen moves before the service has confirmed, and then everything is read again.
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+// Changes: nothing on screen moves before the service has confirmed, and then what shows it is fetched again.
+import { type QueryClient, useMutation, useQueryClient } from '@tanstack/react-query'
 import { use, useEffect, useRef } from 'react'
 import type { LatchkeyClient } from '../../client/latchkey-client.ts'
 import { DialogContext } from './dialog.tsx'
 import { Name } from './parts.tsx'
 import { reasonOf } from './problems.ts'
+import { type Kind, LISTS, OUTDATED_BY } from './query-keys.ts'
 import { useClient } from './session.tsx'
 import { useToast } from './toasts.tsx'
 
+interface Identified {
+  readonly _id: string
+}
+
 /**
- * `of` is the name of what is changed. `done` is called even when the part that asked is no longer on screen, and a
- * failure that it cannot show any more becomes a message: whoever goes elsewhere meanwhile still hears what came of it.
+ * `name` is the name of what is changed. `done` is called even when the component that asked is no longer on screen, and
+ * a failure that it cannot show any more becomes a message: a person who has left the view still learns the outcome.
  */
-export function useChange<Result, Input = void>(
-  of: string,
+export function useChange<Result extends Identified | readonly Identified[], Input = void>(
+  kind: Kind,
+  name: string,
   make: (client: LatchkeyClient, input: Input) => Promise<Result>,
   done?: (result: Result, input: Input) => void,
 ) {
@@ -31,21 +37,38 @@ export function useChange<Result, Input = void>(
   return useMutation<Result, Error, Input>({
     ...(dialog && { mutationKey: dialog.mutationKey }),
     mutationFn: (input) => make(client, input),
-    async onSuccess(result, input) {
-      // Waited for: a dialog closes onto a list that already shows the change.
-      await queries.invalidateQueries()
+    onSuccess(result, input) {
+      showConfirmed(queries, kind, [result].flat())
       done?.(result, input)
+    },
+    // Not awaited: a list that hangs must not hide an outcome, least of all a new credential. Also after a failure, since
+    // the change may have been made although its answer was lost.
+    onSettled() {
+      for (const queryKey of OUTDATED_BY[kind]) void queries.invalidateQueries({ queryKey })
     },
     onError(error) {
       if (!gone.current) return
       const text = (
         <>
-          No change of <Name>{of}</Name> is confirmed: {reasonOf(error)}
+          No change of <Name>{name}</Name> is confirmed: {reasonOf(error)}
         </>
       )
       toast({ text, tone: 'bad' })
     },
   })
+}
+
+/** Lists show the confirmed answers at once, not only when they are fetched again. */
+function showConfirmed(queries: QueryClient, kind: Kind, confirmed: readonly Identified[]): void {
+  const byId = new Map(confirmed.map((each) => [each._id, each]))
+  queries.setQueriesData<{ readonly items: readonly Identified[] }>(
+    { queryKey: LISTS[kind] },
+    (page) =>
+      page && {
+        ...page,
+        items: page.items.map((item) => (byId.has(item._id) ? { ...item, ...byId.get(item._id) } : item)),
+      },
+  )
 }
 
 /** A retry with the same key makes no second token. */

@@ -44,13 +44,18 @@ export function Dialog<Shown>({ shown, titleOf, close, children }: DialogProps<S
   )
 }
 
-/** The way out, and beside it what the dialog is for. */
-export function DialogButtons({ children }: { children: ReactNode }) {
+/** The way out, and beside it what the dialog is for. A way out with words of its own is the one to begin with. */
+export function DialogButtons({ cancel, children }: { cancel?: string; children: ReactNode }) {
   const frame = use(DialogContext)
   return (
     <Group justify="flex-end" gap="sm">
-      <Button variant="default" aria-disabled={frame?.busy} onClick={frame?.leave}>
-        Cancel
+      <Button
+        variant="default"
+        aria-disabled={frame?.busy}
+        onClick={frame?.leave}
+        data-autofocus={cancel !== undefined || undefined}
+      >
+        {cancel ?? 'Cancel'}
       </Button>
       {children}
     </Group>

@@ -8,17 +8,17 @@ import './styles.ts'
 import { theme } from './theme.ts'
 import { ToastProvider } from './toasts.tsx'
 
-takeKeyFromAddress()
+const linkedKey = takeKeyFromAddress()
 
 const root = document.getElementById('root')
 if (root === null) throw new Error('the page has no root')
 
 createRoot(root).render(
   <StrictMode>
-    {/* Variables and classes come as a file (vite.config.ts, look/): nothing here may write an inline style. */}
+    {/* Variables and classes come as a file (vite.config.ts, styles/): nothing here may write an inline style. */}
     <MantineProvider theme={theme} defaultColorScheme="auto" withCssVariables={false} withGlobalClasses={false}>
       {/* Messages stand within the session and go with it: what they say and can undo is one account's. */}
-      <SessionProvider>
+      <SessionProvider linkedKey={linkedKey}>
         <ToastProvider>
           <App />
         </ToastProvider>

@@ -3,18 +3,17 @@ import { Paper, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { Overview } from '../../client/latchkey-client.ts'
 import { hrefOf } from './address.ts'
-import { Link, Name } from './parts.tsx'
+import { Link, type Mark, Name } from './parts.tsx'
+import { QUERY_KEYS } from './query-keys.ts'
 import { useClient } from './session.tsx'
-import { Answered } from './states.tsx'
+import { QueryResult } from './states.tsx'
 import { type TokenFilters, tokensHref } from './tokens/token-filters.ts'
 import { ViewTitle } from './view-title.tsx'
 import { number, plural, utcDay } from './words.ts'
 
-export const OVERVIEW = ['overview'] as const
-
 export function useOverview() {
   const client = useClient()
-  return useQuery({ queryKey: OVERVIEW, queryFn: ({ signal }) => client.getOverview({}, { signal }) })
+  return useQuery({ queryKey: QUERY_KEYS.overview, queryFn: ({ signal }) => client.getOverview({}, { signal }) })
 }
 
 export function OverviewView() {
@@ -22,7 +21,7 @@ export function OverviewView() {
   return (
     <>
       <ViewTitle>Overview</ViewTitle>
-      <Answered question={overview} what="the overview">
+      <QueryResult query={overview} what="the overview">
         {(data) => (
           <div className="overview">
             <Figures overview={data} />
@@ -31,7 +30,7 @@ export function OverviewView() {
             <BySubAccount subAccounts={data.subAccounts} />
           </div>
         )}
-      </Answered>
+      </QueryResult>
     </>
   )
 }
@@ -46,9 +45,9 @@ function Figures({ overview: { tokens, subAccounts } }: { overview: Overview }) 
   ]
   return (
     <ul className="figures">
-      {figures.map(([label, value, href, heed]) => (
+      {figures.map(([label, value, href, warns]) => (
         <li key={label}>
-          <Link href={href} className={heed && value > 0 ? 'figure heed' : 'figure'}>
+          <Link href={href} className={warns && value > 0 ? 'figure figure-warning' : 'figure'}>
             <span className="figure-value">{number(value)}</span>
             <span className="figure-label">{label}</span>
           </Link>
@@ -72,22 +71,37 @@ function Panel({ title, note, children }: { title: string; note?: string; childr
   )
 }
 
+interface StatusPart {
+  readonly mark: Mark
+  readonly count: number
+  readonly filters: TokenFilters
+}
+
+/** Parts that exclude each other and add up to all tokens. */
+function statusParts(tokens: Overview['tokens']): readonly StatusPart[] {
+  const { active, inactive, expired, suspended } = tokens
+  const off: StatusPart = { mark: 'inactive', count: inactive, filters: { status: 'inactive' } }
+  return [
+    { mark: 'active', count: active - expired - suspended, filters: { effectiveStatus: 'active' } },
+    { mark: 'suspended', count: suspended, filters: { effectiveStatus: 'suspended' } },
+    { mark: 'expired', count: expired, filters: { effectiveStatus: 'expired' } },
+    off,
+  ]
+}
+
 function ByStatus({ tokens }: { tokens: Overview['tokens'] }) {
   const total = tokens.active + tokens.inactive
-  const parts = [
-    { status: 'active', count: tokens.active },
-    { status: 'inactive', count: tokens.inactive },
-  ] as const
+  const parts = statusParts(tokens)
   return (
     <Panel title="By status">
       <div className="by-status">
-        <Ring active={total === 0 ? 0 : tokens.active / total} empty={total === 0} />
+        <Ring parts={parts} total={total} />
         <ul className="legend">
-          {parts.map(({ status, count }) => (
-            <li key={status}>
-              <Link href={tokensHref({ status })} label={plural(count, `${status} token`)}>
-                <span className={`dot fill-${status}`} />
-                <b>{number(count)}</b> {status}
+          {parts.map(({ mark, count, filters }) => (
+            <li key={mark}>
+              <Link href={tokensHref(filters)} label={plural(count, `${mark} token`)}>
+                <span className={`dot fill-${mark}`} />
+                <b>{number(count)}</b> {mark}
               </Link>
               <span className="dim">{total === 0 ? '' : share(count, total)}</span>
             </li>
@@ -102,30 +116,32 @@ function share(count: number, total: number): string {
   return `${Math.round((count / total) * 100)}%`
 }
 
-const RING = { radius: 42, width: 16, gap: 1.5 }
+const RING = { radius: 42, width: 16, gap: 2, least: 0.5 }
 
-/** The part of the ring that is active; the legend beside it says the same in words. */
-function Ring({ active, empty }: { active: number; empty: boolean }) {
-  const { radius, width, gap } = RING
-  const arc = { cx: 50, cy: 50, r: radius, fill: 'none', strokeWidth: width, pathLength: 100 }
-  const split = active > 0 && active < 1 ? gap : 0
-  const lengths = { active: active * 100 - split, inactive: (1 - active) * 100 - split }
+/** One arc for each part; the legend beside it says the same in words. */
+function Ring({ parts, total }: { parts: readonly StatusPart[]; total: number }) {
+  const { radius, width, gap, least } = RING
+  const circle = { cx: 50, cy: 50, r: radius, fill: 'none', strokeWidth: width, pathLength: 100 }
+  const drawn = parts.filter(({ count }) => count > 0)
+  const space = drawn.length > 1 ? gap : 0
+  let before = 0
+  const arcs = drawn.map(({ mark, count }) => {
+    const start = (before / total) * 100
+    before += count
+    return { mark, start: start + space / 2, length: Math.max(least, (count / total) * 100 - space) }
+  })
   return (
     <svg className="ring" viewBox="0 0 100 100" aria-hidden="true">
-      <circle
-        {...arc}
-        className="ring-inactive"
-        strokeDasharray={`${empty ? 100 : lengths.inactive} 100`}
-        strokeDashoffset={-active * 100 - split / 2}
-      />
-      {active > 0 && (
+      {total === 0 && <circle {...circle} className="fill-inactive" />}
+      {arcs.map(({ mark, start, length }) => (
         <circle
-          {...arc}
-          className="ring-active"
-          strokeDasharray={`${lengths.active} 100`}
-          strokeDashoffset={-split / 2}
+          key={mark}
+          {...circle}
+          className={`fill-${mark}`}
+          strokeDasharray={`${length} 100`}
+          strokeDashoffset={-start}
         />
-      )}
+      ))}
     </svg>
   )
 }

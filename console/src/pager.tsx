@@ -1,5 +1,6 @@
 // The exact total, the place in it, and the way to other pages.
-import { ActionIcon, Group, NativeSelect, Text } from '@mantine/core'
+import { ActionIcon, Group, NativeSelect, Text, TextInput } from '@mantine/core'
+import { type FormEvent, useState } from 'react'
 import { Icon } from './icon.tsx'
 import { number } from './words.ts'
 
@@ -45,9 +46,7 @@ export function Pager({ page, asked, one, many = `${one}s`, onPage, onLimit }: P
         >
           <Icon name="chevron-left" />
         </ActionIcon>
-        <Text size="sm">
-          Page {number(asked)} of {number(Math.max(totalPages, 1))}
-        </Text>
+        <PageNumber asked={asked} totalPages={Math.max(totalPages, 1)} onPage={onPage} />
         <ActionIcon
           variant="default"
           aria-label="Next page"
@@ -58,5 +57,52 @@ export function Pager({ page, asked, one, many = `${one}s`, onPage, onLimit }: P
         </ActionIcon>
       </Group>
     </Group>
+  )
+}
+
+interface PageNumberProps {
+  readonly asked: number
+  readonly totalPages: number
+  readonly onPage: (page: number) => void
+}
+
+/** Where one is; typing another number and Enter leads there. */
+function PageNumber({ asked, totalPages, onPage }: PageNumberProps) {
+  const [typed, setTyped] = useState<string>()
+  const wanted = /^\d{1,10}$/.test(typed?.trim() ?? '') ? Number(typed) : 0
+  const isPage = wanted >= 1 && wanted <= totalPages
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (!isPage) return
+    setTyped(undefined)
+    onPage(wanted)
+  }
+  const range = `1 to ${number(totalPages)}`
+  if (asked === 1 && totalPages === 1) return <Text size="sm">Page 1 of 1</Text>
+  return (
+    <form className="page-number" onSubmit={submit} noValidate>
+      <Text size="sm" span>
+        Page
+      </Text>
+      <TextInput
+        size="xs"
+        inputMode="numeric"
+        autoComplete="off"
+        aria-label={`Page number, ${range}`}
+        title={`Type ${range}, then Enter`}
+        value={typed ?? String(asked)}
+        error={typed !== undefined && typed.trim() !== '' && !isPage && `Pages are ${range}`}
+        errorProps={{ role: 'alert' }}
+        onFocus={(event) => event.currentTarget.select()}
+        onChange={(event) => setTyped(event.currentTarget.value)}
+        onBlur={() => setTyped(undefined)}
+        onKeyDown={(event) => {
+          if (event.key === 'Escape') setTyped(undefined)
+        }}
+      />
+      <Text size="sm" span>
+        of {number(totalPages)}
+      </Text>
+    </form>
   )
 }

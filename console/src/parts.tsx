@@ -66,8 +66,8 @@ export function useLast<Value>(value: Value | undefined): { readonly last: Value
   return state
 }
 
-/** What a message says of a thing. */
-export function Said({ name, what }: { name: string; what: string }) {
+/** What became of the thing with this name, for a message. */
+export function Outcome({ name, what }: { name: string; what: string }) {
   return (
     <>
       <Name>{name}</Name> {what}
@@ -75,7 +75,7 @@ export function Said({ name, what }: { name: string; what: string }) {
   )
 }
 
-type Mark = 'active' | 'inactive' | 'expired' | 'suspended'
+export type Mark = 'active' | 'inactive' | 'expired' | 'suspended'
 
 const MARKS: Readonly<Record<Mark, { readonly label: string; readonly title: string }>> = {
   active: { label: 'Active', title: 'Authenticates' },
@@ -93,7 +93,9 @@ export function StatusMark({ mark }: { mark: Mark }) {
   )
 }
 
-export const markOf = (token: Token): Mark => token.details?.effectiveStatus ?? token.status
+/** The token's own status decides first, as at verification: `details` may be of an earlier answer than `status`. */
+export const markOf = ({ status, details }: Token): Mark =>
+  status === 'inactive' ? 'inactive' : (details?.effectiveStatus ?? status)
 
 export function SubAccountMark({ subAccount }: { subAccount: SubAccount }) {
   return subAccount.status === 'active' ? (
@@ -115,7 +117,7 @@ export function Link({ href, label, children, className }: LinkProps) {
 
 interface LinkProps {
   readonly href: string
-  /** Said instead of the content, where that alone would not say where the link leads. */
+  /** Read out instead of the content, where that alone would not say where the link leads. */
   readonly label?: string
   readonly children: ReactNode
   readonly className?: string

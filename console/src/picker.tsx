@@ -7,6 +7,7 @@ import type { SubAccount } from '../../client/latchkey-client.ts'
 import { Icon } from './icon.tsx'
 import { Name } from './parts.tsx'
 import { reasonOf } from './problems.ts'
+import { QUERY_KEYS } from './query-keys.ts'
 import { useClient } from './session.tsx'
 import { isSecret, number } from './words.ts'
 
@@ -113,7 +114,7 @@ function PickerEnd({ waiting, clear }: { waiting: boolean; clear: (() => void) |
 function useChosen(id: string | undefined): string {
   const client = useClient()
   const { data, error } = useQuery({
-    queryKey: ['sub-account', id],
+    queryKey: [...QUERY_KEYS.subAccount, id],
     queryFn: ({ signal }) => client.getSubAccount({ id: id ?? '' }, { signal }),
     enabled: id !== undefined,
   })
@@ -125,7 +126,7 @@ function useOffers(typed: string, open: boolean) {
   const client = useClient()
   const [search] = useDebouncedValue(isSecret(typed.trim()) ? '' : typed.trim(), 150)
   const { data, isFetching, error } = useQuery({
-    queryKey: ['sub-accounts', 'offers', search],
+    queryKey: [...QUERY_KEYS.subAccounts, 'offers', search],
     queryFn: ({ signal }) => client.listSubAccounts({ search, limit: OFFERED }, { signal }),
     placeholderData: keepPreviousData,
     enabled: open,

@@ -54,6 +54,9 @@ export function explain(error: unknown, asked: Asked): Problem {
 
 /** The reason alone, for beside a field or in a list of failures. */
 export function reasonOf(error: unknown): string {
+  if (error instanceof LatchkeyError && error.status === 412) {
+    return 'it has been changed by somebody else since, and nothing of that is overwritten'
+  }
   if (error instanceof LatchkeyError && error.status > 0) return error.message
   return explain(error, 'change').title
 }

@@ -8,10 +8,24 @@ const KEY = 'latchkey.account-key'
 const FRAGMENT = '#key='
 const RETRY_AFTER_MS = 600
 
+interface Connection {
+  readonly client: LatchkeyClient
+  readonly callWithETag: CallWithETag
+}
+
+/** Makes one call and adds the ETag of the answer, which the client's methods leave out. */
+type CallWithETag = <Data extends object>(
+  call: (client: LatchkeyClient) => Promise<Data>,
+) => Promise<Data & { readonly etag: string | undefined }>
+
 export interface Session {
-  readonly client: LatchkeyClient | undefined
+  readonly connection: Connection | undefined
   /** Why the last session ended, where it was not the person who ended it. */
   readonly reason: string | undefined
+  /** A link has brought another account key. The person decides whether it replaces the one in use. */
+  readonly isKeyOffered: boolean
+  acceptOffer(): void
+  declineOffer(): void
   signIn(key: string): void
   signOut(): void
 }
@@ -25,20 +39,22 @@ export function useSession(): Session {
 }
 
 /** Only below a signed-in session. */
-export function useClient(): LatchkeyClient {
-  const { client } = useSession()
-  if (client === undefined) throw new Error('not signed in')
-  return client
+function useConnection(): Connection {
+  const { connection } = useSession()
+  if (connection === undefined) throw new Error('not signed in')
+  return connection
 }
+
+export const useClient = (): LatchkeyClient => useConnection().client
+
+export const useCallWithETag = (): CallWithETag => useConnection().callWithETag
 
 /** A link may carry the key in its fragment, which no server sees. It is gone from the address bar at once. */
 export function takeKeyFromAddress(): string | undefined {
   if (!location.hash.startsWith(FRAGMENT)) return undefined
   const key = location.hash.slice(FRAGMENT.length)
   history.replaceState(null, '', `${location.pathname}${location.search}`)
-  if (!looksLikeKey(key)) return undefined
-  sessionStorage.setItem(KEY, key)
-  return key
+  return looksLikeKey(key) ? key : undefined
 }
 
 /** What a header can carry; anything else would fail before it reached the service. */
@@ -46,44 +62,58 @@ export function looksLikeKey(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text)
 }
 
-export function SessionProvider({ children }: { children: ReactNode }) {
-  const [key, setKey] = useState(() => sessionStorage.getItem(KEY) ?? undefined)
+function keep(key: string | undefined): string | undefined {
+  if (key === undefined) sessionStorage.removeItem(KEY)
+  else sessionStorage.setItem(KEY, key)
+  return key
+}
+
+/** `linkedKey` is the one of the address with which the page was opened. */
+export function SessionProvider({ linkedKey, children }: { linkedKey: string | undefined; children: ReactNode }) {
+  const [key, setKey] = useState(() => keep(sessionStorage.getItem(KEY) ?? linkedKey))
+  const [offered, setOffered] = useState(linkedKey === key ? undefined : linkedKey)
   const [reason, setReason] = useState<string>()
 
-  const end = useCallback((why: string | undefined) => {
-    sessionStorage.removeItem(KEY)
+  const change = useCallback((next: string | undefined, why?: string) => {
+    setOffered(undefined)
     setReason(why)
-    setKey(undefined)
+    setKey(keep(next))
   }, [])
 
   useEffect(() => {
     const onLink = () => {
-      const taken = takeKeyFromAddress()
-      if (taken !== undefined) setKey(taken)
+      const linked = takeKeyFromAddress()
+      if (linked === undefined || linked === key) return
+      // A link must not put a person into another account unnoticed.
+      if (key === undefined) change(linked)
+      else setOffered(linked)
     }
     window.addEventListener('hashchange', onLink)
     return () => window.removeEventListener('hashchange', onLink)
-  }, [])
+  }, [key, change])
 
+  const connection = useMemo(
+    () => (key === undefined ? undefined : connect(key, (why) => change(undefined, why))),
+    [key, change],
+  )
   const session = useMemo<Session>(
     () => ({
-      client: key === undefined ? undefined : connect(key, end),
+      connection,
       reason,
-      signIn(accepted) {
-        sessionStorage.setItem(KEY, accepted)
-        setReason(undefined)
-        setKey(accepted)
-      },
-      signOut: () => end(undefined),
+      isKeyOffered: offered !== undefined,
+      acceptOffer: () => change(offered),
+      declineOffer: () => setOffered(undefined),
+      signIn: (accepted) => change(accepted),
+      signOut: () => change(undefined),
     }),
-    [key, reason, end],
+    [connection, reason, offered, change],
   )
-  // A cache of its own for each key, and all that is on screen made anew: nothing of one account is left for the next,
-  // and what a request that is still under way would show is shown to nobody.
+  // Each key has a cache of its own, and a change of key mounts all components again: nothing of one account is left for
+  // the next, and the answer to a request that is still under way is not shown.
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key decides, though it is not used
   const queries = useMemo(makeQueryClient, [key])
   const former = useRef(queries)
-  // What the last key has read holds credentials: it goes now, not when the cache's own time is over.
+  // The former cache holds credentials: it is cleared now, not when its entries expire.
   useEffect(() => {
     if (former.current === queries) return
     former.current.clear()
@@ -99,22 +129,35 @@ export function SessionProvider({ children }: { children: ReactNode }) {
 }
 
 /** The one place that notices an ended key, whichever request met it. */
-function connect(key: string, end: (reason: string) => void): LatchkeyClient {
-  return createClient({
-    accountKey: key,
-    async fetch(input, init) {
-      const response = await fetch(input, init)
-      // A late answer to a former key ends nothing.
-      if (response.status === 401 && sessionStorage.getItem(KEY) === key) {
-        const body: unknown = await response
-          .clone()
-          .json()
-          .catch(() => undefined)
-        end(explainRefusal((body as { message?: unknown } | undefined)?.message))
-      }
-      return response
+function connect(key: string, end: (reason: string) => void): Connection {
+  const fetchAndNotice: typeof fetch = async (input, init) => {
+    const response = await fetch(input, init)
+    // A late answer to a former key ends nothing.
+    if (response.status === 401 && sessionStorage.getItem(KEY) === key) {
+      const body: unknown = await response
+        .clone()
+        .json()
+        .catch(() => undefined)
+      end(explainRefusal((body as { message?: unknown } | undefined)?.message))
+    }
+    return response
+  }
+  return {
+    client: createClient({ accountKey: key, fetch: fetchAndNotice }),
+    async callWithETag(call) {
+      let etag: string | undefined
+      const client = createClient({
+        accountKey: key,
+        async fetch(input, init) {
+          const response = await fetchAndNotice(input, init)
+          etag = response.headers.get('etag') ?? undefined
+          return response
+        },
+      })
+      const data = await call(client)
+      return { ...data, etag }
     },
-  })
+  }
 }
 
 // By default only a tab that was hidden reads again; a window beside another one is never hidden.
@@ -141,7 +184,8 @@ function makeQueryClient(): QueryClient {
         // A service that comes back is noticed without a click.
         refetchInterval: ({ state }) => state.status === 'error' && askAgainAfterMs(state.error),
       },
-      mutations: { networkMode: 'always' },
+      // Answers to changes hold credentials: they leave the memory soon after the dialog that asked has closed.
+      mutations: { networkMode: 'always', gcTime: 1_000 },
     },
   })
 }

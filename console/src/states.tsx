@@ -1,11 +1,11 @@
-// What a view shows while there is nothing else to show: waiting, emptiness, trouble.
+// What a view shows instead of its content: loading, an empty state, an error.
 import { Alert, Button, Group, Skeleton, Stack, Text, Title } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { BusyButton } from './busy-button.tsx'
 import { Icon } from './icon.tsx'
 import { type Asked, explain } from './problems.ts'
 
-export function Waiting({ rows = 6, what }: { rows?: number; what: string }) {
+export function LoadingRows({ rows = 6, what }: { rows?: number; what: string }) {
   return (
     <Stack gap="sm" role="status" aria-label={`Loading ${what}`}>
       {Array.from({ length: rows }, (_, row) => (
@@ -16,9 +16,9 @@ export function Waiting({ rows = 6, what }: { rows?: number; what: string }) {
   )
 }
 
-export function Nothing({ title, children }: { title: string; children?: ReactNode }) {
+export function EmptyState({ title, children }: { title: string; children?: ReactNode }) {
   return (
-    <div className="nothing">
+    <div className="empty-state">
       <Title order={2} size="h4">
         {title}
       </Title>
@@ -29,6 +29,7 @@ export function Nothing({ title, children }: { title: string; children?: ReactNo
 
 interface EmptyPageProps {
   readonly what: string
+  readonly many?: string
   readonly total: number
   readonly toFirstPage: () => void
   /** Leaves all filters; undefined where none is set. */
@@ -38,27 +39,27 @@ interface EmptyPageProps {
 }
 
 /** Why a page of a list has nothing on it, and the way out. */
-export function EmptyPage({ what, total, toFirstPage, clear, children }: EmptyPageProps) {
+export function EmptyPage({ what, many = `${what}s`, total, toFirstPage, clear, children }: EmptyPageProps) {
   if (total > 0) {
     return (
-      <Nothing title="There is no such page any more">
+      <EmptyState title="There is no such page any more">
         <Button variant="default" onClick={toFirstPage}>
           To the first page
         </Button>
-      </Nothing>
+      </EmptyState>
     )
   }
   if (clear !== undefined) {
     return (
-      <Nothing title={`No ${what} matches`}>
+      <EmptyState title={`No ${what} matches`}>
         <ClearFilters clear={clear} />
-      </Nothing>
+      </EmptyState>
     )
   }
   return (
-    <Nothing title={`No ${what}s yet`}>
+    <EmptyState title={`No ${many} yet`}>
       <Text size="sm">{children}</Text>
-    </Nothing>
+    </EmptyState>
   )
 }
 
@@ -70,7 +71,7 @@ export function ClearFilters({ clear }: { clear: () => void }) {
   )
 }
 
-interface TroubleProps {
+interface ErrorAlertProps {
   readonly error: unknown
   readonly asked: Asked
   readonly retry: () => void
@@ -79,7 +80,7 @@ interface TroubleProps {
   readonly children?: ReactNode
 }
 
-export function Trouble({ error, asked, retry, busy, children }: TroubleProps) {
+export function ErrorAlert({ error, asked, retry, busy, children }: ErrorAlertProps) {
   const { title, text, requestId } = explain(error, asked)
   return (
     <Alert color="red" variant="light" icon={<Icon name="alert" size={20} />} title={title} role="alert">
@@ -103,7 +104,7 @@ export function Trouble({ error, asked, retry, busy, children }: TroubleProps) {
   )
 }
 
-interface Question<Data> {
+interface Query<Data> {
   readonly data: Data | undefined
   readonly error: unknown
   readonly isFetching: boolean
@@ -111,19 +112,19 @@ interface Question<Data> {
 }
 
 /** What was read before stays in view when reading again fails, under a line that says so. */
-export function Answered<Data>({ question, what, rows, wayOut, children }: AnsweredProps<Data>) {
-  const { data, error, isFetching, refetch } = question
-  const trouble = error !== null && (
-    <Trouble error={error} asked="reading" retry={() => void refetch()} busy={isFetching}>
+export function QueryResult<Data>({ query, what, rows, wayOut, children }: QueryResultProps<Data>) {
+  const { data, error, isFetching, refetch } = query
+  const alert = error !== null && (
+    <ErrorAlert error={error} asked="reading" retry={() => void refetch()} busy={isFetching}>
       {wayOut}
-    </Trouble>
+    </ErrorAlert>
   )
   if (data !== undefined) {
     return (
       <>
-        {trouble && (
+        {alert && (
           <div className="stale">
-            {trouble}
+            {alert}
             <Text size="sm">What follows was read before that.</Text>
           </div>
         )}
@@ -131,11 +132,11 @@ export function Answered<Data>({ question, what, rows, wayOut, children }: Answe
       </>
     )
   }
-  return trouble || <Waiting what={what} {...(rows === undefined ? {} : { rows })} />
+  return alert || <LoadingRows what={what} {...(rows === undefined ? {} : { rows })} />
 }
 
-interface AnsweredProps<Data> {
-  readonly question: Question<Data>
+interface QueryResultProps<Data> {
+  readonly query: Query<Data>
   readonly what: string
   readonly rows?: number
   readonly wayOut?: ReactNode

@@ -28,7 +28,7 @@ export const theme = createTheme({
   cursorType: 'pointer',
   respectReducedMotion: true,
   components: {
-    // The scroll lock of these would write an inline style; look/page.css locks the page instead.
+    // The scroll lock of these would write an inline style; styles/page.css locks the page instead.
     Modal: { defaultProps: { lockScroll: false, centered: true, transitionProps: { duration: 120 } } },
     Drawer: { defaultProps: { lockScroll: false, transitionProps: { duration: 120 } } },
   },

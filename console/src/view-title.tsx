@@ -18,6 +18,13 @@ export function ViewTitle({ children }: { children: string }) {
   )
 }
 
+/** A ref for what may go at any time, such as a row of a list that is fetched again: its focus is not lost with it. */
+export function keepFocusOnRemoval(element: HTMLElement | null): () => void {
+  return () => {
+    if (element?.contains(document.activeElement)) keepFocus()
+  }
+}
+
 /** Where what held the focus is gone, it goes to the element named, or to the top of the view, and not to nowhere. */
 export function keepFocus(id?: string): void {
   requestAnimationFrame(() => {

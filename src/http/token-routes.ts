@@ -43,8 +43,7 @@ const Narrowing = {
   effectiveStatus: Type.Optional(
     Type.String({
       enum: [...EFFECTIVE_STATUSES],
-      description:
-        'Only tokens of which verification would say this now; not together with `status` or `expiresBefore`',
+      description: 'Only tokens of which verification would say this now; not together with `status`',
     }),
   ),
 }

@@ -79,33 +79,38 @@ export function readPageRequest(query: RawQuery): PageRequest {
 }
 
 export function readTokenQuery(query: RawQuery, now: Timestamp): TokenQuery {
-  const effective = readEffectiveStatus(query, now)
+  const narrowed = readNarrowing(query)
+  const effective = readEffectiveStatus(query, now, narrowed)
   const documented = {
     ...readPageRequest(query),
     subAccountId: readOnce(query, 'subAccountId'),
     status: effective?.status ?? readStatus(query),
     search: readSearch(query),
   }
-  const narrowing = { ...readNarrowing(query), ...effective?.narrowing }
+  const narrowing = { ...narrowed, ...effective?.narrowing }
   return Object.keys(narrowing).length === 0 ? documented : { ...documented, narrowing }
 }
 
 /** What verification would say now, as the filters that it comes to; the same order of reasons as `effectiveState`. */
-function readEffectiveStatus(query: RawQuery, now: Timestamp): Pick<TokenQuery, 'status' | 'narrowing'> | undefined {
+function readEffectiveStatus(
+  query: RawQuery,
+  now: Timestamp,
+  { expiresBefore = Number.POSITIVE_INFINITY }: Narrowing,
+): Pick<TokenQuery, 'status' | 'narrowing'> | undefined {
   const text = readOnce(query, 'effectiveStatus')
   if (text === undefined) return undefined
   const effective = EFFECTIVE_STATUSES.find((known) => known === text)
   if (effective === undefined) {
     throw new Failure('invalid-request', `effectiveStatus must be ${EFFECTIVE_STATUSES.join(', ')}`)
   }
-  if (query.status !== undefined || query.expiresBefore !== undefined) {
-    throw new Failure('invalid-request', 'effectiveStatus cannot be combined with status or expiresBefore')
+  if (query.status !== undefined) {
+    throw new Failure('invalid-request', 'effectiveStatus cannot be combined with status')
   }
   switch (effective) {
     case 'inactive':
       return { status: 'inactive' }
     case 'expired':
-      return { status: 'active', narrowing: { expiresBefore: now + 1 } }
+      return { status: 'active', narrowing: { expiresBefore: Math.min(expiresBefore, now + 1) } }
     default:
       return { status: 'active', narrowing: { unexpiredAt: now, suspended: effective === 'suspended' } }
   }

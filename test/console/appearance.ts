@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { Part } from './console.test.ts'
-import type { Tenant, World } from './world.ts'
+import { amend, type Tenant, type TokenPage, type World } from './world.ts'
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const folder = process.env.SCREENSHOTS
@@ -45,8 +45,27 @@ const ALSO_DARK = ['bulk', 'menu', 'trouble']
 
 const first = (page: Page, name: RegExp) => page.getByRole('button', { name }).first()
 
+const openFirstMenu = async (page: Page, item: string) => {
+  await first(page, /^Actions for/).click()
+  await page.getByRole('menuitem', { name: item }).click()
+}
+
+/** Of the account below: the active tokens of its suspended sub-account that have not expired. */
+const SUSPENDED = 5
+
 const SHOTS: readonly Shot[] = [
-  ['overview', ''],
+  [
+    'overview',
+    '',
+    async (page) => {
+      await amend<{ tokens: object }>(page, '**/apiClient/overview', ({ tokens }) =>
+        Object.assign(tokens, { suspended: SUSPENDED }),
+      )
+      await page.reload()
+      await page.getByRole('link', { name: /suspended tokens$/ }).waitFor()
+      await page.unroute('**/apiClient/overview')
+    },
+  ],
   ['tokens', 'tokens'],
   [
     'selection',
@@ -69,6 +88,72 @@ const SHOTS: readonly Shot[] = [
       await page.getByRole('region', { name: 'Selected tokens' }).getByRole('button', { name: 'Disable' }).click()
     },
   ],
+  [
+    'rotate',
+    'tokens?search=mobile',
+    async (page) => {
+      await openFirstMenu(page, 'Rotate credential')
+      await page.getByLabel('No, this is routine').check()
+    },
+  ],
+  [
+    'rotate-leaked',
+    'tokens?search=mobile',
+    async (page) => {
+      await openFirstMenu(page, 'Rotate credential')
+      await page.getByLabel('Yes, or it may have').check()
+    },
+  ],
+  [
+    'credential-states',
+    'tokens?limit=10',
+    async (page) => {
+      const until = new Date(Date.now() + 24 * 60 * 60 * 1000).toISOString()
+      await amend<TokenPage>(page, '**/apiClient/token?*', ({ items: [former, unreadable] }) => {
+        Object.assign(former?.details ?? {}, { formerCredentialUntil: until })
+        Object.assign(unreadable ?? {}, { token: '' })
+      })
+      await page.reload()
+      await page.getByText('Cannot be read').waitFor()
+      await page.unroute('**/apiClient/token?*')
+    },
+  ],
+  [
+    'scrolled',
+    'tokens',
+    async (page) => {
+      await page
+        .getByLabel(/^Select (?!all)/)
+        .nth(9)
+        .check()
+      await page.evaluate(() => window.scrollTo(0, 420))
+    },
+  ],
+  [
+    'page-number',
+    'tokens?limit=10',
+    async (page) => {
+      await page.getByLabel('Page number').fill('12')
+      await page.getByText('Pages are').waitFor()
+    },
+  ],
+  [
+    'found-by-id',
+    'tokens?limit=10',
+    async (page) => {
+      const id = (await page.locator('[data-token]').first().getAttribute('data-token')) ?? ''
+      await page.goto(page.url().replace(/\?.*/, `?search=${id}`))
+      await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
+    },
+  ],
+  [
+    'linked-key',
+    'tokens?limit=10',
+    async (page) => {
+      await page.evaluate(() => location.assign('#key=lk_key_another'))
+      await page.getByText('You are signed in to').waitFor()
+    },
+  ],
   ['create', 'tokens?limit=10', (page) => page.getByRole('button', { name: 'Create token' }).click()],
   ['rename', 'tokens?limit=10', (page) => first(page, /^Rename/).click()],
   ['menu', 'tokens?limit=10', (page) => first(page, /^Actions for/).click()],
@@ -76,8 +161,7 @@ const SHOTS: readonly Shot[] = [
     'history-of-a-token',
     'tokens?search=zapier',
     async (page) => {
-      await first(page, /^Actions for/).click()
-      await page.getByRole('menuitem', { name: 'History' }).click()
+      await openFirstMenu(page, 'History')
       await page.getByRole('dialog').getByText('created the token').waitFor()
     },
   ],
@@ -85,8 +169,7 @@ const SHOTS: readonly Shot[] = [
     'delete',
     'tokens?limit=10',
     async (page) => {
-      await first(page, /^Actions for/).click()
-      await page.getByRole('menuitem', { name: 'Delete' }).click()
+      await openFirstMenu(page, 'Delete')
     },
   ],
   ['no-match', 'tokens?search=nothing', (page) => page.getByText('No token matches').waitFor()],
@@ -94,6 +177,16 @@ const SHOTS: readonly Shot[] = [
   ['suspend', 'sub-accounts', (page) => first(page, /^Suspend/).click()],
   ['history', 'history'],
   ['not-found', 'nowhere'],
+  [
+    'new-credential',
+    'tokens?search=mobile',
+    async (page) => {
+      await openFirstMenu(page, 'Rotate credential')
+      await page.getByLabel('No, this is routine').check()
+      await page.getByRole('dialog').getByRole('button', { name: 'Rotate credential' }).click()
+      await page.getByTestId('new-credential').waitFor()
+    },
+  ],
   [
     'trouble',
     'tokens?limit=10',
@@ -124,7 +217,7 @@ export const describeAppearance: Part = (world) => {
           if (!isLookedAt(name, colorScheme, width)) continue
           await page.goto(`${world().base}${path}`)
           await page.getByRole('heading', { level: 1 }).waitFor()
-          await page.locator('main').getByTestId('total').or(page.locator('.overview, .nothing')).first().waitFor()
+          await page.locator('main').getByTestId('total').or(page.locator('.overview, .empty-state')).first().waitFor()
           await prepare?.(page)
           await look(page, name, colorScheme, width)
         }

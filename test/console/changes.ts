@@ -3,20 +3,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { Part } from './console.test.ts'
-import { focused, hold, rowOf, type Tenant } from './world.ts'
-
-const menu = async (page: Page, name: string, item: string) => {
-  await page.getByRole('button', { name: `Actions for ${name}` }).click()
-  await page.getByRole('menuitem', { name: item }).click()
-}
+import { focused, hold, openMenu, rowOf, type Tenant } from './world.ts'
 
 export const describeChanges: Part = (world) => {
-  const stored = (tenant: Tenant, index = 0) => {
-    const { registry, operator } = world().running
-    return registry.getToken(operator.actFor(tenant.accountId), tenant.tokens[index]?.id ?? '')
-  }
-  const verify = async (credential: string) =>
-    (await fetch(`${world().running.url}/api/v1/verify`, { headers: { authorization: `Bearer ${credential}` } })).status
+  const stored = (tenant: Tenant, index = 0) => world().stored(tenant, index)
+  const verify = (credential: string) => world().verify(credential)
 
   test("renaming in place saves with Enter, leaves with Escape, and shows the service's reason when taken", async () => {
     const tenant = await world().tenant([{ name: 'before' }, { name: 'taken' }])
@@ -35,7 +26,7 @@ export const describeChanges: Part = (world) => {
     await page.getByText('before', { exact: true }).waitFor()
     await page.waitForFunction(() => document.activeElement?.getAttribute('aria-label') === 'Rename before of North')
 
-    await menu(page, 'before', 'Rename')
+    await openMenu(page, 'before', 'Rename')
     await page.getByLabel('New name of before').fill('  after ')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('before is now called after').waitFor()
@@ -43,7 +34,7 @@ export const describeChanges: Part = (world) => {
     assert.equal((await stored(tenant)).name, 'after')
 
     // What somebody else has called it meanwhile is not undone by saving what was never changed.
-    await menu(page, 'taken', 'Rename')
+    await openMenu(page, 'taken', 'Rename')
     const { registry, operator } = world().running
     const caller = operator.actFor(tenant.accountId)
     await registry.updateToken(caller, tenant.tokens[1]?.id ?? '', { name: 'theirs' }, operator.origin())
@@ -58,7 +49,7 @@ export const describeChanges: Part = (world) => {
     const tenant = await world().tenant([{ name: 'first' }, { name: 'second' }])
     const page = await world().signedIn(tenant, 'tokens?search=first')
     const release = await hold(page, '**/apiClient/token/tok_*')
-    await menu(page, 'first', 'Rename')
+    await openMenu(page, 'first', 'Rename')
     const field = page.getByLabel('New name of first')
     await field.fill('third')
     await field.press('Enter')
@@ -73,7 +64,7 @@ export const describeChanges: Part = (world) => {
     await page.goto(`${world().base}tokens`)
     await page.unroute('**/apiClient/token/tok_*')
     const refuse = await hold(page, '**/apiClient/token/tok_*')
-    await menu(page, 'second', 'Rename')
+    await openMenu(page, 'second', 'Rename')
     await page.getByLabel('New name of second').fill('third')
     await page.keyboard.press('Enter')
     await page.getByRole('link', { name: 'Overview' }).click()
@@ -195,34 +186,26 @@ export const describeChanges: Part = (world) => {
     await dialog.getByText('found is ready').waitFor()
   })
 
-  test('rotating gives a new credential, and the former one works for the overlap or stops at once', async () => {
-    const tenant = await world().tenant([{ name: 'turning' }])
+  test('undo takes back no change that somebody else has made since, and says so', async () => {
+    const tenant = await world().tenant([{ name: 'live' }])
     const page = await world().signedIn(tenant, 'tokens')
-    for (const [overlap, former] of [
-      ['3600', 204],
-      ['0', 401],
-    ] as const) {
-      const { credential } = await stored(tenant)
-      await menu(page, 'turning', 'Rotate credential')
-      const dialog = page.getByRole('dialog', { name: 'Rotate the credential?' })
-      await dialog.getByLabel('The present credential').selectOption(overlap)
-      await dialog.getByRole('button', { name: 'Rotate credential' }).click()
-      const fresh = (await dialog.getByTestId('new-credential').textContent()) ?? ''
-      assert.notEqual(fresh, credential)
-      assert.equal(await verify(fresh), 204)
-      assert.equal(await verify(credential), former)
-      await dialog.getByRole('button', { name: 'Done' }).click()
-      await dialog.waitFor({ state: 'detached' })
-      await page.waitForFunction(
-        () => document.activeElement?.getAttribute('aria-label') === 'Actions for turning of North',
-      )
-    }
+    await page.getByRole('button', { name: 'Disable live' }).click()
+    await page.getByRole('button', { name: 'Disable token' }).click()
+    await page.getByText('live is disabled').waitFor()
+    const { registry, operator } = world().running
+    const caller = operator.actFor(tenant.accountId)
+    await registry.updateToken(caller, tenant.tokens[0]?.id ?? '', { name: 'compromised' }, operator.origin())
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('No change of live is confirmed: it has been changed by somebody else since').waitFor()
+    // The list shows what they did.
+    await rowOf(page, 'compromised').getByText('Inactive').waitFor()
+    assert.equal((await stored(tenant)).status, 'inactive')
   })
 
   test('a token is deleted only after its name is typed', async () => {
     const tenant = await world().tenant([{ name: 'doomed' }, { name: 'two  spaces' }])
     const page = await world().signedIn(tenant, 'tokens')
-    await menu(page, 'doomed', 'Delete')
+    await openMenu(page, 'doomed', 'Delete')
     const dialog = page.getByRole('dialog', { name: 'Delete this token?' })
     const button = dialog.getByRole('button', { name: 'Delete token' })
     for (const typed of ['', 'doome', 'Doomed', 'two  spaces']) {
@@ -236,7 +219,7 @@ export const describeChanges: Part = (world) => {
     await assert.rejects(stored(tenant), { message: 'API token not found' })
 
     // What the dialog shows is what is to be typed, each space of it.
-    await menu(page, 'two  spaces', 'Delete')
+    await openMenu(page, 'two  spaces', 'Delete')
     const shown = await dialog.locator('label bdi').innerText()
     await dialog.getByLabel(/^Type two/).fill(shown)
     await button.click()

@@ -3,6 +3,7 @@
 import { after, afterEach, before, describe } from 'node:test'
 import { describeAppearance } from './appearance.ts'
 import { describeChanges } from './changes.ts'
+import { describeCredentials } from './credentials.ts'
 import { describeDelivery } from './delivery.ts'
 import { describeHostileNames } from './hostile-names.ts'
 import { describeOverviewAndHistory } from './overview-and-history.ts'
@@ -19,6 +20,7 @@ const parts: Record<string, Part> = {
   'signing in': describeSignIn,
   'the token list': describeTokenList,
   changes: describeChanges,
+  credentials: describeCredentials,
   'sub-accounts': describeSubAccounts,
   'overview and history': describeOverviewAndHistory,
   trouble: describeTrouble,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { Part } from './console.test.ts'
-import { total } from './world.ts'
+import { amend, nextQuery, total } from './world.ts'
 
 const DAY = 24 * 60 * 60 * 1000
 const UTC_DAY = new Intl.DateTimeFormat('en-GB', {
@@ -29,12 +29,22 @@ export const describeOverviewAndHistory: Part = (world) => {
       [/^4\s*Never used$/, 4],
       [/^1\s*Expiring within 30 days$/, 1],
       [/^1\s*Expired, still active$/, 1],
-      [/^4 active tokens$/, 4],
       [/^1 inactive token$/, 1],
       [/^2 tokens created in the week of/, 2],
       [/^North\s*4 tokens: 3 active, 1 inactive$/, 4],
       [/^South\s*1 tokens: 1 active, 0 inactive$/, 1],
     ]
+    // The parts of the chart add up, and each leads to as many as it says.
+    const parts = await page.locator('.legend a').evaluateAll((all) => all.map((link) => link.ariaLabel ?? ''))
+    const counts = parts.map((label) => Number.parseInt(label, 10))
+    assert.ok(parts.some((label) => label.endsWith('active tokens')))
+    assert.equal(
+      counts.reduce((sum, count) => sum + count, 0),
+      5,
+    )
+    parts.forEach((label, index) => {
+      if (counts[index] !== 0) links.push([new RegExp(`^${label}$`), counts[index] ?? 0])
+    })
     for (const [name, count] of links) {
       await page.getByRole('link', { name }).first().click()
       await page.getByRole('heading', { name: 'Tokens', exact: true }).waitFor()
@@ -56,6 +66,77 @@ export const describeOverviewAndHistory: Part = (world) => {
     await page.goBack()
     await page.getByRole('link', { name: /^2\s*Sub-accounts$/ }).click()
     await page.getByText('1–2 of 2 sub-accounts').waitFor()
+  })
+
+  test('the chart shows each status that a row can have, once the service counts them', async () => {
+    const now = Date.now()
+    const tenant = await world().tenant([
+      { name: 'a' },
+      { name: 'b', status: 'inactive' },
+      { name: 'c', expiresAt: now - DAY },
+      { name: 'd', owner: 1 },
+      { name: 'e', owner: 1 },
+    ])
+    const page = await world().page()
+    await amend<{ tokens: object }>(page, '**/apiClient/overview', ({ tokens }) =>
+      Object.assign(tokens, { suspended: 2 }),
+    )
+    await page.goto(`${world().base}#key=${tenant.key}`)
+    for (const [name, query] of [
+      ['1 active token', 'effectiveStatus=active'],
+      ['2 suspended tokens', 'effectiveStatus=suspended'],
+      ['1 expired token', 'effectiveStatus=expired'],
+      ['1 inactive token', 'status=inactive'],
+    ] as const) {
+      const href = await page.getByRole('link', { name, exact: true }).getAttribute('href')
+      assert.equal(href, `/console/tokens?${query}`)
+    }
+    assert.equal(await page.locator('.ring circle').count(), 4)
+  })
+
+  test('history is filtered by actor, action and days, and the address keeps it', async () => {
+    const tenant = await world().tenant([{ name: 'one' }])
+    const { registry, operator } = world().running
+    const caller = { accountId: tenant.accountId, by: tenant.keyId }
+    await registry.updateToken(
+      caller,
+      tenant.tokens[0]?.id ?? '',
+      { status: 'inactive' },
+      { ...operator.origin(), by: tenant.keyId },
+    )
+    const page = await world().signedIn(tenant, 'history', { timezoneId: 'America/Los_Angeles' })
+    await page.getByText('disabled the token').waitFor()
+    const asked = (act: () => Promise<unknown>) => nextQuery(page, '/apiClient/history', act)
+    const actor = page.getByLabel('Actor')
+    assert.deepEqual(await actor.locator('option').allTextContents(), ['Anyone', 'The operator', 'console'])
+    const byActor = await asked(() => actor.selectOption('console'))
+    assert.equal(byActor.get('by'), tenant.keyId)
+    const byAction = await asked(() => page.getByLabel('Action').selectOption('token.update'))
+    assert.deepEqual([byAction.get('by'), byAction.get('action')], [tenant.keyId, 'token.update'])
+    await page.getByText('disabled the token').waitFor()
+    // Days are the reader's own, the last one included: eight hours behind in winter.
+    const from = await asked(() => page.getByLabel('From day').fill('2026-01-30'))
+    assert.equal(from.get('from'), '2026-01-30T08:00:00.000Z')
+    const to = await asked(() => page.getByLabel('To day').fill('2026-01-31'))
+    assert.equal(to.get('to'), '2026-02-01T08:00:00.000Z')
+    const address = new URL(page.url()).search
+    assert.equal(address, `?by=${tenant.keyId}&action=token.update&from=2026-01-30&to=2026-01-31`)
+    const reloaded = await asked(() => page.reload())
+    assert.deepEqual(Object.fromEntries(reloaded), Object.fromEntries(to))
+    await page.getByLabel('To day').fill('2026-01-29')
+    await page.getByText('This day is before the first').waitFor()
+  })
+
+  test('a history without a match says so, with a way out', async () => {
+    const page = await world().page()
+    await amend<{ items: object[]; total: number }>(page, '**/apiClient/history?*to=*', (data) =>
+      Object.assign(data, { items: [], total: 0, totalPages: 0 }),
+    )
+    await page.goto(`${world().base}history?to=2020-01-01#key=${(await world().tenant()).key}`)
+    await page.getByText('No entry matches').waitFor()
+    await page.getByRole('button', { name: 'Clear all filters' }).click()
+    await page.getByText('made this account').waitFor()
+    assert.equal(await page.getByLabel('To day').inputValue(), '')
   })
 
   test('an account without anything has an overview too', async () => {

@@ -158,6 +158,7 @@ export const describeSignIn: Part = (world) => {
     },
     async 'a link with another key'(page, { key }) {
       await page.evaluate((fragment) => location.assign(fragment), `#key=${key}`)
+      await page.getByRole('button', { name: 'Use the other key' }).click()
     },
   }
   for (const [way, change] of Object.entries(handOver)) {
@@ -184,6 +185,52 @@ export const describeSignIn: Part = (world) => {
       const messages = page.getByRole('region', { name: 'Messages' })
       assert.deepEqual(await messages.locator('.toast-text').allTextContents(), ['theirs is disabled'])
     })
+  }
+
+  test('a link with another key asks before it replaces the account that is signed in', async () => {
+    const mine = await world().tenant([{ name: 'mine' }], ['North'], 'My own account')
+    const other = await world().tenant([{ name: 'theirs' }], ['North'], 'Their account')
+    const page = await world().signedIn(mine, 'tokens')
+    const question = page.getByRole('dialog', { name: 'Sign in with the key of the link?' })
+    const link = `${world().base}tokens#key=${other.key}`
+    const asked: (string | undefined)[] = []
+    page.on('request', (request) => asked.push(request.headers().authorization))
+    const stays = async () => {
+      await question.waitFor({ state: 'detached' })
+      assert.equal(page.url(), `${world().base}tokens`)
+      await page.reload()
+      await page.getByText('mine', { exact: true }).waitFor()
+      assert.equal(await question.count(), 0)
+      assert.ok(!asked.includes(`Bearer ${other.key}`))
+    }
+    // Followed in this page, and opened in its tab from elsewhere.
+    for (const open of [() => page.evaluate((to) => location.assign(to), link), () => openAfresh(page, link)]) {
+      for (const decline of ['Stay signed in', 'Escape']) {
+        await open()
+        await question.getByText('You are signed in to My own account').waitFor()
+        assert.equal(page.url(), `${world().base}tokens`, 'the key is gone from the address')
+        if (decline === 'Escape') await page.keyboard.press('Escape')
+        else await question.getByRole('button', { name: decline }).click()
+        await stays()
+      }
+    }
+    // The key in use is no other key.
+    await openAfresh(page, `${world().base}tokens#key=${mine.key}`)
+    await page.getByText('mine', { exact: true }).waitFor()
+    await stays()
+
+    await openAfresh(page, link)
+    await question.getByRole('button', { name: 'Use the other key' }).click()
+    await page.getByText('theirs', { exact: true }).waitFor()
+    await page.reload()
+    await page.getByText('theirs', { exact: true }).waitFor()
+    assert.equal(await question.count(), 0)
+  })
+
+  /** Another document in the same tab, which a link that differs only in its fragment would not make. */
+  const openAfresh = async (page: Page, address: string) => {
+    await page.goto('about:blank')
+    await page.goto(address)
   }
 
   test('a late refusal of a former key signs nobody out', async () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { Part } from './console.test.ts'
-import { focused, rowOf, type Sketch, total } from './world.ts'
+import { focused, nextQuery, rowOf, type Sketch, total } from './world.ts'
 
 const HOUR = 60 * 60 * 1000
 const DAY = 24 * HOUR
@@ -78,7 +78,8 @@ export const describeTokenList: Part = (world) => {
     await page.getByLabel('Search tokens by name').pressSequentially('dEpLoY', { delay: 15 })
     await page.getByText('1–2 of 2 tokens').waitFor()
     assert.deepEqual(await names(page), ['Deploy production', 'Deploy staging'])
-    assert.equal(new URL(page.url()).search, '?search=dEpLoY')
+    // The first letters alone match as many, and may have been asked for.
+    await page.waitForURL('**/tokens?search=dEpLoY')
 
     await page.getByLabel('Status').selectOption('inactive')
     await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
@@ -181,7 +182,10 @@ export const describeTokenList: Part = (world) => {
     })
     for (const at of [2, 3, 4]) {
       await page.getByRole('button', { name: 'Next page' }).click()
-      await page.getByText(`Page ${at} of 5`).waitFor()
+      await page.waitForFunction(
+        (expected) => document.querySelector<HTMLInputElement>('.page-number input')?.value === expected,
+        String(at),
+      )
     }
     answered.resolve()
     await page.getByText('22–28 of 34 tokens').waitFor()
@@ -189,6 +193,117 @@ export const describeTokenList: Part = (world) => {
     await page.getByText('There is no such page any more').waitFor()
     await page.getByRole('button', { name: 'To the first page' }).click()
     await page.getByText('1–25 of 34 tokens').waitFor()
+  })
+
+  test('a page number that is typed leads there, and one that does not exist is refused', async () => {
+    const page = await world().signedIn(await world().tenant(estate), 'tokens?limit=10')
+    const field = page.getByLabel('Page number, 1 to 4')
+    await field.fill('3')
+    await field.press('Enter')
+    await page.getByText('21–30 of 34 tokens').waitFor()
+    assert.equal(new URL(page.url()).search, '?page=3&limit=10')
+    for (const wrong of ['0', '5', '1.5', 'last']) {
+      await field.fill(wrong)
+      await field.press('Enter')
+      await page.getByText('Pages are 1 to 4').waitFor()
+      await field.press('Escape')
+      assert.equal(await field.inputValue(), '3')
+    }
+    assert.equal(new URL(page.url()).search, '?page=3&limit=10')
+    await page.goBack()
+    await page.getByText('1–10 of 34 tokens').waitFor()
+    assert.equal(await field.inputValue(), '1')
+  })
+
+  test('the id of a token can be copied from its menu and its history, and searching for it finds that token', async () => {
+    const tenant = await world().tenant(estate)
+    const other = await world().tenant([{ name: 'foreign' }])
+    const id = tenant.tokens[1]?.id ?? ''
+    const page = await world().signedIn(tenant, 'tokens')
+    const clipboard = () => page.evaluate(() => navigator.clipboard.readText())
+    await page.getByRole('button', { name: 'Actions for Deploy staging' }).click()
+    await page.getByRole('menuitem', { name: 'Copy token id' }).click()
+    await page.getByText('Token id copied to the clipboard').waitFor()
+    assert.equal(await clipboard(), id)
+    await page.goto(`${world().base}tokens?history=${tenant.tokens[2]?.id}`)
+    await page
+      .getByRole('dialog')
+      .getByText(tenant.tokens[2]?.id ?? '', { exact: true })
+      .waitFor()
+    await page.getByRole('button', { name: 'Copy token id' }).click()
+    await page.getByText('Token id copied to the clipboard').waitFor()
+    assert.equal(await clipboard(), tenant.tokens[2]?.id)
+
+    // The other filters would exclude it; an id means this one token.
+    await page.goto(`${world().base}tokens?status=active&used=never`)
+    await page.getByText('1–25 of 33 tokens').waitFor()
+    const search = page.getByLabel('Search tokens by name or id')
+    await search.fill(` ${id} `)
+    await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
+    assert.deepEqual(await names(page), ['Deploy staging'])
+    assert.match((await rowOf(page, 'Deploy staging').textContent()) ?? '', /Inactive.*lk_tok_/)
+    assert.equal(new URL(page.url()).search, `?search=${id}`)
+    await page.getByLabel('Use and expiry').selectOption('expiry=soon')
+    await page.getByText('Reports').waitFor()
+    assert.equal(new URL(page.url()).search, '?expiry=soon')
+    assert.equal(await search.inputValue(), '')
+    for (const missing of [other.tokens[0]?.id ?? '', `tok_${'0'.repeat(28)}`]) {
+      await search.fill(missing)
+      await page.getByText('No token matches').waitFor()
+      assert.equal(await page.getByText('foreign').count(), 0)
+    }
+  })
+
+  test('each status of a row is a filter, asked of the service and kept in the address', async () => {
+    const page = await world().signedIn(await world().tenant(estate), 'tokens')
+    for (const [chosen, asked] of [
+      ['expired', 'effectiveStatus=expired'],
+      ['suspended', 'effectiveStatus=suspended'],
+      ['active', 'effectiveStatus=active'],
+      ['inactive', 'status=inactive'],
+    ] as const) {
+      const query = await nextQuery(page, '/apiClient/token', () => page.getByLabel('Status').selectOption(chosen))
+      const statuses = [...query].filter(([name]) => /status/i.test(name)).map(([name, value]) => `${name}=${value}`)
+      assert.deepEqual(statuses, [asked])
+      assert.equal(new URL(page.url()).search, `?${asked}`)
+      assert.equal(await page.getByLabel('Status').inputValue(), chosen)
+    }
+    // Sub-accounts count by the token's own status: a link from there says what it includes.
+    await page.goto(`${world().base}tokens?status=active`)
+    await page.getByText('1–25 of 33 tokens').waitFor()
+    assert.equal(
+      await page.getByLabel('Status').evaluate((select: HTMLSelectElement) => select.selectedOptions[0]?.label),
+      'Active, expired or suspended',
+    )
+  })
+
+  test('the head of the table stays in sight, and covers nothing that has the focus', async () => {
+    const tenant = await world().tenant(estate)
+    const page = await world().signedIn(tenant, 'tokens', { viewport: { width: 1280, height: 430 } })
+    await page.getByText('1–25 of 34 tokens').waitFor()
+    const heads = () =>
+      page.evaluate(() => {
+        const edge = (selector: string) => document.querySelector(selector)?.getBoundingClientRect()
+        return { header: edge('.header')?.bottom, selection: edge('.selection')?.bottom, head: edge('thead th')?.top }
+      })
+    for (const selected of [false, true]) {
+      if (selected) await page.getByLabel('Select Deploy production').check()
+      await page.evaluate(() => window.scrollTo(0, document.body.scrollHeight))
+      const { header, selection = header, head } = await heads()
+      const gap = (head ?? 0) - (selection ?? 0)
+      assert.ok(gap >= 0 && gap < 8, `the head is ${gap} below what sticks above it`)
+      for (let stops = 0; stops < 70; stops++) {
+        await page.keyboard.press('Shift+Tab')
+        const covered = await page.evaluate(() => {
+          const element = document.activeElement ?? document.body
+          if (element === document.body || element.closest('header, thead, .selection, .skip') !== null) return ''
+          const head = document.querySelector('thead th')?.getBoundingClientRect()
+          const { top } = element.getBoundingClientRect()
+          return head !== undefined && top < head.bottom && top >= head.top ? element.outerHTML.slice(0, 120) : ''
+        })
+        assert.equal(covered, '')
+      }
+    }
   })
 
   test('a credential pasted into the search goes into no address and no request', async () => {

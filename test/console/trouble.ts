@@ -99,6 +99,7 @@ export const describeTrouble: Part = (world) => {
         await page
           .locator('main')
           .getByText(/North|there|account/)
+          .filter({ visible: true })
           .first()
           .waitFor()
       }

@@ -80,6 +80,17 @@ export class World {
     return { accountId, keyId, key, subAccounts, tokens }
   }
 
+  stored(tenant: Tenant, index = 0) {
+    const { registry, operator } = this.running
+    return registry.getToken(operator.actFor(tenant.accountId), tenant.tokens[index]?.id ?? '')
+  }
+
+  /** The status with which the service answers a credential. */
+  async verify(credential: string): Promise<number> {
+    const headers = { authorization: `Bearer ${credential}` }
+    return (await fetch(`${this.running.url}/api/v1/verify`, { headers })).status
+  }
+
   /** A fresh browser profile. Whatever happens in it is held against the test by `assertClean`. */
   async page(options: BrowserContextOptions = {}): Promise<Page> {
     const context = await this.browser.newContext({ viewport: { width: 1280, height: 860 }, ...options })
@@ -124,8 +135,18 @@ export function faultsOf(page: Page): string[] {
   return faults
 }
 
+export interface TokenPage {
+  readonly items: readonly { readonly name: string; readonly details: object }[]
+}
+
 export const rowOf = (page: Page, name: string) =>
   page.getByRole('row').filter({ has: page.getByText(name, { exact: true }) })
+
+/** Chooses from the menu of the token with this name. */
+export async function openMenu(page: Page, name: string, item: string): Promise<void> {
+  await page.getByRole('button', { name: `Actions for ${name}` }).click()
+  await page.getByRole('menuitem', { name: item }).click()
+}
 
 /** What holds the focus, as it is called. */
 export const focused = (page: Page) =>
@@ -139,6 +160,29 @@ export async function hold(page: Page, address: string): Promise<() => void> {
     await route.continue()
   })
   return resolve
+}
+
+/** Answers to reads of an address are changed on their way: for what the service only says in rare states. */
+export async function amend<Data>(page: Page, address: string, change: (data: Data) => void): Promise<void> {
+  await page.route(address, async (route) => {
+    if (route.request().method() !== 'GET') return route.fallback()
+    try {
+      const response = await route.fetch()
+      const json = (await response.json()) as { data: Data }
+      change(json.data)
+      await route.fulfill({ response, json })
+    } catch {
+      // The page has gone meanwhile.
+      await route.abort().catch(() => undefined)
+    }
+  })
+}
+
+/** The query of the next request to a path that ends so. */
+export async function nextQuery(page: Page, path: string, act: () => Promise<unknown>): Promise<URLSearchParams> {
+  const asked = page.waitForRequest((request) => new URL(request.url()).pathname.endsWith(path))
+  await act()
+  return new URL((await asked).url()).searchParams
 }
 
 export const total = (page: Page) => page.getByTestId('total')

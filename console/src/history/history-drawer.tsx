@@ -2,10 +2,12 @@
 import { Drawer } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
+import { useCopy } from '../copy.ts'
 import { Pager } from '../pager.tsx'
-import { Name, useLast } from '../parts.tsx'
+import { IconButton, Name, useLast } from '../parts.tsx'
+import { QUERY_KEYS } from '../query-keys.ts'
 import { useClient } from '../session.tsx'
-import { Answered } from '../states.tsx'
+import { QueryResult } from '../states.tsx'
 import { keepFocus } from '../view-title.tsx'
 import { HistoryList } from './history-list.tsx'
 
@@ -32,23 +34,32 @@ function TokenHistory({ tokenId }: { tokenId: string }) {
   const client = useClient()
   const [page, setPage] = useState(1)
   const history = useQuery({
-    queryKey: ['history', tokenId, page],
+    queryKey: [...QUERY_KEYS.history, tokenId, page],
     queryFn: ({ signal }) => client.listTokenHistory({ id: tokenId, page, limit: SHOWN }, { signal }),
     placeholderData: keepPreviousData,
   })
   return (
-    <Answered question={history} what="the history">
+    <QueryResult query={history} what="the history">
       {(data) => (
         <>
-          {data.names[tokenId] !== undefined && (
-            <p className="drawer-name">
-              <Name>{data.names[tokenId]}</Name>
-            </p>
-          )}
+          <div className="drawer-head">
+            {data.names[tokenId] !== undefined && <Name>{data.names[tokenId]}</Name>}
+            <TokenId id={tokenId} />
+          </div>
           <HistoryList entries={data.items} names={data.names} />
           {data.totalPages > 1 && <Pager page={data} asked={page} one="entry" many="entries" onPage={setPage} />}
         </>
       )}
-    </Answered>
+    </QueryResult>
+  )
+}
+
+function TokenId({ id }: { id: string }) {
+  const { copied, copy } = useCopy(id, 'Token id')
+  return (
+    <span className="token-id">
+      <code>{id}</code>
+      <IconButton icon={copied ? 'check' : 'copy'} label="Copy token id" onClick={copy} />
+    </span>
   )
 }

@@ -1,40 +1,49 @@
 // What was done in the account, newest first.
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { go, hrefOf, readPaging, useAddress } from '../address.ts'
+import { Group } from '@mantine/core'
 import { Pager } from '../pager.tsx'
-import { useClient } from '../session.tsx'
-import { Answered, Nothing } from '../states.tsx'
+import { ClearFilters, EmptyPage, QueryResult } from '../states.tsx'
 import { ViewTitle } from '../view-title.tsx'
+import { HistoryFilterBar } from './history-filter-bar.tsx'
+import { NO_FILTERS, useHistory, useHistoryFilters } from './history-filters.ts'
 import { HistoryList } from './history-list.tsx'
 
 export function HistoryView() {
-  const client = useClient()
-  const { params } = useAddress()
-  const { page, limit } = readPaging(params)
-  const history = useQuery({
-    queryKey: ['history', 'account', page, limit],
-    queryFn: ({ signal }) => client.listAccountHistory({ page, limit }, { signal }),
-    placeholderData: keepPreviousData,
-  })
+  const { filters, paging, change } = useHistoryFilters()
+  const history = useHistory(filters, paging)
+  const isFiltered = Object.values(filters).some((value) => value !== undefined)
+  const clear = isFiltered ? () => change(NO_FILTERS) : undefined
   return (
     <>
-      <ViewTitle>History</ViewTitle>
-      <Answered question={history} what="the history" rows={10}>
+      <Group mb="md">
+        <ViewTitle>History</ViewTitle>
+      </Group>
+      <HistoryFilterBar filters={filters} change={change} />
+      <QueryResult query={history} what="the history" rows={10} wayOut={clear && <ClearFilters clear={clear} />}>
         {(data) => (
           <>
-            {data.items.length === 0 && <Nothing title="Nothing on this page" />}
+            {data.items.length === 0 && (
+              <EmptyPage
+                what="entry"
+                many="entries"
+                total={data.total}
+                toFirstPage={() => change({ page: 1 })}
+                clear={clear}
+              >
+                What is done in this account is listed here.
+              </EmptyPage>
+            )}
             <HistoryList entries={data.items} names={data.names} />
             <Pager
               page={data}
-              asked={page}
+              asked={paging.page}
               one="entry"
               many="entries"
-              onPage={(next) => go(hrefOf('history', { page: next, limit }))}
-              onLimit={(size) => go(hrefOf('history', { limit: size }))}
+              onPage={(page) => change({ page })}
+              onLimit={(limit) => change({ limit })}
             />
           </>
         )}
-      </Answered>
+      </QueryResult>
     </>
   )
 }

@@ -1,16 +1,27 @@
-// One history entry as a sentence: who did what to what. Ids are told by their present names, where they have one.
+// One history entry as a sentence: who did what to what. Ids stand by their names, where there is one.
 import { Fragment, type ReactNode } from 'react'
 import type { HistoryEntry } from '../../../client/latchkey-client.ts'
 import { Moment, Name } from '../parts.tsx'
 
 export type Names = Readonly<Record<string, string>>
 
-export function Sentence({ entry, names }: { entry: HistoryEntry; names: Names }) {
+export function Sentence({ entry, names: present }: { entry: HistoryEntry; names: Names }) {
+  const names = { ...present, ...namesThen(entry) }
   return (
     <>
       {who(entry.by, names)} {did(entry, names)}
     </>
   )
+}
+
+/** The names at the time of the entry; entries of earlier versions have none. */
+function namesThen({ by, byName, subject, subjectName, to }: HistoryEntry): Names {
+  const known = [
+    [by, byName],
+    [subject, subjectName],
+    [to.subAccountId, to.subAccountName],
+  ]
+  return Object.fromEntries(known.filter(([, name]) => typeof name === 'string'))
 }
 
 function who(by: string, names: Names): ReactNode {
@@ -19,7 +30,7 @@ function who(by: string, names: Names): ReactNode {
   return <>Account key {called(by, names)}</>
 }
 
-/** The name it has now, else the one it had in the entry, else its id: a token that is gone has no name any more. */
+/** Its name, else the one that the entry changed, else its id: what is deleted may have no name any more. */
 function called(id: string, names: Names, then?: string | number | null): ReactNode {
   const name = names[id] ?? then
   return typeof name === 'string' ? <Name>{name}</Name> : <code title="It no longer exists">{id}</code>

@@ -5,9 +5,9 @@ import type { SubAccount } from '../../../client/latchkey-client.ts'
 import { BusyButton } from '../busy-button.tsx'
 import { useChange } from '../changes.tsx'
 import { DialogButtons } from '../dialog.tsx'
-import { Facts, Name, Said } from '../parts.tsx'
+import { Facts, Name, Outcome } from '../parts.tsx'
 import { fieldProblem } from '../problems.ts'
-import { Trouble } from '../states.tsx'
+import { ErrorAlert } from '../states.tsx'
 import { useToast } from '../toasts.tsx'
 import { plural } from '../words.ts'
 
@@ -29,6 +29,7 @@ export function SubAccountForm({ subAccount, close }: { subAccount: SubAccount |
   // Only what was changed here: what somebody else has changed meanwhile stays as they left it.
   const changed = FIELDS.map(({ field }) => field).filter((field) => values[field].trim() !== subAccount?.[field])
   const save = useChange(
+    'sub-account',
     values.name,
     (client) =>
       subAccount === undefined
@@ -37,7 +38,8 @@ export function SubAccountForm({ subAccount, close }: { subAccount: SubAccount |
             id: subAccount._id,
             body: Object.fromEntries(changed.map((field) => [field, values[field]])),
           }),
-    (saved) => toast({ text: <Said name={saved.name} what={subAccount === undefined ? 'is created' : 'is saved'} /> }),
+    (saved) =>
+      toast({ text: <Outcome name={saved.name} what={subAccount === undefined ? 'is created' : 'is saved'} /> }),
   )
   const run = () => {
     if (changed.length === 0) close()
@@ -64,7 +66,7 @@ export function SubAccountForm({ subAccount, close }: { subAccount: SubAccount |
           />
         ))}
         {save.error !== null && !placed && (
-          <Trouble error={save.error} asked="change" retry={run} busy={save.isPending} />
+          <ErrorAlert error={save.error} asked="change" retry={run} busy={save.isPending} />
         )}
         <DialogButtons>
           <BusyButton type="submit" busy={save.isPending}>
@@ -94,7 +96,7 @@ export function SuspendDialog({ subAccount, close }: { subAccount: SubAccount; c
           [suspending ? 'Cut off' : 'Back to work', plural(subAccount.tokens.active, 'active token')],
         ]}
       />
-      {error !== null && <Trouble error={error} asked="change" retry={confirm} busy={isPending} />}
+      {error !== null && <ErrorAlert error={error} asked="change" retry={confirm} busy={isPending} />}
       <DialogButtons>
         <BusyButton color={suspending ? 'red' : 'indigo'} busy={isPending} onClick={confirm} data-autofocus>
           {suspending ? 'Suspend' : 'Resume'}
@@ -110,13 +112,14 @@ const otherStatus = ({ status }: SubAccount): Status => (status === 'active' ? '
 function useSetSuspended(subAccount: SubAccount) {
   const toast = useToast()
   const change = useChange(
+    'sub-account',
     subAccount.name,
     (client, { status }: { status: Status; undoable: boolean }) =>
       client.updateSubAccount({ id: subAccount._id, body: { status } }),
     (confirmed, { undoable }) => {
       const undo = () => change.mutate({ status: otherStatus(confirmed), undoable: false })
       const what = confirmed.status === 'active' ? 'is resumed' : 'is suspended'
-      toast({ text: <Said name={confirmed.name} what={what} />, ...(undoable ? { undo } : {}) })
+      toast({ text: <Outcome name={confirmed.name} what={what} />, ...(undoable ? { undo } : {}) })
     },
   )
   return change

@@ -9,15 +9,16 @@ import { Dialog } from '../dialog.tsx'
 import { Icon } from '../icon.tsx'
 import { Pager } from '../pager.tsx'
 import { Link, Name, SubAccountMark, When } from '../parts.tsx'
+import { QUERY_KEYS } from '../query-keys.ts'
 import { SearchBox } from '../search-box.tsx'
 import { useClient } from '../session.tsx'
-import { Answered, EmptyPage } from '../states.tsx'
+import { EmptyPage, QueryResult } from '../states.tsx'
 import { tokensHref } from '../tokens/token-filters.ts'
-import { ViewTitle } from '../view-title.tsx'
+import { keepFocusOnRemoval, ViewTitle } from '../view-title.tsx'
 import { number } from '../words.ts'
 import { SubAccountForm, SuspendDialog } from './sub-account-dialogs.tsx'
 
-type Wanted =
+type OpenDialog =
   | { readonly kind: 'create'; readonly subAccount?: never }
   | { readonly kind: 'edit' | 'suspend'; readonly subAccount: SubAccount }
 
@@ -29,11 +30,11 @@ export function SubAccountsView() {
     go(hrefOf('sub-accounts', { ...asked, page: 1, ...part }), how)
   const client = useClient()
   const subAccounts = useQuery({
-    queryKey: ['sub-accounts', asked],
+    queryKey: [...QUERY_KEYS.subAccounts, asked],
     queryFn: ({ signal }) => client.listSubAccounts(asked, { signal }),
     placeholderData: keepPreviousData,
   })
-  const [dialog, setDialog] = useState<Wanted>()
+  const [dialog, setDialog] = useState<OpenDialog>()
   const close = () => setDialog(undefined)
   return (
     <>
@@ -51,7 +52,7 @@ export function SubAccountsView() {
           onSearch={(search) => show({ search }, 'replace')}
         />
       </search>
-      <Answered question={subAccounts} what="sub-accounts" rows={8}>
+      <QueryResult query={subAccounts} what="sub-accounts" rows={8}>
         {(page) => (
           <>
             {page.items.length > 0 && <SubAccountList subAccounts={page.items} open={setDialog} />}
@@ -74,7 +75,7 @@ export function SubAccountsView() {
             />
           </>
         )}
-      </Answered>
+      </QueryResult>
       <Dialog shown={dialog} titleOf={titleOf} close={close}>
         {(shown) =>
           shown.kind === 'suspend' ? (
@@ -90,7 +91,7 @@ export function SubAccountsView() {
 
 interface ListProps {
   readonly subAccounts: readonly SubAccount[]
-  readonly open: (dialog: Wanted) => void
+  readonly open: (dialog: OpenDialog) => void
 }
 
 function SubAccountList({ subAccounts, open }: ListProps) {
@@ -99,7 +100,7 @@ function SubAccountList({ subAccounts, open }: ListProps) {
     return (
       <ul className="cards">
         {subAccounts.map((each) => (
-          <li key={each._id} className="card">
+          <li key={each._id} ref={keepFocusOnRemoval} className="card">
             <div className="card-head">
               <Identity subAccount={each} />
               <SubAccountMark subAccount={each} />
@@ -128,7 +129,7 @@ function SubAccountList({ subAccounts, open }: ListProps) {
       </thead>
       <tbody>
         {subAccounts.map((each) => (
-          <tr key={each._id}>
+          <tr key={each._id} ref={keepFocusOnRemoval}>
             <td>
               <Identity subAccount={each} />
             </td>
@@ -215,7 +216,7 @@ function Actions({ subAccount, open }: { subAccount: SubAccount; open: ListProps
   )
 }
 
-function titleOf(dialog: Wanted): string {
+function titleOf(dialog: OpenDialog): string {
   if (dialog.kind === 'create') return 'Create a sub-account'
   if (dialog.kind === 'edit') return 'Edit the sub-account'
   return dialog.subAccount.status === 'active' ? 'Suspend this sub-account?' : 'Resume this sub-account?'

@@ -130,6 +130,7 @@ function BulkProgress({ progress: { of, confirmed, failed }, busy, status, close
 function useBulk(status: Status, onDone: (failed: readonly Token[]) => void) {
   const [progress, setProgress] = useState<Progressing>()
   const { mutate, isPending, submittedAt } = useChange(
+    'token',
     'the selected tokens',
     async (client, tokens: readonly Token[]) => {
       let state: Progressing = { of: tokens.length, confirmed: 0, failed: [] }
@@ -139,26 +140,31 @@ function useBulk(status: Status, onDone: (failed: readonly Token[]) => void) {
       }
       say(state)
       const waiting = [...tokens]
+      const confirmed: Token[] = []
       const work = async () => {
         for (let token = waiting.shift(); token !== undefined; token = waiting.shift()) {
-          const reason = await setOne(client, token, status)
-          if (reason === undefined) say({ ...state, confirmed: state.confirmed + 1 })
-          else say({ ...state, failed: [...state.failed, { token, reason }] })
+          const answer = await setOne(client, token, status)
+          if (typeof answer === 'string') {
+            say({ ...state, failed: [...state.failed, { token, reason: answer }] })
+          } else {
+            confirmed.push(answer)
+            say({ ...state, confirmed: confirmed.length })
+          }
         }
       }
       await Promise.all(Array.from({ length: AT_ONCE }, work))
-      return state.failed.map(({ token }) => token)
+      return confirmed
     },
-    onDone,
+    (confirmed, tokens) => onDone(tokens.filter(({ _id }) => !confirmed.some((each) => each._id === _id))),
   )
   return { progress, run: mutate, isPending, submittedAt }
 }
 
-/** The reason why not, if not. */
-async function setOne(client: LatchkeyClient, token: Token, status: Status): Promise<string | undefined> {
+/** The token as the service has confirmed it, or the reason why it has not. */
+async function setOne(client: LatchkeyClient, token: Token, status: Status): Promise<Token | string> {
   try {
     const confirmed = await client.updateToken({ id: token._id, body: { status } })
-    return confirmed.status === status ? undefined : `The service left it ${confirmed.status}`
+    return confirmed.status === status ? confirmed : `The service left it ${confirmed.status}`
   } catch (error) {
     return reasonOf(error)
   }

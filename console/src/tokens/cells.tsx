@@ -4,12 +4,13 @@ import { type FormEvent, memo, useState } from 'react'
 import type { Token } from '../../../client/latchkey-client.ts'
 import { BusyButton } from '../busy-button.tsx'
 import { useChange } from '../changes.tsx'
-import { IconButton, Link, Name, Said } from '../parts.tsx'
+import { Credential } from '../credential.tsx'
+import { IconButton, Link, Moment, Name, Outcome, useNow } from '../parts.tsx'
 import { fieldProblem, reasonOf } from '../problems.ts'
 import { useToast } from '../toasts.tsx'
 import { tokensHref } from './token-filters.ts'
 
-export type TokenAction = 'rename' | 'status' | 'rotate' | 'history' | 'delete'
+export type TokenAction = 'rename' | 'status' | 'rotate' | 'history' | 'copy-id' | 'delete'
 
 export interface RowProps {
   readonly token: Token
@@ -59,6 +60,7 @@ function Rename({ token, onDone }: { token: Token; onDone: (token: Token) => voi
   const [former] = useState(token.name)
   const [name, setName] = useState(former)
   const rename = useChange(
+    'token',
     former,
     (client) => client.updateToken({ id: token._id, body: { name } }),
     (renamed) => {
@@ -66,7 +68,7 @@ function Rename({ token, onDone }: { token: Token; onDone: (token: Token) => voi
       toast({
         text: (
           <>
-            <Said name={former} what="is now called" /> <Name>{renamed.name}</Name>
+            <Outcome name={former} what="is now called" /> <Name>{renamed.name}</Name>
           </>
         ),
       })
@@ -107,6 +109,38 @@ function Rename({ token, onDone }: { token: Token; onDone: (token: Token) => voi
         </Button>
       </Group>
     </form>
+  )
+}
+
+/** A credential that the service cannot open is empty (`details.credentialUnreadable`). */
+export const isUnreadable = ({ token }: Token): boolean => token === ''
+
+export function TokenCredential({ token }: { token: Token }) {
+  if (isUnreadable(token)) {
+    return (
+      <span className="two-lines" title="The service cannot decrypt it. Rotating gives the token a new credential.">
+        <span className="unreadable">Cannot be read</span>
+        <span className="dim">Rotate it to get a new one</span>
+      </span>
+    )
+  }
+  return (
+    <span className="two-lines">
+      <Credential value={token.token} of={fullName(token)} />
+      <FormerCredential token={token} />
+    </span>
+  )
+}
+
+/** Shown while a rotated-out credential still authenticates. */
+function FormerCredential({ token }: { token: Token }) {
+  const now = useNow()
+  const until = token.details?.formerCredentialUntil ?? null
+  if (until === null || Date.parse(until) <= now) return null
+  return (
+    <span className="former" title="The credential from before the last rotation still authenticates">
+      Former one works until <Moment at={until} />
+    </span>
   )
 }
 

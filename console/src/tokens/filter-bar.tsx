@@ -15,16 +15,28 @@ const MORE = [
   { value: '', label: 'Use and expiry' },
   { value: 'used=never', label: 'Never used' },
   { value: 'expiry=soon', label: 'Expires within 30 days' },
-  { value: 'expiry=expired', label: 'Expired' },
+  { value: 'expiry=expired', label: 'Past its expiry' },
 ]
 
+/** As the list's marks call them; a disabled token is inactive whatever else is true of it. */
+const STATUSES: Readonly<Record<string, { readonly label: string; readonly filter: TokenFilters }>> = {
+  '': { label: 'Any status', filter: {} },
+  active: { label: 'Active', filter: { effectiveStatus: 'active' } },
+  inactive: { label: 'Inactive', filter: { status: 'inactive' } },
+  expired: { label: 'Expired', filter: { effectiveStatus: 'expired' } },
+  suspended: { label: 'Suspended', filter: { effectiveStatus: 'suspended' } },
+  /** What sub-accounts count as active; only offered where a link has led to it. */
+  enabled: { label: 'Active, expired or suspended', filter: { status: 'active' } },
+}
+
 export function FilterBar({ filters, change }: FilterBarProps) {
-  const { status, subAccount, used, expiry } = filters
+  const { status, effectiveStatus, subAccount, used, expiry } = filters
+  const chosenStatus = effectiveStatus ?? (status === 'active' ? 'enabled' : (status ?? ''))
   return (
     <search className="filters">
       <SearchBox
-        label="Search tokens by name"
-        placeholder="Search by name"
+        label="Search tokens by name or id"
+        placeholder="Search by name or id"
         value={filters.search ?? ''}
         onSearch={(search) => change({ search }, 'replace')}
       />
@@ -38,13 +50,13 @@ export function FilterBar({ filters, change }: FilterBarProps) {
       />
       <NativeSelect
         aria-label="Status"
-        value={status ?? ''}
-        onChange={(event) => change({ status: (event.currentTarget.value || undefined) as TokenFilters['status'] })}
-        data={[
-          { value: '', label: 'Any status' },
-          { value: 'active', label: 'Active' },
-          { value: 'inactive', label: 'Inactive' },
-        ]}
+        value={chosenStatus}
+        onChange={(event) =>
+          change({ status: undefined, effectiveStatus: undefined, ...STATUSES[event.currentTarget.value]?.filter })
+        }
+        data={Object.entries(STATUSES)
+          .filter(([value]) => value !== 'enabled' || value === chosenStatus)
+          .map(([value, { label }]) => ({ value, label }))}
       />
       <NativeSelect
         aria-label="Use and expiry"

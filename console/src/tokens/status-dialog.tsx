@@ -4,27 +4,38 @@ import type { Token } from '../../../client/latchkey-client.ts'
 import { BusyButton } from '../busy-button.tsx'
 import { useChange } from '../changes.tsx'
 import { DialogButtons } from '../dialog.tsx'
-import { Facts, Name, Said, useNow, When } from '../parts.tsx'
-import { Trouble } from '../states.tsx'
+import { Facts, Name, Outcome, useNow, When } from '../parts.tsx'
+import { useCallWithETag } from '../session.tsx'
+import { ErrorAlert } from '../states.tsx'
 import { useToast } from '../toasts.tsx'
 import { masked } from '../words.ts'
+import { isUnreadable } from './cells.tsx'
 
 const RECENT_MS = 7 * 24 * 60 * 60 * 1000
 
 export type Status = Token['status']
 export const otherStatus = ({ status }: Pick<Token, 'status'>): Status => (status === 'active' ? 'inactive' : 'active')
 
-/** Puts a status in place, says so, and offers the way back. */
+interface StatusChange {
+  readonly status: Status
+  /** The ETag of the answer that is undone: what somebody else has changed since is not overwritten. */
+  readonly undoes?: string
+}
+
+/** Sets the status, reports it, and offers to undo it. */
 function useSetStatus(token: Token) {
   const toast = useToast()
+  const callWithETag = useCallWithETag()
   const change = useChange(
+    'token',
     token.name,
-    (client, { status }: { status: Status; undoable: boolean }) =>
-      client.updateToken({ id: token._id, body: { status } }),
-    (confirmed, { undoable }) => {
-      const undo = () => change.mutate({ status: otherStatus(confirmed), undoable: false })
-      const what = confirmed.status === 'active' ? 'is enabled' : 'is disabled'
-      toast({ text: <Said name={confirmed.name} what={what} />, ...(undoable ? { undo } : {}) })
+    (_, { status, undoes }: StatusChange) =>
+      callWithETag((client) => client.updateToken({ id: token._id, 'if-match': undoes, body: { status } })),
+    (confirmed, { undoes }) => {
+      const { name, status, etag } = confirmed
+      const text = <Outcome name={name} what={status === 'active' ? 'is enabled' : 'is disabled'} />
+      if (undoes !== undefined || etag === undefined) toast({ text })
+      else toast({ text, undo: () => change.mutate({ status: otherStatus(confirmed), undoes: etag }) })
     },
   )
   return change
@@ -33,12 +44,12 @@ function useSetStatus(token: Token) {
 export function StatusDialog({ token, close }: { token: Token; close: () => void }) {
   const { mutate, error, isPending } = useSetStatus(token)
   const status = otherStatus(token)
-  const confirm = () => mutate({ status, undoable: true }, { onSuccess: close })
+  const confirm = () => mutate({ status }, { onSuccess: close })
   return (
     <Stack gap="md">
       {status === 'inactive' ? <CutOff token={token} /> : <Text size="sm">{enabledMeans(token)}</Text>}
       <AboutToken token={token} />
-      {error !== null && <Trouble error={error} asked="change" retry={confirm} busy={isPending} />}
+      {error !== null && <ErrorAlert error={error} asked="change" retry={confirm} busy={isPending} />}
       <DialogButtons>
         <BusyButton color={status === 'inactive' ? 'red' : 'indigo'} busy={isPending} onClick={confirm} data-autofocus>
           {status === 'inactive' ? 'Disable token' : 'Enable token'}
@@ -88,7 +99,7 @@ export function AboutToken({ token }: { token: Token }) {
           </span>,
         ],
         ['Last used', <When key="used" at={token.details?.lastUsedAt ?? null} none="Never" />],
-        ['Credential', <code key="credential">{masked(token.token)}</code>],
+        ['Credential', isUnreadable(token) ? 'Cannot be read' : <code key="credential">{masked(token.token)}</code>],
       ]}
     />
   )

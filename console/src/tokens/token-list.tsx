@@ -2,9 +2,9 @@
 import { useMediaQuery } from '@mantine/hooks'
 import { memo } from 'react'
 import type { Token } from '../../../client/latchkey-client.ts'
-import { Credential } from '../credential.tsx'
 import { markOf, StatusMark, When } from '../parts.tsx'
-import { fullName, Owner, type RowProps, TokenActions, TokenName } from './cells.tsx'
+import { keepFocusOnRemoval } from '../view-title.tsx'
+import { fullName, Owner, type RowProps, TokenActions, TokenCredential, TokenName } from './cells.tsx'
 
 interface TokenListProps extends Pick<RowProps, 'onSelect' | 'onAction' | 'onMenu' | 'onRenamed'> {
   readonly tokens: readonly Token[]
@@ -70,7 +70,7 @@ export function TokenList({ tokens, selected, onSelectAll, renaming, stale, ...h
 const TokenRow = memo(function TokenRow(row: RowProps) {
   const { token, selected, onAction, onMenu } = row
   return (
-    <tr data-token={token._id} className={selected ? 'selected' : ''}>
+    <tr ref={keepFocusOnRemoval} data-token={token._id} className={selected ? 'selected' : ''}>
       <td className="check">
         <Select {...row} />
       </td>
@@ -84,7 +84,7 @@ const TokenRow = memo(function TokenRow(row: RowProps) {
         <StatusMark mark={markOf(token)} />
       </td>
       <td>
-        <Credential value={token.token} of={fullName(token)} />
+        <TokenCredential token={token} />
       </td>
       <td className="time">
         <When at={token.createdAt} />
@@ -105,14 +105,14 @@ const TokenRow = memo(function TokenRow(row: RowProps) {
 const TokenCard = memo(function TokenCard(row: RowProps) {
   const { token, selected, onAction, onMenu } = row
   return (
-    <li className={selected ? 'card selected' : 'card'} data-token={token._id}>
+    <li ref={keepFocusOnRemoval} className={selected ? 'card selected' : 'card'} data-token={token._id}>
       <div className="card-head">
         <Select {...row} />
         <TokenName {...row} />
         <StatusMark mark={markOf(token)} />
       </div>
       <Owner token={token} />
-      <Credential value={token.token} of={fullName(token)} />
+      <TokenCredential token={token} />
       <dl className="card-facts">
         <div>
           <dt>Created</dt>

@@ -21,6 +21,7 @@ const ITEMS: readonly (readonly [TokenAction, IconName, (token: Token) => string
   ['status', 'power', ({ status }) => (status === 'active' ? 'Disable…' : 'Enable…')],
   ['rotate', 'rotate', () => 'Rotate credential…'],
   ['history', 'history', () => 'History'],
+  ['copy-id', 'copy', () => 'Copy token id'],
   ['delete', 'trash', () => 'Delete…'],
 ]
 

@@ -2,23 +2,26 @@
 import { Button, Group, Text } from '@mantine/core'
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import type { Token } from '../../../client/latchkey-client.ts'
+import { useCopyText } from '../copy.ts'
 import { Dialog } from '../dialog.tsx'
 import { HistoryDrawer } from '../history/history-drawer.tsx'
 import { Icon } from '../icon.tsx'
 import { Pager } from '../pager.tsx'
-import { Answered, ClearFilters, EmptyPage } from '../states.tsx'
+import { ClearFilters, EmptyPage, QueryResult } from '../states.tsx'
 import { keepFocus, ViewTitle } from '../view-title.tsx'
 import { plural } from '../words.ts'
 import { BulkDialog } from './bulk-dialog.tsx'
 import type { TokenAction } from './cells.tsx'
+import { CreateDialog } from './create-dialog.tsx'
+import { DeleteDialog } from './delete-dialog.tsx'
 import { FilterBar } from './filter-bar.tsx'
-import { CreateDialog, DeleteDialog, RotateDialog } from './other-dialogs.tsx'
+import { RotateDialog } from './rotate-dialog.tsx'
 import { otherStatus, type Status, StatusDialog } from './status-dialog.tsx'
-import { type TokenFilters, useTokenFilters, useTokens } from './token-filters.ts'
+import { NO_FILTERS, type TokenFilters, useTokenFilters, useTokens } from './token-filters.ts'
 import { TokenList } from './token-list.tsx'
 import { type MenuPlace, TokenMenu } from './token-menu.tsx'
 
-type Wanted =
+type OpenDialog =
   | { readonly kind: 'create' }
   | { readonly kind: 'status' | 'rotate' | 'delete'; readonly token: Token }
   | { readonly kind: 'bulk'; readonly tokens: readonly Token[]; readonly status: Status }
@@ -26,20 +29,25 @@ type Wanted =
 export function TokensView() {
   const { filters, change, showHistory } = useTokenFilters()
   const tokens = useTokens(filters)
-  const [dialog, setDialog] = useState<Wanted>()
+  const [dialog, setDialog] = useState<OpenDialog>()
   const [menu, setMenu] = useState<MenuPlace>()
   const [renaming, setRenaming] = useState<string>()
   const { selected, select, selectAll, keep } = useSelection(filters, tokens.data?.items)
   const showHistoryRef = useRef(showHistory)
   showHistoryRef.current = showHistory
+  const copyText = useCopyText()
   const close = () => setDialog(undefined)
 
   // Stable, so that a row is drawn again only when it changes itself.
-  const onAction = useCallback((action: TokenAction, token: Token) => {
-    if (action === 'rename') setRenaming(token._id)
-    else if (action === 'history') showHistoryRef.current(token._id)
-    else setDialog({ kind: action, token })
-  }, [])
+  const onAction = useCallback(
+    (action: TokenAction, token: Token) => {
+      if (action === 'rename') setRenaming(token._id)
+      else if (action === 'copy-id') void copyText(token._id, 'Token id')
+      else if (action === 'history') showHistoryRef.current(token._id)
+      else setDialog({ kind: action, token })
+    },
+    [copyText],
+  )
   const onMenu = useCallback((token: Token, button: HTMLElement) => setMenu({ token, button }), [])
   const onRenamed = useCallback(({ _id }: Token) => setRenaming((id) => (id === _id ? undefined : id)), [])
   useEffect(() => {
@@ -62,7 +70,7 @@ export function TokensView() {
         onBulk={(status) => setDialog({ kind: 'bulk', tokens: [...selected.values()], status })}
         onClear={() => keep([])}
       />
-      <Answered question={tokens} what="tokens" rows={10} wayOut={clear && <ClearFilters clear={clear} />}>
+      <QueryResult query={tokens} what="tokens" rows={10} wayOut={clear && <ClearFilters clear={clear} />}>
         {(page) => (
           <>
             {page.items.length > 0 && (
@@ -92,7 +100,7 @@ export function TokensView() {
             />
           </>
         )}
-      </Answered>
+      </QueryResult>
       {menu !== undefined && <TokenMenu place={menu} close={() => setMenu(undefined)} onAction={onAction} />}
       <Dialog shown={dialog} titleOf={titleOf} close={close}>
         {(shown) => (
@@ -112,17 +120,7 @@ export function TokensView() {
   )
 }
 
-const NO_FILTERS = {
-  search: undefined,
-  status: undefined,
-  subAccount: undefined,
-  used: undefined,
-  expiry: undefined,
-  createdFrom: undefined,
-  createdBefore: undefined,
-} satisfies TokenFilters
-
-/** Selected tokens are those in sight: another page or filter begins anew, and what is read again is kept fresh. */
+/** Selected tokens are those on the page: another page or filter clears the selection. */
 function useSelection({ history: _, ...shown }: TokenFilters, items: readonly Token[] | undefined) {
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set())
   const place = JSON.stringify(shown)
@@ -155,25 +153,27 @@ function SelectionBar({ tokens, onBulk, onClear }: SelectionBarProps) {
   if (tokens.length === 0) return null
   return (
     <section className="selection" aria-label="Selected tokens">
-      <Text size="sm" fw={600} role="status">
-        {plural(tokens.length, 'token')} selected
-      </Text>
-      <Group gap="xs">
-        <Button size="xs" color="red" variant="light" onClick={() => onBulk('inactive')}>
-          Disable
-        </Button>
-        <Button size="xs" variant="light" onClick={() => onBulk('active')}>
-          Enable
-        </Button>
-        <Button size="xs" variant="subtle" color="gray" onClick={onClear}>
-          Clear selection
-        </Button>
-      </Group>
+      <div className="selection-box">
+        <Text size="sm" fw={600} role="status">
+          {plural(tokens.length, 'token')} selected
+        </Text>
+        <Group gap="xs">
+          <Button size="xs" color="red" variant="light" onClick={() => onBulk('inactive')}>
+            Disable
+          </Button>
+          <Button size="xs" variant="light" onClick={() => onBulk('active')}>
+            Enable
+          </Button>
+          <Button size="xs" variant="subtle" color="gray" onClick={onClear}>
+            Clear selection
+          </Button>
+        </Group>
+      </div>
     </section>
   )
 }
 
-function titleOf(dialog: Wanted): string {
+function titleOf(dialog: OpenDialog): string {
   if (dialog.kind === 'create') return 'Create a token'
   if (dialog.kind === 'rotate') return 'Rotate the credential?'
   if (dialog.kind === 'delete') return 'Delete this token?'

@@ -1,0 +1,152 @@
+// Credentials on screen: shown when asked for, hidden again, rotated, and missing.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Part } from './console.test.ts'
+import { amend, openMenu, rowOf, type TokenPage } from './world.ts'
+
+const DAY = 24 * 60 * 60 * 1000
+
+export const describeCredentials: Part = (world) => {
+  const verify = (credential: string) => world().verify(credential)
+
+  test('a revealed credential hides after a minute, and a rotated one is not revealed in its place', async () => {
+    const tenant = await world().tenant([{ name: 'secret' }])
+    const { registry, operator } = world().running
+    const caller = operator.actFor(tenant.accountId)
+    const id = tenant.tokens[0]?.id ?? ''
+    const { credential } = await registry.getToken(caller, id)
+    const page = await world().page()
+    await page.clock.install()
+    await page.goto(`${world().base}tokens#key=${tenant.key}`)
+    await page.getByRole('button', { name: 'Reveal credential of secret' }).click()
+    await page.getByText(credential, { exact: true }).waitFor()
+    await page.clock.runFor(59_000)
+    assert.equal(await page.getByText(credential, { exact: true }).count(), 1)
+    await page.clock.runFor(2_000)
+    await page.getByText(`lk_tok_••••••••${credential.slice(-4)}`).waitFor()
+
+    await page.getByRole('button', { name: 'Reveal credential of secret' }).click()
+    await page.getByText(credential, { exact: true }).waitFor()
+    const { credential: next } = await registry.rotateToken(caller, id, 0, operator.origin())
+    await page.evaluate(() => window.dispatchEvent(new Event('focus')))
+    await page.getByText(`lk_tok_••••••••${next.slice(-4)}`).waitFor()
+  })
+
+  test('a row says until when a former credential still works', async () => {
+    const tenant = await world().tenant([{ name: 'turned' }, { name: 'long ago' }])
+    const until = { turned: Date.now() + DAY, 'long ago': Date.now() - DAY }
+    const page = await world().page()
+    await amend<TokenPage>(page, '**/apiClient/token?*', ({ items }) => {
+      for (const { name, details } of items)
+        Object.assign(details, { formerCredentialUntil: new Date(until[name as keyof typeof until]).toISOString() })
+    })
+    await page.goto(`${world().base}tokens#key=${tenant.key}`)
+    await rowOf(page, 'turned')
+      .getByText(/^Former one works until \d/)
+      .waitFor()
+    assert.doesNotMatch((await rowOf(page, 'long ago').textContent()) ?? '', /Former/)
+  })
+
+  test('rotating gives a new credential, and the former one works for the overlap or stops at once', async () => {
+    const tenant = await world().tenant([{ name: 'turning' }])
+    const page = await world().signedIn(tenant, 'tokens')
+    for (const [overlap, former] of [
+      ['3600', 204],
+      ['0', 401],
+      ['leaked', 401],
+    ] as const) {
+      const { credential } = await world().stored(tenant)
+      await openMenu(page, 'turning', 'Rotate credential')
+      const dialog = page.getByRole('dialog', { name: 'Rotate the credential?' })
+      const confirm = dialog.getByRole('button', { name: 'Rotate credential' })
+      assert.ok(await confirm.isDisabled(), 'whether it has leaked must be answered first')
+      if (overlap === 'leaked') {
+        await dialog.getByLabel('No, this is routine').check()
+        await dialog.getByLabel('Yes, or it may have').check()
+        await dialog.getByText('dies the moment the service confirms').waitFor()
+        assert.equal(await dialog.getByLabel('The present credential').count(), 0)
+      } else {
+        await dialog.getByLabel('No, this is routine').check()
+        await dialog.getByLabel('The present credential').selectOption(overlap)
+      }
+      await confirm.click()
+      const fresh = (await dialog.getByTestId('new-credential').textContent()) ?? ''
+      assert.notEqual(fresh, credential)
+      assert.equal(await verify(fresh), 204)
+      assert.equal(await verify(credential), former)
+      await dialog.getByRole('button', { name: 'Done' }).click()
+      await dialog.waitFor({ state: 'detached' })
+      await page.waitForFunction(
+        () => document.activeElement?.getAttribute('aria-label') === 'Actions for turning of North',
+      )
+    }
+  })
+
+  test('a new credential is shown even while the list hangs, hides after a minute, and is gone with its dialog', async () => {
+    const tenant = await world().tenant([{ name: 'turning' }])
+    const page = await world().page()
+    await page.clock.install()
+    await page.goto(`${world().base}tokens#key=${tenant.key}`)
+    await rowOf(page, 'turning').waitFor()
+    // From here on no list is answered.
+    await page.route('**/apiClient/token?*', () => {})
+    await page.getByRole('button', { name: 'Create token' }).click()
+    await page.getByRole('combobox', { name: 'Sub-account' }).last().fill('nor')
+    await page.clock.runFor(1_000)
+    await page.getByRole('option', { name: /North/ }).click()
+    await page.getByRole('dialog').getByLabel('Name').fill('fresh')
+    await page.getByRole('dialog').getByRole('button', { name: 'Create token' }).click()
+    const shown = page.getByTestId('new-credential')
+    const credential = (await shown.textContent()) ?? ''
+    assert.equal(await verify(credential), 204)
+    await page.clock.runFor(61_000)
+    await page
+      .getByRole('dialog')
+      .getByText(`lk_tok_••••••••${credential.slice(-4)}`)
+      .waitFor()
+    await page.getByRole('button', { name: 'Reveal credential of fresh' }).click()
+    await page.getByRole('dialog').getByText(credential, { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Done' }).click()
+    await page.clock.runFor(1_000)
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    assert.ok(!(await page.content()).includes(credential))
+
+    await openMenu(page, 'turning', 'Rotate credential')
+    await page.getByLabel('Yes, or it may have').check()
+    await page.getByRole('dialog').getByRole('button', { name: 'Rotate credential' }).click()
+    assert.equal(await verify((await shown.textContent()) ?? ''), 204)
+    await page.getByRole('button', { name: 'Done' }).click()
+    await page.clock.runFor(1_000)
+
+    // A change that only closes its dialog is not held up either, and the list shows what is confirmed.
+    await page.getByRole('button', { name: 'Disable turning' }).click()
+    await page.getByRole('button', { name: 'Disable token' }).click()
+    await page.getByText('turning is disabled').waitFor()
+    await rowOf(page, 'turning').getByText('Inactive').waitFor()
+  })
+
+  test('a credential that the service cannot read is said to be so, and the token can be rotated', async () => {
+    const tenant = await world().tenant([{ name: 'damaged' }])
+    const page = await world().page()
+    await amend<TokenPage>(page, '**/apiClient/token?*', ({ items: [token] }) => {
+      if (token) Object.assign(token, { token: '', details: { ...token.details, credentialUnreadable: true } })
+    })
+    await page.goto(`${world().base}tokens#key=${tenant.key}`)
+    await rowOf(page, 'damaged').getByText('Cannot be read').waitFor()
+    await rowOf(page, 'damaged').getByText('Rotate it to get a new one').waitFor()
+    for (const verb of ['Reveal', 'Copy']) {
+      assert.equal(await page.getByRole('button', { name: `${verb} credential of damaged` }).count(), 0)
+    }
+    await page.getByRole('button', { name: 'Disable damaged' }).click()
+    await page.getByRole('dialog').getByText('Cannot be read').waitFor()
+    await page.getByRole('button', { name: 'Disable token' }).click()
+    await page.getByText('damaged is disabled').waitFor()
+    await page.unroute('**/apiClient/token?*')
+    await openMenu(page, 'damaged', 'Rotate credential')
+    await page.getByLabel('Yes, or it may have').check()
+    await page.getByRole('dialog').getByRole('button', { name: 'Rotate credential' }).click()
+    await page.getByTestId('new-credential').waitFor()
+    await page.getByRole('button', { name: 'Done' }).click()
+    await page.getByRole('button', { name: 'Reveal credential of damaged' }).waitFor()
+  })
+}
