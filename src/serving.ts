@@ -60,7 +60,8 @@ async function serve(
   const { registry, store } = latchkey
   let draining = false
   const ping = oneAtATime(() => store.ping())
-  metrics.countTokens(store)
+  metrics.countTokens(store, now)
+  if (latchkey.poolUsage !== undefined) metrics.watchPools(latchkey.poolUsage)
   metrics.describeBuild({
     version: packageVersion(),
     engine: config.databaseUrl === undefined ? 'embedded' : 'postgres',

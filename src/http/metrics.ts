@@ -3,8 +3,9 @@ import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, type Metric,
 import type { Limiter } from '../tokens/rate-limit.ts'
 import { TAMPERED_KINDS, type Tampered } from '../tokens/stamp.ts'
 import type { Store } from '../tokens/store.ts'
+import type { Timestamp } from '../tokens/token.ts'
 import { Durations } from './durations.ts'
-import { type CountSettings, TokenCounts } from './token-counts.ts'
+import { type CountedStore, type CountSettings, countIn, TokenCounts } from './token-counts.ts'
 
 const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 const STORE_BUCKETS = [0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1]
@@ -143,8 +144,8 @@ export class Metrics {
     }
   }
 
-  countTokens(store: Pick<Store, 'countTokens'>, settings?: CountSettings): void {
-    const counts = new TokenCounts(() => store.countTokens(), settings)
+  countTokens(store: CountedStore, now: () => Timestamp, settings?: CountSettings): void {
+    const counts = new TokenCounts(() => countIn(store, now()), settings)
     new Counter({
       name: 'latchkey_token_count_errors_total',
       help: 'Failed counts of the tokens in the store; latchkey_tokens then keeps its last value',
@@ -163,7 +164,18 @@ export class Metrics {
       aggregator: 'first',
       registers: [this.#registry],
       async collect() {
-        for (const [status, count] of Object.entries((await counts.latest()) ?? {})) this.set({ status }, count)
+        const found = await counts.latest()
+        for (const [status, count] of Object.entries(found?.byStatus ?? {})) this.set({ status }, count)
+      },
+    })
+    new Gauge({
+      name: 'latchkey_tokens_expiring_soon',
+      help: 'Active tokens that expire within seven days, counted every few seconds',
+      aggregator: 'first',
+      registers: [this.#registry],
+      async collect() {
+        const found = await counts.latest()
+        if (found !== undefined) this.set(found.expiringSoon)
       },
     })
   }
@@ -179,15 +191,15 @@ export class Metrics {
   }
 
   /** Pools of connections to the database, by name. Their states are read at every scrape. */
-  watchPools(pools: Readonly<Record<string, () => PoolState>>): void {
-    for (const [name, help, read] of POOL_GAUGES) {
+  watchPools(read: () => Readonly<Record<string, PoolState>>): void {
+    for (const [name, help, figureOf] of POOL_GAUGES) {
       new Gauge({
         name,
         help,
         labelNames: ['pool'],
         registers: [this.#registry],
         collect() {
-          for (const [pool, stateOf] of Object.entries(pools)) this.set({ pool }, read(stateOf()))
+          for (const [pool, state] of Object.entries(read())) this.set({ pool }, figureOf(state))
         },
       })
     }

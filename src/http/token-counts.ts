@@ -1,8 +1,21 @@
 // How many tokens the store holds. With many accounts a count takes the store a while, so all scrapes share one.
-import type { Status } from '../tokens/token.ts'
+import type { Store } from '../tokens/store.ts'
+import type { Status, Timestamp } from '../tokens/token.ts'
 import { Throttled } from './throttled.ts'
 
-type Counts = Readonly<Record<Status, number>>
+interface Counts {
+  readonly byStatus: Readonly<Record<Status, number>>
+  readonly expiringSoon: number
+}
+
+export type CountedStore = Pick<Store, 'countTokens' | 'countExpiring'>
+
+const SOON_MS = 7 * 24 * 60 * 60 * 1000
+
+export async function countIn(store: CountedStore, now: Timestamp): Promise<Counts> {
+  const [byStatus, expiringSoon] = await Promise.all([store.countTokens(), store.countExpiring(now, now + SOON_MS)])
+  return { byStatus, expiringSoon }
+}
 
 export interface CountSettings {
   /** How long a count is used before the next one is made. */

@@ -19,6 +19,7 @@ export function hasRequestsWaiting(socket: Socket): boolean {
 
 /** Serves each request in its turn, later, or never. */
 export function inTurn(serve: RequestListener, memory: HeldMemory): RequestListener {
+  const startLater = onePerRound()
   const leave = (socket: Socket): void => {
     const left = (waiting.get(socket) ?? 0) - 1
     waiting.set(socket, left)
@@ -34,8 +35,7 @@ export function inTurn(serve: RequestListener, memory: HeldMemory): RequestListe
     // What has been read was parsed at once, 64 KiB at most. The rest stays in the buffers of the kernel.
     if (before === 0) socket.on('resume', pauseAgain).pause()
     response.once('socket', () => {
-      // One request of each connection in every round of the event loop.
-      setImmediate(() => {
+      startLater(() => {
         if (socket.destroyed) return
         leave(socket)
         serve(request, response)
@@ -48,6 +48,21 @@ export function inTurn(serve: RequestListener, memory: HeldMemory): RequestListe
     if (response.socket === null) wait(request, response)
     // Else the connection is being closed after the answer before.
     else if (!request.socket.writableEnded) serve(request, response)
+  }
+}
+
+/**
+ * Starts one request in every round of the event loop: those that were sent ahead, on however many connections, take turns,
+ * and callers who wait for their answers are served in between.
+ */
+function onePerRound(): (start: () => void) => void {
+  const ready: (() => void)[] = []
+  const startNext = (): void => {
+    ready.shift()?.()
+    if (ready.length > 0) setImmediate(startNext)
+  }
+  return (start) => {
+    if (ready.push(start) === 1) setImmediate(startNext)
   }
 }
 

@@ -134,6 +134,8 @@ export interface Store {
   rotateToken(accountId: string, id: string, rotation: Rotation, origin: Origin, expected?: Expected): Promise<TokenRow>
   deleteToken(accountId: string, id: string, origin: Origin, expected?: Expected): Promise<TokenRow>
   countTokens(): Promise<Readonly<Record<Status, number>>>
+  /** Active tokens of all accounts that expire within a range, which takes its first moment in and leaves its last out. */
+  countExpiring(from: Timestamp, before: Timestamp): Promise<number>
   /** All of it from one snapshot. */
   readOverview(accountId: string, question: OverviewQuestion): Promise<OverviewCounts>
   /** The present names of the account's tokens, sub-accounts and account keys; other ids are passed over. */

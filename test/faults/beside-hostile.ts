@@ -39,6 +39,7 @@ export interface Noticed {
 export const GROWN_MB = 100
 
 const ACCOUNTS_AT_ONCE = 1_000
+const TOKENS_AT_ONCE = 1_000
 const SAMPLE_MS = 50
 const READS = ['token?limit=10', 'token?search=1', 'history', 'overview'].map((path) => `/api/v1/apiClient/${path}`)
 
@@ -60,7 +61,8 @@ export class Stage {
     const prepared = await scene.engine.prepare()
     const latchkey = await openLatchkey(readConfig(prepared.env))
     try {
-      const [hostile, other] = [await makeTargets(latchkey, scene.tokens), await makeTargets(latchkey, 100)]
+      const [hostile, other] = [await makeTargets(latchkey, 1), await makeTargets(latchkey, 100)]
+      await makeTokens(latchkey, hostile, scene.tokens)
       await makeAccounts(latchkey, scene.moreAccounts ?? 0)
       return new Stage(scene, prepared, hostile, other)
     } finally {
@@ -137,6 +139,16 @@ export class Stage {
   async dispose(): Promise<void> {
     this.#cli.dispose()
     await this.#prepared.dispose()
+  }
+}
+
+/** In parts: PostgreSQL gives a call three seconds. */
+async function makeTokens({ operator }: Latchkey, { accountId, subAccountId }: Targets, count: number): Promise<void> {
+  for (let made = 0; made < count; made += TOKENS_AT_ONCE) {
+    const size = Math.min(TOKENS_AT_ONCE, count - made)
+    await operator.createTokens(
+      Array.from({ length: size }, (_, n) => ({ accountId, subAccountId, name: `Token ${made + n} of many` })),
+    )
   }
 }
 

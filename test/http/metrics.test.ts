@@ -14,7 +14,8 @@ function counting() {
     state.calls++
     return { active: await state.answer(), inactive: 0 }
   }
-  metrics.countTokens({ countTokens }, { everyMs: 10_000, maxWaitMs: 50, now: () => state.now })
+  const countExpiring = async () => 5
+  metrics.countTokens({ countTokens, countExpiring }, () => 0, { everyMs: 10_000, maxWaitMs: 50, now: () => state.now })
   return { state, metrics }
 }
 
@@ -26,6 +27,7 @@ test('while the store cannot be reached, the number of tokens is the last one kn
   const { state, metrics } = counting()
   metrics.judged('accepted')
   assert.equal(activeIn(await metrics.text()), '3')
+  assert.match(await metrics.text(), /^latchkey_tokens_expiring_soon 5$/m)
   state.answer = unavailable
   state.now = 10_000
   for (const text of [await metrics.text(), await Metrics.sum([await metrics.snapshot()])]) {
@@ -60,10 +62,12 @@ test('however many scrapes come, tokens are counted once in a while, and one cou
 test('a store that does not answer does not hold up a scrape', async () => {
   const { state, metrics } = counting()
   assert.equal(activeIn(await metrics.text()), '3')
+  assert.match(await metrics.text(), /^latchkey_tokens_expiring_soon 5$/m)
   const { promise, resolve } = Promise.withResolvers<number>()
   state.answer = () => promise
   state.now = 10_000
   assert.equal(activeIn(await metrics.text()), '3')
+  assert.match(await metrics.text(), /^latchkey_tokens_expiring_soon 5$/m)
   resolve(5)
 })
 
@@ -111,7 +115,7 @@ test('requests beyond a limit are counted by the limit, guesses in the form of a
 test('a pool of connections shows how full it is', async () => {
   const metrics = new Metrics()
   const state = { inUse: 3, idle: 1, waiting: 2, max: 4 }
-  metrics.watchPools({ reads: () => state })
+  metrics.watchPools(() => ({ reads: state }))
   const text = await metrics.text()
   for (const line of ['connections_in_use{pool="reads"} 3', 'connections_idle{pool="reads"} 1']) {
     assert.ok(text.includes(`latchkey_store_${line}\n`), line)
@@ -152,7 +156,7 @@ const RULES: Readonly<Record<string, (family: Family) => boolean>> = {
 test('every metric is named as promtool wants it', async () => {
   const estate = await Estate.open(sqliteEngine)
   try {
-    estate.running.metrics.watchPools({ reads: () => ({ inUse: 0, idle: 0, waiting: 0, max: 1 }) })
+    estate.running.metrics.watchPools(() => ({ reads: { inUse: 0, idle: 0, waiting: 0, max: 1 } }))
     const families = familiesIn(await estate.running.metrics.text())
     for (const name of ['latchkey_build_info', 'latchkey_tokens', 'latchkey_http_request_duration_seconds']) {
       assert.ok(

@@ -314,7 +314,7 @@ test('promtool has nothing to say about the metrics, and finds a gauge that is n
     writeFileSync(file, text)
     return run('sh', ['-c', 'promtool check metrics < "$0"', file])
   }
-  estate.running.metrics.watchPools({ reads: () => ({ inUse: 0, idle: 0, waiting: 0, max: 1 }) })
+  estate.running.metrics.watchPools(() => ({ reads: { inUse: 0, idle: 0, waiting: 0, max: 1 } }))
   const { output, code } = await check(await estate.running.metrics.text())
   assert.deepEqual([code, output], [0, ''], 'promtool is in the Debian package prometheus')
   const control = await check('# HELP tokens_total Tokens\n# TYPE tokens_total gauge\ntokens_total 1\n')

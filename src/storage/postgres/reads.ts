@@ -115,6 +115,16 @@ export async function countTokens(db: Connection): Promise<Record<Status, number
   return counts
 }
 
+/** Account by account, since the index of expiry begins with the account. */
+export async function countExpiring(db: Connection, from: Timestamp, before: Timestamp): Promise<number> {
+  const row = await db.get<{ n: number }>(
+    `SELECT coalesce(sum((SELECT count(*) FROM tokens t WHERE t.account_id = a.id AND t.expires_at >= $1
+       AND t.expires_at < $2 AND t.status = 'active')), 0)::bigint AS n FROM accounts a`,
+    ...[from, before],
+  )
+  return row?.n ?? 0
+}
+
 export async function readOverview(
   db: Connection,
   accountId: string,

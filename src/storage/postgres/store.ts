@@ -222,6 +222,7 @@ class PostgresStore implements Store {
 
   listAccounts = this.#longRead(reads.listAccounts)
   countTokens = this.#longRead(reads.countTokens)
+  countExpiring = this.#longRead(reads.countExpiring)
   readOverview = this.#longRead(reads.readOverview)
   listHistory = this.#longRead(reads.listHistory)
   listSubAccounts = this.#longRead(listing.listSubAccounts)

@@ -164,6 +164,16 @@ export function countTokens(db: Connection): Record<Status, number> {
   return counts
 }
 
+/** Account by account, since the index of expiry begins with the account. */
+export function countExpiring(db: Connection, from: number, before: number): number {
+  const counted = db.get<{ n: number | null }>(
+    `SELECT sum((SELECT count(*) FROM tokens t WHERE t.account_id = a.id AND t.expires_at >= ?1 AND t.expires_at < ?2
+       AND t.status = 'active')) AS n FROM accounts a`,
+    ...[from, before],
+  )
+  return counted?.n ?? 0
+}
+
 export function readOverview(db: Connection, accountId: string, asked: OverviewQuestion): OverviewCounts {
   const { expiredBefore, expiringBefore, weeks } = asked
   const count = (where: string, ...values: (string | number)[]) =>

@@ -190,7 +190,6 @@ class SqliteStore implements Store {
   findOwner = this.#question('findOwner')
   findActivity = this.#question('findActivity')
   findTokenByName = this.#question('findTokenByName')
-  countTokens = this.#question('countTokens')
   readVault = this.#question('readVault')
   listRetiredMasterKeys = this.#question('listRetiredMasterKeys')
 
@@ -199,6 +198,8 @@ class SqliteStore implements Store {
   readOverview = this.#longQuestion('readOverview')
   findNames = this.#longQuestion('findNames')
 
+  countTokens = this.#upkeep('countTokens')
+  countExpiring = this.#upkeep('countExpiring')
   readRows = this.#upkeep('readRows')
   readonly #readChainHeads = this.#upkeep('readChainHeads')
   readonly #readChainPart = this.#upkeep('readChainPart')
@@ -334,8 +335,8 @@ class SqliteStore implements Store {
       this.#askReader(name, accountId, ...args) as Promise<Result<Operation>>
   }
 
-  /** What the operator does to a whole store. */
-  #upkeep<Name extends 'readRows' | 'readChainHeads' | 'readChainPart'>(name: Name) {
+  /** What is asked of a whole store, by the operator or for the metrics. */
+  #upkeep<Name extends 'countTokens' | 'countExpiring' | 'readRows' | 'readChainHeads' | 'readChainPart'>(name: Name) {
     type Operation = (typeof reads)[Name]
     return (...args: Rest<Operation>) => this.#readers.upkeep(name, args) as Promise<Result<Operation>>
   }
