@@ -50,7 +50,14 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'unknown-settings.ts': ['tokens'],
   'access.ts': [],
   http: ['tokens'],
-  'storage/sqlite': ['storage/rows.ts', 'storage/migrations.ts', 'storage/vault.ts', 'private-file.ts', 'tokens'],
+  'storage/sqlite': [
+    'storage/rows.ts',
+    'storage/migrations.ts',
+    'storage/vault.ts',
+    'storage/fair-queue.ts',
+    'private-file.ts',
+    'tokens',
+  ],
   'storage/postgres': [
     'storage/rows.ts',
     'storage/migrations.ts',

@@ -2,8 +2,8 @@
 // that a question waits here, where its turn, its deadline and its caller are known.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { RequestScope } from '../../tokens/store.ts'
+import { type Bounds, FairQueue, type QueuedCall } from '../fair-queue.ts'
 import { deadlinePassed, failure } from './connection.ts'
-import { type QueueLimits, ReaderQueue, type WaitingQuestion } from './reader-queue.ts'
 import { type EndedThread, RestartingThread } from './restarting-thread.ts'
 import type { ThreadData } from './thread.ts'
 
@@ -11,7 +11,7 @@ import type { ThreadData } from './thread.ts'
 const DEADLINE_MS = 3_000
 /** One that is busy for an account, or for the operator, leaves one for all others. */
 const THREADS = 2
-const LIMITS: QueueLimits = { inAll: 4_000, perAccount: 1_000 }
+const BOUNDS: Bounds = { running: THREADS, runningPerAccount: 1, waiting: 4_000, waitingPerAccount: 1_000 }
 /** Takes turns with the accounts, and so never has more than one thread. No account has this id. */
 const UPKEEP = ''
 
@@ -33,7 +33,7 @@ export function isInRequest(): boolean {
   return requests.getStore() !== undefined
 }
 
-interface Question extends WaitingQuestion {
+interface Question {
   readonly name: string
   readonly args: readonly unknown[]
   /** Undefined outside of a request: nobody else waits there. */
@@ -42,20 +42,25 @@ interface Question extends WaitingQuestion {
 }
 
 export class Readers {
-  readonly #queue = new ReaderQueue<Question>(LIMITS)
+  readonly #queue = new FairQueue(BOUNDS)
   readonly #busy = new Set<RestartingThread>()
   readonly #pending = new Set<Promise<unknown>>()
   #threads: readonly RestartingThread[] = []
-  #refusal: Error | undefined
+  #isClosed = false
+  /** Why no thread will answer any more. */
+  #lost: Error | undefined
+  /** Resolves when a thread has become free, or none will. */
+  #change = Promise.withResolvers<void>()
 
   static async start(data: Omit<ThreadData, 'role'>, onEnded: (ended: EndedThread) => void): Promise<Readers> {
     const readers = new Readers()
     const listener = {
       onEnded: (ended: EndedThread) => {
-        if (!ended.isReplaced) readers.#giveUp(ended.error)
+        if (!ended.isReplaced) readers.#lost = ended.error
+        readers.#announceChange()
         onEnded(ended)
       },
-      onRestarted: () => readers.#serve(),
+      onRestarted: () => readers.#announceChange(),
     }
     const starting = Array.from({ length: THREADS }, () =>
       RestartingThread.start({ ...data, role: 'reader' }, listener),
@@ -69,7 +74,7 @@ export class Readers {
     return this.#ask(accountId, name, args, requests.getStore())
   }
 
-  /** For what the operator does to a whole store, which may take as long as it takes. */
+  /** For what is asked of a whole store, which may take as long as it takes. */
   upkeep(name: string, args: readonly unknown[]): Promise<unknown> {
     return this.#ask(UPKEEP, name, args, undefined)
   }
@@ -80,60 +85,69 @@ export class Readers {
 
   /** Waits for the questions that are asked already. */
   async close(): Promise<void> {
-    this.#refusal ??= new Error('the store is closed')
+    this.#isClosed = true
     await Promise.allSettled(this.#pending)
     await Promise.all(this.#threads.map((thread) => thread.close()))
   }
 
-  async #ask(accountId: string, name: string, args: readonly unknown[], request: Request | undefined) {
-    if (this.#refusal !== undefined) throw failure('unavailable', this.#refusal)
+  async #ask(account: string, name: string, args: readonly unknown[], request: Request | undefined) {
+    if (this.#isClosed) throw failure('unavailable', new Error('the store is closed'))
     const { deadlineAt, isGone = () => false } = request ?? {}
     if (deadlineAt !== undefined && deadlineAt <= performance.now()) throw deadlinePassed()
     const answer = Promise.withResolvers<unknown>()
-    let isSettled = false
-    const isWanted = () => !isSettled && !isGone()
-    const question: Question = { accountId, name, args, deadlineAt, answer, isWanted }
-    if (!this.#queue.add(question))
-      throw failure('unavailable', new Error('too many questions wait for a reader thread'))
+    let isStarted = false
+    const call: QueuedCall = {
+      account,
+      isGone,
+      start: () => {
+        isStarted = true
+        void this.#answer({ name, args, deadlineAt, answer }).finally(() => this.#queue.leave(call))
+      },
+      drop: () => answer.reject(failure('unavailable', new Error('the caller has gone'))),
+    }
+    if (!this.#queue.enter(call)) throw failure('unavailable', new Error('too many calls wait for a reader thread'))
     const timer = deadlineAt === undefined ? undefined : rejectAt(deadlineAt, answer)
     this.#pending.add(answer.promise)
-    this.#serve()
     try {
       return await answer.promise
     } finally {
-      isSettled = true
       clearTimeout(timer)
       this.#pending.delete(answer.promise)
+      // One that is under way keeps its place until its thread is free again.
+      if (!isStarted) this.#queue.leave(call)
     }
   }
 
-  #serve(): void {
-    for (const thread of this.#threads) {
-      if (this.#busy.has(thread) || !thread.isRunning) continue
-      const question = this.#queue.next()
-      if (question === undefined) return
-      void this.#answer(thread, question)
-    }
-  }
-
-  async #answer(thread: RestartingThread, question: Question): Promise<void> {
-    const { name, args, deadlineAt, answer } = question
-    this.#busy.add(thread)
+  async #answer({ name, args, deadlineAt, answer }: Question): Promise<void> {
+    let thread: RestartingThread | undefined
     try {
+      thread = await this.#takeThread()
       const msLeft = deadlineAt === undefined ? undefined : deadlineAt - performance.now()
       answer.resolve(await thread.call(name, args, msLeft))
     } catch (error) {
       answer.reject(error)
+    } finally {
+      if (thread !== undefined) this.#busy.delete(thread)
+      this.#announceChange()
     }
-    this.#busy.delete(thread)
-    this.#queue.done(question)
-    this.#serve()
   }
 
-  /** No question is left to wait for a thread that will not come. */
-  #giveUp(error: Error): void {
-    this.#refusal = error
-    for (const { answer } of this.#queue.takeAll()) answer.reject(failure('unavailable', error))
+  /** No more calls run than there are threads; but one of those may be being replaced. */
+  async #takeThread(): Promise<RestartingThread> {
+    for (;;) {
+      if (this.#lost !== undefined) throw failure('unavailable', this.#lost)
+      const thread = this.#threads.find((each) => each.isRunning && !this.#busy.has(each))
+      if (thread !== undefined) {
+        this.#busy.add(thread)
+        return thread
+      }
+      await this.#change.promise
+    }
+  }
+
+  #announceChange(): void {
+    this.#change.resolve()
+    this.#change = Promise.withResolvers()
   }
 }
 
