@@ -21,4 +21,4 @@ if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
   writeFileSync(stamp, wanted)
 }
 const parts = process.argv.slice(2).map((pattern) => `--test-name-pattern=${pattern}`)
-run('node', ['scripts/test.mjs', ...parts, 'test/tools/tools.ts'], join(here, '..', '..'))
+run('node', ['scripts/test.mjs', ...parts, 'test/tools/tools.ts', 'test/tools/systemd.ts'], join(here, '..', '..'))
