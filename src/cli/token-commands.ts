@@ -1,8 +1,8 @@
 // Tokens one by one, and their history.
 import type { Command } from 'commander'
 import { OperatorError } from '../tokens/errors.ts'
-import { entryOf } from '../tokens/history.ts'
-import { readPageRequest, readTokenQuery } from '../tokens/page.ts'
+import { ACTIONS, entryOf, readHistoryQuery } from '../tokens/history.ts'
+import { readTokenQuery } from '../tokens/page.ts'
 import { readOverlap } from '../tokens/update.ts'
 import { addPaging, JSON_OPTION, type OnStore, pageTitle, show, showPage } from './command.ts'
 import { verifyHistory } from './doctor.ts'
@@ -150,11 +150,18 @@ export function addHistoryCommands(program: Command, onStore: OnStore): void {
     .command('list')
     .description('the changes of an account or of one token, latest first')
     .argument('<id>', 'an account or a token')
+    .option('--by <actor>', 'only what this account key, `operator` or `jwt:` subject did')
+    .option('--action <action>', `only one of ${ACTIONS.join(', ')}`)
+    .option('--from <time>', 'only changes at this time or later, such as 2030-01-31T12:00:00Z')
+    .option('--to <time>', 'only changes before this time')
   addPaging(list).action(
     onStore(async ({ operator, registry }, asked, output, id) => {
       const tokenId = id.startsWith('acc_') ? undefined : id
       const accountId = tokenId === undefined ? (await operator.getAccount(id)).id : await operator.getOwner(id)
-      const page = await registry.listHistory(operator.actFor(accountId), { ...readPageRequest({ ...asked }), tokenId })
+      const page = await registry.listHistory(operator.actFor(accountId), {
+        ...readHistoryQuery({ ...asked }),
+        tokenId,
+      })
       output.result(page.items.map(entryOf), {
         title: pageTitle(page, 'change'),
         rows: page.items.map(tell.historyLine),

@@ -136,6 +136,17 @@ describe('--json prints exactly one document', () => {
     assert.deepEqual([resumed.status, resumed.suspendedAt], ['active', null])
   })
 
+  test('history list is filtered by actor, action and time, and says what it takes', async () => {
+    const list = (...args: string[]) => cli.run('history', 'list', estate.account._id, '--json', ...args)
+    const actions = ({ json }: Awaited<ReturnType<typeof list>>) =>
+      new Set(json.map(({ action }: { action: string }) => action))
+    assert.deepEqual(actions(await list('--action', 'account.create', '--by', 'operator')), new Set(['account.create']))
+    assert.deepEqual((await list('--by', 'key_nobody')).json, [])
+    assert.deepEqual((await list('--to', '2000-01-01T00:00:00Z')).json, [])
+    const refused = await list('--action', 'token.paint')
+    assert.deepEqual([refused.code, /action must be one of account\.create/.test(refused.stderr)], [1, true])
+  })
+
   test('history list gives scripts the entries of the HTTP route, and people a sentence', async () => {
     const create = ['token', 'create', '--sub-account', estate.subAccount._id, '--name', 'Told', '--json']
     const { _id } = (await cli.run(...create)).json
