@@ -1,6 +1,6 @@
 // The shape of credentials and account keys: made, checked without a look-up, and fit to be shown in part.
+import { randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
-import { takeRandom } from './random.ts'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const LETTERS = Buffer.from(ALPHABET)
@@ -45,7 +45,7 @@ function randomText(length: number): string {
   const text = Buffer.alloc(length)
   let made = 0
   while (made < length) {
-    for (const byte of takeRandom(length)) {
+    for (const byte of randomBytes(length)) {
       // 248 is 4 × 62: above it the first letters of the alphabet would come up more often.
       if (byte < 248 && made < length) text[made++] = LETTERS[byte % 62] ?? 0
     }

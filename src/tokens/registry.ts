@@ -24,8 +24,6 @@ export interface Caller {
   readonly by: string
   /** What the account key is called; for the history. */
   readonly byName?: string
-  /** Whether it was a look at the store, made after the question had come, that let them in. */
-  readonly looked?: boolean
 }
 
 export interface Parts {
@@ -70,7 +68,6 @@ export class Registry {
     const known = await this.#keys?.find(name)
     if (known !== undefined) return callerBy(known, now())
     if (kindOfCredential(presented) !== 'key') return this.#refuseToken(presented)
-    // This look also covers what is answered from memory later in the request.
     const time = store.changes?.look() ?? 0
     const key = await store.findKey(stamps.digest(presented))
     if (key === undefined || key.revokedAt !== null) throw new Failure('token-invalid')
@@ -85,10 +82,9 @@ export class Registry {
 
   /** A caller whom somebody else has vouched for, such as the platform's identity provider. */
   async callerFor(accountId: string, by: string): Promise<Caller> {
-    this.#parts.store.changes?.look()
     const account = await this.#parts.store.findAccount(accountId)
     if (account === undefined) throw new Failure('token-invalid')
-    return { accountId: account.id, by, looked: true }
+    return { accountId: account.id, by }
   }
 
   async #refuseToken(presented: string): Promise<never> {
@@ -141,14 +137,14 @@ export class Registry {
   }
 
   async listTokens(caller: Caller, query: TokenQuery, withDetails = false): Promise<Page<Token>> {
-    const slice = await this.#parts.store.listTokens(caller.accountId, query, caller.looked)
+    const slice = await this.#parts.store.listTokens(caller.accountId, query)
     if (slice === undefined) throw new Failure('sub-account-forbidden')
     const items = await (withDetails ? this.#detailed(slice.items) : this.#open(slice.items))
     return toPage({ items, total: slice.total }, query)
   }
 
   async getToken(caller: Caller, id: string, withDetails = false): Promise<Token> {
-    const row = await this.#parts.store.findToken(caller.accountId, id, caller.looked)
+    const row = await this.#parts.store.findToken(caller.accountId, id)
     if (row === undefined) throw new Failure('token-not-found')
     const [token] = await (withDetails ? this.#detailed([row]) : this.#open([row]))
     return token as Token
@@ -332,7 +328,7 @@ function toToken({ token, subAccount }: TokenRow, credential: string | undefined
 
 function callerBy(key: Pick<StoredKey, 'id' | 'accountId' | 'name' | 'expiresAt'>, now: Timestamp): Caller {
   if (key.expiresAt !== null && key.expiresAt <= now) throw new Failure('token-expired')
-  return { accountId: key.accountId, by: key.id, byName: key.name, looked: true }
+  return { accountId: key.accountId, by: key.id, byName: key.name }
 }
 
 export function sealToken(

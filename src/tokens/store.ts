@@ -115,15 +115,11 @@ export interface Store {
 
   /** All or none. Returns the ids, which are former ones when `idempotency` names a request that was made before. */
   insertTokens(tokens: readonly TokenRecord[], origin: Origin, idempotency?: Idempotency): Promise<readonly string[]>
-  /**
-   * `looked`: the caller has checked for changes after this request came, so no second check is needed; the same for
-   * `listTokens`.
-   */
-  findToken(accountId: string, id: string, looked?: boolean): Promise<TokenRow | undefined>
+  findToken(accountId: string, id: string): Promise<TokenRow | undefined>
   /** For the operator, who checks an import before making it. */
   findTokenByName(subAccountId: string, name: string): Promise<TokenRecord | undefined>
   /** Undefined when the query names a sub-account that is not the account's. */
-  listTokens(accountId: string, query: TokenQuery, looked?: boolean): Promise<Slice<TokenRow> | undefined>
+  listTokens(accountId: string, query: TokenQuery): Promise<Slice<TokenRow> | undefined>
   updateToken(
     accountId: string,
     id: string,

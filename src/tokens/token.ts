@@ -1,5 +1,5 @@
 // The nouns of the service, and what a name may be. Knows nothing of tables, nor of wire formats.
-import { takeRandom } from './random.ts'
+import { randomBytes } from 'node:crypto'
 
 export const STATUSES = ['active', 'inactive'] as const
 export type Status = (typeof STATUSES)[number]
@@ -112,7 +112,7 @@ export type IdPrefix = 'acc' | 'sub' | 'tok' | 'key'
  * Twelve hexadecimal digits of milliseconds, sixteen of chance.
  */
 export function newId(prefix: IdPrefix, createdAt: Timestamp): string {
-  return `${idStem(prefix, createdAt)}${takeRandom(8).toString('hex')}`
+  return `${idStem(prefix, createdAt)}${randomBytes(8).toString('hex')}`
 }
 
 function idStem(prefix: IdPrefix, time: Timestamp): string {

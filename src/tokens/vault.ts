@@ -10,8 +10,6 @@ import {
   randomBytes,
   timingSafeEqual,
 } from 'node:crypto'
-import { takeRandom } from './random.ts'
-import { Recent } from './recent.ts'
 
 const NONCE_BYTES = 12
 const TAG_BYTES = 16
@@ -45,7 +43,7 @@ export class MasterKey {
 
   /** `format | key id | nonce | ciphertext | tag`; opens only with the same `place`. */
   seal(plain: Uint8Array | string, place: string): Uint8Array {
-    const nonce = takeRandom(NONCE_BYTES)
+    const nonce = randomBytes(NONCE_BYTES)
     const cipher = createCipheriv('aes-256-gcm', this.#seal, nonce)
     cipher.setAAD(associatedData(this.#mark, place))
     const text = cipher.update(typeof plain === 'string' ? Buffer.from(plain) : plain)
@@ -86,8 +84,6 @@ export class Stamps {
   readonly #digest: KeyObject
   readonly #rows: KeyObject
   readonly #history: KeyObject
-  /** Fields that were found to match a stamp; the very same fields match it again. */
-  readonly #matched = new Recent<string, readonly PlainField[]>(REMEMBERED_STAMPS)
 
   constructor(storeSecret: Uint8Array) {
     this.#digest = createSecretKey(derive(storeSecret, 'digest'))
@@ -106,15 +102,8 @@ export class Stamps {
   }
 
   isRowStamp(presented: Uint8Array, fields: readonly StampField[]): boolean {
-    const name = asBuffer(presented).toString('latin1')
-    const matched = this.#matched.get(name)
-    // Text also where it is kept: a few bytes would hold on to the eight kilobytes that they were cut from.
-    const plainFields = fields.map(plain)
-    if (matched?.length === fields.length && matched.every((field, i) => field === plainFields[i])) return true
-    const expected = stamp(this.#rows, plainFields)
-    if (presented.length !== expected.length || !timingSafeEqual(presented, expected)) return false
-    this.#matched.set(name, plainFields)
-    return true
+    const expected = this.stampRow(fields)
+    return presented.length === expected.length && timingSafeEqual(presented, expected)
   }
 
   /** A link of the history's chain: what it says, after what was said before. */
@@ -129,9 +118,6 @@ const salt = randomBytes(16).toString('latin1')
 export function nameInMemory(credential: string): string {
   return hash('sha256', salt + credential, 'binary')
 }
-
-/** Some 400 bytes each; none of them a secret. */
-const REMEMBERED_STAMPS = 10_000
 
 type PlainField = string | number | null
 export type StampField = PlainField | Uint8Array

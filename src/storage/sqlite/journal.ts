@@ -241,7 +241,8 @@ export class Journal {
       return true
     } catch (error) {
       const { code } = error as NodeJS.ErrnoException
-      this.#closedBecause = code === 'ENOENT' ? MISSING : `cannot be opened (${code})`
+      const isMissing = code === 'ENOENT' || code === 'ENOTDIR'
+      this.#closedBecause = isMissing ? MISSING : `cannot be opened (${code})`
       return false
     }
   }

@@ -12,21 +12,18 @@ import * as reads from './reads.ts'
 /** Some 2 kB each, with all that hangs on it. */
 const ROWS = 1_500
 const SUB_ACCOUNTS = 5_000
-const TOTALS = 10_000
 
 export class Remembered {
   readonly #db: Connection
   readonly #changes: SqliteChanges
   readonly #rows: Known<TokenRow>
   readonly #subAccounts: Known<SubAccount>
-  readonly #totals: Known<number>
 
   constructor(db: Connection, changes: SqliteChanges) {
     this.#db = db
     this.#changes = changes
     this.#rows = new Known(changes, ROWS)
     this.#subAccounts = new Known(changes, SUB_ACCOUNTS)
-    this.#totals = new Known(changes, TOTALS)
   }
 
   /** As of the last look. */
@@ -41,7 +38,7 @@ export class Remembered {
     return this.#inSnapshot((time) => {
       const { subAccountId } = query
       if (subAccountId !== undefined && this.#subAccount(subAccountId, time)?.accountId !== accountId) return undefined
-      const total = this.#total(accountId, query, time)
+      const total = countScope(this.#db, subAccountId ?? accountId, query.status)
       const places = walk(this.#db, accountId, query, total)
       return { items: this.#rowsOf(accountId, places, (token) => this.#remember(token, time)), total }
     })
@@ -94,15 +91,5 @@ export class Remembered {
     const found = reads.findOwnSubAccount(this.#db, id)
     if (found !== undefined) this.#subAccounts.set(id, found, [id], time)
     return found
-  }
-
-  #total(accountId: string, query: TokenQuery, time: number): number {
-    const { subAccountId: scope = accountId, status } = query
-    const name = status === undefined ? scope : `${scope} ${status}`
-    const known = this.#totals.get(name)
-    if (known !== undefined) return known
-    const total = countScope(this.#db, scope, status)
-    this.#totals.set(name, total, aspectsAsked(accountId, query), time)
-    return total
   }
 }

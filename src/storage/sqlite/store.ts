@@ -237,17 +237,17 @@ class SqliteStore implements Store {
     this.#shut = undefined
   }
 
-  async findToken(accountId: string, id: string, looked = false) {
-    if (!looked) this.changes.look()
+  async findToken(accountId: string, id: string) {
+    this.changes.look()
     return this.#read(() => this.#remembered.findToken(accountId, id))
   }
 
   /** A long list is chosen on a reader thread; its rows are mostly known here, and cost more to hand over than to find. */
-  async listTokens(accountId: string, query: TokenQuery, looked = false): Promise<Slice<TokenRow> | undefined> {
+  async listTokens(accountId: string, query: TokenQuery): Promise<Slice<TokenRow> | undefined> {
     const sifted = query.search !== undefined || query.narrowing !== undefined
     const long = sifted || (query.page - 1) * query.limit > MAX_SKIP_ON_LOOP
     if (!long) return this.#read(() => this.#remembered.listTokens(accountId, query))
-    const since = looked ? this.changes.time : this.changes.look()
+    const since = this.changes.look()
     const chosen = (await this.#askReader('chooseTokens', accountId, query)) as Chosen | undefined
     if (chosen === undefined) return undefined
     const filled = this.#read(() => this.#remembered.fill(accountId, query, chosen, since))
