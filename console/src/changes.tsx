@@ -15,13 +15,15 @@ interface Identified {
 
 /**
  * `name` is the name of what is changed. `done` is called even when the component that asked is no longer on screen, and
- * a failure that it cannot show any more becomes a message: a person who has left the view still learns the outcome.
+ * a failure that it cannot show any more becomes a message: a person who has left the view still learns the outcome. So does
+ * one that was asked for in a message (`isFromToast`), while the dialog behind it is still closing.
  */
 export function useChange<Result extends Identified | readonly Identified[], Input = void>(
   kind: Kind,
   name: string,
   make: (client: LatchkeyClient, input: Input) => Promise<Result>,
   done?: (result: Result, input: Input) => void,
+  isFromToast: (input: Input) => boolean = () => false,
 ) {
   const client = useClient()
   const queries = useQueryClient()
@@ -46,8 +48,8 @@ export function useChange<Result extends Identified | readonly Identified[], Inp
     onSettled() {
       for (const queryKey of OUTDATED_BY[kind]) void queries.invalidateQueries({ queryKey })
     },
-    onError(error) {
-      if (!gone.current) return
+    onError(error, input) {
+      if (!gone.current && !isFromToast(input)) return
       const text = (
         <>
           No change of <Name>{name}</Name> is confirmed: {reasonOf(error)}

@@ -181,7 +181,7 @@ export const describeOverviewAndHistory: Part = (world) => {
       'Account key console gave the token second a new credential; the former one stopped at once',
       'Account key console enabled the token second',
       'Account key console disabled the token second and renamed the token from first to second',
-      'The operator created the token second for South',
+      'The operator created the token first for North',
     ])
     assert.match((await drawer.locator('time').last().getAttribute('title')) ?? '', /\d{4}-\d\d-\d\dT[\d:.]+Z\)$/)
     await drawer.getByText('from 192.0.2.7').first().waitFor()
@@ -200,7 +200,7 @@ export const describeOverviewAndHistory: Part = (world) => {
       'Account key console resumed the sub-account South',
       'Account key console renamed the sub-account from North to South and changed the company of South from North Ltd ' +
         'to C and changed the e-mail address of South from ops@example.com to new@example.com',
-      'Account key console suspended the sub-account South',
+      'Account key console suspended the sub-account North',
     ])
     assert.equal(all.at(-1), 'The operator made this account')
     assert.equal(all.length, 12)

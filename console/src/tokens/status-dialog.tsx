@@ -37,6 +37,7 @@ function useSetStatus(token: Token) {
       if (undoes !== undefined || etag === undefined) toast({ text })
       else toast({ text, undo: () => change.mutate({ status: otherStatus(confirmed), undoes: etag }) })
     },
+    ({ undoes }) => undoes !== undefined,
   )
   return change
 }
