@@ -21,8 +21,10 @@ export const describeCredentials: Part = (world) => {
     await page.getByRole('button', { name: 'Reveal credential of secret' }).click()
     await page.getByText(credential, { exact: true }).waitFor()
     await page.clock.runFor(59_000)
+    await page.clock.resume()
     assert.equal(await page.getByText(credential, { exact: true }).count(), 1)
     await page.clock.runFor(2_000)
+    await page.clock.resume()
     await page.getByText(`lk_tok_••••••••${credential.slice(-4)}`).waitFor()
 
     await page.getByRole('button', { name: 'Reveal credential of secret' }).click()
@@ -93,6 +95,7 @@ export const describeCredentials: Part = (world) => {
     await page.getByRole('button', { name: 'Create token' }).click()
     await page.getByRole('combobox', { name: 'Sub-account' }).last().fill('nor')
     await page.clock.runFor(1_000)
+    await page.clock.resume()
     await page.getByRole('option', { name: /North/ }).click()
     await page.getByRole('dialog').getByLabel('Name').fill('fresh')
     await page.getByRole('dialog').getByRole('button', { name: 'Create token' }).click()
@@ -100,6 +103,7 @@ export const describeCredentials: Part = (world) => {
     const credential = (await shown.textContent()) ?? ''
     assert.equal(await verify(credential), 204)
     await page.clock.runFor(61_000)
+    await page.clock.resume()
     await page
       .getByRole('dialog')
       .getByText(`lk_tok_••••••••${credential.slice(-4)}`)
@@ -108,6 +112,7 @@ export const describeCredentials: Part = (world) => {
     await page.getByRole('dialog').getByText(credential, { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Done' }).click()
     await page.clock.runFor(1_000)
+    await page.clock.resume()
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     assert.ok(!(await page.content()).includes(credential))
 
@@ -117,6 +122,7 @@ export const describeCredentials: Part = (world) => {
     assert.equal(await verify((await shown.textContent()) ?? ''), 204)
     await page.getByRole('button', { name: 'Done' }).click()
     await page.clock.runFor(1_000)
+    await page.clock.resume()
 
     // A change that only closes its dialog is not held up either, and the list shows what is confirmed.
     await page.getByRole('button', { name: 'Disable turning' }).click()
