@@ -44,7 +44,7 @@ export function Dialog<Shown>({ shown, titleOf, close, children }: DialogProps<S
   )
 }
 
-/** The way out, and beside it what the dialog is for. A way out with words of its own is the one to begin with. */
+/** The button that closes the dialog, and the dialog's own buttons. */
 export function DialogButtons({ cancel, children }: { cancel?: string; children: ReactNode }) {
   const frame = use(DialogContext)
   return (

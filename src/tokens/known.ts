@@ -18,13 +18,14 @@ export interface Changes {
   unchangedSince(time: number, place: number): boolean
 }
 
-/** Which tokens an account has, what their statuses are, how they are called: what lists depend on, besides their rows. */
-type Aspect = 'members' | 'statuses' | 'names'
+/** What lists depend on besides their rows: an account's set of tokens, their statuses and names, its suspensions. */
+type Aspect = 'members' | 'statuses' | 'names' | 'suspensions'
 
 const aspectOf = (accountId: string, aspect: Aspect): string => `${accountId} ${aspect}`
 
 const NONE: readonly Aspect[] = []
-const ALL: readonly Aspect[] = ['members', 'statuses', 'names']
+const OF_TOKENS: readonly Aspect[] = ['members', 'statuses', 'names']
+const ALL: readonly Aspect[] = [...OF_TOKENS, 'suspensions']
 
 const TOUCHES: Readonly<Record<HistoryEvent['action'], (to: HistoryEvent['to']) => readonly Aspect[]>> = {
   'account.create': () => NONE,
@@ -32,14 +33,14 @@ const TOUCHES: Readonly<Record<HistoryEvent['action'], (to: HistoryEvent['to']) 
   'key.create': () => NONE,
   'key.revoke': () => NONE,
   'sub-account.create': () => NONE,
-  'sub-account.update': () => NONE,
-  'token.create': () => ALL,
+  'sub-account.update': (to) => ('suspendedAt' in to ? ['suspensions'] : NONE),
+  'token.create': () => OF_TOKENS,
   'token.update': (to) => [
     ...('status' in to ? (['statuses'] as const) : []),
     ...('name' in to ? (['names'] as const) : []),
   ],
   'token.rotate': () => NONE,
-  'token.delete': () => ALL,
+  'token.delete': () => OF_TOKENS,
 }
 
 /** The ids and aspects that an event has changed. */
@@ -55,8 +56,13 @@ export function changedBy({
 }
 
 /** What decides which tokens a list holds and how many there are. */
-export function aspectsAsked(accountId: string, { status, search }: TokenQuery): string[] {
-  const asked = { members: true, statuses: status !== undefined, names: search !== undefined }
+export function aspectsAsked(accountId: string, { status, search, narrowing }: TokenQuery): string[] {
+  const asked: Readonly<Record<Aspect, boolean>> = {
+    members: true,
+    statuses: status !== undefined,
+    names: search !== undefined,
+    suspensions: narrowing?.suspended !== undefined,
+  }
   return ALL.filter((aspect) => asked[aspect]).map((aspect) => aspectOf(accountId, aspect))
 }
 

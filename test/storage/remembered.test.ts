@@ -2,6 +2,10 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, test } from 'node:test'
+import { SqliteChanges } from '../../src/storage/sqlite/changes.ts'
+import { Connection } from '../../src/storage/sqlite/connection.ts'
+import { chooseTokens } from '../../src/storage/sqlite/listing.ts'
+import { Remembered } from '../../src/storage/sqlite/remembered.ts'
 import type { TokenRecord } from '../../src/tokens/token.ts'
 import { openEmptySqlite, type TestSqlite } from '../support/sqlite.ts'
 import { Estate } from '../support/store.ts'
@@ -26,6 +30,24 @@ afterEach(async () => {
 const find = () => opened.store.findToken(token.accountId, token.id)
 const rename = () => hand.prepare('UPDATE tokens SET name = ? WHERE id = ?').run('by hand', token.id)
 const nameOf = async () => (await find())?.token.name
+
+test('a page chosen by suspension is chosen again when a sub-account was suspended or resumed meanwhile', async () => {
+  const { accountId, subAccountId } = token
+  const db = new Connection(opened.path, 'read')
+  const changes = new SqliteChanges(db)
+  const remembered = new Remembered(db, changes)
+  const origin = { by: 'operator', at: 1, requestId: null, address: null }
+  const query = { page: 1, limit: 10, narrowing: { suspended: false } }
+  const since = changes.look()
+  const chosen = chooseTokens(db, accountId, query)
+  assert.ok(chosen)
+  assert.equal(remembered.fill(accountId, query, chosen, since)?.items.length, 1)
+  await opened.store.updateSubAccount(accountId, subAccountId, { name: 'renamed' }, origin)
+  assert.equal(remembered.fill(accountId, query, chosen, since)?.items.length, 1)
+  await opened.store.updateSubAccount(accountId, subAccountId, { status: 'suspended' }, origin)
+  assert.equal(remembered.fill(accountId, query, chosen, since), undefined)
+  db.close()
+})
 
 test('a log begun anew by a change that is not yet committed says nothing', async () => {
   const known = await find()
