@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readConfig } from '../src/config.ts'
-import { startServer } from '../src/serving.ts'
+import { startServer } from '../src/process/serving.ts'
 
 interface Schema {
   readonly $ref?: string

@@ -3,28 +3,28 @@ import { constants, existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import { explainAccess } from './access.ts'
 import { type Config, isPostgres } from './config.ts'
 import { findKeeper, openKeyRing, ownKeyFile } from './master-key.ts'
+import { explainAccess } from './process/access.ts'
 import type { OpenedStore } from './storage/postgres/store.ts'
-import { backUpSqlite } from './storage/sqlite/backup.ts'
-import { openSqliteSource, openSqliteTarget } from './storage/sqlite/copy.ts'
-import { lockAlone } from './storage/sqlite/lock.ts'
-import type { EndedThread } from './storage/sqlite/restarting-thread.ts'
-import { type Restored, restoreSqlite } from './storage/sqlite/restore.ts'
+import { backUpSqlite } from './storage/sqlite/files/backup.ts'
+import { lockAlone } from './storage/sqlite/files/lock.ts'
+import { type Restored, restoreSqlite } from './storage/sqlite/files/restore.ts'
+import { openSqliteSource, openSqliteTarget } from './storage/sqlite/sql/copy.ts'
 import { databaseIn, journalIn, openSqliteStore } from './storage/sqlite/store.ts'
-import type { Manifest, OnBytes } from './tokens/backup.ts'
-import type { CopySource, CopyTarget, OnPhase } from './tokens/copy.ts'
+import type { EndedThread } from './storage/sqlite/threads/restarting-thread.ts'
 import { OperatorError } from './tokens/errors.ts'
-import type { KeyRing } from './tokens/key-ring.ts'
-import { type RotationReport, rotateMasterKey } from './tokens/master-key-rotation.ts'
 import { Operator } from './tokens/operator.ts'
-import type { Limiter } from './tokens/rate-limit.ts'
 import { Recent } from './tokens/recent.ts'
 import { Registry } from './tokens/registry.ts'
-import type { Tampered } from './tokens/stamp.ts'
 import type { Store } from './tokens/store.ts'
-import { Stamps } from './tokens/vault.ts'
+import type { KeyRing } from './tokens/trust/key-ring.ts'
+import type { Limiter } from './tokens/trust/rate-limit.ts'
+import type { Tampered } from './tokens/trust/stamp.ts'
+import { Stamps } from './tokens/trust/vault.ts'
+import type { Manifest, OnBytes } from './tokens/upkeep/backup.ts'
+import type { CopySource, CopyTarget, OnPhase } from './tokens/upkeep/copy.ts'
+import { type RotationReport, rotateMasterKey } from './tokens/upkeep/master-key-rotation.ts'
 
 /** A row that was altered by hand may be met thousands of times a second: it is logged once while this many are. */
 const TOLD_OF = 1_000
@@ -220,7 +220,7 @@ export async function openCopy(config: Config, to: string, onWait?: (text: strin
   const { databaseUrl, dataDir } = config
   requireStore(config)
   const keys = openKeyRing(config)
-  const { openPostgresSource, openPostgresTarget } = await import('./storage/postgres/copy.ts')
+  const { openPostgresSource, openPostgresTarget } = await import('./storage/postgres/sql/copy.ts')
   const source =
     databaseUrl === undefined
       ? openSqliteSource({ dataDir, keys })

@@ -4,9 +4,9 @@ import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { OperatorError } from './tokens/errors.ts'
-import { decodeText } from './tokens/fields.ts'
-import type { RateLimit, RateLimitRules } from './tokens/rate-limit.ts'
-import { UNITS_MS } from './tokens/times.ts'
+import { decodeText } from './tokens/model/fields.ts'
+import { UNITS_MS } from './tokens/model/times.ts'
+import type { RateLimit, RateLimitRules } from './tokens/trust/rate-limit.ts'
 import { refuseUnknownSettings } from './unknown-settings.ts'
 
 export interface Config {

@@ -16,11 +16,11 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Config } from './config.ts'
-import { createPrivate } from './private-file.ts'
+import { createPrivate } from './process/private-file.ts'
 import { OperatorError } from './tokens/errors.ts'
-import { KeyRing, type Reread } from './tokens/key-ring.ts'
-import type { KeyKeeper } from './tokens/master-key-rotation.ts'
-import { MASTER_KEY_BYTES, MasterKey } from './tokens/vault.ts'
+import { KeyRing, type Reread } from './tokens/trust/key-ring.ts'
+import { MASTER_KEY_BYTES, MasterKey } from './tokens/trust/vault.ts'
+import type { KeyKeeper } from './tokens/upkeep/master-key-rotation.ts'
 
 type KeyConfig = Pick<
   Config,

@@ -37,34 +37,19 @@ function roomOf(path: string): string {
   return room === 'storage' ? `storage/${inner}` : room
 }
 
+const BOTH_ENGINES = ['storage/rows.ts', 'storage/migrations.ts', 'storage/vault.ts', 'storage/fair-queue.ts', 'tokens']
+
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'main.ts': ['cli'],
-  cli: ['compose.ts', 'serving.ts', 'config.ts', 'workers.ts', 'private-file.ts', 'access.ts', 'tokens'],
-  'workers.ts': ['http', 'tokens'],
-  'serving.ts': ['http', 'compose.ts', 'tokens', 'config.ts', 'clock.ts'],
-  'compose.ts': ['storage/sqlite', 'storage/postgres', 'tokens', 'config.ts', 'master-key.ts', 'access.ts'],
-  'clock.ts': ['tokens'],
-  'master-key.ts': ['tokens', 'config.ts', 'private-file.ts'],
-  'private-file.ts': ['tokens'],
+  cli: ['compose.ts', 'config.ts', 'process', 'tokens'],
+  process: ['http', 'compose.ts', 'config.ts', 'tokens'],
+  'compose.ts': ['storage/sqlite', 'storage/postgres', 'tokens', 'config.ts', 'master-key.ts', 'process'],
+  'master-key.ts': ['tokens', 'config.ts', 'process'],
   'config.ts': ['tokens', 'unknown-settings.ts'],
   'unknown-settings.ts': ['tokens'],
-  'access.ts': [],
   http: ['tokens'],
-  'storage/sqlite': [
-    'storage/rows.ts',
-    'storage/migrations.ts',
-    'storage/vault.ts',
-    'storage/fair-queue.ts',
-    'private-file.ts',
-    'tokens',
-  ],
-  'storage/postgres': [
-    'storage/rows.ts',
-    'storage/migrations.ts',
-    'storage/vault.ts',
-    'storage/fair-queue.ts',
-    'tokens',
-  ],
+  'storage/sqlite': [...BOTH_ENGINES, 'process'],
+  'storage/postgres': BOTH_ENGINES,
   'storage/rows.ts': ['tokens'],
   'storage/vault.ts': ['tokens'],
   'storage/migrations.ts': [],
@@ -84,11 +69,11 @@ test('each room imports only the rooms it may know', () => {
 const ONLY_IMPORTERS: Readonly<Record<string, readonly string[]>> = {
   'node:sqlite': ['storage/sqlite'],
   pg: ['storage/postgres'],
-  fastify: ['http', 'serving.ts'],
+  fastify: ['http', 'process'],
   commander: ['cli'],
   'prom-client': ['http'],
   jose: ['http'],
-  pino: ['compose.ts', 'serving.ts', 'cli', 'http'],
+  pino: ['compose.ts', 'process', 'cli', 'http'],
 }
 
 test('each library is known to its own room only', () => {
@@ -124,7 +109,7 @@ test('what only some need is loaded when they ask for it: a command begins in a 
   for (const file of reached) {
     for (const { from, to, isLoadedAtOnce } of imports) if (from === file && isLoadedAtOnce) reached.add(to)
   }
-  const late = ['fastify', 'typebox', 'prom-client', 'pg', 'jose', 'src/serving.ts']
+  const late = ['fastify', 'typebox', 'prom-client', 'pg', 'jose', 'src/process/serving.ts']
   assert.deepEqual(
     late.filter((library) => reached.has(library)),
     [],

@@ -1,7 +1,7 @@
 // The clock of a running server, with the machine's clock and the passing of time in the test's hand.
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
-import { steadyClock } from '../src/clock.ts'
+import { steadyClock } from '../src/process/clock.ts'
 
 describe('the clock', () => {
   const machine = { wall: 1_000_000, elapsed: 0 }

@@ -1,6 +1,6 @@
 // Accounts, their keys and their sub-accounts.
 import type { Command } from 'commander'
-import { readPageRequest, readSearch } from '../tokens/page.ts'
+import { readPageRequest, readSearch } from '../tokens/model/page.ts'
 import { addPaging, JSON_OPTION, type OnStore, show, showAll, showPage } from './command.ts'
 import * as tell from './tell.ts'
 import { addExpiry, type Expiry, readEmail, readExpiry, readName } from './values.ts'

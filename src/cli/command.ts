@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { type Latchkey, openLatchkey, requireStore } from '../compose.ts'
 import { type Config, readProcessConfig } from '../config.ts'
-import { MAX_LIMIT, type Page } from '../tokens/page.ts'
+import { MAX_LIMIT, type Page } from '../tokens/model/page.ts'
 import { Output, type Streams, type Table } from './output.ts'
 import type { Told } from './tell.ts'
 

@@ -1,10 +1,17 @@
 // Examines the store and reports what is wrong with it. Repairs nothing; but like every command, opening the store brings
 // its schema up to date.
 import type { Latchkey } from '../compose.ts'
-import type { OnPhase } from '../tokens/copy.ts'
-import { BROKEN_JOURNAL, DAMAGED, type Examined, examineRows, type Totals } from '../tokens/examination.ts'
-import { type ChainStep, type ChainWalk, findMissingEnd, WALK_START, walkHead, walkRow } from '../tokens/history.ts'
+import {
+  type ChainStep,
+  type ChainWalk,
+  findMissingEnd,
+  WALK_START,
+  walkHead,
+  walkRow,
+} from '../tokens/record/history.ts'
 import type { Damage } from '../tokens/store.ts'
+import type { OnPhase } from '../tokens/upkeep/copy.ts'
+import { BROKEN_JOURNAL, DAMAGED, type Examined, examineRows, type Totals } from '../tokens/upkeep/examination.ts'
 import { shutText } from './backup.ts'
 
 const MAX_TOTALS_NAMED = 10

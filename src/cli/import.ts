@@ -12,9 +12,9 @@ import {
   repeatsField,
   statusField,
   timeField,
-} from '../tokens/fields.ts'
+} from '../tokens/model/fields.ts'
+import type { Status, Timestamp } from '../tokens/model/token.ts'
 import { type BulkToken, brokenCredentialRule, type Operator } from '../tokens/operator.ts'
-import type { Status, Timestamp } from '../tokens/token.ts'
 import type { Output } from './output.ts'
 import { startProgress } from './progress.ts'
 

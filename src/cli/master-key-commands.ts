@@ -1,7 +1,7 @@
 // Takes the store to another master key, while servers use it.
 import type { Command } from 'commander'
 import { Failure, OperatorError } from '../tokens/errors.ts'
-import type { RotationReport } from '../tokens/master-key-rotation.ts'
+import type { RotationReport } from '../tokens/upkeep/master-key-rotation.ts'
 import { JSON_OPTION, type OnStore } from './command.ts'
 import type { Output } from './output.ts'
 import { showingPhases } from './progress.ts'

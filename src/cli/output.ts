@@ -1,5 +1,5 @@
 // What the command line prints: tables for people, one JSON document for scripts, and no terminal control characters.
-import { STEERING_CHARACTERS } from '../tokens/token.ts'
+import { STEERING_CHARACTERS } from '../tokens/model/token.ts'
 
 export interface Streams {
   /** Only touched by commands that read it: the others must not wait for a terminal. */

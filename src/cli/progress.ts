@@ -1,6 +1,6 @@
 // A progress bar on a terminal, silence elsewhere.
 import { Presets, SingleBar } from 'cli-progress'
-import type { OnPhase } from '../tokens/copy.ts'
+import type { OnPhase } from '../tokens/upkeep/copy.ts'
 import type { Output } from './output.ts'
 
 export interface Progress {

@@ -1,8 +1,9 @@
 // Records as the command line tells them: the names of the wire, so that scripts meet one vocabulary.
-import { entryOf, type HistoryRow } from '../tokens/history.ts'
+
+import { toTime, toTimeOrNull } from '../tokens/model/times.ts'
+import type { Account, AccountKey, SubAccount, SubAccountRow, Token } from '../tokens/model/token.ts'
+import { entryOf, type HistoryRow } from '../tokens/record/history.ts'
 import type { TokenRow } from '../tokens/store.ts'
-import { toTime, toTimeOrNull } from '../tokens/times.ts'
-import type { Account, AccountKey, SubAccount, SubAccountRow, Token } from '../tokens/token.ts'
 
 export type Told = Readonly<
   Record<string, string | number | boolean | null | Readonly<Record<string, string | number>>>

@@ -1,9 +1,9 @@
 // Tokens one by one, and their history.
 import type { Command } from 'commander'
 import { OperatorError } from '../tokens/errors.ts'
-import { ACTIONS, entryOf, readHistoryQuery } from '../tokens/history.ts'
-import { readTokenQuery } from '../tokens/page.ts'
-import { readOverlap } from '../tokens/update.ts'
+import { readTokenQuery } from '../tokens/model/page.ts'
+import { readOverlap } from '../tokens/model/update.ts'
+import { ACTIONS, entryOf, readHistoryQuery } from '../tokens/record/history.ts'
 import { addPaging, JSON_OPTION, type OnStore, pageTitle, show, showPage } from './command.ts'
 import { verifyHistory } from './doctor.ts'
 import type { Output, Streams } from './output.ts'

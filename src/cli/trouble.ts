@@ -1,10 +1,10 @@
 // Errors of the system around the program, in words, with what to do about them.
 import { dirname } from 'node:path'
-import { explainAccess } from '../access.ts'
 import { explainStoreAccess } from '../compose.ts'
 import { readProcessConfig } from '../config.ts'
+import { explainAccess } from '../process/access.ts'
 import { Failure } from '../tokens/errors.ts'
-import { DAMAGED } from '../tokens/examination.ts'
+import { DAMAGED } from '../tokens/upkeep/examination.ts'
 
 const DATA_DIR_ADVICE =
   'The folder of the store (LATCHKEY_DATA_DIR) and all in it must be readable and writable for the user who runs this.'

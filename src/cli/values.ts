@@ -1,10 +1,10 @@
 // Reads values from the command line, by the same rules as over HTTP.
 import { type Command, InvalidArgumentError } from 'commander'
 import { OperatorError } from '../tokens/errors.ts'
-import { emailField, type FieldReader, nameField, statusField } from '../tokens/fields.ts'
+import { emailField, type FieldReader, nameField, statusField } from '../tokens/model/fields.ts'
+import { parseTime, UNITS_MS } from '../tokens/model/times.ts'
+import type { Timestamp } from '../tokens/model/token.ts'
 import { brokenCredentialRule } from '../tokens/operator.ts'
-import { parseTime, UNITS_MS } from '../tokens/times.ts'
-import type { Timestamp } from '../tokens/token.ts'
 import type { Streams } from './output.ts'
 
 const valid =

@@ -14,21 +14,23 @@ import Fastify, {
 import type { Logger } from 'pino'
 import { Failure } from '../tokens/errors.ts'
 import type { Registry } from '../tokens/registry.ts'
-import { apiDescription, withNamedSchemas } from './api-description.ts'
-import { addBodyParsers } from './body.ts'
-import { type Admit, type Authenticate, authenticate, callerOf } from './caller.ts'
-import { answerMalformed, isUnambiguous, limitUnread, notHttp } from './client-error.ts'
-import { CONSOLE_FILES, consoleRoutes } from './console-routes.ts'
-import { type AppIdentity, successBody, successJson } from './envelope.ts'
-import { answerTo, BODY_LIMIT_BYTES, HttpFailure, routeNotFound } from './failures.ts'
-import { historyRoutes } from './history-routes.ts'
-import type { Metrics } from './metrics.ts'
-import { createNodeServer } from './node-server.ts'
-import { overviewRoutes } from './overview-routes.ts'
-import { allowedMethods, decodable, isApi } from './paths.ts'
-import type { RateLimits } from './rate-limits.ts'
-import { recorder } from './recorder.ts'
-import { requestIdOf } from './request-id.ts'
+import { type Admit, type Authenticate, authenticate, callerOf } from './access/caller.ts'
+import type { RateLimits } from './access/rate-limits.ts'
+import type { Metrics } from './observe/metrics.ts'
+import { recorder } from './observe/recorder.ts'
+import { addBodyParsers } from './protocol/body.ts'
+import { answerMalformed, isUnambiguous, limitUnread, notHttp } from './protocol/client-error.ts'
+import { type AppIdentity, successBody, successJson } from './protocol/envelope.ts'
+import { answerTo, BODY_LIMIT_BYTES, HttpFailure, routeNotFound } from './protocol/failures.ts'
+import { createNodeServer } from './protocol/node-server.ts'
+import { allowedMethods, decodable, isApi } from './protocol/paths.ts'
+import { requestIdOf } from './protocol/request-id.ts'
+import { hasRequestsWaiting } from './protocol/turns.ts'
+import { unknownNamesCheck } from './protocol/unknown-names.ts'
+import { apiDescription, withNamedSchemas } from './routes/api-description.ts'
+import { CONSOLE_FILES, consoleRoutes } from './routes/console-routes.ts'
+import { historyRoutes } from './routes/history-routes.ts'
+import { overviewRoutes } from './routes/overview-routes.ts'
 import {
   type AccountRoute,
   type PlainRoute,
@@ -36,13 +38,11 @@ import {
   type SerializerOf,
   withFailures,
   withoutFailures,
-} from './route.ts'
-import { serviceRoutes } from './service-routes.ts'
-import { subAccountRoutes } from './sub-account-routes.ts'
-import { tokenRoutes } from './token-routes.ts'
-import { hasRequestsWaiting } from './turns.ts'
-import { unknownNamesCheck } from './unknown-names.ts'
-import { verifyRoutes } from './verify-routes.ts'
+} from './routes/route.ts'
+import { serviceRoutes } from './routes/service-routes.ts'
+import { subAccountRoutes } from './routes/sub-account-routes.ts'
+import { tokenRoutes } from './routes/token-routes.ts'
+import { verifyRoutes } from './routes/verify-routes.ts'
 
 export interface ServerParts {
   readonly registry: Registry

@@ -1,12 +1,13 @@
 // Rows of the database as records of the domain, and the columns that make them: the same names in both engines. They are
 // named one by one: what PostgreSQL has prepared with a * fails as soon as somebody adds a column.
-import type { CopiedTable } from '../tokens/copy.ts'
-import type { HistoryRow } from '../tokens/history.ts'
-import type { VaultRow } from '../tokens/key-ring.ts'
-import type { Stamped } from '../tokens/stamp.ts'
+
+import type { Account, ListedToken, Status, SubAccount, TokenRecord } from '../tokens/model/token.ts'
+import type { HistoryRow } from '../tokens/record/history.ts'
 import type { StampedSubAccountRow, StoredKey, TokenRow } from '../tokens/store.ts'
-import type { Account, ListedToken, Status, SubAccount, TokenRecord } from '../tokens/token.ts'
-import type { Candidate } from '../tokens/verdict.ts'
+import type { VaultRow } from '../tokens/trust/key-ring.ts'
+import type { Stamped } from '../tokens/trust/stamp.ts'
+import type { Candidate } from '../tokens/trust/verdict.ts'
+import type { CopiedTable } from '../tokens/upkeep/copy.ts'
 
 type Bytes = Uint8Array
 

@@ -1,7 +1,7 @@
 // What both engines do with the vault's rows when a store is opened.
 import { OperatorError } from '../tokens/errors.ts'
-import type { KeyRing, VaultRow } from '../tokens/key-ring.ts'
-import { STORE_SECRET_PLACE } from '../tokens/vault.ts'
+import type { KeyRing, VaultRow } from '../tokens/trust/key-ring.ts'
+import { STORE_SECRET_PLACE } from '../tokens/trust/vault.ts'
 
 /** The store secret. Every key that the store needs must be in the ring, which is told which of them seals. */
 export function openSecret(vault: readonly VaultRow[], keys: KeyRing, place: string): Uint8Array {

@@ -1,8 +1,9 @@
 // Remembers what was read from the store, and whether it still holds. Nothing is believed by its age: whoever wants
 // something looks at the store first, and what has changed since it was read is read again.
-import type { HistoryEvent } from './history.ts'
-import type { TokenQuery } from './page.ts'
+
+import type { TokenQuery } from './model/page.ts'
 import { Recent } from './recent.ts'
+import type { HistoryEvent } from './record/history.ts'
 
 /** What has changed in the store, by whichever process. */
 export interface Changes {

@@ -1,10 +1,7 @@
 // What only the operator does, at the command line: accounts, their keys, and tokens in bulk.
-import { kindOfCredential, newCredential } from './credential.ts'
+
 import { Failure } from './errors.ts'
-import type { Origin } from './history.ts'
-import { type Page, type TokenQuery, toPage } from './page.ts'
-import { type Caller, type Parts, sealToken } from './registry.ts'
-import type { TokenRow } from './store.ts'
+import { type Page, type TokenQuery, toPage } from './model/page.ts'
 import {
   type Account,
   type AccountKey,
@@ -13,8 +10,12 @@ import {
   type SubAccount,
   type Timestamp,
   type TokenRecord,
-} from './token.ts'
-import type { NewSubAccount, NewToken } from './update.ts'
+} from './model/token.ts'
+import type { NewSubAccount, NewToken } from './model/update.ts'
+import type { Origin } from './record/history.ts'
+import { type Caller, type Parts, sealToken } from './registry.ts'
+import type { TokenRow } from './store.ts'
+import { kindOfCredential, newCredential } from './trust/credential.ts'
 
 /** A token to create; without a credential it gets a new one. */
 export interface BulkToken extends NewToken {

@@ -1,21 +1,29 @@
 // The verbs of the service, the same at every door; the operator's own are in operator.ts. Only what looks after the
 // store itself (doctor, backup, copy, rotation of the master key) goes below them.
 import { createHash } from 'node:crypto'
-import { kindOfCredential, newCredential } from './credential.ts'
 import { Failure } from './errors.ts'
-import type { HistoryQuery, HistoryRow, Origin } from './history.ts'
-import { KeyNotGiven, type KeyRing, lacksKey } from './key-ring.ts'
 import { Known } from './known.ts'
-import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from './overview.ts'
-import { type Page, type PageRequest, type TokenQuery, toPage } from './page.ts'
-import { isGenuine, type Stamped, type Tampered } from './stamp.ts'
+import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from './model/overview.ts'
+import { type Page, type PageRequest, type TokenQuery, toPage } from './model/page.ts'
+import { type Account, newId, type SubAccount, type SubAccountRow, type Timestamp, type Token } from './model/token.ts'
+import type { NewSubAccount, NewToken, SubAccountChange, TokenChange } from './model/update.ts'
+import type { HistoryQuery, HistoryRow, Origin } from './record/history.ts'
+import { UseMarks } from './record/uses.ts'
 import type { Expected, RequestScope, Store, StoredKey, TokenRow } from './store.ts'
-import { type Account, newId, type SubAccount, type SubAccountRow, type Timestamp, type Token } from './token.ts'
-import type { NewSubAccount, NewToken, SubAccountChange, TokenChange } from './update.ts'
-import { UseMarks } from './uses.ts'
-import { credentialPlace, type MasterKey, nameInMemory, type Stamps } from './vault.ts'
-import { effectiveState, FAILURE_OF, findTampered, judge, judgeGenuine, UNKNOWN, type Verdict } from './verdict.ts'
-import { VerifiedTokens } from './verified.ts'
+import { kindOfCredential, newCredential } from './trust/credential.ts'
+import { KeyNotGiven, type KeyRing, lacksKey } from './trust/key-ring.ts'
+import { isGenuine, type Stamped, type Tampered } from './trust/stamp.ts'
+import { credentialPlace, type MasterKey, nameInMemory, type Stamps } from './trust/vault.ts'
+import {
+  effectiveState,
+  FAILURE_OF,
+  findTampered,
+  judge,
+  judgeGenuine,
+  UNKNOWN,
+  type Verdict,
+} from './trust/verdict.ts'
+import { VerifiedTokens } from './trust/verified.ts'
 
 /** Made anew for each request. */
 export interface Caller {

@@ -1,11 +1,8 @@
 // The store, as the domain needs it. Two engines implement it, and one contract suite holds them to it.
-import type { CopiedRow, CopiedTable } from './copy.ts'
-import type { HistoryQuery, HistoryRow, Origin } from './history.ts'
-import type { VaultRow } from './key-ring.ts'
+
 import type { Changes } from './known.ts'
-import type { OverviewCounts, OverviewQuestion } from './overview.ts'
-import type { PageRequest, Slice, TokenQuery } from './page.ts'
-import type { Stamped } from './stamp.ts'
+import type { OverviewCounts, OverviewQuestion } from './model/overview.ts'
+import type { PageRequest, Slice, TokenQuery } from './model/page.ts'
 import type {
   Account,
   AccountKey,
@@ -16,9 +13,13 @@ import type {
   Timestamp,
   TokenActivity,
   TokenRecord,
-} from './token.ts'
-import type { Rotation, SubAccountChange, TokenChange } from './update.ts'
-import type { Candidate } from './verdict.ts'
+} from './model/token.ts'
+import type { Rotation, SubAccountChange, TokenChange } from './model/update.ts'
+import type { HistoryQuery, HistoryRow, Origin } from './record/history.ts'
+import type { VaultRow } from './trust/key-ring.ts'
+import type { Stamped } from './trust/stamp.ts'
+import type { Candidate } from './trust/verdict.ts'
+import type { CopiedRow, CopiedTable } from './upkeep/copy.ts'
 
 /** Immutable, and the same object for as long as an engine knows that nothing about it has changed. */
 export interface TokenRow {

@@ -4,8 +4,8 @@ import { chmodSync, chownSync, existsSync, readdirSync, readFileSync, rmSync, st
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
-import { forOperator } from '../../src/storage/sqlite/backup.ts'
-import { lockAlone } from '../../src/storage/sqlite/lock.ts'
+import { forOperator } from '../../src/storage/sqlite/files/backup.ts'
+import { lockAlone } from '../../src/storage/sqlite/files/lock.ts'
 import { Cli } from '../support/cli.ts'
 import { owner } from '../support/postgres.ts'
 import { BackedUp } from '../support/restored.ts'
@@ -125,7 +125,7 @@ describe('to another user than root', () => {
     const url = (path: string) => JSON.stringify(new URL(`../../src/${path}`, import.meta.url))
     const script = `
       const { run } = await import(${url('cli/program.ts')})
-      const { lockAlone } = await import(${url('storage/sqlite/lock.ts')})
+      const { lockAlone } = await import(${url('storage/sqlite/files/lock.ts')})
       if (process.getuid() === 0) { process.setgroups([]); process.setgid(${gid}); process.setuid(${uid}) }
       const command = (...args) => run(args, process)
       process.exitCode = await (${work})()`

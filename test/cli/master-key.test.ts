@@ -6,7 +6,7 @@ import { basename, join } from 'node:path'
 import { after, describe, test } from 'node:test'
 import { readConfig } from '../../src/config.ts'
 import { findKeeper, openKeyRing } from '../../src/master-key.ts'
-import { lockAlone } from '../../src/storage/sqlite/lock.ts'
+import { lockAlone } from '../../src/storage/sqlite/files/lock.ts'
 import { Cli } from '../support/cli.ts'
 
 const started: Cli[] = []

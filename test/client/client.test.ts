@@ -9,7 +9,7 @@ import { after, before, describe, test } from 'node:test'
 import { createClient, type LatchkeyClient, LatchkeyError } from '../../client/latchkey-client.ts'
 import { GENERATED, generateClient } from '../../scripts/generate-client.ts'
 import { readConfig } from '../../src/config.ts'
-import { startServer } from '../../src/serving.ts'
+import { startServer } from '../../src/process/serving.ts'
 
 test('client/operations.ts is what /openapi.json says; if not, run `npm run generate-client`', async () => {
   assert.equal(readFileSync(GENERATED, 'utf8'), await generateClient())

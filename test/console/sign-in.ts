@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { keepDemo, makeDemo } from '../../src/cli/demo.ts'
 import { readConfig } from '../../src/config.ts'
-import { startServer } from '../../src/serving.ts'
+import { startServer } from '../../src/process/serving.ts'
 import type { Part } from './console.test.ts'
 import { hold, type Tenant } from './world.ts'
 

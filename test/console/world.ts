@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import type { Latchkey } from '../../src/compose.ts'
 import { type Config, readConfig } from '../../src/config.ts'
-import { type RunningServer, startServer } from '../../src/serving.ts'
+import { type RunningServer, startServer } from '../../src/process/serving.ts'
+import type { SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
 import type { BulkToken } from '../../src/tokens/operator.ts'
-import type { SubAccount, TokenRecord } from '../../src/tokens/token.ts'
 import { launchBrowser } from './browser.ts'
 
 export interface Tenant {

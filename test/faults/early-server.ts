@@ -1,5 +1,5 @@
 // The positive control of every test that looks for lost changes: an answer that does not wait for its commit.
-import { applyUpdate } from '../../src/tokens/update.ts'
+import { applyUpdate } from '../../src/tokens/model/update.ts'
 import { serveAltered } from '../support/altered-server.ts'
 
 await serveAltered((store) => ({

@@ -7,14 +7,14 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import pg from 'pg'
 import { readMigrations } from '../../src/storage/migrations.ts'
-import { migrate as migratePostgres } from '../../src/storage/postgres/migrate.ts'
-import { migrate as migrateSqlite } from '../../src/storage/sqlite/migrate.ts'
+import { migrate as migratePostgres } from '../../src/storage/postgres/sql/migrate.ts'
+import { migrate as migrateSqlite } from '../../src/storage/sqlite/sql/migrate.ts'
 import { emptyDatabase, type PostgresServer, sharedServer } from '../support/postgres.ts'
 import { removeFolder, temporaryFolder } from '../support/sqlite.ts'
 import { record } from './report.ts'
 
 const migrationsOf = (engine: 'sqlite' | 'postgres') =>
-  readMigrations(new URL(`../../src/storage/${engine}/migrations/`, import.meta.url))
+  readMigrations(new URL(`../../src/storage/${engine}/sql/migrations/`, import.meta.url))
 
 /** What the first migration of a new store needs beside its tables. */
 const vaultRow = (bytes: string) => `INSERT INTO vault (key_id, sealed_secret, created_at) VALUES ('k', ${bytes}, 1)`

@@ -1,6 +1,6 @@
 // Fills a database with a million tokens quickly, by SQL, indexes last: half of them of one account, the rest of a hundred.
 import type pg from 'pg'
-import { indexedGrams } from '../../src/storage/postgres/grams.ts'
+import { indexedGrams } from '../../src/storage/postgres/sql/grams.ts'
 
 export interface Place {
   readonly accountId: string

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomInt } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
-import { type Candidate, judge } from '../../src/tokens/verdict.ts'
+import { type Candidate, judge } from '../../src/tokens/trust/verdict.ts'
 import { anAccount, openService, type TestService } from '../support/service.ts'
 
 const SAMPLES = 200_000

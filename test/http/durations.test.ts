@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AggregatorRegistry, Histogram, type Metric, Registry } from 'prom-client'
-import { Durations } from '../../src/http/durations.ts'
+import { Durations } from '../../src/http/observe/durations.ts'
 
 const BOUNDS = [0.001, 0.01, 0.5]
 const [NAME, HELP] = ['a_duration_seconds', 'How long it took']

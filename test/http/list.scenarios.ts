@@ -1,6 +1,6 @@
 // Listing and fetching: service 4.1 to 4.3, decisions parts 3 and 4.
 import assert from 'node:assert/strict'
-import type { Token } from '../../src/tokens/token.ts'
+import type { Token } from '../../src/tokens/model/token.ts'
 import type { Estate, Tenant } from '../support/estate.ts'
 import { bearer, type Heard } from '../support/http.ts'
 import { invalid, NOT_FOUND, NOT_YOURS, type Scenario, success } from './scenario.ts'

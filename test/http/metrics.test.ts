@@ -1,7 +1,7 @@
 // Metrics: cheap to scrape, complete while the store is away, and named as Prometheus wants them.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Metrics } from '../../src/http/metrics.ts'
+import { Metrics } from '../../src/http/observe/metrics.ts'
 import { Failure } from '../../src/tokens/errors.ts'
 import { Estate, sqliteEngine } from '../support/estate.ts'
 import { closeConnections } from '../support/http.ts'

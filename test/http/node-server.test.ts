@@ -5,7 +5,7 @@ import type { RequestListener, Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createNodeServer } from '../../src/http/node-server.ts'
+import { createNodeServer } from '../../src/http/protocol/node-server.ts'
 import { Raw } from '../support/raw.ts'
 
 const MB = 1_000_000

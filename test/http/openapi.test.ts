@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
-import { BODY_LIMIT_BYTES } from '../../src/http/failures.ts'
+import { BODY_LIMIT_BYTES } from '../../src/http/protocol/failures.ts'
 import { Estate, sqliteEngine } from '../support/estate.ts'
 import { bearer, closeConnections } from '../support/http.ts'
 

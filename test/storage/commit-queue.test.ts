@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, mock, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { CommitQueue } from '../../src/storage/sqlite/commit-queue.ts'
+import { CommitQueue } from '../../src/storage/sqlite/threads/commit-queue.ts'
 
 /** A queue whose batches and whose tidying the test ends when it wants to. */
 class Held {

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import type { Latchkey } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
-import { type RunningServer, startServer } from '../../src/serving.ts'
+import { type RunningServer, startServer } from '../../src/process/serving.ts'
 import { bearer, send } from '../support/http.ts'
 import { names } from '../support/oracle.ts'
 

@@ -1,7 +1,7 @@
 // A copy that is killed, as by a power cut, at the step that its last argument names. Run as a process of its own.
 import { openCopy } from '../../src/compose.ts'
 import { readProcessConfig } from '../../src/config.ts'
-import { type CopyTarget, copyStore } from '../../src/tokens/copy.ts'
+import { type CopyTarget, copyStore } from '../../src/tokens/upkeep/copy.ts'
 
 const [to = '', fatal = ''] = process.argv.slice(2)
 const { source, target, close } = await openCopy(readProcessConfig(), to)

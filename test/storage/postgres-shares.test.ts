@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type OpenedStore, openPostgresStore, SMALLEST_POOL } from '../../src/storage/postgres/store.ts'
-import { overviewQuestion } from '../../src/tokens/overview.ts'
+import { overviewQuestion } from '../../src/tokens/model/overview.ts'
+import type { Account, SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
 import type { Store, StoredKey } from '../../src/tokens/store.ts'
-import type { Account, SubAccount, TokenRecord } from '../../src/tokens/token.ts'
 import { openEmptyPostgres, type TestPostgres } from '../support/postgres.ts'
 import { Estate, FIRST_PAGE, START } from '../support/store.ts'
 

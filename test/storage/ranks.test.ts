@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
 import { Connection } from '../../src/storage/sqlite/connection.ts'
-import { Ranks } from '../../src/storage/sqlite/ranks.ts'
-import type { Account, SubAccount, TokenRecord } from '../../src/tokens/token.ts'
+import { Ranks } from '../../src/storage/sqlite/sql/ranks.ts'
+import type { Account, SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
 import { openEmptySqlite, type TestSqlite } from '../support/sqlite.ts'
 import { Estate } from '../support/store.ts'
 

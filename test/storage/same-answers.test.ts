@@ -3,15 +3,15 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import fc from 'fast-check'
-import type { TokenQuery } from '../../src/tokens/page.ts'
-import type { Store, TokenRow } from '../../src/tokens/store.ts'
+import type { TokenQuery } from '../../src/tokens/model/page.ts'
 import {
   brokenNameRule,
   normalizeName,
   type Status,
   type SubAccount,
   type TokenRecord,
-} from '../../src/tokens/token.ts'
+} from '../../src/tokens/model/token.ts'
+import type { Store, TokenRow } from '../../src/tokens/store.ts'
 import { names as fewLetters } from '../support/oracle.ts'
 import { openEmptyPostgres, PATIENT } from '../support/postgres.ts'
 import { openEmptySqlite } from '../support/sqlite.ts'

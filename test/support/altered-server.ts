@@ -2,7 +2,7 @@
 import pino from 'pino'
 import { openLatchkey } from '../../src/compose.ts'
 import { readProcessConfig } from '../../src/config.ts'
-import { Metrics } from '../../src/http/metrics.ts'
+import { Metrics } from '../../src/http/observe/metrics.ts'
 import { buildServer } from '../../src/http/server.ts'
 import { Registry } from '../../src/tokens/registry.ts'
 import type { Store } from '../../src/tokens/store.ts'

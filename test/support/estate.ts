@@ -6,9 +6,9 @@ import { PassThrough } from 'node:stream'
 import pino from 'pino'
 import type { Latchkey } from '../../src/compose.ts'
 import { type Config, readConfig } from '../../src/config.ts'
-import { type RunningServer, startServer } from '../../src/serving.ts'
+import { type RunningServer, startServer } from '../../src/process/serving.ts'
+import type { SubAccount, Token } from '../../src/tokens/model/token.ts'
 import type { BulkToken } from '../../src/tokens/operator.ts'
-import type { SubAccount, Token } from '../../src/tokens/token.ts'
 import { type Ask, bearer, type Heard, send } from './http.ts'
 
 /** What makes an empty store of one engine: variables for the configuration, and how to end it. */

@@ -1,7 +1,7 @@
 // Listing as the service document describes it, in plain arrays: written without a look at any engine.
 import fc from 'fast-check'
-import type { Narrowing } from '../../src/tokens/page.ts'
-import type { Status } from '../../src/tokens/token.ts'
+import type { Narrowing } from '../../src/tokens/model/page.ts'
+import type { Status } from '../../src/tokens/model/token.ts'
 
 export interface OracleToken {
   readonly id: string

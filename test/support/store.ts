@@ -1,10 +1,16 @@
 // What a test needs of any engine's store: an empty one, the same one opened again, and an estate to put into it.
 import { randomBytes } from 'node:crypto'
-import type { Origin } from '../../src/tokens/history.ts'
-import type { KeyRing } from '../../src/tokens/key-ring.ts'
+import {
+  type Account,
+  type ListedToken,
+  newId,
+  type SubAccount,
+  type TokenRecord,
+} from '../../src/tokens/model/token.ts'
+import type { Origin } from '../../src/tokens/record/history.ts'
 import type { Store, StoredKey } from '../../src/tokens/store.ts'
-import { type Account, type ListedToken, newId, type SubAccount, type TokenRecord } from '../../src/tokens/token.ts'
-import type { Stamps } from '../../src/tokens/vault.ts'
+import type { KeyRing } from '../../src/tokens/trust/key-ring.ts'
+import type { Stamps } from '../../src/tokens/trust/vault.ts'
 
 export interface TestStore {
   /** The store as it is open now; another object after `reopen`. */

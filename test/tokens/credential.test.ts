@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { kindOfCredential, newCredential } from '../../src/tokens/credential.ts'
 import { brokenCredentialRule } from '../../src/tokens/operator.ts'
+import { kindOfCredential, newCredential } from '../../src/tokens/trust/credential.ts'
 
 const ALPHABET = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz']
 const kind = fc.constantFrom<'tok' | 'key'>('tok', 'key')

@@ -11,9 +11,9 @@ import {
   WALK_START,
   walkHead,
   walkRow,
-} from '../../src/tokens/history.ts'
-import type { Stamped } from '../../src/tokens/stamp.ts'
-import { newStoreSecret, Stamps } from '../../src/tokens/vault.ts'
+} from '../../src/tokens/record/history.ts'
+import type { Stamped } from '../../src/tokens/trust/stamp.ts'
+import { newStoreSecret, Stamps } from '../../src/tokens/trust/vault.ts'
 
 const stamps = new Stamps(newStoreSecret())
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { brokenNameRule, countCharacters, foldCase, newId, normalizeName } from '../../src/tokens/token.ts'
+import { brokenNameRule, countCharacters, foldCase, newId, normalizeName } from '../../src/tokens/model/token.ts'
 
 const LAST = 0x10ffff
 const isSurrogate = (point: number) => point >= 0xd800 && point <= 0xdfff

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { EXPIRING_DAYS, overviewQuestion, WEEKS } from '../../src/tokens/overview.ts'
-import { readTokenQuery } from '../../src/tokens/page.ts'
-import { idFloor, newId } from '../../src/tokens/token.ts'
+import { EXPIRING_DAYS, overviewQuestion, WEEKS } from '../../src/tokens/model/overview.ts'
+import { readTokenQuery } from '../../src/tokens/model/page.ts'
+import { idFloor, newId } from '../../src/tokens/model/token.ts'
 
 const NOW = Date.UTC(2030, 0, 1)
 

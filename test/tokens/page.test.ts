@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { readPageRequest, readSearch, readTokenQuery, toPage } from '../../src/tokens/page.ts'
+import { readPageRequest, readSearch, readTokenQuery, toPage } from '../../src/tokens/model/page.ts'
 
 const NOW = Date.UTC(2030, 0, 1)
 

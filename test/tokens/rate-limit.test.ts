@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { LocalLimiter, nextTurn } from '../../src/tokens/rate-limit.ts'
+import { LocalLimiter, nextTurn } from '../../src/tokens/trust/rate-limit.ts'
 
 const limits = fc.record({
   count: fc.integer({ min: 1, max: 1_000 }),

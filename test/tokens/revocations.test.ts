@@ -1,8 +1,14 @@
 // What a journal of revocations says beside a store, whatever has been done to it.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { compareJournal, firstLine, isFirstLine, nextLine, type Revocation } from '../../src/tokens/revocations.ts'
-import { Stamps } from '../../src/tokens/vault.ts'
+import {
+  compareJournal,
+  firstLine,
+  isFirstLine,
+  nextLine,
+  type Revocation,
+} from '../../src/tokens/trust/revocations.ts'
+import { Stamps } from '../../src/tokens/trust/vault.ts'
 
 const stamps = new Stamps(Buffer.alloc(32, 1))
 const others = new Stamps(Buffer.alloc(32, 2))

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { Failure } from '../../src/tokens/errors.ts'
-import { parseTime } from '../../src/tokens/times.ts'
-import type { SubAccount, TokenRecord } from '../../src/tokens/token.ts'
+import { parseTime } from '../../src/tokens/model/times.ts'
+import type { SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
 import {
   applySubAccountUpdate,
   applyUpdate,
@@ -11,7 +11,7 @@ import {
   readNewToken,
   readSubAccountChange,
   readTokenChange,
-} from '../../src/tokens/update.ts'
+} from '../../src/tokens/model/update.ts'
 
 function refusalOf(read: () => unknown): Failure {
   try {

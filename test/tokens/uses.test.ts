@@ -1,7 +1,7 @@
 // Marks of use: gathered, written in batches, and not lost when a write fails.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { UseMarks } from '../../src/tokens/uses.ts'
+import { UseMarks } from '../../src/tokens/record/uses.ts'
 import { openEmptySqlite } from '../support/sqlite.ts'
 import { Estate } from '../support/store.ts'
 

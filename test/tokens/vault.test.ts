@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { KeyRing } from '../../src/tokens/key-ring.ts'
-import { credentialPlace, MasterKey, newStoreSecret, type StampField, Stamps } from '../../src/tokens/vault.ts'
+import { KeyRing } from '../../src/tokens/trust/key-ring.ts'
+import { credentialPlace, MasterKey, newStoreSecret, type StampField, Stamps } from '../../src/tokens/trust/vault.ts'
 
 const key = new MasterKey(randomBytes(32))
 

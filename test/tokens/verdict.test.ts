@@ -1,10 +1,10 @@
 // Who gets in: every combination of what decides, and every decisive field altered by hand.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { isGenuine, type Stamped, stampOf } from '../../src/tokens/stamp.ts'
-import type { RetiredCredential, SubAccount, TokenRecord } from '../../src/tokens/token.ts'
-import { newStoreSecret, Stamps } from '../../src/tokens/vault.ts'
-import { type Candidate, effectiveState, judge, UNKNOWN } from '../../src/tokens/verdict.ts'
+import type { RetiredCredential, SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
+import { isGenuine, type Stamped, stampOf } from '../../src/tokens/trust/stamp.ts'
+import { newStoreSecret, Stamps } from '../../src/tokens/trust/vault.ts'
+import { type Candidate, effectiveState, judge, UNKNOWN } from '../../src/tokens/trust/verdict.ts'
 
 const NOW = 1_000
 const stamps = new Stamps(newStoreSecret())

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { beforeEach, test } from 'node:test'
 import type { Changes } from '../../src/tokens/known.ts'
-import { newId, type VerifiedToken } from '../../src/tokens/token.ts'
-import { VerifiedTokens } from '../../src/tokens/verified.ts'
+import { newId, type VerifiedToken } from '../../src/tokens/model/token.ts'
+import { VerifiedTokens } from '../../src/tokens/trust/verified.ts'
 
 let changedAt: Map<string, number>
 let places: string[]

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
-import { newCredential } from '../../src/tokens/credential.ts'
 import { Registry } from '../../src/tokens/registry.ts'
+import { newCredential } from '../../src/tokens/trust/credential.ts'
 import { anAccount, openService, type TestService } from '../support/service.ts'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'

@@ -3,7 +3,7 @@
 import { openLatchkey } from '../../src/compose.ts'
 import { readProcessConfig } from '../../src/config.ts'
 import { findKeeper } from '../../src/master-key.ts'
-import { rotateMasterKey } from '../../src/tokens/master-key-rotation.ts'
+import { rotateMasterKey } from '../../src/tokens/upkeep/master-key-rotation.ts'
 
 const STEPS = ['make', 'changeMasterKey', 'resealTokens', 'retireMasterKey', 'retire']
 const [fatal = '', moment = ''] = process.argv.slice(2)

@@ -196,7 +196,7 @@ describe('nothing leaks', () => {
   })
 
   const traces = [
-    'Error: x\\n    at judge (/opt/latchkey/src/tokens/verdict.ts:30:9)',
+    'Error: x\\n    at judge (/opt/latchkey/src/tokens/trust/verdict.ts:30:9)',
     'SELECT * FROM tokens WHERE id = $1',
     'UNIQUE constraint failed: tokens.name',
     'node:internal/process/task_queues',

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import crypto from 'node:crypto'
 import { syncBuiltinESMExports } from 'node:module'
 import { after, before, test } from 'node:test'
-import { judge } from '../../src/tokens/verdict.ts'
+import { judge } from '../../src/tokens/trust/verdict.ts'
 import { anAccount, openService, type TestService } from '../support/service.ts'
 
 const { timingSafeEqual } = crypto

@@ -1,5 +1,5 @@
 // The positive control: the same server with what we do not do, a cache with a time to live before the store.
-import type { Candidate } from '../../src/tokens/verdict.ts'
+import type { Candidate } from '../../src/tokens/trust/verdict.ts'
 import { serveAltered } from '../support/altered-server.ts'
 
 const TIME_TO_LIVE_MS = 50

@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { Failure } from '../../tokens/errors.ts'
-import { type Answer, Batch, type Statement, Undone, type Value } from './batch.ts'
-import { Remembered } from './same-rows.ts'
-import { type StatementNames, UNNAMED } from './statement-names.ts'
+import { Remembered } from './memory/same-rows.ts'
+import { type Answer, Batch, type Statement, Undone, type Value } from './sql/batch.ts'
+import { type StatementNames, UNNAMED } from './sql/statement-names.ts'
 
 /** How often a transaction is begun, where PostgreSQL ends it in favour of another one. */
 const MAX_ATTEMPTS = 5

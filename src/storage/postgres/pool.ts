@@ -4,11 +4,11 @@ import type { Socket } from 'node:net'
 import pg from 'pg'
 import { OperatorError } from '../../tokens/errors.ts'
 import { FairQueue } from '../fair-queue.ts'
-import { typeParser } from './batch.ts'
 import { CallerGone, Connection, DeadlinePassed, failure, isLost, translateError, type Work } from './connection.ts'
-import type { Remembered } from './same-rows.ts'
-import { SharedReads } from './shared-reads.ts'
-import type { StatementNames } from './statement-names.ts'
+import type { Remembered } from './memory/same-rows.ts'
+import { SharedReads } from './memory/shared-reads.ts'
+import { typeParser } from './sql/batch.ts'
+import type { StatementNames } from './sql/statement-names.ts'
 
 const CONNECT_TIMEOUT_MS = 1_000
 /** A process that stops in the middle of a change holds up the others for no longer than this. */

@@ -2,7 +2,7 @@
 import { realpathSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync, type DatabaseSyncOptions, type SQLInputValue, type StatementSync } from 'node:sqlite'
-import { requireNoLink } from '../../private-file.ts'
+import { requireNoLink } from '../../process/private-file.ts'
 import { Failure, type FailureCode, OperatorError } from '../../tokens/errors.ts'
 
 /** Before it, a write racing a checkpoint could lose committed data (the WAL-reset bug). */

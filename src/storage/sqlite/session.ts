@@ -1,10 +1,10 @@
 // One transaction of the writer. What its changes have in common, the totals and the ends of the chains of history, is
 // gathered here and written once, before it is committed.
 import { Failure } from '../../tokens/errors.ts'
-import { chainStampOfTexts, type HistoryEvent, headStamp, type Origin } from '../../tokens/history.ts'
-import type { Revocation } from '../../tokens/revocations.ts'
-import type { Status, Timestamp, TokenRecord } from '../../tokens/token.ts'
-import type { Stamps } from '../../tokens/vault.ts'
+import type { Status, Timestamp, TokenRecord } from '../../tokens/model/token.ts'
+import { chainStampOfTexts, type HistoryEvent, headStamp, type Origin } from '../../tokens/record/history.ts'
+import type { Revocation } from '../../tokens/trust/revocations.ts'
+import type { Stamps } from '../../tokens/trust/vault.ts'
 import type { Connection } from './connection.ts'
 
 interface Head {

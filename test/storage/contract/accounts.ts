@@ -1,7 +1,7 @@
 // Accounts and their keys.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isGenuine } from '../../../src/tokens/stamp.ts'
+import { isGenuine } from '../../../src/tokens/trust/stamp.ts'
 import { plain } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
 

@@ -1,7 +1,7 @@
 // The history: what each change leaves behind, and the chain that ties the rows together.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { chainStamp, type HistoryFilter, type HistoryRow, headStamp } from '../../../src/tokens/history.ts'
+import { chainStamp, type HistoryFilter, type HistoryRow, headStamp } from '../../../src/tokens/record/history.ts'
 import type { ChainLink } from '../../../src/tokens/store.ts'
 import { type Estate, FIRST_PAGE, plain } from '../../support/store.ts'
 import type { Part } from '../contract.ts'

@@ -1,8 +1,8 @@
 // Listing tokens: order, filters, pages, totals, and whose they are.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { TokenQuery } from '../../../src/tokens/page.ts'
-import type { SubAccount } from '../../../src/tokens/token.ts'
+import type { TokenQuery } from '../../../src/tokens/model/page.ts'
+import type { SubAccount } from '../../../src/tokens/model/token.ts'
 import { type Estate, FIRST_PAGE, plain } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
 

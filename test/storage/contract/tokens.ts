@@ -1,7 +1,7 @@
 // Tokens, one at a time: made, found, changed, rotated, deleted.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { TokenRecord } from '../../../src/tokens/token.ts'
+import type { TokenRecord } from '../../../src/tokens/model/token.ts'
 import { type Estate, FIRST_PAGE, listed, plain, refusal } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Account, Status, SubAccount } from '../../../src/tokens/token.ts'
+import type { Account, Status, SubAccount } from '../../../src/tokens/model/token.ts'
 import { listByHand, names, type OracleToken } from '../../support/oracle.ts'
 import type { Estate } from '../../support/store.ts'
 import type { Part } from '../contract.ts'

@@ -1,0 +1,58 @@
+// The account key that a client of the introspection endpoint presents: as a bearer, or as the secret of an OAuth client
+// (RFC 6749, 2.3.1), by HTTP Basic or in the form. The id of the client is not looked at: the key says whose it is.
+import type { FastifyRequest } from 'fastify'
+import { Failure } from '../../tokens/errors.ts'
+import { decodeText } from '../../tokens/model/fields.ts'
+import { countHeaders } from '../protocol/client-error.ts'
+import { bearerOf } from './caller.ts'
+
+const BASIC = /^basic +([A-Za-z0-9+/]+={0,2}) *$/i
+const PRINTABLE = /^[\x21-\x7e]+$/
+
+type Form = Readonly<Record<string, unknown>>
+
+export function clientSecretOf(request: FastifyRequest): string {
+  const { authorization } = request.headers
+  if (authorization !== undefined && !usesBasic(request)) return bearerOf(request)
+  const secret = authorization === undefined ? formOf(request).client_secret : basicSecretIn(request)
+  if (typeof secret === 'string' && PRINTABLE.test(secret)) return secret
+  throw new Failure('authentication-required')
+}
+
+export function usesBasic({ headers }: FastifyRequest): boolean {
+  return /^basic( |$)/i.test(headers.authorization ?? '')
+}
+
+/** True where the secret can only be in the form, which is not read yet. */
+export function mustReadForm({ headers }: FastifyRequest): boolean {
+  return headers.authorization === undefined && FORM.test(headers['content-type'] ?? '')
+}
+
+const FORM = /^application\/x-www-form-urlencoded *(;|$)/i
+
+/** RFC 6749, 2.3: a client must not authenticate in more than one way. */
+export function authenticatesTwice(request: FastifyRequest): boolean {
+  return request.headers.authorization !== undefined && formOf(request).client_secret !== undefined
+}
+
+export function formOf({ body }: FastifyRequest): Form {
+  return (body ?? {}) as Form
+}
+
+/** Undefined for a header that is malformed or sent twice: two readers could each take another one. */
+function basicSecretIn({ headers, raw }: FastifyRequest): string | undefined {
+  const encoded = BASIC.exec(headers.authorization ?? '')?.[1]
+  if (encoded === undefined || countHeaders(raw.rawHeaders, 'authorization') !== 1) return undefined
+  const text = decodeText(Buffer.from(encoded, 'base64'))
+  const colon = text?.indexOf(':') ?? -1
+  return text === undefined || colon === -1 ? undefined : formDecoded(text.slice(colon + 1))
+}
+
+/** Id and secret are encoded as in a form before they are joined. The letters of an account key stand for themselves. */
+function formDecoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,138 @@
+// JWTs that the platform's own identity provider signs, taken in place of an account key.
+import { readFileSync, statSync } from 'node:fs'
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  decodeJwt,
+  errors,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  jwtVerify,
+} from 'jose'
+import { Failure, OperatorError } from '../../tokens/errors.ts'
+import { brokenNameRule, type Timestamp } from '../../tokens/model/token.ts'
+import type { Caller, Registry } from '../../tokens/registry.ts'
+
+export interface JwtSettings {
+  /** A URL, or the path of a file. */
+  readonly jwks: string
+  readonly issuer: string
+  readonly audience: string
+  /** The claim that holds the account's id. */
+  readonly accountClaim: string
+}
+
+/** Asymmetric signatures only: with a shared secret, whoever can verify a JWT can also make one. */
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
+const CLOCK_TOLERANCE_SECONDS = 5
+const FETCH_TIMEOUT_MS = 2_000
+/**
+ * The `typ` of a JWT that may be an access token, in lower case (RFC 8725, 3.11; RFC 9068). The issuer signs others for
+ * other purposes (`logout+jwt`, `dpop+jwt`) with the same keys.
+ */
+const ACCESS_TOKEN_TYPES = ['jwt', 'at+jwt', 'application/jwt', 'application/at+jwt']
+const LOOKS_LIKE_JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/
+
+/** Recognises the issuer's tokens and leaves every other bearer to the registry. */
+export function jwtAuthenticator(
+  settings: JwtSettings,
+  registry: Registry,
+  now: () => Timestamp,
+): (presented: string) => Promise<Caller> {
+  const keys = keysAt(settings.jwks)
+  return async (presented) => {
+    if (issuerOf(presented) !== settings.issuer) return registry.authenticate(presented)
+    const claims = await verify(presented, keys, settings, now())
+    const accountId = claims[settings.accountClaim]
+    if (typeof accountId !== 'string') throw new Failure('token-invalid')
+    return registry.callerFor(accountId, `jwt:${subjectOf(claims)}`)
+  }
+}
+
+/** The subject is written into the history as names are, so the rules of a name hold for it. */
+function subjectOf({ sub = 'unnamed' }: JWTPayload): string {
+  if (typeof sub === 'string' && sub !== '' && brokenNameRule(sub) === undefined) return sub
+  throw new Failure('token-invalid')
+}
+
+/** Not verified yet: the issuer only decides who verifies the bearer. */
+function issuerOf(presented: string): string | undefined {
+  if (!LOOKS_LIKE_JWT.test(presented)) return undefined
+  try {
+    return decodeJwt(presented).iss
+  } catch {
+    return undefined
+  }
+}
+
+async function verify(
+  presented: string,
+  keys: JWTVerifyGetKey,
+  { issuer, audience }: JwtSettings,
+  now: Timestamp,
+): Promise<JWTPayload> {
+  try {
+    const { payload, protectedHeader } = await jwtVerify(presented, keys, {
+      issuer,
+      audience,
+      algorithms: ALGORITHMS,
+      currentDate: new Date(now),
+      clockTolerance: CLOCK_TOLERANCE_SECONDS,
+      requiredClaims: ['exp'],
+    })
+    if (!mayBeAccessToken(protectedHeader)) throw new Failure('token-invalid')
+    return payload
+  } catch (error) {
+    if (error instanceof Failure) throw error
+    if (error instanceof errors.JWTExpired) throw new Failure('token-expired')
+    if (isKeyFault(error)) throw new Failure('unavailable', undefined, undefined, { cause: error })
+    throw new Failure('token-invalid')
+  }
+}
+
+/** Written by the issuer, but with any JSON value: the library's types only say what `typ` should be. */
+function mayBeAccessToken({ typ }: { readonly typ?: unknown }): boolean {
+  return typ === undefined || (typeof typ === 'string' && ACCESS_TOKEN_TYPES.includes(typ.toLowerCase()))
+}
+
+/** Without the issuer's keys nothing can be decided. A key that is not among them is a decision: the JWT is refused. */
+function isKeyFault(error: unknown): boolean {
+  if (!(error instanceof errors.JOSEError)) return true
+  return ['ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID', 'ERR_JOSE_GENERIC'].includes(error.code)
+}
+
+function keysAt(place: string): JWTVerifyGetKey {
+  try {
+    return /^https?:\/\//.test(place) ? remoteKeys(place) : fileKeys(place)
+  } catch (error) {
+    throw new OperatorError(
+      `LATCHKEY_JWT_JWKS must be the address of a key set or a file that holds one: ${(error as Error).message}`,
+    )
+  }
+}
+
+/** Fetches the key set again when a key is unknown, so that a rotation is followed. */
+function remoteKeys(url: string): JWTVerifyGetKey {
+  return createRemoteJWKSet(new URL(url), { timeoutDuration: FETCH_TIMEOUT_MS, cooldownDuration: 1_000 })
+}
+
+/** Checked on every use, so that a removed key is refused at once; read again only when the file has changed. */
+function fileKeys(path: string): JWTVerifyGetKey {
+  let known = readKeys(path)
+  return async (header, token) => {
+    // Throws for a file that is missing or no key set: the keys read before may be the ones that were removed.
+    if (stateOf(path) !== known.state) known = readKeys(path)
+    return known.find(header, token)
+  }
+}
+
+function readKeys(path: string) {
+  // The state first: a write between the two lines then makes the next check read the file again.
+  const state = stateOf(path)
+  return { state, find: createLocalJWKSet(JSON.parse(readFileSync(path, 'utf8'))) }
+}
+
+function stateOf(path: string): string {
+  const { ino, size, mtimeMs } = statSync(path)
+  return `${ino} ${size} ${mtimeMs}`
+}

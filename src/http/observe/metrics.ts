@@ -1,0 +1,234 @@
+// The metrics for Prometheus. Each instance has a registry of its own: two servers in one process do not mix.
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client'
+import type { Timestamp } from '../../tokens/model/token.ts'
+import type { Store } from '../../tokens/store.ts'
+import type { Limiter } from '../../tokens/trust/rate-limit.ts'
+import { TAMPERED_KINDS, type Tampered } from '../../tokens/trust/stamp.ts'
+import { type CountedStore, type CountSettings, countIn, TokenCounts } from '../routes/token-counts.ts'
+import { Durations } from './durations.ts'
+
+const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
+const STORE_BUCKETS = [0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1]
+const GROWING: readonly string[] = ['counter', 'histogram']
+
+export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
+
+/** Gauges of Node.js whose names end like a counter's; `nodejs_active_resources` has the same figures by type. */
+const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total']
+
+/** The limits that an operator can set, by the first word of the names that are counted under them. */
+const LIMITS = ['key', 'address', 'failed']
+
+/** The connections of one pool at this moment. */
+export interface PoolState {
+  readonly inUse: number
+  readonly idle: number
+  /** Requests that wait for a connection. */
+  readonly waiting: number
+  readonly max: number
+}
+
+const POOL_GAUGES: readonly (readonly [name: string, help: string, read: (state: PoolState) => number])[] = [
+  ['latchkey_store_connections_in_use', 'Database connections that are in use, by pool', ({ inUse }) => inUse],
+  ['latchkey_store_connections_idle', 'Open database connections that are free, by pool', ({ idle }) => idle],
+  ['latchkey_store_connections_max', 'Database connections that a pool may open at most', ({ max }) => max],
+  [
+    'latchkey_store_connection_waiters',
+    'Requests that wait for a database connection, by pool',
+    ({ waiting }) => waiting,
+  ],
+]
+
+export class Metrics {
+  readonly #registry = new Registry()
+  /** What a scrape returns: the metrics of this process, or of all workers where several serve one port. */
+  #text: () => Promise<string> = () => this.#registry.metrics()
+  readonly #requests = new Durations(
+    'latchkey_http_request_duration_seconds',
+    'Requests by method, route and status',
+    REQUEST_BUCKETS,
+  )
+  readonly #store = new Durations(
+    'latchkey_store_operation_duration_seconds',
+    'Store operations, from call to answer',
+    STORE_BUCKETS,
+  )
+  /** A plain map, since this is the most frequent count of all; copied into its counter when a scrape comes. */
+  readonly #judged = new Map<string, number>()
+  readonly #tampered = new Counter({
+    name: 'latchkey_tampered_rows_total',
+    help: 'How often a row was met whose stamp or seal did not match, by what it is',
+    labelNames: ['kind'],
+    registers: [this.#registry],
+  })
+  readonly #limited = new Counter({
+    name: 'latchkey_rate_limited_requests_total',
+    help: 'Requests refused with 429, by the limit that they exceeded',
+    labelNames: ['limit'],
+    registers: [this.#registry],
+  })
+
+  constructor() {
+    // Among these: nodejs_eventloop_lag_seconds and its percentiles.
+    collectDefaultMetrics({ register: this.#registry })
+    for (const name of MISNAMED) this.#registry.removeSingleMetric(name)
+    for (const durations of [this.#requests, this.#store]) {
+      this.#registry.registerMetric(durations as unknown as Metric)
+    }
+    const judged = this.#judged
+    new Counter({
+      name: 'latchkey_verifications_total',
+      help: 'Verifications by verdict',
+      labelNames: ['verdict'],
+      registers: [this.#registry],
+      collect() {
+        this.reset()
+        for (const [verdict, count] of judged) this.inc({ verdict }, count)
+      },
+    })
+    // From the start, so that the first event is an increase from 0.
+    for (const kind of TAMPERED_KINDS) this.#tampered.inc({ kind }, 0)
+    for (const limit of LIMITS) this.#limited.inc({ limit }, 0)
+  }
+
+  /** Takes the durations, in seconds, of requests of one kind. */
+  requests(method: string, route: string, status: number): (seconds: number) => void {
+    return this.#requests.taker({ method, route, status: String(status) })
+  }
+
+  judged(verdict: string): void {
+    this.#judged.set(verdict, (this.#judged.get(verdict) ?? 0) + 1)
+  }
+
+  tampered(kind: Tampered['kind']): void {
+    this.#tampered.inc({ kind })
+  }
+
+  /** The same store, with every operation timed. */
+  timed(store: Store): Store {
+    const source = store as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>
+    const names = [...Object.keys(store), ...Object.getOwnPropertyNames(Object.getPrototypeOf(store))]
+    const timed: typeof source = {}
+    for (const name of names.filter((each) => each !== 'constructor' && typeof source[each] === 'function')) {
+      const operation = source[name]?.bind(store)
+      if (operation === undefined) continue
+      const take = this.#store.taker({ operation: name })
+      timed[name] = (...args) => {
+        const start = performance.now()
+        const result = operation(...args)
+        const observe = () => take((performance.now() - start) / 1000)
+        // Not awaited: the caller waits for the operation only.
+        result.then(observe, observe)
+        return result
+      }
+    }
+    const untimed: Pick<Store, 'changes' | 'during' | 'readChains'> = {
+      changes: store.changes,
+      during: store.during,
+      readChains: () => store.readChains(),
+    }
+    return { ...(timed as unknown as Store), ...untimed }
+  }
+
+  /** The same limiter, with every refusal counted. */
+  limited(limiter: Limiter): Limiter {
+    const counted = async (name: string, waitMs: Promise<number>) => {
+      const limit = name.split(' ', 1)[0] ?? ''
+      // A name goes on with an address or a key id, which must not become a label.
+      if ((await waitMs) > 0 && LIMITS.includes(limit)) this.#limited.inc({ limit })
+      return waitMs
+    }
+    return {
+      take: (name, limit) => counted(name, limiter.take(name, limit)),
+      wait: (name, limit) => counted(name, limiter.wait(name, limit)),
+    }
+  }
+
+  countTokens(store: CountedStore, now: () => Timestamp, settings?: CountSettings): void {
+    const counts = new TokenCounts(() => countIn(store, now()), settings)
+    new Counter({
+      name: 'latchkey_token_count_errors_total',
+      help: 'Failed counts of the tokens in the store; latchkey_tokens then keeps its last value',
+      registers: [this.#registry],
+      async collect() {
+        await counts.latest()
+        this.reset()
+        this.inc(counts.errors)
+      },
+    })
+    new Gauge({
+      name: 'latchkey_tokens',
+      help: 'Tokens in the store by status, counted every few seconds',
+      labelNames: ['status'],
+      // Every process counts the same store.
+      aggregator: 'first',
+      registers: [this.#registry],
+      async collect() {
+        const found = await counts.latest()
+        for (const [status, count] of Object.entries(found?.byStatus ?? {})) this.set({ status }, count)
+      },
+    })
+    new Gauge({
+      name: 'latchkey_tokens_expiring_soon',
+      help: 'Active tokens that expire within seven days, counted every few seconds',
+      aggregator: 'first',
+      registers: [this.#registry],
+      async collect() {
+        const found = await counts.latest()
+        if (found !== undefined) this.set(found.expiringSoon)
+      },
+    })
+  }
+
+  describeBuild({ version, engine }: { readonly version: string; readonly engine: 'embedded' | 'postgres' }): void {
+    new Gauge({
+      name: 'latchkey_build_info',
+      help: 'The version of Latchkey and of Node.js, and the storage engine; always 1',
+      labelNames: ['version', 'node', 'engine'],
+      aggregator: 'first',
+      registers: [this.#registry],
+    }).set({ version, node: process.versions.node, engine }, 1)
+  }
+
+  /** Pools of connections to the database, by name. Their states are read at every scrape. */
+  watchPools(read: () => Readonly<Record<string, PoolState>>): void {
+    for (const [name, help, figureOf] of POOL_GAUGES) {
+      new Gauge({
+        name,
+        help,
+        labelNames: ['pool'],
+        registers: [this.#registry],
+        collect() {
+          for (const [pool, state] of Object.entries(read())) this.set({ pool }, figureOf(state))
+        },
+      })
+    }
+  }
+
+  text(): Promise<string> {
+    return this.#text()
+  }
+
+  scrapeWith(text: () => Promise<string>): void {
+    this.#text = text
+  }
+
+  snapshot(): Promise<MetricsSnapshot> {
+    return this.#registry.getMetricsAsJSON()
+  }
+
+  /** The sum of what only grows: unlike a gauge, it stays true when the process that counted it is not there any more. */
+  static async countsIn(snapshots: readonly MetricsSnapshot[]): Promise<MetricsSnapshot> {
+    const metrics = await AggregatorRegistry.aggregate([...snapshots]).getMetricsAsJSON()
+    // The library's types have a number where it gives a name.
+    return metrics.filter(({ type }) => GROWING.includes(type as unknown as string))
+  }
+
+  static sum(snapshots: readonly MetricsSnapshot[]): Promise<string> {
+    return AggregatorRegistry.aggregate([...snapshots]).metrics()
+  }
+
+  get contentType(): string {
+    return this.#registry.contentType
+  }
+}

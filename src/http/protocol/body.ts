@@ -1,0 +1,80 @@
+// Bodies: JSON in strict UTF-8, or a form where a route says so. What is not sent that way is refused, never guessed.
+import { Readable } from 'node:stream'
+import type { FastifyInstance, FastifyRequest, preParsingHookHandler } from 'fastify'
+import { Failure } from '../../tokens/errors.ts'
+import { decodeText, repeatsField } from '../../tokens/model/fields.ts'
+import { BODY_REASONS, HttpFailure } from './failures.ts'
+
+export function addBodyParsers(server: FastifyInstance): void {
+  server.removeAllContentTypeParsers()
+  server.addHook('onRoute', (route) => {
+    if (![route.method].flat().every((method) => BODILESS.has(method))) route.preParsing = endAgain
+  })
+  server.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
+    let value: unknown
+    try {
+      value = body.length === 0 ? undefined : readBody(request, body as Buffer)
+    } catch (error) {
+      return done(error as Failure | HttpFailure)
+    }
+    done(null, value)
+  })
+}
+
+const BODILESS = new Set(['GET', 'HEAD'])
+
+/**
+ * Node.js has ended a request without a body before anything could listen (`optimizeEmptyRequests`). The parser, which
+ * Fastify runs for any request with a content type, would wait for that end for ever.
+ */
+const endAgain: preParsingHookHandler = (request, _reply, payload, done) => {
+  done(null, request.raw.readableEnded ? Readable.from([]) : payload)
+}
+
+const JSON_TYPE = 'application/json'
+
+function readBody(request: FastifyRequest, body: Buffer): unknown {
+  const { 'content-type': type = '', 'content-encoding': coding = 'identity' } = request.headers
+  const { consumes = JSON_TYPE } = request.routeOptions.config as { consumes?: string }
+  if (type.split(';', 1)[0]?.trim().toLowerCase() !== consumes) {
+    throw new HttpFailure(415, BODY_REASONS.wrongType(consumes))
+  }
+  if (coding.toLowerCase() !== 'identity') {
+    throw new HttpFailure(415, BODY_REASONS.encoded, { 'accept-encoding': 'identity' })
+  }
+  const charset = CHARSET.exec(type)?.[1]
+  if (charset !== undefined && !/^"?utf-?8"?$/i.test(charset)) throw new HttpFailure(415, BODY_REASONS.wrongCharset)
+  return consumes === JSON_TYPE ? readJson(body) : readForm(body)
+}
+
+const CHARSET = /;\s*charset\s*=\s*([^;\s]*)/i
+const JSON_SPACE = /^[ \t\r\n]*$/
+
+/** Undefined for nothing but white space. A field named `__proto__` is an unknown field like any other. */
+function readJson(body: Buffer): unknown {
+  const text = decodeText(body)
+  if (text === undefined) throw notJson()
+  if (JSON_SPACE.test(text)) return undefined
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw notJson()
+  }
+  if (!repeatsField(text, value)) return value
+  throw new Failure('invalid-request', BODY_REASONS.repeatedField)
+}
+
+const notJson = () => new Failure('invalid-request', BODY_REASONS.notJson)
+
+/** A field that is sent twice becomes an array, as in a query, and is refused by the route. */
+function readForm(body: Buffer): Record<string, unknown> {
+  const text = decodeText(body)
+  if (text === undefined) throw new Failure('invalid-request', 'Request body is not valid UTF-8')
+  const form = new URLSearchParams(text)
+  const fields: [string, unknown][] = [...new Set(form.keys())].map((name) => {
+    const values = form.getAll(name)
+    return [name, values.length === 1 ? values[0] : values]
+  })
+  return Object.fromEntries(fields)
+}

@@ -1,0 +1,94 @@
+// What every answer is wrapped in: the documented success, failure and 401 bodies, field by field in their order.
+import { Type } from 'typebox'
+import type { FieldProblem } from '../../tokens/errors.ts'
+
+/** Who the service says it is; both can be configured. */
+export interface AppIdentity {
+  readonly appType: string
+  readonly appVersion: string
+}
+
+export function successBody(app: AppIdentity, message: string, data: object, showMessage: 0 | 1) {
+  return {
+    app_type: app.appType,
+    app_version: app.appVersion,
+    maintainence: 0,
+    new_version: 0,
+    force_update: 0,
+    invalid_token: 0,
+    refresh_token: '',
+    show_message: showMessage,
+    is_enc: false,
+    status: true,
+    message,
+    message_type: 'success',
+    data,
+    error: {},
+  }
+}
+
+/** The JSON of the same envelope around data that is JSON already. What all answers have in common is serialized once. */
+export function successJson(app: AppIdentity, showMessage: 0 | 1): (message: string, data: string) => string {
+  // Quotation marks inside of JSON strings are escaped, so these matches are the fields themselves.
+  const [start = '', rest = ''] = JSON.stringify(successBody(app, '', {}, showMessage)).split('"message":""')
+  const [middle = '', end = ''] = rest.split('"data":{}')
+  return (message, data) => `${start}"message":${JSON.stringify(message)}${middle}"data":${data}${end}`
+}
+
+export function failureBody(message: string, reason: string, details?: readonly FieldProblem[]) {
+  const error = details === undefined ? { message: reason } : { message: reason, details }
+  return { status: false, message, message_type: 'error', data: {}, error }
+}
+
+/** `stack` is a constant: the document asks for the field, and a real trace would tell strangers how the service is built. */
+export function unauthenticatedBody(message: string) {
+  return { code: 401, message, stack: `AuthenticationError: ${message}` }
+}
+
+const flag = (example = 0) => Type.Integer({ examples: [example] })
+
+export function successSchema(data: ReturnType<typeof Type.Object>) {
+  return Type.Object(
+    {
+      app_type: Type.String({ examples: ['api'] }),
+      app_version: Type.String({ examples: ['1.0.0'] }),
+      maintainence: flag(),
+      new_version: flag(),
+      force_update: flag(),
+      invalid_token: flag(),
+      refresh_token: Type.String({ examples: [''] }),
+      show_message: flag(),
+      is_enc: Type.Boolean({ examples: [false] }),
+      status: Type.Boolean({ examples: [true] }),
+      message: Type.String(),
+      message_type: Type.String({ examples: ['success'] }),
+      data,
+      error: Type.Object({}),
+    },
+    { title: `${titleOf(data)}Response` },
+  )
+}
+
+/** TypeBox's types do not tell whether a schema has a title. */
+function titleOf(schema: object): string {
+  if ('title' in schema && typeof schema.title === 'string') return schema.title
+  throw new Error('the data of an answer needs a title, which names it in the API description')
+}
+
+const FieldProblemSchema = Type.Object({ field: Type.String(), message: Type.String() }, { title: 'FieldProblem' })
+
+export const FailureSchema = Type.Object(
+  {
+    status: Type.Boolean(),
+    message: Type.String(),
+    message_type: Type.String(),
+    data: Type.Object({}),
+    error: Type.Object({ message: Type.String(), details: Type.Optional(Type.Array(FieldProblemSchema)) }),
+  },
+  { title: 'FailureResponse' },
+)
+
+export const UnauthenticatedSchema = Type.Object(
+  { code: Type.Integer(), message: Type.String(), stack: Type.String() },
+  { title: 'UnauthenticatedResponse' },
+)

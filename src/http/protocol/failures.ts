@@ -1,0 +1,124 @@
+// The one table from a failure to its answer. What is not in it is an error of the service: 500, without any detail.
+import { Failure, type FailureCode } from '../../tokens/errors.ts'
+import { failureBody, unauthenticatedBody } from './envelope.ts'
+
+export interface FailureAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: object
+}
+
+export const CATEGORIES = {
+  400: 'Validation error',
+  403: 'Forbidden',
+  404: 'Not found',
+  405: 'Method not allowed',
+  408: 'Request timeout',
+  409: 'Conflict',
+  412: 'Precondition failed',
+  413: 'Payload too large',
+  415: 'Unsupported media type',
+  416: 'Range not satisfiable',
+  429: 'Too many requests',
+  431: 'Request header fields too large',
+  500: 'Internal server error',
+  503: 'Service unavailable',
+} as const
+
+export type FailureStatus = keyof typeof CATEGORIES
+
+const STATUS_OF: Readonly<Record<FailureCode, FailureStatus | 401>> = {
+  'invalid-request': 400,
+  'duplicate-name': 400,
+  'duplicate-credential': 400,
+  'authentication-required': 401,
+  'token-expired': 401,
+  'token-invalid': 401,
+  'token-inactive': 401,
+  'sub-account-forbidden': 403,
+  'token-cannot-manage': 403,
+  'account-not-found': 404,
+  'key-not-found': 404,
+  'token-not-found': 404,
+  'version-mismatch': 412,
+  'idempotency-conflict': 409,
+  unavailable: 503,
+  'store-full': 503,
+  'master-key-superseded': 503,
+  'revocations-unknown': 503,
+  'outcome-unknown': 503,
+}
+
+/** What HTTP itself refuses, before the registry is asked. */
+export class HttpFailure extends Error {
+  readonly status: FailureStatus
+  readonly headers: Readonly<Record<string, string>>
+
+  constructor(status: FailureStatus, reason: string = CATEGORIES[status], headers: Record<string, string> = {}) {
+    super(reason)
+    this.status = status
+    this.headers = headers
+  }
+}
+
+export const routeNotFound = () => new HttpFailure(404, 'Route not found')
+
+export const BODY_LIMIT_BYTES = 64 * 1024
+
+/** Why a body is refused, by Fastify or by our parser. */
+export const BODY_REASONS = {
+  notJson: 'Request body is not valid JSON',
+  repeatedField: 'Request body must name each field only once',
+  tooLarge: `Request body must be at most ${BODY_LIMIT_BYTES / 1024} KiB`,
+  wrongType: (type: string) => `Request body must be ${type}`,
+  wrongCharset: 'Request body must be in UTF-8',
+  encoded: 'Request body must not have a Content-Encoding',
+}
+
+/** Errors that Fastify throws itself. */
+const FRAMEWORK_FAILURES: Readonly<Record<string, readonly [FailureStatus, string]>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: [413, BODY_REASONS.tooLarge],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, 'Request body does not have the announced length'],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [415, BODY_REASONS.wrongType('application/json')],
+}
+
+/** A 401 to a client that has used HTTP Basic: it must be offered that scheme as well (RFC 6749, 5.2). */
+export class BasicRefused extends Error {
+  readonly answer: FailureAnswer
+
+  constructor({ headers, ...answer }: FailureAnswer) {
+    super('Basic authentication failed')
+    const challenges = [headers['www-authenticate'], 'Basic realm="latchkey"'].join(', ')
+    this.answer = { ...answer, headers: { ...headers, 'www-authenticate': challenges } }
+  }
+}
+
+export function answerTo(error: unknown): FailureAnswer {
+  if (error instanceof BasicRefused) return error.answer
+  if (error instanceof Failure) {
+    const status = STATUS_OF[error.code]
+    if (status === 401) return unauthenticated(error.code, error.message)
+    const headers: Record<string, string> = status === 503 ? { 'retry-after': '1' } : {}
+    return { status, headers, body: failureBody(CATEGORIES[status], error.message, error.details) }
+  }
+  const http = error instanceof HttpFailure ? error : fromFramework(error)
+  return { status: http.status, headers: http.headers, body: failureBody(CATEGORIES[http.status], http.message) }
+}
+
+/** RFC 6750: `error` is named only where a credential was sent. */
+export function unauthenticated(code: FailureCode, message: string): FailureAnswer {
+  const error = code === 'authentication-required' ? '' : ', error="invalid_token"'
+  return {
+    status: 401,
+    headers: { 'www-authenticate': `Bearer realm="latchkey"${error}` },
+    body: unauthenticatedBody(message),
+  }
+}
+
+function fromFramework(error: unknown): HttpFailure {
+  const { code = '', statusCode = 500 } = (error ?? {}) as { code?: string; statusCode?: number }
+  // Such as a range beyond the end of a file, from the plugin that serves files.
+  const refused = statusCode < 500 && statusCode in CATEGORIES ? (statusCode as FailureStatus) : 500
+  const [status, reason] = FRAMEWORK_FAILURES[code] ?? [refused]
+  return new HttpFailure(status, reason)
+}

@@ -1,0 +1,91 @@
+// The OpenAPI description: its frame, which the routes fill, and the names of its schemas.
+import { isDeepStrictEqual } from 'node:util'
+import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
+import { isObject } from '../../tokens/model/fields.ts'
+import type { AppIdentity } from '../protocol/envelope.ts'
+
+export interface DescribedParts {
+  readonly app: AppIdentity
+  readonly credentialHeader: string | undefined
+}
+
+type SwaggerOptions = Required<Pick<FastifyDynamicSwaggerOptions, 'openapi' | 'transformObject'>>
+
+export function apiDescription({ app, credentialHeader }: DescribedParts): SwaggerOptions['openapi'] {
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Latchkey',
+      version: app.appVersion,
+      description:
+        'Manages the API tokens of the sub-accounts of a main account. A token that is off does not authenticate, ' +
+        'anywhere, from the moment in which the answer to the change is sent.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/' }],
+    tags: [
+      { name: 'Tokens', description: 'List, get, update, create, delete, rotate' },
+      { name: 'Sub-accounts', description: 'The owners of tokens' },
+      { name: 'Overview', description: 'The account at a glance' },
+      { name: 'History', description: 'Who did what' },
+      { name: 'Verification', description: 'For gateways and services' },
+      { name: 'Service', description: 'For operators' },
+    ],
+    components: {
+      securitySchemes: {
+        accountKey: { type: 'http', scheme: 'bearer', description: 'An account key, `lk_key_…`' },
+        accountKeyAsSecret: {
+          type: 'http',
+          scheme: 'basic',
+          description: 'An account key as the password; any user name',
+        },
+        credential: { type: 'http', scheme: 'bearer', description: "A token's credential, `lk_tok_…`" },
+        ...(credentialHeader !== undefined && {
+          credentialHeader: {
+            type: 'apiKey',
+            in: 'header',
+            name: credentialHeader,
+            description: "A token's credential without the word Bearer",
+          },
+        }),
+      },
+    },
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** Moves each schema with a title into the components, and says where no body is needed. */
+export const withNamedSchemas: SwaggerOptions['transformObject'] = (document) => {
+  if (!('openapiObject' in document)) throw new Error('the description is not OpenAPI')
+  const { openapiObject } = document
+  const schemas: Record<string, object> = {}
+  const paths = hoist(openapiObject.paths, schemas) as typeof openapiObject.paths
+  return { ...openapiObject, paths, components: { ...openapiObject.components, schemas } } as typeof openapiObject
+}
+
+/** Examples are values, not schemas. */
+const EXAMPLES = ['example', 'examples']
+
+/** The same value with every titled schema replaced by a reference to the one of that name in `schemas`. */
+function hoist(value: unknown, schemas: Record<string, object>): unknown {
+  if (Array.isArray(value)) return value.map((each) => hoist(each, schemas))
+  if (!isObject(value)) return value
+  const entries = Object.entries(value).map(([key, inner]) => [
+    key,
+    EXAMPLES.includes(key) ? inner : key === 'requestBody' ? hoistBody(inner, schemas) : hoist(inner, schemas),
+  ])
+  const copy = Object.fromEntries(entries) as Fields
+  const { title, type } = copy
+  if (typeof title !== 'string' || type !== 'object') return copy
+  schemas[title] ??= copy
+  if (!isDeepStrictEqual(schemas[title], copy)) throw new Error(`two schemas have the title ${title}`)
+  return { $ref: `#/components/schemas/${title}` }
+}
+
+/** @fastify/swagger requires every body. One whose schema has a default need not be sent. */
+function hoistBody(body: Fields, schemas: Record<string, object>): object {
+  const media = Object.values(body.content as Readonly<Record<string, { readonly schema: Fields }>>)
+  const required = media.every(({ schema }) => schema.default === undefined)
+  return { ...(hoist(body, schemas) as Fields), required }
+}

@@ -1,0 +1,83 @@
+// Serves the built console: a few files, under a policy that lets nothing else in.
+import { existsSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import type { FastifyStaticOptions } from '@fastify/static'
+import { HttpFailure, routeNotFound } from '../protocol/failures.ts'
+import type { PlainRoute } from './route.ts'
+
+const DIST = join(import.meta.dirname, '..', '..', '..', 'console', 'dist')
+
+/** Own files and own requests only. Nothing inline, no eval, no way to turn text into markup. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+const HEADERS = {
+  'content-security-policy': POLICY,
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'referrer-policy': 'no-referrer',
+}
+
+/** The files that the build makes. No other name reaches the file system. */
+const FILE = /^(index\.html|assets\/[\w-]+\.(js|css|svg|woff2))$/
+
+/** For `reply.sendFile` below. Compressed files lie beside the plain ones. */
+export const CONSOLE_FILES: FastifyStaticOptions = {
+  root: DIST,
+  serve: false,
+  preCompressed: true,
+  cacheControl: false,
+  acceptRanges: false,
+  suppressWarning: true,
+  setHeaders(reply, path) {
+    // The name of an asset holds the hash of its content.
+    const isAsset = dirname(path).endsWith('assets')
+    reply.headers(HEADERS).header('cache-control', isAsset ? 'public, max-age=31536000, immutable' : 'no-cache')
+  },
+}
+
+export function consoleRoutes() {
+  const isBuilt = existsSync(DIST)
+  const shared = { method: 'GET', access: 'anyone', schema: { hide: true } } as const
+
+  const pages: PlainRoute = {
+    ...shared,
+    url: '/console/*',
+    async respond(request, reply) {
+      if (!isBuilt) throw new HttpFailure(404, 'The console has not been built; run npm run setup')
+      const path = (request.params as { '*': string })['*']
+      // A view is an address of the one page; only files have a dot in their name.
+      const file = path.includes('.') ? path : 'index.html'
+      if (!FILE.test(file)) throw routeNotFound()
+      return reply.sendFile(file)
+    },
+  }
+
+  const withoutSlash: PlainRoute = {
+    ...shared,
+    url: '/console',
+    respond: async (_request, reply) => reply.redirect('/console/', 308),
+  }
+
+  const root: PlainRoute = {
+    ...shared,
+    url: '/',
+    async respond(request, reply) {
+      if (request.headers.accept?.includes('text/html')) return reply.redirect('/console/', 302)
+      throw routeNotFound()
+    },
+  }
+
+  return { pages, withoutSlash, root }
+}

@@ -1,0 +1,84 @@
+// What was done, by whom: of one token, or of the whole account.
+import { Type } from 'typebox'
+import { reasonOf } from '../../tokens/errors.ts'
+import type { Page } from '../../tokens/model/page.ts'
+import { NOT_A_TIME } from '../../tokens/model/times.ts'
+import { ACTIONS, entryOf, type HistoryRow, readHistoryQuery } from '../../tokens/record/history.ts'
+import type { Caller, Registry } from '../../tokens/registry.ts'
+import { type AccountRoute, describe } from './route.ts'
+import * as schemas from './schemas.ts'
+
+const example = {
+  seq: 42,
+  at: '2026-01-31T09:30:00.000Z',
+  by: 'key_019b2f0c5a3c8e1d2c3b4a5f6e7d',
+  byName: 'Console',
+  action: 'token.update',
+  subject: 'tok_019b2f0c5a3c8e1d2c3b4a5f6e7d',
+  subjectName: 'CI pipeline',
+  from: { status: 'active' },
+  to: { status: 'inactive' },
+  requestId: 'req-1',
+  address: '192.0.2.7',
+}
+
+const BAD_QUERY = ['limit must be a whole number from 1 to 100', `from ${NOT_A_TIME}`]
+
+const shared = {
+  tag: 'History',
+  querystring: Type.Object({
+    ...schemas.PageParameters,
+    by: Type.Optional(Type.String({ description: 'Only what this actor did' })),
+    action: Type.Optional(Type.String({ enum: [...ACTIONS], description: 'Only this kind of change' })),
+    from: Type.Optional(Type.String({ format: 'date-time', description: 'Only changes at this time or later' })),
+    to: Type.Optional(Type.String({ format: 'date-time', description: 'Only changes before this time' })),
+  }),
+  data: schemas.HistoryPage,
+  success: {
+    message: 'Found 1 history entry(s)',
+    example: {
+      ...schemas.examplePage([example]),
+      names: { [example.by]: 'Console', [example.subject]: 'CI pipeline' },
+    },
+  },
+  writes: false,
+}
+
+const accountHistory: AccountRoute = {
+  method: 'GET',
+  url: '/api/v1/apiClient/history',
+  schema: describe({
+    ...shared,
+    operationId: 'listAccountHistory',
+    summary: 'History of the account, newest first',
+    failures: { 400: BAD_QUERY },
+  }),
+  async answer(registry, { caller, query }) {
+    return found(registry, caller, await registry.listHistory(caller, readHistoryQuery(query)))
+  },
+}
+
+const tokenHistory: AccountRoute = {
+  method: 'GET',
+  url: '/api/v1/apiClient/token/:id/history',
+  schema: describe({
+    ...shared,
+    operationId: 'listTokenHistory',
+    summary: 'History of one token, newest first, also after its deletion',
+    params: schemas.TokenId,
+    failures: { 400: BAD_QUERY, 404: [reasonOf('token-not-found')] },
+  }),
+  async answer(registry, { caller, params, query }) {
+    const asked = { ...readHistoryQuery(query), tokenId: params.id ?? '' }
+    return found(registry, caller, await registry.listHistory(caller, asked))
+  },
+}
+
+export const historyRoutes = { accountHistory, tokenHistory }
+
+async function found(registry: Registry, caller: Caller, page: Page<HistoryRow>) {
+  const mentioned = page.items.flatMap(({ by, subject, to }) => [by, subject, String(to.subAccountId ?? '')])
+  const names = Object.fromEntries(await registry.findNames(caller, [...new Set(mentioned)]))
+  const items: schemas.WireHistoryEntry[] = page.items.map(entryOf)
+  return { message: `Found ${page.total} history entry(s)`, data: { ...page, items, names } }
+}

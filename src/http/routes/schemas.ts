@@ -1,0 +1,171 @@
+// The shapes that go over the wire. One schema is the type, the list of fields that may leave, and the description; its title
+// is its name in the description's components, and so in generated clients.
+import { type Static, Type } from 'typebox'
+import { EXPIRING_DAYS, WEEKS } from '../../tokens/model/overview.ts'
+import { DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE } from '../../tokens/model/page.ts'
+import { EFFECTIVE_STATUSES, STATUSES } from '../../tokens/model/token.ts'
+import { SUB_ACCOUNT_STATUSES } from '../../tokens/model/update.ts'
+import { ACTIONS } from '../../tokens/record/history.ts'
+
+const text = (description: string, example?: string) =>
+  Type.String(example === undefined ? { description } : { description, examples: [example] })
+const time = (description: string) =>
+  Type.String({ description, format: 'date-time', examples: ['2026-01-31T09:30:00.000Z'] })
+/** A list of types rather than a union, for which the serializer would run a validator on every value. */
+const orNull = (schema: ReturnType<typeof text>) => Type.Unsafe<string | null>({ ...schema, type: ['string', 'null'] })
+const oneOf = <Value extends string>(values: readonly Value[], description: string) =>
+  Type.Unsafe<Value>(Type.String({ enum: [...values], description }))
+
+const SubAccountSummary = Type.Object(
+  {
+    _id: text('Sub-account identifier', 'sub_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
+    name: text('Sub-account name', 'Berlin agency'),
+    email: text('Contact address', 'ops@berlin.example'),
+    companyName: text('Company', 'Berlin Agency GmbH'),
+  },
+  { title: 'SubAccountSummary' },
+)
+
+const TokenDetails = Type.Object(
+  {
+    expiresAt: orNull(time('When it stops authenticating; null for never')),
+    lastUsedAt: orNull(time('Last accepted verification, to the minute; null for never')),
+    version: Type.Integer({ description: 'Counts the changes; also the ETag', examples: [1] }),
+    formerCredentialUntil: orNull(time('Until when a credential that was rotated out still works')),
+    effectiveStatus: oneOf(EFFECTIVE_STATUSES, 'What verification would say now'),
+    blockedBy: Type.Unsafe<'token' | 'expiry' | 'sub-account' | null>({
+      type: ['string', 'null'],
+      enum: ['token', 'expiry', 'sub-account', null],
+      description: 'What keeps it from authenticating',
+    }),
+    credentialUnreadable: Type.Boolean({
+      description: 'The stored credential was altered or damaged, and `token` is empty; rotating gives it a new one',
+    }),
+  },
+  { title: 'TokenDetails', description: 'Only with `include=details`' },
+)
+
+export type WireTokenDetails = Static<typeof TokenDetails>
+
+export const Token = Type.Object(
+  {
+    _id: text('Token identifier', 'tok_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
+    name: text('Unique within its sub-account', 'CI pipeline'),
+    token: text('The credential', 'lk_tok_…'),
+    status: oneOf(STATUSES, 'Only an active token authenticates'),
+    createdAt: time('Time of creation'),
+    subAccount: SubAccountSummary,
+    details: Type.Optional(TokenDetails),
+  },
+  { title: 'Token' },
+)
+export type WireToken = Static<typeof Token>
+
+export const DeletedToken = Type.Object({ _id: text('The deleted token') }, { title: 'DeletedToken' })
+
+export const SubAccount = Type.Object(
+  {
+    ...SubAccountSummary.properties,
+    status: oneOf(SUB_ACCOUNT_STATUSES, 'While suspended, none of its tokens authenticates'),
+    createdAt: time('Time of creation'),
+    suspendedAt: orNull(time('Since when it is suspended')),
+    tokens: Type.Object({
+      active: Type.Integer({ description: 'Tokens with status active' }),
+      inactive: Type.Integer({ description: 'Tokens with status inactive' }),
+    }),
+  },
+  { title: 'SubAccount' },
+)
+export type WireSubAccount = Static<typeof SubAccount>
+
+const Facts = Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Null()]))
+
+export const HistoryEntry = Type.Object(
+  {
+    seq: Type.Integer({ description: "Counts the account's entries from 1" }),
+    at: time('When'),
+    by: text('An account key id, `jwt:` and a subject, or `operator`', 'key_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
+    byName: orNull(text('What that account key was called then', 'Console')),
+    action: oneOf(ACTIONS, 'What was done'),
+    subject: text('The id of what was changed'),
+    subjectName: orNull(text('What it was called then, after the change', 'CI pipeline')),
+    from: Facts,
+    to: Facts,
+    requestId: orNull(text('The X-Request-Id of the change')),
+    address: orNull(text('The address it came from')),
+  },
+  { title: 'HistoryEntry' },
+)
+export type WireHistoryEntry = Static<typeof HistoryEntry>
+
+/** For entries of earlier versions, which hold no names of their time. */
+const Names = Type.Record(Type.String(), Type.String(), {
+  description: 'The present names of the tokens, sub-accounts and account keys that the entries mention, by id',
+  examples: [{ tok_019b2f0c5a3c8e1d2c3b4a5f6e7d: 'CI pipeline' }],
+})
+
+const count = (description: string) => Type.Integer({ description, examples: [1] })
+
+export const Overview = Type.Object(
+  {
+    account: Type.Object({ _id: text('Account identifier'), name: text('Account name', 'Acme') }),
+    at: time('The moment of which all this is true'),
+    tokens: Type.Object({
+      active: count('Tokens with status active'),
+      inactive: count('Tokens with status inactive'),
+      neverUsed: count('Tokens never used'),
+      expired: count('Status active, but expired'),
+      suspended: count('Status active and not expired, but the sub-account is suspended'),
+      expiringSoon: count(`Status active, and will expire within ${EXPIRING_DAYS} days`),
+    }),
+    expiringBefore: time('The end of those days'),
+    subAccounts: Type.Object({
+      total: count('All sub-accounts'),
+      suspended: count('Suspended ones'),
+      largest: Type.Array(SubAccount, { description: 'Those with the most tokens' }),
+    }),
+    createdByWeek: Type.Array(
+      Type.Object({ from: time('Monday, UTC'), before: time('The next'), count: count('Tokens') }),
+      {
+        description: `Tokens by time of creation: the last ${WEEKS} weeks, oldest first`,
+      },
+    ),
+  },
+  { title: 'Overview' },
+)
+export type WireOverview = Static<typeof Overview>
+
+function pageFields<Item extends ReturnType<typeof Type.Object>>(item: Item) {
+  return {
+    items: Type.Array(item),
+    total: Type.Integer({ description: 'All matches, exactly', examples: [1] }),
+    page: Type.Integer({ examples: [1] }),
+    limit: Type.Integer({ examples: [10] }),
+    totalPages: Type.Integer({ examples: [1] }),
+    hasNextPage: Type.Boolean({ examples: [false] }),
+    hasPrevPage: Type.Boolean({ examples: [false] }),
+  }
+}
+
+export const TokenPage = Type.Object(pageFields(Token), { title: 'TokenPage' })
+export const SubAccountPage = Type.Object(pageFields(SubAccount), { title: 'SubAccountPage' })
+export const HistoryPage = Type.Object({ ...pageFields(HistoryEntry), names: Names }, { title: 'HistoryPage' })
+
+export const examplePage = (items: readonly object[]) => ({
+  items,
+  total: items.length,
+  page: 1,
+  limit: 10,
+  totalPages: 1,
+  hasNextPage: false,
+  hasPrevPage: false,
+})
+
+export const TokenId = Type.Object({ id: Type.String({ description: 'The token id' }) })
+
+export const PageParameters = {
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: 1, description: 'Page number' })),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT, description: 'Items per page' }),
+  ),
+}

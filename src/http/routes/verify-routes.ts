@@ -1,0 +1,205 @@
+// For gateways and services that check credentials: forward-auth, and introspection (RFC 7662).
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from 'typebox'
+import { Failure, type FailureCode, reasonOf } from '../../tokens/errors.ts'
+import { readOnce } from '../../tokens/model/page.ts'
+import type { Registry } from '../../tokens/registry.ts'
+import { FAILURE_OF, type Refusal, type Verdict } from '../../tokens/trust/verdict.ts'
+import { type Admit, type Authenticate, authenticate, bearerOf, callerOf } from '../access/caller.ts'
+import { authenticatesTwice, clientSecretOf, formOf, mustReadForm, usesBasic } from '../access/client-secret.ts'
+import type { RateLimits } from '../access/rate-limits.ts'
+import { UnauthenticatedSchema, unauthenticatedBody } from '../protocol/envelope.ts'
+import { answerTo, BasicRefused, BODY_REASONS, unauthenticated } from '../protocol/failures.ts'
+import { DESCRIPTION, describeFailures, NO_CALLER, type PlainRoute } from './route.ts'
+
+export interface VerifyParts {
+  readonly registry: Registry
+  readonly authenticator: Authenticate
+  /** A header that carries the bare credential, for clients that do not send a bearer; lower case. */
+  readonly credentialHeader: string | undefined
+  readonly onVerdict: (verdict: string) => void
+  readonly rateLimits?: RateLimits | undefined
+}
+
+const REFUSED: readonly FailureCode[] = ['token-invalid', 'token-inactive', 'token-expired', 'authentication-required']
+
+export function verifyRoutes(parts: VerifyParts) {
+  return { verify: verifyRoute(parts), introspect: introspectRoute(parts) }
+}
+
+function verifyRoute({ registry, credentialHeader, onVerdict, rateLimits }: VerifyParts): PlainRoute {
+  return {
+    method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
+    url: '/api/v1/verify',
+    access: 'anyone',
+    ignoresBody: true,
+    schema: {
+      operationId: 'verify',
+      summary: 'Verify a credential (forward-auth)',
+      tags: ['Verification'],
+      description:
+        'For nginx `auth_request`, Caddy `forward_auth` and the like: 204 lets the request pass, anything else does ' +
+        'not. The store is asked every time.',
+      security: [{ credential: [] }, ...(credentialHeader === undefined ? [] : [{ credentialHeader: [] }])],
+      response: {
+        204: {
+          type: 'null',
+          description: 'The credential authenticates',
+          headers: {
+            'X-Latchkey-Token-Id': { type: 'string' },
+            'X-Latchkey-Sub-Account-Id': { type: 'string' },
+            'X-Latchkey-Account-Id': { type: 'string' },
+            'X-Latchkey-Token-Version': { type: 'integer' },
+          },
+        },
+        401: {
+          ...UnauthenticatedSchema,
+          [DESCRIPTION]: 'It does not; the header X-Latchkey-Reason says why, to the holder of a real credential',
+          headers: { 'X-Latchkey-Reason': { type: 'string', enum: ['unknown', 'inactive', 'suspended', 'expired'] } },
+          examples: REFUSED.map((code) => unauthenticatedBody(reasonOf(code))),
+        },
+        ...describeFailures([429, 500, 503]),
+      },
+    },
+    async respond(request, reply) {
+      const presented = presentedIn(request, credentialHeader)
+      if (presented === undefined) return refuse(reply, 'unknown', 'authentication-required')
+      const verdict = await registry.verify(presented)
+      request.tokenId = verdict.token?.id
+      onVerdict(verdict.accepted ? 'accepted' : verdict.reason)
+      if (!verdict.accepted) {
+        await rateLimits?.failed(request)
+        return refuse(reply, verdict.reason, FAILURE_OF[verdict.reason])
+      }
+      const { id, subAccountId, accountId, version } = verdict.token
+      return reply
+        .code(204)
+        .header('x-latchkey-token-id', id)
+        .header('x-latchkey-sub-account-id', subAccountId)
+        .header('x-latchkey-account-id', accountId)
+        .header('x-latchkey-token-version', version)
+        .send()
+    },
+  }
+}
+
+function introspectRoute(parts: VerifyParts): PlainRoute {
+  const admit = clientAdmission(parts)
+  return {
+    method: 'POST',
+    url: '/oauth2/introspect',
+    access: async (request) => {
+      if (!mustReadForm(request)) await admit(request)
+    },
+    consumes: 'application/x-www-form-urlencoded',
+    schema: {
+      operationId: 'introspect',
+      summary: 'Introspect a credential (RFC 7662)',
+      tags: ['Verification'],
+      description:
+        'Answers 200 for dead tokens too: never use it as a forward-auth target. The account key is sent as a bearer, or as ' +
+        'the secret of an OAuth client: by HTTP Basic or as `client_secret` in the form. Any client id will do.',
+      security: [{ accountKey: [] }, { accountKeyAsSecret: [] }],
+      consumes: ['application/x-www-form-urlencoded'],
+      body: Type.Object({
+        token: Type.String({ description: 'The credential' }),
+        token_type_hint: Type.Optional(Type.String({ description: 'Ignored' })),
+        client_id: Type.Optional(Type.String({ description: 'Ignored' })),
+        client_secret: Type.Optional(Type.String({ description: 'The account key, where no header carries it' })),
+      }),
+      response: {
+        200: {
+          ...Introspection,
+          [DESCRIPTION]: 'What the credential is; unknown, dead and foreign ones are all just not active',
+          examples: [{ active: false }],
+        },
+        401: {
+          ...UnauthenticatedSchema,
+          [DESCRIPTION]: NO_CALLER,
+          examples: [unauthenticatedBody(reasonOf('authentication-required'))],
+        },
+        ...describeFailures([400, 403, 413, 415, 429, 500, 503], {
+          400: ['token must be sent', 'token must be sent only once', AUTHENTICATED_TWICE],
+          413: [BODY_REASONS.tooLarge],
+          415: [BODY_REASONS.wrongType('application/x-www-form-urlencoded')],
+        }),
+      },
+    },
+    async respond(request) {
+      if (request.caller === undefined) await admit(request)
+      if (authenticatesTwice(request)) throw new Failure('invalid-request', AUTHENTICATED_TWICE)
+      const presented = readOnce(formOf(request), 'token')
+      if (presented === undefined) throw new Failure('invalid-request', 'token must be sent')
+      const { accountId } = callerOf(request)
+      const verdict = await parts.registry.introspect(presented)
+      request.tokenId = verdict.token?.id
+      return introspection(verdict, accountId)
+    },
+  }
+}
+
+const AUTHENTICATED_TWICE = 'The account key must be sent in the Authorization header or as client_secret, not in both'
+
+/** Lets in the clients of the introspection endpoint. */
+function clientAdmission({ authenticator, rateLimits }: VerifyParts): Admit {
+  const authenticated: Admit = (request) => authenticate(request, authenticator, clientSecretOf)
+  const admit = rateLimits === undefined ? authenticated : rateLimits.around(authenticated)
+  return async (request) => {
+    try {
+      await admit(request)
+    } catch (error) {
+      const answer = answerTo(error)
+      throw answer.status === 401 && usesBasic(request) ? new BasicRefused(answer) : error
+    }
+  }
+}
+
+/** The configured header wins where it is sent; otherwise the bearer. */
+function presentedIn(request: FastifyRequest, credentialHeader: string | undefined): string | undefined {
+  const own = credentialHeader === undefined ? undefined : request.headers[credentialHeader]
+  if (typeof own === 'string') return own
+  try {
+    return bearerOf(request)
+  } catch {
+    return undefined
+  }
+}
+
+function refuse(reply: FastifyReply, refusal: Refusal, code: FailureCode): FastifyReply {
+  const { status, headers, body } = unauthenticated(code, reasonOf(code))
+  const word = refusal === 'tampered' ? 'unknown' : refusal
+  return reply.code(status).headers(headers).header('x-latchkey-reason', word).send(body)
+}
+
+const Introspection = Type.Object(
+  {
+    active: Type.Boolean(),
+    sub: Type.Optional(Type.String({ description: 'The sub-account' })),
+    client_id: Type.Optional(Type.String({ description: 'The account' })),
+    iat: Type.Optional(Type.Integer()),
+    exp: Type.Optional(Type.Integer()),
+    token_type: Type.Optional(Type.String()),
+    token_id: Type.Optional(Type.String()),
+    sub_account_id: Type.Optional(Type.String()),
+    account_id: Type.Optional(Type.String()),
+    token_version: Type.Optional(Type.Integer()),
+  },
+  { title: 'IntrospectionResponse' },
+)
+
+function introspection(verdict: Verdict, accountId: string) {
+  if (!verdict.accepted || verdict.token.accountId !== accountId) return { active: false }
+  const { id, subAccountId, createdAt, expiresAt, version } = verdict.token
+  return {
+    active: true,
+    sub: subAccountId,
+    client_id: accountId,
+    iat: Math.floor(createdAt / 1000),
+    ...(expiresAt === null ? {} : { exp: Math.floor(expiresAt / 1000) }),
+    token_type: 'Bearer',
+    token_id: id,
+    sub_account_id: subAccountId,
+    account_id: accountId,
+    token_version: version,
+  }
+}

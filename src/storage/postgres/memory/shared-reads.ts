@@ -1,0 +1,163 @@
+// Short reads that are asked for at the same time share one connection and one round trip. Each has its own answer, its
+// own deadline and its own failure.
+import type pg from 'pg'
+import {
+  CallerGone,
+  type Connection,
+  DeadlinePassed,
+  failure,
+  isLost,
+  translateError,
+  type Work,
+} from '../connection.ts'
+import { Undone } from '../sql/batch.ts'
+
+/** One connection answers them one after the other: a small number keeps the last of them from waiting long. */
+const MAX_PER_ROUND_TRIP = 8
+
+interface Read {
+  readonly deadlineMs: number
+  readonly isGone: () => boolean
+  readonly work: Work<unknown>
+  readonly resolve: (answer: unknown) => void
+  readonly reject: (error: unknown) => void
+  loan: SharedLoan | undefined
+  /** How often its connection was lost. */
+  losses: number
+  settled: boolean
+}
+
+interface Settings {
+  readonly connect: () => Promise<pg.PoolClient>
+  readonly open: (client: pg.PoolClient) => Connection
+}
+
+export class SharedReads {
+  readonly #settings: Settings
+  readonly #waiting: Read[] = []
+  /** A connection for those that wait is being fetched. */
+  #connecting = false
+
+  constructor(settings: Settings) {
+    this.#settings = settings
+  }
+
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
+  ask<Result>(deadlineMs: number, isGone: () => boolean, work: Work<Result>): Promise<Result> {
+    return new Promise<Result>((resolve, reject) => {
+      const settle = () => {
+        clearTimeout(timer)
+        read.settled = true
+      }
+      const read: Read = {
+        deadlineMs,
+        isGone,
+        work,
+        resolve: (answer) => {
+          settle()
+          resolve(answer as Result)
+        },
+        reject: (error) => {
+          settle()
+          reject(translateError(error))
+        },
+        loan: undefined,
+        losses: 0,
+        settled: false,
+      }
+      const timer = setTimeout(() => this.#expire(read), deadlineMs)
+      this.#add(read)
+    })
+  }
+
+  #add(read: Read): void {
+    this.#waiting.push(read)
+    if (this.#connecting) return
+    this.#connecting = true
+    // By then, everything that is asked for in this turn of the event loop is waiting too.
+    setImmediate(() => this.#sendNext())
+  }
+
+  #expire(read: Read): void {
+    const place = this.#waiting.indexOf(read)
+    if (place >= 0) this.#waiting.splice(place, 1)
+    read.reject(failure('unavailable', new DeadlinePassed(read.deadlineMs)))
+    read.loan?.abandon()
+  }
+
+  async #sendNext(): Promise<void> {
+    const client = await this.#settings.connect().catch((error: unknown) => failure('unavailable', error))
+    const reads = this.#takeNext()
+    this.#connecting = this.#waiting.length > 0
+    if (this.#connecting) void this.#sendNext()
+    if (client instanceof Error) for (const read of reads) read.reject(client)
+    else this.#sendAll(client, reads)
+  }
+
+  #takeNext(): Read[] {
+    const taken: Read[] = []
+    while (taken.length < MAX_PER_ROUND_TRIP) {
+      const read = this.#waiting.shift()
+      if (read === undefined) break
+      if (read.isGone()) read.reject(failure('unavailable', new CallerGone()))
+      else taken.push(read)
+    }
+    return taken
+  }
+
+  #sendAll(client: pg.PoolClient, reads: readonly Read[]): void {
+    const db = this.#settings.open(client)
+    const loan = new SharedLoan(client, reads.length)
+    for (const read of reads) {
+      read.loan = loan
+      read.work(db).then(
+        (answer) => {
+          loan.leave()
+          read.resolve(answer)
+        },
+        (error: unknown) => {
+          if (isLost(error)) loan.abandon()
+          else loan.leave()
+          this.#fail(read, error)
+        },
+      )
+    }
+  }
+
+  /** Sent again if another statement of its batch has failed, or if its connection was lost for the first time. */
+  #fail(read: Read, error: unknown): void {
+    read.loan = undefined
+    if (read.settled) return
+    if (error instanceof Undone || (isLost(error) && read.losses++ === 0)) this.#add(read)
+    else read.reject(error)
+  }
+}
+
+/** A connection that several reads share, until the last of them has its answer or one of them abandons it. */
+class SharedLoan {
+  readonly #client: pg.PoolClient
+  #readers: number
+  #held = true
+
+  constructor(client: pg.PoolClient, readers: number) {
+    this.#client = client
+    this.#readers = readers
+    if (readers === 0) this.#release(false)
+  }
+
+  leave(): void {
+    if (--this.#readers === 0) this.#release(false)
+  }
+
+  abandon(): void {
+    this.#release(true)
+  }
+
+  #release(broken: boolean): void {
+    if (this.#held) this.#client.release(broken)
+    this.#held = false
+  }
+}

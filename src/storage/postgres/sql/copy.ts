@@ -1,0 +1,242 @@
+// The PostgreSQL store as the source or the target of a copy. While it is open here, nobody else can change it.
+import { setTimeout as pause } from 'node:timers/promises'
+import type pg from 'pg'
+import { OperatorError } from '../../../tokens/errors.ts'
+import { foldCase, foldedText, type SubAccount, type TokenRecord } from '../../../tokens/model/token.ts'
+import type { KeyRing } from '../../../tokens/trust/key-ring.ts'
+import {
+  COPIED,
+  type CopiedRow,
+  type CopiedTable,
+  type CopySource,
+  type CopyTarget,
+  type FieldType,
+  type StillStore,
+  VAULT,
+} from '../../../tokens/upkeep/copy.ts'
+import { columnOf, selectList, tableOf } from '../../rows.ts'
+import { requireSettled } from '../../vault.ts'
+import { Connection } from '../connection.ts'
+import { BEGIN, IN_USE_LOCK, requireFitServer } from '../pool.ts'
+import { connect, placeOf, readSecret, requireFinishedCopy, UNFINISHED_COPY } from '../store.ts'
+import type { Value } from './batch.ts'
+import { indexedGrams } from './grams.ts'
+import { migrate, requireKnownSchema, tableExists } from './migrate.ts'
+import { readRows } from './reads.ts'
+
+interface Place {
+  readonly databaseUrl: string
+  readonly keys: KeyRing
+}
+
+/** Gets what is waited for, in words. */
+type OnWait = (text: string) => void
+
+/** Names the lock that a copy takes on its target: the letters "latchcpy". */
+const LOCK = '7809651198862585977'
+const LOCK_NOT_AVAILABLE = '55P03'
+const APPLICATION = 'latchkey copy'
+/** One that was killed may hold its locks until the server has noticed. */
+const PATIENCE_MS = 5_000
+const ASK_AGAIN_MS = 100
+const MAX_USERS_NAMED = 5
+const SETTINGS = `SET application_name = '${APPLICATION}'; SET lock_timeout = ${PATIENCE_MS}; SET statement_timeout = 0;
+  SET idle_in_transaction_session_timeout = 0`
+
+export async function openPostgresSource({ databaseUrl, keys }: Place, onWait: OnWait = () => {}): Promise<CopySource> {
+  return withClient(databaseUrl, async (client) => {
+    const storeSecret = await readSecret(client, databaseUrl, keys)
+    if (storeSecret === undefined) throw new OperatorError(`${placeOf(databaseUrl)} holds no store`)
+    await requireFinishedCopy(client, databaseUrl)
+    await migrate(client, async () => {})
+    await requireUnnamed(client, databaseUrl)
+    await client.query(BEGIN)
+    await takeAlone(client, databaseUrl, onWait)
+    await client.query(`LOCK TABLE ${COPIED.map(tableOf).join(', ')} IN SHARE MODE`)
+    const still = new StillPostgres(client)
+    requireSettled(await still.countRows(VAULT), placeOf(databaseUrl))
+    return Object.assign(still, { storeSecret })
+  })
+}
+
+/** Finds what holds no lock: connections that a pooler lends by the transaction, where they still have our name. */
+async function requireUnnamed(client: pg.Client, databaseUrl: string): Promise<void> {
+  const users = await describeUsers(client, `application_name = 'latchkey'`)
+  if (users !== undefined) throw inUse(databaseUrl, users)
+}
+
+/**
+ * Until the transaction ends. It asks now and then rather than wait in the lock's queue, in which the new connections of
+ * instances would have to wait behind it.
+ */
+async function takeAlone(client: pg.Client, databaseUrl: string, onWait: OnWait): Promise<void> {
+  let waitsFor: string | undefined
+  for (const end = performance.now() + PATIENCE_MS; ; await pause(ASK_AGAIN_MS)) {
+    const { rows } = await client.query(`SELECT pg_try_advisory_xact_lock(${IN_USE_LOCK}) AS alone`)
+    if (rows[0].alone) return
+    const users = (await describeUsers(client, `pid IN (${HOLDERS})`)) ?? 'a connection that has just ended'
+    if (performance.now() > end) throw inUse(databaseUrl, users)
+    if (users !== waitsFor) onWait(`Waiting up to ${PATIENCE_MS / 1000} s for ${users}.`)
+    waitsFor = users
+  }
+}
+
+const HOLDERS = `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted
+  AND (classid::bigint << 32) + objid::bigint = ${IN_USE_LOCK}`
+
+/** The server's processes that serve these connections, in words; undefined where there are none. */
+async function describeUsers(client: pg.Client, condition: string): Promise<string | undefined> {
+  const { rows } = await client.query<{ user: string }>(
+    `SELECT format('process %s (%s, from %s, %s)', pid, coalesce(nullif(application_name, ''), 'no name'),
+       coalesce(host(client_addr), 'an address not shown'), coalesce(state, 'state not shown')) AS "user"
+     FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND ${condition} ORDER BY pid`,
+  )
+  const named = rows.slice(0, MAX_USERS_NAMED).map(({ user }) => user)
+  const more = rows.length - named.length
+  return rows.length === 0 ? undefined : [...named, ...(more > 0 ? [`${more} more`] : [])].join(', ')
+}
+
+function inUse(databaseUrl: string, users: string): OperatorError {
+  return new OperatorError(
+    `${placeOf(databaseUrl)} is in use. Stop every instance that serves it, and whatever else runs on it, first: ${users}. ` +
+      'A pooler keeps connections of instances that have ended; have it close them (pgbouncer: RECONNECT).',
+  )
+}
+
+/** Refuses everything but an empty place and a half-finished copy of the same store, which it then leaves as it is. */
+export async function openPostgresTarget({ databaseUrl, keys }: Place, source: CopySource): Promise<CopyTarget> {
+  return withClient(databaseUrl, async (client) => {
+    await client.query(`SELECT pg_advisory_lock(${LOCK})`)
+    await requireKnownSchema(client)
+    const found = await readSecret(client, databaseUrl, keys)
+    const ours = found !== undefined && Buffer.compare(found, source.storeSecret) === 0
+    const unfinished = await tableExists(client, UNFINISHED_COPY)
+    if (found === undefined ? await holdsAnyTable(client) : !(ours && unfinished)) {
+      const what = found === undefined ? 'tables of something else' : 'a store'
+      throw new OperatorError(
+        `${placeOf(databaseUrl)} holds ${what} already. Name an empty database; nothing was changed.`,
+      )
+    }
+    const sealed = await source.readRows(VAULT, undefined, Number.MAX_SAFE_INTEGER)
+    await migrate(client, async () => {
+      await client.query(`CREATE TABLE ${UNFINISHED_COPY} (fingerprint text)`)
+      await insertRows(new Connection(client), VAULT, sealed)
+    })
+    return new PostgresTarget(client)
+  })
+}
+
+async function holdsAnyTable(client: pg.Client): Promise<boolean> {
+  const { rows } = await client.query(
+    'SELECT FROM pg_class WHERE relname = ANY($1::text[]) AND pg_table_is_visible(oid)',
+    [COPIED.map(tableOf)],
+  )
+  return rows.length > 0
+}
+
+/** Connects, and stays connected only if `work` succeeds. */
+async function withClient<Result>(databaseUrl: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
+  const client = await connect(databaseUrl)
+  try {
+    await requireFitServer(client)
+    await client.query(SETTINGS)
+    return await work(client)
+  } catch (error) {
+    await client.end()
+    if ((error as { code?: string }).code !== LOCK_NOT_AVAILABLE) throw error
+    throw new OperatorError(`${placeOf(databaseUrl)} is in use by another process; nothing was changed.`)
+  }
+}
+
+const ARRAYS: Readonly<Record<FieldType, string>> = { text: 'text[]', number: 'bigint[]', bytes: 'bytea[]' }
+
+class StillPostgres implements StillStore {
+  readonly client: pg.Client
+  readonly db: Connection
+
+  constructor(client: pg.Client) {
+    this.client = client
+    this.db = new Connection(client)
+  }
+
+  async countRows(table: CopiedTable): Promise<number> {
+    return (await this.db.get<{ n: number }>(`SELECT count(*) AS n FROM ${tableOf(table)}`))?.n ?? 0
+  }
+
+  readRows(table: CopiedTable, after: CopiedRow | undefined, limit: number): Promise<CopiedRow[]> {
+    return readRows(this.db, table, after, limit)
+  }
+
+  close(): Promise<void> {
+    return this.client.end()
+  }
+}
+
+class PostgresTarget extends StillPostgres implements CopyTarget {
+  async findBegun(): Promise<string | undefined> {
+    return (await this.db.get<{ fingerprint: string }>(`SELECT fingerprint FROM ${UNFINISHED_COPY}`))?.fingerprint
+  }
+
+  beginAnew(fingerprint: string): Promise<void> {
+    const tables = COPIED.filter((table) => table !== VAULT).map(tableOf)
+    return this.db.transaction([BEGIN], async () => {
+      await this.db.run(`TRUNCATE ${tables.join(', ')}, token_search, token_counts`)
+      await this.db.run(`DELETE FROM ${UNFINISHED_COPY}`)
+      await this.db.run(`INSERT INTO ${UNFINISHED_COPY} (fingerprint) VALUES ($1)`, fingerprint)
+    })
+  }
+
+  findLast(table: CopiedTable): Promise<CopiedRow | undefined> {
+    const order = table.key.map((field) => `${columnOf(field)} DESC`).join(', ')
+    return this.db.get<CopiedRow>(`SELECT ${selectList(table)} FROM ${tableOf(table)} ORDER BY ${order} LIMIT 1`)
+  }
+
+  writeRows(table: CopiedTable, rows: readonly CopiedRow[]): Promise<void> {
+    return this.db.transaction([BEGIN], () => insertRows(this.db, table, rows))
+  }
+
+  /** Plans made while the tables were empty would read through them. */
+  async finish(): Promise<void> {
+    await this.client.query('ANALYZE')
+    await this.client.query(`DROP TABLE ${UNFINISHED_COPY}`)
+  }
+}
+
+/** With what the engine itself keeps beside them; counts are the work of its triggers. */
+async function insertRows(db: Connection, table: CopiedTable, rows: readonly CopiedRow[]): Promise<void> {
+  if (table.name === 'subAccounts') {
+    const folded = rows.map((row) => ({ ...row, foldedText: foldedText(row as unknown as SubAccount) }))
+    return insertColumns(db, 'sub_accounts', { ...table.fields, foldedText: 'text' }, folded)
+  }
+  await insertColumns(db, tableOf(table), table.fields, rows)
+  if (table.name === 'tokens') await insertSearch(db, rows as unknown as readonly TokenRecord[])
+}
+
+async function insertColumns(
+  db: Connection,
+  table: string,
+  fields: CopiedTable['fields'],
+  rows: readonly CopiedRow[],
+): Promise<void> {
+  const names = Object.keys(fields)
+  const arrays = Object.values(fields).map((type, n) => `$${n + 1}::${ARRAYS[type]}`)
+  await db.run(
+    `INSERT INTO ${table} (${names.map(columnOf).join(', ')}) SELECT * FROM unnest(${arrays.join(', ')})`,
+    ...names.map((field): Value => rows.map((row) => row[field] ?? null)),
+  )
+}
+
+async function insertSearch(db: Connection, tokens: readonly TokenRecord[]): Promise<void> {
+  await db.run(
+    `INSERT INTO token_search (token_id, account_id, sub_account_id, status, folded_name, grams)
+     SELECT id, account_id, sub_account_id, status, folded_name, grams::tsvector
+     FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
+       AS added (id, account_id, sub_account_id, status, folded_name, grams)`,
+    tokens.map(({ id }) => id),
+    tokens.map(({ accountId }) => accountId),
+    tokens.map(({ subAccountId }) => subAccountId),
+    tokens.map(({ status }) => status),
+    tokens.map(({ name }) => foldCase(name)),
+    tokens.map(({ accountId, name }) => indexedGrams(accountId, foldCase(name))),
+  )
+}

@@ -1,0 +1,179 @@
+// Pages of tokens and sub-accounts. Each is one statement, so that a page and its total are of one snapshot and one
+// round trip.
+import { seek } from '../../../tokens/model/grams.ts'
+import { canMatch, MAX_LIMIT, type PageRequest, type Slice, type TokenQuery } from '../../../tokens/model/page.ts'
+import { foldCase, idFloor, type Timestamp } from '../../../tokens/model/token.ts'
+import type { StampedSubAccountRow, TokenRow } from '../../../tokens/store.ts'
+import * as rows from '../../rows.ts'
+import type { Connection } from '../connection.ts'
+import type { Answer, Value } from './batch.ts'
+import { matchExpression } from './grams.ts'
+
+/** A statement's values, gathered while its text is written. */
+export class Values {
+  readonly list: Value[] = []
+
+  /** Returns the place of the value in the text. */
+  add(value: Value): string {
+    this.list.push(value)
+    return `$${this.list.length}`
+  }
+}
+
+/** A row of the page beside the total; where the page is empty, one row with the total alone. */
+type Counted<Columns> = { total: number } & { [Column in keyof Columns]: Columns[Column] | null }
+
+function toSlice<Columns, Item>(
+  found: readonly Counted<Columns>[],
+  id: keyof Columns,
+  toItem: (row: Columns) => Item,
+): Slice<Item> {
+  const items = found.filter((row) => row[id] !== null).map((row) => toItem(row as Columns))
+  return { items, total: found[0]?.total ?? 0 }
+}
+
+/**
+ * The page among `matches`. The limit that never bites tells the planner that these are few rows: it does not know the
+ * other one's value, and would read whole tables to join them.
+ */
+function chooseFrom(matches: string, limit: string, skip: string): string {
+  return `SELECT id FROM (SELECT id FROM ${matches} ORDER BY id DESC LIMIT ${limit} OFFSET ${skip}) AS few
+    LIMIT ${MAX_LIMIT}`
+}
+
+export async function listSubAccounts(
+  db: Connection,
+  accountId: string,
+  { page, limit, search }: PageRequest & { search?: string | undefined },
+): Promise<Slice<StampedSubAccountRow>> {
+  if (search !== undefined && !canMatch(search)) return { items: [], total: 0 }
+  const folded = search === undefined ? null : foldCase(search)
+  const found = await db.all<Counted<rows.SubAccountRowColumns>>(
+    `WITH matches AS MATERIALIZED (
+       SELECT id FROM sub_accounts WHERE account_id = $1 AND ($2::text IS NULL OR strpos(folded_text, $2) > 0)
+     ),
+     counted AS (SELECT count(*) AS total FROM matches),
+     chosen AS MATERIALIZED (${chooseFrom('matches', '$3', '$4')})
+     SELECT counted.total, page.* FROM counted LEFT JOIN (
+       SELECT ${rows.SUB_ACCOUNT_COLUMNS}, ${rows.COUNT_COLUMNS}
+       FROM chosen JOIN sub_accounts s ON s.id = chosen.id AND s.account_id = $1
+     ) AS page ON true ORDER BY page.s_id DESC`,
+    ...[accountId, folded, limit, (page - 1) * limit],
+  )
+  return toSlice(found, 's_id', rows.toSubAccountRow)
+}
+
+/** What takes longer to pass over than to answer is no short question. */
+const SHORT_WAY = 1_000
+
+/** Whether the page is found in a few steps: not sifted out of many tokens, and not from deep inside a long list. */
+export function isShort({ page, limit, search, narrowing }: TokenQuery): boolean {
+  return search === undefined && narrowing === undefined && page * limit <= SHORT_WAY
+}
+
+export async function listTokens(
+  db: Connection,
+  accountId: string,
+  query: TokenQuery,
+): Promise<Slice<TokenRow> | undefined> {
+  const values = new Values()
+  const sifted = query.search !== undefined || query.narrowing !== undefined
+  const page = sifted ? sift(values, accountId, query) : walk(values, accountId, query)
+  const account = values.add(accountId)
+  const owned =
+    query.subAccountId === undefined
+      ? 'true'
+      : `EXISTS (SELECT FROM sub_accounts WHERE id = ${values.add(query.subAccountId)} AND account_id = ${account})`
+  const found = await db.read(
+    `WITH ${page}
+     SELECT counted.total, ${owned} AS owned, page.* FROM counted LEFT JOIN (
+       SELECT ${rows.LISTED_COLUMNS}
+       FROM chosen JOIN tokens t ON t.id = chosen.id AND t.account_id = ${account}
+       JOIN sub_accounts s ON s.id = t.sub_account_id
+     ) AS page ON true ORDER BY page.id DESC`,
+    values.list,
+  )
+  return toListedSlice(db, found)
+}
+
+const OF_TOKEN = 2
+
+/** The total and whose it is stand before the columns of a token, which are empty where the page is. */
+function toListedSlice(db: Connection, { rows: found, columns }: Answer): Slice<TokenRow> | undefined {
+  const [total, owned] = found[0] ?? []
+  if (owned !== 't') return undefined
+  const full = found.filter((fields) => fields[OF_TOKEN] !== null)
+  return { items: full.map((fields) => db.remembered.listed.get(fields, columns, OF_TOKEN)), total: Number(total) }
+}
+
+/** Walks the index that holds just the wanted tokens in their order, from the nearer end; the total is on record. */
+function walk(values: Values, accountId: string, { subAccountId, status, page, limit }: TokenQuery): string {
+  const scope = values.add(subAccountId ?? accountId)
+  const withStatus = status === undefined ? '' : `AND status = ${values.add(status)}`
+  const take = `${values.add(limit)}::bigint`
+  const skip = `${values.add((page - 1) * limit)}::bigint`
+  const wanted = `SELECT id FROM tokens
+    WHERE ${subAccountId === undefined ? 'account_id' : 'sub_account_id'} = ${scope} ${withStatus}`
+  return `
+    counted AS (
+      SELECT coalesce(sum(count), 0)::bigint AS total FROM token_counts WHERE scope = ${scope} ${withStatus}
+    ),
+    place AS (
+      SELECT total, ${skip} > total / 2 AS backwards, least(${take}, greatest(total - ${skip}, 0)) AS take FROM counted
+    ),
+    chosen AS MATERIALIZED (SELECT id FROM (
+      (${wanted} ORDER BY id DESC LIMIT (SELECT CASE WHEN backwards THEN 0 ELSE take END FROM place) OFFSET ${skip})
+      UNION ALL
+      (${wanted} ORDER BY id LIMIT (SELECT CASE WHEN backwards THEN take ELSE 0 END FROM place)
+        OFFSET (SELECT greatest(total - ${skip} - take, 0) FROM place))
+    ) AS few LIMIT ${MAX_LIMIT})`
+}
+
+const NEVER_USED = 'NOT EXISTS (SELECT FROM last_used WHERE token_id = t.id)'
+
+/** For what no index holds in its order: finds all matches by the index that narrows most, then puts them in order. */
+function sift(values: Values, accountId: string, query: TokenQuery): string {
+  const { subAccountId, status, search, narrowing, page, limit } = query
+  const sought = search === undefined ? undefined : seek(search)
+  // The columns of a search stand in its own table; only what narrows it further needs tokens.
+  const from = search === undefined ? 't' : 'f'
+  const filters: [Value | undefined, (place: string) => string][] = [
+    [sought && matchExpression(accountId, sought), (place) => `f.grams @@ ${place}::tsquery`],
+    [sought?.contains, (place) => `strpos(f.folded_name, ${place}) > 0`],
+    [accountId, (place) => `${from}.account_id = ${place}`],
+    [subAccountId, (place) => `${from}.sub_account_id = ${place}`],
+    [status, (place) => `${from}.status = ${place}`],
+    [floorOf(narrowing?.createdFrom), (place) => `t.id >= ${place}`],
+    [floorOf(narrowing?.createdBefore), (place) => `t.id < ${place}`],
+    [narrowing?.expiresFrom, (place) => `t.expires_at >= ${place}`],
+    [narrowing?.expiresBefore, (place) => `t.expires_at < ${place}`],
+    [narrowing?.unexpiredAt, (place) => `(t.expires_at IS NULL OR t.expires_at > ${place})`],
+    [narrowing?.suspended === true ? accountId : undefined, (place) => `t.sub_account_id = ANY(${suspendedOf(place)})`],
+    [
+      narrowing?.suspended === false ? accountId : undefined,
+      (place) => `t.sub_account_id <> ALL(${suspendedOf(place)})`,
+    ],
+  ]
+  const conditions = filters.flatMap(([value, write]) => (value === undefined ? [] : [write(values.add(value))]))
+  if (narrowing?.neverUsed) conditions.push(NEVER_USED)
+  if (search !== undefined && sought === undefined) conditions.push('false')
+  const sources = {
+    t: 'tokens t',
+    f: narrowing === undefined ? 'token_search f' : 'token_search f JOIN tokens t ON t.id = f.token_id',
+  }
+  return `
+    matches AS MATERIALIZED (
+      SELECT ${search === undefined ? 't.id' : 'f.token_id AS id'} FROM ${sources[from]}
+      WHERE ${conditions.join(' AND ')}
+    ),
+    counted AS (SELECT count(*) AS total FROM matches),
+    chosen AS MATERIALIZED (${chooseFrom('matches', values.add(limit), values.add((page - 1) * limit))})`
+}
+
+/** The suspended sub-accounts of an account, as an array: read first, whatever else the statement does. */
+export const suspendedOf = (account: string) =>
+  `ARRAY(SELECT id FROM sub_accounts WHERE account_id = ${account} AND suspended_at IS NOT NULL)`
+
+function floorOf(time: Timestamp | undefined): string | undefined {
+  return time === undefined ? undefined : idFloor('tok', time)
+}

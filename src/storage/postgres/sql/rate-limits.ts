@@ -1,0 +1,60 @@
+// Rate limits that all instances share: one row for each name, one statement for each turn, by the server's clock. The
+// table is unlogged: a turn waits for no disk and no standby, and after a crash or a failover all limits begin again.
+import { createHash } from 'node:crypto'
+import type { Limiter, RateLimit } from '../../../tokens/trust/rate-limit.ts'
+import type { Pool } from '../pool.ts'
+
+const SWEEP_MS = 60_000
+
+/** The rule is `nextTurn` of the domain. $1 is the name, $2 the milliseconds of one turn, $3 those of all turns. */
+const CLOCK = 'clock AS (SELECT (extract(epoch FROM statement_timestamp()) * 1000)::float8 AS now)'
+const WAIT = 'greatest(coalesce(r.full_at, 0), now) - now - $3::float8 + $2::float8 / 2'
+
+const ASK = `
+  WITH ${CLOCK}
+  SELECT greatest(${WAIT}, 0) AS wait_ms
+  FROM clock LEFT JOIN rate_limits r ON r.name = $1`
+
+const TAKE = `
+  WITH ${CLOCK}, taken AS (
+    INSERT INTO rate_limits AS r (name, full_at) SELECT $1, now + $2::float8 FROM clock
+    ON CONFLICT (name) DO UPDATE SET full_at = greatest(r.full_at, (SELECT now FROM clock)) + $2::float8
+      WHERE greatest(r.full_at - (SELECT now FROM clock), 0) - $3::float8 + $2::float8 / 2 <= 0
+    RETURNING 1)
+  SELECT CASE WHEN EXISTS (SELECT FROM taken) THEN 0 ELSE greatest(${WAIT}, 1) END AS wait_ms
+  FROM clock LEFT JOIN rate_limits r ON r.name = $1`
+
+const SWEEP = 'DELETE FROM rate_limits WHERE full_at < extract(epoch FROM statement_timestamp()) * 1000'
+
+export class PostgresLimiter implements Limiter {
+  readonly #pool: Pool
+  #sweptAt = performance.now()
+
+  constructor(pool: Pool) {
+    this.#pool = pool
+  }
+
+  take(name: string, limit: RateLimit): Promise<number> {
+    this.#sweep()
+    return this.#ask(TAKE, name, limit)
+  }
+
+  wait(name: string, limit: RateLimit): Promise<number> {
+    return this.#ask(ASK, name, limit)
+  }
+
+  /** Names are stored as digests: short enough for an index, whatever their length. */
+  async #ask(sql: string, name: string, { count, perMs }: RateLimit): Promise<number> {
+    const digest = createHash('sha256').update(name).digest()
+    // What has its own limit has its own turns for a connection.
+    const row = await this.#pool.lend(name, (db) => db.get<{ wait_ms: number }>(sql, digest, perMs / count, perMs))
+    return row?.wait_ms ?? perMs
+  }
+
+  /** No caller waits for it; a row that stays is removed the next time. */
+  #sweep(): void {
+    if (performance.now() - this.#sweptAt < SWEEP_MS) return
+    this.#sweptAt = performance.now()
+    this.#pool.lend('', (db) => db.run(SWEEP)).catch(() => {})
+  }
+}

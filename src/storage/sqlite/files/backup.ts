@@ -1,0 +1,185 @@
+// Makes a backup of the store while it is in use. The copy is of one snapshot, and nobody has to wait for it.
+import { createHash, type Hash, randomBytes } from 'node:crypto'
+import * as fs from 'node:fs'
+import { dirname } from 'node:path'
+import { backup } from 'node:sqlite'
+import { requireNoLink } from '../../../process/private-file.ts'
+import { OperatorError } from '../../../tokens/errors.ts'
+import { stampIn } from '../../../tokens/trust/revocations.ts'
+import { Stamps } from '../../../tokens/trust/vault.ts'
+import { type Manifest, manifestTrailer, type OnBytes } from '../../../tokens/upkeep/backup.ts'
+import { BROKEN_JOURNAL, DAMAGED } from '../../../tokens/upkeep/examination.ts'
+import { Connection, isFull, openDatabase } from '../connection.ts'
+import { Journal } from '../journal/journal.ts'
+import { newestSchema, requireKnownSchema } from '../sql/migrate.ts'
+import { databaseIn, journalIn, readSecret, requireFinishedCopy, type SqliteOptions } from '../store.ts'
+import { syncFolder } from './files.ts'
+
+/** 4 MiB at a time: the bar moves, and the disk has room for others in between. */
+const STEP_PAGES = 1_000
+const READ_BYTES = 4 * 1024 * 1024
+
+export async function backUpSqlite(
+  { dataDir, keys, journalPath = journalIn(dataDir) }: SqliteOptions,
+  file: string,
+  appVersion: string,
+  onBytes: OnBytes,
+): Promise<Manifest> {
+  refuseExisting(file)
+  const path = databaseIn(dataDir)
+  const storeSecret = fs.existsSync(path) ? readSecret(path, keys) : undefined
+  if (storeSecret === undefined) throw new OperatorError(`There is no store in ${dataDir}`)
+  requireFinishedCopy(path)
+  const part = `${file}.${randomBytes(4).toString('hex')}.part`
+  try {
+    fs.closeSync(fs.openSync(part, 'wx', 0o600))
+    await copySnapshot(path, part, onBytes)
+    const found = inspectCopy(part)
+    // What the manifest says of the journal must be on disk there too.
+    if (fs.existsSync(journalPath)) syncFile(journalPath)
+    const { sha256, bytes: databaseBytes } = await hashFile(part, fs.statSync(part).size)
+    const madeAt = new Date().toISOString()
+    const manifest: Manifest = { format: 1, madeAt, appVersion, ...found, databaseBytes, sha256 }
+    const stamps = new Stamps(storeSecret)
+    append(part, manifestTrailer(manifest, stamps))
+    refuseExisting(file)
+    fs.renameSync(part, file)
+    syncFolder(dirname(file))
+    requireWholeJournal(file, path, journalPath, stamps)
+    return manifest
+  } catch (error) {
+    throw forOperator(error, `${file} cannot be written`)
+  } finally {
+    fs.rmSync(part, { force: true })
+    fs.rmSync(`${part}-journal`, { force: true })
+  }
+}
+
+/** No room, no folder, no right to it: what the system refuses, the operator can mend. */
+export function forOperator(error: unknown, what: string): unknown {
+  const { syscall, message } = error as NodeJS.ErrnoException
+  return syscall === undefined && !isFull(error) ? error : new OperatorError(`${what}: ${message}`)
+}
+
+/** This backup is whole without what is broken; those made earlier are not, and nobody looks as often as backups are made. */
+function requireWholeJournal(file: string, path: string, journalPath: string, stamps: Stamps): void {
+  const [db, journal] = [new Connection(path, 'read'), new Journal(journalPath)]
+  try {
+    const broken = journal.findBreak({ db, stamps })
+    if (broken !== undefined) throw new OperatorError(`${file} is written, and whole. But ${broken}${BROKEN_JOURNAL}`)
+  } finally {
+    journal.close()
+    db.close()
+  }
+}
+
+function refuseExisting(file: string): void {
+  if (fs.existsSync(file)) throw new OperatorError(`${file} exists already. Name a new file; nothing was changed.`)
+}
+
+/**
+ * SQLite begins a backup anew whenever another connection has written, which under load is for ever. It does not
+ * where the reading connection is inside a transaction: in WAL mode that is a snapshot, and every page comes from it.
+ */
+async function copySnapshot(path: string, part: string, onBytes: OnBytes): Promise<void> {
+  const source = openDatabase(path, { timeout: 5_000 })
+  try {
+    source.exec('BEGIN')
+    const { page_size: pageBytes } = source.prepare('PRAGMA page_size').get() as { page_size: number }
+    source.prepare('SELECT count(*) FROM sqlite_master').get()
+    const progress = ({ totalPages, remainingPages }: { totalPages: number; remainingPages: number }) =>
+      onBytes((totalPages - remainingPages) * pageBytes, totalPages * pageBytes)
+    requireNoLink(part)
+    await backup(source, part, { rate: STEP_PAGES, progress })
+  } finally {
+    source.close()
+  }
+}
+
+/** Looks the copy over, and marks it as one. */
+function inspectCopy(part: string) {
+  const db = new Connection(part, 'write')
+  try {
+    if (requireKnownSchema(db) < newestSchema()) {
+      throw new OperatorError('The store is not up to date. Run `latchkey migrate` first.')
+    }
+    const damage = db.findDamage()
+    if (damage !== undefined) throw new OperatorError(`${DAMAGED} (${damage})`)
+    db.run('UPDATE revocation_journal SET from_backup = 1')
+    const journal = db.get<{ size: number; last_line: string }>('SELECT size, last_line FROM revocation_journal')
+    const keys = db.all<{ key_id: string }>('SELECT key_id FROM vault ORDER BY key_id')
+    const found = {
+      schema: newestSchema(),
+      masterKeyIds: keys.map(({ key_id }) => key_id),
+      counts: countRows(db),
+      historyHead: sumHistory(db),
+      journal: journal === undefined ? null : { size: journal.size, stamp: stampIn(journal.last_line) },
+    }
+    // One file, with nothing beside it.
+    db.exec('PRAGMA journal_mode = DELETE')
+    return found
+  } finally {
+    db.close()
+  }
+}
+
+function countRows(db: Connection): Record<string, number> {
+  const count = (sql: string) => db.get<{ n: number | null }>(sql)?.n ?? 0
+  const tokens = (status: string) =>
+    `SELECT sum(count) AS n FROM token_counts WHERE status = '${status}' AND scope IN (SELECT id FROM accounts)`
+  return {
+    accounts: count('SELECT count(*) AS n FROM accounts'),
+    accountKeys: count('SELECT count(*) AS n FROM account_keys'),
+    subAccounts: count('SELECT count(*) AS n FROM sub_accounts'),
+    activeTokens: count(tokens('active')),
+    inactiveTokens: count(tokens('inactive')),
+    historyRows: count('SELECT sum(seq) AS n FROM history_heads'),
+  }
+}
+
+function sumHistory(db: Connection): string {
+  const hash = createHash('sha256')
+  const heads = db.iterate<{ account_id: string; seq: number; last: string }>(
+    'SELECT account_id, seq, hex(last) AS last FROM history_heads ORDER BY account_id',
+  )
+  for (const { account_id, seq, last } of heads) hash.update(`${account_id} ${seq} ${last}\n`)
+  return hash.digest('hex')
+}
+
+function append(path: string, bytes: Uint8Array): void {
+  const { O_APPEND, O_WRONLY, O_NOFOLLOW } = fs.constants
+  const file = fs.openSync(path, O_APPEND | O_WRONLY | O_NOFOLLOW)
+  try {
+    fs.writeFileSync(file, bytes)
+    fs.fsyncSync(file)
+  } finally {
+    fs.closeSync(file)
+  }
+}
+
+export function syncFile(path: string): void {
+  const file = fs.openSync(path, 'r')
+  try {
+    fs.fsyncSync(file)
+  } finally {
+    fs.closeSync(file)
+  }
+}
+
+/** The first bytes of a file, so many. `onChunk` gets each part on the way. */
+export async function hashFile(
+  path: string,
+  length: number,
+  onChunk: (chunk: Uint8Array) => void = () => {},
+): Promise<{ readonly sha256: string; readonly bytes: number }> {
+  const hash: Hash = createHash('sha256')
+  let bytes = 0
+  if (length > 0) {
+    for await (const chunk of fs.createReadStream(path, { end: length - 1, highWaterMark: READ_BYTES })) {
+      hash.update(chunk as Buffer)
+      bytes += (chunk as Buffer).length
+      onChunk(chunk as Buffer)
+    }
+  }
+  return { sha256: hash.digest('hex'), bytes }
+}

@@ -1,0 +1,73 @@
+// Revocations from the journal, done again on a store that does not have them, by the same changes as the first time:
+// with history, counts, stamps, and the times at which they were first done.
+import type { Origin } from '../../../tokens/record/history.ts'
+import type { Revocation } from '../../../tokens/trust/revocations.ts'
+import { restamp } from '../../../tokens/trust/stamp.ts'
+import { keyIdOf } from '../../../tokens/trust/vault.ts'
+import { Session } from '../session.ts'
+import { findOwner } from '../sql/reads.ts'
+import * as writes from '../sql/writes.ts'
+
+/** Inside a transaction. Returns how many named something that this store has. */
+export function replay({ db, stamps }: Session, revocations: readonly Revocation[]): number {
+  // What these changes have to tell is in the journal already.
+  const session = new Session(db, stamps)
+  let replayed = 0
+  for (const revocation of revocations) if (replayOne(session, revocation)) replayed++
+  session.settle()
+  return replayed
+}
+
+function replayOne(session: Session, revocation: Revocation): boolean {
+  const { id, at } = revocation
+  const origin: Origin = { by: 'operator', at, requestId: null, address: null }
+  if (revocation.kind === 'key-off') {
+    if (session.db.get('SELECT 1 FROM account_keys WHERE id = ?', id) === undefined) return false
+    writes.revokeKey(session, id, origin)
+    return true
+  }
+  const owner = findOwner(session.db, id)
+  if (owner === undefined) return false
+  switch (revocation.kind) {
+    case 'sub-account-off':
+    case 'sub-account-on': {
+      const status = revocation.kind === 'sub-account-on' ? 'active' : 'suspended'
+      writes.updateSubAccount(session, owner, id, { status }, origin)
+      return true
+    }
+    case 'token-gone':
+      writes.deleteToken(session, owner, id, origin)
+      return true
+    case 'token-off':
+    case 'token-on':
+      writes.updateToken(session, owner, id, { status: revocation.kind === 'token-on' ? 'active' : 'inactive' }, origin)
+      break
+    case 'token-rotated':
+      rotateAgain(session, owner, revocation, origin)
+  }
+  liftVersion(session, owner, id, revocation.version)
+  return true
+}
+
+function rotateAgain(
+  session: Session,
+  owner: string,
+  { id, digest, sealed, formerUntil }: Extract<Revocation, { kind: 'token-rotated' }>,
+  origin: Origin,
+): void {
+  const { token: before } = writes.getToken(session.db, owner, id, undefined)
+  const now = { sealed: Buffer.from(sealed, 'base64'), digest: Buffer.from(digest, 'base64') }
+  if (now.digest.equals(before.digest)) return
+  // Sealed with a later master key than the backup's, it would never open. The credential itself works all the same.
+  const known = session.db.get('SELECT 1 FROM vault WHERE key_id = ?', keyIdOf(now.sealed)) !== undefined
+  const rotation = { ...now, sealed: known ? now.sealed : before.sealed, formerUntil }
+  writes.replaceCredential(session, owner, id, rotation, origin)
+}
+
+/** A version that a caller has seen never comes again for something else. */
+function liftVersion({ db, stamps }: Session, owner: string, id: string, version: number): void {
+  const { no, token } = writes.getToken(db, owner, id, undefined)
+  if (token.version >= version) return
+  const stamp = restamp('token', token, { ...token, version }, stamps)
+  db.run('UPDATE tokens SET version = ?, stamp = ? WHERE no = ?', version, stamp, no)
+}

@@ -1,0 +1,148 @@
+// Reads the known fields of a JSON body, and says what is wrong with each. Other fields are ignored here; routes that refuse
+// them have done so before.
+import { Failure, type FieldProblem } from '../errors.ts'
+import { NOT_A_TIME, parseTime } from './times.ts'
+import { brokenNameRule, normalizeName, STATUSES, type Status, type Timestamp } from './token.ts'
+
+/**
+ * `absent` was not sent; `unusable` has a wrong type or a value outside the allowed ones; `broken` is of the right
+ * kind but breaks a rule, and the answer names that rule.
+ */
+export type Field<Value> =
+  | { readonly state: 'valid'; readonly value: Value }
+  | { readonly state: 'absent' | 'unusable' | 'broken'; readonly message: string }
+
+export type FieldReader<Value> = (value: unknown, field: string) => Field<Value>
+
+type Readers<Shape> = { readonly [Name in keyof Shape]-?: FieldReader<Exclude<Shape[Name], undefined>> }
+
+export const NOTHING_TO_UPDATE = 'No valid fields to update'
+
+/**
+ * The rules of an update: at least one valid field, and none that is wrong. A request for two changes never succeeds
+ * with only one of them made.
+ */
+export function readChange<Shape extends object>(body: unknown, readers: Readers<Shape>): Shape {
+  const { values, problems, broken, unusable } = readFields(body, readers)
+  if (broken !== undefined) throw new Failure('invalid-request', broken.message, problems)
+  if (Object.keys(values).length === 0) throw new Failure('invalid-request', NOTHING_TO_UPDATE, problems)
+  if (unusable !== undefined) throw new Failure('invalid-request', unusable.message, problems)
+  return values as Shape
+}
+
+/** The rules of a creation: every required field valid, and no other one wrong. */
+export function readNew<Shape extends object>(
+  body: unknown,
+  readers: Readers<Shape>,
+  required: readonly (keyof Shape & string)[],
+): Shape {
+  const { values, problems, broken, unusable, absent } = readFields(body, readers)
+  const missing = required.find((field) => absent.has(field))
+  const wrong = broken ?? unusable
+  if (wrong !== undefined) throw new Failure('invalid-request', wrong.message, problems)
+  if (missing !== undefined) throw new Failure('invalid-request', `${missing} is required`, problems)
+  return values as Shape
+}
+
+export function isObject(body: unknown): body is object {
+  return body !== null && typeof body === 'object' && !Array.isArray(body)
+}
+
+function readFields<Shape extends object>(body: unknown, readers: Readers<Shape>) {
+  const source = isObject(body) ? body : {}
+  const values: Partial<Shape> = {}
+  const problems: FieldProblem[] = []
+  const absent = new Set<string>()
+  let broken: FieldProblem | undefined
+  let unusable: FieldProblem | undefined
+  for (const [field, read] of Object.entries(readers) as [keyof Shape & string, FieldReader<never>][]) {
+    const sent = Object.hasOwn(source, field) ? (source as Record<string, unknown>)[field] : undefined
+    const result =
+      sent === undefined ? ({ state: 'absent', message: `${field} was not sent` } as const) : read(sent, field)
+    if (result.state === 'valid') {
+      values[field] = result.value
+      continue
+    }
+    const problem = { field, message: result.message }
+    problems.push(problem)
+    if (result.state === 'absent') absent.add(field)
+    if (result.state === 'broken') broken ??= problem
+    if (result.state === 'unusable') unusable ??= problem
+  }
+  return { values, problems, absent, broken, unusable }
+}
+
+const strict = new TextDecoder('utf-8', { fatal: true })
+
+/** Without a byte order mark; undefined for bytes that are not UTF-8. */
+export function decodeText(bytes: Uint8Array): string | undefined {
+  try {
+    return strict.decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * True when an object in the text names a field twice: two parsers could each take another of its values. JSON.parse keeps
+ * only the last one, so the text then has more fields than the value.
+ */
+export function repeatsField(text: string, value: unknown): boolean {
+  return countColons(text) !== countFields(value)
+}
+
+function countFields(value: unknown): number {
+  let count = 0
+  const left = [value]
+  while (left.length > 0) {
+    const next = left.pop()
+    if (next === null || typeof next !== 'object') continue
+    const inner = Object.values(next)
+    if (!Array.isArray(next)) count += inner.length
+    for (const each of inner) left.push(each)
+  }
+  return count
+}
+
+/** Colons outside of strings: in valid JSON there is one per field. */
+function countColons(text: string): number {
+  let count = 0
+  for (const [found] of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|:/g)) if (found === ':') count++
+  return count
+}
+
+export const nameField: FieldReader<string> = (value, field) => {
+  if (typeof value !== 'string') return { state: 'unusable', message: `${field} must be a string` }
+  const name = normalizeName(value)
+  if (name === '') return { state: 'unusable', message: `${field} must not be empty` }
+  const rule = brokenNameRule(name)
+  return rule === undefined ? { state: 'valid', value: name } : { state: 'broken', message: `${field} ${rule}` }
+}
+
+export const statusField: FieldReader<Status> = oneOf(STATUSES)
+
+export function oneOf<Value extends string>(allowed: readonly Value[]): FieldReader<Value> {
+  return (value, field) => {
+    const found = allowed.find((known) => known === value)
+    return found === undefined
+      ? { state: 'unusable', message: `${field} must be ${allowed.join(' or ')}` }
+      : { state: 'valid', value: found }
+  }
+}
+
+export const idField: FieldReader<string> = (value, field) =>
+  typeof value === 'string' ? { state: 'valid', value } : { state: 'unusable', message: `${field} must be a string` }
+
+export const emailField: FieldReader<string> = (value, field) => {
+  const name = nameField(value, field)
+  if (name.state !== 'valid' || /^[^\s@]+@[^\s@]+$/.test(name.value)) return name
+  return { state: 'broken', message: `${field} must be an e-mail address` }
+}
+
+/** `null` means never. */
+export const timeField: FieldReader<Timestamp | null> = (value, field) => {
+  if (value === null) return { state: 'valid', value: null }
+  const time = typeof value === 'string' ? parseTime(value) : undefined
+  if (time !== undefined) return { state: 'valid', value: time }
+  return { state: 'unusable', message: `${field} ${NOT_A_TIME}` }
+}

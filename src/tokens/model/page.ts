@@ -1,0 +1,174 @@
+// What a list may ask, and what a page says about itself.
+import { Failure } from '../errors.ts'
+import { NOT_A_TIME, parseTime } from './times.ts'
+import {
+  countCharacters,
+  EFFECTIVE_STATUSES,
+  MAX_NAME_CHARACTERS,
+  normalizeName,
+  STATUSES,
+  STEERING_CHARACTERS,
+  type Status,
+  type Timestamp,
+} from './token.ts'
+
+export const MAX_PAGE = 2_147_483_647
+export const MAX_LIMIT = 100
+export const DEFAULT_LIMIT = 10
+
+export interface PageRequest {
+  readonly page: number
+  readonly limit: number
+}
+
+export interface TokenQuery extends PageRequest {
+  readonly subAccountId?: string | undefined
+  readonly status?: Status | undefined
+  /** Normalized as names are; never empty. */
+  readonly search?: string | undefined
+  readonly narrowing?: Narrowing
+}
+
+/** Filters beyond the document. A range takes its first moment in and leaves its last out. */
+export interface Narrowing {
+  readonly neverUsed?: true
+  readonly createdFrom?: Timestamp
+  readonly createdBefore?: Timestamp
+  readonly expiresFrom?: Timestamp
+  readonly expiresBefore?: Timestamp
+  /** Only tokens that have not expired at this time. */
+  readonly unexpiredAt?: Timestamp
+  /** Only tokens of sub-accounts that are suspended, or only of those that are not. */
+  readonly suspended?: boolean
+}
+
+/** One page, and the exact number of all matches, from one snapshot of the store. */
+export interface Slice<Item> {
+  readonly items: readonly Item[]
+  readonly total: number
+}
+
+export interface Page<Item> extends Slice<Item> {
+  readonly page: number
+  readonly limit: number
+  readonly totalPages: number
+  readonly hasNextPage: boolean
+  readonly hasPrevPage: boolean
+}
+
+export function toPage<Item>(slice: Slice<Item>, { page, limit }: PageRequest): Page<Item> {
+  const totalPages = Math.ceil(slice.total / limit)
+  return {
+    ...slice,
+    page,
+    limit,
+    totalPages,
+    hasNextPage: page < totalPages,
+    hasPrevPage: page > 1 && slice.total > 0,
+  }
+}
+
+/** Parameters as they came: a string, or an array where one was sent more than once. */
+export type RawQuery = Readonly<Record<string, unknown>>
+
+export function readPageRequest(query: RawQuery): PageRequest {
+  return {
+    page: readCount(query, 'page', 1, MAX_PAGE),
+    limit: readCount(query, 'limit', DEFAULT_LIMIT, MAX_LIMIT),
+  }
+}
+
+export function readTokenQuery(query: RawQuery, now: Timestamp): TokenQuery {
+  const narrowed = readNarrowing(query)
+  const effective = readEffectiveStatus(query, now, narrowed)
+  const documented = {
+    ...readPageRequest(query),
+    subAccountId: readOnce(query, 'subAccountId'),
+    status: effective?.status ?? readStatus(query),
+    search: readSearch(query),
+  }
+  const narrowing = { ...narrowed, ...effective?.narrowing }
+  return Object.keys(narrowing).length === 0 ? documented : { ...documented, narrowing }
+}
+
+/** What verification would say now, as the filters that it comes to; the same order of reasons as `effectiveState`. */
+function readEffectiveStatus(
+  query: RawQuery,
+  now: Timestamp,
+  { expiresBefore = Number.POSITIVE_INFINITY }: Narrowing,
+): Pick<TokenQuery, 'status' | 'narrowing'> | undefined {
+  const text = readOnce(query, 'effectiveStatus')
+  if (text === undefined) return undefined
+  const effective = EFFECTIVE_STATUSES.find((known) => known === text)
+  if (effective === undefined) {
+    throw new Failure('invalid-request', `effectiveStatus must be ${EFFECTIVE_STATUSES.join(', ')}`)
+  }
+  if (query.status !== undefined) {
+    throw new Failure('invalid-request', 'effectiveStatus cannot be combined with status')
+  }
+  switch (effective) {
+    case 'inactive':
+      return { status: 'inactive' }
+    case 'expired':
+      return { status: 'active', narrowing: { expiresBefore: Math.min(expiresBefore, now + 1) } }
+    default:
+      return { status: 'active', narrowing: { unexpiredAt: now, suspended: effective === 'suspended' } }
+  }
+}
+
+const RANGES = ['createdFrom', 'createdBefore', 'expiresFrom', 'expiresBefore'] as const
+
+function readNarrowing(query: RawQuery): Narrowing {
+  const used = readOnce(query, 'used')
+  if (used !== undefined && used !== 'never') throw new Failure('invalid-request', 'used must be never')
+  const times = RANGES.flatMap((name) => {
+    const time = readTimeParameter(query, name)
+    return time === undefined ? [] : [[name, time]]
+  })
+  return { ...(used === undefined ? {} : { neverUsed: true }), ...Object.fromEntries(times) }
+}
+
+export function readTimeParameter(query: RawQuery, name: string): Timestamp | undefined {
+  const text = readOnce(query, name)
+  const time = text === undefined ? undefined : parseTime(text)
+  if (text !== undefined && time === undefined) throw new Failure('invalid-request', `${name} ${NOT_A_TIME}`)
+  return time
+}
+
+export function readSearch(query: RawQuery): string | undefined {
+  const search = normalizeName(readOnce(query, 'search') ?? '')
+  if (countCharacters(search) > MAX_NAME_CHARACTERS) {
+    throw new Failure('invalid-request', `search must be at most ${MAX_NAME_CHARACTERS} characters`)
+  }
+  return search === '' ? undefined : search
+}
+
+/** A search with a character that no name may hold matches nothing: engines need not be asked, and some could not be. */
+export function canMatch(search: string): boolean {
+  return search.isWellFormed() && !STEERING_CHARACTERS.test(search)
+}
+
+function readStatus(query: RawQuery): Status | undefined {
+  const text = readOnce(query, 'status')
+  if (text === undefined) return undefined
+  const status = STATUSES.find((known) => known === text)
+  if (status === undefined) throw new Failure('invalid-request', 'status must be active or inactive')
+  return status
+}
+
+function readCount(query: RawQuery, name: string, fallback: number, max: number): number {
+  const text = readOnce(query, name)
+  if (text === undefined) return fallback
+  const value = /^[0-9]{1,16}$/.test(text) ? Number(text) : 0
+  if (value < 1 || value > max) {
+    throw new Failure('invalid-request', `${name} must be a whole number from 1 to ${max}`)
+  }
+  return value
+}
+
+/** A parameter sent twice is refused: two readers of one request could each pick another one. */
+export function readOnce(query: RawQuery, name: string): string | undefined {
+  const value = query[name]
+  if (value === undefined || typeof value === 'string') return value
+  throw new Failure('invalid-request', `${name} must be sent only once`)
+}

@@ -1,0 +1,129 @@
+// The rules of creating and changing tokens and sub-accounts. Pure: a record and a change in, a record out.
+import { Failure } from '../errors.ts'
+import {
+  emailField,
+  type FieldReader,
+  idField,
+  isObject,
+  nameField,
+  oneOf,
+  readChange,
+  readNew,
+  statusField,
+  timeField,
+} from './fields.ts'
+import type { ListedToken, Status, SubAccount, Timestamp, TokenRecord } from './token.ts'
+
+export interface TokenChange {
+  readonly name?: string
+  readonly status?: Status
+}
+
+export function readTokenChange(body: unknown): TokenChange {
+  return readChange<TokenChange>(body, { name: nameField, status: statusField })
+}
+
+/** The record after the change; the very same record when the change changes nothing. */
+export function applyUpdate<Token extends ListedToken>(record: Token, change: TokenChange): Token {
+  const { name = record.name, status = record.status } = change
+  if (name === record.name && status === record.status) return record
+  return { ...record, name, status, version: record.version + 1 }
+}
+
+export interface NewToken {
+  readonly subAccountId: string
+  readonly name: string
+  readonly status?: Status
+  readonly expiresAt?: Timestamp | null
+}
+
+export function readNewToken(body: unknown): NewToken {
+  return readNew<NewToken>(
+    body,
+    { subAccountId: idField, name: nameField, status: statusField, expiresAt: timeField },
+    ['subAccountId', 'name'],
+  )
+}
+
+/** How long the key of a creation is remembered. */
+export const IDEMPOTENCY_MEMORY_MS = 24 * 60 * 60 * 1000
+
+export const MAX_OVERLAP_SECONDS = 30 * 24 * 60 * 60
+
+/** How many seconds a former credential works on; none where nothing is said. */
+export function readOverlap(body: unknown): number {
+  // Whoever sends something else has said something, and would lose the former credential at once.
+  if (body !== undefined && !isObject(body)) throw new Failure('invalid-request', 'The body must be a JSON object')
+  const { overlapSeconds = 0 } = readNew<{ overlapSeconds?: number }>(body, { overlapSeconds: overlapField }, [])
+  return overlapSeconds
+}
+
+const overlapField: FieldReader<number> = (value, field) => {
+  const seconds = Number.isInteger(value) ? (value as number) : -1
+  if (seconds >= 0 && seconds <= MAX_OVERLAP_SECONDS) return { state: 'valid', value: seconds }
+  return { state: 'unusable', message: `${field} must be a whole number from 0 to ${MAX_OVERLAP_SECONDS}` }
+}
+
+export interface Rotation {
+  readonly sealed: Uint8Array
+  readonly digest: Uint8Array
+  /** Until when the former credential still works; not after the rotation's own time means that it dies at once. */
+  readonly formerUntil: Timestamp
+}
+
+/**
+ * `retired` is the former credential, where it works on. Without an overlap every former one dies, those of earlier
+ * rotations too: leaks end here. So all that retire up to `outlived` are to go.
+ */
+export function applyRotation<Token extends TokenRecord>(record: Token, rotation: Rotation, at: Timestamp) {
+  const { sealed, digest, formerUntil } = rotation
+  const overlaps = formerUntil > at
+  return {
+    after: { ...record, sealed, digest, version: record.version + 1 },
+    retired: overlaps ? { digest: record.digest, tokenId: record.id, retiresAt: formerUntil } : undefined,
+    outlived: overlaps ? at : Number.MAX_SAFE_INTEGER,
+    facts: { formerCredentialUntil: overlaps ? formerUntil : null },
+  }
+}
+
+export const SUB_ACCOUNT_STATUSES = ['active', 'suspended'] as const
+export type SubAccountStatus = (typeof SUB_ACCOUNT_STATUSES)[number]
+
+export interface SubAccountChange {
+  readonly name?: string
+  readonly email?: string
+  readonly companyName?: string
+  readonly status?: SubAccountStatus
+}
+
+export function readSubAccountChange(body: unknown): SubAccountChange {
+  return readChange<SubAccountChange>(body, {
+    name: nameField,
+    email: emailField,
+    companyName: nameField,
+    status: oneOf(SUB_ACCOUNT_STATUSES),
+  })
+}
+
+/** Suspending again keeps the first time: it says since when. */
+export function applySubAccountUpdate(record: SubAccount, change: SubAccountChange, at: Timestamp): SubAccount {
+  const { name = record.name, email = record.email, companyName = record.companyName } = change
+  const suspendedAt =
+    change.status === undefined ? record.suspendedAt : change.status === 'active' ? null : (record.suspendedAt ?? at)
+  const same =
+    name === record.name &&
+    email === record.email &&
+    companyName === record.companyName &&
+    suspendedAt === record.suspendedAt
+  return same ? record : { ...record, name, email, companyName, suspendedAt }
+}
+
+export type NewSubAccount = Pick<SubAccount, 'name' | 'email' | 'companyName'>
+
+export function readNewSubAccount(body: unknown): NewSubAccount {
+  return readNew<NewSubAccount>(body, { name: nameField, email: emailField, companyName: nameField }, [
+    'name',
+    'email',
+    'companyName',
+  ])
+}

@@ -1,0 +1,203 @@
+// What has been done, by whom, in rows chained per account: a row altered, removed or inserted breaks the chain.
+import { Failure } from '../errors.ts'
+import { type PageRequest, type RawQuery, readOnce, readPageRequest, readTimeParameter } from '../model/page.ts'
+import { toTime } from '../model/times.ts'
+import type { Timestamp } from '../model/token.ts'
+import type { Stamped } from '../trust/stamp.ts'
+import type { Stamps } from '../trust/vault.ts'
+
+export const ACTIONS = [
+  'account.create',
+  'account.rename',
+  'key.create',
+  'key.revoke',
+  'sub-account.create',
+  'sub-account.update',
+  'token.create',
+  'token.update',
+  'token.rotate',
+  'token.delete',
+] as const
+export type Action = (typeof ACTIONS)[number]
+
+/** Who makes a change, from where, and when. */
+export interface Origin {
+  /** An account key's id, `operator` for the command line, or `jwt:` and the subject. */
+  readonly by: string
+  /** What the account key was called at that time. */
+  readonly byName?: string | null
+  readonly at: Timestamp
+  readonly requestId: string | null
+  readonly address: string | null
+}
+
+/** Only the fields that changed, and never a credential. */
+export type Facts = Readonly<Record<string, string | number | null>>
+
+/** Facts whose name says that they are times, as times that people read. */
+function withTimes(facts: Facts): Facts {
+  const shown = Object.entries(facts).map(([name, value]) =>
+    typeof value === 'number' && /(At|Until)$/.test(name) ? [name, toTime(value)] : [name, value],
+  )
+  return Object.fromEntries(shown)
+}
+
+export interface HistoryEvent {
+  readonly accountId: string
+  readonly action: Action
+  /** The id of what was changed. */
+  readonly subject: string
+  /** What it was called at that time, after the change. Rows written by earlier versions have none. */
+  readonly subjectName: string | null
+  readonly tokenId: string | null
+  readonly from: Facts
+  readonly to: Facts
+}
+
+/** What was changed: a token, sub-account, account key or account. */
+interface Subject {
+  readonly id: string
+  readonly name: string
+}
+
+export function historyEvent(
+  accountId: string,
+  action: Action,
+  { id: subject, name: subjectName }: Subject,
+  from: Facts,
+  to: Facts,
+): HistoryEvent {
+  const tokenId = action.startsWith('token.') ? subject : null
+  return { accountId, action, subject, subjectName, tokenId, from, to }
+}
+
+export interface HistoryRow extends HistoryEvent, Origin {
+  readonly byName: string | null
+  /** Counts the account's rows from 1, without gaps. */
+  readonly seq: number
+}
+
+/** A row as HTTP and the command line show it. */
+export function entryOf(row: HistoryRow) {
+  const { seq, at, by, byName, action, subject, subjectName, from, to, requestId, address } = row
+  const facts = { from: withTimes(from), to: withTimes(to) }
+  return { seq, at: toTime(at), by, byName, action, subject, subjectName, ...facts, requestId, address }
+}
+
+/** Which rows of an account's history are wanted. The range takes its first moment in and leaves its last out. */
+export interface HistoryFilter {
+  readonly tokenId?: string | undefined
+  readonly by?: string | undefined
+  readonly action?: Action | undefined
+  readonly from?: Timestamp | undefined
+  readonly before?: Timestamp | undefined
+}
+
+export type HistoryQuery = PageRequest & HistoryFilter
+
+export function readHistoryQuery(query: RawQuery): HistoryQuery {
+  const text = readOnce(query, 'action')
+  const action = ACTIONS.find((known) => known === text)
+  if (text !== undefined && action === undefined) {
+    throw new Failure('invalid-request', `action must be one of ${ACTIONS.join(', ')}`)
+  }
+  return {
+    ...readPageRequest(query),
+    by: readOnce(query, 'by'),
+    action,
+    from: readTimeParameter(query, 'from'),
+    before: readTimeParameter(query, 'to'),
+  }
+}
+
+/** The stamp of a row; `previous` is the stamp of the account's row before it, empty for the first. */
+export function chainStamp(row: HistoryRow, previous: Uint8Array, stamps: Stamps): Uint8Array {
+  return chainStampOfTexts(row, JSON.stringify(row.from), JSON.stringify(row.to), previous, stamps)
+}
+
+/** For whoever has `from` and `to` as JSON already. */
+export function chainStampOfTexts(
+  row: Omit<HistoryRow, 'from' | 'to'>,
+  from: string,
+  to: string,
+  previous: Uint8Array,
+  stamps: Stamps,
+): Uint8Array {
+  const { accountId, seq, at, by, byName, action, subject, subjectName, tokenId, requestId, address } = row
+  const facts = `[${from},${to}]`
+  // Only where there are names: rows written before there were any keep their stamps.
+  const names = byName === null && subjectName === null ? [] : [byName, subjectName]
+  return stamps.stampHistory([
+    ...[previous, accountId, seq, at, by, action, subject, tokenId, facts, requestId, address],
+    ...names,
+  ])
+}
+
+/** The stamp of the account's last row, kept beside the chain: without it, cutting off the end would go unseen. */
+export function headStamp(accountId: string, seq: number, last: Uint8Array, stamps: Stamps): Uint8Array {
+  return stamps.stampHistory(['head', accountId, seq, last])
+}
+
+/** How far a chain goes: the number of its last row, and that row's stamp. */
+export interface ChainEnd {
+  readonly seq: number
+  readonly last: Uint8Array
+}
+
+/** Where a walk along the chain of one account has come to. */
+export interface ChainWalk {
+  /** How far the chain goes by its head; undefined until that is met. */
+  readonly head: ChainEnd | undefined
+  readonly end: ChainEnd
+}
+
+export const WALK_START: ChainWalk = { head: undefined, end: { seq: 0, last: new Uint8Array() } }
+
+export interface ChainStep {
+  readonly walk: ChainWalk
+  readonly problems: readonly string[]
+}
+
+export function walkHead(
+  { end }: ChainWalk,
+  head: Stamped<ChainEnd> & { readonly accountId: string },
+  stamps: Stamps,
+): ChainStep {
+  const { accountId, seq, last, stamp } = head
+  const altered = !equal(stamp, headStamp(accountId, seq, last, stamps))
+  return { walk: { head: { seq, last }, end }, problems: altered ? ['the head is altered'] : [] }
+}
+
+/** Goes on from the row after a break, so that one break is told once. */
+export function walkRow({ head, end }: ChainWalk, row: Stamped<HistoryRow>, stamps: Stamps): ChainStep {
+  const { seq, stamp } = row
+  const problems: string[] = []
+  if (seq !== end.seq + 1) problems.push(`rows ${end.seq + 1} to ${seq - 1} are missing`)
+  else if (!equal(stamp, chainStamp(row, end.last, stamps))) {
+    problems.push(`row ${seq} is altered, or the one before it was replaced`)
+  }
+  if (head?.seq === seq && !equal(head.last, stamp)) problems.push(`row ${seq} does not match the head`)
+  return { walk: { head, end: { seq, last: stamp } }, problems }
+}
+
+/** What is missing after the last row. Rows beyond the head are none: they were written since it was read. */
+export function findMissingEnd({ head, end }: ChainWalk): string | undefined {
+  if (head === undefined || end.seq >= head.seq) return undefined
+  return `rows ${end.seq + 1} to ${head.seq} are missing`
+}
+
+function equal(left: Uint8Array, right: Uint8Array): boolean {
+  return Buffer.compare(left, right) === 0
+}
+
+/** The fields that differ between two records, among those named. */
+export function difference<Row extends object>(before: Row, after: Row, fields: readonly (keyof Row & string)[]) {
+  const from: Record<string, string | number | null> = {}
+  const to: Record<string, string | number | null> = {}
+  for (const field of fields) {
+    if (before[field] === after[field]) continue
+    from[field] = before[field] as string | number | null
+    to[field] = after[field] as string | number | null
+  }
+  return { from, to }
+}

@@ -1,0 +1,61 @@
+// When each token was last used: gathered in memory, written in batches, so that verification never writes.
+
+import type { Timestamp } from '../model/token.ts'
+import { Recent } from '../recent.ts'
+import type { Store } from '../store.ts'
+
+/** Past this many unwritten marks new tokens are passed over until the next flush: memory stays bounded. */
+const MAX_MARKS = 100_000
+
+/**
+ * A hundred thousand at once are tens of megabytes on their way, whoever changes something waits for them, and PostgreSQL
+ * breaks them off.
+ */
+const MARKS_AT_ONCE = 5_000
+
+/** A use so soon after one that is on record is not written again: times of use are true to the minute. */
+const PRECISION_MS = 60_000
+
+export function isSoonAfter(markedAt: Timestamp, at: Timestamp): boolean {
+  return at >= markedAt && at - markedAt < PRECISION_MS
+}
+
+export class UseMarks {
+  readonly #store: Pick<Store, 'markUsed'>
+  /** When each token was marked last, as far as that is remembered. */
+  readonly #latest: Recent<string, Timestamp>
+  readonly #marks = new Map<string, Timestamp>()
+
+  /** Remembers the times of so many tokens, up to twice as many. */
+  constructor(store: Pick<Store, 'markUsed'>, remembered = MAX_MARKS) {
+    this.#store = store
+    this.#latest = new Recent(remembered)
+  }
+
+  mark(tokenId: string, at: Timestamp): void {
+    const latest = this.#latest.get(tokenId)
+    if (latest !== undefined && isSoonAfter(latest, at)) return
+    if (this.#marks.size >= MAX_MARKS && !this.#marks.has(tokenId)) return
+    this.#marks.set(tokenId, at)
+    this.#latest.set(tokenId, at)
+  }
+
+  /** A flush that fails keeps what it has not written for the next one. */
+  async flush(): Promise<void> {
+    // As many as there are now: those made meanwhile would be written a few at a time.
+    for (let left = this.#marks.size; left > 0; left -= MARKS_AT_ONCE) await this.#flushSome()
+  }
+
+  async #flushSome(): Promise<void> {
+    const some = new Map(this.#marks.entries().take(MARKS_AT_ONCE))
+    // Another flush may have taken them meanwhile.
+    if (some.size === 0) return
+    for (const tokenId of some.keys()) this.#marks.delete(tokenId)
+    try {
+      await this.#store.markUsed(some)
+    } catch (error) {
+      for (const [tokenId, at] of some) if (!this.#marks.has(tokenId)) this.#marks.set(tokenId, at)
+      throw error
+    }
+  }
+}

@@ -1,0 +1,162 @@
+// Takes a store from one master key to another while servers use it. After an interruption at any moment, another run
+// continues; the former key is retired last, when nothing is sealed with it.
+
+import { OperatorError } from '../errors.ts'
+import type { Timestamp, TokenRecord } from '../model/token.ts'
+import type { Resealed, Store } from '../store.ts'
+import { type KeyRing, sealingKeyOf } from '../trust/key-ring.ts'
+import { credentialPlace, keyIdOf, type MasterKey, STORE_SECRET_PLACE } from '../trust/vault.ts'
+import { type CopiedRow, type OnPhase, partsOf, TOKENS } from './copy.ts'
+
+/** Manages the file of keys, if it is ours to change. Each change is on disk when the method returns. */
+export interface KeyKeeper {
+  /** Makes a key and puts it first. */
+  make(): void
+  /** Takes keys out of use, but keeps each: older backups need them. */
+  retire(ids: readonly string[]): void
+  /** Where a retired key is kept. */
+  placeOfRetired(id: string): string
+}
+
+export interface RotationParts {
+  readonly store: Store
+  readonly keys: KeyRing
+  readonly keeper: KeyKeeper | undefined
+  readonly now: () => Timestamp
+  /** Runs a write, then pauses, so that servers on the same store are not held up. */
+  readonly gently?: <Result>(work: () => Promise<Result>) => Promise<Result>
+}
+
+export interface RotationReport {
+  /** The id of the key that everything is sealed with now. */
+  readonly masterKey: string
+  /** The ids of the keys that nothing in the store needs any more. */
+  readonly retired: readonly string[]
+  /** The files that hold these keys now; empty where the keys are not ours to manage. */
+  readonly keptIn: readonly string[]
+  readonly tokens: number
+  /** By this run; fewer than all if an earlier run was interrupted. */
+  readonly resealed: number
+  /** True if an earlier run had begun it, and perhaps finished it. */
+  readonly resumed: boolean
+}
+
+/** Tokens in one write: few enough that a server hardly waits for the embedded store's lock, or for rows on PostgreSQL. */
+const PART = 100
+const MAX_NAMED = 20
+/** After the first round, only rows that were altered by hand can still be sealed with another key. */
+const MAX_ROUNDS = 5
+
+export async function rotateMasterKey(parts: RotationParts, onPhase: OnPhase): Promise<RotationReport> {
+  const { store, keeper, now } = parts
+  const found = await store.readVault()
+  const resumed = found.length > 1 || (await isOver(parts, sealingKeyOf(found)))
+  if (!resumed) await begin(parts)
+  const vault = await store.readVault()
+  const masterKey = sealingKeyOf(vault)
+  const retiring = vault.filter(({ seals }) => !seals)
+  const resealed = retiring.length > 0 ? await resealAll(parts, masterKey, onPhase) : 0
+  for (const { keyId } of retiring) await store.retireMasterKey(keyId, now())
+  const retired = await findRetired(parts)
+  keeper?.retire(retired)
+  const keptIn = keeper === undefined ? [] : retired.map((id) => keeper.placeOfRetired(id))
+  const { active, inactive } = await store.countTokens()
+  return { masterKey, retired, keptIn, tokens: active + inactive, resealed, resumed }
+}
+
+/** Whether only the last step is left: the first key seals, and all others are retired but still in the key file. */
+async function isOver(parts: RotationParts, sealing: string): Promise<boolean> {
+  const { first, ids } = parts.keys
+  const retired = await findRetired(parts)
+  const others = ids.filter((id) => id !== first.id)
+  return first.id === sealing && others.length > 0 && others.every((id) => retired.includes(id))
+}
+
+/** Keys that the store has retired, but that are still in the key ring. */
+async function findRetired({ store, keys }: RotationParts): Promise<readonly string[]> {
+  const retired = await store.listRetiredMasterKeys()
+  return keys.ids.filter((id) => retired.includes(id))
+}
+
+/** From here on the new key seals, in every process. */
+async function begin({ store, keys, keeper, now }: RotationParts): Promise<void> {
+  const vault = await store.readVault()
+  const from = sealingKeyOf(vault)
+  // Otherwise an interrupted run has made a key and not used it yet: it is used now.
+  if (keys.first.id === from) {
+    if (keeper === undefined) throw new OperatorError(INSTRUCTIONS)
+    keeper.make()
+    keys.renew()
+  }
+  const to = keys.first
+  if ((await store.listRetiredMasterKeys()).includes(to.id)) {
+    throw new OperatorError(`Master key ${to.id} was retired before. Make a new one: openssl rand -base64 32`)
+  }
+  const sealed = vault.find(({ keyId }) => keyId === from)?.sealedSecret ?? new Uint8Array()
+  const sealedSecret = to.seal(keys.open(sealed, STORE_SECRET_PLACE), STORE_SECRET_PLACE)
+  await store.changeMasterKey({ from, to: to.id, sealedSecret, at: now() })
+}
+
+const INSTRUCTIONS = `The master key comes from the environment, where this command cannot put another one. To rotate it:
+  1. Make a new key: openssl rand -base64 32
+  2. Give every instance both keys: the new one as LATCHKEY_MASTER_KEY (or the first line of LATCHKEY_MASTER_KEY_FILE), the
+     present one as LATCHKEY_PREVIOUS_MASTER_KEY (or the next line of the file). Restart them, one after the other; they go
+     on sealing with the present key.
+  3. With the same settings, run latchkey master-key rotate again.
+  4. Take the old key away from the instances.`
+
+/**
+ * The store refuses new credentials that are sealed with another key, so their number only falls: a round that finds none
+ * is the last one.
+ */
+async function resealAll(parts: RotationParts, sealing: string, onPhase: OnPhase): Promise<number> {
+  const key = parts.keys.find(sealing)
+  if (key === undefined) throw new OperatorError(`Master key ${sealing}, which the store is sealed with, is not given`)
+  const { active, inactive } = await parts.store.countTokens()
+  let resealed = 0
+  for (let round = 1; round <= MAX_ROUNDS; round++) {
+    const advance = onPhase(round === 1 ? 'Sealing' : 'Checking', active + inactive)
+    const { left, done } = await resealOnce(parts, key, advance)
+    resealed += done
+    if (left === 0) return resealed
+  }
+  throw new OperatorError('Credentials sealed with a former key keep appearing. Run latchkey doctor.')
+}
+
+async function resealOnce(parts: RotationParts, key: MasterKey, advance: (by: number) => void) {
+  const { store, keys, gently = (work) => work() } = parts
+  const unreadable: string[] = []
+  let [left, done] = [0, 0]
+  for await (const part of partsOf(store, TOKENS, undefined, PART)) {
+    const others = part.filter(({ sealed }) => keyIdOf(sealed as Uint8Array) !== key.id)
+    const resealed: Resealed[] = []
+    for (const row of others) {
+      const change = reseal(row, keys, key)
+      if (change === undefined) unreadable.push(String(row.id))
+      else resealed.push(change)
+    }
+    if (resealed.length > 0) done += await gently(() => store.resealTokens(resealed))
+    left += others.length
+    advance(part.length)
+  }
+  if (unreadable.length > 0) throw unreadableError(unreadable)
+  return { left, done }
+}
+
+function reseal(row: CopiedRow, keys: KeyRing, key: MasterKey): Resealed | undefined {
+  const token = row as unknown as TokenRecord
+  try {
+    const after = key.seal(keys.openCredential(token), credentialPlace(token))
+    return { id: token.id, before: token.sealed, after }
+  } catch {
+    return undefined
+  }
+}
+
+function unreadableError(ids: readonly string[]): OperatorError {
+  const named = ids.slice(0, MAX_NAMED).join(', ') + (ids.length > MAX_NAMED ? ', …' : '')
+  return new OperatorError(
+    `${ids.length} credential(s) do not open with the key that they name: ${named}. All others are sealed with the new ` +
+      'key; the old one is kept. Give these tokens new credentials (latchkey token rotate ID), then run this command again.',
+  )
+}
