@@ -15,9 +15,9 @@ import { databaseIn, journalIn, openSqliteStore } from './storage/sqlite/store.t
 import type { EndedThread } from './storage/sqlite/threads/restarting-thread.ts'
 import { OperatorError } from './tokens/errors.ts'
 import { Operator } from './tokens/operator.ts'
+import type { Store, StoreFiles } from './tokens/ports.ts'
 import { Recent } from './tokens/recent.ts'
 import { Registry } from './tokens/registry.ts'
-import type { Store } from './tokens/store.ts'
 import type { KeyRing } from './tokens/trust/key-ring.ts'
 import type { Limiter } from './tokens/trust/rate-limit.ts'
 import type { Tampered } from './tokens/trust/stamp.ts'
@@ -33,6 +33,8 @@ export interface Latchkey {
   readonly registry: Registry
   readonly operator: Operator
   readonly store: Store
+  /** Undefined where the store is a database server's. */
+  readonly files: StoreFiles | undefined
   readonly stamps: Stamps
   readonly keys: KeyRing
   /** The migrations that opening it applied. */
@@ -63,11 +65,11 @@ export async function openLatchkey(config: Config, surroundings: Surroundings = 
   const keys = openKeyRing(config)
   const started = performance.now()
   const opened = await openEngine(config, keys, surroundings)
-  const { store: engine, storeSecret, applied, limiter, poolUsage, replayed = 0 } = opened
+  const { store: engine, files, storeSecret, applied, limiter, poolUsage, replayed = 0 } = opened
   if (applied.length > 0) {
     log?.info({ applied, openingMs: Math.round(performance.now() - started) }, 'the store was migrated')
   }
-  const obstacle = await engine.findObstacle().catch(async (error) => {
+  const obstacle = await files?.findObstacle().catch(async (error) => {
     await engine.close()
     throw error
   })
@@ -85,11 +87,24 @@ export async function openLatchkey(config: Config, surroundings: Surroundings = 
   const parts = { store, keys, stamps, now, onTampered }
   const rotate = (onPhase: OnPhase) => rotateAlone(config, { store, keys, now }, onPhase)
   const [registry, operator] = [new Registry(parts), new Operator(parts)]
-  return { registry, operator, store, stamps, keys, applied, limiter, poolUsage, rotateMasterKey: rotate, replayed }
+  return {
+    registry,
+    operator,
+    store,
+    files,
+    stamps,
+    keys,
+    applied,
+    limiter,
+    poolUsage,
+    rotateMasterKey: rotate,
+    replayed,
+  }
 }
 
 interface Engine {
   readonly store: Store
+  readonly files?: StoreFiles
   readonly storeSecret: Uint8Array
   readonly applied: readonly string[]
   readonly replayed?: number

@@ -37,7 +37,13 @@ function roomOf(path: string): string {
   return room === 'storage' ? `storage/${inner}` : room
 }
 
-const BOTH_ENGINES = ['storage/rows.ts', 'storage/migrations.ts', 'storage/vault.ts', 'storage/fair-queue.ts', 'tokens']
+const BOTH_ENGINES = [
+  'storage/tables.ts',
+  'storage/migrations.ts',
+  'storage/vault.ts',
+  'storage/fair-queue.ts',
+  'tokens',
+]
 
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'main.ts': ['cli'],
@@ -50,7 +56,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   http: ['tokens'],
   'storage/sqlite': [...BOTH_ENGINES, 'process'],
   'storage/postgres': BOTH_ENGINES,
-  'storage/rows.ts': ['tokens'],
+  'storage/tables.ts': ['tokens'],
   'storage/vault.ts': ['tokens'],
   'storage/migrations.ts': [],
   'storage/fair-queue.ts': [],

@@ -57,8 +57,8 @@ async function restoreStore(
       : await showing(output, 'Restoring', (onBytes) =>
           restore(config, resolve(file), { replace, acceptRevocationLoss }, onBytes),
         )
-  const { store, replayed } = await openLatchkey(config, { acceptRevocationLoss })
-  const obstacle = (await store.findObstacle().finally(() => store.close())) ?? null
+  const { store, files, replayed } = await openLatchkey(config, { acceptRevocationLoss })
+  const obstacle = (await files?.findObstacle().finally(() => store.close())) ?? null
   const seconds = secondsSince(started)
   const { manifest = null, movedAside = null } = restored ?? {}
   const told = [

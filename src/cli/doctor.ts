@@ -1,6 +1,7 @@
 // Examines the store and reports what is wrong with it. Repairs nothing; but like every command, opening the store brings
 // its schema up to date.
 import type { Latchkey } from '../compose.ts'
+import type { Damage } from '../tokens/ports.ts'
 import {
   type ChainStep,
   type ChainWalk,
@@ -9,7 +10,6 @@ import {
   walkHead,
   walkRow,
 } from '../tokens/record/history.ts'
-import type { Damage } from '../tokens/store.ts'
 import type { OnPhase } from '../tokens/upkeep/copy.ts'
 import { BROKEN_JOURNAL, DAMAGED, type Examined, examineRows, type Totals } from '../tokens/upkeep/examination.ts'
 import { shutText } from './backup.ts'
@@ -66,7 +66,7 @@ export interface DoctorReport {
 }
 
 export async function examine(latchkey: Latchkey, onPhase: OnPhase = () => () => {}): Promise<DoctorReport> {
-  const damage = (await latchkey.store.findDamage?.()) ?? { database: undefined, journal: undefined }
+  const damage = (await latchkey.files?.findDamage()) ?? { database: undefined, journal: undefined }
   try {
     return await examineAll(latchkey, damage, onPhase)
   } catch (error) {
@@ -77,8 +77,8 @@ export async function examine(latchkey: Latchkey, onPhase: OnPhase = () => () =>
 }
 
 async function examineAll(latchkey: Latchkey, damage: Damage, onPhase: OnPhase): Promise<DoctorReport> {
-  const { store, keys } = latchkey
-  const obstacle = await store.findObstacle()
+  const { store, files, keys } = latchkey
+  const obstacle = await files?.findObstacle()
   if (obstacle === undefined) await store.ping()
   const counts = await store.countTokens()
   const { rows, problems, problemCount, totals } = await examineRows(latchkey, onPhase)

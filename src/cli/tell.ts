@@ -2,8 +2,8 @@
 
 import { toTime, toTimeOrNull } from '../tokens/model/times.ts'
 import type { Account, AccountKey, SubAccount, SubAccountRow, Token } from '../tokens/model/token.ts'
+import type { TokenRow } from '../tokens/ports.ts'
 import { entryOf, type HistoryRow } from '../tokens/record/history.ts'
-import type { TokenRow } from '../tokens/store.ts'
 
 export type Told = Readonly<
   Record<string, string | number | boolean | null | Readonly<Record<string, string | number>>>

@@ -5,16 +5,16 @@ import { type Page, type TokenQuery, toPage } from './model/page.ts'
 import {
   type Account,
   type AccountKey,
-  type JudgedToken,
   newId,
   type SubAccount,
   type Timestamp,
   type TokenRecord,
+  type VerifiedToken,
 } from './model/token.ts'
 import type { NewSubAccount, NewToken } from './model/update.ts'
+import type { TokenRow } from './ports.ts'
 import type { Origin } from './record/history.ts'
 import { type Caller, type Parts, sealToken } from './registry.ts'
-import type { TokenRow } from './store.ts'
 import { kindOfCredential, newCredential } from './trust/credential.ts'
 
 /** A token to create; without a credential it gets a new one. */
@@ -153,22 +153,21 @@ export class Operator {
   }
 
   /** The token that a credential already belongs to. */
-  async findByCredential(credential: string): Promise<JudgedToken | undefined> {
-    return (await this.#parts.store.findCandidate(this.#parts.stamps.digest(credential)))?.token
+  async findByCredential(credential: string): Promise<VerifiedToken | undefined> {
+    return (await this.#parts.store.findCandidate(credential))?.token
   }
 
   async findHolder(credential: string): Promise<Holder | undefined> {
-    const { store, stamps } = this.#parts
+    const { store } = this.#parts
     const kind = kindOfCredential(credential)
     if (kind === undefined) return undefined
-    const digest = stamps.digest(credential)
     if (kind === 'key') {
-      const key = await store.findKey(digest)
+      const key = await store.findKey(credential)
       return key && { kind: 'account key', key }
     }
-    const candidate = await store.findCandidate(digest)
+    const candidate = await store.findCandidate(credential)
     const row = candidate && (await store.findToken(candidate.token.accountId, candidate.token.id))
-    return row && { kind: 'token', row, isFormer: candidate.retired !== undefined }
+    return row && { kind: 'token', row, isFormer: candidate.retiresAt !== null }
   }
 }
 

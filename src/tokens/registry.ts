@@ -1,29 +1,28 @@
-// The verbs of the service, the same at every door; the operator's own are in operator.ts. Only what looks after the
-// store itself (doctor, backup, copy, rotation of the master key) goes below them.
+// What callers can do, the same over HTTP and at the command line; what only the operator can do is in operator.ts.
 import { createHash } from 'node:crypto'
 import { Failure } from './errors.ts'
-import { Known } from './known.ts'
 import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from './model/overview.ts'
 import { type Page, type PageRequest, type TokenQuery, toPage } from './model/page.ts'
-import { type Account, newId, type SubAccount, type SubAccountRow, type Timestamp, type Token } from './model/token.ts'
-import type { NewSubAccount, NewToken, SubAccountChange, TokenChange } from './model/update.ts'
+import { ACCOUNT_KEYS, SUB_ACCOUNTS } from './model/tables.ts'
+import {
+  type Account,
+  newId,
+  type StoredKey,
+  type SubAccount,
+  type SubAccountRow,
+  type Timestamp,
+  type Token,
+} from './model/token.ts'
+import type { NewSubAccount, NewToken, SubAccountUpdate, TokenUpdate } from './model/update.ts'
+import type { Expected } from './plan.ts'
+import type { RequestScope, Store, TokenRow } from './ports.ts'
 import type { HistoryQuery, HistoryRow, Origin } from './record/history.ts'
 import { UseMarks } from './record/uses.ts'
-import type { Expected, RequestScope, Store, StoredKey, TokenRow } from './store.ts'
 import { kindOfCredential, newCredential } from './trust/credential.ts'
 import { KeyNotGiven, type KeyRing, lacksKey } from './trust/key-ring.ts'
 import { isGenuine, type Stamped, type Tampered } from './trust/stamp.ts'
-import { credentialPlace, type MasterKey, nameInMemory, type Stamps } from './trust/vault.ts'
-import {
-  effectiveState,
-  FAILURE_OF,
-  findTampered,
-  judge,
-  judgeGenuine,
-  UNKNOWN,
-  type Verdict,
-} from './trust/verdict.ts'
-import { VerifiedTokens } from './trust/verified.ts'
+import { credentialPlace, type MasterKey, type Stamps } from './trust/vault.ts'
+import { effectiveState, FAILURE_OF, judge, UNKNOWN, type Verdict } from './trust/verdict.ts'
 
 /** Made anew for each request. */
 export interface Caller {
@@ -49,46 +48,37 @@ export interface Overview {
   readonly counts: OverviewCounts
 }
 
-const MARKS_BESIDE_VERIFIED = 10_000
-const KNOWN_KEYS = 1_000
-
 export class Registry {
   readonly #parts: Parts
-  readonly #verified: VerifiedTokens | undefined
-  readonly #keys: Known<Pick<StoredKey, 'id' | 'accountId' | 'name' | 'expiresAt'>> | undefined
   readonly uses: UseMarks
-  /** An engine hands out the same row while nothing about it has changed, so its credential is opened once. */
+  // An engine returns the same object while nothing about it has changed, so what is derived from it is derived once.
+  readonly #genuineKeys = new WeakSet<StoredKey>()
   readonly #opened = new WeakMap<TokenRow, Token>()
 
   constructor(parts: Parts) {
     this.#parts = parts
-    const { changes } = parts.store
-    // Where verified tokens are known, the time of their last mark is known with them.
-    this.uses = new UseMarks(parts.store, changes && MARKS_BESIDE_VERIFIED)
-    this.#verified = changes && new VerifiedTokens(changes)
-    this.#keys = changes && new Known(changes, KNOWN_KEYS)
+    this.uses = new UseMarks(parts.store)
   }
 
-  /** The account behind an account key; a Failure for everything else, a live sub-account token included. */
+  /** The account that an account key belongs to; a Failure for everything else, a working token included. */
   async authenticate(presented: string): Promise<Caller> {
-    const { store, stamps, now, onTampered } = this.#parts
-    const name = nameInMemory(presented)
-    const known = await this.#keys?.find(name)
-    if (known !== undefined) return callerBy(known, now())
+    const { store, now } = this.#parts
     if (kindOfCredential(presented) !== 'key') return this.#refuseToken(presented)
-    const time = store.changes?.look() ?? 0
-    const key = await store.findKey(stamps.digest(presented))
-    if (key === undefined || key.revokedAt !== null) throw new Failure('token-invalid')
-    if (!isGenuine('key', key, stamps)) {
-      onTampered({ kind: 'key', id: key.id })
-      throw new Failure('token-invalid')
-    }
-    const { id, accountId, name: byName, expiresAt } = key
-    this.#keys?.set(name, { id, accountId, name: byName, expiresAt }, [id], time)
-    return callerBy(key, now())
+    const key = await store.findKey(presented)
+    if (key === undefined || key.revokedAt !== null || !this.#isGenuineKey(key)) throw new Failure('token-invalid')
+    if (key.expiresAt !== null && key.expiresAt <= now()) throw new Failure('token-expired')
+    return { accountId: key.accountId, by: key.id, byName: key.name }
   }
 
-  /** A caller whom somebody else has vouched for, such as the platform's identity provider. */
+  #isGenuineKey(key: Stamped<StoredKey>): boolean {
+    if (this.#genuineKeys.has(key)) return true
+    const genuine = isGenuine(ACCOUNT_KEYS, key, this.#parts.stamps)
+    if (genuine) this.#genuineKeys.add(key)
+    else this.#parts.onTampered({ kind: 'key', id: key.id })
+    return genuine
+  }
+
+  /** A caller authenticated by another service, such as the platform's identity provider. */
   async callerFor(accountId: string, by: string): Promise<Caller> {
     const account = await this.#parts.store.findAccount(accountId)
     if (account === undefined) throw new Failure('token-invalid')
@@ -96,52 +86,32 @@ export class Registry {
   }
 
   async #refuseToken(presented: string): Promise<never> {
-    const verdict = await this.#judge(presented)
+    const verdict = await this.introspect(presented)
     throw new Failure(verdict.accepted ? 'token-cannot-manage' : FAILURE_OF[verdict.reason])
   }
 
   /**
-   * What gateways ask. Nobody is let in without asking the authoritative store, if only whether what is remembered has
-   * changed (decision 015). Writes nothing on its path.
+   * What gateways ask. Nobody is let in without asking the authoritative store, if only whether something has changed
+   * (decision 015). Writes nothing on its path.
    */
   async verify(presented: string): Promise<Verdict> {
-    const known = await this.#verified?.find(nameInMemory(presented))
-    const now = this.#parts.now()
-    const verdict = known === undefined ? await this.#judge(presented) : judgeGenuine(known, now)
-    // Where it stands that its use was marked just now, it needs no second look-up to be passed over.
-    if (verdict.accepted && (known === undefined || this.#verified?.mark(known, now))) {
-      this.uses.mark(verdict.token.id, now)
-    }
+    const verdict = await this.introspect(presented)
+    if (verdict.accepted) this.uses.mark(verdict.token.id, this.#parts.now())
     return verdict
   }
 
-  /** The same verdict, asked about a credential by somebody else: no use of it, so no mark. */
-  introspect(presented: string): Promise<Verdict> {
-    return this.#judge(presented)
-  }
-
-  async #judge(presented: string): Promise<Verdict> {
-    const { store, stamps, now, onTampered } = this.#parts
+  /** The same verdict for somebody other than the credential's holder: not a use of it, so no mark. */
+  async introspect(presented: string): Promise<Verdict> {
+    const { store, now, onTampered } = this.#parts
     if (kindOfCredential(presented) !== 'tok') return UNKNOWN
-    const time = store.changes?.time ?? 0
-    const digest = stamps.digest(presented)
-    const candidate = await store.findCandidate(digest)
-    const verdict = judge(candidate, digest, stamps, now())
-    if (candidate === undefined || verdict.token === undefined) return verdict
-    if (!verdict.accepted && verdict.reason === 'tampered') {
-      const tampered = findTampered(candidate, stamps)
-      if (tampered !== undefined) onTampered(tampered)
-    } else if (candidate.retired === undefined) {
-      const { token, subAccount } = candidate
-      this.#verified?.set(nameInMemory(presented), { token, suspendedAt: subAccount.suspendedAt }, time)
-    }
-    return verdict
+    const candidate = await store.findCandidate(presented)
+    if (candidate?.tampered !== undefined) onTampered(candidate.tampered)
+    return judge(candidate, now())
   }
 
-  /** See Store. */
+  /** See StoreLife. */
   during<Result>(request: RequestScope, work: () => Result): Result {
-    const { store } = this.#parts
-    return store.during === undefined ? work() : store.during(request, work)
+    return this.#parts.store.during(request, work)
   }
 
   async listTokens(caller: Caller, query: TokenQuery, withDetails = false): Promise<Page<Token>> {
@@ -161,11 +131,12 @@ export class Registry {
   async updateToken(
     caller: Caller,
     id: string,
-    change: TokenChange,
+    update: TokenUpdate,
     origin: Origin,
     expected?: Expected,
   ): Promise<Token> {
-    return this.#openChanged(await this.#parts.store.updateToken(caller.accountId, id, change, origin, expected))
+    const change = { kind: 'update', update } as const
+    return this.#openChanged(await this.#parts.store.changeToken(caller.accountId, id, change, origin, expected))
   }
 
   async createToken(caller: Caller, token: NewToken, origin: Origin, idempotencyKey?: string): Promise<Token> {
@@ -190,7 +161,7 @@ export class Registry {
 
   /** Its credential is of no more use, and one that does not open must not make this look like a failure. */
   async deleteToken(caller: Caller, id: string, origin: Origin, expected?: Expected): Promise<Pick<Token, 'id'>> {
-    const { token } = await this.#parts.store.deleteToken(caller.accountId, id, origin, expected)
+    const { token } = await this.#parts.store.changeToken(caller.accountId, id, { kind: 'delete' }, origin, expected)
     return { id: token.id }
   }
 
@@ -208,7 +179,8 @@ export class Registry {
     const [digest, formerUntil] = [stamps.digest(credential), origin.at + overlapSeconds * 1000]
     const rotated = await keys.sealed(store, (key) => {
       const sealed = key.seal(credential, credentialPlace(row.token))
-      return store.rotateToken(caller.accountId, id, { sealed, digest, formerUntil }, origin, expected)
+      const rotation = { sealed, digest, formerUntil }
+      return store.changeToken(caller.accountId, id, { kind: 'rotate', rotation }, origin, expected)
     })
     return this.#openChanged(rotated)
   }
@@ -232,7 +204,7 @@ export class Registry {
   /** What it says is shown as it is: it lets nobody in. */
   #notice(subAccount: Stamped<SubAccount>): void {
     const { stamps, onTampered } = this.#parts
-    if (!isGenuine('sub-account', subAccount, stamps)) onTampered({ kind: 'sub-account', id: subAccount.id })
+    if (!isGenuine(SUB_ACCOUNTS, subAccount, stamps)) onTampered({ kind: 'sub-account', id: subAccount.id })
   }
 
   async createSubAccount(caller: Caller, fields: NewSubAccount, origin: Origin): Promise<SubAccountRow> {
@@ -247,8 +219,8 @@ export class Registry {
     return { subAccount, tokens: { active: 0, inactive: 0 } }
   }
 
-  updateSubAccount(caller: Caller, id: string, change: SubAccountChange, origin: Origin): Promise<SubAccountRow> {
-    return this.#parts.store.updateSubAccount(caller.accountId, id, change, origin)
+  updateSubAccount(caller: Caller, id: string, update: SubAccountUpdate, origin: Origin): Promise<SubAccountRow> {
+    return this.#parts.store.updateSubAccount(caller.accountId, id, update, origin)
   }
 
   /** Of one token, deleted ones included, or of the whole account. */
@@ -332,11 +304,6 @@ function toToken({ token, subAccount }: TokenRow, credential: string | undefined
   const { id, name, status, createdAt, version } = token
   const credentialUnreadable = credential === undefined
   return { id, name, credential: credential ?? '', status, createdAt, version, subAccount, credentialUnreadable }
-}
-
-function callerBy(key: Pick<StoredKey, 'id' | 'accountId' | 'name' | 'expiresAt'>, now: Timestamp): Caller {
-  if (key.expiresAt !== null && key.expiresAt <= now) throw new Failure('token-expired')
-  return { accountId: key.accountId, by: key.id, byName: key.name }
 }
 
 export function sealToken(

@@ -88,14 +88,25 @@ describe('a million tokens', () => {
       list({ search: 'deploy', status: 'active', subAccountId: place.subAccountId })(),
     'one token': () => reads.findToken(db, place.accountId, place.tokenId),
     'an authentication': () => reads.findKey(db, place.digest),
-    'a verification': () => reads.findCandidate(db, place.digest),
-    'a verification of nothing': () => reads.findCandidate(db, Buffer.alloc(32)),
+    'a verification': () => reads.findByDigest(db, place.digest),
+    'a verification of nothing': () => reads.findByDigest(db, Buffer.alloc(32)),
     'a change of name and status': () =>
-      writes.updateTokens(session(), place.accountId, [
-        { id: place.tokenId, change: { name: 'new', status: 'inactive' }, origin, expected: undefined },
+      writes.changeTokens(session(), place.accountId, [
+        {
+          id: place.tokenId,
+          change: { kind: 'update', update: { name: 'new', status: 'inactive' } },
+          origin,
+          expected: undefined,
+        },
       ]),
-    'a rotation': () => writes.rotateToken(session(), place.accountId, place.tokenId, rotation(), origin),
-    'a deletion': () => writes.deleteToken(session(), place.accountId, place.tokenId, origin),
+    'a rotation': () =>
+      writes.changeTokens(session(), place.accountId, [
+        { id: place.tokenId, change: { kind: 'rotate', rotation: rotation() }, origin, expected: undefined },
+      ]),
+    'a deletion': () =>
+      writes.changeTokens(session(), place.accountId, [
+        { id: place.tokenId, change: { kind: 'delete' }, origin, expected: undefined },
+      ]),
     'one sub-account': () => reads.findSubAccount(db, place.accountId, place.subAccountId),
     'the history of an account': () => reads.listHistory(db, place.accountId, page),
     'the history of a token': () => reads.listHistory(db, place.accountId, { ...page, tokenId: place.tokenId }),

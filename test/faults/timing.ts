@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomInt } from 'node:crypto'
 import { after, before, describe, test } from 'node:test'
-import { type Candidate, judge } from '../../src/tokens/trust/verdict.ts'
+import { Connection } from '../../src/storage/sqlite/connection.ts'
+import { findByDigest } from '../../src/storage/sqlite/sql/reads.ts'
+import { type FoundRows, toCandidate } from '../../src/tokens/trust/verdict.ts'
 import { anAccount, openService, type TestService } from '../support/service.ts'
 
 const SAMPLES = 200_000
@@ -47,7 +49,7 @@ function welch(left: Float64Array, right: Float64Array): number {
 
 describe('the time of a refusal', () => {
   let service: TestService
-  let candidate: Candidate
+  let found: FoundRows
   let guesses: Guesses
   before(async () => {
     service = await openService()
@@ -55,7 +57,9 @@ describe('the time of a refusal', () => {
     const fields = { subAccountId: subAccount.id, name: 'Real' }
     const { credential } = await service.registry.createToken(caller, fields, service.operator.origin())
     const digest = service.opened.stamps.digest(credential)
-    candidate = (await service.opened.store.findCandidate(digest)) as Candidate
+    const db = new Connection(service.opened.path, 'read')
+    found = findByDigest(db, digest) as FoundRows
+    db.close()
     const many = (make: (digest: Uint8Array) => Uint8Array) => Array.from({ length: OF_EACH }, () => make(digest))
     guesses = [...many(wrongAtTheLast), ...many(wrongFromTheFirst)]
   })
@@ -63,16 +67,15 @@ describe('the time of a refusal', () => {
 
   test(`of ${2 * SAMPLES} samples does not tell how much of a digest was right`, (t) => {
     const { stamps } = service.opened
-    const now = service.clock.now
     // Once to warm up.
-    measure(guesses, (guess) => judge(candidate, guess, stamps, now))
-    const value = measure(guesses, (guess) => judge(candidate, guess, stamps, now))
+    measure(guesses, (guess) => toCandidate(found, guess, stamps))
+    const value = measure(guesses, (guess) => toCandidate(found, guess, stamps))
     t.diagnostic(`t = ${value.toFixed(2)}`)
     assert.ok(Math.abs(value) < DETECTED, `t = ${value}`)
   })
 
   test('the same test tells a comparison that stops at the first difference', (t) => {
-    const expected = candidate.token.digest
+    const expected = found.token.digest
     const stopping = (guess: Uint8Array) => {
       for (let place = 0; place < 32; place++) if (expected[place] !== guess[place]) return false
       return true

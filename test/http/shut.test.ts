@@ -9,6 +9,7 @@ import { examine } from '../../src/cli/doctor.ts'
 import { Estate, sqliteEngine } from '../support/estate.ts'
 import { type Ask, bearer, closeConnections } from '../support/http.ts'
 import { removeFolder, temporaryFolder } from '../support/sqlite.ts'
+import { updateToken } from '../support/store.ts'
 import { guarded } from '../trust/nobody-in.ts'
 
 const [ISSUER, AUDIENCE, CLAIM] = ['https://id.platform.example', 'latchkey', 'account']
@@ -87,7 +88,7 @@ test('a request that is let in before the loss reads nothing after it', async ()
   renameSync(journal, `${journal}.aside`)
   const disable = { status: 'inactive' } as const
   const origin = estate.running.operator.origin()
-  await assert.rejects(store.updateToken(accountId, token.id, disable, origin), { code: 'revocations-unknown' })
+  await assert.rejects(updateToken(store, accountId, token.id, disable, origin), { code: 'revocations-unknown' })
   const reads: Readonly<Record<string, () => Promise<unknown>>> = {
     findToken: () => store.findToken(accountId, token.id),
     listTokens: () => store.listTokens(accountId, { page: 1, limit: 10 }),

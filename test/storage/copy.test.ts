@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
 import { openCopy } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
-import { COPIED } from '../../src/tokens/upkeep/copy.ts'
+import { STORED, storedFields } from '../../src/tokens/model/tables.ts'
 import { Cli, type Process } from '../support/cli.ts'
 import { closeConnections } from '../support/http.ts'
 import { emptyDatabase, type PostgresServer, sharedServer } from '../support/postgres.ts'
@@ -231,7 +231,9 @@ describe('a copy', () => {
     const url = await emptyUrl()
     await copyFrom({}, url)
     const snake = (text: string) => text.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-    const copied = COPIED.flatMap(({ name, fields }) => Object.keys(fields).map((f) => `${snake(name)}.${snake(f)}`))
+    const copied = STORED.flatMap((table) =>
+      Object.keys(storedFields(table)).map((f) => `${snake(table.name)}.${snake(f)}`),
+    )
     const found = await server.query<{ column: string }>(
       new URL(url).pathname.slice(1),
       `SELECT table_name || '.' || column_name AS column FROM information_schema.columns WHERE table_schema = 'public'`,

@@ -7,10 +7,10 @@ import { after, before, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts'
 import type { SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
-import type { Store } from '../../src/tokens/store.ts'
+import type { Store } from '../../src/tokens/ports.ts'
 import { nextLine } from '../../src/tokens/trust/revocations.ts'
 import { openEmptySqlite, type TestSqlite } from '../support/sqlite.ts'
-import { Estate } from '../support/store.ts'
+import { credentialOf, Estate, updateToken } from '../support/store.ts'
 
 let opened: TestSqlite
 let estate: Estate
@@ -27,7 +27,7 @@ after(() => opened.close())
 let names = 0
 const aToken = () => estate.token(subAccount, `T${++names}`)
 const set = (store: Store, { accountId, id }: TokenRecord, status: 'active' | 'inactive') =>
-  store.updateToken(accountId, id, { status }, estate.origin())
+  updateToken(store, accountId, id, { status }, estate.origin())
 /** What the journal says of a token, in order. */
 const told = ({ id }: TokenRecord) =>
   [...readFileSync(journal, 'latin1').matchAll(/"kind":"token-([a-z]+)","id":"(\w+)"/g)]
@@ -42,7 +42,7 @@ test('only its owner may read it', () => {
 test('a rename tells it nothing, and a status that was so already neither', async () => {
   const token = await aToken()
   const size = statSync(journal).size
-  await opened.store.updateToken(token.accountId, token.id, { name: 'other' }, estate.origin())
+  await updateToken(opened.store, token.accountId, token.id, { name: 'other' }, estate.origin())
   await set(opened.store, token, 'active')
   assert.equal(statSync(journal).size, size)
 })
@@ -58,7 +58,7 @@ test('two stores on one folder write one chain, and what the last of them says h
   await other.close()
   // Opening it checks that it is in step; each has said as much as was done, and ends switched off.
   await opened.reopen()
-  assert.equal(await opened.store.findObstacle(), undefined)
+  assert.equal(await opened.files.findObstacle(), undefined)
   for (const token of tokens) {
     assert.equal(told(token).at(-1), 'off')
     assert.equal(told(token).filter((kind) => kind === 'off').length, 6)
@@ -121,7 +121,7 @@ test('a long journal is gone through whole, and the first line, any line and a g
   db.close()
   const found = async (text: string) => {
     writeFileSync(file, text, 'latin1')
-    return (await own.store.findDamage?.())?.journal
+    return (await own.files.findDamage?.())?.journal
   }
   assert.equal(await found(whole), undefined)
   // The store has its last line itself, and others may be writing the next one.
@@ -137,7 +137,7 @@ test('a long journal is gone through whole, and the first line, any line and a g
   }
   assert.match((await found(whole.slice(0, whole.length / 2))) ?? '', /was cut short/)
   rmSync(file)
-  assert.match((await own.store.findDamage?.())?.journal ?? '', /is missing/)
+  assert.match((await own.files.findDamage?.())?.journal ?? '', /is missing/)
   await own.close()
 })
 
@@ -146,7 +146,7 @@ describe('after a crash', () => {
     const own = await openEmptySqlite()
     const ownEstate = new Estate(own)
     const token = await ownEstate.token(await ownEstate.subAccount(await ownEstate.account()), 'T')
-    await own.store.updateToken(token.accountId, token.id, { status: 'inactive' }, ownEstate.origin())
+    await updateToken(own.store, token.accountId, token.id, { status: 'inactive' }, ownEstate.origin())
     try {
       await work(own, join(dirname(own.path), 'revocations.log'), token)
     } finally {
@@ -159,7 +159,7 @@ describe('after a crash', () => {
       const whole = readFileSync(file, 'latin1')
       truncateSync(file, whole.length - 40)
       await own.reopen()
-      assert.equal(await own.store.findObstacle(), undefined)
+      assert.equal(await own.files.findObstacle(), undefined)
       assert.equal(readFileSync(file, 'latin1'), whole)
     }))
 
@@ -167,8 +167,8 @@ describe('after a crash', () => {
     fresh(async (own, file, token) => {
       truncateSync(file, 100)
       await own.reopen()
-      assert.match((await own.store.findObstacle()) ?? '', /the revocation journal .* was cut short/)
-      await assert.rejects(own.store.findCandidate(token.digest), { code: 'revocations-unknown' })
+      assert.match((await own.files.findObstacle()) ?? '', /the revocation journal .* was cut short/)
+      await assert.rejects(own.store.findCandidate(credentialOf(token.digest)), { code: 'revocations-unknown' })
       await assert.rejects(own.store.ping(), { code: 'revocations-unknown' })
     }))
 })

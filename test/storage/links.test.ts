@@ -76,16 +76,16 @@ for (const suffix of ['-wal', '-shm']) {
 describe('the revocation journal', () => {
   test('of a new store, which then lets nobody in', () =>
     besideLinks('revocations.log', async () => {
-      const { store } = await open()
-      assert.match((await store.findObstacle()) ?? '', /revocations\.log cannot be opened \(ELOOP\)/)
+      const { store, files } = await open()
+      assert.match((await files.findObstacle()) ?? '', /revocations\.log cannot be opened \(ELOOP\)/)
       await store.close()
     }))
 
   test('of a store that had another one', async () => {
     await makeStore()
     await besideLinks('revocations.log', async () => {
-      const { store } = await open()
-      assert.match((await store.findObstacle()) ?? '', /revocations\.log cannot be opened \(ELOOP\)/)
+      const { store, files } = await open()
+      assert.match((await files.findObstacle()) ?? '', /revocations\.log cannot be opened \(ELOOP\)/)
       await store.close()
     })
   })
@@ -93,8 +93,8 @@ describe('the revocation journal', () => {
   test('that is begun again where a loss is accepted', async () => {
     await makeStore()
     await besideLinks('revocations.log', async (path) => {
-      const { store } = await openSqliteStore({ dataDir, keys, acceptRevocationLoss: true })
-      assert.equal(await store.findObstacle(), undefined)
+      const { store, files } = await openSqliteStore({ dataDir, keys, acceptRevocationLoss: true })
+      assert.equal(await files.findObstacle(), undefined)
       await store.close()
       assertOwn(path)
     })

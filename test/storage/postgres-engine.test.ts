@@ -6,11 +6,11 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { IN_USE_LOCK } from '../../src/storage/postgres/pool.ts'
 import { openPostgresStore } from '../../src/storage/postgres/store.ts'
 import type { Account, SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
-import type { Store } from '../../src/tokens/store.ts'
+import type { Store } from '../../src/tokens/ports.ts'
 import { emptyDatabase, openEmptyPostgres, PostgresServer, type TestPostgres } from '../support/postgres.ts'
 import { newKeyRing } from '../support/sqlite.ts'
 import { StallingProxy } from '../support/stalling-proxy.ts'
-import { Estate, FIRST_PAGE } from '../support/store.ts'
+import { credentialOf, Estate, FIRST_PAGE, updateToken } from '../support/store.ts'
 
 /** The processes of the server that share the lock of a store in use. */
 const HOLDERS = `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock' AND granted
@@ -36,7 +36,7 @@ describe('a PostgreSQL store in trouble', () => {
   })
   after(() => opened.close())
 
-  const update = (id: string, name: string) => estate.store.updateToken(account.id, id, { name }, estate.origin())
+  const update = (id: string, name: string) => updateToken(estate.store, account.id, id, { name }, estate.origin())
   const sql = <Row extends object>(text: string, values?: unknown[]) =>
     opened.server.query<Row>(opened.database, text, values)
 
@@ -108,7 +108,7 @@ describe('a PostgreSQL store in trouble', () => {
     try {
       delay.enable()
       const attempts = [
-        ...Array.from({ length: 30 }, () => estate.store.findCandidate(token.digest)),
+        ...Array.from({ length: 30 }, () => estate.store.findCandidate(credentialOf(token.digest))),
         ...Array.from({ length: 30 }, (_, i) => update(token.id, `hung ${i}`)),
         estate.store.listTokens(account.id, FIRST_PAGE),
         estate.store.ping(),
@@ -138,7 +138,7 @@ describe('a PostgreSQL store in trouble', () => {
       const codes = await estate.store.during?.({ waitedMs: 2_500, isGone: () => false }, () =>
         Promise.all(
           [
-            estate.store.findCandidate(token.digest),
+            estate.store.findCandidate(credentialOf(token.digest)),
             estate.store.listHistory(account.id, FIRST_PAGE),
             update(token.id, 'late'),
           ].map((attempt) => (attempt as Promise<unknown>).then(() => 'yes', codeOf)),
@@ -200,9 +200,9 @@ describe('a PostgreSQL store in trouble', () => {
     await store.ping()
     proxy.stalls = true
     proxy.cutAll()
-    await assert.rejects(store.findCandidate(token.digest), { code: 'unavailable' })
+    await assert.rejects(store.findCandidate(credentialOf(token.digest)), { code: 'unavailable' })
     proxy.stalls = false
-    while ((await store.findCandidate(token.digest).then(() => 'up', codeOf)) !== 'up') await wait(20)
+    while ((await store.findCandidate(credentialOf(token.digest)).then(() => 'up', codeOf)) !== 'up') await wait(20)
     await store.close()
     await proxy.close()
   })
@@ -239,7 +239,7 @@ describe('a PostgreSQL store in trouble', () => {
     const { store } = await openPostgresStore(told.options)
     const instances = [store, told.store]
     const rename = (by: Store, id: string, name: string) =>
-      by.updateToken(owner.accountId, id, { name }, other.origin())
+      updateToken(by, owner.accountId, id, { name }, other.origin())
     for (let round = 0; round < 10; round++) {
       await Promise.all(
         tokens.flatMap(({ id }, i) => instances.map((by, n) => rename(by, id, `round ${round} of ${n}, ${i}`))),
@@ -270,7 +270,7 @@ describe('a PostgreSQL store in trouble', () => {
       const stuck = Array.from({ length: 10 }, (_, i) => update(token.id, `slow ${i}`).then(() => 'yes', codeOf))
       while (performance.now() - start < 2_500) {
         const asked = performance.now()
-        assert.equal((await estate.store.findCandidate(token.digest))?.token.id, token.id)
+        assert.equal((await estate.store.findCandidate(credentialOf(token.digest)))?.token.id, token.id)
         assert.ok(performance.now() - asked < 1_500)
       }
       const codes = await Promise.all(stuck)
@@ -303,7 +303,7 @@ describe('a PostgreSQL store in trouble', () => {
     await opened.server.transaction(opened.database, async (query) => {
       await query('LOCK TABLE accounts')
       const questions = [
-        store.findCandidate(token.digest),
+        store.findCandidate(credentialOf(token.digest)),
         store.findAccount(account.id),
         ...Array.from({ length: 20 }, () => store.findToken(account.id, token.id)),
       ]
@@ -351,9 +351,10 @@ describe('a PostgreSQL store in trouble', () => {
       const name = i === 7 ? 'g9' : `group ${i}`
       const expected = i === 9 ? { versions: [5] } : undefined
       const origin = { ...estate.origin(), requestId: `request ${i}` }
-      return estate.store
-        .updateToken(account.id, id, { name }, origin, expected)
-        .then(({ token }) => token.name, codeOf)
+      return updateToken(estate.store, account.id, id, { name }, origin, expected).then(
+        ({ token }) => token.name,
+        codeOf,
+      )
     })
     assert.deepEqual(
       await Promise.all(changes),
@@ -405,7 +406,7 @@ describe('a PostgreSQL store in trouble', () => {
 
   test('works without named statements, as a pooler in transaction mode needs it', async () => {
     const unnamed = await openPostgresStore({ ...opened.options, prepared: false })
-    await unnamed.store.updateToken(account.id, token.id, { name: 'unnamed' }, estate.origin())
+    await updateToken(unnamed.store, account.id, token.id, { name: 'unnamed' }, estate.origin())
     assert.equal((await unnamed.store.listTokens(account.id, { ...FIRST_PAGE, search: 'UNNAM' }))?.total, 1)
     await unnamed.store.close()
   })

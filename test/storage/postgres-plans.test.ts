@@ -14,7 +14,7 @@ import * as writes from '../../src/storage/postgres/sql/writes.ts'
 import type { TokenQuery } from '../../src/tokens/model/page.ts'
 import type { Account, AccountKey, SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
 import { openEmptyPostgres, PATIENT, type TestPostgres } from '../support/postgres.ts'
-import { Estate } from '../support/store.ts'
+import { Estate, rotateToken } from '../support/store.ts'
 
 const SUB_ACCOUNTS = 40
 const TOKENS_OF_EACH = 300
@@ -76,7 +76,7 @@ describe('query plans of PostgreSQL', () => {
     // A table without rows has no plan worth looking at.
     for (let i = 0; i < 50; i++) {
       const rotation = { sealed: estate.sealed(), digest: estate.digest(), formerUntil: Number.MAX_SAFE_INTEGER }
-      await opened.store.rotateToken(account.id, token.id, rotation, estate.origin())
+      await rotateToken(opened.store, account.id, token.id, rotation, estate.origin())
     }
     token = (await opened.store.findTokenByName(token.subAccountId, token.name)) ?? token
     digest = estate.digest()
@@ -161,20 +161,34 @@ describe('query plans of PostgreSQL', () => {
       listing.listTokens(db, account.id, { ...page, search: 'number', narrowing: { neverUsed: true } }),
     'one token': () => reads.findToken(db, account.id, token.id),
     'an authentication': () => reads.findKey(db, digest),
-    'a verification': () => reads.findCandidate(db, token.digest),
+    'a verification': () => reads.findByDigest(db, token.digest),
     'a change of name and status': () =>
-      writes.updateTokens(session(), account.id, [
-        { id: token.id, change: { name: 'new', status: 'inactive' }, origin, expected: undefined },
+      writes.changeTokens(session(), account.id, [
+        {
+          id: token.id,
+          change: { kind: 'update', update: { name: 'new', status: 'inactive' } },
+          origin,
+          expected: undefined,
+        },
       ]),
-    'a rotation with an overlap': () => writes.rotateToken(session(), account.id, token.id, rotation(99), origin),
-    'a rotation without one': () => writes.rotateToken(session(), account.id, token.id, rotation(0), origin),
+    'a rotation with an overlap': () =>
+      writes.changeTokens(session(), account.id, [
+        { id: token.id, change: { kind: 'rotate', rotation: rotation(99) }, origin, expected: undefined },
+      ]),
+    'a rotation without one': () =>
+      writes.changeTokens(session(), account.id, [
+        { id: token.id, change: { kind: 'rotate', rotation: rotation(0) }, origin, expected: undefined },
+      ]),
     'a creation': () =>
       writes.insertTokens(session(), [{ ...token, id: 'tok_2', name: 'second', digest }], origin, {
         key: 'k',
         requestDigest: 'd',
       }),
     'uses marked': () => writes.markUsed(session(), new Map([[token.id, 1]])),
-    'a deletion': () => writes.deleteToken(session(), account.id, token.id, origin),
+    'a deletion': () =>
+      writes.changeTokens(session(), account.id, [
+        { id: token.id, change: { kind: 'delete' }, origin, expected: undefined },
+      ]),
     'one sub-account': () => reads.findSubAccount(db, account.id, subAccount.id),
     'a change of a sub-account': () =>
       writes.updateSubAccount(session(), account.id, subAccount.id, { status: 'suspended' }, origin),
@@ -224,7 +238,7 @@ describe('query plans of PostgreSQL', () => {
   }
 
   for (const [name, request] of Object.entries({
-    'a verification': () => reads.findCandidate(db, token.digest),
+    'a verification': () => reads.findByDigest(db, token.digest),
     'one token': () => reads.findToken(db, account.id, token.id),
     'a list': () => listing.listTokens(db, account.id, { ...page, subAccountId: subAccount.id }),
     'a search': () => listing.listTokens(db, account.id, { ...page, search: 'number' }),

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { openPostgresStore } from '../../src/storage/postgres/store.ts'
 import type { SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
-import type { Store } from '../../src/tokens/store.ts'
+import type { Store } from '../../src/tokens/ports.ts'
 import { openEmptyPostgres, PATIENT, type TestPostgres } from '../support/postgres.ts'
-import { Estate, FIRST_PAGE } from '../support/store.ts'
+import { credentialOf, Estate, FIRST_PAGE, updateToken } from '../support/store.ts'
 import { TransactionPooler } from '../support/transaction-pooler.ts'
 
 const TOKENS = 20
@@ -50,7 +50,7 @@ describe('a PostgreSQL store behind a pooler in transaction mode, with named sta
   test('no read fails, and one warning names the setting', async () => {
     const warnings = await throughPooler(async (store) => {
       for (let round = 0; round < 3; round++) {
-        const found = await Promise.all(tokens.map(({ digest }) => store.findCandidate(digest)))
+        const found = await Promise.all(tokens.map(({ digest }) => store.findCandidate(credentialOf(digest))))
         assert.deepEqual(
           found.map((candidate) => candidate?.token.id),
           tokens.map(({ id }) => id),
@@ -68,9 +68,9 @@ describe('a PostgreSQL store behind a pooler in transaction mode, with named sta
     const warnings = await throughPooler(async (store) => {
       for (let round = 0; round < 3; round++) {
         const change = { status: round % 2 === 0 ? ('inactive' as const) : ('active' as const) }
-        for (const { id } of tokens.slice(0, 3)) await store.updateToken(owner.accountId, id, change, estate.origin())
+        for (const { id } of tokens.slice(0, 3)) await updateToken(store, owner.accountId, id, change, estate.origin())
         await Promise.all(
-          tokens.slice(3).map(({ id }) => store.updateToken(owner.accountId, id, change, estate.origin())),
+          tokens.slice(3).map(({ id }) => updateToken(store, owner.accountId, id, change, estate.origin())),
         )
         await store.insertTokens([estate.tokenRecord(owner, `made in round ${round}`)], estate.origin())
       }

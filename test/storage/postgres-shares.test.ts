@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type OpenedStore, openPostgresStore, SMALLEST_POOL } from '../../src/storage/postgres/store.ts'
 import { overviewQuestion } from '../../src/tokens/model/overview.ts'
-import type { Account, SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
-import type { Store, StoredKey } from '../../src/tokens/store.ts'
+import type { Account, StoredKey, SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
+import type { Store } from '../../src/tokens/ports.ts'
 import { openEmptyPostgres, type TestPostgres } from '../support/postgres.ts'
-import { Estate, FIRST_PAGE, START } from '../support/store.ts'
+import { credentialOf, deleteToken, Estate, FIRST_PAGE, START, updateToken } from '../support/store.ts'
 
 /** Long enough that a call which waits behind the blocked ones is told from one that does not. */
 const LIMITS = { statementMs: 20_000, deadlineMs: 15_000 }
@@ -57,8 +57,8 @@ describe('the connections of a PostgreSQL store', () => {
         blocked = Array.from({ length: MANY }, () => ask(busy).then(() => 'answered', codeOf))
         const { store } = opened
         const [candidate, found, , get, list, searched, history] = await Promise.all([
-          store.findCandidate(token.digest),
-          store.findKey(key.digest),
+          store.findCandidate(credentialOf(token.digest)),
+          store.findKey(credentialOf(key.digest)),
           store.ping(),
           store.findToken(token.accountId, token.id),
           store.listTokens(token.accountId, FIRST_PAGE),
@@ -70,7 +70,7 @@ describe('the connections of a PostgreSQL store', () => {
         assert.equal(get?.token.id, token.id)
         assert.deepEqual([list?.total, searched?.total], [1, 1])
         assert.ok((history?.total ?? 0) > 0)
-        const changed = await store.updateToken(token.accountId, token.id, { name: 'in use' }, estate.origin())
+        const changed = await updateToken(store, token.accountId, token.id, { name: 'in use' }, estate.origin())
         assert.equal(changed.token.name, 'in use')
       })
       assert.deepEqual(new Set(await Promise.all(blocked)), new Set(['answered']))
@@ -118,8 +118,8 @@ describe('the connections of a PostgreSQL store', () => {
     const before = (await opened.store.listHistory(token.accountId, FIRST_PAGE)).total
     const calls = [
       () => opened.store.findToken(token.accountId, token.id),
-      () => opened.store.updateToken(token.accountId, token.id, { name: 'nobody asks' }, estate.origin()),
-      () => opened.store.deleteToken(token.accountId, token.id, estate.origin()),
+      () => updateToken(opened.store, token.accountId, token.id, { name: 'nobody asks' }, estate.origin()),
+      () => deleteToken(opened.store, token.accountId, token.id, estate.origin()),
     ]
     for (const call of calls) {
       const made = opened.store.during?.(gone, () => (call() as Promise<unknown>).then(() => 'answered', causeOf))

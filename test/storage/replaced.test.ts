@@ -11,7 +11,7 @@ import { backUpSqlite } from '../../src/storage/sqlite/files/backup.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts'
 import type { TokenRecord } from '../../src/tokens/model/token.ts'
 import { openEmptySqlite, type TestSqlite } from '../support/sqlite.ts'
-import { Estate } from '../support/store.ts'
+import { credentialOf, Estate, updateToken } from '../support/store.ts'
 
 let opened: TestSqlite
 let estate: Estate
@@ -26,15 +26,15 @@ beforeEach(async () => {
 afterEach(() => opened.close())
 
 const rename = (name: string) =>
-  opened.store.updateToken(token.accountId, token.id, { name }, estate.origin()).then(({ token }) => token.name)
-const verify = () => opened.store.findCandidate(token.digest)
+  updateToken(opened.store, token.accountId, token.id, { name }, estate.origin()).then(({ token }) => token.name)
+const verify = () => opened.store.findCandidate(credentialOf(token.digest))
 /** Another process: in this one, closing the file would take away the locks of the store. */
 const copy = (from: string, to: string) => execFileSync('cp', [from, to])
 
 const SHUT = { code: 'revocations-unknown', message: /^The database was moved, replaced or removed .* restart/ }
 
 async function untilShut(): Promise<void> {
-  while ((await opened.store.findObstacle()) === undefined) await pause(10)
+  while ((await opened.files.findObstacle()) === undefined) await pause(10)
 }
 
 test('a change is refused once the database is gone, and nobody is let in after it', async () => {
@@ -43,14 +43,14 @@ test('a change is refused once the database is gone, and nobody is let in after 
   await assert.rejects(rename('other'), SHUT)
   await assert.rejects(verify(), SHUT)
   await assert.rejects(opened.store.ping(), SHUT)
-  assert.match((await opened.store.findObstacle()) ?? '', /latchkey\.db was moved, replaced or removed/)
+  assert.match((await opened.files.findObstacle()) ?? '', /latchkey\.db was moved, replaced or removed/)
 })
 
 test('it opens again when the very same database is put back, and has not made the change', async () => {
   renameSync(opened.path, aside)
   await assert.rejects(rename('other'), SHUT)
   renameSync(aside, opened.path)
-  while ((await opened.store.findObstacle()) !== undefined) await pause(10)
+  while ((await opened.files.findObstacle()) !== undefined) await pause(10)
   assert.equal((await opened.store.findToken(token.accountId, token.id))?.token.name, 'T')
   assert.equal(await rename('other'), 'other')
   assert.ok(await verify())
@@ -86,13 +86,13 @@ test('checkpoints, backups and other processes leave it open', async () => {
   assert.equal(await rename('second'), 'second')
   await backUpSqlite({ dataDir, keys: opened.keys }, join(dataDir, 'backup'), '0', () => {})
   const { store } = await openSqliteStore({ dataDir, keys: opened.keys })
-  await store.updateToken(token.accountId, token.id, { name: 'third' }, estate.origin())
+  await updateToken(store, token.accountId, token.id, { name: 'third' }, estate.origin())
   await store.close()
   const script = "new (require('node:sqlite').DatabaseSync)(process.argv[1]).exec('PRAGMA wal_checkpoint(RESTART)')"
   execFileSync(process.execPath, ['-e', script, opened.path])
   assert.ok(existsSync(`${opened.path}-wal`))
   assert.equal(await rename('fourth'), 'fourth')
-  assert.equal(await opened.store.findObstacle(), undefined)
+  assert.equal(await opened.files.findObstacle(), undefined)
   await opened.reopen()
   assert.equal(await rename('fifth'), 'fifth')
 })

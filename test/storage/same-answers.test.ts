@@ -11,11 +11,11 @@ import {
   type SubAccount,
   type TokenRecord,
 } from '../../src/tokens/model/token.ts'
-import type { Store, TokenRow } from '../../src/tokens/store.ts'
+import type { Store, TokenRow } from '../../src/tokens/ports.ts'
 import { names as fewLetters } from '../support/oracle.ts'
 import { openEmptyPostgres, PATIENT } from '../support/postgres.ts'
 import { openEmptySqlite } from '../support/sqlite.ts'
-import { Estate, plain, type TestStore } from '../support/store.ts'
+import { deleteToken, Estate, plain, type TestStore, updateToken } from '../support/store.ts'
 
 const ESTATES = 100
 const QUESTIONS = 90
@@ -141,8 +141,8 @@ async function change(step: Change, accountId: string, owners: readonly SubAccou
   const pick = (n: number) => tokens[n % tokens.length] as TokenRecord
   const owner = owners[step.which % owners.length] as SubAccount
   const { id } = pick(step.which)
-  if (step.kind === 'update') return askBoth((store) => store.updateToken(accountId, id, step.change, origin))
-  if (step.kind === 'delete') return askBoth((store) => store.deleteToken(accountId, id, origin))
+  if (step.kind === 'update') return askBoth((store) => updateToken(store, accountId, id, step.change, origin))
+  if (step.kind === 'delete') return askBoth((store) => deleteToken(store, accountId, id, origin))
   if (step.kind === 'suspend') {
     return askBoth((store) => store.updateSubAccount(accountId, owner.id, { status: 'suspended' }, origin))
   }
@@ -152,7 +152,7 @@ async function change(step: Change, accountId: string, owners: readonly SubAccou
   }
   const expected = step.kind === 'expect' ? { versions: [step.version] } : undefined
   const wanted = step.kind === 'expect' ? step.name : pick(step.other).name
-  return askBoth((store) => store.updateToken(accountId, id, { name: wanted }, origin, expected))
+  return askBoth((store) => updateToken(store, accountId, id, { name: wanted }, origin, expected))
 }
 
 describe('two engines', () => {

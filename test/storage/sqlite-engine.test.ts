@@ -14,7 +14,7 @@ import { openSqliteStore } from '../../src/storage/sqlite/store.ts'
 import { OperatorError } from '../../src/tokens/errors.ts'
 import type { TokenRecord } from '../../src/tokens/model/token.ts'
 import { newKeyRing, openEmptySqlite, removeFolder, type TestSqlite, temporaryFolder } from '../support/sqlite.ts'
-import { Estate, FIRST_PAGE } from '../support/store.ts'
+import { Estate, FIRST_PAGE, updateToken } from '../support/store.ts'
 
 const hashOf = (path: string) => createHash('sha256').update(readFileSync(path)).digest('hex')
 
@@ -248,7 +248,7 @@ describe('the embedded store', () => {
     const records = Array.from({ length: 40 }, (_, n) => estate.tokenRecord(subAccount, `name ${n}`))
     await estate.tokens(records)
     const [{ accountId, id }, other] = records as [TokenRecord, TokenRecord]
-    await opened.store.updateToken(accountId, id, { name: 'renamed' }, estate.origin())
+    await updateToken(opened.store, accountId, id, { name: 'renamed' }, estate.origin())
     const find = () => opened.store.findToken(accountId, other.id)
     const [, known] = [await find(), await find()]
     assert.notEqual(piecesOfSearchIndex(), 1)

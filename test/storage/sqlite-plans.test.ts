@@ -8,7 +8,6 @@ import { Session } from '../../src/storage/sqlite/session.ts'
 import { listTokens } from '../../src/storage/sqlite/sql/listing.ts'
 import * as reads from '../../src/storage/sqlite/sql/reads.ts'
 import * as writes from '../../src/storage/sqlite/sql/writes.ts'
-import { packNew } from '../../src/storage/sqlite/threads/packed.ts'
 import { overviewQuestion } from '../../src/tokens/model/overview.ts'
 import type { TokenQuery } from '../../src/tokens/model/page.ts'
 import type { Account, SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
@@ -177,30 +176,31 @@ describe('query plans', () => {
     'one token': () => reads.findToken(db, account.id, token.id),
     'a missing token': () => reads.findToken(db, account.id, 'tok_x'),
     'an authentication': () => reads.findKey(db, digest),
-    'a verification': () => reads.findCandidate(db, token.digest),
-    'a verification of an unknown credential': () => reads.findCandidate(db, digest),
+    'a verification': () => reads.findByDigest(db, token.digest),
+    'a verification of an unknown credential': () => reads.findByDigest(db, digest),
     'a change of name and status': change((session) =>
-      writes.updateToken(session, account.id, token.id, { name: 'new', status: 'inactive' }, origin),
-    ),
-    'a rotation with an overlap': change((session) =>
-      writes.rotateToken(session, account.id, token.id, rotation(99), origin),
-    ),
-    'a rotation without one': change((session) =>
-      writes.rotateToken(session, account.id, token.id, rotation(0), origin),
-    ),
-    'a creation': change((session) =>
-      writes.insertTokens(
+      writes.changeToken(
         session,
-        packNew([{ ...token, id: 'tok_2', name: 'second', digest }], opened.stamps),
+        account.id,
+        token.id,
+        { kind: 'update', update: { name: 'new', status: 'inactive' } },
         origin,
-        {
-          key: 'k',
-          requestDigest: 'd',
-        },
       ),
     ),
+    'a rotation with an overlap': change((session) =>
+      writes.changeToken(session, account.id, token.id, { kind: 'rotate', rotation: rotation(99) }, origin),
+    ),
+    'a rotation without one': change((session) =>
+      writes.changeToken(session, account.id, token.id, { kind: 'rotate', rotation: rotation(0) }, origin),
+    ),
+    'a creation': change((session) =>
+      writes.insertTokens(session, [{ ...token, id: 'tok_2', name: 'second', digest }], origin, {
+        key: 'k',
+        requestDigest: 'd',
+      }),
+    ),
     'uses marked': change((session) => writes.markUsed(session, new Map([[token.id, 1]]))),
-    'a deletion': change((session) => writes.deleteToken(session, account.id, token.id, origin)),
+    'a deletion': change((session) => writes.changeToken(session, account.id, token.id, { kind: 'delete' }, origin)),
     'one sub-account': () => reads.findSubAccount(db, account.id, subAccount.id),
     'a change of a sub-account': change((session) =>
       writes.updateSubAccount(session, account.id, subAccount.id, { status: 'suspended' }, origin),
@@ -302,7 +302,7 @@ describe('the work of a request', () => {
       'a first page by status': count(list({ status: 'inactive' })),
       'a first page of both': count(list({ subAccountId, status: 'inactive' })),
       'one token': count(() => reads.findToken(db, account.id, last.id)),
-      'a verification': count(() => reads.findCandidate(db, last.digest)),
+      'a verification': count(() => reads.findByDigest(db, last.digest)),
       'a search for one': count(list({ search: 'unlike the rest' })),
     }
     db.close()

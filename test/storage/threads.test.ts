@@ -11,9 +11,9 @@ import { readOverview } from '../../src/storage/sqlite/sql/reads.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts'
 import type { EndedThread } from '../../src/storage/sqlite/threads/restarting-thread.ts'
 import type { Account, TokenRecord } from '../../src/tokens/model/token.ts'
-import type { RequestScope, Store } from '../../src/tokens/store.ts'
+import type { RequestScope, Store } from '../../src/tokens/ports.ts'
 import { openEmptySqlite, type TestSqlite } from '../support/sqlite.ts'
-import { Estate, FIRST_PAGE } from '../support/store.ts'
+import { credentialOf, Estate, FIRST_PAGE, updateToken } from '../support/store.ts'
 
 const UNAVAILABLE = { code: 'unavailable' }
 const search = (store: Store, { id }: Account) => store.listTokens(id, { ...FIRST_PAGE, search: 'name' })
@@ -83,7 +83,7 @@ describe('a long question', () => {
       Store['readRows']
     >[0]
     assert.equal((await inRequest(store, late, () => store.readRows(table, undefined, 10))).length, 2)
-    assert.deepEqual(await inRequest(store, late, async () => store.findDamage?.()), {
+    assert.deepEqual(await inRequest(store, late, async () => opened.files.findDamage()), {
       database: undefined,
       journal: undefined,
     })
@@ -139,7 +139,7 @@ describe('a thread that ends by itself', () => {
     await opened.close()
   })
 
-  const disable = () => opened.store.updateToken(token.accountId, token.id, { status: 'inactive' }, estate.origin())
+  const disable = () => updateToken(opened.store, token.accountId, token.id, { status: 'inactive' }, estate.origin())
   /** No message that the store sends: the thread ends with a TypeError. */
   const fail = (worker: Worker | undefined) => worker?.postMessage(null)
   async function untilReady(): Promise<void> {
@@ -156,9 +156,9 @@ describe('a thread that ends by itself', () => {
       await assert.rejects(opened.store.ping(), UNAVAILABLE)
       await untilReady()
       assert.equal((await disable()).token.status, 'inactive')
-      assert.equal((await opened.store.findCandidate(token.digest))?.token.status, 'inactive')
+      assert.equal((await opened.store.findCandidate(credentialOf(token.digest)))?.token.status, 'inactive')
       await opened.reopen()
-      assert.equal(await opened.store.findObstacle(), undefined)
+      assert.equal(await opened.files.findObstacle(), undefined)
     })
 
     test(`a reader that ${how} refuses what it was asked, and another one answers the next`, async () => {
@@ -176,10 +176,10 @@ describe('a thread that ends by itself', () => {
     const journal = opened.path.replace('latchkey.db', 'revocations.log')
     renameSync(journal, `${journal}.aside`)
     await workers[0]?.terminate()
-    while ((await opened.store.findObstacle()) === undefined) await pause(5)
-    await assert.rejects(opened.store.findCandidate(token.digest), { code: 'revocations-unknown' })
+    while ((await opened.files.findObstacle()) === undefined) await pause(5)
+    await assert.rejects(opened.store.findCandidate(credentialOf(token.digest)), { code: 'revocations-unknown' })
     renameSync(`${journal}.aside`, journal)
-    while ((await opened.store.findObstacle()) !== undefined) await pause(5)
+    while ((await opened.files.findObstacle()) !== undefined) await pause(5)
     assert.equal((await disable()).token.status, 'inactive')
   })
 

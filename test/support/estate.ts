@@ -9,6 +9,7 @@ import { type Config, readConfig } from '../../src/config.ts'
 import { type RunningServer, startServer } from '../../src/process/serving.ts'
 import type { SubAccount, Token } from '../../src/tokens/model/token.ts'
 import type { BulkToken } from '../../src/tokens/operator.ts'
+import { newCredential } from '../../src/tokens/trust/credential.ts'
 import { type Ask, bearer, type Heard, send } from './http.ts'
 
 /** What makes an empty store of one engine: variables for the configuration, and how to end it. */
@@ -101,14 +102,15 @@ export class Estate {
     return `Name ${++this.#names}`
   }
 
+  /** Not read back: the server remembers nothing of it yet. */
   async token(fields: Partial<BulkToken> = {}, owner: Tenant = this.mine): Promise<Token> {
-    const { operator, registry } = this.running
-    const [record] = await operator.createTokens([
-      { accountId: owner.accountId, subAccountId: owner.subAccounts[0].id, name: this.freshName(), ...fields },
-    ])
-    const token = await registry.getToken(operator.actFor(owner.accountId), record?.id ?? '')
-    this.secrets.add(token.credential)
-    return token
+    const { credential = newCredential('tok'), subAccountId = owner.subAccounts[0].id } = fields
+    const created = { accountId: owner.accountId, name: this.freshName(), ...fields, subAccountId, credential }
+    const [record] = await this.running.operator.createTokens([created])
+    const subAccount = owner.subAccounts.find(({ id }) => id === subAccountId) ?? owner.subAccounts[0]
+    if (record === undefined) throw new Error('no token was made')
+    this.secrets.add(credential)
+    return { ...record, credential, subAccount, credentialUnreadable: false }
   }
 
   /** Where a secret must never be: the log and the disk. */

@@ -4,28 +4,34 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts'
+import type { StoreFiles } from '../../src/tokens/ports.ts'
 import { KeyRing } from '../../src/tokens/trust/key-ring.ts'
 import { MasterKey, Stamps } from '../../src/tokens/trust/vault.ts'
 import type { TestStore } from './store.ts'
 
 export interface TestSqlite extends TestStore {
+  /** As they are open now; another object after `reopen`. */
+  readonly files: StoreFiles
   readonly path: string
 }
 
 export async function openEmptySqlite(): Promise<TestSqlite> {
   const dataDir = temporaryFolder()
   const keys = newKeyRing()
-  let { store, storeSecret } = await openSqliteStore({ dataDir, keys })
+  let { store, files, storeSecret } = await openSqliteStore({ dataDir, keys })
   return {
     get store() {
       return store
+    },
+    get files() {
+      return files
     },
     keys,
     stamps: new Stamps(storeSecret),
     path: join(dataDir, 'latchkey.db'),
     async reopen() {
       await store.close()
-      store = (await openSqliteStore({ dataDir, keys })).store
+      ;({ store, files } = await openSqliteStore({ dataDir, keys }))
     },
     async close() {
       await store.close()

@@ -4,11 +4,14 @@ import {
   type Account,
   type ListedToken,
   newId,
+  type StoredKey,
   type SubAccount,
   type TokenRecord,
 } from '../../src/tokens/model/token.ts'
+import type { Rotation, TokenUpdate } from '../../src/tokens/model/update.ts'
+import type { Expected } from '../../src/tokens/plan.ts'
+import type { Store, TokenRow, TokenStore } from '../../src/tokens/ports.ts'
 import type { Origin } from '../../src/tokens/record/history.ts'
-import type { Store, StoredKey } from '../../src/tokens/store.ts'
 import type { KeyRing } from '../../src/tokens/trust/key-ring.ts'
 import type { Stamps } from '../../src/tokens/trust/vault.ts'
 
@@ -123,10 +126,52 @@ export class Estate {
     return this.opened.keys.sealing.seal(randomBytes(20), 'nowhere')
   }
 
-  /** The digest of a credential that nobody has. */
+  /** The digest of a new credential; `credentialOf` returns the credential. */
   digest(): Uint8Array {
-    return this.opened.stamps.digest(randomBytes(16).toString('hex'))
+    const credential = randomBytes(16).toString('hex')
+    const digest = this.opened.stamps.digest(credential)
+    credentials.set(digest.toString('hex'), credential)
+    return digest
   }
+}
+
+const credentials = new Map<string, string>()
+
+/** The credential that an estate made this digest from; of another digest, a credential that nobody has. */
+export function credentialOf(digest: Uint8Array): string {
+  return credentials.get(Buffer.from(digest).toString('hex')) ?? 'nobody-has-this-credential'
+}
+
+export function updateToken(
+  store: TokenStore,
+  accountId: string,
+  id: string,
+  update: TokenUpdate,
+  origin: Origin,
+  expected?: Expected,
+): Promise<TokenRow> {
+  return store.changeToken(accountId, id, { kind: 'update', update }, origin, expected)
+}
+
+export function rotateToken(
+  store: TokenStore,
+  accountId: string,
+  id: string,
+  rotation: Rotation,
+  origin: Origin,
+  expected?: Expected,
+): Promise<TokenRow> {
+  return store.changeToken(accountId, id, { kind: 'rotate', rotation }, origin, expected)
+}
+
+export function deleteToken(
+  store: TokenStore,
+  accountId: string,
+  id: string,
+  origin: Origin,
+  expected?: Expected,
+): Promise<TokenRow> {
+  return store.changeToken(accountId, id, { kind: 'delete' }, origin, expected)
 }
 
 /** A record without its stamp and with its bytes as text, so that two can be compared whatever engine made them. */

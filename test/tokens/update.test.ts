@@ -9,8 +9,8 @@ import {
   applyUpdate,
   readNewSubAccount,
   readNewToken,
-  readSubAccountChange,
-  readTokenChange,
+  readSubAccountUpdate,
+  readTokenUpdate,
 } from '../../src/tokens/model/update.ts'
 
 function refusalOf(read: () => unknown): Failure {
@@ -47,7 +47,7 @@ describe('the body of an update', () => {
   ]
   for (const [body, change] of accepted) {
     test(`${JSON.stringify(body).slice(0, 60)} is read as ${JSON.stringify(change).slice(0, 60)}`, () => {
-      assert.deepEqual(readTokenChange(body), change)
+      assert.deepEqual(readTokenUpdate(body), change)
     })
   }
 
@@ -84,23 +84,23 @@ describe('the body of an update', () => {
   ]
   for (const [body, message] of refused) {
     test(`${JSON.stringify(body)?.slice(0, 60)} is refused: ${message}`, () => {
-      assert.equal(refusalOf(() => readTokenChange(body)).message, message)
+      assert.equal(refusalOf(() => readTokenUpdate(body)).message, message)
     })
   }
 
   test('that has no valid field is told what is wrong with each', () => {
-    assert.deepEqual(refusalOf(() => readTokenChange({ name: 5, status: 'paused' })).details, [
+    assert.deepEqual(refusalOf(() => readTokenUpdate({ name: 5, status: 'paused' })).details, [
       { field: 'name', message: 'name must be a string' },
       { field: 'status', message: BAD_STATUS },
     ])
-    assert.deepEqual(refusalOf(() => readTokenChange({})).details, [
+    assert.deepEqual(refusalOf(() => readTokenUpdate({})).details, [
       { field: 'name', message: 'name was not sent' },
       { field: 'status', message: 'status was not sent' },
     ])
   })
 
   test('that has one valid field is told of the other only', () => {
-    const { details } = refusalOf(() => readTokenChange({ name: 'x', status: 'paused' }))
+    const { details } = refusalOf(() => readTokenUpdate({ name: 'x', status: 'paused' }))
     assert.deepEqual(details, [{ field: 'status', message: BAD_STATUS }])
   })
 })
@@ -143,9 +143,9 @@ describe('the body of a creation', () => {
   })
 
   test('of a change of a sub-account follows the rules of an update', () => {
-    assert.deepEqual(readSubAccountChange({ status: 'suspended', name: 'x' }), { status: 'suspended', name: 'x' })
-    assert.equal(refusalOf(() => readSubAccountChange({})).message, NOTHING_VALID)
-    const { message } = refusalOf(() => readSubAccountChange({ name: 'x', status: 'inactive' }))
+    assert.deepEqual(readSubAccountUpdate({ status: 'suspended', name: 'x' }), { status: 'suspended', name: 'x' })
+    assert.equal(refusalOf(() => readSubAccountUpdate({})).message, NOTHING_VALID)
+    const { message } = refusalOf(() => readSubAccountUpdate({ name: 'x', status: 'inactive' }))
     assert.equal(message, 'status must be active or suspended')
   })
 })

@@ -1,10 +1,11 @@
 // Who gets in: every combination of what decides, and every decisive field altered by hand.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { ACCOUNT_KEYS, RETIRED_CREDENTIALS, SUB_ACCOUNTS, TOKENS } from '../../src/tokens/model/tables.ts'
 import type { RetiredCredential, SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
 import { isGenuine, type Stamped, stampOf } from '../../src/tokens/trust/stamp.ts'
 import { newStoreSecret, Stamps } from '../../src/tokens/trust/vault.ts'
-import { type Candidate, effectiveState, judge, UNKNOWN } from '../../src/tokens/trust/verdict.ts'
+import { effectiveState, type FoundRows, judge, toCandidate, UNKNOWN } from '../../src/tokens/trust/verdict.ts'
 
 const NOW = 1_000
 const stamps = new Stamps(newStoreSecret())
@@ -34,20 +35,20 @@ const aSubAccount = (fields: Partial<SubAccount> = {}): SubAccount => ({
   suspendedAt: null,
   ...fields,
 })
-const stampToken = (row: TokenRecord) => ({ ...row, stamp: stampOf('token', row, stamps) })
-const stampSubAccount = (row: SubAccount) => ({ ...row, stamp: stampOf('sub-account', row, stamps) })
+const stampToken = (row: TokenRecord) => ({ ...row, stamp: stampOf(TOKENS, row, stamps) })
+const stampSubAccount = (row: SubAccount) => ({ ...row, stamp: stampOf(SUB_ACCOUNTS, row, stamps) })
 const retire = (fields: Partial<RetiredCredential> = {}): Stamped<RetiredCredential> => {
   const row = { digest: former, tokenId: 'tok_1', retiresAt: NOW + 1, ...fields }
-  return { ...row, stamp: stampOf('retired', row, stamps) }
+  return { ...row, stamp: stampOf(RETIRED_CREDENTIALS, row, stamps) }
 }
 const candidate = (
   token: Partial<TokenRecord> = {},
   subAccount: Partial<SubAccount> = {},
   retired?: Stamped<RetiredCredential>,
-): Candidate => ({ token: stampToken(aToken(token)), subAccount: stampSubAccount(aSubAccount(subAccount)), retired })
+): FoundRows => ({ token: stampToken(aToken(token)), subAccount: stampSubAccount(aSubAccount(subAccount)), retired })
 
-function outcome(found: Candidate | undefined, digest: Uint8Array): string {
-  const verdict = judge(found, digest, stamps, NOW)
+function outcome(found: FoundRows, digest: Uint8Array): string {
+  const verdict = judge(toCandidate(found, digest, stamps), NOW)
   return verdict.accepted ? 'accepted' : verdict.reason
 }
 
@@ -77,7 +78,7 @@ describe('a verdict', () => {
   }
 
   test('on nothing found is unknown', () => {
-    assert.equal(judge(undefined, current, stamps, NOW), UNKNOWN)
+    assert.equal(judge(undefined, NOW), UNKNOWN)
   })
 
   test('on a row whose digest is not the one presented is unknown', () => {
@@ -88,7 +89,7 @@ describe('a verdict', () => {
   })
 
   test('on an accepted credential names its token', () => {
-    const verdict = judge(candidate(), current, stamps, NOW)
+    const verdict = judge(toCandidate(candidate(), current, stamps), NOW)
     assert.equal(verdict.accepted && verdict.token.id, 'tok_1')
   })
 })
@@ -109,7 +110,7 @@ describe('a row altered by hand gets nobody in', () => {
   for (const altered of tokenFields) {
     test(`a token with another ${Object.keys(altered)}`, () => {
       const token = { ...stampToken(genuine.token), ...altered }
-      assert.equal(isGenuine('token', token, stamps), false)
+      assert.equal(isGenuine(TOKENS, token, stamps), false)
       const found = { ...candidate(), token }
       assert.equal(outcome(found, token.digest), 'tampered')
     })
@@ -118,7 +119,7 @@ describe('a row altered by hand gets nobody in', () => {
   for (const altered of [{ id: 'sub_2' }, { accountId: 'acc_2' }, { suspendedAt: null }, { suspendedAt: 6 }]) {
     test(`a sub-account with another ${Object.keys(altered)}: ${Object.values(altered)}`, () => {
       const subAccount = { ...stampSubAccount(genuine.subAccount), ...altered }
-      assert.equal(isGenuine('sub-account', subAccount, stamps), false)
+      assert.equal(isGenuine(SUB_ACCOUNTS, subAccount, stamps), false)
       assert.equal(outcome({ ...candidate(), subAccount }, current), 'tampered')
     })
   }
@@ -151,8 +152,8 @@ describe('a row altered by hand gets nobody in', () => {
     const others = [
       new Uint8Array(),
       new Uint8Array(32),
-      stampOf('retired', { digest: current, tokenId: 'tok_1', retiresAt: 1 }, stamps),
-      stampOf('token', token, new Stamps(newStoreSecret())),
+      stampOf(RETIRED_CREDENTIALS, { digest: current, tokenId: 'tok_1', retiresAt: 1 }, stamps),
+      stampOf(TOKENS, token, new Stamps(newStoreSecret())),
     ]
     for (const stamp of others)
       assert.equal(outcome({ ...candidate(), token: { ...token, stamp } }, current), 'tampered')
@@ -173,8 +174,8 @@ describe('a row altered by hand gets nobody in', () => {
       revokedAt: 6,
       digest: current,
     }
-    const stamped = { ...key, stamp: stampOf('key', key, stamps) }
-    assert.equal(isGenuine('key', stamped, stamps), true)
+    const stamped = { ...key, stamp: stampOf(ACCOUNT_KEYS, key, stamps) }
+    assert.equal(isGenuine(ACCOUNT_KEYS, stamped, stamps), true)
     for (const altered of [
       { id: 'key_2' },
       { accountId: 'acc_2' },
@@ -182,7 +183,7 @@ describe('a row altered by hand gets nobody in', () => {
       { revokedAt: null },
       { digest: former },
     ]) {
-      assert.equal(isGenuine('key', { ...stamped, ...altered }, stamps), false)
+      assert.equal(isGenuine(ACCOUNT_KEYS, { ...stamped, ...altered }, stamps), false)
     }
   })
 })

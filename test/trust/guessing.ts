@@ -29,13 +29,13 @@ export function describeGuessing(guesses: number): void {
       const { store, stamps, keys } = service.opened
       const counted = {
         ...store,
-        findCandidate: (digest: Uint8Array) => {
+        findCandidate: (presented: string) => {
           looked++
-          return store.findCandidate(digest)
+          return store.findCandidate(presented)
         },
-        findKey: (digest: Uint8Array) => {
+        findKey: (presented: string) => {
           looked++
-          return store.findKey(digest)
+          return store.findKey(presented)
         },
       }
       registry = new Registry({ store: counted, stamps, keys, now: () => service.clock.now, onTampered() {} })

@@ -6,12 +6,11 @@ const TIME_TO_LIVE_MS = 50
 
 const cache = new Map<string, { readonly until: number; readonly candidate: Candidate | undefined }>()
 await serveAltered((store) => ({
-  async findCandidate(digest) {
-    const name = Buffer.from(digest).toString('hex')
-    const known = cache.get(name)
+  async findCandidate(presented) {
+    const known = cache.get(presented)
     if (known !== undefined && known.until > performance.now()) return known.candidate
-    const candidate = await store.findCandidate(digest)
-    cache.set(name, { until: performance.now() + TIME_TO_LIVE_MS, candidate })
+    const candidate = await store.findCandidate(presented)
+    cache.set(presented, { until: performance.now() + TIME_TO_LIVE_MS, candidate })
     return candidate
   },
 }))

@@ -1,7 +1,7 @@
 // The metrics for Prometheus. Each instance has a registry of its own: two servers in one process do not mix.
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client'
 import type { Timestamp } from '../../tokens/model/token.ts'
-import type { Store } from '../../tokens/store.ts'
+import type { Store } from '../../tokens/ports.ts'
 import type { Limiter } from '../../tokens/trust/rate-limit.ts'
 import { TAMPERED_KINDS, type Tampered } from '../../tokens/trust/stamp.ts'
 import { type CountedStore, type CountSettings, countIn, TokenCounts } from '../routes/token-counts.ts'
@@ -122,8 +122,7 @@ export class Metrics {
         return result
       }
     }
-    const untimed: Pick<Store, 'changes' | 'during' | 'readChains'> = {
-      changes: store.changes,
+    const untimed: Pick<Store, 'during' | 'readChains'> = {
       during: store.during,
       readChains: () => store.readChains(),
     }

@@ -1,6 +1,6 @@
 // Conditional requests (the ETag of a token is its version), and the key that makes a retry safe.
 import { Failure } from '../../tokens/errors.ts'
-import type { Expected } from '../../tokens/store.ts'
+import type { Expected } from '../../tokens/plan.ts'
 import type { Question } from '../routes/route.ts'
 
 export function etagOf(version: number): string {

@@ -5,7 +5,7 @@ import { NOTHING_TO_UPDATE } from '../../tokens/model/fields.ts'
 import { readPageRequest, readSearch } from '../../tokens/model/page.ts'
 import { toTime, toTimeOrNull } from '../../tokens/model/times.ts'
 import { MAX_NAME_CHARACTERS, type SubAccountRow } from '../../tokens/model/token.ts'
-import { readNewSubAccount, readSubAccountChange, SUB_ACCOUNT_STATUSES } from '../../tokens/model/update.ts'
+import { readNewSubAccount, readSubAccountUpdate, SUB_ACCOUNT_STATUSES } from '../../tokens/model/update.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
 import { type AccountRoute, describe } from './route.ts'
 import * as schemas from './schemas.ts'
@@ -116,7 +116,7 @@ const updateSubAccount: AccountRoute = {
     writes: true,
   }),
   async answer(registry, { caller, params, body, origin }) {
-    const row = await registry.updateSubAccount(caller, params.id ?? '', readSubAccountChange(body), origin)
+    const row = await registry.updateSubAccount(caller, params.id ?? '', readSubAccountUpdate(body), origin)
     return { message: 'Sub-account updated successfully', data: subAccountToWire(row) }
   },
 }

@@ -1,7 +1,7 @@
 // How many tokens the store holds. With many accounts a count takes the store a while, so all scrapes share one.
 
 import type { Status, Timestamp } from '../../tokens/model/token.ts'
-import type { Store } from '../../tokens/store.ts'
+import type { Store } from '../../tokens/ports.ts'
 import { Throttled } from '../access/throttled.ts'
 
 interface Counts {

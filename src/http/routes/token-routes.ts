@@ -11,7 +11,7 @@ import {
   type Token,
   type TokenDetails,
 } from '../../tokens/model/token.ts'
-import { MAX_OVERLAP_SECONDS, readNewToken, readOverlap, readTokenChange } from '../../tokens/model/update.ts'
+import { MAX_OVERLAP_SECONDS, readNewToken, readOverlap, readTokenUpdate } from '../../tokens/model/update.ts'
 import type { Caller, Registry } from '../../tokens/registry.ts'
 import { etagOf, readIdempotencyKey, readIfMatch } from '../protocol/conditions.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
@@ -184,7 +184,7 @@ const updateToken: AccountRoute = {
   ignoresUnknown: true,
   toJson: tokenToJson,
   async answer(registry, { caller, params, body, headers, origin }) {
-    const change = readTokenChange(body)
+    const change = readTokenUpdate(body)
     const token = await registry.updateToken(caller, params.id ?? '', change, origin, readIfMatch(headers))
     return whole('API token updated successfully', token)
   },

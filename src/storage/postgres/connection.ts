@@ -53,6 +53,16 @@ export class Connection {
     return rows.map((fields) => columns.toRow(fields) as Result)
   }
 
+  /** Rows as arrays of their columns. */
+  async tuples(sql: string, ...values: Value[]): Promise<unknown[][]> {
+    const { rows, columns } = await this.read(sql, values)
+    return rows.map((fields) => columns.toValues(fields))
+  }
+
+  async tuple(sql: string, ...values: Value[]): Promise<unknown[] | undefined> {
+    return (await this.tuples(sql, ...values))[0]
+  }
+
   /** Rows as the protocol has them, to be compared with rows that were read before. */
   read(sql: string, values: readonly Value[]): Promise<Answer> {
     return this.#ask(sql, values.map(withoutNul), this.#names.inUse)

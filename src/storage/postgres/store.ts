@@ -1,13 +1,15 @@
 // The engine past one machine: any number of instances on one PostgreSQL.
 import pg from 'pg'
 import { OperatorError } from '../../tokens/errors.ts'
-import type { ChainLink, RequestScope, Store } from '../../tokens/store.ts'
+import type { RequestScope, Store } from '../../tokens/ports.ts'
+import type { ChainLink } from '../../tokens/record/history.ts'
 import type { KeyRing } from '../../tokens/trust/key-ring.ts'
 import { newStoreSecret, STORE_SECRET_PLACE, Stamps } from '../../tokens/trust/vault.ts'
-import { toVaultRow, type VaultColumns } from '../rows.ts'
+import { toCandidate } from '../../tokens/trust/verdict.ts'
+import { toVaultRow, type VaultColumns } from '../tables.ts'
 import { openSecret } from '../vault.ts'
 import { type Connection, failure } from './connection.ts'
-import { GroupedUpdates } from './memory/grouped.ts'
+import { GroupedChanges } from './memory/grouped.ts'
 import { Remembered } from './memory/same-rows.ts'
 import { clientConfig, LIMITS, Pool, type PoolUsage, requestScope, requireFitServer } from './pool.ts'
 import type { Session } from './sql/history.ts'
@@ -180,12 +182,12 @@ function accountOf(argument: unknown): string {
 class PostgresStore implements Store {
   readonly #pools: Pools
   readonly #stamps: Stamps
-  readonly #updates: GroupedUpdates
+  readonly #grouped: GroupedChanges
 
   constructor(pools: Pools, stamps: Stamps) {
     this.#pools = pools
     this.#stamps = stamps
-    this.#updates = new GroupedUpdates(pools.changes, stamps)
+    this.#grouped = new GroupedChanges(pools.changes, stamps)
   }
 
   insertAccount = this.#change(writes.insertAccount)
@@ -195,17 +197,15 @@ class PostgresStore implements Store {
   insertSubAccounts = this.#change(writes.insertSubAccounts)
   updateSubAccount = this.#change(writes.updateSubAccount)
   insertTokens = this.#change(writes.insertTokens)
-  updateToken: Store['updateToken'] = (accountId, id, change, origin, expected) =>
-    this.#updates.make(accountId, { id, change, origin, expected })
-  rotateToken = this.#change(writes.rotateToken)
-  deleteToken = this.#change(writes.deleteToken)
+  changeToken: Store['changeToken'] = (accountId, id, change, origin, expected) =>
+    this.#grouped.make(accountId, { id, change, origin, expected })
   markUsed = this.#change(writes.markUsed)
   changeMasterKey = this.#change(writes.changeMasterKey)
   resealTokens = this.#change(writes.resealTokens)
   retireMasterKey = this.#change(writes.retireMasterKey)
 
-  findKey = this.#read('verification', reads.findKey)
-  findCandidate = this.#read('verification', reads.findCandidate)
+  readonly #findKey = this.#read('verification', reads.findKey)
+  readonly #findByDigest = this.#read('verification', reads.findByDigest)
   /** Callers of an identity provider are let in by their account. */
   findAccount = this.#read('verification', reads.findAccount)
   ping = this.#read('verification', reads.ping)
@@ -233,16 +233,16 @@ class PostgresStore implements Store {
     return listing.isShort(query) ? this.#pools.shortReads.ask(work) : this.#pools.longReads.lend(accountId, work)
   }
 
-  /** PostgreSQL's backups are its own, and there is no journal beside them. */
-  async findObstacle() {
-    return undefined
+  findKey: Store['findKey'] = (presented) => this.#findKey(this.#stamps.digest(presented))
+
+  findCandidate: Store['findCandidate'] = async (presented) => {
+    const digest = this.#stamps.digest(presented)
+    const found = await this.#findByDigest(digest)
+    return found && toCandidate(found, digest, this.#stamps)
   }
 
   during = <Result>({ waitedMs, isGone }: RequestScope, work: () => Result) =>
     requestScope.run({ begunAt: performance.now() - waitedMs, isGone }, work)
-
-  /** Asking what has changed would be a round trip, as reading is. */
-  readonly changes = undefined
 
   async *readChains(): AsyncGenerator<ChainLink> {
     const { longReads } = this.#pools

@@ -1,5 +1,5 @@
 // One connection to the database file, set up so that what is committed stays. Statements are prepared once.
-import { realpathSync, statSync } from 'node:fs'
+import { realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync, type DatabaseSyncOptions, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { requireNoLink } from '../../process/private-file.ts'
@@ -27,7 +27,6 @@ export function inTime(number: string): string {
 export class Connection {
   readonly #db: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
-  readonly #path: string
   readonly #dataVersion: StatementSync
   #changes = 0
   /** For statements with `inTime` in them, by `performance.now`. */
@@ -36,7 +35,6 @@ export class Connection {
   /** `alone`: writes, and no other process can open the file meanwhile; refused as busy where one has it open. */
   constructor(path: string, mode: 'read' | 'write' | 'alone') {
     requireSqlite(process.versions.sqlite ?? '0')
-    this.#path = path
     this.#db = openDatabase(path, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true })
     if (mode === 'alone') this.#db.exec('PRAGMA locking_mode = EXCLUSIVE')
     this.#db.enableDefensive(true)
@@ -124,17 +122,6 @@ export class Connection {
   /** Another one when another connection has committed something since it was last asked. */
   dataVersion(): number {
     return (this.#dataVersion.get() as unknown as [number])[0]
-  }
-
-  /**
-   * Whether somebody has just begun the log anew and committed nothing to it yet, which changes nothing but the data
-   * version; SQLite does not say so within a snapshot. A log cut to nothing is another matter: nobody here does that
-   * while others read.
-   */
-  isLogBegunAnew(): boolean {
-    if (this.#db.isTransaction) return false
-    const frames = this.tuple<[busy: number, frames: number]>('PRAGMA wal_checkpoint(NOOP)')?.[1]
-    return frames === 0 && (statSync(`${this.#path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0
   }
 
   /** What is wrong with its pages; undefined when they are whole. Reads all of them. */

@@ -1,32 +1,31 @@
-// One transaction of the writer. What its changes have in common, the totals and the ends of the chains of history, is
-// gathered here and written once, before it is committed.
+// One transaction of the writer. Totals and the heads of history chains, which its changes share, are collected here and written
+// once, before the commit.
 import { Failure } from '../../tokens/errors.ts'
+import { HISTORY } from '../../tokens/model/tables.ts'
 import type { Status, Timestamp, TokenRecord } from '../../tokens/model/token.ts'
-import { chainStampOfTexts, type HistoryEvent, headStamp, type Origin } from '../../tokens/record/history.ts'
+import type { Plan } from '../../tokens/plan.ts'
+import { type ChainEnd, type HistoryEvent, headStamp, nextRow, type Origin } from '../../tokens/record/history.ts'
 import type { Revocation } from '../../tokens/trust/revocations.ts'
 import type { Stamps } from '../../tokens/trust/vault.ts'
 import type { Connection } from './connection.ts'
+import { insertion } from './sql/insertion.ts'
 
-interface Head {
-  readonly seq: number
-  /** The stamp of the account's last row. */
-  readonly last: Uint8Array
-}
+const insertHistory = insertion(HISTORY)
 
 type Counted = Pick<TokenRecord, 'accountId' | 'subAccountId' | 'status'>
 
 export class Session {
   readonly db: Connection
   readonly stamps: Stamps
-  /** For the journal, which gets them before the commit. */
+  /** The journal gets these before the commit. */
   readonly revocations: Revocation[] = []
-  /** Tokens and sub-accounts that were switched on again, and when: the journal is told once that is certain. */
-  readonly givenBack = new Map<string, Timestamp>()
-  /** How many names it has written to the search index, or struck out of it. */
+  /** Tokens and sub-accounts that were switched on again, and when: the journal gets them once the change is durable. */
+  readonly reenabled = new Map<string, Timestamp>()
+  /** How many names it has added to the search index or removed from it. */
   indexed = 0
-  /** Of the accounts to whose history something was added. */
-  readonly #heads = new Map<string, Head>()
-  /** By how much the totals of an account or a sub-account have changed. */
+  /** By account. */
+  readonly #heads = new Map<string, ChainEnd>()
+  /** By how much the totals of each account and sub-account have changed. */
   readonly #counts = new Map<string, Record<Status, number>>()
   readonly #accountNumbers = new Map<string, number>()
 
@@ -41,7 +40,6 @@ export class Session {
     return known
   }
 
-  /** Counts a token in or out. */
   count({ accountId, subAccountId, status }: Counted, by: 1 | -1): void {
     this.#countIn(accountId, status, by)
     this.#countIn(subAccountId, status, by)
@@ -59,23 +57,23 @@ export class Session {
 
   /** Appends to the chain of the event's account. */
   record(event: HistoryEvent, origin: Origin): void {
-    const { accountId, action, subject, subjectName, tokenId, from, to } = event
-    const { at, by, byName = null, requestId, address } = origin
-    const { seq: before, last } = this.#heads.get(accountId) ?? this.#readHead(accountId)
-    const names = { byName, subjectName }
-    const row = { accountId, seq: before + 1, at, by, ...names, action, subject, tokenId, requestId, address }
-    const [fromText, toText] = [JSON.stringify(from), JSON.stringify(to)]
-    const stamp = chainStampOfTexts(row, fromText, toText, last, this.stamps)
-    this.db.run(
-      `INSERT INTO history (account_id, seq, at, by, by_name, action, subject, subject_name, token_id, from_facts,
-         to_facts, request_id, address, stamp) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      ...[accountId, row.seq, at, by, byName, action, subject, subjectName, tokenId, fromText, toText],
-      ...[requestId, address, stamp],
-    )
-    this.#heads.set(accountId, { seq: row.seq, last: stamp })
+    const { accountId } = event
+    const row = nextRow(event, origin, this.#heads.get(accountId) ?? this.#readHead(accountId), this.stamps)
+    insertHistory(this.db, row)
+    this.#heads.set(accountId, { seq: row.seq, last: row.stamp })
   }
 
-  #readHead(accountId: string): Head {
+  /** Notes what the revocation journal has to know of a change. */
+  note(
+    id: string,
+    { revocation, isReenabled }: Pick<Plan<unknown>, 'revocation' | 'isReenabled'>,
+    at: Timestamp,
+  ): void {
+    if (revocation !== undefined) this.revocations.push(revocation)
+    if (isReenabled) this.reenabled.set(id, at)
+  }
+
+  #readHead(accountId: string): ChainEnd {
     const head = this.db.tuple<[number, Uint8Array]>(
       'SELECT seq, last FROM history_heads WHERE account_id = ?',
       accountId,
@@ -83,7 +81,7 @@ export class Session {
     return head === undefined ? { seq: 0, last: new Uint8Array() } : { seq: head[0], last: head[1] }
   }
 
-  /** Writes what was gathered. Without it, nothing of this session may be committed. */
+  /** Writes what was collected. Must be called before the commit. */
   settle(): void {
     for (const [scope, { active, inactive }] of this.#counts) {
       this.db.run(
@@ -101,7 +99,7 @@ export class Session {
     this.forget()
   }
 
-  /** For a change that is taken back: what it has gathered is not to be written. */
+  /** For a change that is rolled back: what it has collected must not be written. */
   forget(): void {
     this.#counts.clear()
     this.#heads.clear()

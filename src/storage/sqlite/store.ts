@@ -4,22 +4,19 @@ import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Failure, OperatorError } from '../../tokens/errors.ts'
 import type { Slice, TokenQuery } from '../../tokens/model/page.ts'
-import type { TokenRecord } from '../../tokens/model/token.ts'
-import type { Origin } from '../../tokens/record/history.ts'
-import type { ChainLink, Damage, Idempotency, Store, TokenRow } from '../../tokens/store.ts'
+import type { Damage, Store, StoreFiles, TokenRow } from '../../tokens/ports.ts'
+import type { ChainLink } from '../../tokens/record/history.ts'
 import type { KeyRing } from '../../tokens/trust/key-ring.ts'
 import { newStoreSecret, STORE_SECRET_PLACE, Stamps } from '../../tokens/trust/vault.ts'
-import { toVaultRow, type VaultColumns } from '../rows.ts'
+import { toVaultRow, type VaultColumns } from '../tables.ts'
 import { openSecret } from '../vault.ts'
 import { Connection, failure, isBusy, openDatabase, translateError } from './connection.ts'
 import { noteOpened, type OpenedFile, requireInPlace, requireWritable, syncFolder } from './files/files.ts'
-import { SqliteChanges } from './memory/changes.ts'
-import { Remembered } from './memory/remembered.ts'
+import { Memory } from './memory/memory.ts'
 import type { Chosen } from './sql/listing.ts'
 import { migrate, requireKnownSchema } from './sql/migrate.ts'
 import * as reads from './sql/reads.ts'
 import type * as writes from './sql/writes.ts'
-import { type PackedRow, packNew, unpack } from './threads/packed.ts'
 import { allOrNone, during, isInRequest, Readers } from './threads/readers.ts'
 import { type EndedThread, RestartingThread } from './threads/restarting-thread.ts'
 import type { Opening } from './threads/thread.ts'
@@ -44,6 +41,7 @@ export interface SqliteOptions {
 
 export interface OpenedStore {
   readonly store: Store
+  readonly files: StoreFiles
   readonly storeSecret: Uint8Array
   readonly applied: readonly string[]
   /** Revocations that the journal had and the store had not. */
@@ -84,7 +82,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
     throw error
   })
   store = new SqliteStore(db, writer, readers, new Stamps(storeSecret), files)
-  return { store, storeSecret, applied, replayed: writer.opening.replayed }
+  return { store, files: store, storeSecret, applied, replayed: writer.opening.replayed }
 }
 
 /** The store secret; undefined for a store that is still empty. Refuses a ring that lacks a key, and changes nothing. */
@@ -132,13 +130,11 @@ function lookInto<Result>(path: string, look: (db: DatabaseSync) => Result): Res
   }
 }
 
-class SqliteStore implements Store {
+class SqliteStore implements Store, StoreFiles {
   readonly #db: Connection
-  readonly changes: SqliteChanges
-  readonly #remembered: Remembered
+  readonly #memory: Memory
   readonly #writer: RestartingThread
   readonly #readers: Readers
-  readonly #stamps: Stamps
   readonly #watch: NodeJS.Timeout
   /** Why nobody is let in. */
   #shut: Failure | undefined
@@ -152,11 +148,9 @@ class SqliteStore implements Store {
     files: readonly OpenedFile[],
   ) {
     this.#db = db
-    this.changes = new SqliteChanges(db)
-    this.#remembered = new Remembered(db, this.changes)
+    this.#memory = new Memory(db, stamps)
     this.#writer = writer
     this.#readers = readers
-    this.#stamps = stamps
     this.shutIfObstructed(writer.opening)
     // For those who only verify: the writer looks before each commit.
     this.#watch = setInterval(() => this.#look(files), RECHECK_MS).unref()
@@ -170,19 +164,17 @@ class SqliteStore implements Store {
   revokeKey = this.#change('revokeKey')
   insertSubAccounts = this.#change('insertSubAccounts')
   updateSubAccount = this.#change('updateSubAccount')
-  readonly #insertTokens = this.#change('insertTokens')
-  updateToken = this.#changeOfToken('updateToken')
-  rotateToken = this.#changeOfToken('rotateToken')
-  deleteToken = this.#changeOfToken('deleteToken')
-  readonly #markUsed = this.#change('markUsed')
+  insertTokens = this.#change('insertTokens')
+  changeToken = this.#change('changeToken')
+  markUsed = this.#change('markUsed')
   readonly #probe = this.#change('probe')
   changeMasterKey = this.#change('changeMasterKey')
   resealTokens = this.#change('resealTokens')
   retireMasterKey = this.#change('retireMasterKey')
 
-  findAccount = this.#identity('findAccount')
-  findKey = this.#identity('findKey')
-  findCandidate = this.#identity('findCandidate')
+  findAccount = this.#identity((id) => reads.findAccount(this.#db, id))
+  findKey = this.#identity((presented) => this.#memory.findKey(presented))
+  findCandidate = this.#identity((presented) => this.#memory.findCandidate(presented))
 
   listAccounts = this.#question('listAccounts')
   listKeys = this.#question('listKeys')
@@ -203,16 +195,6 @@ class SqliteStore implements Store {
   readRows = this.#upkeep('readRows')
   readonly #readChainHeads = this.#upkeep('readChainHeads')
   readonly #readChainPart = this.#upkeep('readChainPart')
-
-  async insertTokens(tokens: readonly TokenRecord[], origin: Origin, idempotency?: Idempotency) {
-    return this.#insertTokens(packNew(tokens, this.#stamps), origin, idempotency)
-  }
-
-  /** The commit of marks explains itself, and with it whatever else was committed since the last look: so look before. */
-  async markUsed(marks: ReadonlyMap<string, number>) {
-    this.changes.look()
-    return this.#markUsed(marks)
-  }
 
   /** Not ready where nothing can be changed, either: somebody may want to switch a token off. */
   async ping() {
@@ -238,20 +220,19 @@ class SqliteStore implements Store {
   }
 
   async findToken(accountId: string, id: string) {
-    this.changes.look()
-    return this.#read(() => this.#remembered.findToken(accountId, id))
+    return this.#read(() => this.#memory.findToken(accountId, id))
   }
 
-  /** A long list is chosen on a reader thread; its rows are mostly known here, and cost more to hand over than to find. */
+  /** A long list is chosen on a reader thread. Rows that are in memory here need not be passed between threads. */
   async listTokens(accountId: string, query: TokenQuery): Promise<Slice<TokenRow> | undefined> {
-    const sifted = query.search !== undefined || query.narrowing !== undefined
-    const long = sifted || (query.page - 1) * query.limit > MAX_SKIP_ON_LOOP
-    if (!long) return this.#read(() => this.#remembered.listTokens(accountId, query))
-    const since = this.changes.look()
+    const isFiltered = query.search !== undefined || query.narrowing !== undefined
+    const isLong = isFiltered || (query.page - 1) * query.limit > MAX_SKIP_ON_LOOP
+    if (!isLong) return this.#read(() => this.#memory.listTokens(accountId, query))
+    const time = this.#read(() => this.#memory.look())
     const chosen = (await this.#askReader('chooseTokens', accountId, query)) as Chosen | undefined
     if (chosen === undefined) return undefined
-    const filled = this.#read(() => this.#remembered.fill(accountId, query, chosen, since))
-    // It would be another choice by now: then the rows must come from the snapshot that they were chosen from.
+    const filled = this.#read(() => this.#memory.fill(chosen, time))
+    // Something was committed meanwhile: the rows must come from the snapshot in which they are chosen.
     return filled ?? (this.#askReader('listTokens', accountId, query) as Promise<Slice<TokenRow> | undefined>)
   }
 
@@ -282,10 +263,6 @@ class SqliteStore implements Store {
     return (...args: Rest<Operation>) => this.#write(name, args) as Promise<Result<Operation>>
   }
 
-  #changeOfToken<Name extends 'updateToken' | 'rotateToken' | 'deleteToken'>(name: Name) {
-    return async (...args: Rest<(typeof writes)[Name]>) => unpack((await this.#write(name, args)) as PackedRow)
-  }
-
   async #write(name: keyof typeof writes, args: readonly unknown[]): Promise<unknown> {
     try {
       return await this.#writer.call(name, args)
@@ -311,16 +288,14 @@ class SqliteStore implements Store {
   #shutIfLost(error: unknown): void {
     if (!(error instanceof Failure && error.code === 'revocations-unknown')) return
     this.#shut = error
-    // Those who were let in before are asked about again, and find it shut.
-    this.changes.forget()
+    this.#memory.invalidateAll()
   }
 
-  /** What tells who a caller is: nobody is known while the revocations are not. */
-  #identity<Name extends 'findAccount' | 'findKey' | 'findCandidate'>(name: Name) {
-    type Operation = (typeof reads)[Name]
-    return async (...args: Rest<Operation>) => {
+  /** Nobody is authenticated while the revocations are unknown. */
+  #identity<Value>(find: (name: string) => Value) {
+    return async (name: string): Promise<Value> => {
       if (this.#shut !== undefined) await this.#requireRevocations()
-      return this.#ask(name, ...args) as Result<Operation>
+      return this.#read(() => find(name))
     }
   }
 

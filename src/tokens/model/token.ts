@@ -1,40 +1,30 @@
-// The nouns of the service, and what a name may be. Knows nothing of tables, nor of wire formats.
+// The nouns of the service, and what a name may be. Knows nothing of databases, nor of wire formats.
 import { randomBytes } from 'node:crypto'
+import type {
+  ACCOUNT_KEYS,
+  ACCOUNTS,
+  RETIRED_CREDENTIALS,
+  RecordOf,
+  Status,
+  SUB_ACCOUNTS,
+  Timestamp,
+  TOKENS,
+} from './tables.ts'
 
-export const STATUSES = ['active', 'inactive'] as const
-export type Status = (typeof STATUSES)[number]
+export { STATUSES, type Status, type Timestamp } from './tables.ts'
 
 /** What verification would say of a token: its status, its expiry and its sub-account together. */
 export const EFFECTIVE_STATUSES = ['active', 'inactive', 'expired', 'suspended'] as const
 export type EffectiveStatus = (typeof EFFECTIVE_STATUSES)[number]
 
-/** Times are milliseconds since 1970, UTC. */
-export type Timestamp = number
-
-export interface Account {
-  readonly id: string
-  readonly name: string
-  readonly createdAt: Timestamp
-}
-
-export interface AccountKey {
-  readonly id: string
-  readonly accountId: string
-  readonly name: string
-  readonly createdAt: Timestamp
-  readonly expiresAt: Timestamp | null
-  readonly revokedAt: Timestamp | null
-}
-
-export interface SubAccount {
-  readonly id: string
-  readonly accountId: string
-  readonly name: string
-  readonly email: string
-  readonly companyName: string
-  readonly createdAt: Timestamp
-  readonly suspendedAt: Timestamp | null
-}
+export type Account = RecordOf<typeof ACCOUNTS>
+export type StoredKey = RecordOf<typeof ACCOUNT_KEYS>
+export type AccountKey = Omit<StoredKey, 'digest'>
+export type SubAccount = RecordOf<typeof SUB_ACCOUNTS>
+/** A token as it is stored: its credential sealed, its owner by id. */
+export type TokenRecord = RecordOf<typeof TOKENS>
+/** A credential that was rotated out and still works for a while. */
+export type RetiredCredential = RecordOf<typeof RETIRED_CREDENTIALS>
 
 /** A sub-account, and how many tokens it has of each status. */
 export interface SubAccountRow {
@@ -42,41 +32,19 @@ export interface SubAccountRow {
   readonly tokens: Readonly<Record<Status, number>>
 }
 
-/** A token as it is stored: its credential sealed, its owner by id. */
-export interface TokenRecord {
-  readonly id: string
-  readonly accountId: string
-  readonly subAccountId: string
-  readonly name: string
-  readonly status: Status
-  readonly createdAt: Timestamp
-  readonly expiresAt: Timestamp | null
-  /** Counts the changes; 1 when new. */
-  readonly version: number
-  readonly digest: Uint8Array
-  readonly sealed: Uint8Array
-}
-
 /** What a list shows of a token. */
 export type ListedToken = Omit<TokenRecord, 'digest'>
 
-/** What verification needs of a token, and no more: its name and sealed credential stay in the store. */
-export type JudgedToken = Omit<TokenRecord, 'name' | 'sealed'>
-/** What is said of a token that a credential was found to belong to. */
-export type VerifiedToken = Omit<JudgedToken, 'digest'>
-export type JudgedSubAccount = Pick<SubAccount, 'id' | 'accountId' | 'suspendedAt'>
+/** What is said about a token whose credential was presented. */
+export type VerifiedToken = Pick<
+  TokenRecord,
+  'id' | 'accountId' | 'subAccountId' | 'status' | 'createdAt' | 'expiresAt' | 'version'
+>
 
 /** What else is known of a token, apart from its row. */
 export interface TokenActivity {
   readonly lastUsedAt: Timestamp | null
   readonly formerCredentialUntil: Timestamp | null
-}
-
-/** A credential that was rotated out and still works for a while. */
-export interface RetiredCredential {
-  readonly digest: Uint8Array
-  readonly tokenId: string
-  readonly retiresAt: Timestamp
 }
 
 /** A token as callers see it: its credential open, its owner embedded. */

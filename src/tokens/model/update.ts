@@ -14,20 +14,26 @@ import {
 } from './fields.ts'
 import type { ListedToken, Status, SubAccount, Timestamp, TokenRecord } from './token.ts'
 
-export interface TokenChange {
+export interface TokenUpdate {
   readonly name?: string
   readonly status?: Status
 }
 
-export function readTokenChange(body: unknown): TokenChange {
-  return readChange<TokenChange>(body, { name: nameField, status: statusField })
+export function readTokenUpdate(body: unknown): TokenUpdate {
+  return readChange<TokenUpdate>(body, { name: nameField, status: statusField })
 }
 
-/** The record after the change; the very same record when the change changes nothing. */
-export function applyUpdate<Token extends ListedToken>(record: Token, change: TokenChange): Token {
-  const { name = record.name, status = record.status } = change
-  if (name === record.name && status === record.status) return record
-  return { ...record, name, status, version: record.version + 1 }
+/** The record after the update; the very same record when the update changes nothing. */
+export function applyUpdate<Token extends ListedToken>(record: Token, update: TokenUpdate): Token {
+  const changed = changedFields(record, update)
+  return changed === undefined ? record : { ...record, ...changed, version: record.version + 1 }
+}
+
+/** The fields of an update that differ from the record; undefined if there are none. */
+function changedFields(record: object, update: object): object | undefined {
+  const before = record as Readonly<Record<string, unknown>>
+  const changed = Object.entries(update).filter(([field, value]) => value !== undefined && before[field] !== value)
+  return changed.length === 0 ? undefined : Object.fromEntries(changed)
 }
 
 export interface NewToken {
@@ -89,15 +95,15 @@ export function applyRotation<Token extends TokenRecord>(record: Token, rotation
 export const SUB_ACCOUNT_STATUSES = ['active', 'suspended'] as const
 export type SubAccountStatus = (typeof SUB_ACCOUNT_STATUSES)[number]
 
-export interface SubAccountChange {
+export interface SubAccountUpdate {
   readonly name?: string
   readonly email?: string
   readonly companyName?: string
   readonly status?: SubAccountStatus
 }
 
-export function readSubAccountChange(body: unknown): SubAccountChange {
-  return readChange<SubAccountChange>(body, {
+export function readSubAccountUpdate(body: unknown): SubAccountUpdate {
+  return readChange<SubAccountUpdate>(body, {
     name: nameField,
     email: emailField,
     companyName: nameField,
@@ -105,17 +111,16 @@ export function readSubAccountChange(body: unknown): SubAccountChange {
   })
 }
 
-/** Suspending again keeps the first time: it says since when. */
-export function applySubAccountUpdate(record: SubAccount, change: SubAccountChange, at: Timestamp): SubAccount {
-  const { name = record.name, email = record.email, companyName = record.companyName } = change
-  const suspendedAt =
-    change.status === undefined ? record.suspendedAt : change.status === 'active' ? null : (record.suspendedAt ?? at)
-  const same =
-    name === record.name &&
-    email === record.email &&
-    companyName === record.companyName &&
-    suspendedAt === record.suspendedAt
-  return same ? record : { ...record, name, email, companyName, suspendedAt }
+/** Suspending again keeps the first time, which says since when. */
+export function applySubAccountUpdate<Row extends SubAccount>(
+  record: Row,
+  update: SubAccountUpdate,
+  at: Timestamp,
+): Row {
+  const { status, ...fields } = update
+  const suspendedAt = status === 'active' ? null : (record.suspendedAt ?? at)
+  const changed = changedFields(record, status === undefined ? fields : { ...fields, suspendedAt })
+  return changed === undefined ? record : { ...record, ...changed }
 }
 
 export type NewSubAccount = Pick<SubAccount, 'name' | 'email' | 'companyName'>

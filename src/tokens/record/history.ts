@@ -1,6 +1,7 @@
 // What has been done, by whom, in rows chained per account: a row altered, removed or inserted breaks the chain.
 import { Failure } from '../errors.ts'
 import { type PageRequest, type RawQuery, readOnce, readPageRequest, readTimeParameter } from '../model/page.ts'
+import type { HISTORY, HISTORY_HEADS, RecordOf, Table } from '../model/tables.ts'
 import { toTime } from '../model/times.ts'
 import type { Timestamp } from '../model/token.ts'
 import type { Stamped } from '../trust/stamp.ts'
@@ -32,7 +33,8 @@ export interface Origin {
 }
 
 /** Only the fields that changed, and never a credential. */
-export type Facts = Readonly<Record<string, string | number | null>>
+export type Facts = Readonly<Record<string, Fact>>
+type Fact = string | number | null
 
 /** Facts whose name says that they are times, as times that people read. */
 function withTimes(facts: Facts): Facts {
@@ -69,6 +71,27 @@ export function historyEvent(
 ): HistoryEvent {
   const tokenId = action.startsWith('token.') ? subject : null
   return { accountId, action, subject, subjectName, tokenId, from, to }
+}
+
+/** A history row as it is stored, read or about to be written. */
+export type StoredHistoryRow = RecordOf<typeof HISTORY>
+
+export function toHistoryRow({ fromFacts, toFacts, ...row }: StoredHistoryRow): Stamped<HistoryRow> {
+  return { ...row, action: row.action as Action, from: JSON.parse(fromFacts), to: JSON.parse(toFacts) }
+}
+
+/** The row that an event adds after the last row of its account's chain. */
+export function nextRow(
+  event: HistoryEvent,
+  origin: Origin,
+  { seq, last }: ChainEnd,
+  stamps: Stamps,
+): StoredHistoryRow {
+  const { from, to, ...about } = event
+  const { at, by, byName = null, requestId, address } = origin
+  const row = { ...about, seq: seq + 1, at, by, byName, requestId, address }
+  const [fromFacts, toFacts] = [JSON.stringify(from), JSON.stringify(to)]
+  return { ...row, fromFacts, toFacts, stamp: chainStampOfTexts(row, fromFacts, toFacts, last, stamps) }
 }
 
 export interface HistoryRow extends HistoryEvent, Origin {
@@ -115,8 +138,8 @@ export function chainStamp(row: HistoryRow, previous: Uint8Array, stamps: Stamps
   return chainStampOfTexts(row, JSON.stringify(row.from), JSON.stringify(row.to), previous, stamps)
 }
 
-/** For whoever has `from` and `to` as JSON already. */
-export function chainStampOfTexts(
+/** The same with `from` and `to` as JSON. */
+function chainStampOfTexts(
   row: Omit<HistoryRow, 'from' | 'to'>,
   from: string,
   to: string,
@@ -137,6 +160,10 @@ export function chainStampOfTexts(
 export function headStamp(accountId: string, seq: number, last: Uint8Array, stamps: Stamps): Uint8Array {
   return stamps.stampHistory(['head', accountId, seq, last])
 }
+
+export type ChainLink =
+  | { readonly kind: 'row'; readonly row: Stamped<HistoryRow> }
+  | ({ readonly kind: 'head' } & RecordOf<typeof HISTORY_HEADS>)
 
 /** How far a chain goes: the number of its last row, and that row's stamp. */
 export interface ChainEnd {
@@ -190,14 +217,22 @@ function equal(left: Uint8Array, right: Uint8Array): boolean {
   return Buffer.compare(left, right) === 0
 }
 
-/** The fields that differ between two records, among those named. */
-export function difference<Row extends object>(before: Row, after: Row, fields: readonly (keyof Row & string)[]) {
-  const from: Record<string, string | number | null> = {}
-  const to: Record<string, string | number | null> = {}
-  for (const field of fields) {
+/** What the history shows of a change: the fields that differ, before and after it. */
+export function difference<Stored extends Table>(table: Stored, before: RecordOf<Stored>, after: RecordOf<Stored>) {
+  const from: Record<string, Fact> = {}
+  const to: Record<string, Fact> = {}
+  for (const field of table.history ?? []) {
     if (before[field] === after[field]) continue
-    from[field] = before[field] as string | number | null
-    to[field] = after[field] as string | number | null
+    from[field] = before[field] as Fact
+    to[field] = after[field] as Fact
   }
   return { from, to }
+}
+
+/** What the history shows of a new record: those of the table's added fields that are set. */
+export function addedFacts({ added = [], history = [] }: Table, record: object): Facts {
+  const shown = Object.entries(record).filter(
+    ([name, value]) => value !== null && added.includes(name) && history.includes(name),
+  )
+  return Object.fromEntries(shown)
 }

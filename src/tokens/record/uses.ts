@@ -1,8 +1,8 @@
 // When each token was last used: gathered in memory, written in batches, so that verification never writes.
 
 import type { Timestamp } from '../model/token.ts'
+import type { AccessStore } from '../ports.ts'
 import { Recent } from '../recent.ts'
-import type { Store } from '../store.ts'
 
 /** Past this many unwritten marks new tokens are passed over until the next flush: memory stays bounded. */
 const MAX_MARKS = 100_000
@@ -16,20 +16,18 @@ const MARKS_AT_ONCE = 5_000
 /** A use so soon after one that is on record is not written again: times of use are true to the minute. */
 const PRECISION_MS = 60_000
 
-export function isSoonAfter(markedAt: Timestamp, at: Timestamp): boolean {
+function isSoonAfter(markedAt: Timestamp, at: Timestamp): boolean {
   return at >= markedAt && at - markedAt < PRECISION_MS
 }
 
 export class UseMarks {
-  readonly #store: Pick<Store, 'markUsed'>
+  readonly #store: Pick<AccessStore, 'markUsed'>
   /** When each token was marked last, as far as that is remembered. */
-  readonly #latest: Recent<string, Timestamp>
+  readonly #latest = new Recent<string, Timestamp>(MAX_MARKS)
   readonly #marks = new Map<string, Timestamp>()
 
-  /** Remembers the times of so many tokens, up to twice as many. */
-  constructor(store: Pick<Store, 'markUsed'>, remembered = MAX_MARKS) {
+  constructor(store: Pick<AccessStore, 'markUsed'>) {
     this.#store = store
-    this.#latest = new Recent(remembered)
   }
 
   mark(tokenId: string, at: Timestamp): void {

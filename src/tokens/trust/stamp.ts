@@ -1,19 +1,11 @@
-// Which fields of a row decide who gets in, and the stamp that ties them together: a row altered by hand in the
-// database no longer matches its stamp and authenticates nobody.
-import type { AccountKey, JudgedSubAccount, JudgedToken, RetiredCredential } from '../model/token.ts'
-import type { SubAccountChange } from '../model/update.ts'
-import type { StampField, Stamps } from './vault.ts'
-
-interface Rows {
-  token: JudgedToken
-  'sub-account': JudgedSubAccount
-  retired: RetiredCredential
-  key: AccountKey & { readonly digest: Uint8Array }
-}
+// The stamp of a row ties the fields that decide who gets in together: a row edited in the database no longer matches its
+// stamp and authenticates nobody. `tables.ts` says which fields these are.
+import type { RecordOf, Table, Value } from '../model/tables.ts'
+import type { Stamps } from './vault.ts'
 
 export const TAMPERED_KINDS = ['token', 'sub-account', 'retired', 'key', 'credential'] as const
 
-/** A row, or the credential sealed in a token, that somebody has altered by hand. */
+/** A row, or the credential sealed in a token, that was changed in the database and not by this service. */
 export interface Tampered {
   readonly kind: (typeof TAMPERED_KINDS)[number]
   /** Of a former credential, its token's. */
@@ -22,38 +14,33 @@ export interface Tampered {
 
 export type Stamped<Row> = Row & { readonly stamp: Uint8Array }
 
-const decisive: { readonly [Kind in keyof Rows]: (row: Rows[Kind]) => readonly StampField[] } = {
-  token: (row) => [row.id, row.accountId, row.subAccountId, row.status, row.expiresAt, row.version, row.digest],
-  'sub-account': (row) => [row.id, row.accountId, row.suspendedAt],
-  retired: (row) => [row.digest, row.tokenId, row.retiresAt],
-  key: (row) => [row.id, row.accountId, row.expiresAt, row.revokedAt, row.digest],
+/** The fields that a stamp of this table covers, as a row has them. */
+type Covered<Stored extends Table> = Pick<RecordOf<Stored>, NonNullable<Stored['stamp']>['fields'][number]>
+
+export function stampOf<Stored extends Table>(table: Stored, row: Covered<Stored>, stamps: Stamps): Uint8Array {
+  return stamps.stampRow(stampedValues(table, row as Readonly<Record<string, Value>>))
 }
 
-export function stampOf<Kind extends keyof Rows>(kind: Kind, row: Rows[Kind], stamps: Stamps): Uint8Array {
-  return stamps.stampRow([kind, ...decisive[kind](row)])
+export function isGenuine<Stored extends Table>(table: Stored, row: Stamped<Covered<Stored>>, stamps: Stamps): boolean {
+  return stamps.isRowStamp(row.stamp, stampedValues(table, row as Readonly<Record<string, Value>>))
 }
 
-export function isGenuine<Kind extends keyof Rows>(kind: Kind, row: Stamped<Rows[Kind]>, stamps: Stamps): boolean {
-  return stamps.isRowStamp(row.stamp, [kind, ...decisive[kind](row)])
+function stampedValues({ stamp, added = [] }: Table, row: Readonly<Record<string, Value>>): Value[] {
+  if (stamp === undefined) throw new Error('rows of this table have no stamp')
+  const values: Value[] = [stamp.kind]
+  for (const field of stamp.fields) if (!added.includes(field)) values.push(row[field] ?? null)
+  for (const field of stamp.fields) {
+    if (added.includes(field) && row[field] !== null) values.push(field, row[field] ?? null)
+  }
+  return values
 }
 
-/** The stamp of a row after a change. What was altered by hand before stays so: no change makes it good. */
-export function restamp<Kind extends keyof Rows>(
-  kind: Kind,
-  before: Stamped<Rows[Kind]>,
-  after: Rows[Kind],
+/** The row after a change, with its stamp. A row that was tampered with stays so: no change makes it genuine. */
+export function restamp<Stored extends Table, Row extends Covered<Stored>>(
+  table: Stored,
+  before: Stamped<Covered<Stored>>,
+  after: Row,
   stamps: Stamps,
-): Uint8Array {
-  return isGenuine(kind, before, stamps) ? stampOf(kind, after, stamps) : before.stamp
-}
-
-/** The same of a sub-account. An owner who names its status says what holds, whatever was there before. */
-export function restampSubAccount(
-  before: Stamped<JudgedSubAccount>,
-  after: JudgedSubAccount,
-  change: SubAccountChange,
-  stamps: Stamps,
-): Uint8Array {
-  const named = change.status !== undefined
-  return named ? stampOf('sub-account', after, stamps) : restamp('sub-account', before, after, stamps)
+): Stamped<Row> {
+  return { ...after, stamp: isGenuine(table, before, stamps) ? stampOf(table, after, stamps) : before.stamp }
 }

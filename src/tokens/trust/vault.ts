@@ -4,7 +4,6 @@ import {
   createDecipheriv,
   createHmac,
   createSecretKey,
-  hash,
   hkdfSync,
   type KeyObject,
   randomBytes,
@@ -110,13 +109,6 @@ export class Stamps {
   stampHistory(fields: readonly StampField[]): Buffer {
     return stamp(this.#history, fields.map(plain))
   }
-}
-
-const salt = randomBytes(16).toString('latin1')
-
-/** A name for a credential within this process, at a fifth of a digest's cost. It tells nothing, and is never stored. */
-export function nameInMemory(credential: string): string {
-  return hash('sha256', salt + credential, 'binary')
 }
 
 type PlainField = string | number | null

@@ -2,87 +2,13 @@
 // is known that all have arrived. Rows go as they are stored, stamps and sealed credentials untouched.
 import { createHash, type Hash } from 'node:crypto'
 import { OperatorError } from '../errors.ts'
-
-export type Field = string | number | null | Uint8Array
-export type CopiedRow = Readonly<Record<string, Field>>
-export type FieldType = 'text' | 'number' | 'bytes'
-
-export interface CopiedTable {
-  readonly name: string
-  /** Rows are read, written and summed up in the order of these fields, compared by their bytes. */
-  readonly key: readonly string[]
-  readonly fields: Readonly<Record<string, FieldType>>
-}
-
-const stamped = { stamp: 'bytes' } as const
-
-/** The sealed store secret. It comes with the target's first moment, and says whose copy the target is. */
-export const VAULT: CopiedTable = {
-  name: 'vault',
-  key: ['keyId'],
-  fields: { keyId: 'text', sealedSecret: 'bytes', createdAt: 'number' },
-}
-
-/** What rotation and the doctor go through, row by row. */
-export const TOKENS: CopiedTable = {
-  name: 'tokens',
-  key: ['id'],
-  fields: {
-    ...{ id: 'text', accountId: 'text', subAccountId: 'text', name: 'text', status: 'text' },
-    ...{ createdAt: 'number', expiresAt: 'number', version: 'number', digest: 'bytes', sealed: 'bytes', ...stamped },
-  },
-}
-
-/** Whoever is referred to comes before whoever refers to it. Counts and search indexes are the target's own work. */
-export const COPIED: readonly CopiedTable[] = [
-  VAULT,
-  { name: 'retiredMasterKeys', key: ['keyId'], fields: { keyId: 'text', retiredAt: 'number' } },
-  { name: 'accounts', key: ['id'], fields: { id: 'text', name: 'text', createdAt: 'number' } },
-  {
-    name: 'accountKeys',
-    key: ['id'],
-    fields: {
-      ...{ id: 'text', accountId: 'text', name: 'text', digest: 'bytes' },
-      ...{ createdAt: 'number', expiresAt: 'number', revokedAt: 'number', ...stamped },
-    },
-  },
-  {
-    name: 'subAccounts',
-    key: ['id'],
-    fields: {
-      ...{ id: 'text', accountId: 'text', name: 'text', email: 'text', companyName: 'text' },
-      ...{ createdAt: 'number', suspendedAt: 'number', ...stamped },
-    },
-  },
-  TOKENS,
-  {
-    name: 'retiredCredentials',
-    key: ['digest'],
-    fields: { digest: 'bytes', tokenId: 'text', retiresAt: 'number', ...stamped },
-  },
-  { name: 'lastUsed', key: ['tokenId'], fields: { tokenId: 'text', at: 'number' } },
-  {
-    name: 'idempotencyKeys',
-    key: ['accountId', 'key'],
-    fields: { accountId: 'text', key: 'text', requestDigest: 'text', tokenId: 'text', createdAt: 'number' },
-  },
-  {
-    name: 'history',
-    key: ['accountId', 'seq'],
-    fields: {
-      ...{ accountId: 'text', seq: 'number', at: 'number', by: 'text', byName: 'text' },
-      ...{ action: 'text', subject: 'text', subjectName: 'text' },
-      ...{ tokenId: 'text', fromFacts: 'text', toFacts: 'text', requestId: 'text', address: 'text', ...stamped },
-    },
-  },
-  { name: 'historyHeads', key: ['accountId'], fields: { accountId: 'text', seq: 'number', last: 'bytes', ...stamped } },
-]
+import { STORED, type StoredRow, storedFields, type Table } from '../model/tables.ts'
 
 /** A store that stands still for as long as it is open here: nobody else can change it. */
 export interface StillStore {
-  countRows(table: CopiedTable): Promise<number>
+  countRows(table: Table): Promise<number>
   /** The rows after one that was read before, in the order of the table's key. */
-  readRows(table: CopiedTable, after: CopiedRow | undefined, limit: number): Promise<readonly CopiedRow[]>
+  readRows(table: Table, after: StoredRow | undefined, limit: number): Promise<readonly StoredRow[]>
   close(): Promise<void>
 }
 
@@ -96,9 +22,9 @@ export interface CopyTarget extends StillStore {
   findBegun(): Promise<string | undefined>
   /** Removes what an earlier copy has brought, and notes what the source is like. */
   beginAnew(fingerprint: string): Promise<void>
-  findLast(table: CopiedTable): Promise<CopiedRow | undefined>
+  findLast(table: Table): Promise<StoredRow | undefined>
   /** All of the rows or none, with everything that follows from them. */
-  writeRows(table: CopiedTable, rows: readonly CopiedRow[]): Promise<void>
+  writeRows(table: Table, rows: readonly StoredRow[]): Promise<void>
   finish(): Promise<void>
 }
 
@@ -123,7 +49,7 @@ const PART = 1_000
 
 export async function copyStore(source: CopySource, target: CopyTarget, onPhase: OnPhase): Promise<CopyReport> {
   let rows = 0
-  for (const table of COPIED) rows += await source.countRows(table)
+  for (const table of STORED) rows += await source.countRows(table)
   const wanted = await sumUp(source, onPhase('Reading', rows))
   const fingerprint = fingerprintOf(wanted)
   if ((await target.findBegun()) !== fingerprint) await target.beginAnew(fingerprint)
@@ -141,7 +67,7 @@ export async function copyStore(source: CopySource, target: CopyTarget, onPhase:
 /** Goes on after the last row that is there: rows are written in order, so that what is there is a beginning. */
 async function copyRows(source: StillStore, target: CopyTarget, advance: (by: number) => void): Promise<number> {
   let alreadyThere = 0
-  for (const table of COPIED) {
+  for (const table of STORED) {
     const there = await target.countRows(table)
     advance(there)
     alreadyThere += there
@@ -155,7 +81,7 @@ async function copyRows(source: StillStore, target: CopyTarget, advance: (by: nu
 
 async function sumUp(store: StillStore, advance: (by: number) => void): Promise<readonly TableSum[]> {
   const sums: TableSum[] = []
-  for (const table of COPIED) {
+  for (const table of STORED) {
     const hash = createHash('sha256')
     let rows = 0
     for await (const part of partsOf(store, table, undefined)) {
@@ -171,10 +97,10 @@ async function sumUp(store: StillStore, advance: (by: number) => void): Promise<
 /** The whole of a table, part by part. */
 export async function* partsOf(
   store: Pick<StillStore, 'readRows'>,
-  table: CopiedTable,
-  from: CopiedRow | undefined,
+  table: Table,
+  from: StoredRow | undefined,
   size = PART,
-): AsyncGenerator<readonly CopiedRow[]> {
+): AsyncGenerator<readonly StoredRow[]> {
   let after = from
   for (;;) {
     const part = await store.readRows(table, after, size)
@@ -185,8 +111,8 @@ export async function* partsOf(
 }
 
 /** JSON keeps the fields apart: no two rows are written alike. */
-function addRow(hash: Hash, { fields }: CopiedTable, row: CopiedRow): void {
-  const values = Object.keys(fields).map((field) => {
+function addRow(hash: Hash, table: Table, row: StoredRow): void {
+  const values = Object.keys(storedFields(table)).map((field) => {
     const value = row[field]
     return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value
   })

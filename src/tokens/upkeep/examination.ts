@@ -1,12 +1,13 @@
 // Reads every row that decides something, or holds a credential, and names those that were altered by hand; counts the
 // tokens on the way, and names the totals that differ.
 
-import type { RetiredCredential, Status, SubAccount, TokenRecord } from '../model/token.ts'
-import type { Store, StoredKey } from '../store.ts'
+import { RETIRED_CREDENTIALS, STORED, type StoredRow, SUB_ACCOUNTS, type Table, TOKENS } from '../model/tables.ts'
+import type { Status, TokenRecord } from '../model/token.ts'
+import type { Store } from '../ports.ts'
 import type { KeyRing } from '../trust/key-ring.ts'
 import { isGenuine, type Stamped, type Tampered } from '../trust/stamp.ts'
 import type { Stamps } from '../trust/vault.ts'
-import { COPIED, type CopiedRow, type OnPhase, partsOf, TOKENS } from './copy.ts'
+import { type OnPhase, partsOf } from './copy.ts'
 
 export interface RowProblem extends Tampered {
   readonly problem: string
@@ -43,29 +44,16 @@ interface Parts {
   readonly keys: KeyRing
 }
 
-type Check = (row: CopiedRow, parts: Parts) => RowProblem | undefined
-
 const MAX_NAMED = 1_000
 const LOOKED_UP_TOGETHER = 100
 
 /** A row is read together with its stamp: one that the service changes meanwhile matches too. */
-const CHECKS: Readonly<Record<string, Check>> = {
-  accountKeys: (row, { stamps }) => {
-    const key = row as unknown as Stamped<StoredKey>
-    return isGenuine('key', key, stamps) ? undefined : altered('key', key.id)
-  },
-  subAccounts: (row, { stamps }) => {
-    const subAccount = row as unknown as Stamped<SubAccount>
-    return isGenuine('sub-account', subAccount, stamps) ? undefined : altered('sub-account', subAccount.id)
-  },
-  tokens: (row, parts) => {
-    const token = row as unknown as Stamped<TokenRecord>
-    return isGenuine('token', token, parts.stamps) ? examineCredential(token, parts) : altered('token', token.id)
-  },
-  retiredCredentials: (row, { stamps }) => {
-    const retired = row as unknown as Stamped<RetiredCredential>
-    return isGenuine('retired', retired, stamps) ? undefined : altered('retired', retired.tokenId)
-  },
+function examineRow(table: Table, row: StoredRow, parts: Parts): RowProblem | undefined {
+  if (!isGenuine(table, row as Stamped<StoredRow>, parts.stamps)) {
+    const id = String(table === RETIRED_CREDENTIALS ? row.tokenId : row.id)
+    return altered(table.stamp?.kind as Tampered['kind'], id)
+  }
+  return table === TOKENS ? examineCredential(row as unknown as TokenRecord, parts) : undefined
 }
 
 function altered(kind: Tampered['kind'], id: string): RowProblem {
@@ -148,16 +136,15 @@ export async function examineRows(parts: Parts, onPhase: OnPhase): Promise<Exami
   for (const { id } of await parts.store.listAccounts()) {
     accounts.set(id, { historyRows: await countHistory(parts.store, id), subAccountIds: [] })
   }
-  for (const table of COPIED) {
-    const check = CHECKS[table.name]
-    if (check === undefined) continue
+  for (const table of STORED) {
+    if (table.stamp === undefined) continue
     const advance = table === TOKENS ? onPhase('Tokens', active + inactive) : () => {}
     rows[table.name] = 0
     for await (const part of partsOf(parts.store, table, undefined)) {
       for (const row of part) {
         if (table === TOKENS) countIn(tally, row as unknown as TokenRecord)
-        if (table.name === 'subAccounts') accounts.get(String(row.accountId))?.subAccountIds.push(String(row.id))
-        const problem = check(row, parts)
+        if (table === SUB_ACCOUNTS) accounts.get(String(row.accountId))?.subAccountIds.push(String(row.id))
+        const problem = examineRow(table, row, parts)
         if (problem === undefined) continue
         problemCount++
         if (problems.length < MAX_NAMED) problems.push(problem)

@@ -2,11 +2,12 @@
 // continues; the former key is retired last, when nothing is sealed with it.
 
 import { OperatorError } from '../errors.ts'
+import { type StoredRow, TOKENS } from '../model/tables.ts'
 import type { Timestamp, TokenRecord } from '../model/token.ts'
-import type { Resealed, Store } from '../store.ts'
+import type { Resealed, Store } from '../ports.ts'
 import { type KeyRing, sealingKeyOf } from '../trust/key-ring.ts'
 import { credentialPlace, keyIdOf, type MasterKey, STORE_SECRET_PLACE } from '../trust/vault.ts'
-import { type CopiedRow, type OnPhase, partsOf, TOKENS } from './copy.ts'
+import { type OnPhase, partsOf } from './copy.ts'
 
 /** Manages the file of keys, if it is ours to change. Each change is on disk when the method returns. */
 export interface KeyKeeper {
@@ -143,7 +144,7 @@ async function resealOnce(parts: RotationParts, key: MasterKey, advance: (by: nu
   return { left, done }
 }
 
-function reseal(row: CopiedRow, keys: KeyRing, key: MasterKey): Resealed | undefined {
+function reseal(row: StoredRow, keys: KeyRing, key: MasterKey): Resealed | undefined {
   const token = row as unknown as TokenRecord
   try {
     const after = key.seal(keys.openCredential(token), credentialPlace(token))

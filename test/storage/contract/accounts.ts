@@ -1,8 +1,9 @@
 // Accounts and their keys.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { ACCOUNT_KEYS } from '../../../src/tokens/model/tables.ts'
 import { isGenuine } from '../../../src/tokens/trust/stamp.ts'
-import { plain } from '../../support/store.ts'
+import { credentialOf, plain } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
 
 export const describeAccounts: Part = (estate) => {
@@ -48,15 +49,15 @@ export const describeAccounts: Part = (estate) => {
   test('a key is found by its digest, with a stamp that is genuine', async () => {
     const account = await estate().account()
     const key = await estate().key(account, { expiresAt: 5 })
-    const found = await estate().store.findKey(key.digest)
+    const found = await estate().store.findKey(credentialOf(key.digest))
     assert.ok(found)
     assert.deepEqual(plain(found), plain(key))
-    assert.equal(isGenuine('key', found, estate().opened.stamps), true)
+    assert.equal(isGenuine(ACCOUNT_KEYS, found, estate().opened.stamps), true)
   })
 
   test('an unknown digest finds no key', async () => {
-    assert.equal(await estate().store.findKey(estate().digest()), undefined)
-    assert.equal(await estate().store.findKey(new Uint8Array()), undefined)
+    assert.equal(await estate().store.findKey(credentialOf(estate().digest())), undefined)
+    assert.equal(await estate().store.findKey(credentialOf(new Uint8Array())), undefined)
   })
 
   test('keys are listed newest first, and only those of the account', async () => {
@@ -87,11 +88,11 @@ export const describeAccounts: Part = (estate) => {
     const key = await estate().key(await estate().account())
     const origin = estate().origin()
     const revoked = await estate().store.revokeKey(key.id, origin)
-    const found = await estate().store.findKey(key.digest)
+    const found = await estate().store.findKey(credentialOf(key.digest))
     assert.ok(found)
     assert.equal(revoked.revokedAt, origin.at)
     assert.deepEqual(plain(found), { ...plain(key), revokedAt: origin.at })
-    assert.equal(isGenuine('key', found, estate().opened.stamps), true)
+    assert.equal(isGenuine(ACCOUNT_KEYS, found, estate().opened.stamps), true)
   })
 
   test('revoking again changes nothing, and the first time stands', async () => {

@@ -1,7 +1,7 @@
 // What holds when many ask at once.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FIRST_PAGE } from '../../support/store.ts'
+import { deleteToken, FIRST_PAGE, updateToken } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
 
 const CONTENDERS = 100
@@ -16,7 +16,7 @@ export const describeConcurrency: Part = (estate) => {
     for (let round = 0; round < ROUNDS; round++) {
       const name = `wanted in round ${round}`
       const results = await Promise.allSettled(
-        records.map(({ id }) => estate().store.updateToken(account.id, id, { name }, estate().origin())),
+        records.map(({ id }) => updateToken(estate().store, account.id, id, { name }, estate().origin())),
       )
       const refused = results.filter((result) => result.status === 'rejected')
       assert.equal(refused.length, CONTENDERS - 1)
@@ -42,8 +42,8 @@ export const describeConcurrency: Part = (estate) => {
     for (let round = 1; round <= ROUNDS; round++) {
       const change = { name: `round ${round}`, status: round % 2 === 0 ? 'active' : 'inactive' } as const
       await Promise.all([
-        estate().store.updateToken(account.id, id, { name: change.name }, estate().origin()),
-        estate().store.updateToken(account.id, id, { status: change.status }, estate().origin()),
+        updateToken(estate().store, account.id, id, { name: change.name }, estate().origin()),
+        updateToken(estate().store, account.id, id, { status: change.status }, estate().origin()),
       ])
       const { name, status, version } = (await estate().store.findToken(account.id, id))?.token ?? {}
       assert.deepEqual({ name, status, version }, { ...change, version: 1 + 2 * round })
@@ -55,7 +55,7 @@ export const describeConcurrency: Part = (estate) => {
     const { id } = await estate().token(await estate().subAccount(account), 'v1')
     const results = await Promise.allSettled(
       Array.from({ length: CONTENDERS }, (_, i) =>
-        estate().store.updateToken(account.id, id, { name: `n${i}` }, estate().origin(), { versions: [1] }),
+        updateToken(estate().store, account.id, id, { name: `n${i}` }, estate().origin(), { versions: [1] }),
       ),
     )
     assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1)
@@ -67,8 +67,8 @@ export const describeConcurrency: Part = (estate) => {
     const subAccount = await estate().subAccount(account)
     const changes = Array.from({ length: 60 }, async (_, i) => {
       const { id } = await estate().token(subAccount, `busy ${i}`)
-      await estate().store.updateToken(account.id, id, { status: 'inactive' }, estate().origin())
-      if (i % 3 === 0) await estate().store.deleteToken(account.id, id, estate().origin())
+      await updateToken(estate().store, account.id, id, { status: 'inactive' }, estate().origin())
+      if (i % 3 === 0) await deleteToken(estate().store, account.id, id, estate().origin())
     })
     const reads = Array.from({ length: 200 }, async (_, i) => {
       const filters = [{}, { status: 'active' as const }, { search: 'busy' }, { subAccountId: subAccount.id }]

@@ -1,9 +1,9 @@
 // The history: what each change leaves behind, and the chain that ties the rows together.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { ChainLink } from '../../../src/tokens/record/history.ts'
 import { chainStamp, type HistoryFilter, type HistoryRow, headStamp } from '../../../src/tokens/record/history.ts'
-import type { ChainLink } from '../../../src/tokens/store.ts'
-import { type Estate, FIRST_PAGE, plain } from '../../support/store.ts'
+import { deleteToken, type Estate, FIRST_PAGE, plain, rotateToken, updateToken } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
 
 const origin = (at: number) => ({ by: 'key_of_caller', at, requestId: `req-${at}`, address: '::1' })
@@ -21,9 +21,10 @@ async function liveThroughEverything(estate: Estate) {
   await store.updateSubAccount(account.id, subAccount.id, { name: 'New', status: 'suspended' }, origin(5))
   const token = estate.tokenRecord(subAccount, 'CI "quoted" ☂', { expiresAt: 77 })
   await store.insertTokens([token], origin(6))
-  await store.updateToken(account.id, token.id, { name: 'CD', status: 'inactive' }, origin(7))
+  await updateToken(store, account.id, token.id, { name: 'CD', status: 'inactive' }, origin(7))
   const rotate = (at: number, formerUntil: number) =>
-    store.rotateToken(
+    rotateToken(
+      store,
       account.id,
       token.id,
       { sealed: estate.sealed(), digest: estate.digest(), formerUntil },
@@ -31,7 +32,7 @@ async function liveThroughEverything(estate: Estate) {
     )
   await rotate(8, 500)
   await rotate(9, 9)
-  await store.deleteToken(account.id, token.id, origin(10))
+  await deleteToken(store, account.id, token.id, origin(10))
   const row = (seq: number, action: string, subject: string, subjectName: string, from: object, to: object) => {
     const tokenId = action.startsWith('token.') ? subject : null
     return {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TokenQuery } from '../../../src/tokens/model/page.ts'
 import type { SubAccount } from '../../../src/tokens/model/token.ts'
-import { type Estate, FIRST_PAGE, plain } from '../../support/store.ts'
+import { type Estate, FIRST_PAGE, plain, updateToken } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
 
 async function names(estate: Estate, accountId: string, query: Partial<TokenQuery> = {}) {
@@ -224,7 +224,7 @@ export const describeListing: Part = (estate) => {
   test('search follows a rename at once', async () => {
     const { account, search } = await withNames(estate(), ['before'])
     const { items } = (await estate().store.listTokens(account.id, FIRST_PAGE)) ?? { items: [] }
-    await estate().store.updateToken(account.id, items[0]?.token.id ?? '', { name: 'After' }, estate().origin())
+    await updateToken(estate().store, account.id, items[0]?.token.id ?? '', { name: 'After' }, estate().origin())
     for (const text of ['b', 'be', 'bef', 'before']) assert.deepEqual(await search(text), [])
     for (const text of ['a', 'af', 'aft', 'after']) assert.deepEqual(await search(text), ['After'])
   })

@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import { TOKENS } from '../../../src/tokens/model/tables.ts'
 import type { TokenRecord } from '../../../src/tokens/model/token.ts'
 import { Operator } from '../../../src/tokens/operator.ts'
+import type { Store } from '../../../src/tokens/ports.ts'
 import { Registry } from '../../../src/tokens/registry.ts'
-import type { Store } from '../../../src/tokens/store.ts'
 import { KeyRing } from '../../../src/tokens/trust/key-ring.ts'
 import { keyIdOf, MasterKey, STORE_SECRET_PLACE } from '../../../src/tokens/trust/vault.ts'
-import { TOKENS } from '../../../src/tokens/upkeep/copy.ts'
 import { rotateMasterKey } from '../../../src/tokens/upkeep/master-key-rotation.ts'
-import { Estate, FIRST_PAGE, type OpenEmptyStore } from '../../support/store.ts'
+import { deleteToken, Estate, FIRST_PAGE, type OpenEmptyStore, rotateToken } from '../../support/store.ts'
 
 const newKey = () => new MasterKey(randomBytes(32))
 const namedKeys = async (store: Store) => [
@@ -48,7 +48,7 @@ export function describeMasterKeys(open: OpenEmptyStore): void {
       const rotation = { sealed: former, digest: estate.digest(), formerUntil: 0 }
       const changes = {
         insert: () => estate.token(subAccount, 'after'),
-        rotate: () => store.rotateToken(account.id, token.id, rotation, estate.origin()),
+        rotate: () => rotateToken(store, account.id, token.id, rotation, estate.origin()),
         reseal: () => store.resealTokens([{ id: token.id, before: token.sealed, after: former }]),
         change: () => store.changeMasterKey({ from: keyIdOf(former), to: 'x', sealedSecret: former, at: 6 }),
       }
@@ -57,7 +57,7 @@ export function describeMasterKeys(open: OpenEmptyStore): void {
       assert.deepEqual(await store.readRows(TOKENS, undefined, 10), before)
       assert.equal((await store.readVault()).length, 2)
       await estate.token(subAccount, 'after', { sealed: key.seal('x', 'nowhere') })
-      await store.rotateToken(account.id, token.id, { ...rotation, sealed: key.seal('x', 'y') }, estate.origin())
+      await rotateToken(store, account.id, token.id, { ...rotation, sealed: key.seal('x', 'y') }, estate.origin())
     }))
 
   test('once another key seals, none sealed with the former one is added, not by those who had begun before', () =>
@@ -160,7 +160,7 @@ export function describeMasterKeys(open: OpenEmptyStore): void {
       assert.equal(parts.kept.length, 2)
       assert.equal((await estate.store.readVault()).length, 2)
       assert.ok(credentials.has(id))
-      await estate.store.deleteToken(account.id, spoilt.id, estate.origin())
+      await deleteToken(estate.store, account.id, spoilt.id, estate.origin())
       assert.equal((await rotate(parts)).resumed, true)
       assert.equal(parts.kept.length, 1)
     }))

@@ -1,7 +1,7 @@
 // What an account's tokens come to, and what the ids of its history are called.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FIRST_PAGE, START } from '../../support/store.ts'
+import { FIRST_PAGE, START, updateToken } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
 
 const question = {
@@ -92,7 +92,7 @@ export const describeOverview: Part = (estate) => {
     const key = await estate().key(account, { name: 'Console' })
     const subAccount = await estate().subAccount(account, { name: 'Branch' })
     const token = await estate().token(subAccount, 'before')
-    await estate().store.updateToken(account.id, token.id, { name: 'after' }, estate().origin())
+    await updateToken(estate().store, account.id, token.id, { name: 'after' }, estate().origin())
     const foreign = await estate().subAccount(other)
     const ids = [key.id, subAccount.id, token.id, foreign.id, 'tok_nothing', '']
     const names = await estate().store.findNames(account.id, ids)

@@ -1,7 +1,7 @@
 // Sub-accounts: whose they are, what they count, and how they are found.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FIRST_PAGE, plain, refusal } from '../../support/store.ts'
+import { deleteToken, FIRST_PAGE, plain, refusal, updateToken } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
 
 export const describeSubAccounts: Part = (estate) => {
@@ -86,9 +86,9 @@ export const describeSubAccounts: Part = (estate) => {
     const one = await estate().token(subAccount, 'one')
     await estate().token(subAccount, 'two', { status: 'inactive' })
     assert.deepEqual(await counts(), { active: 1, inactive: 1 })
-    await estate().store.updateToken(account.id, one.id, { status: 'inactive' }, estate().origin())
+    await updateToken(estate().store, account.id, one.id, { status: 'inactive' }, estate().origin())
     assert.deepEqual(await counts(), { active: 0, inactive: 2 })
-    await estate().store.deleteToken(account.id, one.id, estate().origin())
+    await deleteToken(estate().store, account.id, one.id, estate().origin())
     assert.deepEqual(await counts(), { active: 0, inactive: 1 })
     const listed = await estate().store.listSubAccounts(account.id, FIRST_PAGE)
     assert.deepEqual(listed.items[0]?.tokens, { active: 0, inactive: 1 })

@@ -2,7 +2,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TokenRecord } from '../../../src/tokens/model/token.ts'
-import { type Estate, FIRST_PAGE, listed, plain, refusal } from '../../support/store.ts'
+import {
+  credentialOf,
+  deleteToken,
+  type Estate,
+  FIRST_PAGE,
+  listed,
+  plain,
+  refusal,
+  rotateToken,
+  updateToken,
+} from '../../support/store.ts'
 import type { Part } from '../contract.ts'
 
 export const describeTokens: Part = (estate) => {
@@ -43,7 +53,7 @@ const describeInsert: Part = (estate) => {
       total: 0,
     })
     assert.equal((await estate().store.listHistory(account.id, FIRST_PAGE)).total, events)
-    assert.equal(await estate().store.findCandidate((records[1] as TokenRecord).digest), undefined)
+    assert.equal(await estate().store.findCandidate(credentialOf((records[1] as TokenRecord).digest)), undefined)
   })
 
   test('a name is taken once within a sub-account, and free in the next', async () => {
@@ -66,14 +76,15 @@ const describeInsert: Part = (estate) => {
     const { account, subAccount } = await ownedSubAccount(estate())
     const { id, digest } = await estate().token(subAccount, 'first')
     const origin = estate().origin()
-    await estate().store.rotateToken(
+    await rotateToken(
+      estate().store,
       account.id,
       id,
       { sealed: estate().sealed(), digest: estate().digest(), formerUntil: origin.at + 60_000 },
       origin,
     )
     await assert.rejects(estate().token(subAccount, 'second', { digest }), { code: 'duplicate-credential' })
-    assert.equal((await estate().store.findCandidate(digest))?.token.id, id)
+    assert.equal((await estate().store.findCandidate(credentialOf(digest)))?.token.id, id)
   })
 
   test("a token cannot be put into another account's sub-account, nor into a missing one", async () => {
@@ -153,7 +164,7 @@ const describeOperatorFind: Part = (estate) => {
     assert.deepEqual(plain((await store.findTokenByName(subAccount.id, 'CI')) ?? {}), plain(token))
     assert.equal(await store.findTokenByName(subAccount.id, 'ci'), undefined)
     assert.equal(await store.findTokenByName((await estate().subAccount(account)).id, 'CI'), undefined)
-    await store.updateToken(account.id, token.id, { name: 'CD' }, estate().origin())
+    await updateToken(store, account.id, token.id, { name: 'CD' }, estate().origin())
     assert.equal(await store.findTokenByName(subAccount.id, 'CI'), undefined)
   })
 }
@@ -170,7 +181,7 @@ const describeUpdate: Part = (estate) => {
         { name: 'both', status: 'active', version: 4 },
       ],
     ] as const) {
-      const answered = await estate().store.updateToken(account.id, token.id, change, estate().origin())
+      const answered = await updateToken(estate().store, account.id, token.id, change, estate().origin())
       const found = await estate().store.findToken(account.id, token.id)
       assert.deepEqual(listed(answered.token), { ...listed(token), ...expected })
       assert.deepEqual(plain(found?.token ?? {}), listed(answered.token))
@@ -183,7 +194,7 @@ const describeUpdate: Part = (estate) => {
     const { id } = await estate().token(subAccount, 'same')
     const { total } = await estate().store.listHistory(account.id, FIRST_PAGE)
     for (const change of [{ name: 'same' }, { status: 'active' }, { name: 'same', status: 'active' }] as const) {
-      const { token } = await estate().store.updateToken(account.id, id, change, estate().origin())
+      const { token } = await updateToken(estate().store, account.id, id, change, estate().origin())
       assert.equal(token.version, 1)
     }
     assert.equal((await estate().store.listHistory(account.id, FIRST_PAGE)).total, total)
@@ -194,7 +205,7 @@ const describeUpdate: Part = (estate) => {
     await estate().token(subAccount, 'taken')
     const token = await estate().token(subAccount, 'free')
     const change = { name: 'taken', status: 'inactive' } as const
-    await assert.rejects(estate().store.updateToken(account.id, token.id, change, estate().origin()), {
+    await assert.rejects(updateToken(estate().store, account.id, token.id, change, estate().origin()), {
       code: 'duplicate-name',
       message: 'Token name already exists for this sub-account',
     })
@@ -205,7 +216,7 @@ const describeUpdate: Part = (estate) => {
   test('a name given up is free at once', async () => {
     const { account, subAccount } = await ownedSubAccount(estate())
     const token = await estate().token(subAccount, 'wanted')
-    await estate().store.updateToken(account.id, token.id, { name: 'other' }, estate().origin())
+    await updateToken(estate().store, account.id, token.id, { name: 'other' }, estate().origin())
     await estate().token(subAccount, 'wanted')
   })
 
@@ -213,7 +224,7 @@ const describeUpdate: Part = (estate) => {
     const { account, subAccount } = await ownedSubAccount(estate())
     const { id } = await estate().token(subAccount, 'v1')
     const rename = (name: string, version: number) =>
-      estate().store.updateToken(account.id, id, { name }, estate().origin(), { versions: [version] })
+      updateToken(estate().store, account.id, id, { name }, estate().origin(), { versions: [version] })
     assert.equal((await rename('v2', 1)).token.version, 2)
     for (const version of [0, 1, 3]) await assert.rejects(rename('v3', version), { code: 'version-mismatch' })
     assert.equal((await estate().store.findToken(account.id, id))?.token.name, 'v2')
@@ -227,11 +238,11 @@ const describeUpdate: Part = (estate) => {
     const origin = estate().origin()
     const rotation = { sealed: estate().sealed(), digest: estate().digest(), formerUntil: 0 }
     const attempts = [
-      (id: string) => store.updateToken(account.id, id, { status: 'inactive' }, origin),
-      (id: string) => store.updateToken(account.id, id, { name: 'x' }, origin, { versions: [7] }),
-      (id: string) => store.rotateToken(account.id, id, rotation, origin),
-      (id: string) => store.deleteToken(account.id, id, origin),
-      (id: string) => store.deleteToken(account.id, id, origin, { versions: [7] }),
+      (id: string) => updateToken(store, account.id, id, { status: 'inactive' }, origin),
+      (id: string) => updateToken(store, account.id, id, { name: 'x' }, origin, { versions: [7] }),
+      (id: string) => rotateToken(store, account.id, id, rotation, origin),
+      (id: string) => deleteToken(store, account.id, id, origin),
+      (id: string) => deleteToken(store, account.id, id, origin, { versions: [7] }),
     ]
     for (const attempt of attempts) {
       const refused = await refusal(attempt(foreign.id))
@@ -248,10 +259,10 @@ const describeDelete: Part = (estate) => {
     const token = await estate().token(subAccount, 'gone')
     const { store } = estate()
     await store.markUsed(new Map([[token.id, 5]]))
-    const answered = await store.deleteToken(account.id, token.id, estate().origin())
+    const answered = await deleteToken(store, account.id, token.id, estate().origin())
     assert.deepEqual(plain({ ...answered.token, digest: token.digest }), plain(token))
     assert.equal(await store.findToken(account.id, token.id), undefined)
-    assert.equal(await store.findCandidate(token.digest), undefined)
+    assert.equal(await store.findCandidate(credentialOf(token.digest)), undefined)
     assert.deepEqual(await store.listTokens(account.id, FIRST_PAGE), { items: [], total: 0 })
     assert.deepEqual(await store.listTokens(account.id, { ...FIRST_PAGE, search: 'gone' }), { items: [], total: 0 })
     const history = await store.listHistory(account.id, { ...FIRST_PAGE, tokenId: token.id })
@@ -259,7 +270,7 @@ const describeDelete: Part = (estate) => {
       history.items.map(({ action }) => action),
       ['token.delete', 'token.create'],
     )
-    await assert.rejects(store.deleteToken(account.id, token.id, estate().origin()), { code: 'token-not-found' })
+    await assert.rejects(deleteToken(store, account.id, token.id, estate().origin()), { code: 'token-not-found' })
   })
 
   test('a deletion frees the name and the credential, former ones included', async () => {
@@ -268,9 +279,9 @@ const describeDelete: Part = (estate) => {
     const digest = estate().digest()
     const origin = estate().origin()
     const rotation = { sealed: estate().sealed(), digest, formerUntil: origin.at + 60_000 }
-    await estate().store.rotateToken(account.id, token.id, rotation, origin)
-    await estate().store.deleteToken(account.id, token.id, estate().origin())
-    assert.equal(await estate().store.findCandidate(token.digest), undefined)
+    await rotateToken(estate().store, account.id, token.id, rotation, origin)
+    await deleteToken(estate().store, account.id, token.id, estate().origin())
+    assert.equal(await estate().store.findCandidate(credentialOf(token.digest)), undefined)
     await estate().token(subAccount, 'again', { digest: token.digest })
     await estate().token(subAccount, 'and again', { digest })
   })
@@ -279,7 +290,7 @@ const describeDelete: Part = (estate) => {
     const { account, subAccount } = await ownedSubAccount(estate())
     const { id } = await estate().token(subAccount, 'v1')
     const remove = (version: number) =>
-      estate().store.deleteToken(account.id, id, estate().origin(), { versions: [version] })
+      deleteToken(estate().store, account.id, id, estate().origin(), { versions: [version] })
     await assert.rejects(remove(2), { code: 'version-mismatch' })
     assert.equal((await remove(1)).token.id, id)
   })
@@ -289,8 +300,8 @@ const describeDelete: Part = (estate) => {
     const records = Array.from({ length: 300 }, (_, i) => estate().tokenRecord(subAccount, `many ${i}`))
     const { store } = estate()
     for (const record of records) await store.insertTokens([record], estate().origin())
-    for (const { id } of records) await store.updateToken(account.id, id, { name: `renamed ${id}` }, estate().origin())
-    for (const { id } of records) await store.deleteToken(account.id, id, estate().origin())
+    for (const { id } of records) await updateToken(store, account.id, id, { name: `renamed ${id}` }, estate().origin())
+    for (const { id } of records) await deleteToken(store, account.id, id, estate().origin())
     assert.deepEqual(await store.listTokens(account.id, { ...FIRST_PAGE, search: 'renamed' }), { items: [], total: 0 })
   })
 }

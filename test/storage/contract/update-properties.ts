@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import type { Account, Status, SubAccount } from '../../../src/tokens/model/token.ts'
 import { listByHand, names, type OracleToken } from '../../support/oracle.ts'
 import type { Estate } from '../../support/store.ts'
+import { deleteToken, rotateToken, updateToken } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
 
 const NAMES = ['deploy', 'Deploy', 'read', 'Σίσυφος', 'a_b', 'x0000e9']
@@ -41,16 +42,16 @@ class Model {
     if (token === undefined) return
     const { store } = this.estate
     if (step.kind === 'delete') {
-      await store.deleteToken(this.account.id, token.id, this.estate.origin())
+      await deleteToken(store, this.account.id, token.id, this.estate.origin())
       this.tokens = this.tokens.filter(({ id }) => id !== token.id)
     } else if (step.kind === 'rotate') {
       const rotation = { sealed: this.estate.sealed(), digest: this.estate.digest(), formerUntil: 0 }
-      await store.rotateToken(this.account.id, token.id, rotation, this.estate.origin())
+      await rotateToken(store, this.account.id, token.id, rotation, this.estate.origin())
     } else {
       const { kind: _, which: __, ...fields } = step
       const after = { ...token, ...fields }
       await this.#expect(
-        store.updateToken(this.account.id, token.id, fields, this.estate.origin()),
+        updateToken(store, this.account.id, token.id, fields, this.estate.origin()),
         this.#taken(after) ? 'duplicate-name' : undefined,
         () => {
           this.tokens = this.tokens.map((each) => (each.id === token.id ? after : each))

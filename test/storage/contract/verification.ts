@@ -3,10 +3,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { judge } from '../../../src/tokens/trust/verdict.ts'
 import type { Estate } from '../../support/store.ts'
+import { credentialOf, rotateToken, updateToken } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
 
 async function verdict(estate: Estate, digest: Uint8Array, now: number): Promise<string> {
-  const found = judge(await estate.store.findCandidate(digest), digest, estate.opened.stamps, now)
+  const found = judge(await estate.store.findCandidate(credentialOf(digest)), now)
   return found.accepted ? 'accepted' : found.reason
 }
 
@@ -17,7 +18,7 @@ async function liveToken(estate: Estate) {
   const rotate = async (at: number, formerUntil: number) => {
     const digest = estate.digest()
     const rotation = { sealed: estate.sealed(), digest, formerUntil }
-    const row = await estate.store.rotateToken(account.id, token.id, rotation, estate.origin(at))
+    const row = await rotateToken(estate.store, account.id, token.id, rotation, estate.origin(at))
     return { ...rotation, row }
   }
   return { account, subAccount, token, rotate }
@@ -25,8 +26,8 @@ async function liveToken(estate: Estate) {
 
 export const describeVerification: Part = (estate) => {
   test('an unknown digest has no candidate', async () => {
-    assert.equal(await estate().store.findCandidate(estate().digest()), undefined)
-    assert.equal(await estate().store.findCandidate(new Uint8Array()), undefined)
+    assert.equal(await estate().store.findCandidate(credentialOf(estate().digest())), undefined)
+    assert.equal(await estate().store.findCandidate(credentialOf(new Uint8Array())), undefined)
   })
 
   test('a new token is accepted, and refused from its expiry on', async () => {
@@ -44,14 +45,14 @@ export const describeVerification: Part = (estate) => {
       ['active', 'accepted'],
       ['inactive', 'inactive'],
     ] as const) {
-      await estate().store.updateToken(account.id, token.id, { status }, estate().origin())
+      await updateToken(estate().store, account.id, token.id, { status }, estate().origin())
       assert.equal(await verdict(estate(), token.digest, 1), expected)
     }
   })
 
   test('a rename leaves the credential as it was', async () => {
     const { account, token } = await liveToken(estate())
-    await estate().store.updateToken(account.id, token.id, { name: 'renamed' }, estate().origin())
+    await updateToken(estate().store, account.id, token.id, { name: 'renamed' }, estate().origin())
     assert.equal(await verdict(estate(), token.digest, 1), 'accepted')
   })
 
@@ -119,7 +120,7 @@ export const describeVerification: Part = (estate) => {
   test('a former credential is refused with its token when that is switched off', async () => {
     const { account, token, rotate } = await liveToken(estate())
     await rotate(100, 10_000)
-    await estate().store.updateToken(account.id, token.id, { status: 'inactive' }, estate().origin())
+    await updateToken(estate().store, account.id, token.id, { status: 'inactive' }, estate().origin())
     assert.equal(await verdict(estate(), token.digest, 200), 'inactive')
   })
 
@@ -127,7 +128,7 @@ export const describeVerification: Part = (estate) => {
     const { account, subAccount, token } = await liveToken(estate())
     const { digest } = await estate().token(subAccount, 'other')
     const rotation = { sealed: estate().sealed(), digest, formerUntil: 0 }
-    await assert.rejects(estate().store.rotateToken(account.id, token.id, rotation, estate().origin()), {
+    await assert.rejects(rotateToken(estate().store, account.id, token.id, rotation, estate().origin()), {
       code: 'duplicate-credential',
     })
     assert.equal(await verdict(estate(), token.digest, 1), 'accepted')

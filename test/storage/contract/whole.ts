@@ -1,8 +1,16 @@
 // What is asked of the whole store, and what outlives it: each test has a store to itself.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Store } from '../../../src/tokens/store.ts'
-import { Estate, FIRST_PAGE, type OpenEmptyStore, plain } from '../../support/store.ts'
+import type { Store } from '../../../src/tokens/ports.ts'
+import {
+  credentialOf,
+  deleteToken,
+  Estate,
+  FIRST_PAGE,
+  type OpenEmptyStore,
+  plain,
+  updateToken,
+} from '../../support/store.ts'
 
 export function describeWhole(open: OpenEmptyStore): void {
   async function withStore(work: (estate: Estate) => Promise<void>): Promise<void> {
@@ -32,8 +40,8 @@ export function describeWhole(open: OpenEmptyStore): void {
         const { id } = await estate.token(subAccount, 'a')
         await estate.token(subAccount, 'b', { status: 'inactive' })
         await estate.token(subAccount, 'c')
-        if (i === 0) await estate.store.deleteToken(account.id, id, estate.origin())
-        if (i === 1) await estate.store.updateToken(account.id, id, { status: 'inactive' }, estate.origin())
+        if (i === 0) await deleteToken(estate.store, account.id, id, estate.origin())
+        if (i === 1) await updateToken(estate.store, account.id, id, { status: 'inactive' }, estate.origin())
       }
       assert.deepEqual(await estate.store.countTokens(), { active: 4, inactive: 4 })
     }))
@@ -45,12 +53,12 @@ export function describeWhole(open: OpenEmptyStore): void {
       const subAccount = await estate.subAccount(account)
       const kept = await estate.token(subAccount, 'kept')
       const gone = await estate.token(subAccount, 'gone')
-      await estate.store.updateToken(account.id, kept.id, { name: 'renamed', status: 'inactive' }, estate.origin())
-      await estate.store.deleteToken(account.id, gone.id, estate.origin())
+      await updateToken(estate.store, account.id, kept.id, { name: 'renamed', status: 'inactive' }, estate.origin())
+      await deleteToken(estate.store, account.id, gone.id, estate.origin())
       await estate.store.markUsed(new Map([[kept.id, 7]]))
       const questions = async (store: Store) => ({
         accounts: (await store.listAccounts()).map(plain),
-        key: plain((await store.findKey(key.digest)) ?? {}),
+        key: plain((await store.findKey(credentialOf(key.digest))) ?? {}),
         token: plain((await store.findToken(account.id, kept.id))?.token ?? {}),
         lastUsedAt: (await store.findActivity([kept.id], 0)).get(kept.id)?.lastUsedAt,
         gone: await store.findToken(account.id, gone.id),
@@ -94,12 +102,12 @@ export function describeWhole(open: OpenEmptyStore): void {
       const attempts: Record<string, () => Promise<unknown>> = {
         insertAccount: () => closed.insertAccount({ ...account, id: 'acc_late' }, origin),
         findAccount: () => closed.findAccount(account.id),
-        findKey: () => closed.findKey(estate.digest()),
+        findKey: () => closed.findKey(credentialOf(estate.digest())),
         findToken: () => closed.findToken(account.id, 'tok_x'),
-        findCandidate: () => closed.findCandidate(estate.digest()),
+        findCandidate: () => closed.findCandidate(credentialOf(estate.digest())),
         listTokens: () => closed.listTokens(account.id, FIRST_PAGE),
         search: () => closed.listTokens(account.id, { ...FIRST_PAGE, search: 'x' }),
-        updateToken: () => closed.updateToken(account.id, 'tok_x', { name: 'x' }, origin),
+        updateToken: () => updateToken(closed, account.id, 'tok_x', { name: 'x' }, origin),
         listHistory: () => closed.listHistory(account.id, FIRST_PAGE),
         countTokens: () => closed.countTokens(),
         ping: () => closed.ping(),

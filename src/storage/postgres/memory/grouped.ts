@@ -1,19 +1,21 @@
-// Updates of one account's tokens have to be made one after the other: those that wait are made in one transaction, each
-// by its own rules, and answered when it is durable.
+// Changes of one account's tokens have to be made one after the other: those that wait are made in one transaction, each by its
+// own plan, and answered when it is durable.
 import { Failure } from '../../../tokens/errors.ts'
-import type { TokenRow } from '../../../tokens/store.ts'
+import type { TokenRow } from '../../../tokens/ports.ts'
 import type { Stamps } from '../../../tokens/trust/vault.ts'
 import { CallerGone, DeadlinePassed, failure } from '../connection.ts'
 import type { Pool } from '../pool.ts'
-import { type TokenUpdate, updateTokens } from '../sql/writes.ts'
+import { type AskedChange, changeTokens } from '../sql/writes.ts'
 
 /** A small number keeps the account from being locked for long. */
 const MAX_PER_GROUP = 32
 /** An attempt that runs out of time costs its connection: a change with less time left than this is not tried again. */
 const WORTH_TRYING_MS = 250
 
+const REFUSED_BY_DATABASE = new Set(['duplicate-name', 'duplicate-credential', 'master-key-superseded'])
+
 interface Waiting {
-  readonly update: TokenUpdate
+  readonly asked: AskedChange
   /** By `performance.now`. */
   readonly deadlineAt: number
   readonly isGone: () => boolean
@@ -22,7 +24,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-export class GroupedUpdates {
+export class GroupedChanges {
   readonly #pool: Pool
   readonly #stamps: Stamps
   /** By account; each account in this map has a group under way, or about to be. */
@@ -33,19 +35,19 @@ export class GroupedUpdates {
     this.#stamps = stamps
   }
 
-  make(accountId: string, update: TokenUpdate): Promise<TokenRow> {
-    return this.#pool.admit(() => new Promise((resolve, reject) => this.#add(accountId, { update, resolve, reject })))
+  make(accountId: string, asked: AskedChange): Promise<TokenRow> {
+    return this.#pool.admit(() => new Promise((resolve, reject) => this.#add(accountId, { asked, resolve, reject })))
   }
 
-  #add(accountId: string, asked: Pick<Waiting, 'update' | 'resolve' | 'reject'>): void {
+  #add(accountId: string, call: Pick<Waiting, 'asked' | 'resolve' | 'reject'>): void {
     const known = this.#waiting.get(accountId)
     const queue = known ?? []
     const { msLeft, isGone } = this.#pool
     const timer = setTimeout(() => {
       queue.splice(queue.indexOf(waiting), 1)
-      asked.reject(failure('unavailable', new DeadlinePassed(msLeft)))
+      call.reject(failure('unavailable', new DeadlinePassed(msLeft)))
     }, msLeft)
-    const waiting = { ...asked, deadlineAt: performance.now() + msLeft, isGone, timer }
+    const waiting = { ...call, deadlineAt: performance.now() + msLeft, isGone, timer }
     queue.push(waiting)
     if (known !== undefined) return
     this.#waiting.set(accountId, queue)
@@ -65,16 +67,16 @@ export class GroupedUpdates {
     this.#waiting.delete(accountId)
   }
 
-  /** Updates that were not made only because the deadline of another one passed go back to the front of the queue. */
+  /** Changes that were not made only because the deadline of another one passed go back to the front of the queue. */
   async #makeGroup(accountId: string, group: readonly Waiting[], queue: Waiting[]): Promise<void> {
-    const updates = group.map(({ update }) => update)
+    const asked = group.map((waiting) => waiting.asked)
     const msLeft = Math.min(...group.map(({ deadlineAt }) => deadlineAt)) - performance.now()
     const isGone = () => group.every((waiting) => waiting.isGone())
     try {
       const call = { account: accountId, deadlineMs: Math.max(0, msLeft), isGone }
       const outcomes = await this.#pool.lendFor(call, (db) =>
         db.transaction(this.#pool.begin, async () => {
-          const made = await updateTokens({ db, stamps: this.#stamps }, accountId, updates)
+          const made = await changeTokens({ db, stamps: this.#stamps }, accountId, asked)
           // There is nothing to commit.
           if (made.length === 1 && made[0] instanceof Failure) throw made[0]
           return made
@@ -85,8 +87,8 @@ export class GroupedUpdates {
         else group[i]?.resolve(outcome)
       }
     } catch (error) {
-      const refused = error instanceof Failure && error.code === 'duplicate-name'
-      // A name that is taken rolls back the whole group, though only one update asks for it.
+      const refused = error instanceof Failure && REFUSED_BY_DATABASE.has(error.code)
+      // Such a refusal rolls back the whole group, though only one change caused it.
       if (refused && group.length > 1) {
         for (const each of group) await this.#makeGroup(accountId, [each], queue)
         return
@@ -104,12 +106,12 @@ function isUnmade(error: unknown): boolean {
   return error instanceof Failure && error.code === 'unavailable' && error.cause instanceof DeadlinePassed
 }
 
-/** In their order, up to the second update of one token, which has to see the token as the first one leaves it. */
+/** In their order, up to the second change of one token, which has to see the token as the first one leaves it. */
 function takeGroup(queue: Waiting[]): Waiting[] {
   const ids = new Set<string>()
-  for (const { update } of queue) {
-    if (ids.has(update.id) || ids.size === MAX_PER_GROUP) break
-    ids.add(update.id)
+  for (const { asked } of queue) {
+    if (ids.has(asked.id) || ids.size === MAX_PER_GROUP) break
+    ids.add(asked.id)
   }
   return queue.splice(0, ids.size)
 }

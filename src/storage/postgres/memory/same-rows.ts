@@ -1,7 +1,7 @@
-// The same object for the same row, so that whatever was made of it can hang on it. Nothing is believed that the store has
-// not just said: a row that was read is compared with the one that is remembered, field by field.
+// Returns the same object for the same row, so that what is derived from it can hang on it. Every row is read from the store
+// and compared with the remembered one, field by field.
 import { Recent } from '../../../tokens/recent.ts'
-import { toKey, toListedRow } from '../../rows.ts'
+import { KEY, LISTED } from '../../tables.ts'
 import type { Columns, Fields } from '../sql/batch.ts'
 
 interface Known<Item> {
@@ -10,43 +10,39 @@ interface Known<Item> {
 }
 
 /** For rows of the same columns in the same order, the first of which is the row's id. */
-export class SameRows<Row, Item extends object> {
-  readonly #toItem: (row: Row) => Item
+export class SameRows<Item extends object> {
+  readonly #toItem: (values: readonly unknown[]) => Item
   readonly #known: Recent<string, Known<Item>>
 
   /** Holds at most twice `limit` rows. */
-  constructor(toItem: (row: Row) => Item, limit: number) {
+  constructor(toItem: (values: readonly unknown[]) => Item, limit: number) {
     this.#toItem = toItem
     this.#known = new Recent(limit)
   }
 
-  /** `from` is the place of the id; columns before it are not the row's. */
+  /** `from` is the index of the id; columns before it are not the row's. */
   get(fields: Fields, columns: Columns, from = 0): Item {
     const id = fields[from] ?? ''
     const known = this.#known.get(id)
     if (known !== undefined && isSame(known.fields, fields, from)) return known.item
-    const item = this.#toItem(withOwnBytes(columns.toRow(fields)) as Row)
+    const item = this.#toItem(columns.toValues(fields, from).map(withOwnBytes))
     this.#known.set(id, { fields: fields.slice(from), item })
     return item
   }
 }
 
-/** Small buffers are pieces of a larger one, all of which would be remembered with the row. */
-function withOwnBytes(row: Record<string, unknown>): Record<string, unknown> {
-  for (const name in row) {
-    const value = row[name]
-    if (value instanceof Uint8Array) row[name] = new Uint8Array(value)
-  }
-  return row
+/** A small buffer is a piece of a larger one, which would stay in memory with the row. */
+function withOwnBytes(value: unknown): unknown {
+  return value instanceof Uint8Array ? new Uint8Array(value) : value
 }
 
 function isSame(known: Fields, fields: Fields, from: number): boolean {
   return known.length === fields.length - from && known.every((field, i) => field === fields[from + i])
 }
 
-/** The rows that are read most, by the questions that all others begin with. */
+/** The rows that are read most. */
 export class Remembered {
-  readonly keys = new SameRows(toKey, 1_000)
-  /** Some 2 kB each, with all that hangs on it. */
-  readonly listed = new SameRows(toListedRow, 4_000)
+  readonly keys = new SameRows((values) => KEY.read(values), 1_000)
+  /** Some 2 kB each, with what hangs on it. */
+  readonly listed = new SameRows((values) => LISTED.read(values), 4_000)
 }

@@ -40,12 +40,18 @@ export class Columns {
   }
 
   toRow(fields: Fields): Record<string, unknown> {
-    const row: Record<string, unknown> = {}
-    for (const [i, name] of this.#names.entries()) {
-      const field = fields[i] ?? null
-      row[name] = field === null ? null : this.#parsers[i]?.(field)
+    const values = this.toValues(fields)
+    return Object.fromEntries(this.#names.map((name, i) => [name, values[i]]))
+  }
+
+  /** The values of the columns from this one on. */
+  toValues(fields: Fields, from = 0): unknown[] {
+    const values: unknown[] = []
+    for (let i = from; i < fields.length; i++) {
+      const field = fields[i] as string | null
+      values.push(field === null ? null : this.#parsers[i]?.(field))
     }
-    return row
+    return values
   }
 }
 

@@ -2,25 +2,15 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
 import { OperatorError } from '../../../tokens/errors.ts'
-import { foldCase, foldedText, type SubAccount, type TokenRecord } from '../../../tokens/model/token.ts'
+import { STORED, type StoredRow, type Table, VAULT } from '../../../tokens/model/tables.ts'
 import type { KeyRing } from '../../../tokens/trust/key-ring.ts'
-import {
-  COPIED,
-  type CopiedRow,
-  type CopiedTable,
-  type CopySource,
-  type CopyTarget,
-  type FieldType,
-  type StillStore,
-  VAULT,
-} from '../../../tokens/upkeep/copy.ts'
-import { columnOf, selectList, tableOf } from '../../rows.ts'
+import type { CopySource, CopyTarget, StillStore } from '../../../tokens/upkeep/copy.ts'
+import { columnOf, selectList, tableOf } from '../../tables.ts'
 import { requireSettled } from '../../vault.ts'
 import { Connection } from '../connection.ts'
 import { BEGIN, IN_USE_LOCK, requireFitServer } from '../pool.ts'
 import { connect, placeOf, readSecret, requireFinishedCopy, UNFINISHED_COPY } from '../store.ts'
-import type { Value } from './batch.ts'
-import { indexedGrams } from './grams.ts'
+import { insertRows } from './insertion.ts'
 import { migrate, requireKnownSchema, tableExists } from './migrate.ts'
 import { readRows } from './reads.ts'
 
@@ -52,7 +42,7 @@ export async function openPostgresSource({ databaseUrl, keys }: Place, onWait: O
     await requireUnnamed(client, databaseUrl)
     await client.query(BEGIN)
     await takeAlone(client, databaseUrl, onWait)
-    await client.query(`LOCK TABLE ${COPIED.map(tableOf).join(', ')} IN SHARE MODE`)
+    await client.query(`LOCK TABLE ${STORED.map(tableOf).join(', ')} IN SHARE MODE`)
     const still = new StillPostgres(client)
     requireSettled(await still.countRows(VAULT), placeOf(databaseUrl))
     return Object.assign(still, { storeSecret })
@@ -129,7 +119,7 @@ export async function openPostgresTarget({ databaseUrl, keys }: Place, source: C
 async function holdsAnyTable(client: pg.Client): Promise<boolean> {
   const { rows } = await client.query(
     'SELECT FROM pg_class WHERE relname = ANY($1::text[]) AND pg_table_is_visible(oid)',
-    [COPIED.map(tableOf)],
+    [STORED.map(tableOf)],
   )
   return rows.length > 0
 }
@@ -148,8 +138,6 @@ async function withClient<Result>(databaseUrl: string, work: (client: pg.Client)
   }
 }
 
-const ARRAYS: Readonly<Record<FieldType, string>> = { text: 'text[]', number: 'bigint[]', bytes: 'bytea[]' }
-
 class StillPostgres implements StillStore {
   readonly client: pg.Client
   readonly db: Connection
@@ -159,11 +147,11 @@ class StillPostgres implements StillStore {
     this.db = new Connection(client)
   }
 
-  async countRows(table: CopiedTable): Promise<number> {
+  async countRows(table: Table): Promise<number> {
     return (await this.db.get<{ n: number }>(`SELECT count(*) AS n FROM ${tableOf(table)}`))?.n ?? 0
   }
 
-  readRows(table: CopiedTable, after: CopiedRow | undefined, limit: number): Promise<CopiedRow[]> {
+  readRows(table: Table, after: StoredRow | undefined, limit: number): Promise<StoredRow[]> {
     return readRows(this.db, table, after, limit)
   }
 
@@ -178,7 +166,7 @@ class PostgresTarget extends StillPostgres implements CopyTarget {
   }
 
   beginAnew(fingerprint: string): Promise<void> {
-    const tables = COPIED.filter((table) => table !== VAULT).map(tableOf)
+    const tables = STORED.filter((table) => table !== VAULT).map(tableOf)
     return this.db.transaction([BEGIN], async () => {
       await this.db.run(`TRUNCATE ${tables.join(', ')}, token_search, token_counts`)
       await this.db.run(`DELETE FROM ${UNFINISHED_COPY}`)
@@ -186,12 +174,12 @@ class PostgresTarget extends StillPostgres implements CopyTarget {
     })
   }
 
-  findLast(table: CopiedTable): Promise<CopiedRow | undefined> {
+  findLast(table: Table): Promise<StoredRow | undefined> {
     const order = table.key.map((field) => `${columnOf(field)} DESC`).join(', ')
-    return this.db.get<CopiedRow>(`SELECT ${selectList(table)} FROM ${tableOf(table)} ORDER BY ${order} LIMIT 1`)
+    return this.db.get<StoredRow>(`SELECT ${selectList(table)} FROM ${tableOf(table)} ORDER BY ${order} LIMIT 1`)
   }
 
-  writeRows(table: CopiedTable, rows: readonly CopiedRow[]): Promise<void> {
+  writeRows(table: Table, rows: readonly StoredRow[]): Promise<void> {
     return this.db.transaction([BEGIN], () => insertRows(this.db, table, rows))
   }
 
@@ -200,43 +188,4 @@ class PostgresTarget extends StillPostgres implements CopyTarget {
     await this.client.query('ANALYZE')
     await this.client.query(`DROP TABLE ${UNFINISHED_COPY}`)
   }
-}
-
-/** With what the engine itself keeps beside them; counts are the work of its triggers. */
-async function insertRows(db: Connection, table: CopiedTable, rows: readonly CopiedRow[]): Promise<void> {
-  if (table.name === 'subAccounts') {
-    const folded = rows.map((row) => ({ ...row, foldedText: foldedText(row as unknown as SubAccount) }))
-    return insertColumns(db, 'sub_accounts', { ...table.fields, foldedText: 'text' }, folded)
-  }
-  await insertColumns(db, tableOf(table), table.fields, rows)
-  if (table.name === 'tokens') await insertSearch(db, rows as unknown as readonly TokenRecord[])
-}
-
-async function insertColumns(
-  db: Connection,
-  table: string,
-  fields: CopiedTable['fields'],
-  rows: readonly CopiedRow[],
-): Promise<void> {
-  const names = Object.keys(fields)
-  const arrays = Object.values(fields).map((type, n) => `$${n + 1}::${ARRAYS[type]}`)
-  await db.run(
-    `INSERT INTO ${table} (${names.map(columnOf).join(', ')}) SELECT * FROM unnest(${arrays.join(', ')})`,
-    ...names.map((field): Value => rows.map((row) => row[field] ?? null)),
-  )
-}
-
-async function insertSearch(db: Connection, tokens: readonly TokenRecord[]): Promise<void> {
-  await db.run(
-    `INSERT INTO token_search (token_id, account_id, sub_account_id, status, folded_name, grams)
-     SELECT id, account_id, sub_account_id, status, folded_name, grams::tsvector
-     FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
-       AS added (id, account_id, sub_account_id, status, folded_name, grams)`,
-    tokens.map(({ id }) => id),
-    tokens.map(({ accountId }) => accountId),
-    tokens.map(({ subAccountId }) => subAccountId),
-    tokens.map(({ status }) => status),
-    tokens.map(({ name }) => foldCase(name)),
-    tokens.map(({ accountId, name }) => indexedGrams(accountId, foldCase(name))),
-  )
 }

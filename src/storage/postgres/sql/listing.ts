@@ -3,8 +3,8 @@
 import { seek } from '../../../tokens/model/grams.ts'
 import { canMatch, MAX_LIMIT, type PageRequest, type Slice, type TokenQuery } from '../../../tokens/model/page.ts'
 import { foldCase, idFloor, type Timestamp } from '../../../tokens/model/token.ts'
-import type { StampedSubAccountRow, TokenRow } from '../../../tokens/store.ts'
-import * as rows from '../../rows.ts'
+import type { StampedSubAccountRow, TokenRow } from '../../../tokens/ports.ts'
+import { LISTED, SUB_ACCOUNT_ROW, toSubAccountRow } from '../../tables.ts'
 import type { Connection } from '../connection.ts'
 import type { Answer, Value } from './batch.ts'
 import { matchExpression } from './grams.ts'
@@ -18,18 +18,6 @@ export class Values {
     this.list.push(value)
     return `$${this.list.length}`
   }
-}
-
-/** A row of the page beside the total; where the page is empty, one row with the total alone. */
-type Counted<Columns> = { total: number } & { [Column in keyof Columns]: Columns[Column] | null }
-
-function toSlice<Columns, Item>(
-  found: readonly Counted<Columns>[],
-  id: keyof Columns,
-  toItem: (row: Columns) => Item,
-): Slice<Item> {
-  const items = found.filter((row) => row[id] !== null).map((row) => toItem(row as Columns))
-  return { items, total: found[0]?.total ?? 0 }
 }
 
 /**
@@ -48,19 +36,21 @@ export async function listSubAccounts(
 ): Promise<Slice<StampedSubAccountRow>> {
   if (search !== undefined && !canMatch(search)) return { items: [], total: 0 }
   const folded = search === undefined ? null : foldCase(search)
-  const found = await db.all<Counted<rows.SubAccountRowColumns>>(
+  const found = await db.tuples(
     `WITH matches AS MATERIALIZED (
        SELECT id FROM sub_accounts WHERE account_id = $1 AND ($2::text IS NULL OR strpos(folded_text, $2) > 0)
      ),
      counted AS (SELECT count(*) AS total FROM matches),
      chosen AS MATERIALIZED (${chooseFrom('matches', '$3', '$4')})
      SELECT counted.total, page.* FROM counted LEFT JOIN (
-       SELECT ${rows.SUB_ACCOUNT_COLUMNS}, ${rows.COUNT_COLUMNS}
+       SELECT ${SUB_ACCOUNT_ROW}
        FROM chosen JOIN sub_accounts s ON s.id = chosen.id AND s.account_id = $1
-     ) AS page ON true ORDER BY page.s_id DESC`,
+     ) AS page ON true ORDER BY page.id DESC`,
     ...[accountId, folded, limit, (page - 1) * limit],
   )
-  return toSlice(found, 's_id', rows.toSubAccountRow)
+  // An empty page is one row with the total alone.
+  const items = found.filter(([, id]) => id !== null).map((values) => toSubAccountRow(values, 1))
+  return { items, total: Number(found[0]?.[0] ?? 0) }
 }
 
 /** What takes longer to pass over than to answer is no short question. */
@@ -77,8 +67,8 @@ export async function listTokens(
   query: TokenQuery,
 ): Promise<Slice<TokenRow> | undefined> {
   const values = new Values()
-  const sifted = query.search !== undefined || query.narrowing !== undefined
-  const page = sifted ? sift(values, accountId, query) : walk(values, accountId, query)
+  const isFiltered = query.search !== undefined || query.narrowing !== undefined
+  const page = isFiltered ? filterAndSort(values, accountId, query) : pageByIndex(values, accountId, query)
   const account = values.add(accountId)
   const owned =
     query.subAccountId === undefined
@@ -86,11 +76,10 @@ export async function listTokens(
       : `EXISTS (SELECT FROM sub_accounts WHERE id = ${values.add(query.subAccountId)} AND account_id = ${account})`
   const found = await db.read(
     `WITH ${page}
-     SELECT counted.total, ${owned} AS owned, page.* FROM counted LEFT JOIN (
-       SELECT ${rows.LISTED_COLUMNS}
-       FROM chosen JOIN tokens t ON t.id = chosen.id AND t.account_id = ${account}
+     SELECT counted.total, ${owned} AS owned, ${LISTED.columns} FROM counted LEFT JOIN (
+       chosen JOIN tokens t ON t.id = chosen.id AND t.account_id = ${account}
        JOIN sub_accounts s ON s.id = t.sub_account_id
-     ) AS page ON true ORDER BY page.id DESC`,
+     ) ON true ORDER BY t.id DESC`,
     values.list,
   )
   return toListedSlice(db, found)
@@ -106,8 +95,8 @@ function toListedSlice(db: Connection, { rows: found, columns }: Answer): Slice<
   return { items: full.map((fields) => db.remembered.listed.get(fields, columns, OF_TOKEN)), total: Number(total) }
 }
 
-/** Walks the index that holds just the wanted tokens in their order, from the nearer end; the total is on record. */
-function walk(values: Values, accountId: string, { subAccountId, status, page, limit }: TokenQuery): string {
+/** Reads the index that holds just the wanted tokens in their order, from the nearer end; the total is stored. */
+function pageByIndex(values: Values, accountId: string, { subAccountId, status, page, limit }: TokenQuery): string {
   const scope = values.add(subAccountId ?? accountId)
   const withStatus = status === undefined ? '' : `AND status = ${values.add(status)}`
   const take = `${values.add(limit)}::bigint`
@@ -131,8 +120,8 @@ function walk(values: Values, accountId: string, { subAccountId, status, page, l
 
 const NEVER_USED = 'NOT EXISTS (SELECT FROM last_used WHERE token_id = t.id)'
 
-/** For what no index holds in its order: finds all matches by the index that narrows most, then puts them in order. */
-function sift(values: Values, accountId: string, query: TokenQuery): string {
+/** For what no index holds in its order: finds all matches by the most selective index, then sorts them. */
+function filterAndSort(values: Values, accountId: string, query: TokenQuery): string {
   const { subAccountId, status, search, narrowing, page, limit } = query
   const sought = search === undefined ? undefined : seek(search)
   // The columns of a search stand in its own table; only what narrows it further needs tokens.

@@ -1,52 +1,70 @@
-// Every question the store answers, lists of tokens and sub-accounts aside, as plain SQL: one statement each, so that an
-// answer is of one snapshot and one round trip.
-
+// Every question the store answers, lists of tokens and sub-accounts aside, as SQL: one statement each, so that an answer comes
+// from one snapshot and one round trip.
 import type { OverviewCounts, OverviewQuestion } from '../../../tokens/model/overview.ts'
 import type { Slice } from '../../../tokens/model/page.ts'
+import type { StoredRow, Table } from '../../../tokens/model/tables.ts'
 import {
   type Account,
   type AccountKey,
   idFloor,
   type Status,
+  type StoredKey,
   type Timestamp,
   type TokenActivity,
   type TokenRecord,
 } from '../../../tokens/model/token.ts'
-import type { HistoryQuery, HistoryRow } from '../../../tokens/record/history.ts'
-import type { ChainLink, StampedSubAccountRow, StoredKey, TokenRow } from '../../../tokens/store.ts'
+import type { StampedSubAccountRow, TokenRow } from '../../../tokens/ports.ts'
+import { type ChainLink, type HistoryQuery, type HistoryRow, toHistoryRow } from '../../../tokens/record/history.ts'
 import type { VaultRow } from '../../../tokens/trust/key-ring.ts'
 import type { Stamped } from '../../../tokens/trust/stamp.ts'
-import type { Candidate } from '../../../tokens/trust/verdict.ts'
-import type { CopiedRow, CopiedTable } from '../../../tokens/upkeep/copy.ts'
-import * as rows from '../../rows.ts'
+import type { FoundRows } from '../../../tokens/trust/verdict.ts'
+import {
+  ACCOUNT,
+  CANDIDATE,
+  CHANGED,
+  columnOf,
+  HEAD,
+  HISTORY_ROW,
+  KEY,
+  LISTED,
+  SUB_ACCOUNT_NAMES,
+  SUB_ACCOUNT_ROW,
+  selectList,
+  TOKEN,
+  tableOf,
+  toSubAccountRow,
+  toVaultRow,
+  type VaultColumns,
+} from '../../tables.ts'
 import type { Connection } from '../connection.ts'
 import type { Value } from './batch.ts'
 import { suspendedOf, Values } from './listing.ts'
 
-const TOKENS = 'tokens t JOIN sub_accounts s ON s.id = t.sub_account_id'
+const TOKENS_WITH_OWNERS = 'tokens t JOIN sub_accounts s ON s.id = t.sub_account_id'
+
+const ACCOUNT_BY = `SELECT ${ACCOUNT.columns('a')} FROM accounts a`
+const KEY_BY = `SELECT ${KEY.columns('k')} FROM account_keys k`
 
 export async function findAccount(db: Connection, id: string): Promise<Account | undefined> {
-  const row = await db.get<rows.AccountColumns>('SELECT id, name, created_at FROM accounts WHERE id = $1', id)
-  return row && rows.toAccount(row)
+  return ACCOUNT.readOne(await db.tuple(`${ACCOUNT_BY} WHERE a.id = $1`, id))
 }
 
 export async function listAccounts(db: Connection): Promise<Account[]> {
-  const found = await db.all<rows.AccountColumns>('SELECT id, name, created_at FROM accounts ORDER BY id')
-  return found.map(rows.toAccount)
+  return ACCOUNT.readAll(await db.tuples(`${ACCOUNT_BY} ORDER BY a.id`))
 }
 
 export async function findKey(db: Connection, digest: Uint8Array): Promise<Stamped<StoredKey> | undefined> {
-  const answer = await db.read(`SELECT ${rows.KEY_COLUMNS} FROM account_keys WHERE digest = $1`, [digest])
+  const answer = await db.read(`${KEY_BY} WHERE k.digest = $1`, [digest])
   const [fields] = answer.rows
   return fields && db.remembered.keys.get(fields, answer.columns)
 }
 
+export async function lockKey(db: Connection, id: string): Promise<Stamped<StoredKey> | undefined> {
+  return KEY.readOne(await db.tuple(`${KEY_BY} WHERE k.id = $1 FOR UPDATE`, id))
+}
+
 export async function listKeys(db: Connection, accountId: string): Promise<AccountKey[]> {
-  const found = await db.all<rows.KeyColumns>(
-    `SELECT ${rows.KEY_COLUMNS} FROM account_keys WHERE account_id = $1 ORDER BY id DESC`,
-    accountId,
-  )
-  return found.map(rows.toKey)
+  return KEY.readAll(await db.tuples(`${KEY_BY} WHERE k.account_id = $1 ORDER BY k.id DESC`, accountId))
 }
 
 export async function findSubAccount(
@@ -54,13 +72,11 @@ export async function findSubAccount(
   accountId: string,
   id: string,
 ): Promise<StampedSubAccountRow | undefined> {
-  const row = await db.get<rows.SubAccountRowColumns>(
-    `SELECT ${rows.SUB_ACCOUNT_COLUMNS}, ${rows.COUNT_COLUMNS} FROM sub_accounts s
-     WHERE s.id = $1 AND s.account_id = $2`,
-    id,
-    accountId,
+  const values = await db.tuple(
+    `SELECT ${SUB_ACCOUNT_ROW} FROM sub_accounts s WHERE s.id = $1 AND s.account_id = $2`,
+    ...[id, accountId],
   )
-  return row && rows.toSubAccountRow(row)
+  return values && toSubAccountRow(values)
 }
 
 export async function findOwner(db: Connection, id: string): Promise<string | undefined> {
@@ -73,25 +89,21 @@ export async function findOwner(db: Connection, id: string): Promise<string | un
 }
 
 export async function findToken(db: Connection, accountId: string, id: string): Promise<TokenRow | undefined> {
-  const answer = await db.read(`SELECT ${rows.LISTED_COLUMNS} FROM ${TOKENS} WHERE t.id = $1 AND t.account_id = $2`, [
-    id,
-    accountId,
-  ])
+  const answer = await db.read(
+    `SELECT ${LISTED.columns} FROM ${TOKENS_WITH_OWNERS} WHERE t.id = $1 AND t.account_id = $2`,
+    [id, accountId],
+  )
   const [fields] = answer.rows
   return fields && db.remembered.listed.get(fields, answer.columns)
 }
 
-/** With what a change needs: the digest and the stamps. */
-export async function findStampedToken(
-  db: Connection,
-  accountId: string,
-  id: string,
-): Promise<rows.StampedTokenRow | undefined> {
-  const row = await db.get<rows.TokenRowColumns>(
-    `SELECT ${rows.TOKEN_ROW_COLUMNS} FROM ${TOKENS} WHERE t.id = $1 AND t.account_id = $2`,
+/** With what a change needs: the digest and the stamp. */
+export async function findChanged(db: Connection, accountId: string, id: string) {
+  const values = await db.tuple(
+    `SELECT ${CHANGED.columns} FROM ${TOKENS_WITH_OWNERS} WHERE t.id = $1 AND t.account_id = $2`,
     ...[id, accountId],
   )
-  return row && rows.toTokenRow(row)
+  return values && CHANGED.read(values)
 }
 
 export async function findTokenByName(
@@ -99,12 +111,11 @@ export async function findTokenByName(
   subAccountId: string,
   name: string,
 ): Promise<TokenRecord | undefined> {
-  const row = await db.get<rows.TokenColumns>(
-    `SELECT ${rows.TOKEN_COLUMNS} FROM tokens t WHERE t.sub_account_id = $1 AND t.name = $2`,
-    subAccountId,
-    name,
+  const values = await db.tuple(
+    `SELECT ${TOKEN.columns('t')} FROM tokens t WHERE t.sub_account_id = $1 AND t.name = $2`,
+    ...[subAccountId, name],
   )
-  return row && rows.toToken(row)
+  return TOKEN.readOne(values)
 }
 
 export async function countTokens(db: Connection): Promise<Record<Status, number>> {
@@ -159,9 +170,7 @@ export async function readOverview(
     expiring: row.expiring,
     subAccounts: row.sub_accounts,
     suspended: row.suspended,
-    largest: (row.largest ?? []).map((each) =>
-      rows.toSubAccountRow({ ...each, s_stamp: Buffer.from(each.s_stamp.slice(2), 'hex') }),
-    ),
+    largest: (row.largest ?? []).map((values) => toSubAccountRow(values)),
     made: row.made,
   }
 }
@@ -176,14 +185,14 @@ interface OverviewColumns {
   sub_accounts: number
   suspended: number
   made: number[]
-  /** As JSON, in which bytes are text. */
-  largest: (Omit<rows.SubAccountRowColumns, 's_stamp'> & { s_stamp: string })[] | null
+  /** Arrays of columns, as JSON; the stamp as text, which nobody reads here. */
+  largest: unknown[][] | null
 }
 
-const LARGEST = `(SELECT json_agg(row) FROM (
+const LARGEST = `(SELECT json_agg(json_build_array(${SUB_ACCOUNT_NAMES.join(', ')})) FROM (
   SELECT * FROM (
-    SELECT ${rows.SUB_ACCOUNT_COLUMNS}, ${rows.COUNT_COLUMNS} FROM sub_accounts s WHERE s.account_id = $1
-  ) AS owner ORDER BY active + inactive DESC, s_id DESC LIMIT $6) AS row)`
+    SELECT ${SUB_ACCOUNT_ROW} FROM sub_accounts s WHERE s.account_id = $1
+  ) AS owner ORDER BY active + inactive DESC, id DESC LIMIT $6) AS row)`
 
 export async function findNames(
   db: Connection,
@@ -202,35 +211,20 @@ export async function findNames(
   return new Map(ids.flatMap((id) => (names.has(id) ? [[id, names.get(id) ?? '']] : [])))
 }
 
-type CandidateColumns = rows.CandidateColumns & {
-  r_digest: Uint8Array | null
-  r_token_id: string
-  retires_at: number
-  r_stamp: Uint8Array
-}
+const BY_DIGEST = `
+  SELECT ${CANDIDATE.columns}, NULL::text, NULL::bigint, NULL::bytea FROM ${TOKENS_WITH_OWNERS} WHERE t.digest = $1
+  UNION ALL
+  SELECT ${CANDIDATE.columns}, r.token_id, r.retires_at, r.stamp
+  FROM retired_credentials r JOIN tokens t ON t.id = r.token_id JOIN sub_accounts s ON s.id = t.sub_account_id
+  WHERE r.digest = $1`
 
-function toCandidate(row: CandidateColumns): Candidate {
-  const { r_digest, r_token_id: tokenId, retires_at: retiresAt, r_stamp: stamp } = row
-  return {
-    ...rows.toCandidate(row),
-    retired: r_digest === null ? undefined : { digest: r_digest, tokenId, retiresAt, stamp },
-  }
-}
-
-/** By its own credential, or a former one. */
-export async function findCandidate(db: Connection, digest: Uint8Array): Promise<Candidate | undefined> {
-  const found = await db.all<CandidateColumns>(
-    `SELECT ${rows.CANDIDATE_COLUMNS}, NULL::bytea AS r_digest, NULL::text AS r_token_id, NULL::bigint AS retires_at,
-       NULL::bytea AS r_stamp
-     FROM tokens t JOIN sub_accounts s ON s.id = t.sub_account_id WHERE t.digest = $1
-     UNION ALL
-     SELECT ${rows.CANDIDATE_COLUMNS}, r.digest, r.token_id, r.retires_at, r.stamp
-     FROM retired_credentials r JOIN tokens t ON t.id = r.token_id JOIN sub_accounts s ON s.id = t.sub_account_id
-     WHERE r.digest = $1`,
-    digest,
-  )
-  const candidates = found.map(toCandidate)
-  return candidates.find(({ retired }) => retired === undefined) ?? candidates[0]
+/** By the digest of its credential, or of a former one. */
+export async function findByDigest(db: Connection, digest: Uint8Array): Promise<FoundRows | undefined> {
+  const found = (await db.tuples(BY_DIGEST, digest)).map((values) => {
+    const [tokenId, retiresAt, stamp] = values.slice(CANDIDATE.width) as [string | null, number, Uint8Array]
+    return { ...CANDIDATE.read(values), retired: tokenId === null ? undefined : { digest, tokenId, retiresAt, stamp } }
+  })
+  return found.find(({ retired }) => retired === undefined) ?? found[0]
 }
 
 export async function findActivity(
@@ -263,21 +257,19 @@ export async function listHistory(db: Connection, accountId: string, query: Hist
   const conditions = filters.flatMap(([value, condition]) =>
     value === undefined ? [] : [`${condition} ${values.add(value)}`],
   )
-  const found = await db.all<HistoryPage>(
+  const found = await db.tuples(
     conditions.length === 0
       ? wholeHistory(account, take, skip)
       : filteredHistory([`account_id = ${account}`, ...conditions].join(' AND '), take, skip),
     ...values.list,
   )
-  const items = found.filter((row) => row.account_id !== null).map((row) => rows.toHistoryRow(row))
-  return { items, total: found[0]?.total ?? 0 }
+  const items = found.filter(([, accountId]) => accountId !== null).map((values) => HISTORY_ROW.read(values, 1))
+  return { items: items.map(toHistoryRow), total: Number(found[0]?.[0] ?? 0) }
 }
-
-type HistoryPage = rows.HistoryColumns & { total: number }
 
 /** Rows are numbered without gaps, so that a page is a stretch of numbers. */
 const wholeHistory = (account: string, take: string, skip: string) => `
-  SELECT counted.total, ${rows.HISTORY_COLUMNS} FROM (
+  SELECT counted.total, ${HISTORY_ROW.columns('h')} FROM (
     SELECT coalesce((SELECT seq FROM history_heads WHERE account_id = ${account}), 0) AS total
   ) AS counted LEFT JOIN history h
     ON h.account_id = ${account} AND h.seq <= counted.total - ${skip}::bigint
@@ -288,32 +280,30 @@ const filteredHistory = (where: string, take: string, skip: string) => `
   SELECT counted.total, page.* FROM (
     SELECT count(*) AS total FROM history WHERE ${where}
   ) AS counted LEFT JOIN (
-    SELECT ${rows.HISTORY_COLUMNS} FROM history WHERE ${where} ORDER BY seq DESC LIMIT ${take} OFFSET ${skip}
+    SELECT ${HISTORY_ROW.columns('h')} FROM history h WHERE ${where} ORDER BY seq DESC LIMIT ${take} OFFSET ${skip}
   ) AS page ON true ORDER BY page.seq DESC`
 
-/** A stretch of the chains, after the given place, so that no snapshot is held for long. */
+/** Some rows of the chains, after the given one, so that no snapshot is held for long. */
 export async function readChainPart(
   db: Connection,
   after: { accountId: string; seq: number },
   limit: number,
 ): Promise<ChainLink[]> {
-  const found = await db.all<rows.HistoryColumns>(
-    `SELECT ${rows.HISTORY_COLUMNS} FROM history WHERE (account_id, seq) > ($1, $2) ORDER BY account_id, seq LIMIT $3`,
+  const found = await db.tuples(
+    `SELECT ${HISTORY_ROW.columns('h')} FROM history h WHERE (account_id, seq) > ($1, $2) ORDER BY account_id, seq LIMIT $3`,
     ...[after.accountId, after.seq, limit],
   )
-  return found.map((row) => ({ kind: 'row', row: rows.toHistoryRow(row) }))
+  return HISTORY_ROW.readAll(found).map((row) => ({ kind: 'row', row: toHistoryRow(row) }))
 }
 
 export async function readChainHeads(db: Connection): Promise<ChainLink[]> {
-  const found = await db.all<{ account_id: string; seq: number; last: Uint8Array; stamp: Uint8Array }>(
-    'SELECT account_id, seq, last, stamp FROM history_heads ORDER BY account_id',
-  )
-  return found.map(({ account_id, seq, last, stamp }) => ({ kind: 'head', accountId: account_id, seq, last, stamp }))
+  const found = await db.tuples(`SELECT ${HEAD.columns('h')} FROM history_heads h ORDER BY h.account_id`)
+  return HEAD.readAll(found).map((head) => ({ kind: 'head', ...head }))
 }
 
 export async function readVault(db: Connection): Promise<VaultRow[]> {
-  const found = await db.all<rows.VaultColumns>('SELECT key_id, sealed_secret, seals FROM vault ORDER BY created_at')
-  return found.map(rows.toVaultRow)
+  const found = await db.all<VaultColumns>('SELECT key_id, sealed_secret, seals FROM vault ORDER BY created_at')
+  return found.map(toVaultRow)
 }
 
 export async function listRetiredMasterKeys(db: Connection): Promise<string[]> {
@@ -322,15 +312,15 @@ export async function listRetiredMasterKeys(db: Connection): Promise<string[]> {
 
 export function readRows(
   db: Connection,
-  table: CopiedTable,
-  after: CopiedRow | undefined,
+  table: Table,
+  after: StoredRow | undefined,
   limit: number,
-): Promise<CopiedRow[]> {
-  const key = table.key.map(rows.columnOf).join(', ')
+): Promise<StoredRow[]> {
+  const key = table.key.map(columnOf).join(', ')
   const place = after === undefined ? [] : table.key.map((field) => after[field] ?? null)
   const beyond = after === undefined ? '' : `WHERE (${key}) > (${place.map((_, n) => `$${n + 2}`).join(', ')})`
-  return db.all<CopiedRow>(
-    `SELECT ${rows.selectList(table)} FROM ${rows.tableOf(table)} ${beyond} ORDER BY ${key} LIMIT $1`,
+  return db.all<StoredRow>(
+    `SELECT ${selectList(table)} FROM ${tableOf(table)} ${beyond} ORDER BY ${key} LIMIT $1`,
     limit,
     ...place,
   )

@@ -1,81 +1,80 @@
-// Every change the store makes, as plain SQL inside one transaction. Each locks its account's history head, first where it
-// changes tokens, so that these are changed one after the other and cannot wait for each other in a circle. Statements
-// that do not need each other's answers are sent together; they still run in the order in which they stand here.
+// Every change the store makes, as SQL inside one transaction. Each locks its account's history head, first where it changes
+// tokens, so that these changes happen one after the other and cannot deadlock. Statements that do not need each other's
+// answers are sent together; they still run in the order in which they are written here.
 import { Failure } from '../../../tokens/errors.ts'
+import {
+  ACCOUNT_KEYS,
+  ACCOUNTS,
+  IDEMPOTENCY_KEYS,
+  RETIRED_CREDENTIALS,
+  type StoredRow,
+  SUB_ACCOUNTS,
+  TOKENS,
+} from '../../../tokens/model/tables.ts'
 import {
   type Account,
   type AccountKey,
   foldCase,
   foldedText,
+  type StoredKey,
   type SubAccount,
   type SubAccountRow,
   type TokenRecord,
 } from '../../../tokens/model/token.ts'
-import {
-  applyRotation,
-  applySubAccountUpdate,
-  applyUpdate,
-  IDEMPOTENCY_MEMORY_MS,
-  type Rotation,
-  type SubAccountChange,
-  type TokenChange,
-} from '../../../tokens/model/update.ts'
-import { difference, type HistoryEvent, historyEvent, type Origin } from '../../../tokens/record/history.ts'
-import type { Expected, Idempotency, MasterKeyChange, Resealed, StoredKey, TokenRow } from '../../../tokens/store.ts'
-import { restamp, restampSubAccount, stampOf } from '../../../tokens/trust/stamp.ts'
-import { asListed, KEY_COLUMNS, type KeyColumns, type StampedTokenRow, toKey } from '../../rows.ts'
+import { IDEMPOTENCY_MEMORY_MS, type SubAccountUpdate } from '../../../tokens/model/update.ts'
+import * as plans from '../../../tokens/plan.ts'
+import type { Idempotency, MasterKeyChange, Resealed, TokenRow } from '../../../tokens/ports.ts'
+import type { Origin } from '../../../tokens/record/history.ts'
+import { stampOf } from '../../../tokens/trust/stamp.ts'
+import { asListed, assignments, changedFields } from '../../tables.ts'
+import type { Connection } from '../connection.ts'
 import { indexedGrams } from './grams.ts'
-import { type Heads, lockHeads, record, recordAll, type Session } from './history.ts'
-import { findAccount, findStampedToken, findSubAccount } from './reads.ts'
+import { lockHeads, type Recorded, record, type Session } from './history.ts'
+import { insertRows } from './insertion.ts'
+import { findAccount, findChanged, findSubAccount, lockKey } from './reads.ts'
 
-/** Names the lock that migration 003 has everybody share who seals: the letters "latchsea". */
+/** The lock that migration 003 makes everyone share who seals: the letters "latchsea". */
 const SEALING_LOCK = '7809651199140128097'
 
-export async function insertAccount({ db, stamps }: Session, account: Account, origin: Origin): Promise<void> {
-  const { id, name, createdAt } = account
-  await db.run('INSERT INTO accounts (id, name, created_at) VALUES ($1, $2, $3)', ...[id, name, createdAt])
-  const heads = new Map([[id, { seq: 0, last: new Uint8Array() }]])
-  await record({ db, stamps }, heads, [historyEvent(id, 'account.create', account, {}, { name })], origin)
+function update(db: Connection, table: string, fields: StoredRow, id: string): Promise<number> {
+  const values = Object.values(fields)
+  const sql = `UPDATE ${table} SET ${assignments(fields, (n) => `$${n}`)} WHERE id = $${values.length + 1}`
+  return db.run(sql, ...values, id)
+}
+
+export async function insertAccount(session: Session, account: Account, origin: Origin): Promise<void> {
+  await insertRows(session.db, ACCOUNTS, [account])
+  const heads = new Map([[account.id, { seq: 0, last: new Uint8Array() }]])
+  await record(session, heads, [[plans.accountCreated(account), origin]])
 }
 
 export async function renameAccount(session: Session, id: string, name: string, origin: Origin): Promise<Account> {
   const { db } = session
   const [heads, before] = await Promise.all([lockHeads(db, [id]), findAccount(db, id)])
-  if (before === undefined) throw new Failure('account-not-found')
-  if (before.name === name) return before
-  await Promise.all([
-    db.run('UPDATE accounts SET name = $1 WHERE id = $2', name, id),
-    record(session, heads, [historyEvent(id, 'account.rename', { id, name }, { name: before.name }, { name })], origin),
-  ])
-  return { ...before, name }
+  const event = plans.planAccountRename(before, name)
+  if (event === undefined) return before as Account
+  await Promise.all([update(db, 'accounts', { name }, id), record(session, heads, [[event, origin]])])
+  return { ...(before as Account), name }
 }
 
-export async function insertKey({ db, stamps }: Session, key: StoredKey, origin: Origin): Promise<void> {
+export async function insertKey(session: Session, key: StoredKey, origin: Origin): Promise<void> {
+  const { db, stamps } = session
   const heads = await lockHeads(db, [key.accountId])
-  await db.run(
-    `INSERT INTO account_keys (id, account_id, name, digest, created_at, expires_at, revoked_at, stamp)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-    ...[key.id, key.accountId, key.name, key.digest, key.createdAt, key.expiresAt, key.revokedAt],
-    stampOf('key', key, stamps),
-  )
-  const to = { name: key.name, expiresAt: key.expiresAt }
-  await record({ db, stamps }, heads, [historyEvent(key.accountId, 'key.create', key, {}, to)], origin)
+  await insertRows(db, ACCOUNT_KEYS, [{ ...key, stamp: stampOf(ACCOUNT_KEYS, key, stamps) }])
+  await record(session, heads, [[plans.keyCreated(key), origin]])
 }
 
-export async function revokeKey({ db, stamps }: Session, id: string, origin: Origin): Promise<AccountKey> {
-  const row = await db.get<KeyColumns>(`SELECT ${KEY_COLUMNS} FROM account_keys WHERE id = $1 FOR UPDATE`, id)
-  if (row === undefined) throw new Failure('key-not-found')
-  const before = toKey(row)
-  if (before.revokedAt !== null) return before
+export async function revokeKey(session: Session, id: string, origin: Origin): Promise<AccountKey> {
+  const { db, stamps } = session
+  const before = await lockKey(db, id)
+  const plan = plans.planKeyRevocation(before, origin, stamps)
+  if (plan === undefined || before === undefined) return before as StoredKey
   const heads = await lockHeads(db, [before.accountId])
-  const key = { ...before, revokedAt: origin.at }
-  await db.run(
-    'UPDATE account_keys SET revoked_at = $1, stamp = $2 WHERE id = $3',
-    ...[origin.at, stampOf('key', key, stamps), id],
-  )
-  const { from, to } = difference(before, key, ['revokedAt'])
-  await record({ db, stamps }, heads, [historyEvent(key.accountId, 'key.revoke', key, from, to)], origin)
-  return key
+  await Promise.all([
+    update(db, 'account_keys', changedFields(ACCOUNT_KEYS, before, plan.after), id),
+    record(session, heads, [[plan.event, origin]]),
+  ])
+  return plan.after
 }
 
 export async function insertSubAccounts(
@@ -89,50 +88,35 @@ export async function insertSubAccounts(
     db,
     subAccounts.map(({ accountId }) => accountId),
   )
-  await db.run(
-    `INSERT INTO sub_accounts
-       (id, account_id, name, email, company_name, folded_text, created_at, suspended_at, stamp)
-     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[],
-       $8::bigint[], $9::bytea[])`,
-    subAccounts.map(({ id }) => id),
-    subAccounts.map(({ accountId }) => accountId),
-    subAccounts.map(({ name }) => name),
-    subAccounts.map(({ email }) => email),
-    subAccounts.map(({ companyName }) => companyName),
-    subAccounts.map(foldedText),
-    subAccounts.map(({ createdAt }) => createdAt),
-    subAccounts.map(({ suspendedAt }) => suspendedAt),
-    subAccounts.map((subAccount) => stampOf('sub-account', subAccount, stamps)),
+  await insertRows(
+    db,
+    SUB_ACCOUNTS,
+    subAccounts.map((each) => ({ ...each, stamp: stampOf(SUB_ACCOUNTS, each, stamps) })),
   )
-  const events = subAccounts.map(({ id, accountId, name, email, companyName }) =>
-    historyEvent(accountId, 'sub-account.create', { id, name }, {}, { name, email, companyName }),
+  await record(
+    session,
+    heads,
+    subAccounts.map((each) => [plans.subAccountCreated(each), origin]),
   )
-  await record(session, heads, events, origin)
 }
 
 export async function updateSubAccount(
-  { db, stamps }: Session,
+  session: Session,
   accountId: string,
   id: string,
-  change: SubAccountChange,
+  change: SubAccountUpdate,
   origin: Origin,
 ): Promise<SubAccountRow> {
+  const { db, stamps } = session
   const [heads, found] = await Promise.all([lockHeads(db, [accountId]), findSubAccount(db, accountId, id)])
-  if (found === undefined) throw new Failure('sub-account-forbidden')
-  const before = found.subAccount
-  const after = applySubAccountUpdate(before, change, origin.at)
-  if (after === before) return found
-  const stamp = restampSubAccount(before, after, change, stamps)
-  const { from, to } = difference(before, after, ['name', 'email', 'companyName', 'suspendedAt'])
+  const plan = plans.planSubAccountUpdate(found?.subAccount, change, origin, stamps)
+  if (plan === undefined || found === undefined) return found as SubAccountRow
+  const fields = changedFields(SUB_ACCOUNTS, found.subAccount, plan.after)
   await Promise.all([
-    db.run(
-      `UPDATE sub_accounts SET name = $1, email = $2, company_name = $3, folded_text = $4, suspended_at = $5, stamp = $6
-       WHERE id = $7`,
-      ...[after.name, after.email, after.companyName, foldedText(after), after.suspendedAt, stamp, id],
-    ),
-    record({ db, stamps }, heads, [historyEvent(accountId, 'sub-account.update', after, from, to)], origin),
+    update(db, 'sub_accounts', { ...fields, foldedText: foldedText(plan.after) }, id),
+    record(session, heads, [[plan.event, origin]]),
   ])
-  return { ...found, subAccount: after }
+  return { ...found, subAccount: plan.after }
 }
 
 export async function insertTokens(
@@ -143,7 +127,7 @@ export async function insertTokens(
 ): Promise<readonly string[]> {
   const [first] = tokens
   if (first === undefined) return []
-  const { db } = session
+  const { db, stamps } = session
   const heads = await lockHeads(
     db,
     tokens.map(({ accountId }) => accountId),
@@ -151,57 +135,22 @@ export async function insertTokens(
   const former = idempotency && (await findIdempotent(session, first.accountId, idempotency, origin))
   if (former !== undefined) return [former]
   const owners = await findOwners(session, tokens)
-  await insertTokenRows(session, tokens)
-  await requireUnretired(session, tokens)
-  const events = tokens.map(({ id, accountId, subAccountId, name, status, expiresAt }) =>
-    historyEvent(
-      accountId,
-      'token.create',
-      { id, name },
-      {},
-      { name, status, expiresAt, subAccountId, subAccountName: owners.get(subAccountId) ?? null },
-    ),
+  await insertRows(
+    db,
+    TOKENS,
+    tokens.map((token) => ({ ...token, stamp: stampOf(TOKENS, token, stamps) })),
   )
-  await record(session, heads, events, origin)
+  await requireUnretired(session, tokens)
+  await record(
+    session,
+    heads,
+    tokens.map((token) => [plans.tokenCreated(token, owners.get(token.subAccountId) ?? ''), origin]),
+  )
   if (idempotency !== undefined) {
-    await db.run(
-      'INSERT INTO idempotency_keys (account_id, key, request_digest, token_id, created_at) VALUES ($1, $2, $3, $4, $5)',
-      ...[first.accountId, idempotency.key, idempotency.requestDigest, first.id, origin.at],
-    )
+    const { accountId, id: tokenId } = first
+    await insertRows(db, IDEMPOTENCY_KEYS, [{ ...idempotency, accountId, tokenId, createdAt: origin.at }])
   }
   return tokens.map(({ id }) => id)
-}
-
-async function insertTokenRows({ db, stamps }: Session, tokens: readonly TokenRecord[]): Promise<void> {
-  const columns = [
-    tokens.map(({ id }) => id),
-    tokens.map(({ accountId }) => accountId),
-    tokens.map(({ subAccountId }) => subAccountId),
-    tokens.map(({ status }) => status),
-  ]
-  await db.run(
-    `INSERT INTO tokens
-       (id, account_id, sub_account_id, status, name, created_at, expires_at, version, digest, sealed, stamp)
-     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::bigint[],
-       $8::bigint[], $9::bytea[], $10::bytea[], $11::bytea[])`,
-    ...columns,
-    tokens.map(({ name }) => name),
-    tokens.map(({ createdAt }) => createdAt),
-    tokens.map(({ expiresAt }) => expiresAt),
-    tokens.map(({ version }) => version),
-    tokens.map(({ digest }) => digest),
-    tokens.map(({ sealed }) => sealed),
-    tokens.map((token) => stampOf('token', token, stamps)),
-  )
-  await db.run(
-    `INSERT INTO token_search (token_id, account_id, sub_account_id, status, folded_name, grams)
-     SELECT id, account_id, sub_account_id, status, folded_name, grams::tsvector
-     FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
-       AS added (id, account_id, sub_account_id, status, folded_name, grams)`,
-    ...columns,
-    tokens.map(({ name }) => foldCase(name)),
-    tokens.map(({ accountId, name }) => indexedGrams(accountId, foldCase(name))),
-  )
 }
 
 /** The names of the tokens' sub-accounts. Refuses a token whose sub-account is not its account's. */
@@ -245,118 +194,73 @@ async function findIdempotent(
   return former.token_id
 }
 
-export interface TokenUpdate {
+/** One of several changes of an account's tokens. */
+export interface AskedChange {
   readonly id: string
-  readonly change: TokenChange
+  readonly change: plans.TokenChange
   readonly origin: Origin
-  readonly expected: Expected
+  readonly expected: plans.Expected
 }
 
 /**
- * Of one account, each of another token. One that the rules refuse is answered with its Failure and hinders no other; what
- * the database refuses undoes them all.
+ * Of one account, each of another token. One that the rules refuse is answered with its Failure and does not affect the
+ * others; what the database refuses undoes them all.
  */
-export async function updateTokens(
+export async function changeTokens(
   session: Session,
   accountId: string,
-  updates: readonly TokenUpdate[],
+  asked: readonly AskedChange[],
 ): Promise<(TokenRow | Failure)[]> {
   const { db, stamps } = session
   const [heads, ...found] = await Promise.all([
     lockHeads(db, [accountId]),
-    ...updates.map(({ id }) => findStampedToken(db, accountId, id)),
+    ...asked.map(({ id }) => findChanged(db, accountId, id)),
   ])
   const writing: Promise<unknown>[] = []
-  const events: (HistoryEvent & Origin)[] = []
-  const outcomes = updates.map(({ id, change, origin, expected }, i) => {
-    const row = requireExpected(found[i], expected)
-    if (row instanceof Failure) return row
-    const before = row.token
-    const after = applyUpdate(before, change)
-    if (after === before) return asListed(row)
-    writing.push(
-      db.run(
-        'UPDATE tokens SET name = $1, status = $2, version = $3, stamp = $4 WHERE id = $5',
-        ...[after.name, after.status, after.version, restamp('token', before, after, stamps), id],
-      ),
-    )
-    if (after.name !== before.name) writing.push(renameInSearch(session, after))
-    const { from, to } = difference(before, after, ['name', 'status'])
-    events.push({ ...historyEvent(accountId, 'token.update', after, from, to), ...origin })
-    return asListed({ ...row, token: after })
-  })
-  if (events.length > 0) await Promise.all([...writing, recordAll(session, heads, events)])
+  const recorded: Recorded[] = []
+  const outcomes = asked.map(({ change, origin, expected }, i) =>
+    orFailure(() => {
+      const plan = plans.planTokenChange(found[i]?.token, change, origin, stamps, expected)
+      const { token, subAccount } = found[i] as NonNullable<(typeof found)[number]>
+      if (plan === undefined) return asListed(token, subAccount)
+      writing.push(...applyPlan(db, token, plan))
+      recorded.push([plan.event, origin])
+      return asListed(plan.after, subAccount)
+    }),
+  )
+  if (recorded.length > 0) await Promise.all([...writing, record(session, heads, recorded)])
   return outcomes
 }
 
-function renameInSearch({ db }: Session, { id, accountId, name }: TokenRecord): Promise<number> {
+function orFailure<Result>(work: () => Result): Result | Failure {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof Failure) return error
+    throw error
+  }
+}
+
+function applyPlan(db: Connection, before: TokenRecord, plan: plans.TokenPlan): Promise<unknown>[] {
+  const { after, isDeleted, retired, endRetiredUpTo } = plan
+  const { id } = after
+  if (isDeleted) return [db.run('DELETE FROM tokens WHERE id = $1', id)]
+  const writing: Promise<unknown>[] = [update(db, 'tokens', changedFields(TOKENS, before, after), id)]
+  if (after.name !== before.name) writing.push(renameInSearch(db, after))
+  if (endRetiredUpTo !== undefined) {
+    const sql = 'DELETE FROM retired_credentials WHERE token_id = $1 AND retires_at <= $2'
+    writing.push(db.run(sql, id, endRetiredUpTo))
+  }
+  if (retired !== undefined) writing.push(insertRows(db, RETIRED_CREDENTIALS, [retired]))
+  return writing
+}
+
+function renameInSearch(db: Connection, { id, accountId, name }: TokenRecord): Promise<number> {
   const folded = foldCase(name)
   return db.run(
     'UPDATE token_search SET folded_name = $1, grams = $2::tsvector WHERE token_id = $3',
     ...[folded, indexedGrams(accountId, folded), id],
   )
-}
-
-export async function rotateToken(
-  session: Session,
-  accountId: string,
-  id: string,
-  rotation: Rotation,
-  origin: Origin,
-  expected?: Expected,
-): Promise<TokenRow> {
-  const { db, stamps } = session
-  const [heads, row] = await lockToken(session, accountId, id, expected)
-  const before = row.token
-  const { after, retired, outlived, facts } = applyRotation(before, rotation, origin.at)
-  await Promise.all([
-    db.run(
-      'UPDATE tokens SET sealed = $1, digest = $2, version = $3, stamp = $4 WHERE id = $5',
-      ...[after.sealed, after.digest, after.version, restamp('token', before, after, stamps), id],
-    ),
-    db.run('DELETE FROM retired_credentials WHERE token_id = $1 AND retires_at <= $2', id, outlived),
-    retired &&
-      db.run(
-        'INSERT INTO retired_credentials (digest, token_id, retires_at, stamp) VALUES ($1, $2, $3, $4)',
-        ...[retired.digest, id, retired.retiresAt, stampOf('retired', retired, stamps)],
-      ),
-    record(session, heads, [historyEvent(accountId, 'token.rotate', after, {}, facts)], origin),
-  ])
-  return asListed({ ...row, token: after })
-}
-
-export async function deleteToken(
-  session: Session,
-  accountId: string,
-  id: string,
-  origin: Origin,
-  expected?: Expected,
-): Promise<TokenRow> {
-  const [heads, row] = await lockToken(session, accountId, id, expected)
-  const { name, status } = row.token
-  await Promise.all([
-    session.db.run('DELETE FROM tokens WHERE id = $1', id),
-    record(session, heads, [historyEvent(accountId, 'token.delete', row.token, { name, status }, {})], origin),
-  ])
-  return asListed(row)
-}
-
-/** The token is read once its account is locked: no change can come between. */
-async function lockToken(
-  { db }: Session,
-  accountId: string,
-  id: string,
-  expected: Expected,
-): Promise<[Heads, StampedTokenRow]> {
-  const [heads, found] = await Promise.all([lockHeads(db, [accountId]), findStampedToken(db, accountId, id)])
-  const row = requireExpected(found, expected)
-  if (row instanceof Failure) throw row
-  return [heads, row]
-}
-
-function requireExpected(row: StampedTokenRow | undefined, expected: Expected): StampedTokenRow | Failure {
-  if (row === undefined) return new Failure('token-not-found')
-  return expected?.versions.includes(row.token.version) === false ? new Failure('version-mismatch') : row
 }
 
 /** Waits for those who are sealing, and holds up those who want to, for no longer than this. */
@@ -373,9 +277,9 @@ export async function changeMasterKey({ db }: Session, change: MasterKeyChange):
 
 export async function resealTokens({ db }: Session, resealed: readonly Resealed[]): Promise<number> {
   return db.run(
-    `UPDATE tokens t SET sealed = anew.after
-     FROM unnest($1::text[], $2::bytea[], $3::bytea[]) AS anew (id, before, after)
-     WHERE t.id = anew.id AND t.sealed = anew.before`,
+    `UPDATE tokens t SET sealed = resealed.after
+     FROM unnest($1::text[], $2::bytea[], $3::bytea[]) AS resealed (id, before, after)
+     WHERE t.id = resealed.id AND t.sealed = resealed.before`,
     resealed.map(({ id }) => id),
     resealed.map(({ before }) => before),
     resealed.map(({ after }) => after),

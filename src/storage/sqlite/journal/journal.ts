@@ -315,8 +315,8 @@ function noteFirst(db: Connection, line: string): StoredPlace {
 }
 
 /** Those that still are: another process may have switched some of them off since. */
-export function stillGivenBack(db: Connection, givenBack: Session['givenBack']): Revocation[] {
-  return [...givenBack].flatMap(([id, at]): Revocation[] => {
+export function stillReenabled(db: Connection, reenabled: Session['reenabled']): Revocation[] {
+  return [...reenabled].flatMap(([id, at]): Revocation[] => {
     const token = db.get<{ status: string; version: number }>('SELECT status, version FROM tokens WHERE id = ?', id)
     if (token?.status === 'active') return [{ kind: 'token-on', id, at, version: token.version }]
     const resumed = db.get('SELECT 1 FROM sub_accounts WHERE id = ? AND suspended_at IS NULL', id)

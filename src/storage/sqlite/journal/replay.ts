@@ -1,5 +1,6 @@
 // Revocations from the journal, done again on a store that does not have them, by the same changes as the first time:
 // with history, counts, stamps, and the times at which they were first done.
+import { TOKENS } from '../../../tokens/model/tables.ts'
 import type { Origin } from '../../../tokens/record/history.ts'
 import type { Revocation } from '../../../tokens/trust/revocations.ts'
 import { restamp } from '../../../tokens/trust/stamp.ts'
@@ -36,12 +37,14 @@ function replayOne(session: Session, revocation: Revocation): boolean {
       return true
     }
     case 'token-gone':
-      writes.deleteToken(session, owner, id, origin)
+      writes.applyTokenChange(session, owner, id, { kind: 'delete' }, origin)
       return true
     case 'token-off':
-    case 'token-on':
-      writes.updateToken(session, owner, id, { status: revocation.kind === 'token-on' ? 'active' : 'inactive' }, origin)
+    case 'token-on': {
+      const status = revocation.kind === 'token-on' ? 'active' : 'inactive'
+      writes.applyTokenChange(session, owner, id, { kind: 'update', update: { status } }, origin)
       break
+    }
     case 'token-rotated':
       rotateAgain(session, owner, revocation, origin)
   }
@@ -55,19 +58,19 @@ function rotateAgain(
   { id, digest, sealed, formerUntil }: Extract<Revocation, { kind: 'token-rotated' }>,
   origin: Origin,
 ): void {
-  const { token: before } = writes.getToken(session.db, owner, id, undefined)
+  const before = writes.findChanged(session.db, owner, id)?.token
+  if (before === undefined) return
   const now = { sealed: Buffer.from(sealed, 'base64'), digest: Buffer.from(digest, 'base64') }
   if (now.digest.equals(before.digest)) return
   // Sealed with a later master key than the backup's, it would never open. The credential itself works all the same.
   const known = session.db.get('SELECT 1 FROM vault WHERE key_id = ?', keyIdOf(now.sealed)) !== undefined
   const rotation = { ...now, sealed: known ? now.sealed : before.sealed, formerUntil }
-  writes.replaceCredential(session, owner, id, rotation, origin)
+  writes.applyTokenChange(session, owner, id, { kind: 'rotate', rotation }, origin)
 }
 
-/** A version that a caller has seen never comes again for something else. */
+/** A version that a caller has seen is never used again for something else. */
 function liftVersion({ db, stamps }: Session, owner: string, id: string, version: number): void {
-  const { no, token } = writes.getToken(db, owner, id, undefined)
-  if (token.version >= version) return
-  const stamp = restamp('token', token, { ...token, version }, stamps)
-  db.run('UPDATE tokens SET version = ?, stamp = ? WHERE no = ?', version, stamp, no)
+  const found = writes.findChanged(db, owner, id)
+  if (found === undefined || found.token.version >= version) return
+  writes.updateTokenRow(db, found, restamp(TOKENS, found.token, { ...found.token, version }, stamps))
 }

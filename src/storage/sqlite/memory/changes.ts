@@ -1,130 +1,79 @@
-// What has changed in the database file, by whichever process: SQLite tells that something was committed, and the
-// history, to which every change adds a row in its own transaction, tells what.
-
-import { type Changes, changedBy, hashOf } from '../../../tokens/known.ts'
-import type { Action, Facts, HistoryEvent } from '../../../tokens/record/history.ts'
+// What has changed in the database file, by any process: SQLite says that something was committed, and the history, to which
+// every change adds a row in its own transaction, says what. Editing the file with other tools needs a restart.
 import { type Connection, translateError } from '../connection.ts'
 
-/** After more than this many changes at once, everything is taken for changed. */
+/** After more changes than this at once, everything counts as changed. */
 const MOST_AT_ONCE = 2_000
-/** Where changes are noted: two megabytes. An id that shares its place with one that has changed is read again in vain. */
-const PLACES = 2 ** 18
+/** Two megabytes. Ids that share a bucket with one that has changed are read again without need. */
+const BUCKETS = 2 ** 18
 
-type Added = readonly [
-  ...[no: number, accountId: string, action: Action, subject: string, tokenId: string | null, toFacts: string],
-]
+const ADDED = `SELECT no, subject, token_id FROM history WHERE no > ? ORDER BY no LIMIT ${MOST_AT_ONCE + 1}`
 
-const ADDED = `
-  SELECT no, account_id, action, subject, token_id, to_facts FROM history WHERE no >= ?
-  ORDER BY no LIMIT ${MOST_AT_ONCE + 2}`
-
-/** An event of the history, or something that no row of it tells. */
-export type Happened = Pick<HistoryEvent, 'accountId' | 'action' | 'subject'> | 'anything'
-
-export class SqliteChanges implements Changes {
+export class Changes {
   readonly #db: Connection
-  readonly #tell: (happened: Happened) => void
-  /** The time of the last change at each place. */
-  readonly #changedAt = new Float64Array(PLACES)
-  /** Up to this time anything may have changed. */
-  #floor = 0
+  /** When something in each bucket last changed, by the clock below. */
+  readonly #changedAt = new Float64Array(BUCKETS)
+  /** Counts the looks that found something new. */
   #time = 0
-  #next: Promise<number> | undefined
+  /** Anything may have changed up to this time. */
+  #floor = 0
   #dataVersion = -1
-  #lastRow = 0
-  #useFlushes = -1
+  #lastRow: number | undefined
 
-  /** `tell` hears of everything in its order, within the look that finds it. */
-  constructor(db: Connection, tell: (happened: Happened) => void = () => {}) {
+  constructor(db: Connection) {
     this.#db = db
-    this.#tell = tell
   }
 
+  /** Asks the store what has changed since the last look, and returns the time. The connection itself must write nothing. */
   look(): number {
     try {
-      const version = this.#db.dataVersion()
-      // Nothing at all was committed by others while it stands still; this connection commits nothing.
-      if (version === this.#dataVersion) return this.#time
-      const begunAnew = this.#db.isLogBegunAnew()
-      this.#db.snapshot(() => this.#catchUp(begunAnew ? version : undefined))
+      if (this.#db.dataVersion() !== this.#dataVersion) this.#db.snapshot(() => this.#catchUp())
       return this.#time
     } catch (error) {
       throw translateError(error)
     }
   }
 
-  /** Whether the last look saw all that was committed up to now. */
-  isUpToDate(): boolean {
-    return this.#db.dataVersion() === this.#dataVersion
+  bucketOf(id: string): number {
+    return hashOf(id) % BUCKETS
   }
 
-  looked(): Promise<number> {
-    this.#next ??= new Promise((resolve, reject) => {
-      setImmediate(() => {
-        this.#next = undefined
-        try {
-          resolve(this.look())
-        } catch (error) {
-          reject(error)
-        }
-      })
-    })
-    return this.#next
+  /** As of the last look: whether nothing in this bucket has changed after that time. */
+  unchangedSince(time: number, bucket: number): boolean {
+    return time >= this.#floor && (this.#changedAt[bucket] as number) <= time
   }
 
   get time(): number {
     return this.#time
   }
 
-  placeOf(id: string): number {
-    // Ids are not for callers to choose.
-    return hashOf(id) % PLACES
-  }
-
-  unchangedSince(time: number, place: number): boolean {
-    return time >= this.#floor && (this.#changedAt[place] ?? Number.POSITIVE_INFINITY) <= time
-  }
-
-  /** Whatever was read so far is to be read again. */
-  forget(): void {
+  /** Everything that was read so far must be read again. */
+  invalidateAll(): void {
     this.#floor = ++this.#time
   }
 
-  /** `empty` is a version that differs from the one before in nothing. */
-  #catchUp(empty: number | undefined): void {
+  #catchUp(): void {
     const version = this.#db.dataVersion()
     this.#time++
-    const flushes = this.#db.get<{ n: number }>('SELECT n FROM use_flushes WHERE id = 1')?.n ?? 0
-    const [last, ...added] = this.#db.tuples<Added>(ADDED, this.#lastRow)
-    // A commit that nothing explains was made by hand, or by something that writes no history.
-    const explained = added.length > 0 || flushes !== this.#useFlushes || version === empty
-    this.#useFlushes = flushes
-    const followed = explained && last?.[0] === this.#lastRow && added.length <= MOST_AT_ONCE && this.#follow(added)
-    if (!followed) this.#forgetAll()
-    // Last: a look that fails half-way has seen nothing.
+    const added =
+      this.#lastRow === undefined ? undefined : this.#db.tuples<[number, string, string | null]>(ADDED, this.#lastRow)
+    if (added === undefined || added.length > MOST_AT_ONCE) {
+      this.#floor = this.#time
+      this.#lastRow = this.#db.tuple<[number]>('SELECT coalesce(max(no), 0) FROM history')?.[0]
+    }
+    for (const [no, subject, tokenId] of added ?? []) {
+      this.#changedAt[this.bucketOf(subject)] = this.#time
+      if (tokenId !== null && tokenId !== subject) this.#changedAt[this.bucketOf(tokenId)] = this.#time
+      this.#lastRow = Math.max(no, this.#lastRow ?? 0)
+    }
+    // Last: after a look that fails half-way, the next one must look again.
     this.#dataVersion = version
   }
+}
 
-  /** False for rows that make no sense: nobody but a hand writes such. */
-  #follow(added: readonly Added[]): boolean {
-    try {
-      for (const [no, accountId, action, subject, tokenId, toFacts] of added) {
-        const to = JSON.parse(toFacts) as Facts
-        for (const id of changedBy({ accountId, action, subject, tokenId, to })) {
-          this.#changedAt[this.placeOf(id)] = this.#time
-        }
-        this.#tell({ accountId, action, subject })
-        this.#lastRow = no
-      }
-    } catch {
-      return false
-    }
-    return true
-  }
-
-  #forgetAll(): void {
-    this.#tell('anything')
-    this.#floor = this.#time
-    this.#lastRow = this.#db.get<{ no: number }>('SELECT coalesce(max(no), 0) AS no FROM history')?.no ?? 0
-  }
+/** FNV-1a, 32 bits. Not collision-resistant; callers do not choose ids. */
+function hashOf(id: string): number {
+  let hash = 0x811c9dc5
+  for (let i = 0; i < id.length; i++) hash = Math.imul(hash ^ id.charCodeAt(i), 0x01000193)
+  return (hash ^ (hash >>> 16)) >>> 0
 }

@@ -1,27 +1,27 @@
 // The embedded store as the source or the target of a copy. While it is open here, no other process can use the file.
 import { existsSync, mkdirSync } from 'node:fs'
-import type { SQLInputValue } from 'node:sqlite'
 import { OperatorError } from '../../../tokens/errors.ts'
+import { STORED, type StoredRow, SUB_ACCOUNTS, type Table, TOKENS, VAULT } from '../../../tokens/model/tables.ts'
 import { foldCase, foldedText, type SubAccount, type TokenRecord } from '../../../tokens/model/token.ts'
 import type { KeyRing } from '../../../tokens/trust/key-ring.ts'
-import {
-  COPIED,
-  type CopiedRow,
-  type CopiedTable,
-  type CopySource,
-  type CopyTarget,
-  type StillStore,
-  VAULT,
-} from '../../../tokens/upkeep/copy.ts'
-import { columnOf, selectList, tableOf } from '../../rows.ts'
+import type { CopySource, CopyTarget, StillStore } from '../../../tokens/upkeep/copy.ts'
+import { columnOf, selectList, tableOf } from '../../tables.ts'
 import { requireSettled } from '../../vault.ts'
 import { Connection, isBusy } from '../connection.ts'
 import { makePrivate } from '../files/files.ts'
 import { accountNumber } from '../session.ts'
 import { databaseIn, isUnfinishedCopy, readSecret, requireFinishedCopy, UNFINISHED_COPY } from '../store.ts'
 import { indexedGrams } from './grams.ts'
+import { insertion } from './insertion.ts'
 import { migrateOn } from './migrate.ts'
 import { readRows, readVault } from './reads.ts'
+
+/** The columns that only this engine has. */
+const DERIVED = new Map<Table, readonly string[]>([
+  [SUB_ACCOUNTS, ['foldedText']],
+  [TOKENS, ['no', 'foldedName']],
+])
+const insertRow = new Map(STORED.map((table) => [table, insertion(table, DERIVED.get(table))]))
 
 interface Place {
   readonly dataDir: string
@@ -58,7 +58,7 @@ export async function openSqliteTarget({ dataDir, keys }: Place, source: CopySou
   try {
     migrateOn(db, () => {
       db.exec(`CREATE TABLE ${UNFINISHED_COPY} (fingerprint TEXT) STRICT`)
-      for (const row of sealed) insertRow(db, 'vault', row)
+      for (const row of sealed) insertRow.get(VAULT)?.(db, row)
     })
     return new SqliteTarget(db)
   } catch (error) {
@@ -83,11 +83,11 @@ class StillSqlite implements StillStore {
     this.db = db
   }
 
-  async countRows(table: CopiedTable): Promise<number> {
+  async countRows(table: Table): Promise<number> {
     return this.db.get<{ n: number }>(`SELECT count(*) AS n FROM ${tableOf(table)}`)?.n ?? 0
   }
 
-  async readRows(table: CopiedTable, after: CopiedRow | undefined, limit: number): Promise<CopiedRow[]> {
+  async readRows(table: Table, after: StoredRow | undefined, limit: number): Promise<StoredRow[]> {
     return readRows(this.db, table, after, limit)
   }
 
@@ -103,34 +103,34 @@ class SqliteTarget extends StillSqlite implements CopyTarget {
 
   async beginAnew(fingerprint: string): Promise<void> {
     this.db.transaction(() => {
-      for (const table of COPIED.toReversed()) if (table !== VAULT) this.db.run(`DELETE FROM ${tableOf(table)}`)
+      for (const table of STORED.toReversed()) if (table !== VAULT) this.db.run(`DELETE FROM ${tableOf(table)}`)
       this.db.run("INSERT INTO token_grams (token_grams) VALUES ('delete-all')")
       this.db.run(`DELETE FROM ${UNFINISHED_COPY}`)
       this.db.run(`INSERT INTO ${UNFINISHED_COPY} (fingerprint) VALUES (?)`, fingerprint)
     })
   }
 
-  async findLast(table: CopiedTable): Promise<CopiedRow | undefined> {
+  async findLast(table: Table): Promise<StoredRow | undefined> {
     const order = table.key.map((field) => `${columnOf(field)} DESC`).join(', ')
-    return this.db.get<CopiedRow>(`SELECT ${selectList(table)} FROM ${tableOf(table)} ORDER BY ${order} LIMIT 1`)
+    return this.db.get<StoredRow>(`SELECT ${selectList(table)} FROM ${tableOf(table)} ORDER BY ${order} LIMIT 1`)
   }
 
-  async writeRows(table: CopiedTable, rows: readonly CopiedRow[]): Promise<void> {
+  async writeRows(table: Table, rows: readonly StoredRow[]): Promise<void> {
     this.db.transaction(() => {
       let no = this.db.get<{ last: number | null }>('SELECT max(no) AS last FROM tokens')?.last ?? 0
       for (const row of rows) {
-        if (table.name === 'tokens') this.#writeToken(row, ++no)
-        else if (table.name === 'subAccounts') {
-          insertRow(this.db, tableOf(table), { ...row, foldedText: foldedText(row as unknown as SubAccount) })
-        } else insertRow(this.db, tableOf(table), row)
+        if (table === TOKENS) this.#writeToken(row, ++no)
+        else if (table === SUB_ACCOUNTS) {
+          insertRow.get(table)?.(this.db, { ...row, foldedText: foldedText(row as unknown as SubAccount) })
+        } else insertRow.get(table)?.(this.db, row)
       }
     })
   }
 
-  #writeToken(row: CopiedRow, no: number): void {
+  #writeToken(row: StoredRow, no: number): void {
     const { accountId, name } = row as unknown as TokenRecord
     const foldedName = foldCase(name)
-    insertRow(this.db, 'tokens', { ...row, no, foldedName })
+    insertRow.get(TOKENS)?.(this.db, { ...row, no, foldedName })
     const grams = indexedGrams(accountNumber(this.db, accountId), foldedName)
     this.db.run('INSERT INTO token_grams (rowid, grams) VALUES (?, ?)', no, grams)
   }
@@ -144,10 +144,4 @@ class SqliteTarget extends StillSqlite implements CopyTarget {
         DROP TABLE ${UNFINISHED_COPY}`)
     })
   }
-}
-
-function insertRow(db: Connection, table: string, row: CopiedRow): void {
-  const columns = Object.keys(row).map(columnOf)
-  const places = columns.map(() => '?').join(', ')
-  db.run(`INSERT INTO ${table} (${columns.join(', ')}) VALUES (${places})`, ...(Object.values(row) as SQLInputValue[]))
 }

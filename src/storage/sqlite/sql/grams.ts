@@ -3,17 +3,10 @@
 import { gramsOfName, type Sought } from '../../../tokens/model/grams.ts'
 
 export function indexedGrams(accountNo: number, foldedName: string): string {
-  return indexedWords(accountNo, gramWords(foldedName))
-}
-
-/** A name's groups as words without their account, which is not known where a new token comes from. */
-export function gramWords(foldedName: string): string {
-  return gramsOfName(encodeAll(foldedName)).join(' ')
-}
-
-export function indexedWords(accountNo: number, words: string): string {
   const start = startOf(accountNo)
-  return start + words.replaceAll(' ', ` ${start}`)
+  return gramsOfName(encodeAll(foldedName))
+    .map((gram) => start + gram)
+    .join(' ')
 }
 
 export function matchExpression(accountNo: number, sought: Sought): string {

@@ -2,16 +2,15 @@
 import { type Sought, seek } from '../../../tokens/model/grams.ts'
 import type { Slice, TokenQuery } from '../../../tokens/model/page.ts'
 import { idFloor, type Status } from '../../../tokens/model/token.ts'
-import type { TokenRow } from '../../../tokens/store.ts'
+import type { TokenRow } from '../../../tokens/ports.ts'
 import { type Connection, inTime } from '../connection.ts'
 import { matchExpression } from './grams.ts'
-import { ranksOn } from './ranks.ts'
 import { findToken, NEVER_USED, ownsSubAccount, SUSPENDED } from './reads.ts'
 
 /** Which tokens a page holds, in its order. */
 export interface Places {
   readonly ids: readonly string[]
-  /** The numbers of their rows: the shortest way to them, for as long as the account has the same tokens. */
+  /** The numbers of their rows: the fastest way to find them within the same snapshot. */
   readonly nos: readonly number[]
 }
 
@@ -25,9 +24,9 @@ export function chooseTokens(db: Connection, accountId: string, query: TokenQuer
   return db.snapshot(() => {
     const { subAccountId, status } = query
     if (subAccountId !== undefined && !ownsSubAccount(db, accountId, subAccountId)) return undefined
-    if (query.search !== undefined || query.narrowing !== undefined) return sift(db, accountId, query)
+    if (query.search !== undefined || query.narrowing !== undefined) return filterAndSort(db, accountId, query)
     const total = countScope(db, subAccountId ?? accountId, status)
-    return { ...walk(db, accountId, query, total), total }
+    return { ...pageByIndex(db, query, subAccountId ?? accountId, total), total }
   })
 }
 
@@ -48,39 +47,23 @@ export function countScope(db: Connection, scope: string, status: Status | undef
   return counted?.n ?? 0
 }
 
-/** Index entries, some milliseconds of passing. */
-const FAR = 20_000
-
 /**
- * Walks the index that holds just the wanted tokens in their order, from the nearer end. A limit that is a bare parameter
- * makes SQLite plan the statement anew for every page: it looks at the value.
+ * Reads the index that holds just the wanted tokens in their order, from the nearer end. `+ 0`: SQLite would plan the
+ * statement again for every value of a limit that is a bare parameter.
  */
-export function walk(db: Connection, accountId: string, query: TokenQuery, total: number): Places {
+export function pageByIndex(db: Connection, query: TokenQuery, scope: string, total: number): Places {
   const { subAccountId, status, page, limit } = query
   const skip = (page - 1) * limit
   const take = Math.min(limit, total - skip)
   if (take <= 0) return NOWHERE
   const backwards = skip > total / 2
-  const mark = isFar(query, skip, total) ? ranksOn(db).find(accountId, total - skip) : undefined
-  if (mark !== undefined) {
-    const near = db.tuples<Place>(
-      'SELECT id, no FROM tokens WHERE account_id = ? AND id < ? ORDER BY id DESC LIMIT ? + 0 OFFSET ? + 0',
-      ...[accountId, mark.id, take, mark.rank - (total - skip)],
-    )
-    return placesOf(near)
-  }
   const found = db.tuples<Place>(
     `SELECT id, no FROM tokens WHERE ${subAccountId === undefined ? 'account_id' : 'sub_account_id'} = ?
      ${status === undefined ? '' : 'AND status = ?'} ORDER BY id ${backwards ? 'ASC' : 'DESC'} LIMIT ? + 0 OFFSET ? + 0`,
-    ...[subAccountId ?? accountId, ...(status === undefined ? [] : [status])],
+    ...[scope, ...(status === undefined ? [] : [status])],
     ...[take, backwards ? total - skip - take : skip],
   )
   return placesOf(backwards ? found.reverse() : found)
-}
-
-/** Only the order of a whole account is marked. */
-function isFar({ subAccountId, status }: TokenQuery, skip: number, total: number): boolean {
-  return subAccountId === undefined && status === undefined && Math.min(skip, total - skip) > FAR
 }
 
 type Place = readonly [id: string, no: number]
@@ -90,14 +73,14 @@ function placesOf(found: readonly Place[]): Places {
   return { ids: found.map(([id]) => id), nos: found.map(([, no]) => no) }
 }
 
-/** So many that a search finds are sooner put in order here than by SQLite. */
+/** Up to this many matches of a search are sorted faster here than by SQLite. */
 const FEW_MATCHES = 200
 
-/** For what no index holds in its order: finds all matches by the index that narrows most, then puts them in order. */
-function sift(db: Connection, accountId: string, query: TokenQuery): Chosen {
+/** For what no index holds in its order: finds all matches by the most selective index, then sorts them. */
+function filterAndSort(db: Connection, accountId: string, query: TokenQuery): Chosen {
   const sought = query.search === undefined ? undefined : seek(query.search)
   if (query.search !== undefined && sought === undefined) return { ...NOWHERE, total: 0 }
-  const { source, conditions, values } = siftBy(db, accountId, query, sought)
+  const { source, conditions, values } = filtersOf(db, accountId, query, sought)
   const matches = `FROM ${source} WHERE ${conditions.join(' AND ')}`
   const { page, limit } = query
   const skip = (page - 1) * limit
@@ -118,7 +101,7 @@ function sift(db: Connection, accountId: string, query: TokenQuery): Chosen {
   return { ...NOWHERE, total: counted?.n ?? 0 }
 }
 
-function siftBy(db: Connection, accountId: string, query: TokenQuery, sought: Sought | undefined) {
+function filtersOf(db: Connection, accountId: string, query: TokenQuery, sought: Sought | undefined) {
   const { subAccountId, status, narrowing = {} } = query
   const account = db.get<{ no: number }>('SELECT no FROM accounts WHERE id = ?', accountId)
   const { createdFrom, createdBefore, expiresFrom, expiresBefore, unexpiredAt, suspended } = narrowing

@@ -1,8 +1,9 @@
-// Every question the store answers, as plain SQL on one connection. Synchronous: the thread it runs on is chosen by
-// the caller.
+// Every question the store answers, pages of tokens aside, as SQL. Short ones run on the event loop, the others on a reader
+// thread.
 
 import type { OverviewCounts, OverviewQuestion } from '../../../tokens/model/overview.ts'
 import { canMatch, type PageRequest, type Slice } from '../../../tokens/model/page.ts'
+import type { StoredRow, Table } from '../../../tokens/model/tables.ts'
 import {
   type Account,
   type AccountKey,
@@ -10,56 +11,72 @@ import {
   idFloor,
   type ListedToken,
   type Status,
+  type StoredKey,
   type SubAccount,
   type TokenActivity,
   type TokenRecord,
 } from '../../../tokens/model/token.ts'
-import type { HistoryQuery, HistoryRow } from '../../../tokens/record/history.ts'
-import type { ChainLink, StampedSubAccountRow, StoredKey, TokenRow } from '../../../tokens/store.ts'
+import type { StampedSubAccountRow, TokenRow } from '../../../tokens/ports.ts'
+import { type ChainLink, type HistoryQuery, type HistoryRow, toHistoryRow } from '../../../tokens/record/history.ts'
 import type { VaultRow } from '../../../tokens/trust/key-ring.ts'
 import type { Stamped } from '../../../tokens/trust/stamp.ts'
-import type { Candidate } from '../../../tokens/trust/verdict.ts'
-import type { CopiedRow, CopiedTable } from '../../../tokens/upkeep/copy.ts'
-import * as rows from '../../rows.ts'
+import type { FoundRows } from '../../../tokens/trust/verdict.ts'
+import {
+  ACCOUNT,
+  CANDIDATE,
+  columnOf,
+  HEAD,
+  HISTORY_ROW,
+  KEY,
+  LISTED,
+  LISTED_TOKEN,
+  OWNER,
+  SUB_ACCOUNT_ROW,
+  selectList,
+  TOKEN,
+  tableOf,
+  toSubAccountRow,
+  toVaultRow,
+  type VaultColumns,
+} from '../../tables.ts'
 import { type Connection, inTime } from '../connection.ts'
 
-const TOKENS = 'tokens t CROSS JOIN sub_accounts s ON s.id = t.sub_account_id'
+export const TOKENS_WITH_OWNERS = 'tokens t CROSS JOIN sub_accounts s ON s.id = t.sub_account_id'
 
 export const NEVER_USED = 'NOT EXISTS (SELECT 1 FROM last_used WHERE token_id = t.id)'
 
 /** The suspended sub-accounts of an account. */
 export const SUSPENDED = '(SELECT id FROM sub_accounts WHERE account_id = ? AND suspended_at IS NOT NULL)'
 
+const ACCOUNT_BY = `SELECT ${ACCOUNT.columns('a')} FROM accounts a`
+const KEY_BY = `SELECT ${KEY.columns('k')} FROM account_keys k`
+
 export function findAccount(db: Connection, id: string): Account | undefined {
-  const row = db.get<rows.AccountColumns>('SELECT id, name, created_at FROM accounts WHERE id = ?', id)
-  return row && rows.toAccount(row)
+  return ACCOUNT.readOne(db.tuple(`${ACCOUNT_BY} WHERE a.id = ?`, id))
 }
 
 export function listAccounts(db: Connection): Account[] {
-  return db.all<rows.AccountColumns>('SELECT id, name, created_at FROM accounts ORDER BY id').map(rows.toAccount)
+  return ACCOUNT.readAll(db.tuples(`${ACCOUNT_BY} ORDER BY a.id`))
 }
 
 export function findKey(db: Connection, digest: Uint8Array): Stamped<StoredKey> | undefined {
-  const row = db.get<rows.KeyColumns>(`SELECT ${rows.KEY_COLUMNS} FROM account_keys WHERE digest = ?`, digest)
-  return row && rows.toKey(row)
+  return KEY.readOne(db.tuple(`${KEY_BY} WHERE k.digest = ?`, digest))
+}
+
+export function findKeyById(db: Connection, id: string): Stamped<StoredKey> | undefined {
+  return KEY.readOne(db.tuple(`${KEY_BY} WHERE k.id = ?`, id))
 }
 
 export function listKeys(db: Connection, accountId: string): AccountKey[] {
-  return db
-    .all<rows.KeyColumns>(
-      `SELECT ${rows.KEY_COLUMNS} FROM account_keys WHERE account_id = ? ORDER BY id DESC`,
-      accountId,
-    )
-    .map(rows.toKey)
+  return KEY.readAll(db.tuples(`${KEY_BY} WHERE k.account_id = ? ORDER BY k.id DESC`, accountId))
 }
 
 export function findSubAccount(db: Connection, accountId: string, id: string): StampedSubAccountRow | undefined {
-  const row = db.get<rows.SubAccountRowColumns>(
-    `SELECT ${rows.SUB_ACCOUNT_COLUMNS}, ${rows.COUNT_COLUMNS} FROM sub_accounts s WHERE s.id = ? AND s.account_id = ?`,
-    id,
-    accountId,
+  const values = db.tuple(
+    `SELECT ${SUB_ACCOUNT_ROW} FROM sub_accounts s WHERE s.id = ? AND s.account_id = ?`,
+    ...[id, accountId],
   )
-  return row && rows.toSubAccountRow(row)
+  return values && toSubAccountRow(values)
 }
 
 export function findOwner(db: Connection, id: string): string | undefined {
@@ -80,70 +97,54 @@ export function listSubAccounts(
   const folded = search === undefined ? null : foldCase(search)
   return db.snapshot(() => {
     const total = db.get<{ n: number }>(`SELECT count(*) AS n FROM sub_accounts s WHERE ${where}`, accountId, folded)
-    const found = db.all<rows.SubAccountRowColumns>(
-      `SELECT ${rows.SUB_ACCOUNT_COLUMNS}, ${rows.COUNT_COLUMNS} FROM sub_accounts s
-       WHERE ${where} ORDER BY s.id DESC LIMIT ?3 OFFSET ?4`,
-      accountId,
-      folded,
-      limit,
-      (page - 1) * limit,
+    const found = db.tuples(
+      `SELECT ${SUB_ACCOUNT_ROW} FROM sub_accounts s WHERE ${where} ORDER BY s.id DESC LIMIT ?3 OFFSET ?4`,
+      ...[accountId, folded, limit, (page - 1) * limit],
     )
-    return { items: found.map(rows.toSubAccountRow), total: total?.n ?? 0 }
+    return { items: found.map((values) => toSubAccountRow(values)), total: total?.n ?? 0 }
   })
 }
 
 export function findToken(db: Connection, accountId: string, id: string): TokenRow | undefined {
-  const row = db.get<rows.ListedColumns>(
-    `SELECT ${rows.LISTED_COLUMNS} FROM ${TOKENS} WHERE t.id = ? AND t.account_id = ?`,
+  const values = db.tuple(
+    `SELECT ${LISTED.columns} FROM ${TOKENS_WITH_OWNERS} WHERE t.id = ? AND t.account_id = ?`,
     ...[id, accountId],
   )
-  return row && rows.toListedRow(row)
+  return values && LISTED.read(values)
 }
 
-type ListedTuple = readonly [
-  ...[id: string, accountId: string, subAccountId: string, name: string, status: Status, createdAt: number],
-  ...[expiresAt: number | null, version: number, sealed: Uint8Array],
-]
-
-const LISTED = 'id, account_id, sub_account_id, name, status, created_at, expires_at, version, sealed'
-// Texts that are looked up often are put together once: each new string would be hashed and compared anew.
-const LISTED_TOKEN = `SELECT ${LISTED} FROM tokens WHERE id = ?`
+// Statements that are used often are written once: each new string would have to be hashed and compared again.
+const LISTED_BY_ID = `SELECT ${LISTED_TOKEN.columns('t')} FROM tokens t WHERE t.id = ?`
 /** By the number of rows. */
-const LISTED_TOKENS: string[] = []
-const OWN_SUB_ACCOUNT = `SELECT ${rows.OWNER_COLUMNS} FROM sub_accounts s WHERE s.id = ?`
+const LISTED_BY_NUMBER: string[] = []
+const OWNER_BY_ID = `SELECT ${OWNER.columns('s')} FROM sub_accounts s WHERE s.id = ?`
 
-function toListed(row: ListedTuple): ListedToken {
-  const [id, accountId, subAccountId, name, status, createdAt, expiresAt, version, sealed] = row
-  return { id, accountId, subAccountId, name, status, createdAt, expiresAt, version, sealed }
-}
-
-/** Whoever's it is, without its owner: the caller knows them. A column costs more to hand over than to read, bytes most of all. */
+/** Of any account, and without its sub-account: the caller has that, and each column costs more than finding the row. */
 export function findListedToken(db: Connection, id: string): ListedToken | undefined {
-  const row = db.tuple<ListedTuple>(LISTED_TOKEN, id)
-  return row && toListed(row)
+  return LISTED_TOKEN.readOne(db.tuple(LISTED_BY_ID, id))
 }
 
-/** The same for several at once, by the numbers of their rows, in any order: half the work of one after the other. */
+/** The same for several by the numbers of their rows, in any order: half the cost of one after the other. */
 export function findListedTokens(db: Connection, nos: readonly number[]): ListedToken[] {
   if (nos.length === 0) return []
-  const sql = LISTED_TOKENS[nos.length] ?? `SELECT ${LISTED} FROM tokens WHERE no IN (${nos.map(() => '?').join(', ')})`
-  LISTED_TOKENS[nos.length] = sql
-  return db.tuples<ListedTuple>(sql, ...nos).map(toListed)
+  const placeholders = () => nos.map(() => '?').join(', ')
+  LISTED_BY_NUMBER[nos.length] ??= `SELECT ${LISTED_TOKEN.columns('t')} FROM tokens t WHERE t.no IN (${placeholders()})`
+  const sql = LISTED_BY_NUMBER[nos.length] as string
+  return LISTED_TOKEN.readAll(db.tuples(sql, ...nos))
 }
 
-/** Whoever's it is: the caller compares. */
+/** Of any account: the caller compares. */
 export function findOwnSubAccount(db: Connection, id: string): SubAccount | undefined {
-  const row = db.get<rows.SubAccountColumns>(OWN_SUB_ACCOUNT, id)
-  return row && rows.toOwner(row)
+  return OWNER.readOne(db.tuple(OWNER_BY_ID, id))
 }
 
 export function findTokenByName(db: Connection, subAccountId: string, name: string): TokenRecord | undefined {
-  const row = db.get<rows.TokenColumns>(
-    `SELECT ${rows.TOKEN_COLUMNS} FROM tokens t WHERE t.sub_account_id = ? AND t.name = ?`,
-    subAccountId,
-    name,
+  return TOKEN.readOne(
+    db.tuple(
+      `SELECT ${TOKEN.columns('t')} FROM tokens t WHERE t.sub_account_id = ? AND t.name = ?`,
+      ...[subAccountId, name],
+    ),
   )
-  return row && rows.toToken(row)
 }
 
 /** Undefined where the sub-account is not the account's. */
@@ -193,8 +194,8 @@ export function readOverview(db: Connection, accountId: string, asked: OverviewQ
       'SELECT count(*) AS n, count(suspended_at) AS suspended FROM sub_accounts WHERE account_id = ?',
       accountId,
     )
-    const largest = db.all<rows.SubAccountRowColumns>(
-      `SELECT ${rows.SUB_ACCOUNT_COLUMNS}, ${rows.COUNT_COLUMNS} FROM sub_accounts s
+    const largest = db.tuples(
+      `SELECT ${SUB_ACCOUNT_ROW} FROM sub_accounts s
        WHERE s.account_id = ? ORDER BY active + inactive DESC, s.id DESC LIMIT ?`,
       ...[accountId, asked.largest],
     )
@@ -207,7 +208,7 @@ export function readOverview(db: Connection, accountId: string, asked: OverviewQ
       expiring: count(expiring, expiredBefore, expiringBefore),
       subAccounts: owners?.n ?? 0,
       suspended: owners?.suspended ?? 0,
-      largest: largest.map(rows.toSubAccountRow),
+      largest: largest.map((values) => toSubAccountRow(values)),
       made: weeks
         .slice(1)
         .map((end, week) =>
@@ -240,39 +241,19 @@ export function findNames(db: Connection, accountId: string, ids: readonly strin
   return names
 }
 
-const CANDIDATE = `
-  SELECT t.id, t.account_id, t.sub_account_id, t.status, t.created_at, t.expires_at, t.version, t.stamp,
-    s.account_id, s.suspended_at, s.stamp
-  FROM ${TOKENS} WHERE t.digest = ?`
+const BY_DIGEST = `SELECT ${CANDIDATE.columns} FROM ${TOKENS_WITH_OWNERS} WHERE t.digest = ?`
+const BY_FORMER_DIGEST = `
+  SELECT ${CANDIDATE.columns}, r.token_id, r.retires_at, r.stamp FROM retired_credentials r
+  CROSS JOIN tokens t ON t.id = r.token_id CROSS JOIN sub_accounts s ON s.id = t.sub_account_id WHERE r.digest = ?`
 
-export function findCandidate(db: Connection, digest: Uint8Array): Candidate | undefined {
-  const row = db.tuple<CandidateTuple>(CANDIDATE, digest)
-  if (row === undefined) return findRetired(db, digest)
-  const [id, accountId, subAccountId, status, createdAt, expiresAt, version, stamp] = row
-  const [ownerAccountId, suspendedAt, ownerStamp] = row.slice(8) as TupleOfOwner
-  return {
-    token: { id, accountId, subAccountId, status, createdAt, expiresAt, version, digest, stamp },
-    subAccount: { id: subAccountId, accountId: ownerAccountId, suspendedAt, stamp: ownerStamp },
-    retired: undefined,
-  }
-}
-
-type TupleOfToken = [string, string, string, Status, number, number | null, number, Uint8Array]
-type TupleOfOwner = [string, number | null, Uint8Array]
-type CandidateTuple = [...TupleOfToken, ...TupleOfOwner]
-
-function findRetired(db: Connection, digest: Uint8Array): Candidate | undefined {
-  const former = db.get<rows.CandidateColumns & { retires_at: number; r_stamp: Uint8Array }>(
-    `SELECT ${rows.CANDIDATE_COLUMNS}, r.retires_at, r.stamp AS r_stamp
-     FROM retired_credentials r
-     CROSS JOIN tokens t ON t.id = r.token_id
-     CROSS JOIN sub_accounts s ON s.id = t.sub_account_id
-     WHERE r.digest = ?`,
-    digest,
-  )
+/** By the digest of its credential, or of a former one. */
+export function findByDigest(db: Connection, digest: Uint8Array): FoundRows | undefined {
+  const found = db.tuple(BY_DIGEST, digest)
+  if (found !== undefined) return { ...CANDIDATE.read(found), retired: undefined }
+  const former = db.tuple(BY_FORMER_DIGEST, digest)
   if (former === undefined) return undefined
-  const { id: tokenId, retires_at: retiresAt, r_stamp: stamp } = former
-  return { ...rows.toCandidate(former), retired: { digest, tokenId, retiresAt, stamp } }
+  const [tokenId, retiresAt, stamp] = former.slice(CANDIDATE.width) as [string, number, Uint8Array]
+  return { ...CANDIDATE.read(former), retired: { digest, tokenId, retiresAt, stamp } }
 }
 
 export function findActivity(db: Connection, tokenIds: readonly string[], at: number): Map<string, TokenActivity> {
@@ -299,50 +280,42 @@ export function listHistory(db: Connection, accountId: string, query: HistoryQue
       given.length === 0
         ? db.get<{ n: number }>('SELECT seq AS n FROM history_heads WHERE account_id = ?', accountId)
         : db.get<{ n: number }>(`SELECT count(*) AS n FROM history WHERE ${where}`, ...values)
-    const found = db.all<rows.HistoryColumns>(
-      `SELECT ${rows.HISTORY_COLUMNS} FROM history WHERE ${where} ORDER BY seq DESC LIMIT ? OFFSET ?`,
+    const found = db.tuples(
+      `SELECT ${HISTORY_ROW.columns('h')} FROM history h WHERE ${where} ORDER BY seq DESC LIMIT ? OFFSET ?`,
       ...[...values, limit, (page - 1) * limit],
     )
-    return { items: found.map(rows.toHistoryRow), total: counted?.n ?? 0 }
+    return { items: HISTORY_ROW.readAll(found).map(toHistoryRow), total: counted?.n ?? 0 }
   })
 }
 
-/** A stretch of the chains, after the given place, so that no snapshot is held for long. */
+/** Some rows of the chains, after the given one, so that no snapshot is held for long. */
 export function readChainPart(db: Connection, after: { accountId: string; seq: number }, limit: number): ChainLink[] {
-  return db
-    .all<rows.HistoryColumns>(
-      `SELECT ${rows.HISTORY_COLUMNS} FROM history WHERE (account_id, seq) > (?, ?) ORDER BY account_id, seq LIMIT ?`,
-      after.accountId,
-      after.seq,
-      limit,
-    )
-    .map((row) => ({ kind: 'row', row: rows.toHistoryRow(row) }))
+  const found = db.tuples(
+    `SELECT ${HISTORY_ROW.columns('h')} FROM history h WHERE (account_id, seq) > (?, ?) ORDER BY account_id, seq LIMIT ?`,
+    ...[after.accountId, after.seq, limit],
+  )
+  return HISTORY_ROW.readAll(found).map((row) => ({ kind: 'row', row: toHistoryRow(row) }))
 }
 
 export function readChainHeads(db: Connection): ChainLink[] {
-  return db
-    .all<{ account_id: string; seq: number; last: Uint8Array; stamp: Uint8Array }>(
-      'SELECT account_id, seq, last, stamp FROM history_heads ORDER BY account_id',
-    )
-    .map(({ account_id, seq, last, stamp }) => ({ kind: 'head', accountId: account_id, seq, last, stamp }))
+  const found = db.tuples(`SELECT ${HEAD.columns('h')} FROM history_heads h ORDER BY h.account_id`)
+  return HEAD.readAll(found).map((head) => ({ kind: 'head', ...head }))
 }
 
 export function readVault(db: Connection): VaultRow[] {
-  return db
-    .all<rows.VaultColumns>('SELECT key_id, sealed_secret, seals FROM vault ORDER BY created_at')
-    .map(rows.toVaultRow)
+  return db.all<VaultColumns>('SELECT key_id, sealed_secret, seals FROM vault ORDER BY created_at').map(toVaultRow)
 }
 
 export function listRetiredMasterKeys(db: Connection): string[] {
   return db.all<{ key_id: string }>('SELECT key_id FROM retired_master_keys').map(({ key_id }) => key_id)
 }
 
-export function readRows(db: Connection, table: CopiedTable, after: CopiedRow | undefined, limit: number): CopiedRow[] {
-  const key = table.key.map(rows.columnOf).join(', ')
+export function readRows(db: Connection, table: Table, after: StoredRow | undefined, limit: number): StoredRow[] {
+  const key = table.key.map(columnOf).join(', ')
   const place = after === undefined ? [] : table.key.map((field) => after[field] ?? null)
   const beyond = after === undefined ? '' : `WHERE (${key}) > (${place.map(() => '?').join(', ')})`
-  return db.all<CopiedRow>(
-    `SELECT ${rows.selectList(table)} FROM ${rows.tableOf(table)} ${beyond} ORDER BY ${key} LIMIT ?`,
+  return db.all<StoredRow>(
+    `SELECT ${selectList(table)} FROM ${tableOf(table)} ${beyond} ORDER BY ${key} LIMIT ?`,
     ...place,
     limit,
   )

@@ -1,89 +1,87 @@
-// Every change the store makes, as plain SQL inside the transaction that the writer thread has opened. Each either
-// completes or throws, and is then rolled back as a whole.
+// Every change the store makes, as SQL inside the transaction that the writer thread has begun. Each either completes or
+// throws, and is then rolled back as a whole.
+import type { SQLInputValue } from 'node:sqlite'
 import { Failure } from '../../../tokens/errors.ts'
+import {
+  ACCOUNT_KEYS,
+  ACCOUNTS,
+  IDEMPOTENCY_KEYS,
+  RETIRED_CREDENTIALS,
+  type StoredRow,
+  SUB_ACCOUNTS,
+  TOKENS,
+} from '../../../tokens/model/tables.ts'
 import {
   type Account,
   type AccountKey,
   foldCase,
   foldedText,
-  type Status,
+  type StoredKey,
   type SubAccount,
   type SubAccountRow,
+  type TokenRecord,
 } from '../../../tokens/model/token.ts'
-import {
-  applyRotation,
-  applySubAccountUpdate,
-  applyUpdate,
-  IDEMPOTENCY_MEMORY_MS,
-  type Rotation,
-  type SubAccountChange,
-  type TokenChange,
-} from '../../../tokens/model/update.ts'
-import { difference, historyEvent, type Origin } from '../../../tokens/record/history.ts'
-import type { Expected, Idempotency, MasterKeyChange, Resealed, StoredKey } from '../../../tokens/store.ts'
-import { restamp, restampSubAccount, stampOf } from '../../../tokens/trust/stamp.ts'
+import { IDEMPOTENCY_MEMORY_MS, type SubAccountUpdate } from '../../../tokens/model/update.ts'
+import * as plans from '../../../tokens/plan.ts'
+import type { Idempotency, MasterKeyChange, Resealed, TokenRow } from '../../../tokens/ports.ts'
+import type { Origin } from '../../../tokens/record/history.ts'
+import { type Stamped, stampOf } from '../../../tokens/trust/stamp.ts'
 import { keyIdOf } from '../../../tokens/trust/vault.ts'
-import { KEY_COLUMNS, type KeyColumns, toKey } from '../../rows.ts'
+import { asListed, assignments, CHANGED, changedFields } from '../../tables.ts'
 import type { Connection } from '../connection.ts'
 import type { Session } from '../session.ts'
-import { type NewRow, type PackedRow, type PackedTokens, pack, toOwner, unpackNew } from '../threads/packed.ts'
-import { indexedGrams, indexedWords } from './grams.ts'
-import { findAccount, findSubAccount, findSubAccountName } from './reads.ts'
+import { indexedGrams } from './grams.ts'
+import { insertion } from './insertion.ts'
+import { findAccount, findKeyById, findSubAccount, findSubAccountName, TOKENS_WITH_OWNERS } from './reads.ts'
+
+const insertAccountRow = insertion(ACCOUNTS)
+const insertKeyRow = insertion(ACCOUNT_KEYS)
+const insertSubAccountRow = insertion(SUB_ACCOUNTS, ['foldedText'])
+const insertTokenRow = insertion(TOKENS, ['no', 'foldedName'])
+const insertRetired = insertion(RETIRED_CREDENTIALS)
+const insertIdempotencyKey = insertion(IDEMPOTENCY_KEYS)
+
+/** Only the columns given: SQLite rewrites every index that has one of the columns named, changed or not. */
+function update(db: Connection, table: string, fields: StoredRow, where: string, value: SQLInputValue): void {
+  const sql = `UPDATE ${table} SET ${assignments(fields, () => '?')} WHERE ${where} = ?`
+  db.run(sql, ...(Object.values(fields) as SQLInputValue[]), value)
+}
 
 export function insertAccount(session: Session, account: Account, origin: Origin): void {
-  const { db } = session
-  db.run('INSERT INTO accounts (id, name, created_at) VALUES (?, ?, ?)', account.id, account.name, account.createdAt)
-  const to = { name: account.name }
-  session.record(historyEvent(account.id, 'account.create', account, {}, to), origin)
+  insertAccountRow(session.db, account)
+  session.record(plans.accountCreated(account), origin)
 }
 
 export function renameAccount(session: Session, id: string, name: string, origin: Origin): Account {
-  const before = findAccount(session.db, id)
-  if (before === undefined) throw new Failure('account-not-found')
-  if (before.name === name) return before
-  session.db.run('UPDATE accounts SET name = ? WHERE id = ?', name, id)
-  session.record(historyEvent(id, 'account.rename', { id, name }, { name: before.name }, { name }), origin)
+  const before = findAccount(session.db, id) as Account
+  const event = plans.planAccountRename(before, name)
+  if (event === undefined) return before
+  update(session.db, 'accounts', { name }, 'id', id)
+  session.record(event, origin)
   return { ...before, name }
 }
 
 export function insertKey(session: Session, key: StoredKey, origin: Origin): void {
-  const { db, stamps } = session
-  db.run(
-    `INSERT INTO account_keys (id, account_id, name, digest, created_at, expires_at, revoked_at, stamp)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-    ...[key.id, key.accountId, key.name, key.digest, key.createdAt, key.expiresAt, key.revokedAt],
-    stampOf('key', key, stamps),
-  )
-  const to = { name: key.name, expiresAt: key.expiresAt }
-  session.record(historyEvent(key.accountId, 'key.create', key, {}, to), origin)
+  insertKeyRow(session.db, { ...key, stamp: stampOf(ACCOUNT_KEYS, key, session.stamps) })
+  session.record(plans.keyCreated(key), origin)
 }
 
 export function revokeKey(session: Session, id: string, origin: Origin): AccountKey {
   const { db, stamps } = session
-  const row = db.get<KeyColumns>(`SELECT ${KEY_COLUMNS} FROM account_keys WHERE id = ?`, id)
-  if (row === undefined) throw new Failure('key-not-found')
-  const before = toKey(row)
-  if (before.revokedAt !== null) return before
-  const key = { ...before, revokedAt: origin.at }
-  db.run('UPDATE account_keys SET revoked_at = ?, stamp = ? WHERE id = ?', origin.at, stampOf('key', key, stamps), id)
-  const { from, to } = difference(before, key, ['revokedAt'])
-  session.record(historyEvent(key.accountId, 'key.revoke', key, from, to), origin)
-  session.revocations.push({ kind: 'key-off', id, at: origin.at })
-  return key
+  const before = findKeyById(db, id)
+  const plan = plans.planKeyRevocation(before, origin, stamps)
+  if (plan === undefined || before === undefined) return before as Stamped<StoredKey>
+  update(db, 'account_keys', changedFields(ACCOUNT_KEYS, before, plan.after), 'id', id)
+  session.record(plan.event, origin)
+  session.note(id, plan, origin.at)
+  return plan.after
 }
 
 export function insertSubAccounts(session: Session, subAccounts: readonly SubAccount[], origin: Origin): void {
-  const { db, stamps } = session
   for (const subAccount of subAccounts) {
-    const { id, accountId, name, email, companyName, createdAt, suspendedAt } = subAccount
-    db.run(
-      `INSERT INTO sub_accounts
-         (id, account_id, name, email, company_name, folded_text, created_at, suspended_at, stamp)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      ...[id, accountId, name, email, companyName, foldedText(subAccount), createdAt, suspendedAt],
-      stampOf('sub-account', subAccount, stamps),
-    )
-    session.record(historyEvent(accountId, 'sub-account.create', subAccount, {}, { name, email, companyName }), origin)
+    const stamp = stampOf(SUB_ACCOUNTS, subAccount, session.stamps)
+    insertSubAccountRow(session.db, { ...subAccount, stamp, foldedText: foldedText(subAccount) })
+    session.record(plans.subAccountCreated(subAccount), origin)
   }
 }
 
@@ -91,59 +89,43 @@ export function updateSubAccount(
   session: Session,
   accountId: string,
   id: string,
-  change: SubAccountChange,
+  change: SubAccountUpdate,
   origin: Origin,
 ): SubAccountRow {
   const { db, stamps } = session
   const found = findSubAccount(db, accountId, id)
-  if (found === undefined) throw new Failure('sub-account-forbidden')
-  const before = found.subAccount
-  const after = applySubAccountUpdate(before, change, origin.at)
-  if (after === before) return found
-  const stamp = restampSubAccount(before, after, change, stamps)
-  db.run(
-    `UPDATE sub_accounts SET name = ?, email = ?, company_name = ?, folded_text = ?, suspended_at = ?, stamp = ?
-     WHERE id = ?`,
-    ...[after.name, after.email, after.companyName, foldedText(after), after.suspendedAt, stamp, id],
-  )
-  const { from, to } = difference(before, after, ['name', 'email', 'companyName', 'suspendedAt'])
-  session.record(historyEvent(accountId, 'sub-account.update', after, from, to), origin)
-  if (after.suspendedAt !== before.suspendedAt) {
-    if (after.suspendedAt === null) session.givenBack.set(id, origin.at)
-    else session.revocations.push({ kind: 'sub-account-off', id, at: origin.at })
-  }
-  return { ...found, subAccount: after }
+  const plan = plans.planSubAccountUpdate(found?.subAccount, change, origin, stamps)
+  if (plan === undefined || found === undefined) return found as SubAccountRow
+  const fields = changedFields(SUB_ACCOUNTS, found.subAccount, plan.after)
+  update(db, 'sub_accounts', { ...fields, foldedText: foldedText(plan.after) }, 'id', id)
+  session.record(plan.event, origin)
+  session.note(id, plan, origin.at)
+  return { ...found, subAccount: plan.after }
 }
 
 export function insertTokens(
   session: Session,
-  tokens: PackedTokens,
+  tokens: readonly TokenRecord[],
   origin: Origin,
   idempotency?: Idempotency,
 ): readonly string[] {
   const { db } = session
-  const first = unpackNew(tokens).next().value as NewRow | undefined
+  const [first] = tokens
   if (first === undefined) return []
   const former = idempotency && findIdempotent(db, first.accountId, idempotency, origin)
   if (former !== undefined) return [former]
-  const checked = makeCheck(db)
+  const nameOwner = makeCheck(db)
   let no = db.get<{ last: number | null }>('SELECT max(no) AS last FROM tokens')?.last ?? 0
-  const ids: string[] = []
-  for (const token of unpackNew(tokens)) {
-    insertToken(session, token, checked(token), ++no, origin)
-    ids.push(token.id)
-  }
+  for (const token of tokens) insertToken(session, token, nameOwner(token), ++no, origin)
   if (idempotency !== undefined) {
-    db.run(
-      'INSERT INTO idempotency_keys (account_id, key, request_digest, token_id, created_at) VALUES (?, ?, ?, ?, ?)',
-      ...[first.accountId, idempotency.key, idempotency.requestDigest, first.id, origin.at],
-    )
+    const { accountId, id: tokenId } = first
+    insertIdempotencyKey(db, { ...idempotency, accountId, tokenId, createdAt: origin.at })
   }
-  return ids
+  return tokens.map(({ id }) => id)
 }
 
-/** Returns the name of the token's sub-account. What is the same for all the tokens of one call is looked up once. */
-function makeCheck(db: Connection): (token: NewRow) => string {
+/** Returns the name of the token's sub-account, or throws. What all tokens of one call share is looked up once. */
+function makeCheck(db: Connection): (token: TokenRecord) => string {
   const owners = new Map<string, { readonly accountId: string; readonly name: string }>()
   const sealing = sealingKey(db)
   const anyRetired = db.tuple(`SELECT 1 FROM retired_credentials WHERE digest >= x'' LIMIT 1`) !== undefined
@@ -163,165 +145,110 @@ function makeCheck(db: Connection): (token: NewRow) => string {
   }
 }
 
-function insertToken(session: Session, token: NewRow, subAccountName: string, no: number, origin: Origin): void {
-  const { db } = session
-  const { id, accountId, subAccountId, name, foldedName, status, createdAt, expiresAt, version } = token
-  db.run(
-    `INSERT INTO tokens (no, id, account_id, sub_account_id, name, folded_name, status, created_at, expires_at, version,
-       digest, sealed, stamp) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ...[no, id, accountId, subAccountId, name, foldedName, status, createdAt, expiresAt, version],
-    ...[token.digest, token.sealed, token.stamp],
-  )
-  const grams = indexedWords(session.accountNumber(accountId), token.gramWords)
+function insertToken(session: Session, token: TokenRecord, owner: string, no: number, origin: Origin): void {
+  const { db, stamps } = session
+  const foldedName = foldCase(token.name)
+  insertTokenRow(db, { ...token, stamp: stampOf(TOKENS, token, stamps), no, foldedName })
+  const grams = indexedGrams(session.accountNumber(token.accountId), foldedName)
   db.run('INSERT INTO token_grams (rowid, grams) VALUES (?, ?)', no, grams)
   session.indexed++
   session.count(token, 1)
-  const to = { name, status, expiresAt, subAccountId, subAccountName }
-  session.record(historyEvent(accountId, 'token.create', token, {}, to), origin)
+  session.record(plans.tokenCreated(token, owner), origin)
 }
 
 function findIdempotent(db: Connection, accountId: string, asked: Idempotency, origin: Origin): string | undefined {
   db.run('DELETE FROM idempotency_keys WHERE created_at < ?', origin.at - IDEMPOTENCY_MEMORY_MS)
   const former = db.get<{ request_digest: string; token_id: string }>(
     'SELECT request_digest, token_id FROM idempotency_keys WHERE account_id = ? AND key = ?',
-    accountId,
-    asked.key,
+    ...[accountId, asked.key],
   )
   if (former !== undefined && former.request_digest !== asked.requestDigest) throw new Failure('idempotency-conflict')
   return former?.token_id
 }
 
-export function updateToken(
+export function changeToken(
   session: Session,
   accountId: string,
   id: string,
-  change: TokenChange,
+  change: plans.TokenChange,
   origin: Origin,
-  expected?: Expected,
-): PackedRow {
-  const { db, stamps } = session
-  const { no, token: before, subAccount } = getToken(db, accountId, id, expected)
-  const after = applyUpdate(before, change)
-  if (after === before) return pack({ token: before, subAccount })
-  const stamp = restamp('token', before, after, stamps)
-  // Apart, because SQLite writes every index anew whose columns are named, changed or not.
+  expected?: plans.Expected,
+): TokenRow {
+  if (change.kind === 'rotate') requireSealing(session.db, [change.rotation.sealed])
+  return applyTokenChange(session, accountId, id, change, origin, expected)
+}
+
+/** Whatever key a credential is sealed with: one from the journal may be older or newer than the sealing key. */
+export function applyTokenChange(
+  session: Session,
+  accountId: string,
+  id: string,
+  change: plans.TokenChange,
+  origin: Origin,
+  expected?: plans.Expected,
+): TokenRow {
+  const found = findChanged(session.db, accountId, id)
+  const plan = plans.planTokenChange(found?.token, change, origin, session.stamps, expected)
+  if (found === undefined) throw new Failure('token-not-found')
+  if (plan === undefined) return asListed(found.token, found.subAccount)
+  if (plan.isDeleted) deleteToken(session, found)
+  else replaceToken(session, found, plan)
+  session.record(plan.event, origin)
+  session.note(id, plan, origin.at)
+  return asListed(plan.after, found.subAccount)
+}
+
+interface Found {
+  readonly no: number
+  readonly token: Stamped<TokenRecord>
+  readonly subAccount: SubAccount
+}
+
+export function findChanged(db: Connection, accountId: string, id: string): Found | undefined {
+  const values = db.tuple(
+    `SELECT ${CHANGED.columns}, t.no FROM ${TOKENS_WITH_OWNERS} WHERE t.id = ? AND t.account_id = ?`,
+    ...[id, accountId],
+  )
+  return values && { ...CHANGED.read(values), no: values[CHANGED.width] as number }
+}
+
+export function updateTokenRow(
+  db: Connection,
+  { no, token }: Found,
+  after: TokenRecord,
+  derived: StoredRow = {},
+): void {
+  update(db, 'tokens', { ...changedFields(TOKENS, token, after), ...derived }, 'no', no)
+}
+
+function replaceToken(session: Session, found: Found, { after, retired, endRetiredUpTo }: plans.TokenPlan): void {
+  const { db } = session
+  const { no, token: before } = found
+  const isRenamed = after.name !== before.name
+  const foldedName = foldCase(after.name)
+  updateTokenRow(db, found, after, isRenamed ? { foldedName } : {})
   if (after.status !== before.status) {
-    const { status, version } = after
-    db.run('UPDATE tokens SET status = ?, version = ?, stamp = ? WHERE no = ?', status, version, stamp, no)
     session.count(before, -1)
     session.count(after, 1)
   }
-  if (after.name !== before.name) {
-    const folded = foldCase(after.name)
-    db.run(
-      'UPDATE tokens SET name = ?, folded_name = ?, version = ?, stamp = ? WHERE no = ?',
-      ...[after.name, folded, after.version, stamp, no],
-    )
-    const grams = indexedGrams(session.accountNumber(accountId), folded)
-    db.run('UPDATE token_grams SET grams = ? WHERE rowid = ?', grams, no)
+  if (isRenamed) {
+    update(db, 'token_grams', { grams: indexedGrams(session.accountNumber(after.accountId), foldedName) }, 'rowid', no)
     session.indexed++
   }
-  const { from, to } = difference(before, after, ['name', 'status'])
-  session.record(historyEvent(accountId, 'token.update', after, from, to), origin)
-  if (after.status !== before.status) {
-    if (after.status === 'active') session.givenBack.set(id, origin.at)
-    else session.revocations.push({ kind: 'token-off', id, at: origin.at, version: after.version })
+  if (endRetiredUpTo !== undefined) {
+    db.run('DELETE FROM retired_credentials WHERE token_id = ? AND retires_at <= ?', after.id, endRetiredUpTo)
   }
-  return pack({ token: after, subAccount })
+  if (retired !== undefined) insertRetired(db, retired)
 }
 
-export function rotateToken(
-  session: Session,
-  accountId: string,
-  id: string,
-  rotation: Rotation,
-  origin: Origin,
-  expected?: Expected,
-): PackedRow {
-  requireSealing(session.db, [rotation.sealed])
-  return replaceCredential(session, accountId, id, rotation, origin, expected)
-}
-
-/** Whatever key the new one is sealed with: one from the journal may be older or newer than the key that seals. */
-export function replaceCredential(
-  session: Session,
-  accountId: string,
-  id: string,
-  rotation: Rotation,
-  origin: Origin,
-  expected?: Expected,
-): PackedRow {
-  const { db, stamps } = session
-  const { no, token: before, subAccount } = getToken(db, accountId, id, expected)
-  const { after, retired, outlived, facts } = applyRotation(before, rotation, origin.at)
-  const { sealed, digest } = rotation
-  db.run(
-    'UPDATE tokens SET sealed = ?, digest = ?, version = ?, stamp = ? WHERE no = ?',
-    ...[sealed, digest, after.version, restamp('token', before, after, stamps), no],
-  )
-  db.run('DELETE FROM retired_credentials WHERE token_id = ? AND retires_at <= ?', id, outlived)
-  if (retired !== undefined) {
-    db.run(
-      'INSERT INTO retired_credentials (digest, token_id, retires_at, stamp) VALUES (?, ?, ?, ?)',
-      ...[retired.digest, id, retired.retiresAt, stampOf('retired', retired, stamps)],
-    )
-  }
-  session.record(historyEvent(accountId, 'token.rotate', after, {}, facts), origin)
-  session.revocations.push({
-    kind: 'token-rotated',
-    id,
-    at: origin.at,
-    version: after.version,
-    digest: Buffer.from(digest).toString('base64'),
-    sealed: Buffer.from(sealed).toString('base64'),
-    formerUntil: rotation.formerUntil,
-  })
-  return pack({ token: after, subAccount })
-}
-
-export function deleteToken(
-  session: Session,
-  accountId: string,
-  id: string,
-  origin: Origin,
-  expected?: Expected,
-): PackedRow {
-  const { db } = session
-  const { no, token, subAccount } = getToken(db, accountId, id, expected)
-  db.run('DELETE FROM token_grams WHERE rowid = ?', no)
+function deleteToken(session: Session, { no, token }: Found): void {
+  session.db.run('DELETE FROM token_grams WHERE rowid = ?', no)
   session.indexed++
-  db.run('DELETE FROM tokens WHERE no = ?', no)
+  session.db.run('DELETE FROM tokens WHERE no = ?', no)
   session.count(token, -1)
-  const { name, status } = token
-  session.record(historyEvent(accountId, 'token.delete', token, { name, status }, {}), origin)
-  session.revocations.push({ kind: 'token-gone', id, at: origin.at, version: token.version + 1 })
-  return pack({ token, subAccount })
 }
 
-type Found = readonly [
-  ...[no: number, subAccountId: string, name: string, status: Status, createdAt: number, expiresAt: number | null],
-  ...[version: number, digest: Uint8Array, sealed: Uint8Array, stamp: Uint8Array],
-  ...[ownerName: string, email: string, companyName: string, ownerSince: number, suspendedAt: number | null],
-]
-
-export function getToken(db: Connection, accountId: string, id: string, expected: Expected) {
-  const found = db.tuple<Found>(
-    `SELECT t.no, t.sub_account_id, t.name, t.status, t.created_at, t.expires_at, t.version, t.digest, t.sealed,
-       t.stamp, s.name, s.email, s.company_name, s.created_at, s.suspended_at
-     FROM tokens t CROSS JOIN sub_accounts s ON s.id = t.sub_account_id WHERE t.id = ? AND t.account_id = ?`,
-    ...[id, accountId],
-  )
-  if (found === undefined) throw new Failure('token-not-found')
-  const [no, subAccountId, name, status, createdAt, expiresAt, version, digest, sealed, stamp, ...owner] = found
-  if (expected?.versions.includes(version) === false) throw new Failure('version-mismatch')
-  return {
-    no,
-    token: { id, accountId, subAccountId, name, status, createdAt, expiresAt, version, digest, sealed, stamp },
-    subAccount: toOwner(accountId, [subAccountId, ...owner]),
-  }
-}
-
-/** Writers of this file come one after the other: what holds here holds until the commit. */
+/** Only one process at a time writes to the file: the answer holds until the commit. */
 function sealingKey(db: Connection): string | undefined {
   return db.get<{ key_id: string }>('SELECT key_id FROM vault WHERE seals = 1')?.key_id
 }
@@ -346,7 +273,6 @@ export function resealTokens({ db }: Session, resealed: readonly Resealed[]): nu
   for (const { id, before, after } of resealed) {
     changed += db.run('UPDATE tokens SET sealed = ? WHERE id = ? AND sealed = ?', after, id, before)
   }
-  explain(db)
   return changed
 }
 
@@ -357,53 +283,11 @@ export function retireMasterKey({ db }: Session, id: string, at: number): void {
 
 export function markUsed({ db }: Session, marks: ReadonlyMap<string, number>): void {
   for (const [tokenId, at] of marks) {
-    // Nearly every token that is used was used before: half the cost of looking first whether there is such a token.
+    // Nearly every token that is used was used before: updating first halves the cost.
     if (db.run('UPDATE last_used SET at = max(at, ?) WHERE token_id = ?', at, tokenId) > 0) continue
     db.run('INSERT INTO last_used (token_id, at) SELECT id, ? FROM tokens WHERE id = ?', at, tokenId)
   }
-  explain(db)
 }
 
-/** Changes nothing: what the writer does before any change, bringing store and journal into step, is all that is wanted. */
+/** Changes nothing. Before any change the writer brings store and journal into step, and that is what is wanted. */
 export function probe(_session: Session): void {}
-
-/** For a commit that writes no history, since it changes nothing of what anybody is told. */
-export function explain(db: Connection): void {
-  db.run('UPDATE use_flushes SET n = n + 1 WHERE id = 1')
-}
-
-/** Pages: some three milliseconds, for which whoever comes next has to wait. */
-const MERGED_AT_ONCE = 16
-/** What one name adds is merged several times on its way into the largest piece. */
-const MERGED_PER_NAME = 1 / 25
-
-/** Merging that keeps pace with the names of this transaction. */
-export function mergeAlong({ db, indexed }: Session): void {
-  if (indexed > 0) mergeSearch(db, MERGED_AT_ONCE + Math.ceil(indexed * MERGED_PER_NAME))
-}
-
-/**
- * Does what can wait for a moment of rest; true when there is more to do. `whole` begins to make one piece of all, and later
- * calls go on with it.
- */
-export function tidySearch({ db }: Session, whole: boolean): boolean {
-  // To FTS5 a negative number of pages means all pieces, whatever their sizes.
-  const merged = mergeSearch(db, whole ? -MERGED_AT_ONCE : MERGED_AT_ONCE)
-  if (merged) explain(db)
-  return merged
-}
-
-/**
- * Every commit that names something adds a piece to the search index, and a search goes through all of them, and through
- * what each has struck out.
- */
-function mergeSearch(db: Connection, pages: number): boolean {
-  const before = totalChanges(db)
-  db.run("INSERT INTO token_grams (token_grams, rank) VALUES ('merge', ?)", pages)
-  // One change is the statement itself.
-  return totalChanges(db) - before > 1
-}
-
-function totalChanges(db: Connection): number {
-  return db.tuple<[number]>('SELECT total_changes()')?.[0] ?? 0
-}

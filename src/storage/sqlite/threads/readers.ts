@@ -1,7 +1,7 @@
 // The reader threads, which answer what would take too long on the event loop. Each is given one question at a time, so
 // that a question waits here, where its turn, its deadline and its caller are known.
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { RequestScope } from '../../../tokens/store.ts'
+import type { RequestScope } from '../../../tokens/ports.ts'
 import { type Bounds, FairQueue, type QueuedCall } from '../../fair-queue.ts'
 import { deadlinePassed, failure } from '../connection.ts'
 import { type EndedThread, RestartingThread } from './restarting-thread.ts'

@@ -2,14 +2,15 @@
 // answers each change only when that commit is durable; as a reader it answers questions too slow for the event loop.
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { Failure } from '../../../tokens/errors.ts'
-import type { Damage } from '../../../tokens/store.ts'
+import type { Damage } from '../../../tokens/ports.ts'
 import { Stamps } from '../../../tokens/trust/vault.ts'
 import { Connection, failure, isBusy, isFull, isStoreFault, translateError } from '../connection.ts'
 import { type OpenedFile, requireInPlace } from '../files/files.ts'
-import { Journal, OutOfStep, stillGivenBack } from '../journal/journal.ts'
+import { Journal, OutOfStep, stillReenabled } from '../journal/journal.ts'
 import { Session } from '../session.ts'
 import * as listing from '../sql/listing.ts'
 import * as reads from '../sql/reads.ts'
+import { mergeAlong, tidySearch } from '../sql/search-index.ts'
 import * as writes from '../sql/writes.ts'
 import { CommitQueue } from './commit-queue.ts'
 
@@ -51,7 +52,7 @@ const { path, files, role, storeSecret, journalPath, acceptRevocationLoss } = wo
 const stamps = new Stamps(storeSecret)
 type Operation = (target: never, ...args: never[]) => unknown
 const questions = { ...reads, ...listing, findDamage }
-const operations = (role === 'writer' ? writes : questions) as unknown as Record<string, Operation>
+const operations = (role === 'writer' ? { ...writes, tidySearch } : questions) as unknown as Record<string, Operation>
 
 let connection: Connection | undefined
 const journal = new Journal(journalPath)
@@ -136,7 +137,7 @@ function runWithout(session: Session, call: Call): Reply {
 /** Whether the journal was found in step with the store. */
 let inStep = false
 /** Switched on again by a commit, and not yet in the journal: the next commit writes it there. */
-let givenBack: Session['givenBack'] = new Map()
+let reenabled: Session['reenabled'] = new Map()
 /** Since the whole search index was last merged. Others may have written to it before this thread was there. */
 let indexed = NAMES_BEFORE_WHOLE
 
@@ -144,7 +145,7 @@ const queue = new CommitQueue<Call>({
   async commit(batch) {
     port?.postMessage(await commit(batch, runWithout))
   },
-  needsFollowUp: () => givenBack.size > 0,
+  needsFollowUp: () => reenabled.size > 0,
   tidy,
 })
 
@@ -167,18 +168,14 @@ async function commit(batch: readonly Call[], runOne: typeof runWithout, again =
     if (!inStep) recover(false)
     const session = new Session(db, stamps)
     db.control('BEGIN IMMEDIATE')
-    const changes = db.changes
-    if (givenBack.size > 0) session.revocations.push(...stillGivenBack(db, givenBack))
+    if (reenabled.size > 0) session.revocations.push(...stillReenabled(db, reenabled))
     const replies = batch.map((call) => runOne(session, call))
     session.settle()
-    writes.mergeAlong(session)
-    const onlyJournaled = db.changes === changes
+    mergeAlong(session)
     const journaled = session.revocations.length > 0 ? journal.append(session) : undefined
-    // The journal's place decides nothing, as marks decide nothing.
-    if (journaled !== undefined && onlyJournaled) writes.explain(db)
     committing = true
     db.control('COMMIT')
-    givenBack = session.givenBack
+    reenabled = session.reenabled
     indexed += session.indexed
     await journaled
     return replies

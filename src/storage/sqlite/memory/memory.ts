@@ -1,0 +1,131 @@
+// What the event loop's connection has read, returned as the same object for as long as nothing about it has changed. Every
+// method asks the store for changes first.
+import { hash } from 'node:crypto'
+import type { Slice, TokenQuery } from '../../../tokens/model/page.ts'
+import type { ListedToken, StoredKey, SubAccount } from '../../../tokens/model/token.ts'
+import type { TokenRow } from '../../../tokens/ports.ts'
+import type { Stamped } from '../../../tokens/trust/stamp.ts'
+import type { Stamps } from '../../../tokens/trust/vault.ts'
+import { type Candidate, toCandidate } from '../../../tokens/trust/verdict.ts'
+import type { Connection } from '../connection.ts'
+import { type Chosen, countScope, type Places, pageByIndex } from '../sql/listing.ts'
+import * as reads from '../sql/reads.ts'
+import { Changes } from './changes.ts'
+import { Known } from './known.ts'
+
+/** Some 450 bytes each. */
+const CANDIDATES = 100_000
+const KEYS = 1_000
+/** Some 2 kB each, with all that hangs on it. */
+const ROWS = 1_500
+const SUB_ACCOUNTS = 5_000
+
+export class Memory {
+  readonly #db: Connection
+  readonly #stamps: Stamps
+  readonly #changes: Changes
+  readonly #candidates: Known<Candidate>
+  readonly #keys: Known<Stamped<StoredKey>>
+  readonly #rows: Known<TokenRow>
+  readonly #subAccounts: Known<SubAccount>
+
+  constructor(db: Connection, stamps: Stamps) {
+    this.#db = db
+    this.#stamps = stamps
+    this.#changes = new Changes(db)
+    this.#candidates = new Known(this.#changes, CANDIDATES)
+    this.#keys = new Known(this.#changes, KEYS)
+    this.#rows = new Known(this.#changes, ROWS)
+    this.#subAccounts = new Known(this.#changes, SUB_ACCOUNTS)
+  }
+
+  findCandidate(presented: string): Candidate | undefined {
+    const time = this.#changes.look()
+    const name = nameOf(presented)
+    const known = this.#candidates.get(name)
+    if (known !== undefined) return known
+    const digest = this.#stamps.digest(presented)
+    const found = reads.findByDigest(this.#db, digest)
+    const candidate = found && toCandidate(found, digest, this.#stamps)
+    if (candidate !== undefined && candidate.retiresAt === null && candidate.tampered === undefined) {
+      this.#candidates.set(name, candidate, [candidate.token.id, candidate.token.subAccountId], time)
+    }
+    return candidate
+  }
+
+  findKey(presented: string): Stamped<StoredKey> | undefined {
+    const time = this.#changes.look()
+    const name = nameOf(presented)
+    const known = this.#keys.get(name)
+    if (known !== undefined) return known
+    const key = reads.findKey(this.#db, this.#stamps.digest(presented))
+    if (key !== undefined) this.#keys.set(name, key, [key.id], time)
+    return key
+  }
+
+  findToken(accountId: string, id: string): TokenRow | undefined {
+    const time = this.#changes.look()
+    const row = this.#rows.get(id) ?? this.#remember(reads.findListedToken(this.#db, id), time)
+    return row?.token.accountId === accountId ? row : undefined
+  }
+
+  /** For a list that an index holds in its order. */
+  listTokens(accountId: string, query: TokenQuery): Slice<TokenRow> | undefined {
+    return this.#db.snapshot(() => {
+      const time = this.#changes.look()
+      const { subAccountId } = query
+      if (subAccountId !== undefined && this.#subAccount(subAccountId, time)?.accountId !== accountId) return undefined
+      const total = countScope(this.#db, subAccountId ?? accountId, query.status)
+      const places = pageByIndex(this.#db, query, subAccountId ?? accountId, total)
+      return { items: this.#rowsOf(places, (token) => this.#remember(token, time)), total }
+    })
+  }
+
+  /** The rows of a page that another thread has chosen; undefined if anything was committed since `time`. */
+  fill(chosen: Chosen, time: number): Slice<TokenRow> | undefined {
+    return this.#db.snapshot(() => {
+      if (this.#changes.look() !== time) return undefined
+      // Not remembered: such rows are seldom asked for again, and would evict others.
+      return { items: this.#rowsOf(chosen, (token) => this.#rowOf(token, time)), total: chosen.total }
+    })
+  }
+
+  look(): number {
+    return this.#changes.look()
+  }
+
+  invalidateAll(): void {
+    this.#changes.invalidateAll()
+  }
+
+  #rowsOf({ ids, nos }: Places, make: (token: ListedToken) => TokenRow | undefined): TokenRow[] {
+    const rows = new Map<string, TokenRow | undefined>(ids.map((id) => [id, this.#rows.get(id)]))
+    const missing = nos.filter((_, i) => rows.get(ids[i] as string) === undefined)
+    for (const token of reads.findListedTokens(this.#db, missing)) rows.set(token.id, make(token))
+    return [...rows.values()].filter((row) => row !== undefined)
+  }
+
+  #remember(token: ListedToken | undefined, time: number): TokenRow | undefined {
+    const row = token && this.#rowOf(token, time)
+    if (row !== undefined) this.#rows.set(row.token.id, row, [row.token.id, row.token.subAccountId], time)
+    return row
+  }
+
+  #rowOf(token: ListedToken, time: number): TokenRow | undefined {
+    const subAccount = this.#subAccount(token.subAccountId, time)
+    return subAccount && { token, subAccount }
+  }
+
+  #subAccount(id: string, time: number): SubAccount | undefined {
+    const known = this.#subAccounts.get(id)
+    if (known !== undefined) return known
+    const found = reads.findOwnSubAccount(this.#db, id)
+    if (found !== undefined) this.#subAccounts.set(id, found, [id], time)
+    return found
+  }
+}
+
+/** The name of a secret in this process: no credential or account key stays in memory for being remembered. */
+function nameOf(presented: string): string {
+  return hash('sha256', presented, 'binary')
+}

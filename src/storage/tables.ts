@@ -1,0 +1,161 @@
+// SQL made from the domain's tables, for both engines. Columns are always named: a statement that PostgreSQL has prepared with
+// a * fails as soon as a column is added.
+import {
+  ACCOUNT_KEYS,
+  ACCOUNTS,
+  HISTORY,
+  HISTORY_HEADS,
+  type RecordOf,
+  type StoredRow,
+  SUB_ACCOUNTS,
+  storedFields,
+  type Table,
+  TOKENS,
+  type Value,
+} from '../tokens/model/tables.ts'
+import type { Account, ListedToken, StoredKey, SubAccount, TokenRecord } from '../tokens/model/token.ts'
+import type { StampedSubAccountRow, TokenRow } from '../tokens/ports.ts'
+import type { StoredHistoryRow } from '../tokens/record/history.ts'
+import type { VaultRow } from '../tokens/trust/key-ring.ts'
+import type { Stamped } from '../tokens/trust/stamp.ts'
+import type { FoundRows } from '../tokens/trust/verdict.ts'
+
+/** A field or a table in the database's spelling. */
+export const columnOf = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+export const tableOf = ({ name }: Table) => columnOf(name)
+
+/** The stored fields of a table, its stamp included. */
+export const namesOf = (table: Table, ...omitted: string[]): string[] =>
+  Object.keys(storedFields(table)).filter((name) => !omitted.includes(name))
+
+const stampedNames = ({ stamp }: Table): readonly string[] => stamp?.fields ?? []
+
+/** For rows that are read as objects. */
+export const selectList = (table: Table) =>
+  namesOf(table)
+    .map((field) => `${columnOf(field)} AS "${field}"`)
+    .join(', ')
+
+/** Some fields of a table, for rows that are read as arrays, alone or joined to others. */
+export class Selection<Row> {
+  readonly names: readonly string[]
+
+  constructor(names: readonly string[]) {
+    this.names = names
+  }
+
+  /** The columns of the table by its alias in the statement. */
+  columns(alias: string): string {
+    return this.names.map((name) => `${alias}.${columnOf(name)}`).join(', ')
+  }
+
+  /** Reads the row from an array in which its columns begin at `from`. */
+  read(values: readonly unknown[], from = 0): Row {
+    const row: Record<string, unknown> = {}
+    for (let i = 0; i < this.names.length; i++) row[this.names[i] as string] = values[from + i]
+    return row as Row
+  }
+
+  readOne(values: readonly unknown[] | undefined): Row | undefined {
+    return values && this.read(values)
+  }
+
+  readAll(rows: readonly (readonly unknown[])[]): Row[] {
+    return rows.map((values) => this.read(values))
+  }
+}
+
+/** Two rows beside each other. */
+class Joined<Left, Right> {
+  readonly #left: Selection<Left>
+  readonly #right: Selection<Right>
+  readonly columns: string
+
+  constructor(left: Selection<Left>, right: Selection<Right>) {
+    this.#left = left
+    this.#right = right
+    this.columns = `${left.columns('t')}, ${right.columns('s')}`
+  }
+
+  get width(): number {
+    return this.#left.names.length + this.#right.names.length
+  }
+
+  read(values: readonly unknown[], from = 0): { token: Left; subAccount: Right } {
+    return {
+      token: this.#left.read(values, from),
+      subAccount: this.#right.read(values, from + this.#left.names.length),
+    }
+  }
+}
+
+export const ACCOUNT = new Selection<Account>(namesOf(ACCOUNTS))
+export const KEY = new Selection<Stamped<StoredKey>>(namesOf(ACCOUNT_KEYS))
+export const TOKEN = new Selection<Stamped<TokenRecord>>(namesOf(TOKENS))
+
+/** What lists show, and nothing that only verification and changes need. */
+export const LISTED_TOKEN = new Selection<ListedToken>(namesOf(TOKENS, 'digest', 'stamp'))
+export const OWNER = new Selection<SubAccount>(namesOf(SUB_ACCOUNTS, 'stamp'))
+export const LISTED = new Joined(LISTED_TOKEN, OWNER)
+
+/** What a change needs to know of a token. */
+export const CHANGED = new Joined(TOKEN, OWNER)
+
+/** What verification reads: few columns, since it is read more often than all others together. */
+export const CANDIDATE = new Joined(
+  new Selection<FoundRows['token']>([...stampedNames(TOKENS), 'createdAt', 'stamp']),
+  new Selection<FoundRows['subAccount']>([...stampedNames(SUB_ACCOUNTS), 'stamp']),
+)
+
+export const STAMPED_SUB_ACCOUNT = new Selection<Stamped<SubAccount>>(namesOf(SUB_ACCOUNTS))
+
+/** The columns of the row below, by name. */
+export const SUB_ACCOUNT_NAMES = [...STAMPED_SUB_ACCOUNT.names.map(columnOf), 'active', 'inactive']
+
+/** The columns of a sub-account `s` with its counts. */
+export const SUB_ACCOUNT_ROW = `${STAMPED_SUB_ACCOUNT.columns('s')},
+  coalesce((SELECT count FROM token_counts WHERE scope = s.id AND status = 'active'), 0) AS active,
+  coalesce((SELECT count FROM token_counts WHERE scope = s.id AND status = 'inactive'), 0) AS inactive`
+
+export function toSubAccountRow(values: readonly unknown[], from = 0): StampedSubAccountRow {
+  const [active, inactive] = values.slice(from + STAMPED_SUB_ACCOUNT.names.length) as [number, number]
+  return { subAccount: STAMPED_SUB_ACCOUNT.read(values, from), tokens: { active, inactive } }
+}
+
+export const HISTORY_ROW = new Selection<StoredHistoryRow>(namesOf(HISTORY))
+export const HEAD = new Selection<RecordOf<typeof HISTORY_HEADS>>(namesOf(HISTORY_HEADS))
+
+/** A changed token as lists show it. */
+export function asListed(token: TokenRecord, subAccount: SubAccount): TokenRow {
+  return { token: pick(token, LISTED_TOKEN.names) as unknown as ListedToken, subAccount }
+}
+
+/** The stored fields that differ between two rows of a table. */
+export function changedFields(table: Table, before: object, after: object): StoredRow {
+  const [was, is] = [before as StoredRow, after as StoredRow]
+  return pick(
+    after,
+    namesOf(table).filter((name) => was[name] !== is[name]),
+  )
+}
+
+function pick(row: object, names: readonly string[]): StoredRow {
+  const picked: Record<string, Value> = {}
+  for (const name of names) picked[name] = (row as StoredRow)[name] ?? null
+  return picked
+}
+
+/** Such as `name = ?, status = ?`; `parameter` writes the place of the n-th value, counted from 1. */
+export function assignments(fields: StoredRow, parameter: (n: number) => string): string {
+  return Object.keys(fields)
+    .map((name, index) => `${columnOf(name)} = ${parameter(index + 1)}`)
+    .join(', ')
+}
+
+export const toVaultRow = (row: { key_id: string; sealed_secret: Uint8Array; seals: number | boolean }): VaultRow => ({
+  keyId: row.key_id,
+  sealedSecret: row.sealed_secret,
+  seals: Boolean(row.seals),
+})
+
+export type VaultColumns = Parameters<typeof toVaultRow>[0]

@@ -1,0 +1,187 @@
+// Every stored table, once: its fields and their types, which of them are stamped, and which ones the history shows when they
+// change. Record types, column lists, row mapping, copying, stamps and history differences of both engines come from here.
+
+export const STATUSES = ['active', 'inactive'] as const
+export type Status = (typeof STATUSES)[number]
+
+/** Times are milliseconds since 1970, UTC. */
+export type Timestamp = number
+
+export type Value = string | number | null | Uint8Array
+export type StoredRow = Readonly<Record<string, Value>>
+
+/** `holds` exists only for the compiler. */
+interface Field<Holds extends Value> {
+  readonly type: 'text' | 'number' | 'bytes'
+  readonly holds?: Holds
+}
+
+export type FieldType = Field<Value>['type']
+export type Fields = Readonly<Record<string, Field<Value>>>
+
+export interface Table<Name extends string = string> {
+  readonly name: string
+  /** Rows are read, copied and compared in the order of these fields, by their bytes. */
+  readonly key: readonly Name[]
+  readonly fields: Fields
+  readonly stamp?: StampRule<Name>
+  /** Fields that a history row shows when they change. */
+  readonly history?: readonly Name[]
+  /**
+   * Fields added after the first release. While one is null it is left out of the stamp and of the history of a creation, so
+   * that rows written before the field existed keep their stamps.
+   */
+  readonly added?: readonly Name[]
+}
+
+/** A row whose stamp does not match these fields authenticates nobody. */
+interface StampRule<Name extends string> {
+  readonly kind: string
+  readonly fields: readonly Name[]
+}
+
+export type RecordOf<Stored extends Table> = {
+  readonly [Name in keyof Stored['fields']]: Stored['fields'][Name] extends Field<infer Holds> ? Holds : never
+}
+
+/** Checks that every name is one of the fields. */
+const table = <const Columns extends Fields, const Definition extends Table<keyof Columns & string>>(
+  definition: Definition & { readonly fields: Columns },
+) => definition
+
+const text: Field<string> = { type: 'text' }
+const optionalText: Field<string | null> = { type: 'text' }
+const number: Field<number> = { type: 'number' }
+const optionalTime: Field<Timestamp | null> = { type: 'number' }
+const bytes: Field<Uint8Array> = { type: 'bytes' }
+
+export const ACCOUNTS = table({
+  name: 'accounts',
+  key: ['id'],
+  fields: { id: text, name: text, createdAt: number },
+  history: ['name'],
+})
+
+export const ACCOUNT_KEYS = table({
+  name: 'accountKeys',
+  key: ['id'],
+  fields: {
+    id: text,
+    accountId: text,
+    name: text,
+    digest: bytes,
+    createdAt: number,
+    expiresAt: optionalTime,
+    revokedAt: optionalTime,
+  },
+  stamp: { kind: 'key', fields: ['id', 'accountId', 'expiresAt', 'revokedAt', 'digest'] },
+  history: ['revokedAt'],
+})
+
+export const SUB_ACCOUNTS = table({
+  name: 'subAccounts',
+  key: ['id'],
+  fields: {
+    id: text,
+    accountId: text,
+    name: text,
+    email: text,
+    companyName: text,
+    createdAt: number,
+    suspendedAt: optionalTime,
+  },
+  stamp: { kind: 'sub-account', fields: ['id', 'accountId', 'suspendedAt'] },
+  history: ['name', 'email', 'companyName', 'suspendedAt'],
+})
+
+export const TOKENS = table({
+  name: 'tokens',
+  key: ['id'],
+  fields: {
+    id: text,
+    accountId: text,
+    subAccountId: text,
+    name: text,
+    status: text as Field<Status>,
+    createdAt: number,
+    expiresAt: optionalTime,
+    /** Counts the changes; 1 when new. */
+    version: number,
+    /** Of the credential; for look-up. */
+    digest: bytes,
+    /** The credential, encrypted. */
+    sealed: bytes,
+  },
+  stamp: { kind: 'token', fields: ['id', 'accountId', 'subAccountId', 'status', 'expiresAt', 'version', 'digest'] },
+  history: ['name', 'status', 'expiresAt'],
+})
+
+/** Credentials that were rotated out and still work for a while. */
+export const RETIRED_CREDENTIALS = table({
+  name: 'retiredCredentials',
+  key: ['digest'],
+  fields: { digest: bytes, tokenId: text, retiresAt: number },
+  stamp: { kind: 'retired', fields: ['digest', 'tokenId', 'retiresAt'] },
+})
+
+/** `stamp` links each row to the one before it; see record/history.ts. */
+export const HISTORY = table({
+  name: 'history',
+  key: ['accountId', 'seq'],
+  fields: {
+    accountId: text,
+    seq: number,
+    at: number,
+    by: text,
+    byName: optionalText,
+    action: text,
+    subject: text,
+    subjectName: optionalText,
+    tokenId: optionalText,
+    /** JSON, as `toFacts` is. */
+    fromFacts: text,
+    toFacts: text,
+    requestId: optionalText,
+    address: optionalText,
+    stamp: bytes,
+  },
+})
+
+export const HISTORY_HEADS = table({
+  name: 'historyHeads',
+  key: ['accountId'],
+  fields: { accountId: text, seq: number, last: bytes, stamp: bytes },
+})
+
+/** The store secret, sealed with each master key that may open it. */
+export const VAULT = table({
+  name: 'vault',
+  key: ['keyId'],
+  fields: { keyId: text, sealedSecret: bytes, createdAt: number },
+})
+
+export const IDEMPOTENCY_KEYS = table({
+  name: 'idempotencyKeys',
+  key: ['accountId', 'key'],
+  fields: { accountId: text, key: text, requestDigest: text, tokenId: text, createdAt: number },
+})
+
+/** In an order in which every row comes after the rows that it refers to. Counts and search indexes are made from these. */
+export const STORED: readonly Table[] = [
+  VAULT,
+  table({ name: 'retiredMasterKeys', key: ['keyId'], fields: { keyId: text, retiredAt: number } }),
+  ACCOUNTS,
+  ACCOUNT_KEYS,
+  SUB_ACCOUNTS,
+  TOKENS,
+  RETIRED_CREDENTIALS,
+  table({ name: 'lastUsed', key: ['tokenId'], fields: { tokenId: text, at: number } }),
+  IDEMPOTENCY_KEYS,
+  HISTORY,
+  HISTORY_HEADS,
+]
+
+/** The fields of a table as they are stored, the stamp included. */
+export function storedFields({ fields, stamp }: Table): Fields {
+  return stamp === undefined ? fields : { ...fields, stamp: bytes }
+}

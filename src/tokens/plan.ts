@@ -1,0 +1,203 @@
+// What a change comes to, decided once for both engines: the row after it, its stamp, the history row and the entry of the
+// revocation journal. Pure. An engine loads the rows a plan starts from, writes what it says in one transaction, and commits.
+import { Failure } from './errors.ts'
+import { ACCOUNT_KEYS, RETIRED_CREDENTIALS, SUB_ACCOUNTS, TOKENS } from './model/tables.ts'
+import type {
+  Account,
+  AccountKey,
+  RetiredCredential,
+  StoredKey,
+  SubAccount,
+  Timestamp,
+  TokenRecord,
+} from './model/token.ts'
+import {
+  applyRotation,
+  applySubAccountUpdate,
+  applyUpdate,
+  type Rotation,
+  type SubAccountUpdate,
+  type TokenUpdate,
+} from './model/update.ts'
+import { addedFacts, difference, type HistoryEvent, historyEvent, type Origin } from './record/history.ts'
+import type { Revocation } from './trust/revocations.ts'
+import { restamp, type Stamped, stampOf } from './trust/stamp.ts'
+import type { Stamps } from './trust/vault.ts'
+
+/** A change that only goes ahead while the token is at one of these versions. */
+export type Expected = { readonly versions: readonly number[] } | undefined
+
+export type TokenChange =
+  | { readonly kind: 'update'; readonly update: TokenUpdate }
+  | { readonly kind: 'rotate'; readonly rotation: Rotation }
+  | { readonly kind: 'delete' }
+
+export interface Plan<Row> {
+  readonly after: Stamped<Row>
+  readonly event: HistoryEvent
+  /** For the revocation journal, which must have it before the change is committed. */
+  readonly revocation: Revocation | undefined
+  /** For the revocation journal too, but only once the change is durable. */
+  readonly isReenabled: boolean
+}
+
+export interface TokenPlan extends Plan<TokenRecord> {
+  readonly isDeleted: boolean
+  /** The former credential of a rotation, where it goes on working for a while. */
+  readonly retired: Stamped<RetiredCredential> | undefined
+  /** Former credentials that retire up to this time stop working now. */
+  readonly endRetiredUpTo: Timestamp | undefined
+}
+
+/** Undefined for a change that changes nothing. */
+export function planTokenChange(
+  before: Stamped<TokenRecord> | undefined,
+  change: TokenChange,
+  origin: Origin,
+  stamps: Stamps,
+  expected?: Expected,
+): TokenPlan | undefined {
+  if (before === undefined) throw new Failure('token-not-found')
+  if (expected?.versions.includes(before.version) === false) throw new Failure('version-mismatch')
+  switch (change.kind) {
+    case 'update':
+      return planUpdate(before, change.update, origin, stamps)
+    case 'rotate':
+      return planRotation(before, change.rotation, origin, stamps)
+    case 'delete':
+      return planDeletion(before, origin)
+  }
+}
+
+const NOTHING_ELSE = {
+  isDeleted: false,
+  isReenabled: false,
+  retired: undefined,
+  endRetiredUpTo: undefined,
+  revocation: undefined,
+}
+
+function planUpdate(before: Stamped<TokenRecord>, update: TokenUpdate, origin: Origin, stamps: Stamps) {
+  const changed = applyUpdate<TokenRecord>(before, update)
+  if (changed === before) return undefined
+  const after = restamp(TOKENS, before, changed, stamps)
+  const { id, accountId, version } = after
+  const { from, to } = difference(TOKENS, before, after)
+  const isSwitched = after.status !== before.status
+  return {
+    ...NOTHING_ELSE,
+    after,
+    event: historyEvent(accountId, 'token.update', after, from, to),
+    revocation:
+      isSwitched && after.status === 'inactive'
+        ? ({ kind: 'token-off', id, at: origin.at, version } as const)
+        : undefined,
+    isReenabled: isSwitched && after.status === 'active',
+  }
+}
+
+function planRotation(before: Stamped<TokenRecord>, rotation: Rotation, origin: Origin, stamps: Stamps): TokenPlan {
+  const { at } = origin
+  const { after: changed, retired, outlived, facts } = applyRotation<TokenRecord>(before, rotation, at)
+  const after = restamp(TOKENS, before, changed, stamps)
+  const { id, accountId, version } = after
+  return {
+    ...NOTHING_ELSE,
+    after,
+    retired: retired && { ...retired, stamp: stampOf(RETIRED_CREDENTIALS, retired, stamps) },
+    endRetiredUpTo: outlived,
+    event: historyEvent(accountId, 'token.rotate', after, {}, facts),
+    revocation: {
+      kind: 'token-rotated',
+      id,
+      at,
+      version,
+      digest: Buffer.from(rotation.digest).toString('base64'),
+      sealed: Buffer.from(rotation.sealed).toString('base64'),
+      formerUntil: rotation.formerUntil,
+    },
+  }
+}
+
+function planDeletion(before: Stamped<TokenRecord>, { at }: Origin): TokenPlan {
+  const { id, accountId, name, status, version } = before
+  return {
+    ...NOTHING_ELSE,
+    after: before,
+    isDeleted: true,
+    event: historyEvent(accountId, 'token.delete', before, { name, status }, {}),
+    revocation: { kind: 'token-gone', id, at, version: version + 1 },
+  }
+}
+
+/** Undefined for a change that changes nothing. */
+export function planSubAccountUpdate(
+  before: Stamped<SubAccount> | undefined,
+  update: SubAccountUpdate,
+  origin: Origin,
+  stamps: Stamps,
+): Plan<SubAccount> | undefined {
+  if (before === undefined) throw new Failure('sub-account-forbidden')
+  const changed = applySubAccountUpdate(before, update, origin.at)
+  if (changed === before) return undefined
+  // An owner who names the status decides it, whatever was in the database before.
+  const after =
+    update.status === undefined
+      ? restamp(SUB_ACCOUNTS, before, changed, stamps)
+      : { ...changed, stamp: stampOf(SUB_ACCOUNTS, changed, stamps) }
+  const { from, to } = difference(SUB_ACCOUNTS, before, after)
+  const isSwitched = after.suspendedAt !== before.suspendedAt
+  const isOff = after.suspendedAt !== null
+  return {
+    after,
+    event: historyEvent(after.accountId, 'sub-account.update', after, from, to),
+    revocation: isSwitched && isOff ? { kind: 'sub-account-off', id: after.id, at: origin.at } : undefined,
+    isReenabled: isSwitched && !isOff,
+  }
+}
+
+/** Undefined for a key that is revoked already. */
+export function planKeyRevocation(
+  before: Stamped<StoredKey> | undefined,
+  { at }: Origin,
+  stamps: Stamps,
+): Plan<StoredKey> | undefined {
+  if (before === undefined) throw new Failure('key-not-found')
+  if (before.revokedAt !== null) return undefined
+  const changed = { ...before, revokedAt: at }
+  const { from, to } = difference(ACCOUNT_KEYS, before, changed)
+  return {
+    after: { ...changed, stamp: stampOf(ACCOUNT_KEYS, changed, stamps) },
+    event: historyEvent(before.accountId, 'key.revoke', before, from, to),
+    revocation: { kind: 'key-off', id: before.id, at },
+    isReenabled: false,
+  }
+}
+
+/** Undefined for the name that the account has already. */
+export function planAccountRename(before: Account | undefined, name: string): HistoryEvent | undefined {
+  if (before === undefined) throw new Failure('account-not-found')
+  if (before.name === name) return undefined
+  return historyEvent(before.id, 'account.rename', { id: before.id, name }, { name: before.name }, { name })
+}
+
+export function accountCreated(account: Account): HistoryEvent {
+  return historyEvent(account.id, 'account.create', account, {}, { name: account.name })
+}
+
+export function keyCreated(key: AccountKey): HistoryEvent {
+  const { accountId, name, expiresAt } = key
+  return historyEvent(accountId, 'key.create', key, {}, { name, expiresAt, ...addedFacts(ACCOUNT_KEYS, key) })
+}
+
+export function subAccountCreated(subAccount: SubAccount): HistoryEvent {
+  const { accountId, name, email, companyName } = subAccount
+  const to = { name, email, companyName, ...addedFacts(SUB_ACCOUNTS, subAccount) }
+  return historyEvent(accountId, 'sub-account.create', subAccount, {}, to)
+}
+
+export function tokenCreated(token: TokenRecord, subAccountName: string): HistoryEvent {
+  const { accountId, name, status, expiresAt, subAccountId } = token
+  const to = { name, status, expiresAt, subAccountId, subAccountName, ...addedFacts(TOKENS, token) }
+  return historyEvent(accountId, 'token.create', token, {}, to)
+}

@@ -1,0 +1,186 @@
+// What the domain asks of a store, by who asks. Two engines implement all of it, and one contract suite tests both.
+import type { OverviewCounts, OverviewQuestion } from './model/overview.ts'
+import type { PageRequest, Slice, TokenQuery } from './model/page.ts'
+import type { StoredRow, Table } from './model/tables.ts'
+import type {
+  Account,
+  AccountKey,
+  ListedToken,
+  Status,
+  StoredKey,
+  SubAccount,
+  SubAccountRow,
+  Timestamp,
+  TokenActivity,
+  TokenRecord,
+} from './model/token.ts'
+import type { SubAccountUpdate } from './model/update.ts'
+import type { Expected, TokenChange } from './plan.ts'
+import type { ChainLink, HistoryQuery, HistoryRow, Origin } from './record/history.ts'
+import type { VaultRow } from './trust/key-ring.ts'
+import type { Stamped } from './trust/stamp.ts'
+import type { Candidate } from './trust/verdict.ts'
+
+/**
+ * What every engine guarantees:
+ *
+ * - A promise that resolves to a change means that the change is durable, and seen by every read that starts later, in
+ *   any process. One that rejects with a Failure means that nothing was changed, except for `outcome-unknown`.
+ * - A change is one transaction, with its history row and counts. The plan of a change is made inside that transaction; it
+ *   is pure, since it may be made again.
+ * - `accountId` is part of the WHERE clause: another account's row is not found, exactly as if it did not exist.
+ * - Uniqueness is enforced by a unique index, never by a read before the write.
+ * - The items and the total of a slice come from one snapshot. Totals are exact.
+ * - Lists are newest first, by (createdAt, id).
+ * - A credential is stored only while the key it is sealed with is the sealing key; otherwise the change is refused as
+ *   `master-key-superseded`. So after a change of the sealing key, credentials sealed with the former one only become fewer.
+ * - When the store cannot be asked, every method rejects with `unavailable`.
+ * - An engine may return the same object for as long as nothing about it has changed; callers never modify it.
+ */
+export type Store = AccessStore & TokenStore & SubAccountStore & AccountStore & ReportStore & UpkeepStore & StoreLife
+
+/** Authentication. */
+export interface AccessStore {
+  findAccount(id: string): Promise<Account | undefined>
+  /** By the key itself, of which only the digest is stored. */
+  findKey(presented: string): Promise<Stamped<StoredKey> | undefined>
+  /** All that verification needs to know about a credential. */
+  findCandidate(presented: string): Promise<Candidate | undefined>
+  /** Later times win. Unknown tokens are ignored. */
+  markUsed(marks: ReadonlyMap<string, Timestamp>): Promise<void>
+}
+
+export interface TokenRow {
+  readonly token: ListedToken
+  readonly subAccount: SubAccount
+}
+
+export interface Idempotency {
+  readonly key: string
+  /** Digest of the request: the same key with another request is refused. */
+  readonly requestDigest: string
+}
+
+export interface TokenStore {
+  /** All or none. Returns the ids, which are former ones when `idempotency` names a request that was made before. */
+  insertTokens(tokens: readonly TokenRecord[], origin: Origin, idempotency?: Idempotency): Promise<readonly string[]>
+  findToken(accountId: string, id: string): Promise<TokenRow | undefined>
+  /** For the operator, who checks an import before making it. */
+  findTokenByName(subAccountId: string, name: string): Promise<TokenRecord | undefined>
+  /** Undefined when the query names a sub-account that is not the account's. */
+  listTokens(accountId: string, query: TokenQuery): Promise<Slice<TokenRow> | undefined>
+  /** The token after the change; a deleted one as it was. */
+  changeToken(
+    accountId: string,
+    id: string,
+    change: TokenChange,
+    origin: Origin,
+    expected?: Expected,
+  ): Promise<TokenRow>
+  /** Last uses, and former credentials that still work at this time; tokens with neither are left out. */
+  findActivity(tokenIds: readonly string[], at: Timestamp): Promise<ReadonlyMap<string, TokenActivity>>
+}
+
+export type StampedSubAccountRow = SubAccountRow & { readonly subAccount: Stamped<SubAccount> }
+
+export interface SubAccountStore {
+  insertSubAccounts(subAccounts: readonly SubAccount[], origin: Origin): Promise<void>
+  findSubAccount(accountId: string, id: string): Promise<StampedSubAccountRow | undefined>
+  listSubAccounts(
+    accountId: string,
+    query: PageRequest & { search?: string | undefined },
+  ): Promise<Slice<StampedSubAccountRow>>
+  updateSubAccount(accountId: string, id: string, update: SubAccountUpdate, origin: Origin): Promise<SubAccountRow>
+  /** The account that owns a sub-account or a token, deleted tokens included; for the operator, who has none. */
+  findOwner(id: string): Promise<string | undefined>
+}
+
+export interface AccountStore {
+  insertAccount(account: Account, origin: Origin): Promise<void>
+  listAccounts(): Promise<readonly Account[]>
+  /** Rejects with `account-not-found`; the name that the account already has changes nothing. */
+  renameAccount(id: string, name: string, origin: Origin): Promise<Account>
+  insertKey(key: StoredKey, origin: Origin): Promise<void>
+  listKeys(accountId: string): Promise<readonly AccountKey[]>
+  /** Rejects with `key-not-found`; revoking again changes nothing. */
+  revokeKey(id: string, origin: Origin): Promise<AccountKey>
+}
+
+export interface ReportStore {
+  countTokens(): Promise<Readonly<Record<Status, number>>>
+  /** Active tokens of all accounts that expire in a range, which includes its start and excludes its end. */
+  countExpiring(from: Timestamp, before: Timestamp): Promise<number>
+  /** All of it from one snapshot. */
+  readOverview(accountId: string, question: OverviewQuestion): Promise<OverviewCounts>
+  /** The present names of the account's tokens, sub-accounts and account keys; other ids are left out. */
+  findNames(accountId: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>>
+  listHistory(accountId: string, query: HistoryQuery): Promise<Slice<HistoryRow>>
+}
+
+export interface MasterKeyChange {
+  /** The sealing key; refused as `master-key-superseded` when it no longer is. */
+  readonly from: string
+  readonly to: string
+  /** The store secret, sealed with the new key. */
+  readonly sealedSecret: Uint8Array
+  readonly at: Timestamp
+}
+
+/** A credential sealed with another key, to be stored only if it is still sealed as before. */
+export interface Resealed {
+  readonly id: string
+  readonly before: Uint8Array
+  readonly after: Uint8Array
+}
+
+/** Examination, copying and rotation of the master key. */
+export interface UpkeepStore {
+  /** Every history row of every account in chain order, with the heads. */
+  readChains(): AsyncIterable<ChainLink>
+  /** Stored rows after one that was read before, in the order of the table's key. */
+  readRows(table: Table, after: StoredRow | undefined, limit: number): Promise<readonly StoredRow[]>
+  /** The master keys that the store needs. */
+  readVault(): Promise<readonly VaultRow[]>
+  /** The ids of the keys that it needed once. None of them ever seals again. */
+  listRetiredMasterKeys(): Promise<readonly string[]>
+  /** Once this resolves, no process seals anything with the former key. */
+  changeMasterKey(change: MasterKeyChange): Promise<void>
+  /** Skips those whose credential is no longer sealed as before. Returns how many were replaced. */
+  resealTokens(resealed: readonly Resealed[]): Promise<number>
+  /** For a key that no longer seals, and that no credential is sealed with. */
+  retireMasterKey(id: string, at: Timestamp): Promise<void>
+}
+
+/** The request that calls are made for. */
+export interface RequestScope {
+  /** How much of its time is spent already. */
+  readonly waitedMs: number
+  /** Whether the caller has disconnected. */
+  readonly isGone: () => boolean
+}
+
+export interface StoreLife {
+  /** Runs `work`, whose calls share the deadline of this request; those still queued are dropped once its caller has gone. */
+  during<Result>(request: RequestScope, work: () => Result): Result
+  /** Resolves when the store answers, and nothing forbids to let callers in. */
+  ping(): Promise<void>
+  /** Waits for the changes in progress. */
+  close(): Promise<void>
+}
+
+/** What is wrong with the files of a store, in words; undefined where nothing is. */
+export interface Damage {
+  readonly database: string | undefined
+  readonly journal: string | undefined
+}
+
+/** What only a store of files has. */
+export interface StoreFiles {
+  /**
+   * Why nobody may be let in, for the operator; undefined when all is well. While there is such a reason, `findAccount`,
+   * `findKey`, `findCandidate`, `ping`, every change and, within a request, every read reject with `revocations-unknown`.
+   */
+  findObstacle(): Promise<string | undefined>
+  /** Reads all of the files. */
+  findDamage(): Promise<Damage>
+}

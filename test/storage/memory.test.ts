@@ -1,0 +1,118 @@
+// What the embedded engine remembers: the same object until something about it changes, in this process or another.
+import assert from 'node:assert/strict'
+import { afterEach, beforeEach, test } from 'node:test'
+import { Connection } from '../../src/storage/sqlite/connection.ts'
+import { Changes } from '../../src/storage/sqlite/memory/changes.ts'
+import { Known } from '../../src/storage/sqlite/memory/known.ts'
+import { Memory } from '../../src/storage/sqlite/memory/memory.ts'
+import { chooseTokens } from '../../src/storage/sqlite/sql/listing.ts'
+import type { Account, SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
+import { openEmptySqlite, type TestSqlite } from '../support/sqlite.ts'
+import { credentialOf, deleteToken, Estate, rotateToken, updateToken } from '../support/store.ts'
+
+let opened: TestSqlite
+let estate: Estate
+let account: Account
+let subAccount: SubAccount
+let token: TokenRecord
+beforeEach(async () => {
+  opened = await openEmptySqlite()
+  estate = new Estate(opened)
+  account = await estate.account()
+  subAccount = await estate.subAccount(account)
+  token = await estate.token(subAccount, 'first')
+})
+afterEach(() => opened.close())
+
+const candidate = () => opened.store.findCandidate(credentialOf(token.digest))
+const row = () => opened.store.findToken(account.id, token.id)
+const everything = async () => [await candidate(), await row()] as const
+
+test('a token, its candidate and an account key stay the same objects while others change', async () => {
+  const { digest } = await estate.key(account)
+  const key = () => opened.store.findKey(credentialOf(digest))
+  const before = [await key(), ...(await everything())]
+  const otherAccount = await estate.account('Other')
+  const other = await estate.token(await estate.subAccount(otherAccount), 'other')
+  await updateToken(opened.store, otherAccount.id, other.id, { status: 'inactive' }, estate.origin())
+  await estate.key(account)
+  await opened.store.markUsed(new Map([[token.id, 1]]))
+  const after = [await key(), ...(await everything())]
+  for (const [i, each] of before.entries()) assert.equal(after[i], each)
+})
+
+const changes: Record<string, () => Promise<unknown>> = {
+  'the token': () => updateToken(opened.store, account.id, token.id, { name: 'other' }, estate.origin()),
+  'its sub-account': () =>
+    opened.store.updateSubAccount(account.id, subAccount.id, { status: 'suspended' }, estate.origin()),
+  'its credential': () =>
+    rotateToken(
+      opened.store,
+      account.id,
+      token.id,
+      { sealed: estate.sealed(), digest: estate.digest(), formerUntil: Number.MAX_SAFE_INTEGER },
+      estate.origin(),
+    ),
+}
+for (const [what, change] of Object.entries(changes)) {
+  test(`a change of ${what} makes another object of the token and of its candidate`, async () => {
+    const before = await everything()
+    await change()
+    const after = await everything()
+    for (const [i, each] of before.entries()) assert.notEqual(after[i], each)
+  })
+}
+
+test('more changes at once than are read one by one invalidate everything', async () => {
+  const before = await everything()
+  await estate.tokens(Array.from({ length: 2_001 }, (_, i) => estate.tokenRecord(subAccount, `t${i}`)))
+  const after = await everything()
+  for (const [i, each] of before.entries()) assert.notEqual(after[i], each)
+  assert.deepEqual(after, before)
+})
+
+test('what changed while it was read is not taken for known', async () => {
+  const db = new Connection(opened.path, 'read')
+  const seen = new Changes(db)
+  const known = new Known<string>(seen, 10)
+  const readAt = seen.look()
+  await updateToken(opened.store, account.id, token.id, { name: 'other' }, estate.origin())
+  seen.look()
+  known.set('name', 'value', [token.id], readAt)
+  assert.equal(known.get('name'), undefined)
+  db.close()
+})
+
+test('a page that another thread has chosen is only filled while nothing was committed since', async () => {
+  const db = new Connection(opened.path, 'read')
+  const memory = new Memory(db, opened.stamps)
+  const time = memory.look()
+  const chosen = chooseTokens(db, account.id, { page: 1, limit: 10, narrowing: { suspended: false } })
+  assert.ok(chosen)
+  assert.equal(memory.fill(chosen, time)?.items.length, 1)
+  await opened.store.updateSubAccount(account.id, subAccount.id, { status: 'suspended' }, estate.origin())
+  assert.equal(memory.fill(chosen, time), undefined)
+  db.close()
+})
+
+test('a page far from both ends is the right one, and stays so while tokens come and go', async () => {
+  const make = (count: number, name: string) =>
+    estate.tokens(Array.from({ length: count }, (_, i) => estate.tokenRecord(subAccount, `${name} ${i}`)))
+  await make(6_000, 'many')
+  const db = new Connection(opened.path, 'read')
+  for (let round = 0; round < 3; round++) {
+    for (const page of [210, 300, 350]) {
+      const slice = await opened.store.listTokens(account.id, { page, limit: 10 })
+      const expected = db.tuples<[string]>(
+        'SELECT id FROM tokens WHERE account_id = ? ORDER BY id DESC LIMIT 10 OFFSET ?',
+        ...[account.id, (page - 1) * 10],
+      )
+      const ids = slice?.items.map((item) => item.token.id)
+      assert.deepEqual(ids, expected.flat())
+    }
+    const [middle] = (await opened.store.listTokens(account.id, { page: 300, limit: 10 }))?.items ?? []
+    await deleteToken(opened.store, account.id, middle?.token.id ?? '', estate.origin())
+    await make(3, `round ${round}`)
+  }
+  db.close()
+})
