@@ -12,8 +12,7 @@ Written by \`npm run test:faults\` on ${machines.join('; ')}. A control is the s
 promise: it must fail, and did. The load is how many processes of others wanted to run when a test began: counts do not
 depend on it, times do.
 
-${promises.map((promise) => section(promise, findings)).join('\n')}
-`
+${promises.map((promise) => section(promise, findings)).join('\n')}`
 }
 
 function section(promise: string, findings: readonly Kept[]): string {
