@@ -60,10 +60,10 @@ test('a misspelt setting in a .env file is refused too', (t) => {
   assert.throws(readProcessConfig, refused(/^LATCHKEY_DATADIR is not a setting; did you mean LATCHKEY_DATA_DIR\?/))
 })
 
-test('the README describes every setting', () => {
-  const readme = readFileSync(join(import.meta.dirname, '..', '..', 'README.md'), 'utf8')
+test('docs/operations.md describes every setting', () => {
+  const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'operations.md'), 'utf8')
   assert.deepEqual(
-    SETTINGS.filter((name) => !readme.includes(`\`${name}\``)),
+    SETTINGS.filter((name) => !page.includes(`\`${name}\``)),
     [],
   )
 })

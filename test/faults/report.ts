@@ -1,4 +1,4 @@
-// One line of docs/reliability.md for each fault that a long run has put us through.
+// One line of docs/fault-tests.md for each fault that a long run has put us through.
 import { appendFileSync } from 'node:fs'
 import type { TestContext } from 'node:test'
 import { SEED } from './seed.ts'

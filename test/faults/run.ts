@@ -1,17 +1,17 @@
-// `npm run test:faults`: every long form, one after the other, a table of what was found, and docs/reliability.md. With
+// `npm run test:faults`: every long form, one after the other, a table of what was found, and docs/fault-tests.md. With
 // the names of files (and options of `node --test`), only those: the page then keeps what it says about the others.
 import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, loadavg, platform, release, totalmem } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { removeFolder, temporaryFolder } from '../support/sqlite.ts'
-import { reliabilityPage } from './page.ts'
+import { faultTestsPage } from './page.ts'
 import type { Finding, Kept } from './report.ts'
 import { SEED } from './seed.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const KEPT = join(ROOT, 'docs', 'reliability.json')
-const PAGE = join(ROOT, 'docs', 'reliability.md')
+const PAGE = join(ROOT, 'docs', 'fault-tests.md')
 const LOAD = Math.round(loadavg()[0] ?? 0)
 const TIMEOUT_MS = 1_800_000
 const FILES = ['long', 'linearizability', 'rotation', 'failover', 'pgbouncer', 'grants', 'million', 'one-caller'].map(
@@ -65,8 +65,8 @@ function keep(findings: readonly Finding[], whole: boolean): void {
   const kept = new Map(former.map((finding) => [nameOf(finding), finding]))
   for (const finding of findings) kept.set(nameOf(finding), { ...finding, ...circumstances })
   writeFileSync(KEPT, `${JSON.stringify([...kept.values()], null, 2)}\n`)
-  writeFileSync(PAGE, reliabilityPage([...kept.values()]))
-  console.log('\ndocs/reliability.md is written.')
+  writeFileSync(PAGE, faultTestsPage([...kept.values()]))
+  console.log('\ndocs/fault-tests.md is written.')
 }
 
 const nameOf = ({ promise, fault }: Finding) => `${promise}: ${fault}`
