@@ -18,6 +18,7 @@ export type {
   TokenPage,
   TokenRotation,
   TokenUpdate,
+  WhoAmI,
 } from './operations.ts'
 
 type Id = keyof Operations

@@ -189,6 +189,31 @@ export interface Overview {
   }[]
 }
 
+export interface WhoAmI {
+  readonly account: {
+    /** Account identifier */
+    readonly id: string
+    /** Account name */
+    readonly name: string
+  }
+  readonly caller: {
+    /** An account key, or a JWT of the identity provider */
+    readonly kind: 'key' | 'jwt'
+    /** As the history names the caller in `by` */
+    readonly id: string
+    /** What the account key is called, or the JWT's subject */
+    readonly name: string
+  }
+  readonly permissions: {
+    /** `owner` may do everything */
+    readonly role: 'owner'
+    /** Whether credentials are shown */
+    readonly reveal: boolean
+    /** The ids of the only sub-accounts that the caller sees; null for all */
+    readonly subAccounts: readonly string[] | null
+  }
+}
+
 export interface SubAccountPage {
   readonly items: readonly SubAccount[]
   /** All matches, exactly */
@@ -390,6 +415,11 @@ export interface Operations {
     params: Readonly<Record<never, never>>
     data: Overview
   }
+  /** Who is asking, and what they may do */
+  whoami: {
+    params: Readonly<Record<never, never>>
+    data: WhoAmI
+  }
   /** List sub-accounts */
   listSubAccounts: {
     params: {
@@ -439,6 +469,7 @@ export const operations = {
   listTokenHistory: { method: 'GET', path: '/api/v1/apiClient/token/{id}/history', headers: [] },
   listAccountHistory: { method: 'GET', path: '/api/v1/apiClient/history', headers: [] },
   getOverview: { method: 'GET', path: '/api/v1/apiClient/overview', headers: [] },
+  whoami: { method: 'GET', path: '/api/v1/apiClient/whoami', headers: [] },
   listSubAccounts: { method: 'GET', path: '/api/v1/apiClient/sub-account', headers: [] },
   createSubAccount: { method: 'POST', path: '/api/v1/apiClient/sub-account', headers: [] },
   getSubAccount: { method: 'GET', path: '/api/v1/apiClient/sub-account/{id}', headers: [] },

@@ -9,7 +9,7 @@ import { startServer } from '../src/process/serving.ts'
 interface Schema {
   readonly $ref?: string
   readonly description?: string
-  readonly type?: string | readonly string[]
+  readonly type?: string | readonly string[] | undefined
   readonly enum?: readonly (string | null)[]
   readonly anyOf?: readonly Schema[]
   readonly items?: Schema
@@ -138,10 +138,13 @@ class Printer {
     if (schema.$ref) return this.#namedType(schema)
     if (schema.anyOf) return schema.anyOf.map((each) => this.#typeOf(each, depth)).join(' | ')
     if (schema.enum) return schema.enum.map((value) => (value === null ? 'null' : `'${value}'`)).join(' | ')
-    const scalars = [schema.type ?? []].flat().map((type) => SCALARS[type])
-    if (scalars.length > 0 && !scalars.includes(undefined)) return scalars.join(' | ')
-    if (schema.type === 'array' && schema.items) return `readonly ${wrap(this.#typeOf(schema.items, depth))}[]`
-    if (schema.type !== 'object') throw new Error(`no type for ${JSON.stringify(schema)}`)
+    const [type, ...others] = [schema.type ?? []].flat()
+    if (others.length > 0)
+      return [type, ...others].map((each) => this.#typeOf({ ...schema, type: each }, depth)).join(' | ')
+    const scalar = SCALARS[type ?? '']
+    if (scalar !== undefined) return scalar
+    if (type === 'array' && schema.items) return `readonly ${wrap(this.#typeOf(schema.items, depth))}[]`
+    if (type !== 'object') throw new Error(`no type for ${JSON.stringify(schema)}`)
     if (schema.additionalProperties)
       return `Readonly<Record<string, ${this.#typeOf(schema.additionalProperties, depth)}>>`
     return this.#objectType(schema, depth)

@@ -135,6 +135,31 @@ export const Overview = Type.Object(
 )
 export type WireOverview = Static<typeof Overview>
 
+export const CALLER_KINDS = ['key', 'jwt'] as const
+export const ROLES = ['owner'] as const
+
+export const WhoAmI = Type.Object(
+  {
+    account: Type.Object({ id: text('Account identifier'), name: text('Account name', 'Acme') }),
+    caller: Type.Object({
+      kind: oneOf(CALLER_KINDS, 'An account key, or a JWT of the identity provider'),
+      id: text('As the history names the caller in `by`', 'key_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
+      name: text("What the account key is called, or the JWT's subject", 'Console'),
+    }),
+    permissions: Type.Object({
+      role: oneOf(ROLES, '`owner` may do everything'),
+      reveal: Type.Boolean({ description: 'Whether credentials are shown' }),
+      subAccounts: Type.Unsafe<readonly string[] | null>({
+        type: ['array', 'null'],
+        items: { type: 'string' },
+        description: 'The ids of the only sub-accounts that the caller sees; null for all',
+      }),
+    }),
+  },
+  { title: 'WhoAmI' },
+)
+export type WireWhoAmI = Static<typeof WhoAmI>
+
 function pageFields<Item extends ReturnType<typeof Type.Object>>(item: Item) {
   return {
     items: Type.Array(item),

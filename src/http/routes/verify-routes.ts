@@ -10,7 +10,7 @@ import { authenticatesTwice, clientSecretOf, formOf, mustReadForm, usesBasic } f
 import type { RateLimits } from '../access/rate-limits.ts'
 import { UnauthenticatedSchema, unauthenticatedBody } from '../protocol/envelope.ts'
 import { answerTo, BasicRefused, BODY_REASONS, unauthenticated } from '../protocol/failures.ts'
-import { DESCRIPTION, describeFailures, NO_CALLER, type PlainRoute } from './route.ts'
+import { DESCRIPTION, describeFailures, errorHeader, NO_CALLER, type PlainRoute } from './route.ts'
 
 export interface VerifyParts {
   readonly registry: Registry
@@ -55,7 +55,10 @@ function verifyRoute({ registry, credentialHeader, onVerdict, rateLimits }: Veri
         401: {
           ...UnauthenticatedSchema,
           [DESCRIPTION]: 'It does not; the header X-Latchkey-Reason says why, to the holder of a real credential',
-          headers: { 'X-Latchkey-Reason': { type: 'string', enum: ['unknown', 'inactive', 'suspended', 'expired'] } },
+          headers: {
+            'X-Latchkey-Reason': { type: 'string', enum: ['unknown', 'inactive', 'suspended', 'expired'] },
+            ...errorHeader(401),
+          },
           examples: REFUSED.map((code) => unauthenticatedBody(reasonOf(code))),
         },
         ...describeFailures([429, 500, 503]),
@@ -116,6 +119,7 @@ function introspectRoute(parts: VerifyParts): PlainRoute {
         401: {
           ...UnauthenticatedSchema,
           [DESCRIPTION]: NO_CALLER,
+          headers: errorHeader(401),
           examples: [unauthenticatedBody(reasonOf('authentication-required'))],
         },
         ...describeFailures([400, 403, 413, 415, 429, 500, 503], {
