@@ -11,6 +11,7 @@ export interface SubAccountSummary {
   readonly companyName: string
 }
 
+/** Only with `include=details` */
 export interface TokenDetails {
   /** When it stops authenticating; null for never */
   readonly expiresAt: string | null
@@ -55,6 +56,33 @@ export interface TokenPage {
   readonly hasPrevPage: boolean
 }
 
+export interface ListTokensParams {
+  /** Only tokens of this sub-account */
+  readonly subAccountId?: string | undefined
+  /** Only tokens with this status */
+  readonly status?: 'active' | 'inactive' | undefined
+  /** Part of the name; letter case does not matter */
+  readonly search?: string | undefined
+  /** Page number */
+  readonly page?: number | undefined
+  /** Items per page */
+  readonly limit?: number | undefined
+  /** Only tokens never used */
+  readonly used?: 'never' | undefined
+  /** Only tokens made at this time or later */
+  readonly createdFrom?: string | undefined
+  /** Only tokens made before this time */
+  readonly createdBefore?: string | undefined
+  /** Only tokens that expire at this time or later */
+  readonly expiresFrom?: string | undefined
+  /** Only tokens that expire before this time */
+  readonly expiresBefore?: string | undefined
+  /** Only tokens of which verification would say this now; not together with `status` */
+  readonly effectiveStatus?: 'active' | 'inactive' | 'expired' | 'suspended' | undefined
+  /** Adds `details` to each token */
+  readonly include?: 'details' | undefined
+}
+
 export interface NewToken {
   readonly subAccountId: string
   readonly name: string
@@ -62,9 +90,57 @@ export interface NewToken {
   readonly expiresAt?: string | null | undefined
 }
 
+export interface CreateTokenParams {
+  /** A retry with the same key returns the same token, for 24 hours */
+  readonly 'idempotency-key'?: string | undefined
+  readonly body: NewToken
+}
+
+export interface ListTokensOfSubAccountParams {
+  /** Only tokens with this status */
+  readonly status?: 'active' | 'inactive' | undefined
+  /** Part of the name; letter case does not matter */
+  readonly search?: string | undefined
+  /** Page number */
+  readonly page?: number | undefined
+  /** Items per page */
+  readonly limit?: number | undefined
+  /** Only tokens never used */
+  readonly used?: 'never' | undefined
+  /** Only tokens made at this time or later */
+  readonly createdFrom?: string | undefined
+  /** Only tokens made before this time */
+  readonly createdBefore?: string | undefined
+  /** Only tokens that expire at this time or later */
+  readonly expiresFrom?: string | undefined
+  /** Only tokens that expire before this time */
+  readonly expiresBefore?: string | undefined
+  /** Only tokens of which verification would say this now; not together with `status` */
+  readonly effectiveStatus?: 'active' | 'inactive' | 'expired' | 'suspended' | undefined
+  /** Adds `details` to each token */
+  readonly include?: 'details' | undefined
+  /** The sub-account id */
+  readonly subAccountId: string
+}
+
+export interface GetTokenParams {
+  /** Adds `details` to each token */
+  readonly include?: 'details' | undefined
+  /** The token id */
+  readonly id: string
+}
+
 export interface TokenUpdate {
   readonly name?: string | undefined
   readonly status?: 'active' | 'inactive' | undefined
+}
+
+export interface UpdateTokenParams {
+  /** The token id */
+  readonly id: string
+  /** An ETag: go ahead only if the token is still at it */
+  readonly 'if-match'?: string | undefined
+  readonly body: TokenUpdate
 }
 
 export interface DeletedToken {
@@ -72,8 +148,23 @@ export interface DeletedToken {
   readonly _id: string
 }
 
+export interface DeleteTokenParams {
+  /** The token id */
+  readonly id: string
+  /** An ETag: go ahead only if the token is still at it */
+  readonly 'if-match'?: string | undefined
+}
+
 export interface TokenRotation {
   readonly overlapSeconds?: number | undefined
+}
+
+export interface RotateTokenParams {
+  /** The token id */
+  readonly id: string
+  /** An ETag: go ahead only if the token is still at it */
+  readonly 'if-match'?: string | undefined
+  readonly body?: TokenRotation | undefined
 }
 
 export interface HistoryEntry {
@@ -120,6 +211,60 @@ export interface HistoryPage {
   readonly hasPrevPage: boolean
   /** The present names of the tokens, sub-accounts and account keys that the entries mention, by id */
   readonly names: Readonly<Record<string, string>>
+}
+
+export interface ListTokenHistoryParams {
+  /** Page number */
+  readonly page?: number | undefined
+  /** Items per page */
+  readonly limit?: number | undefined
+  /** Only what this actor did */
+  readonly by?: string | undefined
+  /** Only this kind of change */
+  readonly action?:
+    | 'account.create'
+    | 'account.rename'
+    | 'key.create'
+    | 'key.revoke'
+    | 'sub-account.create'
+    | 'sub-account.update'
+    | 'token.create'
+    | 'token.update'
+    | 'token.rotate'
+    | 'token.delete'
+    | undefined
+  /** Only changes at this time or later */
+  readonly from?: string | undefined
+  /** Only changes before this time */
+  readonly to?: string | undefined
+  /** The token id */
+  readonly id: string
+}
+
+export interface ListAccountHistoryParams {
+  /** Page number */
+  readonly page?: number | undefined
+  /** Items per page */
+  readonly limit?: number | undefined
+  /** Only what this actor did */
+  readonly by?: string | undefined
+  /** Only this kind of change */
+  readonly action?:
+    | 'account.create'
+    | 'account.rename'
+    | 'key.create'
+    | 'key.revoke'
+    | 'sub-account.create'
+    | 'sub-account.update'
+    | 'token.create'
+    | 'token.update'
+    | 'token.rotate'
+    | 'token.delete'
+    | undefined
+  /** Only changes at this time or later */
+  readonly from?: string | undefined
+  /** Only changes before this time */
+  readonly to?: string | undefined
 }
 
 export interface SubAccount {
@@ -225,10 +370,28 @@ export interface SubAccountPage {
   readonly hasPrevPage: boolean
 }
 
+export interface ListSubAccountsParams {
+  /** Part of the name, e-mail address or company */
+  readonly search?: string | undefined
+  /** Page number */
+  readonly page?: number | undefined
+  /** Items per page */
+  readonly limit?: number | undefined
+}
+
 export interface NewSubAccount {
   readonly name: string
   readonly email: string
   readonly companyName: string
+}
+
+export interface CreateSubAccountParams {
+  readonly body: NewSubAccount
+}
+
+export interface GetSubAccountParams {
+  /** The sub-account id */
+  readonly id: string
 }
 
 export interface SubAccountUpdate {
@@ -238,240 +401,181 @@ export interface SubAccountUpdate {
   readonly status?: 'active' | 'suspended' | undefined
 }
 
-export interface Operations {
-  /** List tokens */
-  listTokens: {
-    params: {
-      /** Only tokens of this sub-account */
-      readonly subAccountId?: string | undefined
-      /** Only tokens with this status */
-      readonly status?: 'active' | 'inactive' | undefined
-      /** Part of the name; letter case does not matter */
-      readonly search?: string | undefined
-      /** Page number */
-      readonly page?: number | undefined
-      /** Items per page */
-      readonly limit?: number | undefined
-      /** Only tokens never used */
-      readonly used?: 'never' | undefined
-      /** Only tokens made at this time or later */
-      readonly createdFrom?: string | undefined
-      /** Only tokens made before this time */
-      readonly createdBefore?: string | undefined
-      /** Only tokens that expire at this time or later */
-      readonly expiresFrom?: string | undefined
-      /** Only tokens that expire before this time */
-      readonly expiresBefore?: string | undefined
-      /** Only tokens of which verification would say this now; not together with `status` */
-      readonly effectiveStatus?: 'active' | 'inactive' | 'expired' | 'suspended' | undefined
-      /** Adds `details` to each token */
-      readonly include?: 'details' | undefined
-    }
-    data: TokenPage
-  }
-  /** Create a token */
-  createToken: {
-    params: {
-      /** A retry with the same key returns the same token, for 24 hours */
-      readonly 'idempotency-key'?: string | undefined
-      readonly body: NewToken
-    }
-    data: Token
-  }
-  /** List tokens of one sub-account */
-  listTokensOfSubAccount: {
-    params: {
-      /** Only tokens with this status */
-      readonly status?: 'active' | 'inactive' | undefined
-      /** Part of the name; letter case does not matter */
-      readonly search?: string | undefined
-      /** Page number */
-      readonly page?: number | undefined
-      /** Items per page */
-      readonly limit?: number | undefined
-      /** Only tokens never used */
-      readonly used?: 'never' | undefined
-      /** Only tokens made at this time or later */
-      readonly createdFrom?: string | undefined
-      /** Only tokens made before this time */
-      readonly createdBefore?: string | undefined
-      /** Only tokens that expire at this time or later */
-      readonly expiresFrom?: string | undefined
-      /** Only tokens that expire before this time */
-      readonly expiresBefore?: string | undefined
-      /** Only tokens of which verification would say this now; not together with `status` */
-      readonly effectiveStatus?: 'active' | 'inactive' | 'expired' | 'suspended' | undefined
-      /** Adds `details` to each token */
-      readonly include?: 'details' | undefined
-      /** The sub-account id */
-      readonly subAccountId: string
-    }
-    data: TokenPage
-  }
-  /** Get one token */
-  getToken: {
-    params: {
-      /** Adds `details` to each token */
-      readonly include?: 'details' | undefined
-      /** The token id */
-      readonly id: string
-    }
-    data: Token
-  }
-  /** Rename, disable or re-enable a token */
-  updateToken: {
-    params: {
-      /** The token id */
-      readonly id: string
-      /** An ETag: go ahead only if the token is still at it */
-      readonly 'if-match'?: string | undefined
-      readonly body: TokenUpdate
-    }
-    data: Token
-  }
-  /** Delete a token */
-  deleteToken: {
-    params: {
-      /** The token id */
-      readonly id: string
-      /** An ETag: go ahead only if the token is still at it */
-      readonly 'if-match'?: string | undefined
-    }
-    data: DeletedToken
-  }
-  /** Give a token a new credential */
-  rotateToken: {
-    params: {
-      /** The token id */
-      readonly id: string
-      /** An ETag: go ahead only if the token is still at it */
-      readonly 'if-match'?: string | undefined
-      readonly body?: TokenRotation | undefined
-    }
-    data: Token
-  }
-  /** History of one token, newest first, also after its deletion */
-  listTokenHistory: {
-    params: {
-      /** Page number */
-      readonly page?: number | undefined
-      /** Items per page */
-      readonly limit?: number | undefined
-      /** Only what this actor did */
-      readonly by?: string | undefined
-      /** Only this kind of change */
-      readonly action?:
-        | 'account.create'
-        | 'account.rename'
-        | 'key.create'
-        | 'key.revoke'
-        | 'sub-account.create'
-        | 'sub-account.update'
-        | 'token.create'
-        | 'token.update'
-        | 'token.rotate'
-        | 'token.delete'
-        | undefined
-      /** Only changes at this time or later */
-      readonly from?: string | undefined
-      /** Only changes before this time */
-      readonly to?: string | undefined
-      /** The token id */
-      readonly id: string
-    }
-    data: HistoryPage
-  }
-  /** History of the account, newest first */
-  listAccountHistory: {
-    params: {
-      /** Page number */
-      readonly page?: number | undefined
-      /** Items per page */
-      readonly limit?: number | undefined
-      /** Only what this actor did */
-      readonly by?: string | undefined
-      /** Only this kind of change */
-      readonly action?:
-        | 'account.create'
-        | 'account.rename'
-        | 'key.create'
-        | 'key.revoke'
-        | 'sub-account.create'
-        | 'sub-account.update'
-        | 'token.create'
-        | 'token.update'
-        | 'token.rotate'
-        | 'token.delete'
-        | undefined
-      /** Only changes at this time or later */
-      readonly from?: string | undefined
-      /** Only changes before this time */
-      readonly to?: string | undefined
-    }
-    data: HistoryPage
-  }
-  /** The account at a glance */
-  getOverview: {
-    params: Readonly<Record<never, never>>
-    data: Overview
-  }
-  /** Who is asking, and what they may do */
-  whoami: {
-    params: Readonly<Record<never, never>>
-    data: WhoAmI
-  }
-  /** List sub-accounts */
-  listSubAccounts: {
-    params: {
-      /** Part of the name, e-mail address or company */
-      readonly search?: string | undefined
-      /** Page number */
-      readonly page?: number | undefined
-      /** Items per page */
-      readonly limit?: number | undefined
-    }
-    data: SubAccountPage
-  }
-  /** Create a sub-account */
-  createSubAccount: {
-    params: {
-      readonly body: NewSubAccount
-    }
-    data: SubAccount
-  }
-  /** Get one sub-account */
-  getSubAccount: {
-    params: {
-      /** The sub-account id */
-      readonly id: string
-    }
-    data: SubAccount
-  }
-  /** Change, suspend or resume a sub-account */
-  updateSubAccount: {
-    params: {
-      /** The sub-account id */
-      readonly id: string
-      readonly body: SubAccountUpdate
-    }
-    data: SubAccount
+export interface UpdateSubAccountParams {
+  /** The sub-account id */
+  readonly id: string
+  readonly body: SubAccountUpdate
+}
+
+export interface IntrospectionResponse {
+  readonly active: boolean
+  /** The sub-account */
+  readonly sub?: string | undefined
+  /** The account */
+  readonly client_id?: string | undefined
+  readonly iat?: number | undefined
+  readonly exp?: number | undefined
+  readonly token_type?: string | undefined
+  readonly token_id?: string | undefined
+  readonly sub_account_id?: string | undefined
+  readonly account_id?: string | undefined
+  readonly token_version?: number | undefined
+}
+
+export interface IntrospectParams {
+  readonly body: {
+    /** The credential */
+    readonly token: string
+    /** Ignored */
+    readonly token_type_hint?: string | undefined
+    /** Ignored */
+    readonly client_id?: string | undefined
+    /** The account key, where no header carries it */
+    readonly client_secret?: string | undefined
   }
 }
 
+/** What `X-Latchkey-Error` names; later versions may add codes. */
+export type ErrorCode =
+  | 'account-not-found'
+  | 'authentication-required'
+  | 'body-too-large'
+  | 'conflict'
+  | 'duplicate-credential'
+  | 'duplicate-name'
+  | 'forbidden'
+  | 'idempotency-conflict'
+  | 'internal-error'
+  | 'invalid-request'
+  | 'key-not-found'
+  | 'master-key-superseded'
+  | 'not-found'
+  | 'outcome-unknown'
+  | 'precondition-failed'
+  | 'rate-limited'
+  | 'revocations-unknown'
+  | 'store-full'
+  | 'sub-account-forbidden'
+  | 'token-cannot-manage'
+  | 'token-expired'
+  | 'token-inactive'
+  | 'token-invalid'
+  | 'token-not-found'
+  | 'unavailable'
+  | 'unsupported-media-type'
+  | 'version-mismatch'
+
+export interface Operations {
+  /** List tokens. */
+  listTokens: { params: ListTokensParams; data: TokenPage }
+  /** Create a token. */
+  createToken: { params: CreateTokenParams; data: Token }
+  /** List tokens of one sub-account. */
+  listTokensOfSubAccount: { params: ListTokensOfSubAccountParams; data: TokenPage }
+  /** Get one token. */
+  getToken: { params: GetTokenParams; data: Token }
+  /** Rename, disable or re-enable a token. */
+  updateToken: { params: UpdateTokenParams; data: Token }
+  /** Delete a token. */
+  deleteToken: { params: DeleteTokenParams; data: DeletedToken }
+  /**
+   * Give a token a new credential. The former credential works for `overlapSeconds` more. With 0, or without it,
+   * all former credentials stop at once.
+   */
+  rotateToken: { params: RotateTokenParams; data: Token }
+  /** History of one token, newest first, also after its deletion. */
+  listTokenHistory: { params: ListTokenHistoryParams; data: HistoryPage }
+  /** History of the account, newest first. */
+  listAccountHistory: { params: ListAccountHistoryParams; data: HistoryPage }
+  /**
+   * The account at a glance. Exact counts from one moment. Each is the `total` of the token list with the
+   * matching filters: `status`, `effectiveStatus`, `used=never`, `expiresFrom` and `expiresBefore`, `createdFrom`
+   * and `createdBefore`.
+   */
+  getOverview: { params: Readonly<Record<never, never>>; data: Overview }
+  /** Who is asking, and what they may do. */
+  whoami: { params: Readonly<Record<never, never>>; data: WhoAmI }
+  /** List sub-accounts. */
+  listSubAccounts: { params: ListSubAccountsParams; data: SubAccountPage }
+  /** Create a sub-account. */
+  createSubAccount: { params: CreateSubAccountParams; data: SubAccount }
+  /** Get one sub-account. */
+  getSubAccount: { params: GetSubAccountParams; data: SubAccount }
+  /**
+   * Change, suspend or resume a sub-account. While suspended, none of its tokens authenticates; their own status
+   * stays as it is.
+   */
+  updateSubAccount: { params: UpdateSubAccountParams; data: SubAccount }
+  /**
+   * Verify a credential (forward-auth). For nginx `auth_request`, Caddy `forward_auth` and the like: 204 lets the
+   * request pass, anything else does not. The store is asked every time.
+   */
+  verify: { params: Readonly<Record<never, never>>; data: undefined }
+  /**
+   * Introspect a credential (RFC 7662). Answers 200 for dead tokens too: never use it as a forward-auth target.
+   * The account key is sent as a bearer, or as the secret of an OAuth client: by HTTP Basic or as `client_secret`
+   * in the form. Any client id will do.
+   */
+  introspect: { params: IntrospectParams; data: IntrospectionResponse }
+}
+
 export const operations = {
-  listTokens: { method: 'GET', path: '/api/v1/apiClient/token', headers: [] },
-  createToken: { method: 'POST', path: '/api/v1/apiClient/token', headers: ['idempotency-key'] },
-  listTokensOfSubAccount: { method: 'GET', path: '/api/v1/apiClient/token/sub-account/{subAccountId}', headers: [] },
-  getToken: { method: 'GET', path: '/api/v1/apiClient/token/{id}', headers: [] },
-  updateToken: { method: 'PUT', path: '/api/v1/apiClient/token/{id}', headers: ['if-match'] },
-  deleteToken: { method: 'DELETE', path: '/api/v1/apiClient/token/{id}', headers: ['if-match'] },
-  rotateToken: { method: 'POST', path: '/api/v1/apiClient/token/{id}/rotate', headers: ['if-match'] },
-  listTokenHistory: { method: 'GET', path: '/api/v1/apiClient/token/{id}/history', headers: [] },
-  listAccountHistory: { method: 'GET', path: '/api/v1/apiClient/history', headers: [] },
-  getOverview: { method: 'GET', path: '/api/v1/apiClient/overview', headers: [] },
-  whoami: { method: 'GET', path: '/api/v1/apiClient/whoami', headers: [] },
-  listSubAccounts: { method: 'GET', path: '/api/v1/apiClient/sub-account', headers: [] },
-  createSubAccount: { method: 'POST', path: '/api/v1/apiClient/sub-account', headers: [] },
-  getSubAccount: { method: 'GET', path: '/api/v1/apiClient/sub-account/{id}', headers: [] },
-  updateSubAccount: { method: 'PUT', path: '/api/v1/apiClient/sub-account/{id}', headers: [] },
+  listTokens: { method: 'GET', path: '/api/v1/apiClient/token', headers: [], answer: 'page' },
+  createToken: {
+    method: 'POST',
+    path: '/api/v1/apiClient/token',
+    headers: ['idempotency-key'],
+    body: 'application/json',
+    answer: 'data',
+  },
+  listTokensOfSubAccount: {
+    method: 'GET',
+    path: '/api/v1/apiClient/token/sub-account/{subAccountId}',
+    headers: [],
+    answer: 'page',
+  },
+  getToken: { method: 'GET', path: '/api/v1/apiClient/token/{id}', headers: [], answer: 'data' },
+  updateToken: {
+    method: 'PUT',
+    path: '/api/v1/apiClient/token/{id}',
+    headers: ['if-match'],
+    body: 'application/json',
+    answer: 'data',
+  },
+  deleteToken: { method: 'DELETE', path: '/api/v1/apiClient/token/{id}', headers: ['if-match'], answer: 'data' },
+  rotateToken: {
+    method: 'POST',
+    path: '/api/v1/apiClient/token/{id}/rotate',
+    headers: ['if-match'],
+    body: 'application/json',
+    answer: 'data',
+  },
+  listTokenHistory: { method: 'GET', path: '/api/v1/apiClient/token/{id}/history', headers: [], answer: 'page' },
+  listAccountHistory: { method: 'GET', path: '/api/v1/apiClient/history', headers: [], answer: 'page' },
+  getOverview: { method: 'GET', path: '/api/v1/apiClient/overview', headers: [], answer: 'data' },
+  whoami: { method: 'GET', path: '/api/v1/apiClient/whoami', headers: [], answer: 'data' },
+  listSubAccounts: { method: 'GET', path: '/api/v1/apiClient/sub-account', headers: [], answer: 'page' },
+  createSubAccount: {
+    method: 'POST',
+    path: '/api/v1/apiClient/sub-account',
+    headers: [],
+    body: 'application/json',
+    answer: 'data',
+  },
+  getSubAccount: { method: 'GET', path: '/api/v1/apiClient/sub-account/{id}', headers: [], answer: 'data' },
+  updateSubAccount: {
+    method: 'PUT',
+    path: '/api/v1/apiClient/sub-account/{id}',
+    headers: [],
+    body: 'application/json',
+    answer: 'data',
+  },
+  verify: { method: 'GET', path: '/api/v1/verify', headers: [], answer: 'none' },
+  introspect: {
+    method: 'POST',
+    path: '/oauth2/introspect',
+    headers: [],
+    body: 'application/x-www-form-urlencoded',
+    answer: 'body',
+  },
 } as const satisfies Record<keyof Operations, object>
