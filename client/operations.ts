@@ -3,11 +3,11 @@
 export interface SubAccountSummary {
   /** Sub-account identifier */
   readonly _id: string
-  /** Sub-account name */
+  /** What people call it */
   readonly name: string
-  /** Contact address */
+  /** How its contact person is reached */
   readonly email: string
-  /** Company */
+  /** The company behind the sub-account */
   readonly companyName: string
 }
 
@@ -34,7 +34,7 @@ export interface Token {
   readonly _id: string
   /** Unique within its sub-account */
   readonly name: string
-  /** The credential */
+  /** The credential itself: who has it is let in. Keep it out of logs */
   readonly token: string
   /** Only an active token authenticates */
   readonly status: 'active' | 'inactive'
@@ -47,10 +47,13 @@ export interface Token {
 
 export interface TokenPage {
   readonly items: readonly Token[]
-  /** All matches, exactly */
+  /** All matches on all pages, exactly */
   readonly total: number
+  /** The number of this page, from 1 */
   readonly page: number
+  /** How many items a page can hold */
   readonly limit: number
+  /** 0 where nothing matches */
   readonly totalPages: number
   readonly hasNextPage: boolean
   readonly hasPrevPage: boolean
@@ -63,9 +66,9 @@ export interface ListTokensParams {
   readonly status?: 'active' | 'inactive' | undefined
   /** Part of the name; letter case does not matter */
   readonly search?: string | undefined
-  /** Page number */
+  /** From 1; 1 unless set */
   readonly page?: number | undefined
-  /** Items per page */
+  /** Items per page, at most 100; 10 unless set */
   readonly limit?: number | undefined
   /** Only tokens never used */
   readonly used?: 'never' | undefined
@@ -84,9 +87,13 @@ export interface ListTokensParams {
 }
 
 export interface NewToken {
+  /** Who the token is for */
   readonly subAccountId: string
+  /** Unique within its sub-account, at most 255 characters */
   readonly name: string
+  /** `active` unless set */
   readonly status?: 'active' | 'inactive' | undefined
+  /** When it stops authenticating, with a time zone; never if null or not sent */
   readonly expiresAt?: string | null | undefined
 }
 
@@ -101,9 +108,9 @@ export interface ListTokensOfSubAccountParams {
   readonly status?: 'active' | 'inactive' | undefined
   /** Part of the name; letter case does not matter */
   readonly search?: string | undefined
-  /** Page number */
+  /** From 1; 1 unless set */
   readonly page?: number | undefined
-  /** Items per page */
+  /** Items per page, at most 100; 10 unless set */
   readonly limit?: number | undefined
   /** Only tokens never used */
   readonly used?: 'never' | undefined
@@ -131,7 +138,9 @@ export interface GetTokenParams {
 }
 
 export interface TokenUpdate {
+  /** Unique within its sub-account, at most 255 characters */
   readonly name?: string | undefined
+  /** `inactive` disables the token at once without deleting it; `active` enables it again */
   readonly status?: 'active' | 'inactive' | undefined
 }
 
@@ -156,6 +165,7 @@ export interface DeleteTokenParams {
 }
 
 export interface TokenRotation {
+  /** How long the former credential still works; 0 unless set */
   readonly overlapSeconds?: number | undefined
 }
 
@@ -192,7 +202,9 @@ export interface HistoryEntry {
   readonly subject: string
   /** What it was called then, after the change */
   readonly subjectName: string | null
+  /** The fields that changed, as they were before */
   readonly from: Readonly<Record<string, string | number | null>>
+  /** The same fields after the change */
   readonly to: Readonly<Record<string, string | number | null>>
   /** The X-Request-Id of the change */
   readonly requestId: string | null
@@ -202,10 +214,13 @@ export interface HistoryEntry {
 
 export interface HistoryPage {
   readonly items: readonly HistoryEntry[]
-  /** All matches, exactly */
+  /** All matches on all pages, exactly */
   readonly total: number
+  /** The number of this page, from 1 */
   readonly page: number
+  /** How many items a page can hold */
   readonly limit: number
+  /** 0 where nothing matches */
   readonly totalPages: number
   readonly hasNextPage: boolean
   readonly hasPrevPage: boolean
@@ -214,9 +229,9 @@ export interface HistoryPage {
 }
 
 export interface ListTokenHistoryParams {
-  /** Page number */
+  /** From 1; 1 unless set */
   readonly page?: number | undefined
-  /** Items per page */
+  /** Items per page, at most 100; 10 unless set */
   readonly limit?: number | undefined
   /** Only what this actor did */
   readonly by?: string | undefined
@@ -242,9 +257,9 @@ export interface ListTokenHistoryParams {
 }
 
 export interface ListAccountHistoryParams {
-  /** Page number */
+  /** From 1; 1 unless set */
   readonly page?: number | undefined
-  /** Items per page */
+  /** Items per page, at most 100; 10 unless set */
   readonly limit?: number | undefined
   /** Only what this actor did */
   readonly by?: string | undefined
@@ -270,11 +285,11 @@ export interface ListAccountHistoryParams {
 export interface SubAccount {
   /** Sub-account identifier */
   readonly _id: string
-  /** Sub-account name */
+  /** What people call it */
   readonly name: string
-  /** Contact address */
+  /** How its contact person is reached */
   readonly email: string
-  /** Company */
+  /** The company behind the sub-account */
   readonly companyName: string
   /** While suspended, none of its tokens authenticates */
   readonly status: 'active' | 'suspended'
@@ -361,10 +376,13 @@ export interface WhoAmI {
 
 export interface SubAccountPage {
   readonly items: readonly SubAccount[]
-  /** All matches, exactly */
+  /** All matches on all pages, exactly */
   readonly total: number
+  /** The number of this page, from 1 */
   readonly page: number
+  /** How many items a page can hold */
   readonly limit: number
+  /** 0 where nothing matches */
   readonly totalPages: number
   readonly hasNextPage: boolean
   readonly hasPrevPage: boolean
@@ -373,15 +391,18 @@ export interface SubAccountPage {
 export interface ListSubAccountsParams {
   /** Part of the name, e-mail address or company */
   readonly search?: string | undefined
-  /** Page number */
+  /** From 1; 1 unless set */
   readonly page?: number | undefined
-  /** Items per page */
+  /** Items per page, at most 100; 10 unless set */
   readonly limit?: number | undefined
 }
 
 export interface NewSubAccount {
+  /** What people call it */
   readonly name: string
+  /** How its contact person is reached */
   readonly email: string
+  /** The company behind the sub-account */
   readonly companyName: string
 }
 
@@ -395,9 +416,13 @@ export interface GetSubAccountParams {
 }
 
 export interface SubAccountUpdate {
+  /** What people call it */
   readonly name?: string | undefined
+  /** How its contact person is reached */
   readonly email?: string | undefined
+  /** The company behind the sub-account */
   readonly companyName?: string | undefined
+  /** `suspended` keeps all its tokens from authenticating, at once */
   readonly status?: 'active' | 'suspended' | undefined
 }
 
@@ -408,31 +433,40 @@ export interface UpdateSubAccountParams {
 }
 
 export interface IntrospectionResponse {
+  /** Whether it authenticates now. Where not, nothing else is said */
   readonly active: boolean
   /** The sub-account */
   readonly sub?: string | undefined
   /** The account */
   readonly client_id?: string | undefined
+  /** Time of creation, in seconds since 1970 */
   readonly iat?: number | undefined
+  /** When it expires, in seconds since 1970; absent for never */
   readonly exp?: number | undefined
+  /** Always `Bearer` */
   readonly token_type?: string | undefined
   readonly token_id?: string | undefined
+  /** The same as `sub` */
   readonly sub_account_id?: string | undefined
+  /** The same as `client_id` */
   readonly account_id?: string | undefined
+  /** Counts the changes of the token */
   readonly token_version?: number | undefined
 }
 
+export interface IntrospectionRequest {
+  /** The credential */
+  readonly token: string
+  /** Ignored */
+  readonly token_type_hint?: string | undefined
+  /** Ignored */
+  readonly client_id?: string | undefined
+  /** The account key, where no header carries it */
+  readonly client_secret?: string | undefined
+}
+
 export interface IntrospectParams {
-  readonly body: {
-    /** The credential */
-    readonly token: string
-    /** Ignored */
-    readonly token_type_hint?: string | undefined
-    /** Ignored */
-    readonly client_id?: string | undefined
-    /** The account key, where no header carries it */
-    readonly client_secret?: string | undefined
-  }
+  readonly body: IntrospectionRequest
 }
 
 /** What `X-Latchkey-Error` names; later versions may add codes. */

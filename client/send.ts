@@ -25,7 +25,7 @@ const TIMEOUT_MS = 30_000
 const MAX_TIMER_MS = 2 ** 31 - 1
 const RETRIES = 2
 const FIRST_WAIT_MS = 200
-/** Who is asked to wait longer is told so at once. */
+/** A caller who would have to wait longer gets the failure at once. */
 const MAX_WAIT_MS = 30_000
 
 /** Answers of the service or of a proxy before it that may be different in a moment. */

@@ -104,12 +104,15 @@ function introspectRoute(parts: VerifyParts): PlainRoute {
         'the secret of an OAuth client: by HTTP Basic or as `client_secret` in the form. Any client id will do.',
       security: [{ accountKey: [] }, { accountKeyAsSecret: [] }],
       consumes: ['application/x-www-form-urlencoded'],
-      body: Type.Object({
-        token: Type.String({ description: 'The credential' }),
-        token_type_hint: Type.Optional(Type.String({ description: 'Ignored' })),
-        client_id: Type.Optional(Type.String({ description: 'Ignored' })),
-        client_secret: Type.Optional(Type.String({ description: 'The account key, where no header carries it' })),
-      }),
+      body: Type.Object(
+        {
+          token: Type.String({ description: 'The credential' }),
+          token_type_hint: Type.Optional(Type.String({ description: 'Ignored' })),
+          client_id: Type.Optional(Type.String({ description: 'Ignored' })),
+          client_secret: Type.Optional(Type.String({ description: 'The account key, where no header carries it' })),
+        },
+        { title: 'IntrospectionRequest' },
+      ),
       response: {
         200: {
           ...Introspection,
@@ -177,16 +180,16 @@ function refuse(reply: FastifyReply, refusal: Refusal, code: FailureCode): Fasti
 
 const Introspection = Type.Object(
   {
-    active: Type.Boolean(),
+    active: Type.Boolean({ description: 'Whether it authenticates now. Where not, nothing else is said' }),
     sub: Type.Optional(Type.String({ description: 'The sub-account' })),
     client_id: Type.Optional(Type.String({ description: 'The account' })),
-    iat: Type.Optional(Type.Integer()),
-    exp: Type.Optional(Type.Integer()),
-    token_type: Type.Optional(Type.String()),
+    iat: Type.Optional(Type.Integer({ description: 'Time of creation, in seconds since 1970' })),
+    exp: Type.Optional(Type.Integer({ description: 'When it expires, in seconds since 1970; absent for never' })),
+    token_type: Type.Optional(Type.String({ description: 'Always `Bearer`' })),
     token_id: Type.Optional(Type.String()),
-    sub_account_id: Type.Optional(Type.String()),
-    account_id: Type.Optional(Type.String()),
-    token_version: Type.Optional(Type.Integer()),
+    sub_account_id: Type.Optional(Type.String({ description: 'The same as `sub`' })),
+    account_id: Type.Optional(Type.String({ description: 'The same as `client_id`' })),
+    token_version: Type.Optional(Type.Integer({ description: 'Counts the changes of the token' })),
   },
   { title: 'IntrospectionResponse' },
 )
