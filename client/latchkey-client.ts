@@ -1,154 +1,151 @@
 // Latchkey's API from a program or a browser: one typed method per operation, over fetch and nothing else.
+import { dataOf, type Verdict, verdictOf } from './answer.ts'
+import { LatchkeyError } from './error.ts'
 import { type Operations, operations } from './operations.ts'
+import { type OperationId, type Params, prepare } from './request.ts'
+import { send } from './send.ts'
 
-export type {
-  DeletedToken,
-  HistoryEntry,
-  HistoryPage,
-  NewSubAccount,
-  NewToken,
-  Operations,
-  Overview,
-  SubAccount,
-  SubAccountPage,
-  SubAccountSummary,
-  SubAccountUpdate,
-  Token,
-  TokenDetails,
-  TokenPage,
-  TokenRotation,
-  TokenUpdate,
-} from './operations.ts'
-
-type Id = keyof Operations
+export type { Accepted, Refused, Verdict } from './answer.ts'
+export { type FieldProblem, LatchkeyError, type LatchkeyErrorCode } from './error.ts'
+export type * from './operations.ts'
 
 export interface CallOptions {
+  /** Calls the request off, retries included; the method then rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
+  /** Of each attempt, until its answer is complete; `Infinity` for no limit. 30,000 unless set here or for the client. */
+  readonly timeoutMs?: number | undefined
+  /** How often a request that is safe to repeat is sent again. 2 unless set here or for the client; 0 for never. */
+  readonly retries?: number | undefined
 }
 
-type Method<Operation extends { params: object; data: object }> =
+export interface ClientOptions extends Omit<CallOptions, 'signal'> {
+  /** Where the service is, such as `https://tokens.example.com`; in a browser, its own origin by default. */
+  readonly baseUrl?: string | undefined
+  /**
+   * An account key, or a JWT of your identity provider; as a function, asked before every call. Leave it out where a session
+   * cookie or your own `fetch` identifies the caller.
+   */
+  readonly accountKey?: string | (() => string | Promise<string>) | undefined
+  /** Whether the browser sends cookies: by default not with an `accountKey`, and otherwise to its own origin only. */
+  readonly credentials?: 'omit' | 'same-origin' | 'include' | undefined
+  /** Instead of the global one; must follow `init.signal`, or there is no timeout. */
+  readonly fetch?: typeof globalThis.fetch | undefined
+}
+
+/** What all lists have in common. */
+export interface Page<Item> {
+  readonly items: readonly Item[]
+  /** All matches, on whichever page. */
+  readonly total: number
+  readonly page: number
+  readonly limit: number
+  readonly totalPages: number
+  readonly hasNextPage: boolean
+  readonly hasPrevPage: boolean
+}
+
+export interface WithResponse<Data> {
+  readonly data: Data
+  readonly status: number
+  readonly headers: Headers
+  /** The version of the token, for the `if-match` of a change. */
+  readonly etag: string | undefined
+}
+
+/** Resolves to the data alone, as awaited; to the headers and status too, if asked. */
+export interface Call<Data> extends Promise<Data> {
+  withResponse(): Promise<WithResponse<Data>>
+}
+
+/**
+ * Also every item from this page to the last, by `for await`: one page is fetched at a time, when it is needed. Items that are
+ * created or deleted meanwhile move others from page to page, so that one may come twice or not at all: to delete what a list
+ * finds, collect it first.
+ */
+export interface ListCall<Data extends Page<unknown>> extends Call<Data>, AsyncIterable<Data['items'][number]> {}
+
+type CallOf<Data> = Data extends Page<unknown> ? ListCall<Data> : Call<Data>
+
+type Method<Operation extends { params: object; data: unknown }> =
   Record<never, never> extends Operation['params']
-    ? (params?: Operation['params'], options?: CallOptions) => Promise<Operation['data']>
-    : (params: Operation['params'], options?: CallOptions) => Promise<Operation['data']>
+    ? (params?: Operation['params'], options?: CallOptions) => CallOf<Operation['data']>
+    : (params: Operation['params'], options?: CallOptions) => CallOf<Operation['data']>
 
 /** Each method resolves to the `data` of the answer, and rejects with a LatchkeyError for anything but success. */
-export type LatchkeyClient = { readonly [Name in Id]: Method<Operations[Name]> }
-
-export interface ClientOptions {
-  /** Where the service is, such as `https://tokens.example.com`; in a browser, its own origin by default. */
-  readonly baseUrl?: string
-  readonly accountKey: string
-  readonly fetch?: typeof globalThis.fetch
+export type LatchkeyClient = { readonly [Id in Exclude<OperationId, 'verify'>]: Method<Operations[Id]> } & {
+  /**
+   * Whether a credential lets its holder in, as a gateway asks. Being refused is an answer; the call rejects only when there
+   * is no verdict, and then nobody must be let in. The client's own account key is not sent.
+   */
+  readonly verify: (
+    params: { readonly credential: string } & Operations['verify']['params'],
+    options?: CallOptions,
+  ) => Promise<Verdict>
 }
 
-export interface FieldProblem {
-  readonly field: string
-  readonly message: string
-}
-
-export class LatchkeyError extends Error {
-  override readonly name = 'LatchkeyError'
-  /** The HTTP status; 0 when there was no answer at all, or only a part of one. */
-  readonly status: number
-  /** What is wrong with each field, where the service says so. */
-  readonly details: readonly FieldProblem[]
-  readonly retryAfterSeconds: number | undefined
-  /** Quote it when asking the operator: it finds the request in the log. */
-  readonly requestId: string | undefined
-
-  constructor(message: string, about: Partial<Omit<LatchkeyError, 'name' | 'message'>> & { readonly cause?: unknown }) {
-    super(message, { cause: about.cause })
-    this.status = about.status ?? 0
-    this.details = about.details ?? []
-    this.retryAfterSeconds = about.retryAfterSeconds
-    this.requestId = about.requestId
-  }
-}
-
-export function createClient(options: ClientOptions): LatchkeyClient {
-  const methods = (Object.keys(operations) as Id[]).map((id) => [
+export function createClient(options: ClientOptions = {}): LatchkeyClient {
+  const ids = Object.keys(operations) as OperationId[]
+  const methods = ids.map((id) => [
     id,
-    (params: Readonly<Record<string, unknown>> = {}, call: CallOptions = {}) => ask(options, id, params, call),
+    (params: Params = {}, call: CallOptions = {}) => makeCall(options, id, params, call),
   ])
-  return Object.fromEntries(methods) as LatchkeyClient
-}
-
-async function ask(options: ClientOptions, id: Id, params: Readonly<Record<string, unknown>>, { signal }: CallOptions) {
-  const { method, url, headers, body } = prepare(id, params)
-  const fetch = options.fetch ?? globalThis.fetch
-  let response: Response
-  let text: string
-  try {
-    response = await fetch(`${options.baseUrl?.replace(/\/$/, '') ?? ''}${url}`, {
-      method,
-      headers: { ...headers, authorization: `Bearer ${options.accountKey}` },
-      // The key is all that identifies the caller, and answers hold credentials: no cookies, no cache, no redirects.
-      credentials: 'omit',
-      cache: 'no-store',
-      redirect: 'error',
-      ...(body === undefined ? {} : { body }),
-      ...(signal === undefined ? {} : { signal }),
-    })
-    // Inside of the try: a connection that breaks in the middle of an answer has failed, whatever its head said.
-    text = await response.text()
-  } catch (cause) {
-    if (signal?.aborted) throw cause
-    const unsure = method === 'GET' ? '' : '; this may or may not have been done'
-    throw new LatchkeyError(`The service cannot be reached${unsure}`, { cause })
-  }
-  const answer = parse(text)
-  if (!response.ok) throw refusal(response, answer)
-  if (!isObject(answer) || !isObject(answer.data)) {
-    throw new LatchkeyError('The answer is not one of Latchkey', { status: response.status })
-  }
-  return answer.data
-}
-
-/** Path, headers and query as the description places them; what is left undefined is not sent. */
-function prepare(id: Id, params: Readonly<Record<string, unknown>>) {
-  const { method, path, headers: headerNames } = operations[id]
-  const { body, ...rest } = params
-  const headers: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' }
-  const query = new URLSearchParams()
-  const inPath = new Set<string>()
-  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
-    inPath.add(name)
-    const value = String(rest[name])
-    // These would lead to another path, which may answer.
-    if (/^\.{0,2}$/.test(value)) throw new LatchkeyError(`${name} must be an id, not "${value}"`, {})
-    return encodeURIComponent(value)
-  })
-  for (const [name, value] of Object.entries(rest)) {
-    if (value === undefined || inPath.has(name)) continue
-    if ((headerNames as readonly string[]).includes(name)) headers[name] = String(value)
-    else query.set(name, String(value))
-  }
-  const url = query.size === 0 ? filled : `${filled}?${query}`
-  return { method, url, headers, body: body === undefined ? undefined : JSON.stringify(body) }
-}
-
-/** The specific reason where there is one: `error.message` in the failure envelope, `message` in the 401. */
-function refusal(response: Response, answer: unknown): LatchkeyError {
-  const { error, message } = isObject(answer) ? answer : {}
-  const reason = isObject(error) ? error.message : message
-  const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN)
-  return new LatchkeyError(typeof reason === 'string' ? reason : `The service answered ${response.status}`, {
-    status: response.status,
-    details: isObject(error) && Array.isArray(error.details) ? (error.details as FieldProblem[]) : [],
-    retryAfterSeconds: Number.isFinite(retryAfter) ? retryAfter : undefined,
-    requestId: response.headers.get('x-request-id') ?? undefined,
-  })
-}
-
-/** Undefined for what is not JSON, such as the page of a proxy. */
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
+  return {
+    ...(Object.fromEntries(methods) as LatchkeyClient),
+    async verify({ credential, ...params }, call = {}) {
+      // No header can carry it, so it cannot be one of the service's.
+      if (!isPrintable(credential)) return { accepted: false, reason: 'unknown', retryAfterSeconds: undefined }
+      const authorization = `Bearer ${credential}`
+      return verdictOf(await send(prepare('verify', params), { ...options, ...given(call), authorization }))
+    },
   }
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+function makeCall(options: ClientOptions, id: OperationId, params: Params, call: CallOptions): Call<unknown> {
+  const answered = ask(options, id, params, call)
+  const data = answered.then((answer) => answer.data)
+  const withResponse = () => {
+    // Who asks for the whole answer learns of a failure there.
+    data.catch(() => undefined)
+    return answered
+  }
+  const result = Object.assign(data, { withResponse })
+  if (operations[id].answer !== 'page') return result
+  const next = (page: number) => ask(options, id, { ...params, page }, call)
+  return Object.assign(result, { [Symbol.asyncIterator]: () => itemsFrom(data as Promise<Page<unknown>>, next) })
+}
+
+async function* itemsFrom(first: Promise<Page<unknown>>, fetchPage: (page: number) => Promise<{ data: unknown }>) {
+  let page = await first
+  while (true) {
+    yield* page.items
+    if (!page.hasNextPage) return
+    page = (await fetchPage(page.page + 1)).data as Page<unknown>
+  }
+}
+
+async function ask(
+  options: ClientOptions,
+  id: OperationId,
+  params: Params,
+  call: CallOptions,
+): Promise<WithResponse<unknown>> {
+  const { accountKey } = options
+  const key = typeof accountKey === 'function' ? await accountKey() : accountKey
+  // Checked here: the message of fetch would repeat the key.
+  if (key !== undefined && !isPrintable(key)) {
+    throw new LatchkeyError('The account key has characters that a header cannot carry', { code: 'invalid-request' })
+  }
+  const authorization = key === undefined ? undefined : `Bearer ${key}`
+  const answer = await send(prepare(id, params), { ...options, ...given(call), authorization })
+  const { status, headers } = answer
+  return { data: dataOf(answer, operations[id].answer), status, headers, etag: headers.get('etag') ?? undefined }
+}
+
+/** What a call leaves undefined is the client's to say. */
+function given(call: CallOptions): CallOptions {
+  return Object.fromEntries(Object.entries(call).filter(([, value]) => value !== undefined))
+}
+
+function isPrintable(text: string): boolean {
+  return /^[\x21-\x7e]+$/.test(text)
 }

@@ -3,14 +3,15 @@
 export interface SubAccountSummary {
   /** Sub-account identifier */
   readonly _id: string
-  /** Sub-account name */
+  /** What people call it */
   readonly name: string
-  /** Contact address */
+  /** How its contact person is reached */
   readonly email: string
-  /** Company */
+  /** The company behind the sub-account */
   readonly companyName: string
 }
 
+/** Only with `include=details` */
 export interface TokenDetails {
   /** When it stops authenticating; null for never */
   readonly expiresAt: string | null
@@ -33,7 +34,7 @@ export interface Token {
   readonly _id: string
   /** Unique within its sub-account */
   readonly name: string
-  /** The credential */
+  /** The credential itself: who has it is let in. Keep it out of logs */
   readonly token: string
   /** Only an active token authenticates */
   readonly status: 'active' | 'inactive'
@@ -46,25 +47,109 @@ export interface Token {
 
 export interface TokenPage {
   readonly items: readonly Token[]
-  /** All matches, exactly */
+  /** All matches on all pages, exactly */
   readonly total: number
+  /** The number of this page, from 1 */
   readonly page: number
+  /** How many items a page can hold */
   readonly limit: number
+  /** 0 where nothing matches */
   readonly totalPages: number
   readonly hasNextPage: boolean
   readonly hasPrevPage: boolean
 }
 
-export interface NewToken {
-  readonly subAccountId: string
-  readonly name: string
+export interface ListTokensParams {
+  /** Only tokens of this sub-account */
+  readonly subAccountId?: string | undefined
+  /** Only tokens with this status */
   readonly status?: 'active' | 'inactive' | undefined
+  /** Part of the name; letter case does not matter */
+  readonly search?: string | undefined
+  /** From 1; 1 unless set */
+  readonly page?: number | undefined
+  /** Items per page, at most 100; 10 unless set */
+  readonly limit?: number | undefined
+  /** Only tokens never used */
+  readonly used?: 'never' | undefined
+  /** Only tokens made at this time or later */
+  readonly createdFrom?: string | undefined
+  /** Only tokens made before this time */
+  readonly createdBefore?: string | undefined
+  /** Only tokens that expire at this time or later */
+  readonly expiresFrom?: string | undefined
+  /** Only tokens that expire before this time */
+  readonly expiresBefore?: string | undefined
+  /** Only tokens of which verification would say this now; not together with `status` */
+  readonly effectiveStatus?: 'active' | 'inactive' | 'expired' | 'suspended' | undefined
+  /** Adds `details` to each token */
+  readonly include?: 'details' | undefined
+}
+
+export interface NewToken {
+  /** Who the token is for */
+  readonly subAccountId: string
+  /** Unique within its sub-account, at most 255 characters */
+  readonly name: string
+  /** `active` unless set */
+  readonly status?: 'active' | 'inactive' | undefined
+  /** When it stops authenticating, with a time zone; never if null or not sent */
   readonly expiresAt?: string | null | undefined
 }
 
-export interface TokenUpdate {
-  readonly name?: string | undefined
+export interface CreateTokenParams {
+  /** A retry with the same key returns the same token, for 24 hours */
+  readonly 'idempotency-key'?: string | undefined
+  readonly body: NewToken
+}
+
+export interface ListTokensOfSubAccountParams {
+  /** Only tokens with this status */
   readonly status?: 'active' | 'inactive' | undefined
+  /** Part of the name; letter case does not matter */
+  readonly search?: string | undefined
+  /** From 1; 1 unless set */
+  readonly page?: number | undefined
+  /** Items per page, at most 100; 10 unless set */
+  readonly limit?: number | undefined
+  /** Only tokens never used */
+  readonly used?: 'never' | undefined
+  /** Only tokens made at this time or later */
+  readonly createdFrom?: string | undefined
+  /** Only tokens made before this time */
+  readonly createdBefore?: string | undefined
+  /** Only tokens that expire at this time or later */
+  readonly expiresFrom?: string | undefined
+  /** Only tokens that expire before this time */
+  readonly expiresBefore?: string | undefined
+  /** Only tokens of which verification would say this now; not together with `status` */
+  readonly effectiveStatus?: 'active' | 'inactive' | 'expired' | 'suspended' | undefined
+  /** Adds `details` to each token */
+  readonly include?: 'details' | undefined
+  /** The sub-account id */
+  readonly subAccountId: string
+}
+
+export interface GetTokenParams {
+  /** Adds `details` to each token */
+  readonly include?: 'details' | undefined
+  /** The token id */
+  readonly id: string
+}
+
+export interface TokenUpdate {
+  /** Unique within its sub-account, at most 255 characters */
+  readonly name?: string | undefined
+  /** `inactive` disables the token at once without deleting it; `active` enables it again */
+  readonly status?: 'active' | 'inactive' | undefined
+}
+
+export interface UpdateTokenParams {
+  /** The token id */
+  readonly id: string
+  /** An ETag: go ahead only if the token is still at it */
+  readonly 'if-match'?: string | undefined
+  readonly body: TokenUpdate
 }
 
 export interface DeletedToken {
@@ -72,8 +157,24 @@ export interface DeletedToken {
   readonly _id: string
 }
 
+export interface DeleteTokenParams {
+  /** The token id */
+  readonly id: string
+  /** An ETag: go ahead only if the token is still at it */
+  readonly 'if-match'?: string | undefined
+}
+
 export interface TokenRotation {
+  /** How long the former credential still works; 0 unless set */
   readonly overlapSeconds?: number | undefined
+}
+
+export interface RotateTokenParams {
+  /** The token id */
+  readonly id: string
+  /** An ETag: go ahead only if the token is still at it */
+  readonly 'if-match'?: string | undefined
+  readonly body?: TokenRotation | undefined
 }
 
 export interface HistoryEntry {
@@ -101,7 +202,9 @@ export interface HistoryEntry {
   readonly subject: string
   /** What it was called then, after the change */
   readonly subjectName: string | null
+  /** The fields that changed, as they were before */
   readonly from: Readonly<Record<string, string | number | null>>
+  /** The same fields after the change */
   readonly to: Readonly<Record<string, string | number | null>>
   /** The X-Request-Id of the change */
   readonly requestId: string | null
@@ -111,10 +214,13 @@ export interface HistoryEntry {
 
 export interface HistoryPage {
   readonly items: readonly HistoryEntry[]
-  /** All matches, exactly */
+  /** All matches on all pages, exactly */
   readonly total: number
+  /** The number of this page, from 1 */
   readonly page: number
+  /** How many items a page can hold */
   readonly limit: number
+  /** 0 where nothing matches */
   readonly totalPages: number
   readonly hasNextPage: boolean
   readonly hasPrevPage: boolean
@@ -122,14 +228,68 @@ export interface HistoryPage {
   readonly names: Readonly<Record<string, string>>
 }
 
+export interface ListTokenHistoryParams {
+  /** From 1; 1 unless set */
+  readonly page?: number | undefined
+  /** Items per page, at most 100; 10 unless set */
+  readonly limit?: number | undefined
+  /** Only what this actor did */
+  readonly by?: string | undefined
+  /** Only this kind of change */
+  readonly action?:
+    | 'account.create'
+    | 'account.rename'
+    | 'key.create'
+    | 'key.revoke'
+    | 'sub-account.create'
+    | 'sub-account.update'
+    | 'token.create'
+    | 'token.update'
+    | 'token.rotate'
+    | 'token.delete'
+    | undefined
+  /** Only changes at this time or later */
+  readonly from?: string | undefined
+  /** Only changes before this time */
+  readonly to?: string | undefined
+  /** The token id */
+  readonly id: string
+}
+
+export interface ListAccountHistoryParams {
+  /** From 1; 1 unless set */
+  readonly page?: number | undefined
+  /** Items per page, at most 100; 10 unless set */
+  readonly limit?: number | undefined
+  /** Only what this actor did */
+  readonly by?: string | undefined
+  /** Only this kind of change */
+  readonly action?:
+    | 'account.create'
+    | 'account.rename'
+    | 'key.create'
+    | 'key.revoke'
+    | 'sub-account.create'
+    | 'sub-account.update'
+    | 'token.create'
+    | 'token.update'
+    | 'token.rotate'
+    | 'token.delete'
+    | undefined
+  /** Only changes at this time or later */
+  readonly from?: string | undefined
+  /** Only changes before this time */
+  readonly to?: string | undefined
+}
+
 export interface SubAccount {
   /** Sub-account identifier */
   readonly _id: string
-  /** Sub-account name */
+  /** What people call it */
   readonly name: string
-  /** Contact address */
+  /** How its contact person is reached */
   readonly email: string
-  /** Company */
+  /** The company behind the sub-account */
   readonly companyName: string
   /** While suspended, none of its tokens authenticates */
   readonly status: 'active' | 'suspended'
@@ -189,258 +349,267 @@ export interface Overview {
   }[]
 }
 
+export interface WhoAmI {
+  readonly account: {
+    /** Account identifier */
+    readonly id: string
+    /** Account name */
+    readonly name: string
+  }
+  readonly caller: {
+    /** An account key, or a JWT of the identity provider */
+    readonly kind: 'key' | 'jwt'
+    /** As the history names the caller in `by` */
+    readonly id: string
+    /** What the account key is called, or the JWT's subject */
+    readonly name: string
+  }
+  readonly permissions: {
+    /** `owner` may do everything */
+    readonly role: 'owner'
+    /** Whether credentials are shown */
+    readonly reveal: boolean
+    /** The ids of the only sub-accounts that the caller sees; null for all */
+    readonly subAccounts: readonly string[] | null
+  }
+}
+
 export interface SubAccountPage {
   readonly items: readonly SubAccount[]
-  /** All matches, exactly */
+  /** All matches on all pages, exactly */
   readonly total: number
+  /** The number of this page, from 1 */
   readonly page: number
+  /** How many items a page can hold */
   readonly limit: number
+  /** 0 where nothing matches */
   readonly totalPages: number
   readonly hasNextPage: boolean
   readonly hasPrevPage: boolean
 }
 
+export interface ListSubAccountsParams {
+  /** Part of the name, e-mail address or company */
+  readonly search?: string | undefined
+  /** From 1; 1 unless set */
+  readonly page?: number | undefined
+  /** Items per page, at most 100; 10 unless set */
+  readonly limit?: number | undefined
+}
+
 export interface NewSubAccount {
+  /** What people call it */
   readonly name: string
+  /** How its contact person is reached */
   readonly email: string
+  /** The company behind the sub-account */
   readonly companyName: string
 }
 
+export interface CreateSubAccountParams {
+  readonly body: NewSubAccount
+}
+
+export interface GetSubAccountParams {
+  /** The sub-account id */
+  readonly id: string
+}
+
 export interface SubAccountUpdate {
+  /** What people call it */
   readonly name?: string | undefined
+  /** How its contact person is reached */
   readonly email?: string | undefined
+  /** The company behind the sub-account */
   readonly companyName?: string | undefined
+  /** `suspended` keeps all its tokens from authenticating, at once */
   readonly status?: 'active' | 'suspended' | undefined
 }
 
+export interface UpdateSubAccountParams {
+  /** The sub-account id */
+  readonly id: string
+  readonly body: SubAccountUpdate
+}
+
+export interface IntrospectionResponse {
+  /** Whether it authenticates now. Where not, nothing else is said */
+  readonly active: boolean
+  /** The sub-account */
+  readonly sub?: string | undefined
+  /** The account */
+  readonly client_id?: string | undefined
+  /** Time of creation, in seconds since 1970 */
+  readonly iat?: number | undefined
+  /** When it expires, in seconds since 1970; absent for never */
+  readonly exp?: number | undefined
+  /** Always `Bearer` */
+  readonly token_type?: string | undefined
+  readonly token_id?: string | undefined
+  /** The same as `sub` */
+  readonly sub_account_id?: string | undefined
+  /** The same as `client_id` */
+  readonly account_id?: string | undefined
+  /** Counts the changes of the token */
+  readonly token_version?: number | undefined
+}
+
+export interface IntrospectionRequest {
+  /** The credential */
+  readonly token: string
+  /** Ignored */
+  readonly token_type_hint?: string | undefined
+  /** Ignored */
+  readonly client_id?: string | undefined
+  /** The account key, where no header carries it */
+  readonly client_secret?: string | undefined
+}
+
+export interface IntrospectParams {
+  readonly body: IntrospectionRequest
+}
+
+/** What `X-Latchkey-Error` names; later versions may add codes. */
+export type ErrorCode =
+  | 'account-not-found'
+  | 'authentication-required'
+  | 'body-too-large'
+  | 'conflict'
+  | 'duplicate-credential'
+  | 'duplicate-name'
+  | 'forbidden'
+  | 'idempotency-conflict'
+  | 'internal-error'
+  | 'invalid-request'
+  | 'key-not-found'
+  | 'master-key-superseded'
+  | 'not-found'
+  | 'outcome-unknown'
+  | 'precondition-failed'
+  | 'rate-limited'
+  | 'revocations-unknown'
+  | 'store-full'
+  | 'sub-account-forbidden'
+  | 'token-cannot-manage'
+  | 'token-expired'
+  | 'token-inactive'
+  | 'token-invalid'
+  | 'token-not-found'
+  | 'unavailable'
+  | 'unsupported-media-type'
+  | 'version-mismatch'
+
 export interface Operations {
-  /** List tokens */
-  listTokens: {
-    params: {
-      /** Only tokens of this sub-account */
-      readonly subAccountId?: string | undefined
-      /** Only tokens with this status */
-      readonly status?: 'active' | 'inactive' | undefined
-      /** Part of the name; letter case does not matter */
-      readonly search?: string | undefined
-      /** Page number */
-      readonly page?: number | undefined
-      /** Items per page */
-      readonly limit?: number | undefined
-      /** Only tokens never used */
-      readonly used?: 'never' | undefined
-      /** Only tokens made at this time or later */
-      readonly createdFrom?: string | undefined
-      /** Only tokens made before this time */
-      readonly createdBefore?: string | undefined
-      /** Only tokens that expire at this time or later */
-      readonly expiresFrom?: string | undefined
-      /** Only tokens that expire before this time */
-      readonly expiresBefore?: string | undefined
-      /** Only tokens of which verification would say this now; not together with `status` */
-      readonly effectiveStatus?: 'active' | 'inactive' | 'expired' | 'suspended' | undefined
-      /** Adds `details` to each token */
-      readonly include?: 'details' | undefined
-    }
-    data: TokenPage
-  }
-  /** Create a token */
-  createToken: {
-    params: {
-      /** A retry with the same key returns the same token, for 24 hours */
-      readonly 'idempotency-key'?: string | undefined
-      readonly body: NewToken
-    }
-    data: Token
-  }
-  /** List tokens of one sub-account */
-  listTokensOfSubAccount: {
-    params: {
-      /** Only tokens with this status */
-      readonly status?: 'active' | 'inactive' | undefined
-      /** Part of the name; letter case does not matter */
-      readonly search?: string | undefined
-      /** Page number */
-      readonly page?: number | undefined
-      /** Items per page */
-      readonly limit?: number | undefined
-      /** Only tokens never used */
-      readonly used?: 'never' | undefined
-      /** Only tokens made at this time or later */
-      readonly createdFrom?: string | undefined
-      /** Only tokens made before this time */
-      readonly createdBefore?: string | undefined
-      /** Only tokens that expire at this time or later */
-      readonly expiresFrom?: string | undefined
-      /** Only tokens that expire before this time */
-      readonly expiresBefore?: string | undefined
-      /** Only tokens of which verification would say this now; not together with `status` */
-      readonly effectiveStatus?: 'active' | 'inactive' | 'expired' | 'suspended' | undefined
-      /** Adds `details` to each token */
-      readonly include?: 'details' | undefined
-      /** The sub-account id */
-      readonly subAccountId: string
-    }
-    data: TokenPage
-  }
-  /** Get one token */
-  getToken: {
-    params: {
-      /** Adds `details` to each token */
-      readonly include?: 'details' | undefined
-      /** The token id */
-      readonly id: string
-    }
-    data: Token
-  }
-  /** Rename, disable or re-enable a token */
-  updateToken: {
-    params: {
-      /** The token id */
-      readonly id: string
-      /** An ETag: go ahead only if the token is still at it */
-      readonly 'if-match'?: string | undefined
-      readonly body: TokenUpdate
-    }
-    data: Token
-  }
-  /** Delete a token */
-  deleteToken: {
-    params: {
-      /** The token id */
-      readonly id: string
-      /** An ETag: go ahead only if the token is still at it */
-      readonly 'if-match'?: string | undefined
-    }
-    data: DeletedToken
-  }
-  /** Give a token a new credential */
-  rotateToken: {
-    params: {
-      /** The token id */
-      readonly id: string
-      /** An ETag: go ahead only if the token is still at it */
-      readonly 'if-match'?: string | undefined
-      readonly body?: TokenRotation | undefined
-    }
-    data: Token
-  }
-  /** History of one token, newest first, also after its deletion */
-  listTokenHistory: {
-    params: {
-      /** Page number */
-      readonly page?: number | undefined
-      /** Items per page */
-      readonly limit?: number | undefined
-      /** Only what this actor did */
-      readonly by?: string | undefined
-      /** Only this kind of change */
-      readonly action?:
-        | 'account.create'
-        | 'account.rename'
-        | 'key.create'
-        | 'key.revoke'
-        | 'sub-account.create'
-        | 'sub-account.update'
-        | 'token.create'
-        | 'token.update'
-        | 'token.rotate'
-        | 'token.delete'
-        | undefined
-      /** Only changes at this time or later */
-      readonly from?: string | undefined
-      /** Only changes before this time */
-      readonly to?: string | undefined
-      /** The token id */
-      readonly id: string
-    }
-    data: HistoryPage
-  }
-  /** History of the account, newest first */
-  listAccountHistory: {
-    params: {
-      /** Page number */
-      readonly page?: number | undefined
-      /** Items per page */
-      readonly limit?: number | undefined
-      /** Only what this actor did */
-      readonly by?: string | undefined
-      /** Only this kind of change */
-      readonly action?:
-        | 'account.create'
-        | 'account.rename'
-        | 'key.create'
-        | 'key.revoke'
-        | 'sub-account.create'
-        | 'sub-account.update'
-        | 'token.create'
-        | 'token.update'
-        | 'token.rotate'
-        | 'token.delete'
-        | undefined
-      /** Only changes at this time or later */
-      readonly from?: string | undefined
-      /** Only changes before this time */
-      readonly to?: string | undefined
-    }
-    data: HistoryPage
-  }
-  /** The account at a glance */
-  getOverview: {
-    params: Readonly<Record<never, never>>
-    data: Overview
-  }
-  /** List sub-accounts */
-  listSubAccounts: {
-    params: {
-      /** Part of the name, e-mail address or company */
-      readonly search?: string | undefined
-      /** Page number */
-      readonly page?: number | undefined
-      /** Items per page */
-      readonly limit?: number | undefined
-    }
-    data: SubAccountPage
-  }
-  /** Create a sub-account */
-  createSubAccount: {
-    params: {
-      readonly body: NewSubAccount
-    }
-    data: SubAccount
-  }
-  /** Get one sub-account */
-  getSubAccount: {
-    params: {
-      /** The sub-account id */
-      readonly id: string
-    }
-    data: SubAccount
-  }
-  /** Change, suspend or resume a sub-account */
-  updateSubAccount: {
-    params: {
-      /** The sub-account id */
-      readonly id: string
-      readonly body: SubAccountUpdate
-    }
-    data: SubAccount
-  }
+  /** List tokens. */
+  listTokens: { params: ListTokensParams; data: TokenPage }
+  /** Create a token. */
+  createToken: { params: CreateTokenParams; data: Token }
+  /** List tokens of one sub-account. */
+  listTokensOfSubAccount: { params: ListTokensOfSubAccountParams; data: TokenPage }
+  /** Get one token. */
+  getToken: { params: GetTokenParams; data: Token }
+  /** Rename, disable or re-enable a token. */
+  updateToken: { params: UpdateTokenParams; data: Token }
+  /** Delete a token. */
+  deleteToken: { params: DeleteTokenParams; data: DeletedToken }
+  /**
+   * Give a token a new credential. The former credential works for `overlapSeconds` more. With 0, or without it,
+   * all former credentials stop at once.
+   */
+  rotateToken: { params: RotateTokenParams; data: Token }
+  /** History of one token, newest first, also after its deletion. */
+  listTokenHistory: { params: ListTokenHistoryParams; data: HistoryPage }
+  /** History of the account, newest first. */
+  listAccountHistory: { params: ListAccountHistoryParams; data: HistoryPage }
+  /**
+   * The account at a glance. Exact counts from one moment. Each is the `total` of the token list with the
+   * matching filters: `status`, `effectiveStatus`, `used=never`, `expiresFrom` and `expiresBefore`, `createdFrom`
+   * and `createdBefore`.
+   */
+  getOverview: { params: Readonly<Record<never, never>>; data: Overview }
+  /** Who is asking, and what they may do. */
+  whoami: { params: Readonly<Record<never, never>>; data: WhoAmI }
+  /** List sub-accounts. */
+  listSubAccounts: { params: ListSubAccountsParams; data: SubAccountPage }
+  /** Create a sub-account. */
+  createSubAccount: { params: CreateSubAccountParams; data: SubAccount }
+  /** Get one sub-account. */
+  getSubAccount: { params: GetSubAccountParams; data: SubAccount }
+  /**
+   * Change, suspend or resume a sub-account. While suspended, none of its tokens authenticates; their own status
+   * stays as it is.
+   */
+  updateSubAccount: { params: UpdateSubAccountParams; data: SubAccount }
+  /**
+   * Verify a credential (forward-auth). For nginx `auth_request`, Caddy `forward_auth` and the like: 204 lets the
+   * request pass, anything else does not. The store is asked every time.
+   */
+  verify: { params: Readonly<Record<never, never>>; data: undefined }
+  /**
+   * Introspect a credential (RFC 7662). Answers 200 for dead tokens too: never use it as a forward-auth target.
+   * The account key is sent as a bearer, or as the secret of an OAuth client: by HTTP Basic or as `client_secret`
+   * in the form. Any client id will do.
+   */
+  introspect: { params: IntrospectParams; data: IntrospectionResponse }
 }
 
 export const operations = {
-  listTokens: { method: 'GET', path: '/api/v1/apiClient/token', headers: [] },
-  createToken: { method: 'POST', path: '/api/v1/apiClient/token', headers: ['idempotency-key'] },
-  listTokensOfSubAccount: { method: 'GET', path: '/api/v1/apiClient/token/sub-account/{subAccountId}', headers: [] },
-  getToken: { method: 'GET', path: '/api/v1/apiClient/token/{id}', headers: [] },
-  updateToken: { method: 'PUT', path: '/api/v1/apiClient/token/{id}', headers: ['if-match'] },
-  deleteToken: { method: 'DELETE', path: '/api/v1/apiClient/token/{id}', headers: ['if-match'] },
-  rotateToken: { method: 'POST', path: '/api/v1/apiClient/token/{id}/rotate', headers: ['if-match'] },
-  listTokenHistory: { method: 'GET', path: '/api/v1/apiClient/token/{id}/history', headers: [] },
-  listAccountHistory: { method: 'GET', path: '/api/v1/apiClient/history', headers: [] },
-  getOverview: { method: 'GET', path: '/api/v1/apiClient/overview', headers: [] },
-  listSubAccounts: { method: 'GET', path: '/api/v1/apiClient/sub-account', headers: [] },
-  createSubAccount: { method: 'POST', path: '/api/v1/apiClient/sub-account', headers: [] },
-  getSubAccount: { method: 'GET', path: '/api/v1/apiClient/sub-account/{id}', headers: [] },
-  updateSubAccount: { method: 'PUT', path: '/api/v1/apiClient/sub-account/{id}', headers: [] },
+  listTokens: { method: 'GET', path: '/api/v1/apiClient/token', headers: [], answer: 'page' },
+  createToken: {
+    method: 'POST',
+    path: '/api/v1/apiClient/token',
+    headers: ['idempotency-key'],
+    body: 'application/json',
+    answer: 'data',
+  },
+  listTokensOfSubAccount: {
+    method: 'GET',
+    path: '/api/v1/apiClient/token/sub-account/{subAccountId}',
+    headers: [],
+    answer: 'page',
+  },
+  getToken: { method: 'GET', path: '/api/v1/apiClient/token/{id}', headers: [], answer: 'data' },
+  updateToken: {
+    method: 'PUT',
+    path: '/api/v1/apiClient/token/{id}',
+    headers: ['if-match'],
+    body: 'application/json',
+    answer: 'data',
+  },
+  deleteToken: { method: 'DELETE', path: '/api/v1/apiClient/token/{id}', headers: ['if-match'], answer: 'data' },
+  rotateToken: {
+    method: 'POST',
+    path: '/api/v1/apiClient/token/{id}/rotate',
+    headers: ['if-match'],
+    body: 'application/json',
+    answer: 'data',
+  },
+  listTokenHistory: { method: 'GET', path: '/api/v1/apiClient/token/{id}/history', headers: [], answer: 'page' },
+  listAccountHistory: { method: 'GET', path: '/api/v1/apiClient/history', headers: [], answer: 'page' },
+  getOverview: { method: 'GET', path: '/api/v1/apiClient/overview', headers: [], answer: 'data' },
+  whoami: { method: 'GET', path: '/api/v1/apiClient/whoami', headers: [], answer: 'data' },
+  listSubAccounts: { method: 'GET', path: '/api/v1/apiClient/sub-account', headers: [], answer: 'page' },
+  createSubAccount: {
+    method: 'POST',
+    path: '/api/v1/apiClient/sub-account',
+    headers: [],
+    body: 'application/json',
+    answer: 'data',
+  },
+  getSubAccount: { method: 'GET', path: '/api/v1/apiClient/sub-account/{id}', headers: [], answer: 'data' },
+  updateSubAccount: {
+    method: 'PUT',
+    path: '/api/v1/apiClient/sub-account/{id}',
+    headers: [],
+    body: 'application/json',
+    answer: 'data',
+  },
+  verify: { method: 'GET', path: '/api/v1/verify', headers: [], answer: 'none' },
+  introspect: {
+    method: 'POST',
+    path: '/oauth2/introspect',
+    headers: [],
+    body: 'application/x-www-form-urlencoded',
+    answer: 'body',
+  },
 } as const satisfies Record<keyof Operations, object>

@@ -143,11 +143,13 @@ function connect(key: string, end: (reason: string) => void): Connection {
     return response
   }
   return {
-    client: createClient({ accountKey: key, fetch: fetchAndNotice }),
+    // No retries: the page shows a failure at once, and asks again by itself.
+    client: createClient({ accountKey: key, retries: 0, fetch: fetchAndNotice }),
     async callWithETag(call) {
       let etag: string | undefined
       const client = createClient({
         accountKey: key,
+        retries: 0,
         async fetch(input, init) {
           const response = await fetchAndNotice(input, init)
           etag = response.headers.get('etag') ?? undefined

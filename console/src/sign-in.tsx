@@ -70,7 +70,7 @@ export function SignIn() {
 async function tryKey(key: string): Promise<string | undefined> {
   if (!looksLikeKey(key)) return 'An account key is letters, digits and underscores, such as lk_key_…'
   try {
-    await createClient({ accountKey: key }).listSubAccounts({ limit: 1 })
+    await createClient({ accountKey: key, retries: 0 }).listSubAccounts({ limit: 1 })
     return undefined
   } catch (error) {
     if (error instanceof LatchkeyError && error.status === 401) return explainRefusal(error.message)

@@ -43,6 +43,7 @@ import { serviceRoutes } from './routes/service-routes.ts'
 import { subAccountRoutes } from './routes/sub-account-routes.ts'
 import { tokenRoutes } from './routes/token-routes.ts'
 import { verifyRoutes } from './routes/verify-routes.ts'
+import { whoamiRoutes } from './routes/whoami-routes.ts'
 
 export interface ServerParts {
   readonly registry: Registry
@@ -129,6 +130,7 @@ function tableOf(parts: ServerParts, server: FastifyInstance): readonly Route[] 
     historyRoutes.tokenHistory,
     historyRoutes.accountHistory,
     overviewRoutes.overview,
+    whoamiRoutes.whoami,
     subAccountRoutes.listSubAccounts,
     subAccountRoutes.createSubAccount,
     subAccountRoutes.getSubAccount,

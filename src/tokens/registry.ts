@@ -240,11 +240,16 @@ export class Registry {
     return this.#parts.store.findNames(caller.accountId, ids)
   }
 
+  async getAccount(caller: Caller): Promise<Account> {
+    const account = await this.#parts.store.findAccount(caller.accountId)
+    if (account === undefined) throw new Failure('account-not-found')
+    return account
+  }
+
   async overview(caller: Caller): Promise<Overview> {
     const { store, now } = this.#parts
     const question = overviewQuestion(now())
-    const account = await store.findAccount(caller.accountId)
-    if (account === undefined) throw new Failure('account-not-found')
+    const account = await this.getAccount(caller)
     return { account, question, counts: await store.readOverview(account.id, question) }
   }
 

@@ -1,35 +1,24 @@
 // The typed client: what it is made from, and what it says when the service says no.
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { after, before, describe, test } from 'node:test'
-import { createClient, type LatchkeyClient, LatchkeyError } from '../../client/latchkey-client.ts'
+import { dataOf } from '../../client/answer.ts'
+import { createClient, type LatchkeyClient, LatchkeyError, type Token } from '../../client/latchkey-client.ts'
 import { GENERATED, generateClient } from '../../scripts/generate-client.ts'
-import { readConfig } from '../../src/config.ts'
-import { startServer } from '../../src/process/serving.ts'
+import { listen, openService, type Service } from './world.ts'
 
 test('client/operations.ts is what /openapi.json says; if not, run `npm run generate-client`', async () => {
   assert.equal(readFileSync(GENERATED, 'utf8'), await generateClient())
 })
 
 describe('the client', () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'latchkey-client-'))
-  let running: Awaited<ReturnType<typeof startServer>>
+  let service: Service
   let client: LatchkeyClient
-  let accountKey: string
   before(async () => {
-    running = await startServer(readConfig({ PORT: '0', LATCHKEY_DATA_DIR: dataDir }))
-    const { id } = await running.operator.createAccount('Acme')
-    accountKey = (await running.operator.createKey(id, 'client', null)).key
-    client = createClient({ baseUrl: `${running.url}/`, accountKey })
+    service = await openService()
+    client = createClient({ baseUrl: `${service.url}/`, accountKey: service.accountKey })
   })
-  after(async () => {
-    await running.stop()
-    rmSync(dataDir, { recursive: true, force: true })
-  })
+  after(() => service.close())
 
   const refusal = async (promise: Promise<unknown>): Promise<LatchkeyError> => {
     const reason = await promise.then(
@@ -40,8 +29,11 @@ describe('the client', () => {
     return reason
   }
 
+  const newSubAccount = (name: string) =>
+    client.createSubAccount({ body: { name, email: 'a@b.example', companyName: 'B' } })
+
   test('makes, lists, changes, rotates and deletes, and returns the data of each answer', async () => {
-    const owner = await client.createSubAccount({ body: { name: 'Berlin', email: 'a@b.example', companyName: 'B' } })
+    const owner = await newSubAccount('Berlin')
     const body = { subAccountId: owner._id, name: 'CI / 100%', expiresAt: null }
     const made = await client.createToken({ 'idempotency-key': 'once', body })
     assert.equal((await client.createToken({ 'idempotency-key': 'once', body }))._id, made._id)
@@ -65,26 +57,93 @@ describe('the client', () => {
 
   test("rejects with the service's own reason, the status, and what is wrong with each field", async () => {
     const missing = await refusal(client.getToken({ id: 'a/../b?c#d' }))
-    assert.deepEqual([missing.status, missing.message], [404, 'API token not found'])
+    assert.deepEqual([missing.status, missing.code, missing.message], [404, 'token-not-found', 'API token not found'])
     assert.match(missing.requestId ?? '', /./)
     for (const id of ['', '.', '..'])
       assert.match((await refusal(client.listTokenHistory({ id }))).message, /^id must be/)
     const invalid = await refusal(client.createSubAccount({ body: { name: 'x', email: 'nowhere', companyName: 'y' } }))
+    assert.equal(invalid.code, 'invalid-request')
     assert.deepEqual(invalid.details, [{ field: 'email', message: 'email must be an e-mail address' }])
-    const stranger = createClient({ baseUrl: running.url, accountKey: 'lk_key_nobody' })
+    const stranger = createClient({ baseUrl: service.url, accountKey: 'lk_key_nobody' })
     const unknown = await refusal(stranger.listTokens())
-    assert.deepEqual([unknown.status, unknown.message], [401, 'Invalid token'])
+    assert.deepEqual([unknown.status, unknown.code, unknown.message], [401, 'token-invalid', 'Invalid token'])
   })
 
   test('tells no answer, a strange answer and a limit apart', async () => {
-    const answering = (fetch: typeof globalThis.fetch) => createClient({ accountKey, fetch })
+    const answering = (fetch: typeof globalThis.fetch) =>
+      createClient({ accountKey: service.accountKey, retries: 0, fetch })
     const silent = await refusal(answering(() => Promise.reject(new TypeError('fetch failed'))).listTokens())
-    assert.deepEqual([silent.status, silent.message], [0, 'The service cannot be reached'])
+    assert.deepEqual([silent.status, silent.code, silent.message], [0, 'unreachable', 'The service cannot be reached'])
     const strange = await refusal(answering(async () => new Response('<html>')).listTokens())
-    assert.equal(strange.message, 'The answer is not one of Latchkey')
+    assert.deepEqual([strange.code, strange.message], ['unexpected-answer', 'The answer is not one of Latchkey'])
     const limited = async () => new Response('{}', { status: 429, headers: { 'retry-after': '7' } })
     const refused = await refusal(answering(limited).listTokens())
     assert.deepEqual([refused.status, refused.retryAfterSeconds], [429, 7])
+  })
+
+  test('shows the ETag and the headers of an answer if asked, and takes the ETag back as If-Match', async () => {
+    const { _id: subAccountId } = await newSubAccount('Tagged')
+    const made = await client.createToken({ body: { subAccountId, name: 'tagged' } }).withResponse()
+    assert.deepEqual([made.status, made.etag, made.data.name], [201, '"1"', 'tagged'])
+    assert.match(made.headers.get('x-request-id') ?? '', /./)
+    const change = { id: made.data._id, 'if-match': made.etag, body: { status: 'inactive' } } as const
+    assert.equal((await client.updateToken(change).withResponse()).etag, '"2"')
+    const stale = await refusal(client.updateToken(change).withResponse())
+    assert.deepEqual([stale.status, stale.code], [412, 'version-mismatch'])
+  })
+
+  test('walks through all pages of a list, and asks only for those that are needed', async () => {
+    const { _id: subAccountId } = await newSubAccount('Paged')
+    const names = Array.from({ length: 7 }, (_, i) => `paged ${i}`)
+    for (const name of names) await client.createToken({ body: { subAccountId, name } })
+    const asked: string[] = []
+    const counted = createClient({
+      baseUrl: service.url,
+      accountKey: service.accountKey,
+      fetch: (input, init) => {
+        asked.push(new URL(String(input)).searchParams.get('page') ?? 'first')
+        return fetch(input, init)
+      },
+    })
+    const found: Token[] = []
+    for await (const token of counted.listTokensOfSubAccount({ subAccountId, limit: 3 })) found.push(token)
+    assert.deepEqual(found.map(({ name }) => name).sort(), names)
+    assert.deepEqual(asked, ['first', '2', '3'])
+    for await (const token of counted.listTokensOfSubAccount({ subAccountId, limit: 3, page: 2 })) {
+      assert.equal(token.name, found[3]?.name)
+      break
+    }
+    assert.deepEqual(asked.slice(3), ['2'])
+    const walk = async () => {
+      for await (const _ of counted.listTokens({ subAccountId: 'sub_none' })) assert.fail('an item of nothing')
+    }
+    assert.equal((await refusal(walk())).code, 'sub-account-forbidden')
+  })
+
+  test('sends a list as a repeated parameter, and nothing for what is undefined', async () => {
+    const urls: string[] = []
+    const counted = createClient({ fetch: async (input) => new Response(`${urls.push(String(input))}`), retries: 0 })
+    const lists = { search: ['a,b', 'c'], status: undefined } as unknown as { search: string }
+    await refusal(counted.listTokens(lists))
+    assert.deepEqual(urls, ['/api/v1/apiClient/token?search=a%2Cb&search=c'])
+  })
+
+  test('an answer without a body is nothing where nothing is expected, and no answer of Latchkey elsewhere', () => {
+    const empty = { status: 204, headers: new Headers(), text: '' }
+    assert.equal(dataOf(empty, 'none'), undefined)
+    for (const kind of ['data', 'page', 'body'] as const)
+      assert.throws(() => dataOf(empty, kind), { code: 'unexpected-answer' })
+  })
+
+  test('a failure that nobody waits for is reported once, to those who do', async () => {
+    const unhandled: unknown[] = []
+    const note = (reason: unknown) => void unhandled.push(reason)
+    process.on('unhandledRejection', note)
+    await refusal(client.getToken({ id: 'tok_none' }).withResponse())
+    await refusal(client.getToken({ id: 'tok_none' }))
+    await new Promise(setImmediate)
+    process.off('unhandledRejection', note)
+    assert.deepEqual(unhandled, [])
   })
 
   test('can be called off, and then rejects as fetch does', async () => {
@@ -93,16 +152,13 @@ describe('the client', () => {
 
   /** The head of an answer and half of its body; what becomes of the rest is for the test to say. */
   const halfAnswered = async (run: (half: { baseUrl: string; cut: () => void }) => Promise<void>) => {
-    const server = createServer((_request, response) => {
+    const server = await listen((_request, response) => {
       response.writeHead(201, { 'content-type': 'application/json', 'content-length': 100 })
       response.write('{"status":true,"data":{')
     })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const { port } = server.address() as AddressInfo
     try {
-      await run({ baseUrl: `http://127.0.0.1:${port}`, cut: () => server.closeAllConnections() })
+      await run({ baseUrl: server.url, cut: server.cutAll })
     } finally {
-      server.closeAllConnections()
       server.close()
     }
   }
@@ -118,7 +174,7 @@ describe('the client', () => {
 
   test('an answer that is cut off is a service that cannot be reached, whatever its head says', () =>
     halfAnswered(async ({ baseUrl, cut }) => {
-      const cutOff = createClient({ baseUrl, accountKey, fetch: afterHead(cut) })
+      const cutOff = createClient({ baseUrl, retries: 0, fetch: afterHead(cut) })
       const { status, message, cause } = await refusal(cutOff.createToken({ body }))
       assert.deepEqual([status, message], [0, 'The service cannot be reached; this may or may not have been done'])
       assert.ok(cause instanceof TypeError)
@@ -127,7 +183,7 @@ describe('the client', () => {
   test('can be called off while the answer comes, too', () =>
     halfAnswered(async ({ baseUrl }) => {
       const controller = new AbortController()
-      const patient = createClient({ baseUrl, accountKey, fetch: afterHead(() => controller.abort()) })
+      const patient = createClient({ baseUrl, fetch: afterHead(() => controller.abort()) })
       const asked = patient.createToken({ body }, { signal: controller.signal })
       await assert.rejects(asked, { name: 'AbortError' })
     }))
@@ -135,7 +191,7 @@ describe('the client', () => {
   test('is what users get as latchkey/client', async () => {
     const name = 'latchkey/client'
     const offered = (await import(name)) as { createClient: typeof createClient }
-    const users = offered.createClient({ baseUrl: running.url, accountKey })
+    const users = offered.createClient({ baseUrl: service.url, accountKey: service.accountKey })
     assert.equal((await users.getOverview()).account.name, 'Acme')
   })
 })

@@ -1,5 +1,6 @@
 // Every scenario table, for every engine.
 import { authenticationScenarios } from './authentication.scenarios.ts'
+import { errorCodeScenarios } from './error-codes.scenarios.ts'
 import { httpScenarios } from './http.scenarios.ts'
 import { introspectionScenarios } from './introspection.scenarios.ts'
 import { lifecycleScenarios } from './lifecycle.scenarios.ts'
@@ -8,6 +9,7 @@ import { overviewScenarios } from './overview.scenarios.ts'
 import { unknownNamesScenarios } from './unknown-names.scenarios.ts'
 import { updateScenarios } from './update.scenarios.ts'
 import { verifyScenarios } from './verify.scenarios.ts'
+import { whoamiScenarios } from './whoami.scenarios.ts'
 
 export const allScenarios = {
   authentication: authenticationScenarios,
@@ -18,5 +20,7 @@ export const allScenarios = {
   'clients of introspection': introspectionScenarios,
   'the life of a token': lifecycleScenarios,
   'fields and parameters that are not known': unknownNamesScenarios,
+  'the codes of failures': errorCodeScenarios,
+  'who is asking': whoamiScenarios,
   'the overview and what it leads to': overviewScenarios,
 }

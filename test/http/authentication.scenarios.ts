@@ -50,6 +50,8 @@ const closedDoors: readonly Ask[] = [
   { path: `${LIST}?page=abc` },
   { path: `${LIST}/%zz` },
   { path: '/api/v1/apiClient/history' },
+  { path: '/api/v1/apiClient/overview' },
+  { path: '/api/v1/apiClient/whoami' },
   { path: '/api/v1/apiClient/sub-account' },
   { path: '/api/v1/apiClient/sub-account', method: 'POST', body: {} },
   { path: '/api/v1/apiClient/sub-account/sub_unknown' },

@@ -76,6 +76,18 @@ describe('with the keys of the issuer in a file', () => {
     assert.equal(history.json.data.items[0].by, 'jwt:support@platform.example')
   })
 
+  test('a JWT learns who it is: its account, and its subject as the history shows it', async () => {
+    const heard = await estate.ask({
+      path: '/api/v1/apiClient/whoami',
+      headers: [bearer(await sign(first, account(estate)))],
+    })
+    assert.deepEqual(heard.json.data, {
+      account: { id: estate.mine.accountId, name: 'Mine' },
+      caller: { kind: 'jwt', id: 'jwt:support@platform.example', name: 'support@platform.example' },
+      permissions: { role: 'owner', reveal: true, subAccounts: null },
+    })
+  })
+
   for (const typ of [undefined, 'JWT', 'jwt', 'at+jwt', 'AT+JWT', 'application/jwt', 'application/at+jwt']) {
     test(`the type ${typ ?? 'left out'} is one of an access token`, async () => {
       assert.equal((await list(await sign(first, account(estate), { typ }))).status, 200)

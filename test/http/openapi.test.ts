@@ -82,6 +82,17 @@ test('the answers with an ETag are those that carry a token, and the description
   ])
 })
 
+test('every failure has a code for programs, and the description says which', () => {
+  for (const { path, method, operation } of operationsOf()) {
+    for (const [status, { headers = {} }] of Object.entries(operation.responses)) {
+      const what = `${method} ${path} ${status}`
+      assert.equal('X-Latchkey-Error' in headers, Number(status) >= 400, what)
+    }
+  }
+  const missing = description.paths['/api/v1/apiClient/token/{id}']?.get?.responses['404']
+  assert.match(JSON.stringify(missing?.headers), /"token-not-found"/)
+})
+
 test('every answer with a body has an example', () => {
   const bare = operationsOf().flatMap(({ path, method, operation }) =>
     Object.entries(operation.responses)

@@ -102,7 +102,10 @@ function holdsForEveryAnswer(ask: Ask, heard: Heard, estate: Estate): void {
   for (const secret of heard.json?.data?.items?.map(({ token }: { token?: string }) => token) ?? []) {
     if (typeof secret === 'string') estate.secrets.add(secret)
   }
-  if (heard.status >= 400) {
+  const isFailure = heard.status >= 400
+  assert.equal(heard.headers['x-latchkey-error'] !== undefined, isFailure, 'a failure has a code, and nothing else has')
+  if (isFailure) {
+    assert.match(String(heard.headers['x-latchkey-error']), /^[a-z]+(-[a-z]+)*$/)
     for (const secret of estate.secrets) assert.ok(!heard.text.includes(secret), 'an error repeats a credential')
     assertTellsNothing(heard.text, ask.path)
   }

@@ -182,6 +182,7 @@ describe('what two readers could take apart differently', () => {
         [400],
       )
       assert.match(answers[0]?.head ?? '', /^connection: close$/im)
+      assert.match(answers[0]?.head ?? '', /^x-latchkey-error: invalid-request$/im)
       assert.deepEqual(JSON.parse(answers[0]?.body ?? ''), {
         status: false,
         message: 'Validation error',

@@ -19,6 +19,7 @@ test('with the store gone every route that needs it answers 503 with our envelop
     const heard = await estate.mineAsks(ask)
     assert.equal(heard.status, 503)
     assert.equal(heard.headers['retry-after'], '1')
+    assert.equal(heard.headers['x-latchkey-error'], 'unavailable')
     assert.equal(
       heard.text,
       '{"status":false,"message":"Service unavailable","message_type":"error","data":{},' +
@@ -28,7 +29,8 @@ test('with the store gone every route that needs it answers 503 with our envelop
   const verdict = await estate.ask({ path: '/api/v1/verify', headers: [bearer(token.credential)] })
   assert.equal(verdict.status, 503)
   assert.equal(verdict.headers['x-latchkey-token-id'], undefined)
-  assert.equal((await estate.ask({ path: '/readyz' })).status, 503)
+  const readiness = await estate.ask({ path: '/readyz' })
+  assert.deepEqual([readiness.status, readiness.headers['x-latchkey-error']], [503, 'unavailable'])
   assert.equal((await estate.ask({ path: '/healthz' })).status, 200)
   // Garbage is refused without the store.
   assert.equal((await estate.ask({ path: '/api/v1/verify', headers: [bearer('lk_tok_garbage')] })).status, 401)

@@ -87,6 +87,7 @@ const refused: readonly Refused[] = [
   query('GET', 'the history of the account', () => `${BASE}/history`, HISTORY),
   query('GET', 'the history of a token', async (estate) => `${await ofToken(estate)}/history`, HISTORY),
   query('GET', 'the overview', () => `${BASE}/overview`, NONE),
+  query('GET', 'who is asking', () => `${BASE}/whoami`, NONE),
 ]
 
 const IGNORED: Readonly<Record<string, (estate: Estate) => Promise<Ask>>> = {

@@ -61,6 +61,7 @@ export function describeFuzz(engine: Engine, { seed, cases }: Fuzzing): void {
       if (heard.status >= 400) {
         const fields = heard.status === 401 ? 'code,message,stack' : 'status,message,message_type,data,error'
         assert.equal(Object.keys(heard.json).join(), fields)
+        assert.match(String(heard.headers['x-latchkey-error']), /^[a-z-]+$/)
         assertTellsNothing(heard.text, ask.path)
       }
       return heard
@@ -117,8 +118,8 @@ export function describeFuzz(engine: Engine, { seed, cases }: Fuzzing): void {
       ),
       async (pairs) => {
         const query = pairs.map(([name, value]) => `${name}=${value}`).join('&')
-        for (const path of [LIST, '/api/v1/apiClient/sub-account', '/api/v1/apiClient/history'])
-          await told(mine({ path: `${path}?${query}` }), 200, 400, 403)
+        for (const path of ['token', 'sub-account', 'history', 'overview', 'whoami'])
+          await told(mine({ path: `/api/v1/apiClient/${path}?${query}` }), 200, 400, 403)
       },
     )
 

@@ -68,6 +68,7 @@ export const guarded: Readonly<Record<string, Guarded>> = {
   },
   'GET /api/v1/apiClient/history': { ask: () => ({ path: '/api/v1/apiClient/history' }), owner: 200, other: 200 },
   'GET /api/v1/apiClient/overview': { ask: () => ({ path: '/api/v1/apiClient/overview' }), owner: 200, other: 200 },
+  'GET /api/v1/apiClient/whoami': { ask: () => ({ path: '/api/v1/apiClient/whoami' }), owner: 200, other: 200 },
   [`GET ${SUB_ACCOUNT}`]: { ask: () => ({ path: SUB_ACCOUNT }), owner: 200, other: 200 },
   [`POST ${SUB_ACCOUNT}`]: {
     ask: () => ({ path: SUB_ACCOUNT, body: { name: 'New', email: 'new@new.example', companyName: 'New' } }),

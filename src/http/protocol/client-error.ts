@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { failureBody } from './envelope.ts'
-import { CATEGORIES, type FailureStatus, HttpFailure } from './failures.ts'
+import { CATEGORIES, ERROR_HEADER, type FailureStatus, HTTP_CODES, HttpFailure } from './failures.ts'
 
 const STATUS_OF: Readonly<Record<string, FailureStatus>> = {
   HPE_HEADER_OVERFLOW: 431,
@@ -40,6 +40,7 @@ function answerInTurn(status: FailureStatus, socket: Socket): void {
   const body = JSON.stringify(failureBody(CATEGORIES[status], reason))
   socket.end(
     `HTTP/1.1 ${status} ${CATEGORIES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `${ERROR_HEADER}: ${HTTP_CODES[status]}\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   )
 }

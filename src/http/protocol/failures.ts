@@ -27,6 +27,27 @@ export const CATEGORIES = {
 
 export type FailureStatus = keyof typeof CATEGORIES
 
+/** The header of every failure that names it for programs: sentences may be reworded, codes may not. */
+export const ERROR_HEADER = 'x-latchkey-error'
+
+/** The codes of what HTTP itself refuses; what the registry refuses has the code of its Failure. */
+export const HTTP_CODES = {
+  400: 'invalid-request',
+  403: 'forbidden',
+  404: 'not-found',
+  405: 'method-not-allowed',
+  408: 'request-timeout',
+  409: 'conflict',
+  412: 'precondition-failed',
+  413: 'body-too-large',
+  415: 'unsupported-media-type',
+  416: 'range-not-satisfiable',
+  429: 'rate-limited',
+  431: 'headers-too-large',
+  500: 'internal-error',
+  503: 'unavailable',
+} as const satisfies Record<FailureStatus, string>
+
 const STATUS_OF: Readonly<Record<FailureCode, FailureStatus | 401>> = {
   'invalid-request': 400,
   'duplicate-name': 400,
@@ -47,6 +68,12 @@ const STATUS_OF: Readonly<Record<FailureCode, FailureStatus | 401>> = {
   'master-key-superseded': 503,
   'revocations-unknown': 503,
   'outcome-unknown': 503,
+}
+
+/** Every code that answers of this status can have. */
+export function codesOf(status: FailureStatus | 401): readonly string[] {
+  const own = (Object.keys(STATUS_OF) as FailureCode[]).filter((code) => STATUS_OF[code] === status)
+  return [...new Set(status === 401 ? own : [...own, HTTP_CODES[status]])]
 }
 
 /** What HTTP itself refuses, before the registry is asked. */
@@ -98,11 +125,12 @@ export function answerTo(error: unknown): FailureAnswer {
   if (error instanceof Failure) {
     const status = STATUS_OF[error.code]
     if (status === 401) return unauthenticated(error.code, error.message)
-    const headers: Record<string, string> = status === 503 ? { 'retry-after': '1' } : {}
+    const headers = { ...(status === 503 && { 'retry-after': '1' }), [ERROR_HEADER]: error.code }
     return { status, headers, body: failureBody(CATEGORIES[status], error.message, error.details) }
   }
   const http = error instanceof HttpFailure ? error : fromFramework(error)
-  return { status: http.status, headers: http.headers, body: failureBody(CATEGORIES[http.status], http.message) }
+  const headers = { ...http.headers, [ERROR_HEADER]: HTTP_CODES[http.status] }
+  return { status: http.status, headers, body: failureBody(CATEGORIES[http.status], http.message) }
 }
 
 /** RFC 6750: `error` is named only where a credential was sent. */
@@ -110,7 +138,7 @@ export function unauthenticated(code: FailureCode, message: string): FailureAnsw
   const error = code === 'authentication-required' ? '' : ', error="invalid_token"'
   return {
     status: 401,
-    headers: { 'www-authenticate': `Bearer realm="latchkey"${error}` },
+    headers: { 'www-authenticate': `Bearer realm="latchkey"${error}`, [ERROR_HEADER]: code },
     body: unauthenticatedBody(message),
   }
 }

@@ -19,14 +19,16 @@ export function apiDescription({ app, credentialHeader }: DescribedParts): Swagg
       version: app.appVersion,
       description:
         'Manages the API tokens of the sub-accounts of a main account. A token that is off does not authenticate, ' +
-        'anywhere, from the moment in which the answer to the change is sent.',
+        'anywhere, from the moment in which the answer to the change is sent.\n\n' +
+        'Every answer has `X-Request-Id`, by which the log is searched; every failure also has `X-Latchkey-Error`, a short ' +
+        'code for programs such as `token-not-found`.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
     servers: [{ url: '/' }],
     tags: [
       { name: 'Tokens', description: 'List, get, update, create, delete, rotate' },
       { name: 'Sub-accounts', description: 'The owners of tokens' },
-      { name: 'Overview', description: 'The account at a glance' },
+      { name: 'Overview', description: 'The account at a glance, and who is asking' },
       { name: 'History', description: 'Who did what' },
       { name: 'Verification', description: 'For gateways and services' },
       { name: 'Service', description: 'For operators' },

@@ -14,7 +14,7 @@ import {
   UnauthenticatedSchema,
   unauthenticatedBody,
 } from '../protocol/envelope.ts'
-import { BODY_REASONS, CATEGORIES, type FailureStatus } from '../protocol/failures.ts'
+import { BODY_REASONS, CATEGORIES, codesOf, type FailureStatus } from '../protocol/failures.ts'
 
 export interface Question {
   readonly caller: Caller
@@ -136,6 +136,7 @@ export function describe(route: Description): FastifySchema {
     401: {
       ...UnauthenticatedSchema,
       [DESCRIPTION]: NO_CALLER,
+      headers: errorHeader(401),
       examples: UNAUTHENTICATED.map((code) => unauthenticatedBody(reasonOf(code))),
     },
   }
@@ -178,6 +179,11 @@ function together(own: Reasons, common: Reasons): Reasons {
   return { ...own, ...Object.fromEntries(both) }
 }
 
+export function errorHeader(status: FailureStatus | 401): Readonly<Record<string, object>> {
+  const description = 'The failure for programs; other codes may be added'
+  return { 'X-Latchkey-Error': { type: 'string', description, examples: codesOf(status) } }
+}
+
 const RetryAfter = { 'Retry-After': { type: 'integer', description: 'Seconds' } }
 
 /** Each with the reasons of this route, and those of every route. */
@@ -185,8 +191,8 @@ export function describeFailures(statuses: readonly FailureStatus[], own: Reason
   const described = statuses.map((status) => {
     const reasons = [...(own[status] ?? []), ...(ALWAYS[status] ?? [])]
     const examples = reasons.map((reason) => failureBody(CATEGORIES[status], reason))
-    const headers = status === 429 || status === 503 ? { headers: RetryAfter } : {}
-    return [status, { ...FailureSchema, [DESCRIPTION]: CATEGORIES[status], ...headers, examples }]
+    const headers = { ...errorHeader(status), ...((status === 429 || status === 503) && RetryAfter) }
+    return [status, { ...FailureSchema, [DESCRIPTION]: CATEGORIES[status], headers, examples }]
   })
   return Object.fromEntries(described)
 }

@@ -19,9 +19,9 @@ const oneOf = <Value extends string>(values: readonly Value[], description: stri
 const SubAccountSummary = Type.Object(
   {
     _id: text('Sub-account identifier', 'sub_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
-    name: text('Sub-account name', 'Berlin agency'),
-    email: text('Contact address', 'ops@berlin.example'),
-    companyName: text('Company', 'Berlin Agency GmbH'),
+    name: text('What people call it', 'Berlin agency'),
+    email: text('How its contact person is reached', 'ops@berlin.example'),
+    companyName: text('The company behind the sub-account', 'Berlin Agency GmbH'),
   },
   { title: 'SubAccountSummary' },
 )
@@ -51,7 +51,7 @@ export const Token = Type.Object(
   {
     _id: text('Token identifier', 'tok_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
     name: text('Unique within its sub-account', 'CI pipeline'),
-    token: text('The credential', 'lk_tok_…'),
+    token: text('The credential itself: who has it is let in. Keep it out of logs', 'lk_tok_…'),
     status: oneOf(STATUSES, 'Only an active token authenticates'),
     createdAt: time('Time of creation'),
     subAccount: SubAccountSummary,
@@ -78,7 +78,8 @@ export const SubAccount = Type.Object(
 )
 export type WireSubAccount = Static<typeof SubAccount>
 
-const Facts = Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Null()]))
+const facts = (description: string) =>
+  Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Null()]), { description })
 
 export const HistoryEntry = Type.Object(
   {
@@ -89,8 +90,8 @@ export const HistoryEntry = Type.Object(
     action: oneOf(ACTIONS, 'What was done'),
     subject: text('The id of what was changed'),
     subjectName: orNull(text('What it was called then, after the change', 'CI pipeline')),
-    from: Facts,
-    to: Facts,
+    from: facts('The fields that changed, as they were before'),
+    to: facts('The same fields after the change'),
     requestId: orNull(text('The X-Request-Id of the change')),
     address: orNull(text('The address it came from')),
   },
@@ -135,13 +136,38 @@ export const Overview = Type.Object(
 )
 export type WireOverview = Static<typeof Overview>
 
+export const CALLER_KINDS = ['key', 'jwt'] as const
+export const ROLES = ['owner'] as const
+
+export const WhoAmI = Type.Object(
+  {
+    account: Type.Object({ id: text('Account identifier'), name: text('Account name', 'Acme') }),
+    caller: Type.Object({
+      kind: oneOf(CALLER_KINDS, 'An account key, or a JWT of the identity provider'),
+      id: text('As the history names the caller in `by`', 'key_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
+      name: text("What the account key is called, or the JWT's subject", 'Console'),
+    }),
+    permissions: Type.Object({
+      role: oneOf(ROLES, '`owner` may do everything'),
+      reveal: Type.Boolean({ description: 'Whether credentials are shown' }),
+      subAccounts: Type.Unsafe<readonly string[] | null>({
+        type: ['array', 'null'],
+        items: { type: 'string' },
+        description: 'The ids of the only sub-accounts that the caller sees; null for all',
+      }),
+    }),
+  },
+  { title: 'WhoAmI' },
+)
+export type WireWhoAmI = Static<typeof WhoAmI>
+
 function pageFields<Item extends ReturnType<typeof Type.Object>>(item: Item) {
   return {
     items: Type.Array(item),
-    total: Type.Integer({ description: 'All matches, exactly', examples: [1] }),
-    page: Type.Integer({ examples: [1] }),
-    limit: Type.Integer({ examples: [10] }),
-    totalPages: Type.Integer({ examples: [1] }),
+    total: Type.Integer({ description: 'All matches on all pages, exactly', examples: [1] }),
+    page: Type.Integer({ description: 'The number of this page, from 1', examples: [1] }),
+    limit: Type.Integer({ description: 'How many items a page can hold', examples: [10] }),
+    totalPages: Type.Integer({ description: '0 where nothing matches', examples: [1] }),
     hasNextPage: Type.Boolean({ examples: [false] }),
     hasPrevPage: Type.Boolean({ examples: [false] }),
   }
@@ -164,8 +190,13 @@ export const examplePage = (items: readonly object[]) => ({
 export const TokenId = Type.Object({ id: Type.String({ description: 'The token id' }) })
 
 export const PageParameters = {
-  page: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: 1, description: 'Page number' })),
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_PAGE, default: 1, description: 'From 1; 1 unless set' })),
   limit: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT, description: 'Items per page' }),
+    Type.Integer({
+      minimum: 1,
+      maximum: MAX_LIMIT,
+      default: DEFAULT_LIMIT,
+      description: `Items per page, at most ${MAX_LIMIT}; ${DEFAULT_LIMIT} unless set`,
+    }),
   ),
 }

@@ -5,7 +5,8 @@ import { Failure } from '../../tokens/errors.ts'
 import { Throttled } from '../access/throttled.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { isNotModified } from '../protocol/conditions.ts'
-import type { PlainRoute } from './route.ts'
+import { ERROR_HEADER } from '../protocol/failures.ts'
+import { errorHeader, type PlainRoute } from './route.ts'
 
 /** A scrape takes some milliseconds of the event loop: several scrapers share one. */
 const SCRAPE_EVERY_MS = 200
@@ -62,7 +63,7 @@ function readinessRoute(ready: ServiceParts['ready']): PlainRoute {
       summary: 'Should it get requests?',
       tags: ['Service'],
       security: [],
-      response: { 200: health('ready'), 503: health('not ready') },
+      response: { 200: health('ready'), 503: { ...health('not ready'), headers: errorHeader(503) } },
     },
     async respond(_request, reply) {
       try {
@@ -70,7 +71,11 @@ function readinessRoute(ready: ServiceParts['ready']): PlainRoute {
         return { status: 'ready' }
       } catch (error) {
         const reason = error instanceof Failure && error.code === 'revocations-unknown' ? { reason: error.message } : {}
-        return reply.code(503).send({ status: 'not ready', ...reason })
+        const code = error instanceof Failure ? error.code : 'unavailable'
+        return reply
+          .code(503)
+          .header(ERROR_HEADER, code)
+          .send({ status: 'not ready', ...reason })
       }
     },
   }

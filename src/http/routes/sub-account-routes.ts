@@ -14,7 +14,10 @@ const BASE = '/api/v1/apiClient/sub-account'
 
 const SubAccountId = Type.Object({ id: Type.String({ description: 'The sub-account id' }) })
 const NOT_YOURS = [reasonOf('sub-account-forbidden')]
-const Name = Type.String({ minLength: 1, maxLength: MAX_NAME_CHARACTERS })
+const name = (description: string) => Type.String({ minLength: 1, maxLength: MAX_NAME_CHARACTERS, description })
+const Name = name('What people call it')
+const CompanyName = name('The company behind the sub-account')
+const Email = Type.String({ format: 'email', description: 'How its contact person is reached' })
 
 const example = {
   _id: 'sub_019b2f0c5a3c8e1d2c3b4a5f6e7d',
@@ -58,10 +61,7 @@ const createSubAccount: AccountRoute = {
     operationId: 'createSubAccount',
     summary: 'Create a sub-account',
     tag: 'Sub-accounts',
-    body: Type.Object(
-      { name: Name, email: Type.String({ format: 'email' }), companyName: Name },
-      { title: 'NewSubAccount' },
-    ),
+    body: Type.Object({ name: Name, email: Email, companyName: CompanyName }, { title: 'NewSubAccount' }),
     data: schemas.SubAccount,
     success: { status: 201, message: 'Sub-account created successfully', example },
     failures: { 400: ['name is required', 'email must be an e-mail address'] },
@@ -104,9 +104,14 @@ const updateSubAccount: AccountRoute = {
     body: Type.Object(
       {
         name: Type.Optional(Name),
-        email: Type.Optional(Type.String({ format: 'email' })),
-        companyName: Type.Optional(Name),
-        status: Type.Optional(Type.String({ enum: [...SUB_ACCOUNT_STATUSES] })),
+        email: Type.Optional(Email),
+        companyName: Type.Optional(CompanyName),
+        status: Type.Optional(
+          Type.String({
+            enum: [...SUB_ACCOUNT_STATUSES],
+            description: '`suspended` keeps all its tokens from authenticating, at once',
+          }),
+        ),
       },
       { title: 'SubAccountUpdate' },
     ),

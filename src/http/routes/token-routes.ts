@@ -54,8 +54,17 @@ const Narrowing = {
   ),
 }
 
-const Name = Type.String({ minLength: 1, maxLength: MAX_NAME_CHARACTERS, examples: ['CI pipeline'] })
-const Status = Type.String({ enum: [...STATUSES], examples: ['inactive'] })
+const Name = Type.String({
+  minLength: 1,
+  maxLength: MAX_NAME_CHARACTERS,
+  description: `Unique within its sub-account, at most ${MAX_NAME_CHARACTERS} characters`,
+  examples: ['CI pipeline'],
+})
+const Status = Type.String({
+  enum: [...STATUSES],
+  description: '`inactive` disables the token at once without deleting it; `active` enables it again',
+  examples: ['inactive'],
+})
 
 const IfMatch = Type.Object({
   'if-match': Type.Optional(Type.String({ description: 'An ETag: go ahead only if the token is still at it' })),
@@ -204,10 +213,16 @@ const createToken: AccountRoute = {
     }),
     body: Type.Object(
       {
-        subAccountId: Type.String({ examples: [exampleToken.subAccount._id] }),
+        subAccountId: Type.String({ description: 'Who the token is for', examples: [exampleToken.subAccount._id] }),
         name: Name,
-        status: Type.Optional(Type.String({ enum: [...STATUSES], default: 'active' })),
-        expiresAt: Type.Optional(Type.Union([Type.String({ format: 'date-time' }), Type.Null()])),
+        status: Type.Optional(
+          Type.String({ enum: [...STATUSES], default: 'active', description: '`active` unless set' }),
+        ),
+        expiresAt: Type.Optional(
+          Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+            description: 'When it stops authenticating, with a time zone; never if null or not sent',
+          }),
+        ),
       },
       { title: 'NewToken' },
     ),
@@ -266,7 +281,14 @@ const rotateToken: AccountRoute = {
     headers: IfMatch,
     body: Type.Object(
       {
-        overlapSeconds: Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_OVERLAP_SECONDS, default: 0 })),
+        overlapSeconds: Type.Optional(
+          Type.Integer({
+            minimum: 0,
+            maximum: MAX_OVERLAP_SECONDS,
+            default: 0,
+            description: 'How long the former credential still works; 0 unless set',
+          }),
+        ),
       },
       { title: 'TokenRotation', default: {} },
     ),

@@ -10,7 +10,7 @@ import { authenticatesTwice, clientSecretOf, formOf, mustReadForm, usesBasic } f
 import type { RateLimits } from '../access/rate-limits.ts'
 import { UnauthenticatedSchema, unauthenticatedBody } from '../protocol/envelope.ts'
 import { answerTo, BasicRefused, BODY_REASONS, unauthenticated } from '../protocol/failures.ts'
-import { DESCRIPTION, describeFailures, NO_CALLER, type PlainRoute } from './route.ts'
+import { DESCRIPTION, describeFailures, errorHeader, NO_CALLER, type PlainRoute } from './route.ts'
 
 export interface VerifyParts {
   readonly registry: Registry
@@ -55,7 +55,10 @@ function verifyRoute({ registry, credentialHeader, onVerdict, rateLimits }: Veri
         401: {
           ...UnauthenticatedSchema,
           [DESCRIPTION]: 'It does not; the header X-Latchkey-Reason says why, to the holder of a real credential',
-          headers: { 'X-Latchkey-Reason': { type: 'string', enum: ['unknown', 'inactive', 'suspended', 'expired'] } },
+          headers: {
+            'X-Latchkey-Reason': { type: 'string', enum: ['unknown', 'inactive', 'suspended', 'expired'] },
+            ...errorHeader(401),
+          },
           examples: REFUSED.map((code) => unauthenticatedBody(reasonOf(code))),
         },
         ...describeFailures([429, 500, 503]),
@@ -101,12 +104,15 @@ function introspectRoute(parts: VerifyParts): PlainRoute {
         'the secret of an OAuth client: by HTTP Basic or as `client_secret` in the form. Any client id will do.',
       security: [{ accountKey: [] }, { accountKeyAsSecret: [] }],
       consumes: ['application/x-www-form-urlencoded'],
-      body: Type.Object({
-        token: Type.String({ description: 'The credential' }),
-        token_type_hint: Type.Optional(Type.String({ description: 'Ignored' })),
-        client_id: Type.Optional(Type.String({ description: 'Ignored' })),
-        client_secret: Type.Optional(Type.String({ description: 'The account key, where no header carries it' })),
-      }),
+      body: Type.Object(
+        {
+          token: Type.String({ description: 'The credential' }),
+          token_type_hint: Type.Optional(Type.String({ description: 'Ignored' })),
+          client_id: Type.Optional(Type.String({ description: 'Ignored' })),
+          client_secret: Type.Optional(Type.String({ description: 'The account key, where no header carries it' })),
+        },
+        { title: 'IntrospectionRequest' },
+      ),
       response: {
         200: {
           ...Introspection,
@@ -116,6 +122,7 @@ function introspectRoute(parts: VerifyParts): PlainRoute {
         401: {
           ...UnauthenticatedSchema,
           [DESCRIPTION]: NO_CALLER,
+          headers: errorHeader(401),
           examples: [unauthenticatedBody(reasonOf('authentication-required'))],
         },
         ...describeFailures([400, 403, 413, 415, 429, 500, 503], {
@@ -173,16 +180,16 @@ function refuse(reply: FastifyReply, refusal: Refusal, code: FailureCode): Fasti
 
 const Introspection = Type.Object(
   {
-    active: Type.Boolean(),
+    active: Type.Boolean({ description: 'Whether it authenticates now. Where not, nothing else is said' }),
     sub: Type.Optional(Type.String({ description: 'The sub-account' })),
     client_id: Type.Optional(Type.String({ description: 'The account' })),
-    iat: Type.Optional(Type.Integer()),
-    exp: Type.Optional(Type.Integer()),
-    token_type: Type.Optional(Type.String()),
+    iat: Type.Optional(Type.Integer({ description: 'Time of creation, in seconds since 1970' })),
+    exp: Type.Optional(Type.Integer({ description: 'When it expires, in seconds since 1970; absent for never' })),
+    token_type: Type.Optional(Type.String({ description: 'Always `Bearer`' })),
     token_id: Type.Optional(Type.String()),
-    sub_account_id: Type.Optional(Type.String()),
-    account_id: Type.Optional(Type.String()),
-    token_version: Type.Optional(Type.Integer()),
+    sub_account_id: Type.Optional(Type.String({ description: 'The same as `sub`' })),
+    account_id: Type.Optional(Type.String({ description: 'The same as `client_id`' })),
+    token_version: Type.Optional(Type.Integer({ description: 'Counts the changes of the token' })),
   },
   { title: 'IntrospectionResponse' },
 )

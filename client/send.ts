@@ -1,0 +1,119 @@
+// Sends one request: within a time limit, and again where that is safe.
+import { LatchkeyError } from './error.ts'
+import type { PreparedRequest } from './request.ts'
+
+export interface SendOptions {
+  readonly baseUrl?: string | undefined
+  readonly fetch?: typeof globalThis.fetch | undefined
+  /** The value of the Authorization header; without one, cookies identify the caller. */
+  readonly authorization?: string | undefined
+  readonly credentials?: 'omit' | 'same-origin' | 'include' | undefined
+  readonly signal?: AbortSignal | undefined
+  readonly timeoutMs?: number | undefined
+  readonly retries?: number | undefined
+}
+
+/** A complete answer, of whatever status. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+}
+
+const TIMEOUT_MS = 30_000
+/** What a timer can hold; anything longer is no limit. */
+const MAX_TIMER_MS = 2 ** 31 - 1
+const RETRIES = 2
+const FIRST_WAIT_MS = 200
+/** A caller who would have to wait longer gets the failure at once. */
+const MAX_WAIT_MS = 30_000
+
+/** Answers of the service or of a proxy before it that may be different in a moment. */
+const PASSING: readonly number[] = [429, 502, 503, 504]
+/** Codes with which the service says that it has done nothing. */
+const NOTHING_DONE: readonly (string | null)[] = ['rate-limited', 'unavailable', 'master-key-superseded']
+
+/**
+ * Reads, and changes with an Idempotency-Key, are repeated after no answer, 429, 502, 503 and 504. Other changes only after a
+ * failure that says that nothing was done: when an answer was lost, a second PUT could undo a change that somebody else has
+ * made since, one with If-Match would conflict with the first, and a second POST could make the same thing twice.
+ */
+export async function send(request: PreparedRequest, options: SendOptions): Promise<Answer> {
+  const { retries = RETRIES, signal } = options
+  for (let attempt = 0; ; attempt++) {
+    const outcome = await attemptOnce(request, options)
+    const waitMs = waitBeforeNext(attempt, outcome)
+    if (attempt < retries && waitMs <= MAX_WAIT_MS && mayRepeat(request, outcome)) await pause(waitMs, signal)
+    else if (outcome instanceof LatchkeyError) throw outcome
+    else return outcome
+  }
+}
+
+export function retryAfterSecondsOf(headers: Headers): number | undefined {
+  const value = headers.get('retry-after')
+  if (value === null) return undefined
+  const seconds = /^\d+$/.test(value) ? Number(value) : Math.ceil((Date.parse(value) - Date.now()) / 1000)
+  return Number.isNaN(seconds) ? undefined : Math.max(0, seconds)
+}
+
+/** Rejects only when the caller calls it off; a service that gives no answer is an outcome. */
+async function attemptOnce(request: PreparedRequest, options: SendOptions): Promise<Answer | LatchkeyError> {
+  const { baseUrl = '', fetch = globalThis.fetch, authorization, credentials, signal, timeoutMs = TIMEOUT_MS } = options
+  const { method, url, headers, body } = request
+  const timeout = timeoutMs > MAX_TIMER_MS ? undefined : AbortSignal.timeout(Math.ceil(timeoutMs))
+  const signals = [signal, timeout].filter((each) => each !== undefined)
+  try {
+    const response = await fetch(`${baseUrl.replace(/\/$/, '')}${url}`, {
+      method,
+      headers: authorization === undefined ? headers : { ...headers, authorization },
+      // Answers hold credentials: none is cached, and no request follows a redirect to somewhere else.
+      cache: 'no-store',
+      redirect: 'error',
+      // A header that identifies the caller must not compete with a cookie that identifies another.
+      credentials: credentials ?? (authorization === undefined ? 'same-origin' : 'omit'),
+      ...(body !== undefined && { body }),
+      ...(signals.length > 0 && { signal: AbortSignal.any(signals) }),
+    })
+    // Inside of the try: a connection that breaks in the middle of an answer has failed, whatever its head said.
+    return { status: response.status, headers: response.headers, text: await response.text() }
+  } catch (cause) {
+    if (signal?.aborted) throw cause
+    return noAnswer(request, timeout?.aborted ? timeoutMs : undefined, cause)
+  }
+}
+
+function noAnswer({ isReading }: PreparedRequest, timeoutMs: number | undefined, cause: unknown) {
+  const unsure = isReading ? '' : '; this may or may not have been done'
+  return timeoutMs === undefined
+    ? new LatchkeyError(`The service cannot be reached${unsure}`, { code: 'unreachable', cause })
+    : new LatchkeyError(`The service has not answered within ${timeoutMs} ms${unsure}`, { code: 'timeout', cause })
+}
+
+function mayRepeat({ isRepeatable }: PreparedRequest, outcome: Answer | LatchkeyError): boolean {
+  if (outcome instanceof LatchkeyError) return isRepeatable
+  const { status, headers } = outcome
+  // A verdict on a credential, which is final though its status may be 429.
+  if (!PASSING.includes(status) || headers.has('x-latchkey-reason')) return false
+  return isRepeatable || NOTHING_DONE.includes(headers.get('x-latchkey-error'))
+}
+
+/** At least what the service asks for, and a random part, so that many clients do not come back in the same moment. */
+function waitBeforeNext(attempt: number, outcome: Answer | LatchkeyError): number {
+  const asked = outcome instanceof LatchkeyError ? 0 : (retryAfterSecondsOf(outcome.headers) ?? 0)
+  return asked * 1000 + FIRST_WAIT_MS * 2 ** attempt * (0.5 + Math.random() / 2)
+}
+
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    const timer = setTimeout(() => {
+      signal?.removeEventListener('abort', stop)
+      resolve()
+    }, ms)
+    if (signal?.aborted) stop()
+    else signal?.addEventListener('abort', stop, { once: true })
+  })
+}
