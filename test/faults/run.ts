@@ -4,10 +4,10 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, loadavg, platform, release, totalmem } from 'node:os'
 import { delimiter, join } from 'node:path'
+import { SEED } from '../support/seed.ts'
 import { removeFolder, temporaryFolder } from '../support/sqlite.ts'
 import { reliabilityPage } from './page.ts'
 import type { Finding, Kept } from './report.ts'
-import { SEED } from './seed.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const KEPT = join(ROOT, 'docs', 'reliability.json')

@@ -1,10 +1,11 @@
 // An estate in which every state of everything occurs, and everything that the API says of it.
-import fc from 'fast-check'
+
 import type { Latchkey } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
 import { type RunningServer, startServer } from '../../src/process/serving.ts'
 import { bearer, send } from '../support/http.ts'
 import { names } from '../support/oracle.ts'
+import { fc } from '../support/properties.ts'
 
 /** The clock of every server that is asked here, so that answers can be compared. */
 const NOW = Date.UTC(2026, 5, 1)

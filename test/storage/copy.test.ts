@@ -9,7 +9,8 @@ import { readConfig } from '../../src/config.ts'
 import { COPIED } from '../../src/tokens/upkeep/copy.ts'
 import { Cli, type Process } from '../support/cli.ts'
 import { closeConnections } from '../support/http.ts'
-import { emptyDatabase, type PostgresServer, sharedServer } from '../support/postgres.ts'
+import { emptyDatabase, sharedServer } from '../support/postgres.ts'
+import type { Postgres } from '../support/postgres-server.ts'
 import { removeFolder, temporaryFolder } from '../support/sqlite.ts'
 import { build, type CopiedEstate, served, transcript } from './copied-estate.ts'
 
@@ -26,7 +27,7 @@ describe('a copy', () => {
   const cli = new Cli()
   const folders = temporaryFolder()
   const keyFile = join(cli.dataDir, 'master.key')
-  let server: PostgresServer
+  let server: Postgres
   let estate: CopiedEstate
   let expected: readonly string[]
 

@@ -2,7 +2,6 @@
 // and totals and refusals included.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import fc from 'fast-check'
 import type { TokenQuery } from '../../src/tokens/model/page.ts'
 import {
   brokenNameRule,
@@ -14,6 +13,7 @@ import {
 import type { Store, TokenRow } from '../../src/tokens/store.ts'
 import { names as fewLetters } from '../support/oracle.ts'
 import { openEmptyPostgres, PATIENT } from '../support/postgres.ts'
+import { fc } from '../support/properties.ts'
 import { openEmptySqlite } from '../support/sqlite.ts'
 import { Estate, plain, type TestStore } from '../support/store.ts'
 

@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Cli, type Process } from '../support/cli.ts'
-import { emptyDatabase, type PostgresServer, sharedServer } from '../support/postgres.ts'
+import { emptyDatabase, sharedServer } from '../support/postgres.ts'
+import type { Postgres } from '../support/postgres-server.ts'
 import { makeTargetsIn, type Targets } from '../support/targets.ts'
 
 const INSTANCES = 4
@@ -11,11 +12,11 @@ const CUT_EVERY_MS = 50
 
 export class Instances {
   readonly #cli = new Cli()
-  readonly #server: PostgresServer
+  readonly #server: Postgres
   readonly #database: string
   readonly env: Readonly<Record<string, string>>
 
-  private constructor(server: PostgresServer, database: string) {
+  private constructor(server: Postgres, database: string) {
     this.#server = server
     this.#database = database
     const masterKey = randomBytes(32).toString('base64')
