@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 
 const LISTED = 20
+const QUICK_MS = 100
 
 export default async function* report(events) {
   let passed = 0
@@ -32,13 +33,11 @@ export default async function* report(events) {
     if (type === 'test:diagnostic' && data.level === 'error') yield `${data.message}\n`
     if (type === 'test:coverage') coverage = describeCoverage(data.summary)
   }
-  if (files.size > 1) {
-    yield slowest(
-      'files',
-      Array.from(files, ([text, ms]) => ({ ms, text })),
-    )
-    yield slowest('tests', tests)
-  }
+  yield slowest(
+    'files',
+    Array.from(files, ([text, ms]) => ({ ms, text })),
+  )
+  yield slowest('tests', tests)
   yield `\n${processorTime()}`
   if (failed > 0 && process.env.SEED !== undefined)
     yield `SEED=${process.env.SEED} repeats the random choices of this run.\n`
@@ -46,7 +45,11 @@ export default async function* report(events) {
 }
 
 function slowest(what, all) {
-  const listed = all.toSorted((a, b) => b.ms - a.ms).slice(0, LISTED)
+  const listed = all
+    .filter(({ ms }) => ms > QUICK_MS)
+    .sort((a, b) => b.ms - a.ms)
+    .slice(0, LISTED)
+  if (listed.length === 0) return ''
   const lines = listed.map(({ ms, text }) => `${(ms / 1_000).toFixed(1).padStart(7)} s  ${text}\n`)
   return `\nThe slowest ${what}:\n${lines.join('')}`
 }
