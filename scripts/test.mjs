@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync } from 'node:fs'
+import { join } from 'node:path'
 import { PostgresServer, SHARED_POSTGRES } from '../test/support/postgres-server.ts'
 import { SEED } from '../test/support/seed.ts'
 
@@ -38,7 +39,8 @@ const coverage = [
   `--test-coverage-lines=${LEAST_COVERED_LINES}`,
 ]
 console.log(`SEED=${SEED} repeats the random choices of this run.`)
-const env = { SEED: String(SEED) }
+// Hundreds of processes load the same files.
+const env = { SEED: String(SEED), NODE_COMPILE_CACHE: join(import.meta.dirname, '../node_modules/.cache/latchkey') }
 // A single file starts a server of its own, where it needs one.
 const postgres = files.length > 1 ? await PostgresServer.start() : undefined
 if (postgres) env[SHARED_POSTGRES] = JSON.stringify({ data: postgres.data, port: postgres.port })
