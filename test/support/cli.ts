@@ -124,3 +124,21 @@ export class Process {
     this.#child.kill(signal)
   }
 }
+
+/** Several servers, started together and stopped together. */
+export class Servers {
+  readonly #processes: readonly Process[]
+
+  constructor(count: number, start: () => Process) {
+    this.#processes = Array.from({ length: count }, start)
+  }
+
+  ready(): Promise<string[]> {
+    return Promise.all(this.#processes.map((each) => each.ready()))
+  }
+
+  async stop(): Promise<void> {
+    for (const each of this.#processes) each.kill('SIGTERM')
+    await Promise.all(this.#processes.map((each) => each.exited))
+  }
+}
