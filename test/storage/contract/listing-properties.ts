@@ -5,10 +5,11 @@ import type { Narrowing } from '../../../src/tokens/model/page.ts'
 import type { Status } from '../../../src/tokens/model/token.ts'
 import { listByHand, names, type OracleQuery, searches } from '../../support/oracle.ts'
 import { fc } from '../../support/properties.ts'
+import { runs } from '../../support/runs.ts'
 import type { Estate } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
 
-const ESTATES = 80
+const ESTATES = runs(15, 80)
 const QUERIES_PER_ESTATE = 100
 
 interface Sketch {
@@ -135,7 +136,7 @@ export const describeListingProperties: Part = (estate) => {
           )
         }
       }),
-      { numRuns: 40 },
+      { numRuns: runs(10, 40) },
     )
   })
 }

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import type { Account, Status, SubAccount } from '../../../src/tokens/model/token.ts'
 import { listByHand, names, type OracleToken } from '../../support/oracle.ts'
 import { fc } from '../../support/properties.ts'
+import { runs } from '../../support/runs.ts'
 import type { Estate } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
 
@@ -125,7 +126,7 @@ export const describeUpdateProperties: Part = (estate) => {
         }
         await model.compare()
       }),
-      { numRuns: 60 },
+      { numRuns: runs(20, 60) },
     )
   })
 }
