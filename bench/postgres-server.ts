@@ -1,5 +1,5 @@
 // A PostgreSQL of its own for the benchmark, durable as in production, ended with this process.
-import { PostgresServer } from '../test/support/postgres.ts'
+import { PostgresServer } from '../test/support/postgres-server.ts'
 
 const settings = { fsync: 'on', full_page_writes: 'on', shared_buffers: '512MB', max_connections: '60' }
 const server = await PostgresServer.start({ settings })

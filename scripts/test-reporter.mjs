@@ -1,10 +1,17 @@
-// Says little while tests pass and everything when one fails; closes with the coverage and one line of counts.
+// Says little while tests pass and everything when one fails; closes with where the time went, the coverage and one line
+// of counts.
+import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
+
+const LISTED = 20
+const QUICK_MS = 100
 
 export default async function* report(events) {
   let passed = 0
   let failed = 0
   let coverage = ''
+  const tests = []
+  const files = new Map()
   for await (const { type, data } of events) {
     const isTest = data?.details?.type !== 'suite'
     if (type === 'test:pass' && isTest && data.skip === undefined && data.todo === undefined) passed++
@@ -13,13 +20,52 @@ export default async function* report(events) {
       const error = data.details.error
       yield `\n✖ ${data.name}\n  ${relative('', data.file ?? '')}:${data.line}\n${indent(String(error?.cause?.stack ?? error?.stack ?? error))}\n`
     }
+    if (type === 'test:pass' || type === 'test:fail') {
+      const file = relative('', data.file ?? '')
+      const ms = data.details.duration_ms
+      if (isTest) tests.push({ ms, text: `${file}: ${data.name}` })
+      // What is at the top contains the rest, hooks included.
+      if (data.nesting === 0) files.set(file, (files.get(file) ?? 0) + ms)
+    }
     if (type === 'test:pass' && data.nesting === 0)
       yield `✔ ${data.name} (${Math.round(data.details.duration_ms)} ms)\n`
     if (type === 'test:stderr') yield data.message
     if (type === 'test:diagnostic' && data.level === 'error') yield `${data.message}\n`
     if (type === 'test:coverage') coverage = describeCoverage(data.summary)
   }
-  yield `\n${coverage}${passed} passed, ${failed} failed\n`
+  yield slowest(
+    'files',
+    Array.from(files, ([text, ms]) => ({ ms, text })),
+  )
+  yield slowest('tests', tests)
+  yield `\n${processorTime()}`
+  if (failed > 0 && process.env.SEED !== undefined)
+    yield `SEED=${process.env.SEED} repeats the random choices of this run.\n`
+  yield `${coverage}${passed} passed, ${failed} failed\n`
+}
+
+function slowest(what, all) {
+  const listed = all
+    .filter(({ ms }) => ms > QUICK_MS)
+    .sort((a, b) => b.ms - a.ms)
+    .slice(0, LISTED)
+  if (listed.length === 0) return ''
+  const lines = listed.map(({ ms, text }) => `${(ms / 1_000).toFixed(1).padStart(7)} s  ${text}\n`)
+  return `\nThe slowest ${what}:\n${lines.join('')}`
+}
+
+/** Of this process and of all that it has started and waited for: what a busy machine does not change. Linux only. */
+function processorTime() {
+  let fields
+  try {
+    fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1].split(' ')
+  } catch {
+    return ''
+  }
+  const TICKS_A_SECOND = 100
+  // utime, stime, cutime and cstime: the 14th to 17th field, the first two of which stand before the split.
+  const ticks = fields.slice(11, 15).reduce((sum, each) => sum + Number(each), 0)
+  return `Processor time of all tests: ${Math.round(ticks / TICKS_A_SECOND)} s\n`
 }
 
 function describeCoverage({ files, totals }) {

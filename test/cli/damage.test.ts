@@ -7,7 +7,7 @@ import { after, before, describe, test } from 'node:test'
 import { forOperator } from '../../src/storage/sqlite/files/backup.ts'
 import { lockAlone } from '../../src/storage/sqlite/files/lock.ts'
 import { Cli } from '../support/cli.ts'
-import { owner } from '../support/postgres.ts'
+import { owner } from '../support/postgres-server.ts'
 import { BackedUp } from '../support/restored.ts'
 import { makeTargets, type Targets } from '../support/targets.ts'
 

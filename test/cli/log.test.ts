@@ -5,11 +5,16 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { after, before, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { BIN, Cli } from '../support/cli.ts'
+import { closeConnections, send } from '../support/http.ts'
 
 const cli = new Cli()
 before(() => cli.estate())
-after(() => cli.dispose())
+after(() => {
+  closeConnections()
+  cli.dispose()
+})
 
 const env = (more: Record<string, string>) => ({ ...process.env, LATCHKEY_DATA_DIR: cli.dataDir, ...more })
 
@@ -26,7 +31,7 @@ async function health(url: string, times: number): Promise<number> {
   const caller = async () => {
     while (answered < times) {
       answered++
-      assert.equal((await fetch(`${url}/healthz`)).status, 200)
+      assert.equal((await send(url, { path: '/healthz' })).status, 200)
     }
   }
   await Promise.all(Array.from({ length: 8 }, caller))
@@ -34,10 +39,7 @@ async function health(url: string, times: number): Promise<number> {
 }
 
 async function untilServed(url: string): Promise<void> {
-  for (;;) {
-    const heard = await fetch(`${url}/healthz`).catch(() => undefined)
-    if (heard !== undefined) return
-  }
+  while ((await send(url, { path: '/healthz' }).catch(() => undefined)) === undefined) await pause(20)
 }
 
 test('a log that cannot be written holds up nothing', { skip: !existsSync('/dev/full') }, async () => {
@@ -46,9 +48,9 @@ test('a log that cannot be written holds up nothing', { skip: !existsSync('/dev/
   const shell = ['sh', '-c', 'exec "$@" > /dev/full', 'sh']
   const server = cli.spawnUnder(shell, [BIN, 'serve'], { PORT: port, LOG_LEVEL: 'info' })
   await untilServed(url)
-  await health(url, 300)
+  await health(url, 100)
   while (!server.stderr.includes('the log cannot be written')) await health(url, 10)
-  await health(url, 300)
+  await health(url, 100)
   server.kill('SIGTERM')
   // Not 0: the line that says ready was lost too.
   assert.equal(await server.exited, 1)
@@ -65,7 +67,7 @@ test('what two workers write to a slow reader is neither mixed nor lost', async 
   while (!printed.includes('ready at')) await once(server.stdout, 'data')
   const url = /http:\S+/.exec(printed)?.[0] ?? ''
   server.stdout.pause()
-  const asked = await health(url, 3_000)
+  const asked = await health(url, 1_000)
   server.stdout.resume()
   server.kill('SIGTERM')
   await once(server, 'close')

@@ -5,14 +5,17 @@ import { mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, wri
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, describe, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as pause } from 'node:timers/promises'
 import { type Config, readProcessConfig } from '../../src/config.ts'
 import { Cli, COVERED } from '../support/cli.ts'
 import { bearer, closeConnections, send } from '../support/http.ts'
-import { Raw } from '../support/raw.ts'
+import { openRequests, Raw } from '../support/raw.ts'
+import { opened } from '../support/restored.ts'
 
 const LIST = '/api/v1/apiClient/token'
 const started: Cli[] = []
+// Each `serve` that runs in this process adds a listener for its end.
+process.setMaxListeners(50)
 const fresh = () => {
   const cli = new Cli()
   started.push(cli)
@@ -27,7 +30,7 @@ test('a first start with --demo prints an account key and a curl line that work;
   const cli = fresh()
   const server = cli.spawn(['serve', '--demo'], { PORT: '0', ...COVERED })
   const url = await server.ready()
-  while (!server.stderr.includes('demo.txt')) await new Promise((resolve) => setImmediate(resolve))
+  await server.says((stderr) => stderr.includes('demo.txt'))
   const key = /lk_key_\w+/.exec(server.stderr)?.[0] ?? ''
   const path = /curl .*"http:\/\/[^/]+(\/[^"]*)"/.exec(server.stderr)?.[1] ?? ''
   const answer = await send(url, { path, headers: [bearer(key)] })
@@ -39,7 +42,7 @@ test('a first start with --demo prints an account key and a curl line that work;
 
   const again = cli.spawn(['serve', '--demo'], { PORT: '0', ...COVERED })
   await again.ready()
-  while (!again.stderr.includes('demo.txt')) await new Promise((resolve) => setImmediate(resolve))
+  await again.says((stderr) => stderr.includes('demo.txt'))
   for (const text of [server.stdout, again.stdout, again.stderr]) assert.ok(!text.includes(key))
   again.kill('SIGINT')
   assert.equal(await again.exited, 0)
@@ -66,26 +69,28 @@ describe('while a server runs', () => {
 
   test('SIGTERM lets what is under way finish, and loses nothing that was acknowledged', async () => {
     const cli = fresh()
-    const { key, subAccount } = await cli.estate()
+    const { account, key, subAccount } = await cli.estate()
     const server = cli.spawn(['serve'], { PORT: '0', LOG_LEVEL: 'info' })
     const url = await server.ready()
-    const create = (n: number) =>
-      send(url, {
-        method: 'POST',
-        path: LIST,
-        headers: [bearer(key.key)],
-        body: { subAccountId: subAccount._id, name: `T${n}` },
-      })
-    const asked = Array.from({ length: 200 }, (_, n) => create(n))
-    await asked[0]
+    const bodies = Array.from({ length: 20 }, (_, n) => JSON.stringify({ subAccountId: subAccount._id, name: `T${n}` }))
+    const heads = bodies.map(
+      ({ length }) =>
+        `POST ${LIST} HTTP/1.1\r\nAuthorization: Bearer ${key.key}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n`,
+    )
+    const raws = await openRequests(url, heads)
     server.kill('SIGTERM')
-    const answers = await Promise.allSettled(asked)
+    await server.logs((stdout) => stdout.includes('"msg":"draining"'))
+    for (const [n, raw] of raws.entries()) raw.send(bodies[n] ?? '')
+    const answers = await Promise.all(raws.map(async (raw) => (await raw.hear(2))[1]))
+    assert.deepEqual(new Set(answers.map((answer) => answer?.status)), new Set([201]))
     assert.equal(await server.exited, 0)
-    const acknowledged = answers.filter((each) => each.status === 'fulfilled' && each.value.status === 201)
-    assert.ok(acknowledged.length > 0)
-    const history = (await cli.run('history', 'verify', '--json')).json
-    // The account, the key and the sub-account, then one row a token.
-    assert.ok(history.rows - 3 >= acknowledged.length)
+    const acknowledged = answers.map((answer) => JSON.parse(answer?.body ?? '').data)
+    await opened(cli.dataDir, async ({ registry, operator }) => {
+      for (const { _id, name, token } of acknowledged) {
+        const found = await registry.getToken(operator.actFor(account._id), _id)
+        assert.deepEqual([found.name, found.credential], [name, token])
+      }
+    })
     assert.match(server.stdout, /"msg":"draining"/)
     assert.match(server.stdout, /"msg":"stopped"/)
   })
@@ -105,7 +110,7 @@ for (const LATCHKEY_WORKERS of ['1', '2']) {
         if (raw === undefined) continue
         raw.socket.pause()
         raw.send('GET /openapi.json HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(200))
-        await sleep(300)
+        await pause(300)
         raw.close()
       }
     })
@@ -121,7 +126,7 @@ test('a second signal ends it at once, also another one', async () => {
   const server = cli.spawn(['serve'], { PORT: '0', LATCHKEY_DRAIN_SECONDS: '300' })
   const url = await server.ready()
   server.kill('SIGTERM')
-  while ((await send(url, { path: '/readyz' })).status === 200);
+  while ((await send(url, { path: '/readyz' })).status === 200) await pause(20)
   server.kill('SIGINT')
   assert.equal(await server.exited, null)
 })
@@ -134,10 +139,10 @@ describe('it refuses to start, says what to do, and leaves the store as it was',
 
   async function refuses(cli: Cli, env: Record<string, string>, message: RegExp): Promise<void> {
     const before = hash(cli)
-    const server = cli.spawn(['serve'], { PORT: '0', ...env })
-    assert.equal(await server.exited, 1)
-    assert.match(server.stderr, message)
-    assert.doesNotMatch(server.stderr, /\n\s+at /)
+    const { code, stderr } = await cli.runWith({ PORT: '0', ...env }, 'serve')
+    assert.equal(code, 1)
+    assert.match(stderr, message)
+    assert.doesNotMatch(stderr, /\n\s+at /)
     assert.equal(hash(cli), before)
   }
 
@@ -145,6 +150,11 @@ describe('it refuses to start, says what to do, and leaves the store as it was',
     const cli = fresh()
     await cli.estate()
     const other = Buffer.alloc(32, 7).toString('base64')
+    const before = hash(cli)
+    const process = cli.spawn(['serve'], { PORT: '0', LATCHKEY_MASTER_KEY: other })
+    assert.equal(await process.exited, 1)
+    assert.match(process.stderr, /^latchkey: .* is sealed with master key .* but the key given is/)
+    assert.equal(hash(cli), before)
     await refuses(cli, { LATCHKEY_MASTER_KEY: other }, /is sealed with master key .* but the key given is/)
     await refuses(cli, { LATCHKEY_MASTER_KEY: other.slice(0, 20) }, /must hold 32 bytes in base64/)
     await refuses(cli, { LATCHKEY_MASTER_KEY_FILE: join(cli.dataDir, 'none') }, /cannot be read/)
@@ -187,9 +197,9 @@ describe('it refuses to start, says what to do, and leaves the store as it was',
   test('with a place for the journal of a new store that cannot be one', async () => {
     const cli = fresh()
     const LATCHKEY_REVOCATION_JOURNAL = join(cli.dataDir, 'master.key', 'journal')
-    const server = cli.spawn(['serve'], { PORT: '0', LATCHKEY_REVOCATION_JOURNAL })
-    assert.equal(await server.exited, 1)
-    assert.match(server.stderr, /master\.key'\. It must be readable and writable/)
+    const { code, stderr } = await cli.runWith({ PORT: '0', LATCHKEY_REVOCATION_JOURNAL }, 'serve')
+    assert.equal(code, 1)
+    assert.match(stderr, /master\.key'\. It must be readable and writable/)
   })
 
   test('with --demo where no demo can be made, also with workers', async () => {
@@ -211,12 +221,13 @@ describe('it refuses to start, says what to do, and leaves the store as it was',
     await new Promise((resolve) => squatter.once('listening', resolve))
     const { port } = squatter.address() as { port: number }
     await refuses(cli, { PORT: String(port) }, /is in use. Set PORT to another one/)
-    await refuses(cli, { PORT: String(port), LATCHKEY_WORKERS: '2' }, /is in use.*as soon as they start/s)
 
     const empty = fresh()
     const server = empty.spawn(['serve', '--demo'], { PORT: String(port), LATCHKEY_WORKERS: '2' })
     assert.equal(await server.exited, 1)
+    assert.match(server.stderr, /is in use.*The workers end as soon as they start/s)
     assert.match(readFileSync(join(empty.dataDir, 'demo.txt'), 'utf8'), /Account key {2}lk_key_/)
+    assert.equal((await empty.run('doctor', '--json')).json.healthy, true)
   })
 })
 

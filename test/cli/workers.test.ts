@@ -3,12 +3,13 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { Cli, COVERED, type Process } from '../support/cli.ts'
 import { bearer, closeConnections, send } from '../support/http.ts'
 import { postgresEngine } from '../support/postgres.ts'
-import { Raw } from '../support/raw.ts'
+import { openRequests, Raw } from '../support/raw.ts'
+import { makeTargetsIn } from '../support/targets.ts'
 
 const cli = new Cli()
 after(() => {
@@ -28,15 +29,8 @@ function childrenOf(pid: number): number[] {
   return rows.filter(([, parent]) => parent === pid).map(([child = 0]) => child)
 }
 
-async function until(server: Process, isSo: () => boolean): Promise<void> {
-  let over = false
-  void server.exited.then(() => {
-    over = true
-  })
-  while (!isSo()) {
-    assert.ok(!over, `the server has ended: ${server.stderr}`)
-    await new Promise((resolve) => setImmediate(resolve))
-  }
+async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await isSo())) await pause(20)
 }
 
 /** Kept-alive connections, the same number to each of two workers, since they take turns. */
@@ -60,85 +54,64 @@ const limitOf = (metrics: string) => /^process_max_fds (\d+)$/m.exec(metrics)?.[
 
 const LIVE = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n'
 const METRICS = 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n'
-const env = { PORT: '0', LATCHKEY_WORKERS: '2', LOG_LEVEL: 'error', ...COVERED }
+const env = { PORT: '0', LATCHKEY_WORKERS: '2', LOG_LEVEL: 'info', ...COVERED }
 
-test('two workers serve one port, add up their metrics, are replaced when they die, and drain on SIGTERM', async () => {
-  const { key } = await cli.estate()
-  await serveTwice(cli.spawn(['serve'], env), key.key)
-})
-
-test('two workers do the same on PostgreSQL', async () => {
-  const { env: store, dispose } = await postgresEngine.prepare()
-  const settings = { ...store, ...env }
-  const made = async (...args: string[]) => {
-    const command = cli.spawn([...args, '--json'], settings)
-    assert.equal(await command.exited, 0, command.stderr)
-    return JSON.parse(command.stdout)
-  }
-  const account = await made('account', 'create', '--name', 'A')
-  const { key } = await made('key', 'create', '--account', account._id)
-  await serveTwice(cli.spawn(['serve'], settings), key)
-  await dispose()
-})
-
+/** Serves one port with two workers, adds up their metrics, and replaces a worker that dies. */
 async function serveTwice(server: Process, key: string): Promise<void> {
   const url = await server.ready()
   assert.match(server.stdout, /\(2 workers\)/)
   // Each request on a connection of its own, so that both workers get some.
   const list = () => send(url, { path: '/api/v1/apiClient/token', headers: [bearer(key), ['connection', 'close']] })
   for (let n = 0; n < 20; n++) assert.equal((await list()).status, 200)
-  const scrape = () => metricsOf(url)
   const listed = (metrics: string) =>
     Number(/_request_duration_seconds_count\{.*Client\/token",status="200"\} (\d+)$/m.exec(metrics)?.[1])
   // A request is counted just after its answer has gone out.
-  let before = ''
-  for (let tries = 0; tries < 1_000 && listed(before) !== 20; tries++) before = await scrape()
-  assert.equal(listed(before), 20)
+  await until(async () => listed(await metricsOf(url)) === 20)
+  const before = await metricsOf(url)
   assert.match(before, /^latchkey_tokens\{status="active"\} 0$/m)
 
   const workers = childrenOf(server.pid)
   assert.equal(workers.length, 2)
   process.kill(workers[0] ?? 0, 'SIGKILL')
-  await until(server, () => server.stderr.includes('ended'))
+  await server.says((stderr) => stderr.includes('ended'))
   assert.equal(server.stderr, `latchkey: worker ${workers[0]} ended (SIGKILL); another is started\n`)
   // What was once told of the dead one's counts stays.
-  let now = await scrape()
-  assert.equal(listed(now), 20)
-  while (limitOf(now) !== limitOf(before)) now = await scrape()
+  assert.equal(listed(await metricsOf(url)), 20)
+  await until(async () => limitOf(await metricsOf(url)) === limitOf(before))
   assert.equal(childrenOf(server.pid).length, 2)
   for (let n = 0; n < 20; n++) assert.equal((await list()).status, 200)
-  for (let tries = 0; tries < 1_000 && listed(now) !== 40; tries++) now = await scrape()
-  assert.equal(listed(now), 40)
+  await until(async () => listed(await metricsOf(url)) === 40)
+}
 
+test('two workers on PostgreSQL serve one port, add up their metrics, are replaced when they die, and drain on SIGTERM', async () => {
+  const { env: store, dispose } = await postgresEngine.prepare()
+  const settings = { ...store, ...env }
+  const { key } = await makeTargetsIn(store, 0)
+  const server = cli.spawn(['serve'], settings)
+  await serveTwice(server, key)
   server.kill('SIGTERM')
   assert.equal(await server.exited, 0)
   assert.equal(server.stderr.match(/ended/g)?.length, 1)
-}
+  await dispose()
+})
 
-test('a signal to all of them at once, as systemd sends it, lets each finish what it has begun', async () => {
-  const { key } = await cli.estate()
+test('two workers on the embedded store do the same, and each finishes what it has begun after a signal to all of them at once, as systemd sends it', async () => {
+  const { key } = (await cli.estate()).key
   const server = cli.spawn(['serve'], env)
-  const url = await server.ready()
-  const raws = await Promise.all(Array.from({ length: 8 }, () => Raw.open(url)))
-  const head = `POST /oauth2/introspect HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key.key}\r\n`
-  for (const raw of raws) {
-    raw.send(
-      `${head}Content-Type: application/x-www-form-urlencoded\r\nExpect: 100-continue\r\nContent-Length: 7\r\n\r\n`,
-    )
-  }
-  // By then its worker has read it.
-  for (const raw of raws) assert.equal((await raw.hear(1))[0]?.status, 100)
-  for (const pid of [...childrenOf(server.pid), server.pid]) process.kill(pid, 'SIGTERM')
-  await sleep(500)
+  await serveTwice(server, key)
+  const head =
+    `POST /oauth2/introspect HTTP/1.1\r\nAuthorization: Bearer ${key}\r\n` +
+    'Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 7\r\n'
+  const heads = Array.from({ length: 8 }, () => head)
+  const raws = await openRequests(await server.ready(), heads)
+  const workers = childrenOf(server.pid)
+  for (const pid of [...workers, server.pid]) process.kill(pid, 'SIGTERM')
+  await server.logs((stdout) => stdout.match(/"msg":"draining"/g)?.length === 2)
+  // Once more, since the signal that the first process passes on may come at any time.
+  for (const pid of workers) process.kill(pid, 'SIGTERM')
   for (const raw of raws) raw.send('token=x')
   for (const raw of raws) assert.equal((await raw.hear(2))[1]?.status, 200)
   assert.equal(await server.exited, 0)
-})
-
-test('workers that cannot start end the whole with a message', async () => {
-  const broken = cli.spawn(['serve'], { PORT: '1', HOST: '203.0.113.1', LATCHKEY_WORKERS: '2' })
-  assert.equal(await broken.exited, 1)
-  assert.match(broken.stderr, /The workers end as soon as they start/)
 })
 
 test('once they have served, replacements that cannot start are tried until they can, or until a stop', async () => {
@@ -154,15 +127,18 @@ test('once they have served, replacements that cannot start are tried until they
   renameSync(file, away)
   process.kill(childrenOf(server.pid)[0] ?? 0, 'SIGKILL')
   // As many as would end everything at the start.
-  await until(server, () => failed() === 5)
+  await server.says(() => failed() === 5)
   assert.equal((await list()).status, 200)
   renameSync(away, file)
-  while (limitOf(await metricsOf(url)) !== before) assert.equal((await list()).status, 200)
+  await until(async () => {
+    assert.equal((await list()).status, 200)
+    return limitOf(await metricsOf(url)) === before
+  })
   for (let n = 0; n < 4; n++) assert.equal((await list()).status, 200)
 
   renameSync(file, away)
   process.kill(childrenOf(server.pid)[0] ?? 0, 'SIGKILL')
-  await until(server, () => failed() === 5 + 3)
+  await server.says(() => failed() === 5 + 3)
   server.kill('SIGTERM')
   assert.equal(await server.exited, 0)
   // The pause was not waited for: nobody has failed after it.
@@ -170,62 +146,71 @@ test('once they have served, replacements that cannot start are tried until they
   own.dispose()
 })
 
-test('a worker that dies while it is being answered takes nobody with it', async () => {
-  const server = cli.spawn(['serve'], env)
-  const url = await server.ready()
-  const [one, other, ...beside] = await connect(url, 4)
-  const [victim = 0] = childrenOf(server.pid)
-  process.kill(server.pid, 'SIGSTOP')
-  for (const raw of [one, other]) raw?.send(METRICS)
-  // When a worker has answered these, it has long asked for everybody's metrics.
-  for (let n = 2; n < 6; n++) {
-    for (const raw of beside) raw.send(LIVE)
-    for (const raw of beside) assert.equal((await raw.hear(n)).length, n)
-  }
-  process.kill(victim, 'SIGKILL')
-  await Promise.race([one?.ended, other?.ended])
-  process.kill(server.pid, 'SIGCONT')
-  const answers = await Promise.all([one?.hear(2), other?.hear(2)])
-  assert.deepEqual(answers.map((heard) => heard?.length).sort(), [1, 2])
-  await until(server, () => server.stderr.includes('ended'))
-  assert.equal(server.stderr, `latchkey: worker ${victim} ended (SIGKILL); another is started\n`)
-  server.kill('SIGTERM')
-  assert.equal(await server.exited, 0)
-})
-
-test('a scrape does not wait for a replacement that is not ready yet, as it does for one that hangs', async () => {
-  const own = new Cli()
-  await own.estate()
-  const [hanging, server] = [cli.spawn(['serve'], env), own.spawn(['serve'], env)]
-  const raws = await connect(await hanging.ready(), 2)
-  const url = await server.ready()
-  const before = Number(limitOf(await metricsOf(url)))
-  // Whoever reads the key waits for somebody to write one.
-  const file = join(own.dataDir, 'master.key')
-  renameSync(file, join(own.dataDir, 'away.key'))
-  execFileSync('mkfifo', ['-m', '600', file])
-  const [victim = 0] = childrenOf(server.pid)
-  process.kill(victim, 'SIGKILL')
-  await until(server, () => childrenOf(server.pid).length === 2 && !childrenOf(server.pid).includes(victim))
-
-  const [stopped = 0] = childrenOf(hanging.pid)
-  process.kill(stopped, 'SIGSTOP')
-  const answered: string[] = []
-  const waited = raws.map((raw) => {
-    raw.send(METRICS)
-    return raw.hear(2).then(() => answered.push('waited'))
+describe('two workers', () => {
+  let server: Process
+  let url: string
+  before(async () => {
+    server = cli.spawn(['serve'], env)
+    url = await server.ready()
   })
-  await send(url, { path: '/healthz', headers: [['connection', 'close']] })
-  // Nothing is left of what the dead one was, once the next scrape is made: those that come together share one.
-  while (Number(limitOf(await metricsOf(url))) !== before / 2) assert.deepEqual(answered, [])
-  answered.push('at once')
-  await Promise.race(waited)
-  assert.deepEqual(answered, ['at once', 'waited'])
+  after(() => server.kill('SIGKILL'))
 
-  process.kill(stopped, 'SIGCONT')
-  for (const each of [hanging, server]) {
-    each.kill('SIGTERM')
-    assert.equal(await each.exited, 0)
-  }
-  own.dispose()
+  test('take nobody with them when one dies while it is being answered', async () => {
+    const [one, other, ...beside] = await connect(url, 4)
+    const [victim = 0] = childrenOf(server.pid)
+    process.kill(server.pid, 'SIGSTOP')
+    for (const raw of [one, other]) raw?.send(METRICS)
+    // When a worker has answered these, it has long asked for everybody's metrics.
+    for (let n = 2; n < 6; n++) {
+      for (const raw of beside) raw.send(LIVE)
+      for (const raw of beside) assert.equal((await raw.hear(n)).length, n)
+    }
+    process.kill(victim, 'SIGKILL')
+    await Promise.race([one?.ended, other?.ended])
+    process.kill(server.pid, 'SIGCONT')
+    const answers = await Promise.all([one?.hear(2), other?.hear(2)])
+    assert.deepEqual(answers.map((heard) => heard?.length).sort(), [1, 2])
+    await server.says((stderr) => stderr.includes('ended'))
+    assert.equal(server.stderr, `latchkey: worker ${victim} ended (SIGKILL); another is started\n`)
+    for (const raw of [one, other, ...beside]) raw?.close()
+  })
+
+  test('are not waited for in a scrape while they start, as they are while they hang', async () => {
+    const own = new Cli()
+    await own.estate()
+    const starting = own.spawn(['serve'], env)
+    const ownUrl = await starting.ready()
+    const sum = Number(limitOf(await metricsOf(ownUrl)))
+    // Whoever reads the key waits for somebody to write one.
+    const file = join(own.dataDir, 'master.key')
+    renameSync(file, join(own.dataDir, 'away.key'))
+    execFileSync('mkfifo', ['-m', '600', file])
+    const [victim = 0] = childrenOf(starting.pid)
+    process.kill(victim, 'SIGKILL')
+    await until(() => childrenOf(starting.pid).length === 2 && !childrenOf(starting.pid).includes(victim))
+
+    await until(async () => Number(limitOf(await metricsOf(url))) === sum)
+    const raws = await connect(url, 4)
+    const [stopped = 0] = childrenOf(server.pid)
+    process.kill(stopped, 'SIGSTOP')
+    const answered: string[] = []
+    const waited = raws.map((raw) => {
+      raw.send(METRICS)
+      return raw.hear(2).then(() => answered.push('waited'))
+    })
+    await send(ownUrl, { path: '/healthz', headers: [['connection', 'close']] })
+    // Nothing is left of what the dead one was, once the next scrape is made: those that come together share one.
+    while (Number(limitOf(await metricsOf(ownUrl))) !== sum / 2) assert.deepEqual(answered, [])
+    answered.push('at once')
+    await Promise.race(waited)
+    assert.deepEqual(answered, ['at once', 'waited'])
+    process.kill(stopped, 'SIGCONT')
+    await Promise.all(waited)
+    for (const raw of raws) raw.close()
+    for (const each of [starting, server]) {
+      each.kill('SIGTERM')
+      assert.equal(await each.exited, 0)
+    }
+    own.dispose()
+  })
 })

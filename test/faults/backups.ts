@@ -7,11 +7,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Latchkey } from '../../src/compose.ts'
 import type { Cli, Process } from '../support/cli.ts'
 import { BackedUp, opened } from '../support/restored.ts'
+import { chances } from '../support/seed.ts'
 import { makeTargets, type Targets } from '../support/targets.ts'
 import { inspect } from './inspect.ts'
 import { Ledger, writeAtOnce } from './ledger.ts'
 import { record } from './report.ts'
-import { chances } from './seed.ts'
 
 const TOKENS = 200
 const WRITERS = 8

@@ -8,10 +8,10 @@ import { readConfig } from '../../src/config.ts'
 import { steadyClock } from '../../src/process/clock.ts'
 import { startServer } from '../../src/process/serving.ts'
 import { BIN, Cli } from '../support/cli.ts'
+import { chances } from '../support/seed.ts'
 import { makeTargets, type Targets } from '../support/targets.ts'
 import { Wire } from '../trust/wire.ts'
 import { record } from './report.ts'
-import { chances } from './seed.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE

@@ -1,6 +1,7 @@
 // A primary, a standby, and the address that leads to whichever of them is the primary: real servers, and forwarders
 // that stand for a virtual address and for the network between the two.
-import { emptyDatabase, PostgresServer } from '../support/postgres.ts'
+import { emptyDatabase } from '../support/postgres.ts'
+import { PostgresServer } from '../support/postgres-server.ts'
 import { removeFolder } from '../support/sqlite.ts'
 import { Forwarder } from './forwarder.ts'
 

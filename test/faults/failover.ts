@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import type { Latchkey } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
 import { type RunningServer, startServer } from '../../src/process/serving.ts'
+import { chances } from '../support/seed.ts'
 import { makeTargets, type Targets } from '../support/targets.ts'
 import { Wire } from '../trust/wire.ts'
 import { Cluster } from './cluster.ts'
@@ -14,6 +15,7 @@ import { record } from './report.ts'
 const ROUNDS = 20
 const CHANGES_OF_ROUND = 510
 const WRITERS = 12
+const chance = chances('failover')
 /** How long the network has failed when the primary is killed, at most: a synchronous standby lets no yes pass then. */
 const CUT_OFF_MS = 200
 
@@ -68,7 +70,7 @@ async function write({ running, targets }: World, id: string, ledger: Ledger, go
 async function round(world: World, ledger: Ledger): Promise<number> {
   const { cluster } = world
   const end = ledger.yes + CHANGES_OF_ROUND
-  const killAt = ledger.yes + Math.floor(CHANGES_OF_ROUND * (0.3 + Math.random() * 0.4))
+  const killAt = ledger.yes + Math.floor(CHANGES_OF_ROUND * (0.3 + chance() * 0.4))
   const writers = world.targets.tokens.map(({ id }) => write(world, id, ledger, () => ledger.yes < end))
   await until(() => ledger.yes >= killAt)
   const soon = performance.now() + CUT_OFF_MS

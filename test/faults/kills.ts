@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
+import { chances } from '../support/seed.ts'
 import { record } from './report.ts'
-import { chances } from './seed.ts'
 import { type Program, World } from './world.ts'
 
 const WRITERS = 32

@@ -9,7 +9,8 @@ import pg from 'pg'
 import { readMigrations } from '../../src/storage/migrations.ts'
 import { migrate as migratePostgres } from '../../src/storage/postgres/sql/migrate.ts'
 import { migrate as migrateSqlite } from '../../src/storage/sqlite/sql/migrate.ts'
-import { emptyDatabase, type PostgresServer, sharedServer } from '../support/postgres.ts'
+import { emptyDatabase, sharedServer } from '../support/postgres.ts'
+import type { Postgres } from '../support/postgres-server.ts'
 import { removeFolder, temporaryFolder } from '../support/sqlite.ts'
 import { record } from './report.ts'
 
@@ -114,7 +115,7 @@ function look(path: string): string {
 
 // PostgreSQL. Its own process is ended at a statement, or the connection is lost at a call.
 
-async function postgresSchema(server: PostgresServer, database: string): Promise<string> {
+async function postgresSchema(server: Postgres, database: string): Promise<string> {
   const rows = await server.query(
     database,
     `SELECT 'relation' AS kind, relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace
@@ -127,7 +128,7 @@ async function postgresSchema(server: PostgresServer, database: string): Promise
   return JSON.stringify({ numbers, made })
 }
 
-async function postgresVersions(server: PostgresServer): Promise<readonly string[]> {
+async function postgresVersions(server: Postgres): Promise<readonly string[]> {
   const database = await emptyDatabase(server)
   const versions = [await postgresSchema(server, database)]
   for (const { number, name, sql } of migrationsOf('postgres')) {
@@ -145,7 +146,7 @@ type Knife =
   | { readonly kind: 'call'; readonly nth: number; readonly sent: boolean }
 
 /** Whether the migration was cut off at all. */
-async function migrateUnder(server: PostgresServer, database: string, knife: Knife | undefined): Promise<boolean> {
+async function migrateUnder(server: Postgres, database: string, knife: Knife | undefined): Promise<boolean> {
   const client = new pg.Client(server.url(database))
   client.on('error', () => {})
   await client.connect()

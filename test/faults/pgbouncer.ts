@@ -7,7 +7,8 @@ import { allScenarios } from '../http/all.scenarios.ts'
 import { describeConcurrency } from '../http/concurrency.ts'
 import { runScenarios } from '../http/scenario.ts'
 import type { Engine } from '../support/estate.ts'
-import { freePort, owner, postgresEngine } from '../support/postgres.ts'
+import { postgresEngine } from '../support/postgres.ts'
+import { freePort, owner } from '../support/postgres-server.ts'
 import { removeFolder, temporaryFolder } from '../support/sqlite.ts'
 
 /** Fewer than the service's pool: connections really are shared. */

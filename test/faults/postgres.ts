@@ -7,14 +7,15 @@ import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { BIN, Cli } from '../support/cli.ts'
-import { emptyDatabase, PostgresServer } from '../support/postgres.ts'
+import { emptyDatabase } from '../support/postgres.ts'
+import { PostgresServer } from '../support/postgres-server.ts'
+import { chances } from '../support/seed.ts'
 import { makeTargetsIn, type Targets } from '../support/targets.ts'
 import { Wire } from '../trust/wire.ts'
 import { Forwarder } from './forwarder.ts'
 import { quantiles } from './kills.ts'
 import { Ledger, type StoredToken, writeAtOnce } from './ledger.ts'
 import { record } from './report.ts'
-import { chances } from './seed.ts'
 
 const WRITERS = 8
 const TOKENS = 32

@@ -1,7 +1,7 @@
 // One line of docs/fault-tests.md for each fault that a long run has put us through.
 import { appendFileSync } from 'node:fs'
 import type { TestContext } from 'node:test'
-import { SEED } from './seed.ts'
+import { SEED } from '../support/seed.ts'
 
 export interface Finding {
   readonly promise: string

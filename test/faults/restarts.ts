@@ -8,11 +8,11 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Process } from '../support/cli.ts'
-import { freePort } from '../support/postgres.ts'
+import { freePort } from '../support/postgres-server.ts'
+import { chances } from '../support/seed.ts'
 import { Wire } from '../trust/wire.ts'
 import { quantiles } from './kills.ts'
 import { record } from './report.ts'
-import { chances } from './seed.ts'
 import { World } from './world.ts'
 
 const CALLERS = 16

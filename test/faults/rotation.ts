@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { closeConnections } from '../support/http.ts'
+import { chances, SEED } from '../support/seed.ts'
 import { type Death, embeddedWorld, failsWithoutNewKey, postgresWorld, rotateUnderLoad } from '../trust/rotation.ts'
 import { record } from './report.ts'
-import { chances, SEED } from './seed.ts'
 
 after(closeConnections)
 

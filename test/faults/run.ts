@@ -4,19 +4,21 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, loadavg, platform, release, totalmem } from 'node:os'
 import { delimiter, join } from 'node:path'
+import { RUNS_VARIABLE } from '../support/runs.ts'
+import { SEED } from '../support/seed.ts'
 import { removeFolder, temporaryFolder } from '../support/sqlite.ts'
 import { faultTestsPage } from './page.ts'
 import type { Finding, Kept } from './report.ts'
-import { SEED } from './seed.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const KEPT = join(ROOT, 'docs', 'reliability.json')
 const PAGE = join(ROOT, 'docs', 'fault-tests.md')
 const LOAD = Math.round(loadavg()[0] ?? 0)
 const TIMEOUT_MS = 1_800_000
-const FILES = ['long', 'linearizability', 'rotation', 'failover', 'pgbouncer', 'grants', 'million', 'one-caller'].map(
-  (name) => `test/faults/${name}.ts`,
-)
+const FAULTS = ['long', 'linearizability', 'rotation', 'failover', 'pgbouncer', 'grants', 'million', 'one-caller']
+/** Tests of random cases, which are repeated more often here than in `npm test`. */
+const MORE_RUNS = ['storage/sqlite', 'storage/postgres', 'storage/same-answers']
+const FILES = [...FAULTS.map((name) => `test/faults/${name}.ts`), ...MORE_RUNS.map((name) => `test/${name}.test.ts`)]
 
 /** What npm does not bring, and how an administrator gets it. */
 const TOOLS: Readonly<Record<string, () => boolean>> = {
@@ -43,7 +45,7 @@ function requireTools(): void {
 function run(files: readonly string[], options: readonly string[]) {
   const folder = temporaryFolder()
   const report = join(folder, 'findings')
-  const env = { ...process.env, FAULTS_REPORT: report, SEED: String(SEED) }
+  const env = { ...process.env, FAULTS_REPORT: report, SEED: String(SEED), [RUNS_VARIABLE]: 'long' }
   const test = ['--test', `--test-timeout=${TIMEOUT_MS}`, '--test-reporter=./scripts/test-reporter.mjs', ...options]
   const ended = files.map((file) =>
     spawnSync(process.execPath, [...test, file], { cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'], env }),

@@ -2,11 +2,11 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BIN, Cli, type Process } from '../support/cli.ts'
+import { chances } from '../support/seed.ts'
 import { makeTargetsIn, type Target, type Targets } from '../support/targets.ts'
 import { Wire } from '../trust/wire.ts'
 import { type Inspection, inspect } from './inspect.ts'
 import { Ledger, writeAtOnce } from './ledger.ts'
-import { chances } from './seed.ts'
 
 export type Program = 'ours' | 'answers early'
 

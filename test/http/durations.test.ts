@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { AggregatorRegistry, Histogram, type Metric, Registry } from 'prom-client'
 import { Durations } from '../../src/http/observe/durations.ts'
+import { chances } from '../support/seed.ts'
 
 const BOUNDS = [0.001, 0.01, 0.5]
 const [NAME, HELP] = ['a_duration_seconds', 'How long it took']
@@ -29,7 +30,8 @@ function both(durations: Readonly<Record<string, readonly number[]>>): [Registry
   return [theirs, ours]
 }
 
-const random = Array.from({ length: 500 }, () => Math.random() ** 4)
+const chance = chances('durations')
+const random = Array.from({ length: 500 }, () => chance() ** 4)
 const durations = { '/on/the/bounds': [0, ...BOUNDS], '/above': [0.51, 60], '/"any"': random }
 
 test('a scrape reads as if prom-client had counted', async () => {

@@ -1,19 +1,23 @@
 // An estate in which every state of everything occurs, and everything that the API says of it.
-import fc from 'fast-check'
+
 import type { Latchkey } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
 import { type RunningServer, startServer } from '../../src/process/serving.ts'
 import { bearer, send } from '../support/http.ts'
 import { names } from '../support/oracle.ts'
+import { fc } from '../support/properties.ts'
 
 /** The clock of every server that is asked here, so that answers can be compared. */
 const NOW = Date.UTC(2026, 5, 1)
 const HOUR = 3_600_000
+const API = '/api/v1/apiClient'
 /** More than goes over in one part. */
 const TOKENS = 1_300
 
 export interface CopiedEstate {
   readonly keys: readonly string[]
+  /** Expired or revoked. */
+  readonly refusedKeys: readonly string[]
   readonly credentials: readonly string[]
   readonly tokenIds: readonly string[]
   readonly subAccountIds: readonly string[]
@@ -41,11 +45,12 @@ export async function build(server: Server): Promise<CopiedEstate> {
   const made = await Promise.all(accounts.map(({ id, owners }, n) => tokensOf(server, id, owners, n)))
   const { id: subAccountId } = accounts[0]?.owners[0] ?? { id: '' }
   const creation = { subAccountId, name: 'Asked for twice' }
-  await create(server.url, accounts[0]?.keys[0] ?? '', creation)
+  await create(server.url, accounts[0]?.key ?? '', creation)
   await server.registry.uses.flush()
   await server.rotateMasterKey(() => () => {})
   return {
-    keys: accounts.flatMap(({ keys }) => keys),
+    keys: accounts.map(({ key }) => key),
+    refusedKeys: accounts.flatMap(({ refusedKeys }) => refusedKeys),
     credentials: made.flatMap(({ credentials }) => credentials),
     tokenIds: made.flatMap(({ ids }) => ids),
     subAccountIds: accounts.flatMap(({ owners }) => owners.map(({ id }) => id)),
@@ -67,7 +72,7 @@ async function account({ operator, registry }: Server, name: string) {
   const owners = await operator.createSubAccounts(id, fields)
   const origin = { ...operator.origin(), requestId: 'r-1', address: '192.0.2.7' }
   await registry.updateSubAccount(operator.actFor(id), owners[2]?.id ?? '', { status: 'suspended' }, origin)
-  return { id, owners, keys: [works.key, expired.key, revoked.key] }
+  return { id, owners, key: works.key, refusedKeys: [expired.key, revoked.key] }
 }
 
 async function tokensOf(
@@ -111,21 +116,33 @@ async function create(url: string, key: string, body: object) {
 export async function transcript(env: Environment, estate: CopiedEstate): Promise<readonly string[]> {
   return served(env, async ({ url }) => {
     const heard: string[] = []
-    const ask = async (path: string, credential: string) => {
-      const { status, headers, text } = await send(url, { path, headers: [bearer(credential)] })
-      const { date: _, 'x-request-id': __, ...rest } = headers
-      heard.push(`${path} ${status} ${JSON.stringify(rest)} ${text}`)
-    }
-    const api = '/api/v1/apiClient'
+    const ask = async (path: string, credential: string) => void heard.push(await answer(url, path, credential))
+    for (const key of estate.refusedKeys) await ask(`${API}/token`, key)
     for (const key of estate.keys) {
-      for (const path of listsOf(estate)) await ask(`${api}${path}`, key)
-      for (const id of estate.tokenIds.filter((_, n) => n % 6 < 2)) await ask(`${api}/token/${id}?include=details`, key)
-      for (const id of estate.tokenIds.filter((_, n) => n % 40 < 3)) await ask(`${api}/token/${id}/history`, key)
+      for (const path of listsOf(estate)) await ask(`${API}${path}`, key)
+      for (const id of estate.tokenIds.filter((_, n) => n % 6 < 2)) await ask(`${API}/token/${id}?include=details`, key)
+      for (const id of estate.tokenIds.filter((_, n) => n % 40 < 3)) await ask(`${API}/token/${id}/history`, key)
     }
     for (const credential of estate.credentials) await ask('/api/v1/verify', credential)
     const again = await create(url, estate.keys[0] ?? '', estate.creation)
     return [...heard, again.text]
   })
+}
+
+/** Only the lists: what an engine does not copy but make itself, such as counts and search indexes, shows in them. */
+export async function lists(env: Environment, estate: CopiedEstate): Promise<readonly string[]> {
+  return served(env, ({ url }) =>
+    Array.fromAsync(
+      estate.keys.flatMap((key) => listsOf(estate).map((path) => ({ key, path }))),
+      ({ key, path }) => answer(url, `${API}${path}`, key),
+    ),
+  )
+}
+
+async function answer(url: string, path: string, credential: string): Promise<string> {
+  const { status, headers, text } = await send(url, { path, headers: [bearer(credential)] })
+  const { date: _, 'x-request-id': __, ...rest } = headers
+  return `${path} ${status} ${JSON.stringify(rest)} ${text}`
 }
 
 function listsOf({ subAccountIds }: CopiedEstate): string[] {

@@ -6,12 +6,15 @@ import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
 import { openCopy } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
+import { startServer } from '../../src/process/serving.ts'
 import { STORED, storedFields } from '../../src/tokens/model/tables.ts'
+import type { CopyReport } from '../../src/tokens/upkeep/copy.ts'
 import { Cli, type Process } from '../support/cli.ts'
 import { closeConnections } from '../support/http.ts'
-import { emptyDatabase, type PostgresServer, sharedServer } from '../support/postgres.ts'
+import { emptyDatabase, sharedServer } from '../support/postgres.ts'
+import type { Postgres } from '../support/postgres-server.ts'
 import { removeFolder, temporaryFolder } from '../support/sqlite.ts'
-import { build, type CopiedEstate, served, transcript } from './copied-estate.ts'
+import { build, type CopiedEstate, lists, served, transcript } from './copied-estate.ts'
 
 const KILLED_COPY = join(import.meta.dirname, 'killed-copy.ts')
 
@@ -26,15 +29,24 @@ describe('a copy', () => {
   const cli = new Cli()
   const folders = temporaryFolder()
   const keyFile = join(cli.dataDir, 'master.key')
-  let server: PostgresServer
+  let server: Postgres
   let estate: CopiedEstate
   let expected: readonly string[]
+  let listed: readonly string[]
+  /** A complete copy, which no test changes, and what its copying reported. */
+  let copied: string
+  let whole: CopyReport
 
   before(async () => {
     server = await sharedServer()
     estate = await served({ LATCHKEY_DATA_DIR: cli.dataDir }, build)
     expected = await transcript({ LATCHKEY_DATA_DIR: cli.dataDir }, estate)
     assert.ok(expected.length > 2_000)
+    listed = await lists({ LATCHKEY_DATA_DIR: cli.dataDir }, estate)
+    copied = await emptyUrl()
+    const { code, report, stderr } = await copyFrom({}, copied)
+    assert.equal(code, 0, stderr)
+    whole = report
   })
   after(() => {
     closeConnections()
@@ -54,11 +66,13 @@ describe('a copy', () => {
     return { code, stdout, stderr, report: code === 0 ? JSON.parse(stdout) : undefined }
   }
 
-  async function isSame(env: Readonly<Record<string, string>>): Promise<void> {
-    const answers = await transcript(env, estate)
-    for (const [n, answer] of answers.entries())
-      if (answer !== expected[n]) assert.fail(difference(answer, expected[n]))
-    assert.equal(answers.length, expected.length)
+  function areSame(answers: readonly string[], wanted: readonly string[]): void {
+    for (const [n, answer] of answers.entries()) if (answer !== wanted[n]) assert.fail(difference(answer, wanted[n]))
+    assert.equal(answers.length, wanted.length)
+  }
+
+  /** Both read every row: the doctor its seal and its stamp, the other the chain of the history. */
+  async function isSound(env: Readonly<Record<string, string>>): Promise<void> {
     const verified = await finished(cli.spawn(['history', 'verify', '--json'], env))
     assert.deepEqual(verified.report.problems, [])
     const doctor = await finished(cli.spawn(['doctor', '--json'], env))
@@ -66,17 +80,16 @@ describe('a copy', () => {
   }
 
   test('to PostgreSQL and back gives the same answers, byte for byte, as the store it was made of', async () => {
-    const url = await emptyUrl()
-    const there = await copyFrom({}, url)
-    assert.equal(there.code, 0, there.stderr)
-    for (const { table, rows } of there.report.tables) assert.ok(rows > 0, `${table} was empty`)
-    assert.equal(there.report.alreadyThere, 1)
-    await isSame(onPostgres(url))
+    for (const { table, rows } of whole.tables) assert.ok(rows > 0, `${table} was empty`)
+    assert.equal(whole.alreadyThere, 1)
+    areSame(await transcript(onPostgres(copied), estate), expected)
+    await isSound(onPostgres(copied))
     const folder = join(folders, 'back')
-    const back = await copyFrom(onPostgres(url), folder)
+    const back = await copyFrom(onPostgres(copied), folder)
     assert.equal(back.code, 0, back.stderr)
-    assert.deepEqual(back.report.tables, there.report.tables)
-    await isSame(inFolder(folder))
+    assert.deepEqual(back.report.tables, whole.tables)
+    areSame(await transcript(inFolder(folder), estate), expected)
+    await isSound(inFolder(folder))
   })
 
   test('for people says what was copied, and shows no password', async () => {
@@ -93,25 +106,24 @@ describe('a copy', () => {
   const steps = ['1', '2', '4', '3', '2', 'finish']
   for (const [direction, start] of Object.entries({
     'to PostgreSQL': async () => ({ from: {}, to: await emptyUrl(), env: onPostgres }),
-    'to a folder': async () => {
-      const url = await emptyUrl()
-      assert.equal((await copyFrom({}, url)).code, 0)
-      return { from: onPostgres(url), to: join(folders, 'half'), env: inFolder }
-    },
+    'to a folder': async () => ({ from: onPostgres(copied), to: join(folders, 'half'), env: inFolder }),
   })) {
     test(`${direction} that is killed again and again is not served half, and is whole in the end`, async () => {
       const { from, to, env } = await start()
       for (const step of steps) {
         const killed = cli.spawnScript(KILLED_COPY, from, [to, step])
         assert.equal(await killed.exited, null, killed.stderr)
-        const half = cli.spawn(['serve'], { PORT: '0', ...env(to) })
-        assert.equal(await half.exited, 1, half.stdout)
-        assert.match(half.stderr, /is a half-finished copy\. Run the same `latchkey copy` again to finish it\./)
+        await assert.rejects(startServer(readConfig({ PORT: '0', ...env(to) })), {
+          name: 'OperatorError',
+          message: /is a half-finished copy\. Run the same `latchkey copy` again to finish it\./,
+        })
       }
       const { code, report, stderr } = await copyFrom(from, to)
       assert.equal(code, 0, stderr)
       assert.ok(report.alreadyThere > 1_000)
-      await isSame(env(to))
+      assert.deepEqual(report.tables, whole.tables)
+      areSame(await lists(env(to), estate), listed)
+      await isSound(env(to))
     })
   }
 
@@ -141,15 +153,14 @@ describe('a copy', () => {
     test('where the target is another store, this store already, or something else', async () => {
       const key = Buffer.alloc(32, 7).toString('base64')
       const create = ['account', 'create', '--name', 'Other']
-      const [foreign, sameKey, whole, other] = [await emptyUrl(), await emptyUrl(), await emptyUrl(), await emptyUrl()]
+      const [foreign, sameKey, other] = [await emptyUrl(), await emptyUrl(), await emptyUrl()]
       await cli.spawn(create, { DATABASE_URL: foreign, LATCHKEY_MASTER_KEY: key }).exited
       await cli.spawn(create, onPostgres(sameKey)).exited
-      assert.equal((await copyFrom({}, whole)).code, 0)
       await server.query(new URL(other).pathname.slice(1), 'CREATE TABLE accounts (number int)')
       const refusals: [string, RegExp][] = [
         [foreign, /is sealed with master key [0-9a-f]+, but the key given is/],
         [sameKey, /holds a store already\. Name an empty database; nothing was changed\./],
-        [whole, /holds a store already/],
+        [copied, /holds a store already/],
         [other, /holds tables of something else already/],
       ]
       for (const [url, reason] of refusals) {
@@ -192,27 +203,23 @@ describe('a copy', () => {
     })
 
     test('while the source is served', async () => {
-      const url = await emptyUrl()
-      assert.equal((await copyFrom({}, url)).code, 0)
       // Nobody has asked it anything, and an operator may give the connections of an instance another name.
-      for (const env of [{}, onPostgres(url), onPostgres(`${url}?application_name=gateway`)]) {
+      for (const env of [{}, onPostgres(copied), onPostgres(`${copied}?application_name=gateway`)]) {
         const serving = cli.spawn(['serve'], { PORT: '0', ...env })
         await serving.ready()
         const target = await emptyUrl()
-        const { code, stderr } = await copyFrom('DATABASE_URL' in env ? onPostgres(url) : env, target)
+        const { code, stderr } = await copyFrom('DATABASE_URL' in env ? onPostgres(copied) : env, target)
         assert.equal(code, 1)
         assert.match(stderr, /is in use\. Stop /)
         assert.deepEqual(await everything(target), [])
         serving.kill('SIGTERM')
         await serving.exited
       }
-      assert.equal((await copyFrom(onPostgres(url), await emptyUrl())).code, 0)
+      assert.equal((await copyFrom(onPostgres(copied), await emptyUrl())).code, 0)
     })
 
     test('where another one is under way; and nobody changes the source meanwhile', async () => {
-      const url = await emptyUrl()
-      assert.equal((await copyFrom({}, url)).code, 0)
-      for (const env of [{ LATCHKEY_DATA_DIR: cli.dataDir }, onPostgres(url)]) {
+      for (const env of [{ LATCHKEY_DATA_DIR: cli.dataDir }, onPostgres(copied)]) {
         const target = await emptyUrl()
         const { close } = await openCopy(readConfig(env), target)
         const create = cli.spawn(['account', 'create', '--name', 'Meanwhile'], env)
@@ -228,20 +235,18 @@ describe('a copy', () => {
   })
 
   test('covers every column of both engines that an engine cannot make itself', async () => {
-    const url = await emptyUrl()
-    await copyFrom({}, url)
     const snake = (text: string) => text.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-    const copied = STORED.flatMap((table) =>
+    const columns = STORED.flatMap((table) =>
       Object.keys(storedFields(table)).map((f) => `${snake(table.name)}.${snake(f)}`),
     )
     const found = await server.query<{ column: string }>(
-      new URL(url).pathname.slice(1),
+      new URL(copied).pathname.slice(1),
       `SELECT table_name || '.' || column_name AS column FROM information_schema.columns WHERE table_schema = 'public'`,
     )
     // A store that is copied has one master key, which seals.
     const derived = /^(latchkey_migrations|token_search|token_counts|rate_limits)\.|\.folded_text$|^vault\.seals$/
     const kept = found.map(({ column }) => column).filter((column) => !derived.test(column))
-    assert.deepEqual(kept.sort(), copied.sort())
+    assert.deepEqual(kept.sort(), columns.sort())
     const db = new DatabaseSync(join(cli.dataDir, 'latchkey.db'), { readOnly: true })
     const own = db
       .prepare(
@@ -256,7 +261,7 @@ describe('a copy', () => {
         .map(({ column }) => column)
         .filter((column) => !made.test(column))
         .sort(),
-      copied.sort(),
+      columns.sort(),
     )
   })
 })

@@ -7,7 +7,8 @@ import { IN_USE_LOCK } from '../../src/storage/postgres/pool.ts'
 import { openPostgresStore } from '../../src/storage/postgres/store.ts'
 import type { Account, SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
 import type { Store } from '../../src/tokens/ports.ts'
-import { emptyDatabase, openEmptyPostgres, PostgresServer, type TestPostgres } from '../support/postgres.ts'
+import { emptyDatabase, openEmptyPostgres, type TestPostgres } from '../support/postgres.ts'
+import { PostgresServer } from '../support/postgres-server.ts'
 import { newKeyRing } from '../support/sqlite.ts'
 import { StallingProxy } from '../support/stalling-proxy.ts'
 import { credentialOf, Estate, FIRST_PAGE, updateToken } from '../support/store.ts'
@@ -22,19 +23,25 @@ const ENOUGH_CUTS = 20
 const codeOf = (reason: unknown) => (reason as { code?: string }).code
 
 describe('a PostgreSQL store in trouble', () => {
+  let server: PostgresServer
   let opened: TestPostgres
   let estate: Estate
   let account: Account
   let subAccount: SubAccount
   let token: TokenRecord
   before(async () => {
-    opened = await openEmptyPostgres()
+    // Its own: it is stopped meanwhile.
+    server = await PostgresServer.start()
+    opened = await openEmptyPostgres({}, server)
     estate = new Estate(opened)
     account = await estate.account()
     subAccount = await estate.subAccount(account)
     token = await estate.token(subAccount, 'steady')
   })
-  after(() => opened.close())
+  after(async () => {
+    await opened.close()
+    await server.remove()
+  })
 
   const update = (id: string, name: string) => updateToken(estate.store, account.id, id, { name }, estate.origin())
   const sql = <Row extends object>(text: string, values?: unknown[]) =>
@@ -104,7 +111,7 @@ describe('a PostgreSQL store in trouble', () => {
 
   test('that hangs is unavailable within 3.5 seconds, keeps the event loop free, and is back at once', async () => {
     const delay = monitorEventLoopDelay({ resolution: 5 })
-    opened.server.signal('SIGSTOP')
+    server.signal('SIGSTOP')
     try {
       delay.enable()
       const attempts = [
@@ -123,7 +130,7 @@ describe('a PostgreSQL store in trouble', () => {
       assert.ok(took < 3_500, `${took} ms`)
       assert.ok(delay.percentile(99) < 500e6, `${delay.percentile(99) / 1e6} ms`)
     } finally {
-      opened.server.signal('SIGCONT')
+      server.signal('SIGCONT')
     }
     const back = performance.now()
     while ((await estate.store.ping().then(() => 'up', codeOf)) !== 'up') await wait(20)
@@ -132,7 +139,7 @@ describe('a PostgreSQL store in trouble', () => {
   })
 
   test('that hangs has for all that one request asks the time of one call', async () => {
-    opened.server.signal('SIGSTOP')
+    server.signal('SIGSTOP')
     try {
       const start = performance.now()
       const codes = await estate.store.during?.({ waitedMs: 2_500, isGone: () => false }, () =>
@@ -148,7 +155,7 @@ describe('a PostgreSQL store in trouble', () => {
       assert.deepEqual(codes, ['unavailable', 'unavailable', 'unavailable'])
       assert.ok(took < 2_000, `${took} ms`)
     } finally {
-      opened.server.signal('SIGCONT')
+      server.signal('SIGCONT')
     }
     while ((await update(token.id, 'recovered again').then(() => 'up', codeOf)) !== 'up') await wait(20)
   })

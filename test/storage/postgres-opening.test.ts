@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { openPostgresStore } from '../../src/storage/postgres/store.ts'
-import { emptyDatabase, PostgresServer, sharedServer } from '../support/postgres.ts'
+import { emptyDatabase, sharedServer } from '../support/postgres.ts'
+import { type Postgres, PostgresServer } from '../support/postgres-server.ts'
 import { newKeyRing } from '../support/sqlite.ts'
 
 /** Everything of the schema and the vault, so that a change of either is noticed. */
-async function look(server: PostgresServer, database: string): Promise<unknown> {
+async function look(server: Postgres, database: string): Promise<unknown> {
   const tables = await server.query(database, `SELECT relname, relkind FROM pg_class ORDER BY oid`)
   const vault = await server.query(database, `SELECT to_regclass('vault') AS exists`)
   const sealed = (vault[0] as { exists: unknown }).exists && (await server.query(database, 'SELECT * FROM vault'))
@@ -14,7 +15,7 @@ async function look(server: PostgresServer, database: string): Promise<unknown> 
 }
 
 describe('opening a PostgreSQL store', () => {
-  let server: PostgresServer
+  let server: Postgres
   let database: string
   let databaseUrl: string
   beforeEach(async () => {

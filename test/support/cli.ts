@@ -20,15 +20,24 @@ export class Cli {
   readonly dataDir = mkdtempSync(join(tmpdir(), 'latchkey-cli-'))
 
   run(...args: string[]): Promise<Ran> {
-    return this.runGiven([], ...args)
+    return this.#run([], {}, args)
   }
 
   /** With something on its standard input. */
-  async runGiven(input: readonly (string | Uint8Array)[], ...args: string[]): Promise<Ran> {
+  runGiven(input: readonly (string | Uint8Array)[], ...args: string[]): Promise<Ran> {
+    return this.#run(input, {}, args)
+  }
+
+  /** With variables that only this run sees. */
+  runWith(env: Readonly<Record<string, string>>, ...args: string[]): Promise<Ran> {
+    return this.#run([], env, args)
+  }
+
+  async #run(input: readonly (string | Uint8Array)[], env: Readonly<Record<string, string>>, args: readonly string[]) {
     const out: string[] = []
     const err: string[] = []
-    const before = process.env.LATCHKEY_DATA_DIR
-    process.env.LATCHKEY_DATA_DIR = this.dataDir
+    const before = process.env
+    process.env = { ...before, LATCHKEY_DATA_DIR: this.dataDir, ...env }
     try {
       const code = await run(args, {
         stdin: Readable.from(input),
@@ -38,8 +47,7 @@ export class Cli {
       const [stdout, stderr] = [out.join(''), err.join('')]
       return { code, stdout, stderr, json: args.includes('--json') && code === 0 ? JSON.parse(stdout) : undefined }
     } finally {
-      if (before === undefined) delete process.env.LATCHKEY_DATA_DIR
-      else process.env.LATCHKEY_DATA_DIR = before
+      process.env = before
     }
   }
 
@@ -109,18 +117,48 @@ export class Process {
 
   /** The address in the line that says that it is ready. */
   async ready(): Promise<string> {
-    for (;;) {
-      const address = /ready at (http:\/\/\S+)/.exec(this.stdout)?.[1]
-      if (address !== undefined) return address
-      const ended = await Promise.race([
-        once(this.#child.stdout, 'data').then(() => false),
-        this.exited.then(() => true),
-      ])
-      if (ended) throw new Error(`ended with ${this.#child.exitCode}: ${this.stderr}`)
+    const address = () => /ready at (http:\/\/\S+)/.exec(this.stdout)?.[1]
+    await this.#until(this.#child.stdout, () => address() !== undefined)
+    return address() ?? ''
+  }
+
+  /** Waits until its standard error is as wanted. */
+  async says(isSo: (stderr: string) => boolean): Promise<void> {
+    await this.#until(this.#child.stderr, () => isSo(this.stderr))
+  }
+
+  /** Waits until its standard output, which holds the log, is as wanted. */
+  async logs(isSo: (stdout: string) => boolean): Promise<void> {
+    await this.#until(this.#child.stdout, () => isSo(this.stdout))
+  }
+
+  async #until(stream: Readable, isSo: () => boolean): Promise<void> {
+    const ended = this.exited.then(() => true)
+    while (!isSo()) {
+      if (await Promise.race([once(stream, 'data').then(() => false), ended]))
+        throw new Error(`ended with ${this.#child.exitCode}: ${this.stderr}`)
     }
   }
 
   kill(signal: NodeJS.Signals): void {
     this.#child.kill(signal)
+  }
+}
+
+/** Several servers, started together and stopped together. */
+export class Servers {
+  readonly #processes: readonly Process[]
+
+  constructor(count: number, start: () => Process) {
+    this.#processes = Array.from({ length: count }, start)
+  }
+
+  ready(): Promise<string[]> {
+    return Promise.all(this.#processes.map((each) => each.ready()))
+  }
+
+  async stop(): Promise<void> {
+    for (const each of this.#processes) each.kill('SIGTERM')
+    await Promise.all(this.#processes.map((each) => each.exited))
   }
 }

@@ -1,7 +1,8 @@
 // Listing as the service document describes it, in plain arrays: written without a look at any engine.
-import fc from 'fast-check'
+
 import type { Narrowing } from '../../src/tokens/model/page.ts'
 import type { Status } from '../../src/tokens/model/token.ts'
+import { fc } from './properties.ts'
 
 export interface OracleToken {
   readonly id: string

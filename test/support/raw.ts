@@ -65,3 +65,14 @@ export class Raw {
     this.socket.destroy()
   }
 }
+
+/** Requests that a server has begun to read, and whose bodies it waits for. */
+export async function openRequests(url: string, heads: readonly string[]): Promise<Raw[]> {
+  const raws = await Promise.all(heads.map(() => Raw.open(url)))
+  for (const [n, raw] of raws.entries()) raw.send(`${heads[n]}Host: x\r\nExpect: 100-continue\r\n\r\n`)
+  for (const raw of raws) {
+    const [first] = await raw.hear(1)
+    if (first?.status !== 100) throw new Error(`answered ${first?.status} to half a request`)
+  }
+  return raws
+}

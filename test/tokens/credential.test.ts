@@ -1,9 +1,9 @@
 // The shape of credentials and account keys (decisions, part 2).
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
 import { brokenCredentialRule } from '../../src/tokens/operator.ts'
 import { kindOfCredential, newCredential } from '../../src/tokens/trust/credential.ts'
+import { fc } from '../support/properties.ts'
 
 const ALPHABET = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz']
 const kind = fc.constantFrom<'tok' | 'key'>('tok', 'key')

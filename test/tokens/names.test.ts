@@ -1,8 +1,8 @@
 // What a name may be (decisions, part 2), ids that sort by time, and letter case in search.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
 import { brokenNameRule, countCharacters, foldCase, newId, normalizeName } from '../../src/tokens/model/token.ts'
+import { fc } from '../support/properties.ts'
 
 const LAST = 0x10ffff
 const isSurrogate = (point: number) => point >= 0xd800 && point <= 0xdfff

@@ -1,10 +1,10 @@
 // The times of an overview's question, and filters beyond the document.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
 import { EXPIRING_DAYS, overviewQuestion, WEEKS } from '../../src/tokens/model/overview.ts'
 import { readTokenQuery } from '../../src/tokens/model/page.ts'
 import { idFloor, newId } from '../../src/tokens/model/token.ts'
+import { fc } from '../support/properties.ts'
 
 const NOW = Date.UTC(2030, 0, 1)
 

@@ -1,8 +1,8 @@
 // What a list may ask, and what a page says (decisions, part 3).
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
 import { readPageRequest, readSearch, readTokenQuery, toPage } from '../../src/tokens/model/page.ts'
+import { fc } from '../support/properties.ts'
 
 const NOW = Date.UTC(2030, 0, 1)
 

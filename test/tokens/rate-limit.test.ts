@@ -1,8 +1,8 @@
 // The rule of rate limits, and the limiter of one process.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
 import { LocalLimiter, nextTurn } from '../../src/tokens/trust/rate-limit.ts'
+import { fc } from '../support/properties.ts'
 
 const limits = fc.record({
   count: fc.integer({ min: 1, max: 1_000 }),

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
 import { KeyRing } from '../../src/tokens/trust/key-ring.ts'
 import { credentialPlace, MasterKey, newStoreSecret, type StampField, Stamps } from '../../src/tokens/trust/vault.ts'
+import { fc } from '../support/properties.ts'
 
 const key = new MasterKey(randomBytes(32))
 

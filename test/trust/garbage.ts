@@ -1,5 +1,5 @@
 // What nobody would send: texts, queries and bodies at random, and good ones that were spoiled.
-import fc from 'fast-check'
+import { fc } from '../support/properties.ts'
 
 /** What a header can carry at all: a byte a character, no control characters. */
 export const headerText = fc

@@ -1,13 +1,8 @@
-// Off means off, on several processes that share one embedded store.
+// A short run on the embedded store; the long one is in `npm run test:faults`.
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
-import { after, before, describe, test } from 'node:test'
-import { Cli, type Process } from '../support/cli.ts'
-import { makeTargetsIn, type Targets } from '../support/targets.ts'
-import { runLoad, violations } from './linearizability.ts'
-
-const FLIPS = 5_000
-const VERIFICATIONS = 200_000
+import { describe, test } from 'node:test'
+import { violations } from './linearizability.ts'
+import { describeEmbeddedOffMeansOff } from './off-means-off.ts'
 
 describe('the checker', () => {
   const flips = [
@@ -29,43 +24,4 @@ describe('the checker', () => {
   }
 })
 
-describe('several servers on one store', () => {
-  const cli = new Cli()
-  let estate: Targets
-  before(async () => {
-    estate = await makeTargetsIn({ LATCHKEY_DATA_DIR: cli.dataDir }, 24)
-  })
-  after(() => cli.dispose())
-
-  async function withServers<Result>(make: () => Process, work: (urls: string[]) => Promise<Result>): Promise<Result> {
-    const servers = [make(), make(), make()]
-    try {
-      return await work(await Promise.all(servers.map((server) => server.ready())))
-    } finally {
-      for (const server of servers) server.kill('SIGTERM')
-      await Promise.all(servers.map((server) => server.exited))
-    }
-  }
-
-  test(`of ${VERIFICATIONS} verifications beside ${FLIPS} flips, none shows an older state than was acknowledged`, async (t) => {
-    const outcome = await withServers(
-      () => cli.spawn(['serve'], { PORT: '0', LOG_LEVEL: 'error' }),
-      (urls) =>
-        runLoad({ urls, ...estate, tokens: estate.tokens.slice(0, 16), flips: FLIPS, verifications: VERIFICATIONS }),
-    )
-    t.diagnostic(
-      `${outcome.flips} flips, ${outcome.verifications} verifications, ${outcome.violations.length} violations`,
-    )
-    assert.ok(outcome.flips >= FLIPS)
-    assert.ok(outcome.verifications >= VERIFICATIONS)
-    assert.deepEqual(outcome.violations, [])
-  })
-
-  test('the same test finds a cache with a time to live', async () => {
-    const outcome = await withServers(
-      () => cli.spawnScript(join(import.meta.dirname, 'ttl-server.ts'), { PORT: '0' }),
-      (urls) => runLoad({ urls, ...estate, tokens: estate.tokens.slice(16), flips: 200, verifications: 4_000 }),
-    )
-    assert.ok(outcome.violations.length > 0)
-  })
-})
+describeEmbeddedOffMeansOff({ flips: 1_000, verifications: 20_000 })

@@ -1,5 +1,6 @@
 // Does "off" mean off? Many clients flip tokens and verify them on several servers at once; afterwards every
 // verification is held against the flips by their times on one clock, and by the versions they showed.
+import { chances } from '../support/seed.ts'
 import type { Target } from '../support/targets.ts'
 import { Wire } from './wire.ts'
 
@@ -82,6 +83,7 @@ export async function runLoad(load: Load): Promise<Outcome> {
   )
   const left = { flips: load.flips, looks: load.verifications }
   const count = { flips: 0, looks: 0, faults: 0 }
+  const chance = chances('looks')
   const wires = Array.from({ length: FLIPPERS + LOOKERS }, (_, n) =>
     load.urls.map((url) => new Wire(url)).at(n % load.urls.length),
   )
@@ -113,7 +115,7 @@ export async function runLoad(load: Load): Promise<Outcome> {
   const looker = async (wire: Wire) => {
     while (left.looks > 0 || left.flips > 0) {
       left.looks--
-      const { id, credential } = load.tokens[Math.floor(Math.random() * load.tokens.length)] ??
+      const { id, credential } = load.tokens[Math.floor(chance() * load.tokens.length)] ??
         load.tokens[0] ?? { id: '', credential: '' }
       const start = performance.now()
       const reply = await wire.ask('GET', '/api/v1/verify', credential).catch(() => undefined)

@@ -1,7 +1,10 @@
 // Off means off on several instances of the service: the same promise at any length of the run.
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { record } from '../faults/report.ts'
+import { Cli, Servers } from '../support/cli.ts'
+import { makeTargetsIn, type Targets } from '../support/targets.ts'
 import { runLoad } from './linearizability.ts'
 import { Instances } from './postgres-instances.ts'
 
@@ -21,7 +24,7 @@ export function describeOffMeansOff(whole: Length, whileCut: Length): void {
     let control = ''
     test('the test finds a cache with a time to live', async (t) => {
       const estate = await instances.estate(8)
-      const outcome = await instances.servingFromCache((urls) =>
+      const outcome = await served(instances.startWithCache(), (urls) =>
         runLoad({ urls, ...estate, flips: 200, verifications: 4_000, tolerateFaults: true }),
       )
       control = `a cache of 50 ms: ${tell(outcome)}`
@@ -29,25 +32,74 @@ export function describeOffMeansOff(whole: Length, whileCut: Length): void {
       assert.ok(outcome.violations.length > 0)
     })
 
-    const { flips, verifications } = whole
+    describe('without one', () => {
+      let servers: Servers
+      let urls: readonly string[]
+      before(async () => {
+        servers = instances.start()
+        urls = await servers.ready()
+      })
+      after(() => servers.stop())
+
+      const { flips, verifications } = whole
+      test(`of ${verifications} verifications beside ${flips} flips, none shows an older state than was acknowledged`, async (t) => {
+        const estate = await instances.estate(16)
+        const outcome = await runLoad({ urls, ...estate, ...whole, tolerateFaults: true })
+        assert.ok(outcome.flips >= flips && outcome.verifications >= verifications)
+        assert.deepEqual(outcome.violations, [])
+        record(t, { ...PROMISE, fault: 'many instances', count: tell(outcome), figure: figure(outcome), control })
+      })
+
+      test(`nor do ${whileCut.verifications} beside ${whileCut.flips} while their connections are being cut`, async (t) => {
+        const estate = await instances.estate(16)
+        const { result, cuts } = await instances.cutting(() =>
+          runLoad({ urls, ...estate, ...whileCut, tolerateFaults: true }),
+        )
+        assert.ok(result.flips >= whileCut.flips && result.verifications >= whileCut.verifications)
+        assert.ok(cuts > 20)
+        assert.deepEqual(result.violations, [])
+        const count = `${tell(result)}, ${cuts} connections cut`
+        record(t, { ...PROMISE, fault: 'many instances, connections cut', count, figure: figure(result), control })
+      })
+    })
+  })
+}
+
+async function served<Result>(servers: Servers, work: (urls: string[]) => Promise<Result>): Promise<Result> {
+  try {
+    return await work(await servers.ready())
+  } finally {
+    await servers.stop()
+  }
+}
+
+/** Several processes that share one embedded store. */
+export function describeEmbeddedOffMeansOff({ flips, verifications }: Length): void {
+  describe('several servers on one store', () => {
+    const cli = new Cli()
+    let estate: Targets
+    before(async () => {
+      estate = await makeTargetsIn({ LATCHKEY_DATA_DIR: cli.dataDir }, 24)
+    })
+    after(() => cli.dispose())
+
     test(`of ${verifications} verifications beside ${flips} flips, none shows an older state than was acknowledged`, async (t) => {
-      const estate = await instances.estate(16)
-      const outcome = await instances.serving((urls) => runLoad({ urls, ...estate, ...whole, tolerateFaults: true }))
-      assert.ok(outcome.flips >= flips && outcome.verifications >= verifications)
+      const outcome = await served(
+        new Servers(3, () => cli.spawn(['serve'], { PORT: '0', LOG_LEVEL: 'error' })),
+        (urls) => runLoad({ urls, ...estate, tokens: estate.tokens.slice(0, 16), flips, verifications }),
+      )
+      t.diagnostic(tell(outcome))
+      assert.ok(outcome.flips >= flips)
+      assert.ok(outcome.verifications >= verifications)
       assert.deepEqual(outcome.violations, [])
-      record(t, { ...PROMISE, fault: 'many instances', count: tell(outcome), figure: figure(outcome), control })
     })
 
-    test(`nor do ${whileCut.verifications} beside ${whileCut.flips} while their connections are being cut`, async (t) => {
-      const estate = await instances.estate(16)
-      const { result, cuts } = await instances.serving((urls) =>
-        instances.cutting(() => runLoad({ urls, ...estate, ...whileCut, tolerateFaults: true })),
+    test('the same test finds a cache with a time to live', async () => {
+      const outcome = await served(
+        new Servers(3, () => cli.spawnScript(join(import.meta.dirname, 'ttl-server.ts'), { PORT: '0' })),
+        (urls) => runLoad({ urls, ...estate, tokens: estate.tokens.slice(16), flips: 200, verifications: 4_000 }),
       )
-      assert.ok(result.flips >= whileCut.flips && result.verifications >= whileCut.verifications)
-      assert.ok(cuts > 20)
-      assert.deepEqual(result.violations, [])
-      const count = `${tell(result)}, ${cuts} connections cut`
-      record(t, { ...PROMISE, fault: 'many instances, connections cut', count, figure: figure(result), control })
+      assert.ok(outcome.violations.length > 0)
     })
   })
 }

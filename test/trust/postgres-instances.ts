@@ -2,8 +2,9 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { Cli, type Process } from '../support/cli.ts'
-import { emptyDatabase, type PostgresServer, sharedServer } from '../support/postgres.ts'
+import { Cli, Servers } from '../support/cli.ts'
+import { emptyDatabase, sharedServer } from '../support/postgres.ts'
+import type { Postgres } from '../support/postgres-server.ts'
 import { makeTargetsIn, type Targets } from '../support/targets.ts'
 
 const INSTANCES = 4
@@ -11,11 +12,11 @@ const CUT_EVERY_MS = 50
 
 export class Instances {
   readonly #cli = new Cli()
-  readonly #server: PostgresServer
+  readonly #server: Postgres
   readonly #database: string
   readonly env: Readonly<Record<string, string>>
 
-  private constructor(server: PostgresServer, database: string) {
+  private constructor(server: Postgres, database: string) {
     this.#server = server
     this.#database = database
     const masterKey = randomBytes(32).toString('base64')
@@ -32,23 +33,13 @@ export class Instances {
     return makeTargetsIn(this.env, count)
   }
 
-  serving<Result>(work: (urls: string[]) => Promise<Result>): Promise<Result> {
-    return this.#running(() => this.#cli.spawn(['serve'], this.env), work)
+  start(): Servers {
+    return new Servers(INSTANCES, () => this.#cli.spawn(['serve'], this.env))
   }
 
   /** The positive control: a cache with a time to live before the store. */
-  servingFromCache<Result>(work: (urls: string[]) => Promise<Result>): Promise<Result> {
-    return this.#running(() => this.#cli.spawnScript(join(import.meta.dirname, 'ttl-server.ts'), this.env), work)
-  }
-
-  async #running<Result>(start: () => Process, work: (urls: string[]) => Promise<Result>): Promise<Result> {
-    const processes = Array.from({ length: INSTANCES }, start)
-    try {
-      return await work(await Promise.all(processes.map((each) => each.ready())))
-    } finally {
-      for (const each of processes) each.kill('SIGTERM')
-      await Promise.all(processes.map((each) => each.exited))
-    }
+  startWithCache(): Servers {
+    return new Servers(INSTANCES, () => this.#cli.spawnScript(join(import.meta.dirname, 'ttl-server.ts'), this.env))
   }
 
   /** Ends one connection of the service after the other for as long as `work` takes; tells how many. */

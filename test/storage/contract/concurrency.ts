@@ -1,14 +1,15 @@
 // What holds when many ask at once.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { runs } from '../../support/runs.ts'
 import { deleteToken, FIRST_PAGE, updateToken } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
 
 const CONTENDERS = 100
-const ROUNDS = 50
+const ROUNDS = runs(10, 50)
 
 export const describeConcurrency: Part = (estate) => {
-  test('of a hundred simultaneous renames to one name exactly one succeeds, fifty times over', async () => {
+  test(`of a hundred simultaneous renames to one name exactly one succeeds, ${ROUNDS} times over`, async () => {
     const account = await estate().account()
     const subAccount = await estate().subAccount(account)
     const records = Array.from({ length: CONTENDERS }, (_, i) => estate().tokenRecord(subAccount, `token ${i}`))

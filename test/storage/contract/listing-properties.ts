@@ -1,14 +1,15 @@
 // Any estate, any query: the store's answer is the one worked out by hand.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import type { Narrowing } from '../../../src/tokens/model/page.ts'
 import type { Status } from '../../../src/tokens/model/token.ts'
 import { listByHand, names, type OracleQuery, searches } from '../../support/oracle.ts'
+import { fc } from '../../support/properties.ts'
+import { runs } from '../../support/runs.ts'
 import type { Estate } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
 
-const ESTATES = 80
+const ESTATES = runs(15, 80)
 const QUERIES_PER_ESTATE = 100
 
 interface Sketch {
@@ -135,7 +136,7 @@ export const describeListingProperties: Part = (estate) => {
           )
         }
       }),
-      { numRuns: 40 },
+      { numRuns: runs(10, 40) },
     )
   })
 }

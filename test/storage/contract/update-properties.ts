@@ -1,9 +1,10 @@
 // Any sequence of changes: lists, totals and searches stay those worked out by hand.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
 import type { Account, Status, SubAccount } from '../../../src/tokens/model/token.ts'
 import { listByHand, names, type OracleToken } from '../../support/oracle.ts'
+import { fc } from '../../support/properties.ts'
+import { runs } from '../../support/runs.ts'
 import type { Estate } from '../../support/store.ts'
 import { deleteToken, rotateToken, updateToken } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
@@ -126,7 +127,7 @@ export const describeUpdateProperties: Part = (estate) => {
         }
         await model.compare()
       }),
-      { numRuns: 60 },
+      { numRuns: runs(20, 60) },
     )
   })
 }

@@ -1,7 +1,13 @@
-// Chances that can be taken again: SEED repeats the choices of a run, though not the moments of its processes.
+// Random choices that can be repeated: SEED repeats the choices of a run, though not the timing of its processes.
 import { randomInt } from 'node:crypto'
 
 export const SEED = Number(process.env.SEED ?? randomInt(2 ** 31))
+
+if (process.env.SEED === undefined) {
+  process.once('exit', (code) => {
+    if (code !== 0) process.stderr.write(`SEED=${SEED} repeats the random choices of this run.\n`)
+  })
+}
 
 /** Numbers from 0 up to 1, the same for the same seed and name (mulberry32). */
 export function chances(name: string, seed = SEED): () => number {
