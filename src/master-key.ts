@@ -1,5 +1,5 @@
-// Where the master keys come from: the environment, a file, or, for a new embedded store, a new key. The first key is the
-// one to use; those after it are needed while a rotation is in progress.
+// Loads the master keys from the environment or a file; for a new embedded store, creates one. The first key seals; the
+// others are needed while a rotation is in progress.
 import { randomBytes } from 'node:crypto'
 import {
   closeSync,
@@ -27,8 +27,8 @@ type KeyConfig = Pick<
   'masterKey' | 'masterKeyFile' | 'previousMasterKey' | 'previousMasterKeyFile' | 'databaseUrl' | 'dataDir'
 >
 
-/** `mayMake`: whether a key is made for an embedded store that does not exist yet. */
-export function openKeyRing(config: KeyConfig, mayMake = true): KeyRing {
+/** `mayCreate`: whether to create a key for an embedded store that does not exist yet. */
+export function openKeyRing(config: KeyConfig, mayCreate = true): KeyRing {
   const { masterKey, masterKeyFile, databaseUrl, dataDir } = config
   if (masterKey === undefined && masterKeyFile === undefined && databaseUrl !== undefined) {
     throw new OperatorError(
@@ -37,13 +37,14 @@ export function openKeyRing(config: KeyConfig, mayMake = true): KeyRing {
     )
   }
   const file = masterKeyFile ?? ownKeyFile(dataDir)
-  if (mayMake && masterKey === undefined && masterKeyFile === undefined && !existsSync(file)) make(file, dataDir)
-  const wanted = masterKey === undefined ? parse(read(file), file) : parse(masterKey, 'LATCHKEY_MASTER_KEY')
-  const keys: [MasterKey, ...MasterKey[]] = [...wanted, ...previousKeys(config)]
+  if (mayCreate && masterKey === undefined && masterKeyFile === undefined && !existsSync(file))
+    createKeyFile(file, dataDir)
+  const current = masterKey === undefined ? parse(read(file), file) : parse(masterKey, 'LATCHKEY_MASTER_KEY')
+  const keys: [MasterKey, ...MasterKey[]] = [...current, ...previousKeys(config)]
   return masterKey === undefined ? new KeyRing(keys, rereading(file)) : new KeyRing(keys)
 }
 
-/** Only a key file that the service itself has made is changed by it. */
+/** Undefined for a key that the operator manages: only a key file that the service created is changed by it. */
 export function findKeeper({ masterKey, masterKeyFile, databaseUrl, dataDir }: KeyConfig): KeyKeeper | undefined {
   if (masterKey !== undefined || masterKeyFile !== undefined || databaseUrl !== undefined) return undefined
   const file = ownKeyFile(dataDir)
@@ -63,7 +64,7 @@ export function findKeeper({ masterKey, masterKeyFile, databaseUrl, dataDir }: K
   }
 }
 
-/** On disk before the key leaves the key file. A run that was interrupted in between finds the file that it has written. */
+/** Called before the key is removed from the key file. After an interruption in between, the file exists already. */
 function keepRetired(file: string, line: string, like: string): void {
   try {
     write(file, [line], like)
@@ -84,18 +85,18 @@ function previousKeys({ previousMasterKey, previousMasterKeyFile }: KeyConfig): 
   return previousMasterKeyFile === undefined ? [] : parse(read(previousMasterKeyFile), previousMasterKeyFile)
 }
 
-/** Checking the file's state costs microseconds; the file is read only if that has changed. */
+/** Rereads the file only if its state has changed: `stat` takes microseconds. */
 function rereading(file: string): Reread {
-  let seen = stateOf(file)
+  let lastState = stateOf(file)
   return () => {
     const state = stateOf(file)
-    if (state === undefined || state === seen) return undefined
+    if (state === undefined || state === lastState) return undefined
     try {
       const keys = parse(read(file), file)
-      seen = state
+      lastState = state
       return keys
     } catch {
-      // Half written, or not readable: the known keys stay.
+      // Half written, or not readable: keep the current keys.
       return undefined
     }
   }
@@ -110,8 +111,8 @@ function newKey(): string {
   return randomBytes(MASTER_KEY_BYTES).toString('base64')
 }
 
-/** Only for a store that does not exist yet: an existing one cannot be opened with a new key. */
-function make(file: string, dataDir: string): void {
+/** Refuses for an existing store, which cannot be opened with a new key. */
+function createKeyFile(file: string, dataDir: string): void {
   const database = join(dataDir, 'latchkey.db')
   if (existsSync(database)) {
     throw new OperatorError(
@@ -127,7 +128,7 @@ function make(file: string, dataDir: string): void {
   }
 }
 
-/** Atomic: after a power failure the file is either the old or the new one. */
+/** Atomic, also in a power failure. */
 function replace(file: string, lines: readonly string[]): void {
   const next = `${file}.new`
   rmSync(next, { force: true })
@@ -136,17 +137,14 @@ function replace(file: string, lines: readonly string[]): void {
   if (process.platform !== 'win32') flush(openSync(dirname(file), 'r'))
 }
 
-/**
- * Creates the file (never through a link: O_EXCL), and flushes it to disk before anything is sealed with its key. Run by
- * root, it gets the owner of `like`: the server must be able to read it.
- */
+/** Flushed to disk before anything is sealed with the key. */
 function write(file: string, lines: readonly string[], like: string): void {
   const handle = createPrivate(file, like)
   try {
     writeSync(handle, `${lines.join('\n')}\n`)
     flush(handle)
   } catch (error) {
-    // Half a key would keep every later start from working.
+    // An incomplete key would make every later start fail.
     rmSync(file)
     throw error
   }

@@ -1,5 +1,5 @@
-// Brings in tokens from a file, one JSON object a line. The whole file is checked before anything is written; what is
-// then written goes in short transactions, so that a running server keeps answering, and a second run carries on.
+// Imports tokens from a file, one JSON object per line. The whole file is checked before anything is written. Writing uses
+// short transactions, so that a running server keeps responding, and a second run continues where the first ended.
 import { createReadStream, statSync } from 'node:fs'
 import { Failure, OperatorError, reasonOf } from '../tokens/errors.ts'
 import {
@@ -32,7 +32,7 @@ interface ImportLine {
 export interface ImportCounts {
   lines: number
   imported: number
-  /** Lines whose token is there already, from an earlier run. */
+  /** Lines that an earlier run has imported. */
   unchanged: number
   bad: number
 }
@@ -61,12 +61,12 @@ export async function importTokens(
     if (checked === 'unchanged') unchanged++
     else if ('problem' in checked) {
       bad.add(number)
-      output.problem(`line ${number}: ${checked.problem}`)
+      output.stderr(`line ${number}: ${checked.problem}`)
     }
   })
   if (bad.size > 0 && !skipBad) {
     throw new OperatorError(
-      `${bad.size} of ${lines} lines are bad, so nothing was imported. Mend them, or add --skip-bad.`,
+      `${bad.size} of ${lines} lines are bad, so nothing was imported. Fix them, or add --skip-bad.`,
     )
   }
   const wanted = lines - bad.size - unchanged
@@ -116,14 +116,14 @@ async function write(
   return { imported, unchanged }
 }
 
-/** What may be one line's fault; after anything else nobody knows what was written, and nothing is tried again. */
-const OF_A_LINE = new Set<Failure['code']>(['duplicate-name', 'duplicate-credential', 'sub-account-forbidden'])
+/** Failures that one line can cause. After any other failure it is unknown what was written, so nothing is retried. */
+const LINE_FAILURES = new Set<Failure['code']>(['duplicate-name', 'duplicate-credential', 'sub-account-forbidden'])
 
 async function writeBatch(operator: Operator, batch: readonly Line[]): Promise<void> {
   try {
     await operator.createTokens(batch.map(({ token }) => token))
   } catch (error) {
-    if (!(error instanceof Failure) || !OF_A_LINE.has(error.code)) throw error
+    if (!(error instanceof Failure) || !LINE_FAILURES.has(error.code)) throw error
     for (const { number, token } of batch) {
       await operator.createTokens([token]).catch((cause: Error) => {
         throw lostRace(number, cause.message)
@@ -132,10 +132,10 @@ async function writeBatch(operator: Operator, batch: readonly Line[]): Promise<v
   }
 }
 
-/** A line that was good when it was checked can have lost a race with another writer since: it is named. */
+/** For a line that was valid when it was checked, before another writer took its name or credential. */
 function lostRace(number: number, problem: string): OperatorError {
   return new OperatorError(
-    `line ${number}: ${problem}. The lines before it are imported; mend it and run the import again.`,
+    `line ${number}: ${problem}. The lines before it are imported; fix it and run the import again.`,
   )
 }
 
@@ -149,7 +149,7 @@ async function forEachLine(
   for await (const line of linesOf(file)) await visit(++number, await check(line))
 }
 
-/** Not by node:readline, which also ends a line at U+2028, which JSON allows within a text, and takes any bytes for text. */
+/** Not node:readline: it also splits lines at U+2028, which JSON strings may contain, and accepts invalid UTF-8. */
 async function* linesOf(file: string): AsyncGenerator<Buffer> {
   let pieces: Buffer[] = []
   for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
@@ -164,7 +164,7 @@ async function* linesOf(file: string): AsyncGenerator<Buffer> {
   yield Buffer.concat(pieces)
 }
 
-/** Checks a line by itself, against the lines before it, and against the store. */
+/** Checks each line by itself, against the lines before it, and against the store. */
 function makeChecker(operator: Operator): (line: Buffer) => Promise<Checked> {
   const owners = new Map<string, string | undefined>()
   const names = new Set<string>()
@@ -188,9 +188,9 @@ function makeChecker(operator: Operator): (line: Buffer) => Promise<Checked> {
       if (sameCredential !== undefined) return { problem: reasonOf('duplicate-credential') }
 
       const place = `${subAccountId} ${name}`
-      if (names.has(place)) return { problem: 'the name stands in an earlier line for this sub-account' }
+      if (names.has(place)) return { problem: 'an earlier line has the same name for this sub-account' }
       if (credential !== undefined && credentials.has(credential)) {
-        return { problem: 'the credential stands in an earlier line' }
+        return { problem: 'an earlier line has the same credential' }
       }
       names.add(place)
       if (credential !== undefined) credentials.add(credential)
@@ -202,7 +202,7 @@ function makeChecker(operator: Operator): (line: Buffer) => Promise<Checked> {
   }
 }
 
-/** A line in our own words, or a Token as the API returns it, with its details or without. */
+/** Accepts the import format, or a Token as the API returns it, with or without details. */
 function readLine(text: string): ImportLine {
   let value: unknown
   try {
@@ -211,7 +211,7 @@ function readLine(text: string): ImportLine {
     throw new Failure('invalid-request', 'not valid JSON')
   }
   if (!isObject(value)) throw new Failure('invalid-request', 'not a JSON object')
-  if (repeatsField(text, value)) throw new Failure('invalid-request', 'a field is named twice')
+  if (repeatsField(text, value)) throw new Failure('invalid-request', 'a field is repeated')
   const { subAccount, token, details, ...line } = value as Record<string, unknown>
   const source = {
     subAccountId: (subAccount as { _id?: unknown } | undefined)?._id,
@@ -239,7 +239,7 @@ const credentialField: FieldReader<string> = (value, field) => {
   return rule === undefined ? { state: 'valid', value } : { state: 'broken', message: `${field} ${rule}` }
 }
 
-/** Ids hold the time of creation in twelve hexadecimal digits, from 1970 on. */
+/** Ids contain the time of creation, from 1970 on, in twelve hexadecimal digits. */
 const creationField: FieldReader<Timestamp> = (value, field) => {
   const time = timeField(value, field)
   if (time.state !== 'valid') return time

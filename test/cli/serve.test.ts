@@ -259,7 +259,7 @@ describe('a .env file in the current folder', () => {
     )
     await assert.rejects(
       readIn((file) => writeFileSync(file, '\ufeffLATCHKEY_DATA_DIR=/inner\n', 'utf16le')),
-      refused(/\.env is read for settings, but is no text in UTF-8/),
+      refused(/\.env is read for settings, but is not UTF-8 text/),
     )
   })
 })

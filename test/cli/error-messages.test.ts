@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { tellTrouble } from '../../src/cli/trouble.ts'
+import { explainError } from '../../src/cli/error-messages.ts'
 
-const trouble = (message: string, fields: object) => tellTrouble(Object.assign(new Error(message), fields))
+const trouble = (message: string, fields: object) => explainError(Object.assign(new Error(message), fields))
 
 test('trouble with a folder, an address or a role is told with what to do about it', () => {
   assert.match(trouble('EROFS: read-only', { code: 'EROFS', syscall: 'open' }) ?? '', /^EROFS.*LATCHKEY_DATA_DIR/)
@@ -38,5 +38,5 @@ test('a fault of ours keeps its stack', () => {
   assert.equal(trouble('x is not a function', {}), undefined)
   assert.equal(trouble('syntax error', { code: '42601' }), undefined)
   assert.equal(trouble('no such column', { code: 'ERR_SQLITE_ERROR', errcode: 1 }), undefined)
-  assert.equal(tellTrouble('thrown'), undefined)
+  assert.equal(explainError('thrown'), undefined)
 })
