@@ -71,7 +71,7 @@ export async function openLatchkey(config: Config, options: OpenOptions = {}): P
     await engine.close()
     throw error
   })
-  if (obstacle !== undefined) log?.error({ obstacle }, 'nobody is let in; run `latchkey doctor`')
+  if (obstacle !== undefined) log?.error({ obstacle }, 'all requests are refused; run `latchkey doctor`')
   if (replayed > 0) log?.warn({ replayed }, 'the revocation journal was ahead of the store, and has been replayed')
   const store = metrics?.timed(engine) ?? engine
   const stamps = new Stamps(storeSecret)
@@ -113,7 +113,7 @@ async function openEngine(config: Config, keys: KeyRing, openOptions: OpenOption
   if (databaseUrl === undefined) {
     const onThreadEnded = ({ role, error, isReplaced }: EndedThread) => {
       if (!isReplaced) return onStoreLost?.(error)
-      log?.error({ role, err: error }, 'a thread of the store has ended by itself; another is started')
+      log?.error({ role, err: error }, 'a worker thread of the store ended unexpectedly; another is started')
     }
     return openSqliteStore({ dataDir, keys, journalPath, acceptRevocationLoss, onThreadEnded })
   }
@@ -193,7 +193,7 @@ export function requireStore(config: Config): void {
   const why = explainStoreAccess(config)
   if (why !== undefined) throw new OperatorError(`The store in ${dataDir} cannot be opened. ${why}`)
   throw new OperatorError(
-    `There is no store in ${dataDir}. Set LATCHKEY_DATA_DIR to the folder of yours, or begin one with \`latchkey account create\`.`,
+    `There is no store in ${dataDir}. Set LATCHKEY_DATA_DIR to the folder of yours, or create one with \`latchkey account create\`.`,
   )
 }
 
@@ -243,7 +243,7 @@ export async function openCopy(config: Config, to: string, onWait?: (text: strin
 function targetError(error: unknown): unknown {
   if ((error as NodeJS.ErrnoException).code === 'ERR_INVALID_URL') {
     return new OperatorError(
-      '--to is not an address. Letters such as # / ? @ in a password are written as %23 %2F %3F %40.',
+      '--to is not an address. Characters such as # / ? @ in a password are written as %23 %2F %3F %40.',
     )
   }
   if (!(error instanceof OperatorError)) return error

@@ -1,19 +1,7 @@
 // Loads the master keys from the environment or a file; for a new embedded store, creates one. The first key seals; the
 // others are needed while a rotation is in progress.
 import { randomBytes } from 'node:crypto'
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs'
+import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Config } from './config.ts'
 import { createPrivate } from './process/private-file.ts'
@@ -37,7 +25,7 @@ export function openKeyRing(config: KeyConfig, mayCreate = true): KeyRing {
     )
   }
   const file = masterKeyFile ?? ownKeyFile(dataDir)
-  if (mayCreate && masterKey === undefined && masterKeyFile === undefined && !existsSync(file))
+  if (mayCreate && masterKey === undefined && masterKeyFile === undefined && !fs.existsSync(file))
     createKeyFile(file, dataDir)
   const current = masterKey === undefined ? parse(read(file), file) : parse(masterKey, 'LATCHKEY_MASTER_KEY')
   const keys: [MasterKey, ...MasterKey[]] = [...current, ...previousKeys(config)]
@@ -70,7 +58,7 @@ function keepRetired(file: string, line: string, like: string): void {
     write(file, [line], like)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    if (!lstatSync(file).isFile() || read(file).trim() !== line) {
+    if (!fs.lstatSync(file).isFile() || read(file).trim() !== line) {
       throw new OperatorError(`${file} is in the way: the retired master key is to be kept there. Move it away.`)
     }
   }
@@ -103,7 +91,7 @@ function rereading(file: string): Reread {
 }
 
 function stateOf(file: string): string | undefined {
-  const found = statSync(file, { throwIfNoEntry: false })
+  const found = fs.statSync(file, { throwIfNoEntry: false })
   return found && `${found.ino} ${found.size} ${found.mtimeMs}`
 }
 
@@ -114,13 +102,13 @@ function newKey(): string {
 /** Refuses for an existing store, which cannot be opened with a new key. */
 function createKeyFile(file: string, dataDir: string): void {
   const database = join(dataDir, 'latchkey.db')
-  if (existsSync(database)) {
+  if (fs.existsSync(database)) {
     throw new OperatorError(
       `${database} exists, but its master key ${file} is missing. Put it back, or set LATCHKEY_MASTER_KEY or ` +
         'LATCHKEY_MASTER_KEY_FILE; nothing was changed.',
     )
   }
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  fs.mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   try {
     write(file, [newKey()], dirname(file))
   } catch (error) {
@@ -131,33 +119,33 @@ function createKeyFile(file: string, dataDir: string): void {
 /** Atomic, also in a power failure. */
 function replace(file: string, lines: readonly string[]): void {
   const next = `${file}.new`
-  rmSync(next, { force: true })
+  fs.rmSync(next, { force: true })
   write(next, lines, file)
-  renameSync(next, file)
-  if (process.platform !== 'win32') flush(openSync(dirname(file), 'r'))
+  fs.renameSync(next, file)
+  if (process.platform !== 'win32') flush(fs.openSync(dirname(file), 'r'))
 }
 
 /** Flushed to disk before anything is sealed with the key. */
 function write(file: string, lines: readonly string[], like: string): void {
   const handle = createPrivate(file, like)
   try {
-    writeSync(handle, `${lines.join('\n')}\n`)
+    fs.writeSync(handle, `${lines.join('\n')}\n`)
     flush(handle)
   } catch (error) {
     // An incomplete key would make every later start fail.
-    rmSync(file)
+    fs.rmSync(file)
     throw error
   }
 }
 
 function flush(handle: number): void {
-  fsyncSync(handle)
-  closeSync(handle)
+  fs.fsyncSync(handle)
+  fs.closeSync(handle)
 }
 
 function read(file: string): string {
   try {
-    return readFileSync(file, 'utf8')
+    return fs.readFileSync(file, 'utf8')
   } catch (error) {
     throw new OperatorError(
       `The master key file ${file} cannot be read: ${(error as Error).message}. Put the key there, or set ` +

@@ -10,7 +10,7 @@ export function addAccountCommands(program: Command, onStore: OnStore): void {
   onStore<{ name: string }>(
     account
       .command('create')
-      .description('make a main account')
+      .description('create a main account')
       .requiredOption('--name <name>', 'name of the account', readName),
     async ({ operator }, { name }, output) => show(output, views.account(await operator.createAccount(name))),
     { mayCreateStore: true },
@@ -18,7 +18,7 @@ export function addAccountCommands(program: Command, onStore: OnStore): void {
   onStore<{ name: string }>(
     account
       .command('rename')
-      .description('give an account another name')
+      .description('rename an account')
       .argument('<id>', 'the account')
       .requiredOption('--name <name>', 'the new name', readName),
     async ({ operator }, { name }, output, id) => show(output, views.account(await operator.renameAccount(id, name))),
@@ -34,7 +34,7 @@ export function addKeyCommands(program: Command, onStore: OnStore): void {
     addExpiry(
       key
         .command('create')
-        .description('make an account key; this is the only time that it is shown')
+        .description('create an account key; it is shown only this once')
         .requiredOption('--account <id>', 'the account')
         .option('--name <name>', 'what it is for', readName, 'unnamed'),
     ),
@@ -54,7 +54,7 @@ export function addKeyCommands(program: Command, onStore: OnStore): void {
   onStore(
     key
       .command('revoke')
-      .description('end an account key: it is refused from now on; this cannot be undone')
+      .description('revoke an account key: it is refused from now on; this cannot be undone')
       .argument('<id>', 'the account key'),
     async ({ operator }, _options, output, id) => show(output, views.key(await operator.revokeKey(id))),
   )
@@ -65,7 +65,7 @@ export function addSubAccountCommands(program: Command, onStore: OnStore): void 
   onStore<{ account: string; name: string; email: string; companyName: string }>(
     subAccount
       .command('create')
-      .description('make a sub-account')
+      .description('create a sub-account')
       .requiredOption('--account <id>', 'the account that owns it')
       .requiredOption('--name <name>', 'its name', readName)
       .requiredOption('--email <email>', 'its e-mail address', readEmail)

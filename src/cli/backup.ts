@@ -22,10 +22,13 @@ export function addBackupCommands(program: Command, streams: Streams): void {
     )
   program
     .command('restore')
-    .description('put a backup in the place of the embedded store, which must be stopped, and replay what was revoked')
-    .argument('[file]', 'what `latchkey backup` has written; none: only decide about the store that is there')
-    .option('--replace', 'move a store that is there aside')
-    .option('--accept-revocation-loss', 'go on though the revocation journal is missing or damaged: revives tokens')
+    .description('replace the embedded store, which must be stopped, by a backup, and replay revocations')
+    .argument('[file]', 'a file that `latchkey backup` wrote; without it, only accept the loss for the present store')
+    .option('--replace', 'move an existing store aside')
+    .option(
+      '--accept-revocation-loss',
+      'continue without an intact revocation journal: revoked tokens may become active again',
+    )
     .option(...JSON_OPTION)
     .action((file: string | undefined, options: Options) =>
       restoreStore(readProcessConfig(), file, options, new Output(streams, options.json === true)),
@@ -61,7 +64,7 @@ async function restoreStore(
   const { manifest = null, movedAside = null } = restored ?? {}
   const sentences = [
     ...(manifest === null ? [] : [`Restored ${describe(manifest)}, as of ${manifest.madeAt}, in ${seconds} s.`]),
-    ...(movedAside === null ? [] : [`The store that was there is now ${movedAside}.`]),
+    ...(movedAside === null ? [] : [`The previous store is now ${movedAside}.`]),
     `${replayed} revocations were replayed from the journal.`,
   ]
   output.result({ seconds, replayed, obstacle, movedAside, manifest }, { title: sentences.join(' ') })
@@ -71,8 +74,8 @@ async function restoreStore(
 /** What to do about a store that refuses all requests. */
 export function obstacleMessage(obstacle: string): string {
   return (
-    `A server that starts now lets nobody in: ${obstacle}, so tokens that were revoked since the backup would be ` +
-    'revived. Put the journal back (LATCHKEY_REVOCATION_JOURNAL says where it is), or accept that with ' +
+    `A server that starts now refuses all requests: ${obstacle}, so tokens that were revoked since the backup would be ` +
+    'active again. Put the journal back (LATCHKEY_REVOCATION_JOURNAL says where it is), or accept that with ' +
     '`latchkey restore --accept-revocation-loss`.'
   )
 }

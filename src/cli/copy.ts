@@ -17,7 +17,7 @@ interface Options {
 export function addCopyCommand(program: Command, streams: Streams): void {
   program
     .command('copy')
-    .description('take the whole store, which nobody may serve meanwhile, to an empty place; run again if interrupted')
+    .description('copy the whole store, which no server may use meanwhile, to an empty place; run again if interrupted')
     .requiredOption('--to <place>', 'postgres://… or a folder; the password better in PGPASSWORD')
     .option(...JSON_OPTION)
     .action(({ to, json }: Options) => copy(readProcessConfig(), to, new Output(streams, json === true)))

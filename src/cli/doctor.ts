@@ -97,8 +97,8 @@ async function examineAll(latchkey: Latchkey, damage: Damage, onPhase: OnPhase):
       check: 'rows',
       result:
         problemCount === 0
-          ? `${Object.values(rows).reduce((sum, n) => sum + n, 0)} as they were stamped and sealed`
-          : `${problemCount} altered by hand`,
+          ? `${Object.values(rows).reduce((sum, n) => sum + n, 0)} match their stamps and seals`
+          : `${problemCount} altered outside Latchkey`,
     },
     {
       check: 'history',
@@ -118,8 +118,8 @@ function storeCheck({ database }: Damage): DoctorReport['checks'][number] {
 
 function totalsResult({ wrong, changing }: Totals): string {
   const named = wrong.slice(0, MAX_TOTALS_NAMED)
-  if (wrong.length > 0) return `${wrong.length} altered by hand: ${named.join('; ')}`
-  return changing === 0 ? 'as counted' : `as counted, but for ${changing} accounts that were changed meanwhile`
+  if (wrong.length > 0) return `${wrong.length} altered outside Latchkey: ${named.join('; ')}`
+  return changing === 0 ? 'as counted' : `as counted, except ${changing} accounts that changed during the count`
 }
 
 function revocationsResult(obstacle: string | undefined, broken: string | undefined): string {

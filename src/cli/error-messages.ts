@@ -7,15 +7,15 @@ import { Failure } from '../tokens/errors.ts'
 import { DAMAGED } from '../tokens/upkeep/examination.ts'
 
 const DATA_DIR_ADVICE =
-  'The folder of the store (LATCHKEY_DATA_DIR) and all in it must be readable and writable for the user who runs this.'
+  'The store folder (LATCHKEY_DATA_DIR) and everything in it must be readable and writable by the user who runs this.'
 const ACCESS_ADVICE =
-  'It must be readable and writable for the user who runs this, as all that settings and options name, such as the folder ' +
-  'of the store (LATCHKEY_DATA_DIR) with all in it.'
+  'All files and folders that settings and options name must be readable and writable by the user who runs this, such as ' +
+  'the store folder (LATCHKEY_DATA_DIR) and everything in it.'
 const LISTEN_ADVICE = 'HOST must be an address of this machine, and PORT one that this user may open.'
-const RIGHTS_ADVICE = 'docs/postgres.md says which rights which role needs.'
+const RIGHTS_ADVICE = 'docs/postgres.md lists the rights that each role needs.'
 
 const URL_ADVICE =
-  'DATABASE_URL is not an address. Letters such as # / ? @ in a password are written as %23 %2F %3F %40.'
+  'DATABASE_URL is not an address. Characters such as # / ? @ in a password are written as %23 %2F %3F %40.'
 
 const INSUFFICIENT_PRIVILEGE = '42501'
 /** PostgreSQL's error classes: connection, transaction state, missing database or schema, resources, operator intervention. */
@@ -25,7 +25,7 @@ const ACCESS_CODES = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EISDIR', '
 const SQLITE_ADVICE: ReadonlyMap<number, string> = new Map([
   ...[3, 8, 14].map((code) => [code, DATA_DIR_ADVICE] as const),
   ...[11, 26].map((code) => [code, DAMAGED] as const),
-  ...[10, 13].map((code) => [code, 'The disk has no room left, or fails.'] as const),
+  ...[10, 13].map((code) => [code, 'The disk is full, or fails.'] as const),
 ])
 
 /** Undefined for an error that can only be a bug. */
@@ -34,7 +34,8 @@ export function explainError(error: unknown): string | undefined {
   const { code = '', syscall, errcode } = error as NodeJS.ErrnoException & { errcode?: number }
   if (code === INSUFFICIENT_PRIVILEGE) return `PostgreSQL says: ${error.message}. ${RIGHTS_ADVICE}`
   if (ENVIRONMENT_CODES.test(code)) return `PostgreSQL says: ${error.message}.`
-  if (error.name === 'ConnectionLost') return `PostgreSQL was lost: ${error.message}. Run the command again.`
+  if (error.name === 'ConnectionLost')
+    return `The connection to PostgreSQL was lost: ${error.message}. Run the command again.`
   if (code === 'ERR_INVALID_URL') return URL_ADVICE
   if (errcode !== undefined) {
     const advice = SQLITE_ADVICE.get(errcode & 0xff)

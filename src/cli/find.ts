@@ -23,7 +23,7 @@ punctuation, is looked up. Credentials are never printed.
   git log -p | latchkey find --json
 
 An imported credential that itself holds quotes, brackets, commas, semicolons, bars or backslashes is found only
-where white space stands around it.
+between white space.
 
 Exit codes: 0 something was found, 3 all of the input was read and nothing was found, 1 the search could not be completed.`
 

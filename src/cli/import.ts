@@ -13,21 +13,14 @@ import {
   statusField,
   timeField,
 } from '../tokens/model/fields.ts'
-import type { Status, Timestamp } from '../tokens/model/token.ts'
+import type { Timestamp } from '../tokens/model/token.ts'
 import { type BulkToken, brokenCredentialRule, type Operator } from '../tokens/operator.ts'
 import type { Output } from './output.ts'
 import { startProgress } from './progress.ts'
 
 const BATCH = 500
 
-interface ImportLine {
-  readonly subAccountId: string
-  readonly name: string
-  readonly credential?: string
-  readonly status?: Status
-  readonly createdAt?: Timestamp
-  readonly expiresAt?: Timestamp | null
-}
+type ImportLine = Omit<BulkToken, 'accountId'>
 
 export interface ImportCounts {
   lines: number
@@ -71,35 +64,36 @@ export async function importTokens(
   }
   const wanted = lines - bad.size - unchanged
   const progress = startProgress(output, 'Tokens', wanted)
-  let written = 0
-  const advance = (by: number) => {
-    written += by
-    progress.advance(by)
+  let imported = 0
+  const onImported = (count: number) => {
+    imported += count
+    progress.advance(count)
   }
   try {
-    return { lines, bad: bad.size, ...(await write(operator, file, bad, advance)) }
+    unchanged = await write(operator, file, bad, onImported)
+    return { lines, bad: bad.size, imported, unchanged }
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     throw new OperatorError(
-      `The import ended after ${written} of ${wanted} tokens, which stay; run it again to go on. ${error.message}.`,
+      `The import ended after ${imported} of ${wanted} tokens, which are kept; run it again to continue. ${error.message}.`,
     )
   } finally {
     progress.done()
   }
 }
 
+/** Returns how many lines were imported by an earlier run. */
 async function write(
   operator: Operator,
   file: string,
   bad: ReadonlySet<number>,
-  advance: (by: number) => void,
-): Promise<Pick<ImportCounts, 'imported' | 'unchanged'>> {
-  let [imported, unchanged] = [0, 0]
+  onImported: (count: number) => void,
+): Promise<number> {
+  let unchanged = 0
   let batch: Line[] = []
   const flush = async () => {
     await writeBatch(operator, batch)
-    imported += batch.length
-    advance(batch.length)
+    onImported(batch.length)
     batch = []
   }
   await forEachLine(operator, file, async (number, checked) => {
@@ -113,7 +107,7 @@ async function write(
     if (batch.length === BATCH) await flush()
   })
   await flush()
-  return { imported, unchanged }
+  return unchanged
 }
 
 /** Failures that one line can cause. After any other failure it is unknown what was written, so nothing is retried. */

@@ -18,7 +18,7 @@ export function addMasterKeyCommands(program: Command, onStore: OnStore): void {
         printReport(await showPhases(output, rotateMasterKey), output)
       } catch (error) {
         if (!(error instanceof Failure)) throw error
-        throw new OperatorError(`${error.message}. Nothing is lost: run the same command again, and it carries on.`)
+        throw new OperatorError(`${error.message}. Nothing is lost: run the same command again to continue.`)
       }
     },
   )
@@ -33,10 +33,8 @@ function printReport(report: RotationReport, output: Output): void {
   const names = retired.join(', ')
   output.line(
     keptIn.length === 0
-      ? `Nothing here needs master key ${names} any more: take it away where instances are given it.`
+      ? `Nothing here needs master key ${names} any more: remove it from the settings of all instances.`
       : `Nothing here needs master key ${names} any more. It is kept in ${keptIn.join(', ')}.`,
   )
-  output.line(
-    'A backup made before opens with the key of its time only: keep that key for as long as the backup, apart from it.',
-  )
+  output.line('An earlier backup opens only with its own key: keep that key as long as the backup, and apart from it.')
 }

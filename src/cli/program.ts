@@ -45,14 +45,14 @@ function buildProgram(streams: Streams): Command {
       writeErr: (text) => streams.stderr.write(printableLines(text)),
       outputError: (text, write) => write(withoutValues(text)),
     })
-    .showHelpAfterError('(add --help for what is possible)')
+    .showHelpAfterError('(add --help for usage)')
     .exitOverride()
   const onStore = onStoreWith(streams)
 
   program
     .command('serve')
     .description('serve until SIGTERM')
-    .option('--demo', 'make a demo account on an empty store')
+    .option('--demo', 'create a demo account in an empty store')
     .action(async ({ demo }: { demo?: boolean }) => {
       const config = readProcessConfig()
       // Loaded late: the HTTP libraries take longer to load than most commands take to run.

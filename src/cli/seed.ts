@@ -39,7 +39,7 @@ export async function seed(operator: Operator, estate: Estate, output: Output) {
     return { accounts, subAccounts: estate.accounts * estate.subAccounts, tokens: all }
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    throw new OperatorError(`Seeding ended after ${made} of ${all} tokens, which stay. ${error.message}.`)
+    throw new OperatorError(`Seeding ended after ${made} of ${all} tokens, which are kept. ${error.message}.`)
   }
 }
 

@@ -52,7 +52,7 @@ async function serveHere(config: Config, withDemo: boolean, output: Output): Pro
 
   const reason = await Promise.race([stopped, running.storeLost])
   if (reason instanceof Error)
-    log.fatal({ err: reason }, 'a thread of the store has ended, and no other can be started')
+    log.fatal({ err: reason }, 'a worker thread of the store has ended, and cannot be restarted')
   log.info(reason instanceof Error ? {} : { signal: reason }, 'draining')
   await running.stop()
   log.info('stopped')

@@ -50,7 +50,7 @@ export function addTokenCommands(program: Command, onStore: OnStore, streams: St
     addExpiry(
       token
         .command('create')
-        .description('make a token, and show its credential')
+        .description('create a token, and show its credential')
         .requiredOption('--sub-account <id>', 'the sub-account that owns it')
         .requiredOption('--name <name>', 'its name', readName)
         .option('--status <status>', 'active or inactive', readStatus, 'active'),
@@ -125,7 +125,7 @@ export function addTokenCommands(program: Command, onStore: OnStore, streams: St
   onStore(
     token
       .command('delete')
-      .description('remove a token for good; it is refused from now on')
+      .description('delete a token permanently; it is refused from now on')
       .argument('<id>', 'the token'),
     async ({ operator, registry }, _options, output, id) => {
       const caller = operator.actFor(await operator.getOwner(id))

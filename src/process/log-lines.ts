@@ -3,9 +3,10 @@
 // with a full disk, or a reader that does not read, its flush at exit retries forever.
 import { fstatSync, write, writeSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
+import { promisify } from 'node:util'
 
 const STDOUT = 1
-const STDERR = 2
+const writeAsync = promisify(write)
 /** Characters that are written at once, without waiting for the flush interval. */
 const BATCH_LENGTH = 16_000
 const FLUSH_MS = 500
@@ -74,7 +75,7 @@ export class LogLines {
       wanted -= before - this.#lines.length
       while (left.length > 0) {
         try {
-          left = left.subarray(await written(left))
+          left = left.subarray((await writeAsync(STDOUT, left)).bytesWritten)
           this.#failing = false
         } catch (error) {
           if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return this.#drop(left, error as Error)
@@ -108,7 +109,8 @@ export class LogLines {
     this.#lines = ''
     if (this.#failing) return
     this.#failing = true
-    report(`latchkey: the log cannot be written (${error.message}); its lines are dropped until it can be.`)
+    // Ignores a standard error that fails too.
+    console.error(`latchkey: the log cannot be written (${error.message}); its lines are dropped until it can be.`)
   }
 
   /** At exit, what cannot be written at once is lost. */
@@ -121,19 +123,4 @@ export class LogLines {
   }
 }
 
-function written(bytes: Uint8Array): Promise<number> {
-  return new Promise((resolve, reject) => {
-    write(STDOUT, bytes, (error, count) => (error === null ? resolve(count) : reject(error)))
-  })
-}
-
 const countLines = (text: string) => text.split('\n').length - 1
-
-/** If standard error fails too, the service continues. */
-function report(text: string): void {
-  try {
-    writeSync(STDERR, `${text}\n`)
-  } catch {
-    // Perhaps the same full disk.
-  }
-}

@@ -121,7 +121,10 @@ function rateLimitsOf({ rateLimits }: Config, metrics: Metrics, shared: Limiter 
 
 function machineClock(log: Logger): () => number {
   const onSetBack = (ms: number) =>
-    log.warn({ ms }, 'the clock of this machine was set back; time goes on from where it was until a restart')
+    log.warn(
+      { ms },
+      'the clock of this machine was set back; the service keeps the later time until the clock has caught up',
+    )
   return steadyClock({ wall: Date.now, elapsed: () => performance.now(), onSetBack })
 }
 

@@ -12,7 +12,7 @@ test('trouble with a folder, an address or a role is told with what to do about 
     assert.match(trouble('malformed', { code: 'ERR_SQLITE_ERROR', errcode }) ?? '', /^malformed\. .*latchkey restore/)
   }
   for (const errcode of [13, 10, 4874]) {
-    assert.match(trouble('full', { code: 'ERR_SQLITE_ERROR', errcode }) ?? '', /^full\. The disk has no room left/)
+    assert.match(trouble('full', { code: 'ERR_SQLITE_ERROR', errcode }) ?? '', /^full\. The disk is full/)
   }
   assert.match(trouble('listen EACCES', { code: 'EACCES', syscall: 'listen' }) ?? '', /HOST must be .* PORT/)
   assert.match(

@@ -197,7 +197,7 @@ describe('import', () => {
           throw new Failure('outcome-unknown')
         },
       }))
-      await assert.rejects(done, /ended after 0 of 3 tokens, which stay.* may or may not have been saved/)
+      await assert.rejects(done, /ended after 0 of 3 tokens, which are kept.* may or may not have been saved/)
       assert.equal(await count(), 3)
     })
   })

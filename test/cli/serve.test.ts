@@ -189,7 +189,7 @@ describe('it refuses to start, says what to do, and leaves the store as it was',
     const LATCHKEY_REVOCATION_JOURNAL = join(cli.dataDir, 'master.key', 'journal')
     const server = cli.spawn(['serve'], { PORT: '0', LATCHKEY_REVOCATION_JOURNAL })
     assert.equal(await server.exited, 1)
-    assert.match(server.stderr, /master\.key'\. It must be readable and writable/)
+    assert.match(server.stderr, /master\.key'\. All files and folders .* must be readable and writable/)
   })
 
   test('with --demo where no demo can be made, also with workers', async () => {

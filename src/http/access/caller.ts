@@ -36,15 +36,6 @@ export type Authenticate = (presented: string) => Promise<Caller>
 /** Sets the request's caller, or rejects. */
 export type Admit = (request: FastifyRequest) => Promise<void>
 
-export async function authenticate(
-  request: FastifyRequest,
-  authenticator: Authenticate,
-  credentialOf: (request: FastifyRequest) => string,
-): Promise<void> {
-  request.caller = await authenticator(credentialOf(request))
-  request.admittedAt = performance.now()
-}
-
 export function callerOf(request: FastifyRequest): Caller {
   const { caller } = request
   if (caller === undefined) throw new Failure('authentication-required')

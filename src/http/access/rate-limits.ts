@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { Failure } from '../../tokens/errors.ts'
 import type { Limiter, RateLimitRules } from '../../tokens/trust/rate-limit.ts'
 import { answerTo, HttpFailure } from '../protocol/failures.ts'
-import { type Admit, type Authenticate, authenticate, bearerOf, callerOf } from './caller.ts'
+import { type Admit, type Authenticate, bearerOf, callerOf } from './caller.ts'
 
 /** Not limited: a supervisor would restart the process on a 429. They cost little. */
 const PROBES: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz'])
@@ -46,11 +46,12 @@ export function admitWith(
 ): Admit {
   return async (request) => {
     try {
-      await authenticate(request, authenticator, credentialOf)
+      request.caller = await authenticator(credentialOf(request))
     } catch (error) {
       if (rateLimits !== undefined && isFailedAttempt(error)) await rateLimits.countFailure(request)
       throw error
     }
+    request.admittedAt = performance.now()
     await rateLimits?.countKey(request)
   }
 }
