@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Runs the command line on the pinned runtime. Written for the oldest Node.js that may meet it.
+// Starts the command line. Must also run on Node.js versions that are too old for the rest.
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 

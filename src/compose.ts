@@ -26,8 +26,8 @@ import type { Manifest, OnBytes } from './tokens/upkeep/backup.ts'
 import type { CopySource, CopyTarget, OnPhase } from './tokens/upkeep/copy.ts'
 import { type RotationReport, rotateMasterKey } from './tokens/upkeep/master-key-rotation.ts'
 
-/** A row that was altered by hand may be met thousands of times a second: it is logged once while this many are. */
-const TOLD_OF = 1_000
+/** An altered row may be read thousands of times a second: its id is logged once, while it is among the last 1,000. */
+const MAX_REPORTED_ROWS = 1_000
 
 export interface Latchkey {
   readonly registry: Registry
@@ -37,34 +37,34 @@ export interface Latchkey {
   readonly files: StoreFiles | undefined
   readonly stamps: Stamps
   readonly keys: KeyRing
-  /** The migrations that opening it applied. */
+  /** The migrations applied when the store was opened. */
   readonly applied: readonly string[]
-  /** Shared by all instances, where the engine can do that. */
+  /** Rate limits shared by all instances; only PostgreSQL has it. */
   readonly limiter: Limiter | undefined
-  /** How busy the connections to PostgreSQL are, by the kind of call. */
-  readonly poolUsage: PoolUsages | undefined
+  /** The PostgreSQL connection pools, by kind of call. */
+  readonly poolUsage: OpenedStore['poolUsage'] | undefined
   readonly rotateMasterKey: (onPhase: OnPhase) => Promise<RotationReport>
-  /** Revocations that only the journal beside the store knew of, until it was opened. */
+  /** Revocations that were missing in the store and replayed from the journal. */
   readonly replayed: number
 }
 
-export interface Surroundings {
+export interface OpenOptions {
   readonly now?: () => number
   readonly log?: Logger
-  readonly metrics?: { timed(store: Store): Store; tampered(kind: Tampered['kind']): void }
-  /** The operator's word that tokens revoked since a backup may be revived. */
+  readonly metrics?: { timed(store: Store): Store; countTampered(kind: Tampered['kind']): void }
+  /** The operator accepts that tokens revoked since a backup may be active again. */
   readonly acceptRevocationLoss?: boolean
-  /** For bulk work, which rather waits for a lock in PostgreSQL than ends half done. */
+  /** For bulk work: wait longer for locks in PostgreSQL, rather than fail halfway. */
   readonly patient?: boolean
-  /** Part of the store has ended for good: what needs that part is refused until the process is restarted. */
+  /** Part of the store has failed: operations that need it are refused until the process is restarted. */
   readonly onStoreLost?: (error: Error) => void
 }
 
-export async function openLatchkey(config: Config, surroundings: Surroundings = {}): Promise<Latchkey> {
-  const { now = Date.now, log, metrics } = surroundings
+export async function openLatchkey(config: Config, options: OpenOptions = {}): Promise<Latchkey> {
+  const { now = Date.now, log, metrics } = options
   const keys = openKeyRing(config)
   const started = performance.now()
-  const opened = await openEngine(config, keys, surroundings)
+  const opened = await openEngine(config, keys, options)
   const { store: engine, files, storeSecret, applied, limiter, poolUsage, replayed = 0 } = opened
   if (applied.length > 0) {
     log?.info({ applied, openingMs: Math.round(performance.now() - started) }, 'the store was migrated')
@@ -73,23 +73,21 @@ export async function openLatchkey(config: Config, surroundings: Surroundings = 
     await engine.close()
     throw error
   })
-  if (obstacle !== undefined) log?.error({ obstacle }, 'nobody is let in; run `latchkey doctor`')
+  if (obstacle !== undefined) log?.error({ obstacle }, 'all requests are refused; run `latchkey doctor`')
   if (replayed > 0) log?.warn({ replayed }, 'the revocation journal was ahead of the store, and has been replayed')
   const store = metrics?.timed(engine) ?? engine
   const stamps = new Stamps(storeSecret)
-  const told = new Recent<string, true>(TOLD_OF)
+  const reported = new Recent<string, true>(MAX_REPORTED_ROWS)
   const onTampered = ({ kind, id }: Tampered) => {
-    metrics?.tampered(kind)
-    if (told.get(`${kind} ${id}`)) return
-    told.set(`${kind} ${id}`, true)
+    metrics?.countTampered(kind)
+    if (reported.get(`${kind} ${id}`)) return
+    reported.set(`${kind} ${id}`, true)
     log?.warn({ kind, id }, 'a row does not match its stamp or seal; run `latchkey doctor`')
   }
   const parts = { store, keys, stamps, now, onTampered }
-  const rotate = (onPhase: OnPhase) => rotateAlone(config, { store, keys, now }, onPhase)
-  const [registry, operator] = [new Registry(parts), new Operator(parts)]
   return {
-    registry,
-    operator,
+    registry: new Registry(parts),
+    operator: new Operator(parts),
     store,
     files,
     stamps,
@@ -97,7 +95,7 @@ export async function openLatchkey(config: Config, surroundings: Surroundings = 
     applied,
     limiter,
     poolUsage,
-    rotateMasterKey: rotate,
+    rotateMasterKey: (onPhase) => rotateLocked(config, { store, keys, now }, onPhase),
     replayed,
   }
 }
@@ -109,19 +107,17 @@ interface Engine {
   readonly applied: readonly string[]
   readonly replayed?: number
   readonly limiter?: Limiter
-  readonly poolUsage?: PoolUsages
+  readonly poolUsage?: OpenedStore['poolUsage']
 }
 
-type PoolUsages = OpenedStore['poolUsage']
-
-/** What is not configured is not loaded: libraries take memory and time to start. */
-async function openEngine(config: Config, keys: KeyRing, surroundings: Surroundings): Promise<Engine> {
+/** Loads the PostgreSQL driver only where it is configured, to save memory and start-up time. */
+async function openEngine(config: Config, keys: KeyRing, openOptions: OpenOptions): Promise<Engine> {
   const { databaseUrl, dataDir, revocationJournal: journalPath, pgPool, pgPrepared, autoMigrate } = config
-  const { log, acceptRevocationLoss = false, patient = false, onStoreLost } = surroundings
+  const { log, acceptRevocationLoss = false, patient = false, onStoreLost } = openOptions
   if (databaseUrl === undefined) {
     const onThreadEnded = ({ role, error, isReplaced }: EndedThread) => {
       if (!isReplaced) return onStoreLost?.(error)
-      log?.error({ role, err: error }, 'a thread of the store has ended by itself; another is started')
+      log?.error({ role, err: error }, 'a worker thread of the store ended unexpectedly; another is started')
     }
     return openSqliteStore({ dataDir, keys, journalPath, acceptRevocationLoss, onThreadEnded })
   }
@@ -131,8 +127,8 @@ async function openEngine(config: Config, keys: KeyRing, surroundings: Surroundi
   return openPostgresStore({ ...options, warn, ...(patient ? { limits: PATIENT_LIMITS } : {}) })
 }
 
-/** Two at once would each write the file of keys, and one of them over a key that the other has put to use. */
-async function rotateAlone(
+/** Under a lock: a second rotation could overwrite a key that the first already uses. */
+async function rotateLocked(
   config: Config,
   parts: Pick<Latchkey, 'store' | 'keys'> & { now: () => number },
   onPhase: OnPhase,
@@ -142,7 +138,7 @@ async function rotateAlone(
   const release = lockAlone(join(config.dataDir, 'rotation.lock'))
   if (release === undefined) throw new OperatorError('Another process is rotating the master key.')
   try {
-    // Whoever had the lock before may have changed the keys since they were read.
+    // The previous holder of the lock may have changed the keys since they were read.
     parts.keys.renew()
     return await rotateMasterKey({ ...parts, keeper, gently }, onPhase)
   } finally {
@@ -150,7 +146,7 @@ async function rotateAlone(
   }
 }
 
-/** Leaves others as much time as it takes: a server waits for the embedded store's lock by looking now and then. */
+/** Pauses as long as the work took: servers poll for the embedded store's lock, and must get it in between. */
 async function gently<Result>(work: () => Promise<Result>): Promise<Result> {
   const start = performance.now()
   const result = await work()
@@ -158,32 +154,30 @@ async function gently<Result>(work: () => Promise<Result>): Promise<Result> {
   return result
 }
 
-/** The embedded store, into one file, while it is in use. */
+/** Works while the store is in use. */
 export function backUp(config: Config, file: string, onBytes: OnBytes): Promise<Manifest> {
   const { dataDir, revocationJournal: journalPath, appVersion } = config
   requireEmbeddedStore(config)
   return backUpSqlite({ dataDir, keys: openKeyRing(config), journalPath }, file, appVersion, onBytes)
 }
 
-export interface RestoreWish {
+export interface RestoreOptions {
   readonly replace: boolean
   readonly acceptRevocationLoss: boolean
 }
 
-/** Puts a backup in the place of the embedded store, which nobody may serve meanwhile. Opening it then replays the journal. */
-export function restore(config: Config, file: string, wish: RestoreWish, onBytes: OnBytes): Promise<Restored> {
+/** No process may use the store meanwhile. Opening the restored store replays the journal. */
+export function restore(config: Config, file: string, options: RestoreOptions, onBytes: OnBytes): Promise<Restored> {
   const { dataDir, revocationJournal: journalPath } = requireEmbedded(config)
   const found = statSync(file, { throwIfNoEntry: false })
   if (found === undefined) throw new OperatorError(`There is no file ${file}; nothing was changed.`)
   if (!found.isFile()) {
-    throw new OperatorError(
-      `${file} is no file. Name the one that \`latchkey backup\` has written; nothing was changed.`,
-    )
+    throw new OperatorError(`${file} is not a file. Name the one that \`latchkey backup\` wrote; nothing was changed.`)
   }
-  return restoreSqlite({ dataDir, keys: openKeyRing(config, false), journalPath, ...wish }, file, onBytes)
+  return restoreSqlite({ dataDir, keys: openKeyRing(config, false), journalPath, ...options }, file, onBytes)
 }
 
-/** Why this user may not use the files of the store, or its key file; undefined where permissions are not in the way. */
+/** Why this user may not use the store's files or its key file; undefined if permissions allow it. */
 export function explainStoreAccess({ databaseUrl, dataDir, masterKeyFile, revocationJournal }: Config) {
   if (masterKeyFile !== undefined) {
     const why = explainAccess(masterKeyFile, constants.R_OK)
@@ -196,18 +190,17 @@ export function explainStoreAccess({ databaseUrl, dataDir, masterKeyFile, revoca
   return all.map((file) => explainAccess(file)).find((why) => why !== undefined)
 }
 
-/** For commands that work on a store that exists, and must not make one. */
+/** For commands that need an existing store. */
 export function requireStore(config: Config): void {
   const { databaseUrl, dataDir } = config
   if (databaseUrl !== undefined || existsSync(databaseIn(dataDir))) return
   const why = explainStoreAccess(config)
   if (why !== undefined) throw new OperatorError(`The store in ${dataDir} cannot be opened. ${why}`)
   throw new OperatorError(
-    `There is no store in ${dataDir}. Set LATCHKEY_DATA_DIR to the folder of yours, or begin one with \`latchkey account create\`.`,
+    `There is no store in ${dataDir}. Set LATCHKEY_DATA_DIR to the folder of yours, or create one with \`latchkey account create\`.`,
   )
 }
 
-/** For what works on the files of a store that is there. */
 export function requireEmbeddedStore(config: Config): void {
   requireEmbedded(config)
   requireStore(config)
@@ -217,7 +210,7 @@ function requireEmbedded(config: Config): Config {
   if (config.databaseUrl === undefined) return config
   throw new OperatorError(
     'DATABASE_URL names PostgreSQL, whose backups are its own: pg_dump, pg_basebackup, or your provider. ' +
-      'docs/postgres.md says what to mind; nothing was changed.',
+      'See docs/postgres.md; nothing was changed.',
   )
 }
 
@@ -227,10 +220,7 @@ export interface CopyEnds {
   readonly close: () => Promise<void>
 }
 
-/**
- * The configured store as the source; `to` is an address of PostgreSQL or a folder. Both are opened for nobody else;
- * `onWait` gets what is waited for meanwhile, in words.
- */
+/** Opens both stores exclusively. `to` is a PostgreSQL URL or a folder; `onWait` gets a message about what is waited for. */
 export async function openCopy(config: Config, to: string, onWait?: (text: string) => void): Promise<CopyEnds> {
   const { databaseUrl, dataDir } = config
   requireStore(config)
@@ -244,7 +234,7 @@ export async function openCopy(config: Config, to: string, onWait?: (text: strin
     const opening = isPostgres(to)
       ? openPostgresTarget({ databaseUrl: to, keys }, source)
       : openSqliteTarget({ dataDir: to, keys }, source)
-    const target = await opening.catch((error) => Promise.reject(ofTarget(error)))
+    const target = await opening.catch((error) => Promise.reject(targetError(error)))
     const close = async () => void (await Promise.all([source.close(), target.close()]))
     return { source, target, close }
   } catch (error) {
@@ -253,11 +243,11 @@ export async function openCopy(config: Config, to: string, onWait?: (text: strin
   }
 }
 
-/** Engines name the setting that says where a store is. Where this one is, the option says. */
-function ofTarget(error: unknown): unknown {
+/** Error messages of the engines name settings; the target is named by an option instead. */
+function targetError(error: unknown): unknown {
   if ((error as NodeJS.ErrnoException).code === 'ERR_INVALID_URL') {
     return new OperatorError(
-      '--to is not an address. Letters such as # / ? @ in a password are written as %23 %2F %3F %40.',
+      '--to is not an address. Characters such as # / ? @ in a password are written as %23 %2F %3F %40.',
     )
   }
   if (!(error instanceof OperatorError)) return error

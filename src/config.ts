@@ -6,87 +6,72 @@ import { parseEnv } from 'node:util'
 import { OperatorError } from './tokens/errors.ts'
 import { decodeText } from './tokens/model/fields.ts'
 import { UNITS_MS } from './tokens/model/times.ts'
-import type { RateLimit, RateLimitRules } from './tokens/trust/rate-limit.ts'
+import type { RateLimit } from './tokens/trust/rate-limit.ts'
 import { refuseUnknownSettings } from './unknown-settings.ts'
 
-export interface Config {
-  readonly host: string
-  readonly port: number
-  readonly databaseUrl: string | undefined
-  /** Connections to PostgreSQL at most. */
-  readonly pgPool: number
-  /** Named prepared statements; off behind a pooler in transaction mode. */
-  readonly pgPrepared: boolean
-  /** Off: a PostgreSQL schema that is not up to date is refused. */
-  readonly autoMigrate: boolean
-  readonly dataDir: string
-  /** Unset: in the data folder. */
-  readonly revocationJournal: string | undefined
-  /** Base64, as set. The file is read only if the key itself is not set. */
-  readonly masterKey: string | undefined
-  readonly masterKeyFile: string | undefined
-  /** Needed as well while the master key is being rotated. */
-  readonly previousMasterKey: string | undefined
-  readonly previousMasterKeyFile: string | undefined
-  readonly logLevel: string
-  /** Processes serving one port. */
-  readonly workers: number
-  /** How long requests are still served after a stop signal, while /readyz says that the server is not ready. */
-  readonly drainSeconds: number
-  readonly appType: string
-  readonly appVersion: string
-  readonly credentialHeader: string | undefined
-  readonly jwt: JwtConfig | undefined
-  readonly trustProxy: readonly string[]
-  readonly rateLimits: RateLimitRules
-}
+type Environment = Readonly<Record<string, string | undefined>>
+type Parse<Value> = (text: string, name: string) => Value
 
-export interface JwtConfig {
-  readonly jwks: string
-  readonly issuer: string
-  readonly audience: string
-  readonly accountClaim: string
+interface Reader<Value> {
+  readonly names: readonly string[]
+  readonly read: (env: Environment) => Value
 }
-
-/** Every variable that is read. Other names that begin with LATCHKEY_ are refused, so a misspelt one is not ignored. */
-export const SETTINGS = [
-  'HOST',
-  'PORT',
-  'DATABASE_URL',
-  'LOG_LEVEL',
-  'LATCHKEY_APP_TYPE',
-  'LATCHKEY_APP_VERSION',
-  'LATCHKEY_AUTO_MIGRATE',
-  'LATCHKEY_CREDENTIAL_HEADER',
-  'LATCHKEY_DATA_DIR',
-  'LATCHKEY_DRAIN_SECONDS',
-  'LATCHKEY_JWT_ACCOUNT_CLAIM',
-  'LATCHKEY_JWT_AUDIENCE',
-  'LATCHKEY_JWT_ISSUER',
-  'LATCHKEY_JWT_JWKS',
-  'LATCHKEY_MASTER_KEY',
-  'LATCHKEY_MASTER_KEY_FILE',
-  'LATCHKEY_PG_POOL',
-  'LATCHKEY_PG_PREPARED',
-  'LATCHKEY_PREVIOUS_MASTER_KEY',
-  'LATCHKEY_PREVIOUS_MASTER_KEY_FILE',
-  'LATCHKEY_RATE_LIMIT_ADDRESS',
-  'LATCHKEY_RATE_LIMIT_FAILED',
-  'LATCHKEY_RATE_LIMIT_KEY',
-  'LATCHKEY_REVOCATION_JOURNAL',
-  'LATCHKEY_TRUST_PROXY',
-  'LATCHKEY_WORKERS',
-] as const
-type Setting = (typeof SETTINGS)[number]
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']
-const HEADER_NAME = /^[A-Za-z0-9-]+$/
 
-type Environment = Readonly<Record<string, string | undefined>>
+/** Every setting, in the order in which they are checked. */
+const READERS = {
+  databaseUrl: setting('DATABASE_URL', postgresUrl),
+  /** In lower case. */
+  credentialHeader: setting('LATCHKEY_CREDENTIAL_HEADER', headerName),
+  host: setting('HOST', asIs, '127.0.0.1'),
+  port: setting('PORT', whole(0, 65_535), '3000'),
+  /** Connections to PostgreSQL at most. */
+  pgPool: setting('LATCHKEY_PG_POOL', whole(4, 1_000), '10'),
+  /** Named prepared statements; off behind a pooler in transaction mode. */
+  pgPrepared: setting('LATCHKEY_PG_PREPARED', onOff, 'on'),
+  /** Off: a PostgreSQL schema that is not up to date is refused. */
+  autoMigrate: setting('LATCHKEY_AUTO_MIGRATE', onOff, 'on'),
+  dataDir: setting('LATCHKEY_DATA_DIR', (text) => resolve(text), 'data'),
+  /** Default: in the data folder. */
+  revocationJournal: setting('LATCHKEY_REVOCATION_JOURNAL', (text) => resolve(text)),
+  /** In base64. Takes precedence over the file. */
+  masterKey: setting('LATCHKEY_MASTER_KEY', asIs),
+  masterKeyFile: setting('LATCHKEY_MASTER_KEY_FILE', asIs),
+  /** Needed as well while the master key is being rotated. */
+  previousMasterKey: setting('LATCHKEY_PREVIOUS_MASTER_KEY', asIs),
+  previousMasterKeyFile: setting('LATCHKEY_PREVIOUS_MASTER_KEY_FILE', asIs),
+  /** Processes serving one port. */
+  workers: setting('LATCHKEY_WORKERS', whole(1, 128), '1'),
+  /** How long requests are still served after a stop signal, while /readyz reports that the server is not ready. */
+  drainSeconds: setting('LATCHKEY_DRAIN_SECONDS', whole(0, 300), '0'),
+  logLevel: setting('LOG_LEVEL', oneOf(LOG_LEVELS), 'info'),
+  appType: setting('LATCHKEY_APP_TYPE', asIs, 'api'),
+  appVersion: setting('LATCHKEY_APP_VERSION', asIs, packageVersion()),
+  jwt: allOrNone({
+    jwks: setting('LATCHKEY_JWT_JWKS', asIs),
+    issuer: setting('LATCHKEY_JWT_ISSUER', asIs),
+    audience: setting('LATCHKEY_JWT_AUDIENCE', asIs),
+    accountClaim: setting('LATCHKEY_JWT_ACCOUNT_CLAIM', asIs),
+  }),
+  trustProxy: setting('LATCHKEY_TRUST_PROXY', proxies, ''),
+  rateLimits: group({
+    perKey: setting('LATCHKEY_RATE_LIMIT_KEY', rate),
+    perAddress: setting('LATCHKEY_RATE_LIMIT_ADDRESS', rate),
+    failedPerAddress: setting('LATCHKEY_RATE_LIMIT_FAILED', rate),
+  }),
+}
 
-/** Variables that are set win over those in a `.env` file of the current folder. */
+type Readers = Readonly<Record<string, Reader<unknown>>>
+type Values<All extends Readers> = { readonly [Key in keyof All]: ReturnType<All[Key]['read']> }
+export type Config = Values<typeof READERS>
+
+/** Other names that begin with LATCHKEY_ are refused, so that a misspelt one is not ignored. */
+export const SETTINGS = Object.values(READERS).flatMap(({ names }) => names)
+
+/** Variables that are set take precedence over a `.env` file in the current folder. */
 export function readProcessConfig(): Config {
-  // Into the environment itself: libraries look there too, such as pg for PGPASSWORD, and workers inherit it.
+  // Into process.env: libraries read it too, such as pg for PGPASSWORD, and workers inherit it.
   for (const [name, value] of Object.entries(readEnvFile(resolve('.env')))) process.env[name] ??= value
   return readConfig(process.env)
 }
@@ -105,128 +90,116 @@ function readEnvFile(path: string): Environment {
     )
   }
   const text = decodeText(bytes)
-  if (text === undefined) throw new OperatorError(`${path} is read for settings, but is no text in UTF-8`)
+  if (text === undefined) throw new OperatorError(`${path} is read for settings, but is not UTF-8 text`)
   return parseEnv(text)
 }
 
 export function readConfig(env: Environment): Config {
   refuseUnknownSettings(env, SETTINGS)
-  const databaseUrl = given(env, 'DATABASE_URL')
-  if (databaseUrl !== undefined && !isPostgres(databaseUrl)) {
-    throw new OperatorError('DATABASE_URL must begin with postgres://. Leave it unset for the embedded store.')
+  return Object.freeze(group(READERS).read(env))
+}
+
+function group<All extends Readers>(readers: All): Reader<Values<All>> {
+  return {
+    names: Object.values(readers).flatMap(({ names }) => names),
+    read: (env) =>
+      Object.fromEntries(Object.entries(readers).map(([key, { read }]) => [key, read(env)])) as Values<All>,
   }
-  const credentialHeader = given(env, 'LATCHKEY_CREDENTIAL_HEADER')
-  if (credentialHeader !== undefined && !HEADER_NAME.test(credentialHeader)) {
-    throw new OperatorError(`LATCHKEY_CREDENTIAL_HEADER must be a header's name, such as X-Api-Key`)
-  }
-  // The whole header value is taken as the credential, so "Bearer " would become a part of it and nothing would match.
-  if (credentialHeader?.toLowerCase() === 'authorization') {
-    throw new OperatorError(
-      'LATCHKEY_CREDENTIAL_HEADER must be another header than Authorization, whose bearer credentials are always taken',
-    )
-  }
-  return Object.freeze({
-    host: given(env, 'HOST') ?? '127.0.0.1',
-    port: readWhole(env, 'PORT', 3000, 0, 65_535),
-    databaseUrl,
-    pgPool: readWhole(env, 'LATCHKEY_PG_POOL', 10, 4, 1_000),
-    pgPrepared: readSwitch(env, 'LATCHKEY_PG_PREPARED', 'on'),
-    autoMigrate: readSwitch(env, 'LATCHKEY_AUTO_MIGRATE', 'on'),
-    dataDir: resolve(given(env, 'LATCHKEY_DATA_DIR') ?? 'data'),
-    revocationJournal: readPath(env, 'LATCHKEY_REVOCATION_JOURNAL'),
-    masterKey: given(env, 'LATCHKEY_MASTER_KEY'),
-    masterKeyFile: given(env, 'LATCHKEY_MASTER_KEY_FILE'),
-    previousMasterKey: given(env, 'LATCHKEY_PREVIOUS_MASTER_KEY'),
-    previousMasterKeyFile: given(env, 'LATCHKEY_PREVIOUS_MASTER_KEY_FILE'),
-    workers: readWhole(env, 'LATCHKEY_WORKERS', 1, 1, 128),
-    drainSeconds: readWhole(env, 'LATCHKEY_DRAIN_SECONDS', 0, 0, 300),
-    logLevel: readOneOf(env, 'LOG_LEVEL', 'info', LOG_LEVELS),
-    appType: given(env, 'LATCHKEY_APP_TYPE') ?? 'api',
-    appVersion: given(env, 'LATCHKEY_APP_VERSION') ?? packageVersion(),
-    credentialHeader: credentialHeader?.toLowerCase(),
-    jwt: readJwt(env),
-    trustProxy: readProxies(env, 'LATCHKEY_TRUST_PROXY'),
-    rateLimits: {
-      perKey: readRate(env, 'LATCHKEY_RATE_LIMIT_KEY'),
-      perAddress: readRate(env, 'LATCHKEY_RATE_LIMIT_ADDRESS'),
-      failedPerAddress: readRate(env, 'LATCHKEY_RATE_LIMIT_FAILED'),
+}
+
+function setting<Value>(name: string, parse: Parse<Value>): Reader<Value | undefined>
+function setting<Value>(name: string, parse: Parse<Value>, fallback: string): Reader<Value>
+function setting<Value>(name: string, parse: Parse<Value>, fallback?: string): Reader<Value | undefined> {
+  return {
+    names: [name],
+    read(env) {
+      // An empty variable counts as unset: service managers set one for "none".
+      const text = env[name]?.trim() || fallback
+      return text === undefined ? undefined : parse(text, name)
     },
-  })
+  }
+}
+
+/** A half-configured identity provider would refuse, or accept, everybody. */
+function allOrNone<Key extends string>(
+  readers: Readonly<Record<Key, Reader<string | undefined>>>,
+): Reader<Readonly<Record<Key, string>> | undefined> {
+  const { names, read } = group(readers)
+  return {
+    names,
+    read(env) {
+      const values = read(env)
+      const isSet = Object.values(values).filter((value) => value !== undefined)
+      if (isSet.length === 0) return undefined
+      if (isSet.length === names.length) return values as Record<Key, string>
+      throw new OperatorError(`Set all of ${names.join(', ')}, or none`)
+    },
+  }
+}
+
+function asIs(text: string): string {
+  return text
 }
 
 export function isPostgres(address: string): boolean {
   return /^postgres(ql)?:\/\//.test(address)
 }
 
-/** All four or none: a half-set identity provider would either let nobody in or everybody. */
-function readJwt(env: Environment): JwtConfig | undefined {
-  const names = [
-    'LATCHKEY_JWT_JWKS',
-    'LATCHKEY_JWT_ISSUER',
-    'LATCHKEY_JWT_AUDIENCE',
-    'LATCHKEY_JWT_ACCOUNT_CLAIM',
-  ] as const
-  const [jwks, issuer, audience, accountClaim] = names.map((name) => given(env, name))
-  if (jwks && issuer && audience && accountClaim) return { jwks, issuer, audience, accountClaim }
-  if (!jwks && !issuer && !audience && !accountClaim) return undefined
-  throw new OperatorError(`Set all of ${names.join(', ')}, or none`)
+function postgresUrl(text: string): string {
+  if (isPostgres(text)) return text
+  throw new OperatorError('DATABASE_URL must begin with postgres://. Leave it unset for the embedded store.')
 }
 
-function readRate(env: Environment, name: Setting): RateLimit | undefined {
-  const text = given(env, name)
-  if (text === undefined) return undefined
+function headerName(text: string, name: string): string {
+  if (!/^[A-Za-z0-9-]+$/.test(text)) throw new OperatorError(`${name} must be a header's name, such as X-Api-Key`)
+  // The whole value is the credential, so with "Bearer " before it nothing would match.
+  if (text.toLowerCase() !== 'authorization') return text.toLowerCase()
+  throw new OperatorError(
+    `${name} must be another header than Authorization, whose bearer credentials are always taken`,
+  )
+}
+
+function whole(min: number, max: number): Parse<number> {
+  return (text, name) => {
+    const value = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN
+    if (value >= min && value <= max) return value
+    throw new OperatorError(`${name} must be a whole number from ${min} to ${max}, but is "${text}"`)
+  }
+}
+
+function oneOf(allowed: readonly string[]): Parse<string> {
+  return (text, name) => {
+    if (allowed.includes(text)) return text
+    throw new OperatorError(`${name} must be one of ${allowed.join(', ')}, but is "${text}"`)
+  }
+}
+
+function onOff(text: string, name: string): boolean {
+  return oneOf(['on', 'off'])(text, name) === 'on'
+}
+
+function rate(text: string, name: string): RateLimit {
   const [, count, unit = ''] = /^([1-9][0-9]{0,5})\/([smh])$/.exec(text) ?? []
   const perMs = UNITS_MS[unit]
   if (perMs !== undefined) return { count: Number(count), perMs }
   throw new OperatorError(`${name} must be a number a second, minute or hour, such as 600/m, but is "${text}"`)
 }
 
-const PROXY_NAMES = ['loopback', 'linklocal', 'uniquelocal']
-
-function readProxies(env: Environment, name: Setting): readonly string[] {
-  const proxies = (given(env, name) ?? '').split(',').map((proxy) => proxy.trim())
-  const wrong = proxies.find((proxy) => proxy !== '' && !PROXY_NAMES.includes(proxy) && !isNetwork(proxy))
-  if (wrong === undefined) return proxies.filter((proxy) => proxy !== '')
+function proxies(text: string, name: string): readonly string[] {
+  const list = text.split(',').map((proxy) => proxy.trim())
+  const wrong = list.find((proxy) => !/^(|loopback|linklocal|uniquelocal)$/.test(proxy) && !isNetwork(proxy))
+  if (wrong === undefined) return list.filter((proxy) => proxy !== '')
   throw new OperatorError(
     `${name} must be addresses or networks of 1 bit or more, such as 10.0.0.1,10.1.0.0/16, but one is "${wrong}"`,
   )
 }
 
-/** Not of 0 bits: that would trust every caller's own X-Forwarded-For. */
+/** Refuses networks of 0 bits, which would trust every caller's own X-Forwarded-For. */
 function isNetwork(text: string): boolean {
   const [address = '', bits, ...more] = text.split('/')
-  const most = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
-  if (most < 0 || more.length > 0) return false
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) >= 1 && Number(bits) <= most)
-}
-
-/** An empty variable counts as unset: that is how service managers write "none". */
-function given(env: Environment, name: Setting): string | undefined {
-  const value = env[name]?.trim()
-  return value === '' ? undefined : value
-}
-
-function readPath(env: Environment, name: Setting): string | undefined {
-  const path = given(env, name)
-  return path === undefined ? undefined : resolve(path)
-}
-
-function readWhole(env: Environment, name: Setting, fallback: number, min: number, max: number): number {
-  const text = given(env, name)
-  if (text === undefined) return fallback
-  const value = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN
-  if (value >= min && value <= max) return value
-  throw new OperatorError(`${name} must be a whole number from ${min} to ${max}, but is "${text}"`)
-}
-
-function readOneOf(env: Environment, name: Setting, fallback: string, allowed: readonly string[]): string {
-  const value = given(env, name) ?? fallback
-  if (allowed.includes(value)) return value
-  throw new OperatorError(`${name} must be one of ${allowed.join(', ')}, but is "${value}"`)
-}
-
-function readSwitch(env: Environment, name: Setting, fallback: 'on' | 'off'): boolean {
-  return readOneOf(env, name, fallback, ['on', 'off']) === 'on'
+  const maxBits = { 0: -1, 4: 32, 6: 128 }[isIP(address)] ?? -1
+  if (maxBits < 0 || more.length > 0) return false
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) >= 1 && Number(bits) <= maxBits)
 }
 
 export function packageVersion(): string {

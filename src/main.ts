@@ -2,7 +2,7 @@
 import { run } from './cli/program.ts'
 
 let outputLost = false
-// The reader has gone, or the disk is full. Without a listener, this error would end the process in the middle of its work.
+// A closed pipe or a full disk. Without a listener, the error would end the process in the middle of its work.
 process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
   outputLost = true
   if (code !== 'EPIPE') process.stderr.write(`Standard output cannot be written: ${message}\n`)

@@ -1,19 +1,7 @@
-// Where the master keys come from: the environment, a file, or, for a new embedded store, a new key. The first key is the
-// one to use; those after it are needed while a rotation is in progress.
+// Loads the master keys from the environment or a file; for a new embedded store, creates one. The first key seals; the
+// others are needed while a rotation is in progress.
 import { randomBytes } from 'node:crypto'
-import {
-  closeSync,
-  existsSync,
-  fsyncSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs'
+import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Config } from './config.ts'
 import { createPrivate } from './process/private-file.ts'
@@ -27,8 +15,8 @@ type KeyConfig = Pick<
   'masterKey' | 'masterKeyFile' | 'previousMasterKey' | 'previousMasterKeyFile' | 'databaseUrl' | 'dataDir'
 >
 
-/** `mayMake`: whether a key is made for an embedded store that does not exist yet. */
-export function openKeyRing(config: KeyConfig, mayMake = true): KeyRing {
+/** `mayCreate`: whether to create a key for an embedded store that does not exist yet. */
+export function openKeyRing(config: KeyConfig, mayCreate = true): KeyRing {
   const { masterKey, masterKeyFile, databaseUrl, dataDir } = config
   if (masterKey === undefined && masterKeyFile === undefined && databaseUrl !== undefined) {
     throw new OperatorError(
@@ -37,13 +25,14 @@ export function openKeyRing(config: KeyConfig, mayMake = true): KeyRing {
     )
   }
   const file = masterKeyFile ?? ownKeyFile(dataDir)
-  if (mayMake && masterKey === undefined && masterKeyFile === undefined && !existsSync(file)) make(file, dataDir)
-  const wanted = masterKey === undefined ? parse(read(file), file) : parse(masterKey, 'LATCHKEY_MASTER_KEY')
-  const keys: [MasterKey, ...MasterKey[]] = [...wanted, ...previousKeys(config)]
+  if (mayCreate && masterKey === undefined && masterKeyFile === undefined && !fs.existsSync(file))
+    createKeyFile(file, dataDir)
+  const current = masterKey === undefined ? parse(read(file), file) : parse(masterKey, 'LATCHKEY_MASTER_KEY')
+  const keys: [MasterKey, ...MasterKey[]] = [...current, ...previousKeys(config)]
   return masterKey === undefined ? new KeyRing(keys, rereading(file)) : new KeyRing(keys)
 }
 
-/** Only a key file that the service itself has made is changed by it. */
+/** Undefined for a key that the operator manages: only a key file that the service created is changed by it. */
 export function findKeeper({ masterKey, masterKeyFile, databaseUrl, dataDir }: KeyConfig): KeyKeeper | undefined {
   if (masterKey !== undefined || masterKeyFile !== undefined || databaseUrl !== undefined) return undefined
   const file = ownKeyFile(dataDir)
@@ -63,13 +52,13 @@ export function findKeeper({ masterKey, masterKeyFile, databaseUrl, dataDir }: K
   }
 }
 
-/** On disk before the key leaves the key file. A run that was interrupted in between finds the file that it has written. */
+/** Called before the key is removed from the key file. After an interruption in between, the file exists already. */
 function keepRetired(file: string, line: string, like: string): void {
   try {
     write(file, [line], like)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
-    if (!lstatSync(file).isFile() || read(file).trim() !== line) {
+    if (!fs.lstatSync(file).isFile() || read(file).trim() !== line) {
       throw new OperatorError(`${file} is in the way: the retired master key is to be kept there. Move it away.`)
     }
   }
@@ -84,25 +73,25 @@ function previousKeys({ previousMasterKey, previousMasterKeyFile }: KeyConfig): 
   return previousMasterKeyFile === undefined ? [] : parse(read(previousMasterKeyFile), previousMasterKeyFile)
 }
 
-/** Checking the file's state costs microseconds; the file is read only if that has changed. */
+/** Rereads the file only if its state has changed: `stat` takes microseconds. */
 function rereading(file: string): Reread {
-  let seen = stateOf(file)
+  let lastState = stateOf(file)
   return () => {
     const state = stateOf(file)
-    if (state === undefined || state === seen) return undefined
+    if (state === undefined || state === lastState) return undefined
     try {
       const keys = parse(read(file), file)
-      seen = state
+      lastState = state
       return keys
     } catch {
-      // Half written, or not readable: the known keys stay.
+      // Half written, or not readable: keep the current keys.
       return undefined
     }
   }
 }
 
 function stateOf(file: string): string | undefined {
-  const found = statSync(file, { throwIfNoEntry: false })
+  const found = fs.statSync(file, { throwIfNoEntry: false })
   return found && `${found.ino} ${found.size} ${found.mtimeMs}`
 }
 
@@ -110,16 +99,16 @@ function newKey(): string {
   return randomBytes(MASTER_KEY_BYTES).toString('base64')
 }
 
-/** Only for a store that does not exist yet: an existing one cannot be opened with a new key. */
-function make(file: string, dataDir: string): void {
+/** Refuses for an existing store, which cannot be opened with a new key. */
+function createKeyFile(file: string, dataDir: string): void {
   const database = join(dataDir, 'latchkey.db')
-  if (existsSync(database)) {
+  if (fs.existsSync(database)) {
     throw new OperatorError(
       `${database} exists, but its master key ${file} is missing. Put it back, or set LATCHKEY_MASTER_KEY or ` +
         'LATCHKEY_MASTER_KEY_FILE; nothing was changed.',
     )
   }
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  fs.mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   try {
     write(file, [newKey()], dirname(file))
   } catch (error) {
@@ -127,39 +116,36 @@ function make(file: string, dataDir: string): void {
   }
 }
 
-/** Atomic: after a power failure the file is either the old or the new one. */
+/** Atomic, also in a power failure. */
 function replace(file: string, lines: readonly string[]): void {
   const next = `${file}.new`
-  rmSync(next, { force: true })
+  fs.rmSync(next, { force: true })
   write(next, lines, file)
-  renameSync(next, file)
-  if (process.platform !== 'win32') flush(openSync(dirname(file), 'r'))
+  fs.renameSync(next, file)
+  if (process.platform !== 'win32') flush(fs.openSync(dirname(file), 'r'))
 }
 
-/**
- * Creates the file (never through a link: O_EXCL), and flushes it to disk before anything is sealed with its key. Run by
- * root, it gets the owner of `like`: the server must be able to read it.
- */
+/** Flushed to disk before anything is sealed with the key. */
 function write(file: string, lines: readonly string[], like: string): void {
   const handle = createPrivate(file, like)
   try {
-    writeSync(handle, `${lines.join('\n')}\n`)
+    fs.writeSync(handle, `${lines.join('\n')}\n`)
     flush(handle)
   } catch (error) {
-    // Half a key would keep every later start from working.
-    rmSync(file)
+    // An incomplete key would make every later start fail.
+    fs.rmSync(file)
     throw error
   }
 }
 
 function flush(handle: number): void {
-  fsyncSync(handle)
-  closeSync(handle)
+  fs.fsyncSync(handle)
+  fs.closeSync(handle)
 }
 
 function read(file: string): string {
   try {
-    return readFileSync(file, 'utf8')
+    return fs.readFileSync(file, 'utf8')
   } catch (error) {
     throw new OperatorError(
       `The master key file ${file} cannot be read: ${(error as Error).message}. Put the key there, or set ` +

@@ -3,10 +3,7 @@ import { OperatorError } from './tokens/errors.ts'
 
 const PREFIX = /^LATCHKEY_/i
 
-/**
- * Kubernetes sets these for every Service, so a Service named latchkey yields LATCHKEY_SERVICE_HOST, LATCHKEY_PORT
- * (tcp://…) and LATCHKEY_PORT_3000_TCP.
- */
+/** Kubernetes sets these for a Service named latchkey: LATCHKEY_SERVICE_HOST, LATCHKEY_PORT (tcp://…) and the like. */
 const SERVICE_LINK = /_SERVICE_(HOST|PORT(_\w+)?)$|_PORT_\d+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/
 const SERVICE_LINK_URL = /^(tcp|udp|sctp):\/\//
 
@@ -35,7 +32,7 @@ function suggestion(name: string, settings: readonly string[]): string {
   return `; did you mean ${nearest.setting}?`
 }
 
-/** Levenshtein distance: how many characters are inserted, deleted or replaced. */
+/** The Levenshtein distance. */
 function editDistance(from: string, to: string): number {
   let previous = Array.from({ length: to.length + 1 }, (_, index) => index)
   for (const [i, character] of [...from].entries()) {

@@ -1,17 +1,15 @@
-// The embedded store into one file, and back.
+// Backup of the embedded store into one file, and restore.
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { backUp, openLatchkey, type RestoreWish, requireEmbeddedStore, restore } from '../compose.ts'
+import { backUp, openLatchkey, type RestoreOptions, requireEmbeddedStore, restore } from '../compose.ts'
 import { type Config, readProcessConfig } from '../config.ts'
 import { OperatorError } from '../tokens/errors.ts'
-import type { Manifest, OnBytes } from '../tokens/upkeep/backup.ts'
+import type { Manifest } from '../tokens/upkeep/backup.ts'
 import { JSON_OPTION } from './command.ts'
 import { Output, type Streams } from './output.ts'
-import { type Progress, startProgress } from './progress.ts'
+import { showBytes } from './progress.ts'
 
-interface RestoreOptions extends Partial<RestoreWish> {
-  readonly json?: boolean
-}
+type Options = Partial<RestoreOptions> & { readonly json?: boolean }
 
 export function addBackupCommands(program: Command, streams: Streams): void {
   program
@@ -24,28 +22,31 @@ export function addBackupCommands(program: Command, streams: Streams): void {
     )
   program
     .command('restore')
-    .description('put a backup in the place of the embedded store, which must be stopped, and replay what was revoked')
-    .argument('[file]', 'what `latchkey backup` has written; none: only decide about the store that is there')
-    .option('--replace', 'move a store that is there aside')
-    .option('--accept-revocation-loss', 'go on though the revocation journal is missing or damaged: revives tokens')
+    .description('replace the embedded store, which must be stopped, by a backup, and replay revocations')
+    .argument('[file]', 'a file that `latchkey backup` wrote; without it, only accept the loss for the present store')
+    .option('--replace', 'move an existing store aside')
+    .option(
+      '--accept-revocation-loss',
+      'continue without an intact revocation journal: revoked tokens may become active again',
+    )
     .option(...JSON_OPTION)
-    .action((file: string | undefined, options: RestoreOptions) =>
+    .action((file: string | undefined, options: Options) =>
       restoreStore(readProcessConfig(), file, options, new Output(streams, options.json === true)),
     )
 }
 
 async function makeBackup(config: Config, file: string, output: Output): Promise<void> {
   const started = performance.now()
-  const manifest = await showing(output, 'Backing up', (onBytes) => backUp(config, file, onBytes))
+  const manifest = await showBytes(output, 'Backing up', (onBytes) => backUp(config, file, onBytes))
   const seconds = secondsSince(started)
-  const title = `${file}: ${tell(manifest)}, in ${seconds} s. The master key is not in it.`
+  const title = `${file}: ${describe(manifest)}, in ${seconds} s. The master key is not in it.`
   output.result({ file, seconds, ...manifest }, { title })
 }
 
 async function restoreStore(
   config: Config,
   file: string | undefined,
-  { replace = false, acceptRevocationLoss = false }: RestoreOptions,
+  { replace = false, acceptRevocationLoss = false }: Options,
   output: Output,
 ): Promise<void> {
   if (file === undefined && !acceptRevocationLoss) throw new OperatorError('Name the backup to restore')
@@ -54,54 +55,36 @@ async function restoreStore(
   const restored =
     file === undefined
       ? undefined
-      : await showing(output, 'Restoring', (onBytes) =>
+      : await showBytes(output, 'Restoring', (onBytes) =>
           restore(config, resolve(file), { replace, acceptRevocationLoss }, onBytes),
         )
   const { store, files, replayed } = await openLatchkey(config, { acceptRevocationLoss })
   const obstacle = (await files?.findObstacle().finally(() => store.close())) ?? null
   const seconds = secondsSince(started)
   const { manifest = null, movedAside = null } = restored ?? {}
-  const told = [
-    ...(manifest === null ? [] : [`Restored ${tell(manifest)}, as of ${manifest.madeAt}, in ${seconds} s.`]),
-    ...(movedAside === null ? [] : [`The store that was there is now ${movedAside}.`]),
+  const sentences = [
+    ...(manifest === null ? [] : [`Restored ${describe(manifest)}, as of ${manifest.madeAt}, in ${seconds} s.`]),
+    ...(movedAside === null ? [] : [`The previous store is now ${movedAside}.`]),
     `${replayed} revocations were replayed from the journal.`,
   ]
-  output.result({ seconds, replayed, obstacle, movedAside, manifest }, { title: told.join(' ') })
-  if (obstacle !== null) throw new OperatorError(shutText(obstacle))
+  output.result({ seconds, replayed, obstacle, movedAside, manifest }, { title: sentences.join(' ') })
+  if (obstacle !== null) throw new OperatorError(obstacleMessage(obstacle))
 }
 
-/** What to do about a store that lets nobody in. */
-export function shutText(obstacle: string): string {
+/** What to do about a store that refuses all requests. */
+export function obstacleMessage(obstacle: string): string {
   return (
-    `A server that starts now lets nobody in: ${obstacle}, so tokens that were revoked since the backup would be ` +
-    'revived. Put the journal back (LATCHKEY_REVOCATION_JOURNAL says where it is), or accept that with ' +
+    `A server that starts now refuses all requests: ${obstacle}, so tokens that were revoked since the backup would be ` +
+    'active again. Put the journal back (LATCHKEY_REVOCATION_JOURNAL says where it is), or accept that with ' +
     '`latchkey restore --accept-revocation-loss`.'
   )
 }
 
-function tell({ counts, databaseBytes }: Manifest): string {
+function describe({ counts, databaseBytes }: Manifest): string {
   const tokens = (counts.activeTokens ?? 0) + (counts.inactiveTokens ?? 0)
   return `${counts.accounts} accounts and ${tokens} tokens in ${Math.ceil(databaseBytes / 1e6)} MB`
 }
 
 function secondsSince(started: number): number {
   return Math.round(performance.now() - started) / 1000
-}
-
-async function showing<Result>(
-  output: Output,
-  label: string,
-  work: (onBytes: OnBytes) => Promise<Result>,
-): Promise<Result> {
-  let progress: Progress | undefined
-  let shown = 0
-  try {
-    return await work((done, all) => {
-      progress ??= startProgress(output, label, Math.ceil(all / 1e6))
-      progress.advance(Math.floor(done / 1e6) - shown)
-      shown = Math.floor(done / 1e6)
-    })
-  } finally {
-    progress?.done()
-  }
 }

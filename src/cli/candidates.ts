@@ -1,5 +1,5 @@
-// Which parts of a text could be a credential. Ours are recognised by their shape, wherever they stand. An imported
-// credential may be any printable ASCII, so every part of a word that begins and ends at punctuation is a candidate.
+// Which parts of a text could be a credential. Our own credentials are recognised by their format. An imported one may be
+// any printable ASCII, so every part of a word that begins and ends at punctuation is a candidate.
 
 export interface Candidate {
   readonly text: string
@@ -7,22 +7,21 @@ export interface Candidate {
   readonly line: number
 }
 
-/** No credential is longer. */
 const MAX_CREDENTIAL = 1_024
-/** A longer word is read in pieces, which overlap so that no credential is cut. */
+/** A longer word is read in pieces, which overlap so that no credential is split. */
 const MAX_WORD = 65_536
 const OVERLAP = 2 * MAX_CREDENTIAL
-/** A candidate has at most so many parts (`a.b` has three), unless it begins or ends where its piece does. */
+/** The parts of a candidate at most (`a.b` has three), unless it begins or ends where its piece does. */
 const MAX_PARTS = 8
 
 const WORD = /[\x21-\x7e]+/g
 const OURS = /lk_(?:tok|key)_[0-9A-Za-z]{49}/g
-/** End a value in JSON, shells, markup and source code. A credential that holds one is found only as a whole word. */
+/** Delimits values in JSON, shells, markup and code. A credential that contains one is found only as a whole word. */
 const STRUCTURE = /["'`<>()[\]{},;|\\]+/
 const PUNCTUATION = /[^\w-]/
 const PART = /[\w-]+|[^\w-]/g
 
-/** Those of each chunk, of an input of any size. Whatever is not printable ASCII separates words. */
+/** Yields the candidates of each chunk. Anything but printable ASCII separates words. */
 export async function* findCandidates(input: AsyncIterable<string | Uint8Array>): AsyncGenerator<Iterable<Candidate>> {
   let [unfinished, line] = ['', 1]
   for await (const chunk of decode(input)) {
@@ -39,7 +38,7 @@ export async function* findCandidates(input: AsyncIterable<string | Uint8Array>)
   yield candidatesOf([unfinished], line)
 }
 
-/** Byte by byte, since credentials are ASCII; as UTF-16 where a byte order mark says so, as PowerShell writes files. */
+/** As Latin-1, since credentials are ASCII; as UTF-16 after a byte order mark, as PowerShell writes files. */
 async function* decode(input: AsyncIterable<string | Uint8Array>): AsyncGenerator<string> {
   let decoder: TextDecoder | undefined
   for await (const chunk of input) {
@@ -56,7 +55,7 @@ function encodingOf([first, second]: Uint8Array): string {
   return first === 0xfe && second === 0xff ? 'utf-16be' : 'latin1'
 }
 
-/** Where a word begins that the next chunk may continue. */
+/** The start of a word that may continue in the next chunk. */
 function startOfLastWord(text: string): number {
   let start = text.length
   while (start > 0 && text.charCodeAt(start - 1) > 0x20 && text.charCodeAt(start - 1) < 0x7f) start--

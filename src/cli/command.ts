@@ -4,80 +4,73 @@ import { type Latchkey, openLatchkey, requireStore } from '../compose.ts'
 import { type Config, readProcessConfig } from '../config.ts'
 import { MAX_LIMIT, type Page } from '../tokens/model/page.ts'
 import { Output, type Streams, type Table } from './output.ts'
-import type { Told } from './tell.ts'
+import type { View } from './views.ts'
 
 export const JSON_OPTION = ['--json', 'print one JSON document'] as const
 
-export type Work<Options> = (latchkey: Latchkey, options: Options, output: Output, argument: string) => Promise<void>
-
-interface How {
+interface StoreOptions {
   /** Override the configuration. */
   readonly settings?: Partial<Config>
-  /** For the commands that may begin a new store. Any other one would create an empty store in a mistyped folder. */
-  readonly mayMakeStore?: boolean
+  /** Other commands must not create an empty store in a mistyped folder. */
+  readonly mayCreateStore?: boolean
   /** For bulk work: see `openLatchkey`. */
   readonly patient?: boolean
 }
 
-/** Turns a piece of work into a command's action: opens the store for it, and closes the store again. */
+/** Defines what a command does with the open store. `argument` is the command's argument, if it has one. */
 export type OnStore = <Options extends object>(
-  work: Work<Options>,
-  how?: How,
-) => (...received: unknown[]) => Promise<void>
+  command: Command,
+  run: (latchkey: Latchkey, options: Options, output: Output, argument: string) => Promise<void>,
+  storeOptions?: StoreOptions,
+) => void
 
 export const onStoreWith =
   (streams: Streams): OnStore =>
-  <Options extends object>(work: Work<Options>, { settings = {}, mayMakeStore = false, patient = false }: How = {}) =>
-  async (...received: unknown[]) => {
-    const command = received.at(-1) as Command
-    const argument = typeof received[0] === 'string' ? received[0] : ''
-    const options = command.opts<Options & { json?: boolean }>()
-    const config = { ...readProcessConfig(), ...settings }
-    if (!mayMakeStore) requireStore(config)
-    const latchkey = await openLatchkey(config, { patient })
-    try {
-      await work(latchkey, options, new Output(streams, options.json === true), argument)
-    } finally {
-      await latchkey.store.close()
-    }
+  (command, run, { settings = {}, mayCreateStore = false, patient = false } = {}) => {
+    command.option(...JSON_OPTION).action(async () => {
+      const config = { ...readProcessConfig(), ...settings }
+      if (!mayCreateStore) requireStore(config)
+      const latchkey = await openLatchkey(config, { patient })
+      try {
+        const output = new Output(streams, command.opts<{ json?: boolean }>().json === true)
+        await run(latchkey, command.opts(), output, command.args[0] ?? '')
+      } finally {
+        await latchkey.store.close()
+      }
+    })
   }
 
-export function show(output: Output, thing: Told): void {
-  output.result(thing, { rows: [flat(thing)] })
+export function show(output: Output, view: View): void {
+  output.result(view, { rows: [toRow(view)] })
 }
 
-export function showAll(output: Output, things: readonly Told[], none: string): void {
-  output.result(things, things.length === 0 ? { title: none } : { rows: things.map(flat) })
+export function showAll(output: Output, views: readonly View[], ifEmpty: string): void {
+  output.result(views, views.length === 0 ? { title: ifEmpty } : { rows: views.map(toRow) })
 }
 
-/** The options of a list. Their values are checked by the domain, as over HTTP. */
+/** The domain checks the values, as over HTTP. */
 export function addPaging(command: Command): Command {
   return command
     .option('--page <n>', 'which page', '1')
     .option('--limit <n>', `how many on a page, at most ${MAX_LIMIT}`, `${MAX_LIMIT}`)
-    .option(...JSON_OPTION)
 }
 
-export function showPage(output: Output, page: Page<Told>, what: string): void {
-  output.result(page, { title: pageTitle(page, what), rows: page.items.map(flat) })
+export function showPage(output: Output, page: Page<View>, noun: string): void {
+  output.result(page, { title: pageTitle(page, noun), rows: page.items.map(toRow) })
 }
 
-export function pageTitle({ total, totalPages, page }: Page<unknown>, what: string): string {
+export function pageTitle({ total, totalPages, page }: Page<unknown>, noun: string): string {
   const place = totalPages > 1 ? `; this is page ${page} of ${totalPages}` : ''
-  return `${total} ${what}${total === 1 ? '' : 's'}${place}`
+  return `${total} ${noun}${total === 1 ? '' : 's'}${place}`
 }
 
-/** As a row of a table: an embedded object by its name, counts in words. */
-function flat(thing: Told): Table[number] {
-  const cell = (value: Told[string]) => {
+/** An embedded object is shown by its name, or as a list of counts. */
+function toRow(view: View): Table[number] {
+  const cell = (value: View[string]) => {
     if (typeof value === 'boolean') return value ? 'yes' : 'no'
     if (value === null || typeof value !== 'object') return value
-    return (
-      value.name ??
-      Object.entries(value)
-        .map(([name, count]) => `${count} ${name}`)
-        .join(', ')
-    )
+    const counts = Object.entries(value).map(([name, count]) => `${count} ${name}`)
+    return value.name ?? counts.join(', ')
   }
-  return Object.fromEntries(Object.entries(thing).map(([name, value]) => [name, cell(value)]))
+  return Object.fromEntries(Object.entries(view).map(([name, value]) => [name, cell(value)]))
 }

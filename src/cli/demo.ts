@@ -1,4 +1,4 @@
-// What `npm start` shows a newcomer: an account with every state a token can be in, and how to reach it.
+// The demo account of `npm start`, with tokens in every state.
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Latchkey } from '../compose.ts'
@@ -24,7 +24,7 @@ const NAMES = [
   'Data warehouse',
 ]
 
-/** Keeps them in a file the first time, and returns the lines to print: with the account key then, with the file ever after. */
+/** Returns the lines to print: with a new account key, which it also saves to a file; later, with the name of that file. */
 export function keepDemo(key: string | undefined, url: string, dataDir: string): readonly string[] {
   const file = join(dataDir, 'demo.txt')
   if (key === undefined) {
@@ -44,7 +44,7 @@ export function keepDemo(key: string | undefined, url: string, dataDir: string):
   return lines
 }
 
-/** Only on an empty store; the account key, or undefined where nothing was made. */
+/** Returns the account key; undefined if the store was not empty. */
 export async function makeDemo({ operator, registry }: Latchkey): Promise<string | undefined> {
   if ((await operator.listAccounts()).length > 0) return undefined
   const account = await operator.createAccount('Demo account')
@@ -63,7 +63,7 @@ export async function makeDemo({ operator, registry }: Latchkey): Promise<string
   return key
 }
 
-/** Of each seven: one inactive, one expired, one that will be. */
+/** Of seven tokens, one is inactive, one expired, and one expires soon. */
 function demoTokens(operator: Operator, accountId: string, subAccountId: string, place: number): BulkToken[] {
   const now = operator.origin().at
   return NAMES.map((name, index) => ({

@@ -1,5 +1,4 @@
-// Examines the store and reports what is wrong with it. Repairs nothing; but like every command, opening the store brings
-// its schema up to date.
+// Examines the store and reports what is wrong. Repairs nothing, but opening the store migrates it, as in every command.
 import type { Latchkey } from '../compose.ts'
 import type { Damage } from '../tokens/ports.ts'
 import {
@@ -12,7 +11,7 @@ import {
 } from '../tokens/record/history.ts'
 import type { OnPhase } from '../tokens/upkeep/copy.ts'
 import { BROKEN_JOURNAL, DAMAGED, type Examined, examineRows, type Totals } from '../tokens/upkeep/examination.ts'
-import { shutText } from './backup.ts'
+import { obstacleMessage } from './backup.ts'
 
 const MAX_TOTALS_NAMED = 10
 
@@ -22,7 +21,7 @@ export interface HistoryReport {
   readonly problems: readonly string[]
 }
 
-/** Walks every chain. A row altered, removed or inserted shows where the stamps no longer follow from each other. */
+/** Verifies every account's chain of stamps, which an altered, removed or inserted row breaks. */
 export async function verifyHistory({ store, stamps, operator }: Latchkey, onPhase?: OnPhase): Promise<HistoryReport> {
   const walks = new Map<string, ChainWalk>()
   const problems: string[] = []
@@ -31,7 +30,7 @@ export async function verifyHistory({ store, stamps, operator }: Latchkey, onPha
     walks.set(accountId, walk)
     for (const problem of found) problems.push(`${accountId}: ${problem}`)
   }
-  // Before the heads are read: an account that is made meanwhile is not missed.
+  // Read before the heads, so that an account created meanwhile is not reported as missing.
   const accounts = await operator.listAccounts()
   let [rows, heads, rowsByHeads] = [0, 0, 0]
   let advance: ((by: number) => void) | undefined
@@ -60,7 +59,7 @@ export async function verifyHistory({ store, stamps, operator }: Latchkey, onPha
 export interface DoctorReport {
   readonly healthy: boolean
   readonly checks: readonly { readonly check: string; readonly result: string }[]
-  /** The rows that were altered by hand: the first thousand, and how many there are. */
+  /** The altered rows: the first thousand, and how many there are. */
   readonly problems: Examined['problems']
   readonly problemCount: number
 }
@@ -71,8 +70,7 @@ export async function examine(latchkey: Latchkey, onPhase: OnPhase = () => () =>
     return await examineAll(latchkey, damage, onPhase)
   } catch (error) {
     if (damage.database === undefined) throw error
-    // The rest of the store cannot be read.
-    return { healthy: false, checks: [tellStore(damage)], problems: [], problemCount: 0 }
+    return { healthy: false, checks: [storeCheck(damage)], problems: [], problemCount: 0 }
   }
 }
 
@@ -85,7 +83,7 @@ async function examineAll(latchkey: Latchkey, damage: Damage, onPhase: OnPhase):
   const history = await verifyHistory(latchkey, onPhase)
   const retiring = (await store.readVault()).filter(({ seals }) => !seals).map(({ keyId }) => keyId)
   const checks = [
-    tellStore(damage),
+    storeCheck(damage),
     {
       check: 'master key',
       result:
@@ -94,37 +92,37 @@ async function examineAll(latchkey: Latchkey, damage: Damage, onPhase: OnPhase):
           : `${keys.sealing.id} seals, ${retiring.join(', ')} is being retired: run latchkey master-key rotate`,
     },
     { check: 'tokens', result: `${counts.active} active, ${counts.inactive} inactive` },
-    { check: 'totals', result: tellTotals(totals) },
+    { check: 'totals', result: totalsResult(totals) },
     {
       check: 'rows',
       result:
         problemCount === 0
-          ? `${Object.values(rows).reduce((sum, n) => sum + n, 0)} as they were stamped and sealed`
-          : `${problemCount} altered by hand`,
+          ? `${Object.values(rows).reduce((sum, n) => sum + n, 0)} match their stamps and seals`
+          : `${problemCount} altered outside Latchkey`,
     },
     {
       check: 'history',
       result: history.problems.length === 0 ? `${history.rows} rows, unbroken` : history.problems.join('; '),
     },
-    { check: 'revocations', result: tellRevocations(obstacle, damage.journal) },
+    { check: 'revocations', result: revocationsResult(obstacle, damage.journal) },
   ]
-  const whole = obstacle === undefined && damage.database === undefined && damage.journal === undefined
-  const healthy = problemCount === 0 && totals.wrong.length === 0 && history.problems.length === 0 && whole
+  const isUndamaged = obstacle === undefined && damage.database === undefined && damage.journal === undefined
+  const healthy = problemCount === 0 && totals.wrong.length === 0 && history.problems.length === 0 && isUndamaged
   return { healthy, checks, problems, problemCount }
 }
 
-function tellStore({ database }: Damage): DoctorReport['checks'][number] {
+function storeCheck({ database }: Damage): DoctorReport['checks'][number] {
   const result = database === undefined ? 'answers, and the master key fits' : `${DAMAGED} (${database})`
   return { check: 'store', result }
 }
 
-function tellTotals({ wrong, changing }: Totals): string {
+function totalsResult({ wrong, changing }: Totals): string {
   const named = wrong.slice(0, MAX_TOTALS_NAMED)
-  if (wrong.length > 0) return `${wrong.length} altered by hand: ${named.join('; ')}`
-  return changing === 0 ? 'as counted' : `as counted, but for ${changing} accounts that were changed meanwhile`
+  if (wrong.length > 0) return `${wrong.length} altered outside Latchkey: ${named.join('; ')}`
+  return changing === 0 ? 'as counted' : `as counted, except ${changing} accounts that changed during the count`
 }
 
-function tellRevocations(obstacle: string | undefined, broken: string | undefined): string {
-  if (obstacle !== undefined) return shutText(obstacle)
+function revocationsResult(obstacle: string | undefined, broken: string | undefined): string {
+  if (obstacle !== undefined) return obstacleMessage(obstacle)
   return broken === undefined ? 'none is missing' : `none is missing here, but ${broken}${BROKEN_JOURNAL}`
 }

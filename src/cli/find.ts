@@ -1,17 +1,18 @@
-// Finds credentials in any text, for the day on which one has leaked: whose they are, and how to end them.
+// Finds leaked credentials in any text: who owns them, and how to end them.
+import { Readable } from 'node:stream'
 import { type Command, CommanderError } from 'commander'
 import type { Latchkey } from '../compose.ts'
 import { Failure } from '../tokens/errors.ts'
 import type { Holder } from '../tokens/operator.ts'
 import { type Candidate, findCandidates } from './candidates.ts'
-import { JSON_OPTION, type OnStore } from './command.ts'
+import type { OnStore } from './command.ts'
 import type { Output, Streams, Table } from './output.ts'
-import * as tell from './tell.ts'
+import * as views from './views.ts'
 
 const NOTHING_FOUND = 3
-/** Look-ups that are under way at the same time; on PostgreSQL they share round trips. */
+/** Concurrent look-ups; on PostgreSQL they share round trips. */
 const BATCH = 500
-/** Words repeat. So many are remembered, and not looked up again. */
+/** Words that are not looked up again when they repeat. */
 const MAX_REMEMBERED = 200_000
 
 const HELP = `
@@ -22,35 +23,32 @@ punctuation, is looked up. Credentials are never printed.
   git log -p | latchkey find --json
 
 An imported credential that itself holds quotes, brackets, commas, semicolons, bars or backslashes is found only
-where white space stands around it.
+between white space.
 
 Exit codes: 0 something was found, 3 all of the input was read and nothing was found, 1 the search could not be completed.`
 
 interface Found {
-  readonly fields: tell.Told
+  readonly fields: views.View
   readonly row: Table[number]
-  /** The command that ends it; null where it is refused already. */
+  /** The command that ends it; null if it is already refused. */
   readonly toEnd: string | null
 }
 
 export function addFindCommand(program: Command, onStore: OnStore, streams: Streams): void {
-  program
-    .command('find')
-    .description('find credentials and account keys in the text on standard input')
-    .option(...JSON_OPTION)
-    .addHelpText('after', HELP)
-    .action(
-      onStore(async (latchkey, _options, output) => {
-        if (streams.stdin?.isTTY) streams.stderr.write('Paste the text, press Enter, then Ctrl-D.\n')
-        const search = new Search(latchkey)
-        for await (const candidates of findCandidates(streams.stdin ?? empty())) await search.look(candidates)
-        report(search, output)
-        if (search.found.size === 0) throw new CommanderError(NOTHING_FOUND, 'latchkey.nothing-found', '')
-      }),
-    )
+  onStore(
+    program
+      .command('find')
+      .description('find credentials and account keys in the text on standard input')
+      .addHelpText('after', HELP),
+    async (latchkey, _options, output) => {
+      if (streams.stdin?.isTTY) streams.stderr.write('Paste the text, press Enter, then Ctrl-D.\n')
+      const search = new Search(latchkey)
+      for await (const candidates of findCandidates(streams.stdin ?? Readable.from([]))) await search.add(candidates)
+      report(search, output)
+      if (search.found.size === 0) throw new CommanderError(NOTHING_FOUND, 'latchkey.nothing-found', '')
+    },
+  )
 }
-
-async function* empty(): AsyncGenerator<string> {}
 
 /** Looks candidates up in batches, each distinct one once. */
 class Search {
@@ -63,12 +61,12 @@ class Search {
     this.#latchkey = latchkey
   }
 
-  async look(candidates: Iterable<Candidate>): Promise<void> {
+  async add(candidates: Iterable<Candidate>): Promise<void> {
     let batch: Candidate[] = []
     for (const { text: slice, line } of candidates) {
       if (this.#seen.has(slice)) continue
       if (this.#seen.size === MAX_REMEMBERED) this.#seen.clear()
-      // A copy: a slice would keep the whole text that it was cut from in memory.
+      // A copy: in V8 a slice keeps the whole text in memory.
       const text = Buffer.from(slice, 'latin1').toString('latin1')
       this.#seen.add(text)
       batch.push({ text, line })
@@ -98,7 +96,7 @@ function describe(holder: Holder, line: number, refusal: string | null): Found {
   const subAccount = kind === 'token' ? holder.row.subAccount.name : null
   const row = { line, kind, _id: id, name, account, subAccount, accepted: accepted ? 'yes' : `no, ${refusal}` }
   const fields =
-    kind === 'token' ? { ...tell.listedToken(holder.row), former: holder.isFormer } : { ...tell.key(holder.key) }
+    kind === 'token' ? { ...views.listedToken(holder.row), former: holder.isFormer } : { ...views.key(holder.key) }
   return { fields: { line, kind, ...fields, account, accepted, refusal, toEnd }, row, toEnd }
 }
 
@@ -112,7 +110,7 @@ function report({ candidates, found }: Search, output: Output): void {
   for (const command of commands) output.line(`  ${command}`)
 }
 
-/** Why verification refuses it; null where it is accepted. Leaves no mark of use. */
+/** Why verification refuses it; null if it is accepted. Does not count as a use. */
 async function findRefusal({ registry }: Latchkey, holder: Holder, credential: string): Promise<string | null> {
   if (holder.kind === 'token') {
     const verdict = await registry.introspect(credential)

@@ -1,5 +1,5 @@
-// Brings in tokens from a file, one JSON object a line. The whole file is checked before anything is written; what is
-// then written goes in short transactions, so that a running server keeps answering, and a second run carries on.
+// Imports tokens from a file, one JSON object per line. The whole file is checked before anything is written. Writing uses
+// short transactions, so that a running server keeps responding, and a second run continues where the first ended.
 import { createReadStream, statSync } from 'node:fs'
 import { Failure, OperatorError, reasonOf } from '../tokens/errors.ts'
 import {
@@ -13,26 +13,19 @@ import {
   statusField,
   timeField,
 } from '../tokens/model/fields.ts'
-import type { Status, Timestamp } from '../tokens/model/token.ts'
+import type { Timestamp } from '../tokens/model/token.ts'
 import { type BulkToken, brokenCredentialRule, type Operator } from '../tokens/operator.ts'
 import type { Output } from './output.ts'
 import { startProgress } from './progress.ts'
 
 const BATCH = 500
 
-interface ImportLine {
-  readonly subAccountId: string
-  readonly name: string
-  readonly credential?: string
-  readonly status?: Status
-  readonly createdAt?: Timestamp
-  readonly expiresAt?: Timestamp | null
-}
+type ImportLine = Omit<BulkToken, 'accountId'>
 
 export interface ImportCounts {
   lines: number
   imported: number
-  /** Lines whose token is there already, from an earlier run. */
+  /** Lines that an earlier run has imported. */
   unchanged: number
   bad: number
 }
@@ -61,45 +54,46 @@ export async function importTokens(
     if (checked === 'unchanged') unchanged++
     else if ('problem' in checked) {
       bad.add(number)
-      output.problem(`line ${number}: ${checked.problem}`)
+      output.stderr(`line ${number}: ${checked.problem}`)
     }
   })
   if (bad.size > 0 && !skipBad) {
     throw new OperatorError(
-      `${bad.size} of ${lines} lines are bad, so nothing was imported. Mend them, or add --skip-bad.`,
+      `${bad.size} of ${lines} lines are bad, so nothing was imported. Fix them, or add --skip-bad.`,
     )
   }
   const wanted = lines - bad.size - unchanged
   const progress = startProgress(output, 'Tokens', wanted)
-  let written = 0
-  const advance = (by: number) => {
-    written += by
-    progress.advance(by)
+  let imported = 0
+  const onImported = (count: number) => {
+    imported += count
+    progress.advance(count)
   }
   try {
-    return { lines, bad: bad.size, ...(await write(operator, file, bad, advance)) }
+    unchanged = await write(operator, file, bad, onImported)
+    return { lines, bad: bad.size, imported, unchanged }
   } catch (error) {
     if (!(error instanceof Failure)) throw error
     throw new OperatorError(
-      `The import ended after ${written} of ${wanted} tokens, which stay; run it again to go on. ${error.message}.`,
+      `The import ended after ${imported} of ${wanted} tokens, which are kept; run it again to continue. ${error.message}.`,
     )
   } finally {
     progress.done()
   }
 }
 
+/** Returns how many lines were imported by an earlier run. */
 async function write(
   operator: Operator,
   file: string,
   bad: ReadonlySet<number>,
-  advance: (by: number) => void,
-): Promise<Pick<ImportCounts, 'imported' | 'unchanged'>> {
-  let [imported, unchanged] = [0, 0]
+  onImported: (count: number) => void,
+): Promise<number> {
+  let unchanged = 0
   let batch: Line[] = []
   const flush = async () => {
     await writeBatch(operator, batch)
-    imported += batch.length
-    advance(batch.length)
+    onImported(batch.length)
     batch = []
   }
   await forEachLine(operator, file, async (number, checked) => {
@@ -113,17 +107,17 @@ async function write(
     if (batch.length === BATCH) await flush()
   })
   await flush()
-  return { imported, unchanged }
+  return unchanged
 }
 
-/** What may be one line's fault; after anything else nobody knows what was written, and nothing is tried again. */
-const OF_A_LINE = new Set<Failure['code']>(['duplicate-name', 'duplicate-credential', 'sub-account-forbidden'])
+/** Failures that one line can cause. After any other failure it is unknown what was written, so nothing is retried. */
+const LINE_FAILURES = new Set<Failure['code']>(['duplicate-name', 'duplicate-credential', 'sub-account-forbidden'])
 
 async function writeBatch(operator: Operator, batch: readonly Line[]): Promise<void> {
   try {
     await operator.createTokens(batch.map(({ token }) => token))
   } catch (error) {
-    if (!(error instanceof Failure) || !OF_A_LINE.has(error.code)) throw error
+    if (!(error instanceof Failure) || !LINE_FAILURES.has(error.code)) throw error
     for (const { number, token } of batch) {
       await operator.createTokens([token]).catch((cause: Error) => {
         throw lostRace(number, cause.message)
@@ -132,10 +126,10 @@ async function writeBatch(operator: Operator, batch: readonly Line[]): Promise<v
   }
 }
 
-/** A line that was good when it was checked can have lost a race with another writer since: it is named. */
+/** For a line that was valid when it was checked, before another writer took its name or credential. */
 function lostRace(number: number, problem: string): OperatorError {
   return new OperatorError(
-    `line ${number}: ${problem}. The lines before it are imported; mend it and run the import again.`,
+    `line ${number}: ${problem}. The lines before it are imported; fix it and run the import again.`,
   )
 }
 
@@ -149,7 +143,7 @@ async function forEachLine(
   for await (const line of linesOf(file)) await visit(++number, await check(line))
 }
 
-/** Not by node:readline, which also ends a line at U+2028, which JSON allows within a text, and takes any bytes for text. */
+/** Not node:readline: it also splits lines at U+2028, which JSON strings may contain, and accepts invalid UTF-8. */
 async function* linesOf(file: string): AsyncGenerator<Buffer> {
   let pieces: Buffer[] = []
   for await (const chunk of createReadStream(file) as AsyncIterable<Buffer>) {
@@ -164,7 +158,7 @@ async function* linesOf(file: string): AsyncGenerator<Buffer> {
   yield Buffer.concat(pieces)
 }
 
-/** Checks a line by itself, against the lines before it, and against the store. */
+/** Checks each line by itself, against the lines before it, and against the store. */
 function makeChecker(operator: Operator): (line: Buffer) => Promise<Checked> {
   const owners = new Map<string, string | undefined>()
   const names = new Set<string>()
@@ -188,9 +182,9 @@ function makeChecker(operator: Operator): (line: Buffer) => Promise<Checked> {
       if (sameCredential !== undefined) return { problem: reasonOf('duplicate-credential') }
 
       const place = `${subAccountId} ${name}`
-      if (names.has(place)) return { problem: 'the name stands in an earlier line for this sub-account' }
+      if (names.has(place)) return { problem: 'an earlier line has the same name for this sub-account' }
       if (credential !== undefined && credentials.has(credential)) {
-        return { problem: 'the credential stands in an earlier line' }
+        return { problem: 'an earlier line has the same credential' }
       }
       names.add(place)
       if (credential !== undefined) credentials.add(credential)
@@ -202,7 +196,7 @@ function makeChecker(operator: Operator): (line: Buffer) => Promise<Checked> {
   }
 }
 
-/** A line in our own words, or a Token as the API returns it, with its details or without. */
+/** Accepts the import format, or a Token as the API returns it, with or without details. */
 function readLine(text: string): ImportLine {
   let value: unknown
   try {
@@ -211,7 +205,7 @@ function readLine(text: string): ImportLine {
     throw new Failure('invalid-request', 'not valid JSON')
   }
   if (!isObject(value)) throw new Failure('invalid-request', 'not a JSON object')
-  if (repeatsField(text, value)) throw new Failure('invalid-request', 'a field is named twice')
+  if (repeatsField(text, value)) throw new Failure('invalid-request', 'a field is repeated')
   const { subAccount, token, details, ...line } = value as Record<string, unknown>
   const source = {
     subAccountId: (subAccount as { _id?: unknown } | undefined)?._id,
@@ -239,7 +233,7 @@ const credentialField: FieldReader<string> = (value, field) => {
   return rule === undefined ? { state: 'valid', value } : { state: 'broken', message: `${field} ${rule}` }
 }
 
-/** Ids hold the time of creation in twelve hexadecimal digits, from 1970 on. */
+/** Ids contain the time of creation, from 1970 on, in twelve hexadecimal digits. */
 const creationField: FieldReader<Timestamp> = (value, field) => {
   const time = timeField(value, field)
   if (time.state !== 'valid') return time

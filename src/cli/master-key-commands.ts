@@ -1,31 +1,30 @@
-// Takes the store to another master key, while servers use it.
+// Rotates the master key while servers use the store.
 import type { Command } from 'commander'
 import { Failure, OperatorError } from '../tokens/errors.ts'
 import type { RotationReport } from '../tokens/upkeep/master-key-rotation.ts'
-import { JSON_OPTION, type OnStore } from './command.ts'
+import type { OnStore } from './command.ts'
 import type { Output } from './output.ts'
-import { showingPhases } from './progress.ts'
+import { showPhases } from './progress.ts'
 
 export function addMasterKeyCommands(program: Command, onStore: OnStore): void {
-  program
-    .command('master-key')
-    .description('the key that credentials are sealed with')
-    .command('rotate')
-    .description('seal everything with another master key, while serving; run again if interrupted')
-    .option(...JSON_OPTION)
-    .action(
-      onStore(async ({ rotateMasterKey }, _options, output) => {
-        try {
-          tell(await showingPhases(output, rotateMasterKey), output)
-        } catch (error) {
-          if (!(error instanceof Failure)) throw error
-          throw new OperatorError(`${error.message}. Nothing is lost: run the same command again, and it carries on.`)
-        }
-      }),
-    )
+  onStore(
+    program
+      .command('master-key')
+      .description('the key that credentials are sealed with')
+      .command('rotate')
+      .description('seal everything with another master key, while serving; run again if interrupted'),
+    async ({ rotateMasterKey }, _options, output) => {
+      try {
+        printReport(await showPhases(output, rotateMasterKey), output)
+      } catch (error) {
+        if (!(error instanceof Failure)) throw error
+        throw new OperatorError(`${error.message}. Nothing is lost: run the same command again to continue.`)
+      }
+    },
+  )
 }
 
-function tell(report: RotationReport, output: Output): void {
+function printReport(report: RotationReport, output: Output): void {
   const { masterKey, retired, keptIn, tokens, resealed } = report
   output.result(report, {
     title: `Everything is sealed with master key ${masterKey}: ${tokens} tokens, ${resealed} of them by this run.`,
@@ -34,10 +33,8 @@ function tell(report: RotationReport, output: Output): void {
   const names = retired.join(', ')
   output.line(
     keptIn.length === 0
-      ? `Nothing here needs master key ${names} any more: take it away where instances are given it.`
+      ? `Nothing here needs master key ${names} any more: remove it from the settings of all instances.`
       : `Nothing here needs master key ${names} any more. It is kept in ${keptIn.join(', ')}.`,
   )
-  output.line(
-    'A backup made before opens with the key of its time only: keep that key for as long as the backup, apart from it.',
-  )
+  output.line('An earlier backup opens only with its own key: keep that key as long as the backup, and apart from it.')
 }

@@ -1,8 +1,8 @@
-// What the command line prints: tables for people, one JSON document for scripts, and no terminal control characters.
+// Prints results: tables for people, one JSON document for scripts, and no terminal control characters.
 import { STEERING_CHARACTERS } from '../tokens/model/token.ts'
 
 export interface Streams {
-  /** Only touched by commands that read it: the others must not wait for a terminal. */
+  /** A getter in production: other commands must not open standard input, or they would wait for a terminal. */
   readonly stdin?: AsyncIterable<string | Uint8Array> & { readonly isTTY?: boolean }
   readonly stdout: { write(text: string): unknown; readonly isTTY?: boolean }
   readonly stderr: { write(text: string): unknown; readonly isTTY?: boolean }
@@ -10,12 +10,11 @@ export interface Streams {
 
 const UNPRINTABLE = new RegExp(`${STEERING_CHARACTERS.source}|\\p{Cs}`, 'gu')
 
-/** Safe to print on a terminal: control characters are replaced by their code points. */
+/** Replaces control characters by their code points. */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`)
 }
 
-/** The same for text of several lines. */
 export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n')
 }
@@ -32,7 +31,7 @@ export class Output {
     this.json = json
   }
 
-  /** The one result of a command: `data` for scripts, the rest for people. */
+  /** The one result of a command: `data` for scripts, title and rows for people. */
   result(data: unknown, people: { readonly title?: string; readonly rows?: Table }): void {
     if (this.json) {
       this.#streams.stdout.write(`${JSON.stringify(data)}\n`)
@@ -47,18 +46,16 @@ export class Output {
     if (!this.json) this.#streams.stdout.write(`${printable(text)}\n`)
   }
 
-  /** A whole line of the log. */
+  /** For pino: one line of the log. */
   write(line: string): void {
     this.#streams.stdout.write(line)
   }
 
-  /** Where standard output is no terminal, programs read it. */
   get isTerminal(): boolean {
     return this.#streams.stdout.isTTY === true
   }
 
-  /** May have several lines. */
-  problem(text: string): void {
+  stderr(text: string): void {
     this.#streams.stderr.write(`${printableLines(text)}\n`)
   }
 
@@ -77,17 +74,14 @@ export function formatTable(rows: Table): string {
   return `${lines.map((line) => line.trimEnd()).join('\n')}\n`
 }
 
-/** Good enough to align: East Asian wide characters and emoji take two columns, combining marks none. */
+const WIDE = /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]/u
+
+/** Terminal columns, roughly: East Asian wide characters and emoji take two, combining marks none. */
 function widthOf(text: string): number {
   let width = 0
   for (const character of text) {
     if (/\p{Mark}|\u200d/u.test(character)) continue
-    width +=
-      /\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff60]/u.test(
-        character,
-      )
-        ? 2
-        : 1
+    width += WIDE.test(character) ? 2 : 1
   }
   return width
 }

@@ -6,12 +6,12 @@ import { addAccountCommands, addKeyCommands, addSubAccountCommands } from './acc
 import { addBackupCommands } from './backup.ts'
 import { onStoreWith } from './command.ts'
 import { addCopyCommand } from './copy.ts'
+import { explainError, explainPermissions } from './error-messages.ts'
 import { addFindCommand } from './find.ts'
 import { addMasterKeyCommands } from './master-key-commands.ts'
 import { Output, printableLines, type Streams } from './output.ts'
 import { addStoreCommands } from './store-commands.ts'
 import { addHistoryCommands, addTokenCommands } from './token-commands.ts'
-import { explainPermissions, tellTrouble } from './trouble.ts'
 
 /** Runs one command and returns the exit code. */
 export async function run(args: readonly string[], streams: Streams): Promise<number> {
@@ -20,16 +20,16 @@ export async function run(args: readonly string[], streams: Streams): Promise<nu
     return 0
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode
-    const message = error instanceof Failure || error instanceof OperatorError ? error.message : tellTrouble(error)
+    const message = error instanceof Failure || error instanceof OperatorError ? error.message : explainError(error)
     if (message === undefined) throw error
     const why = explainPermissions(error, message)
     const repeated = why === undefined || message.includes(why)
-    new Output(streams, false).problem(`latchkey: ${message}${repeated ? '' : `\n${why}`}`)
+    new Output(streams, false).stderr(`latchkey: ${message}${repeated ? '' : `\n${why}`}`)
     return 1
   }
 }
 
-/** Commander repeats arguments that it does not expect; they may be part of a secret: `--credential my secret`, `--credentail=…`. */
+/** Commander repeats unexpected arguments, which may be part of a secret: `--credential my secret`, `--credentail=…`. */
 function withoutValues(text: string): string {
   return text
     .replace(/^(error: too many arguments.*? but got \d+): .*/s, '$1.\n')
@@ -45,17 +45,17 @@ function buildProgram(streams: Streams): Command {
       writeErr: (text) => streams.stderr.write(printableLines(text)),
       outputError: (text, write) => write(withoutValues(text)),
     })
-    .showHelpAfterError('(add --help for what is possible)')
+    .showHelpAfterError('(add --help for usage)')
     .exitOverride()
   const onStore = onStoreWith(streams)
 
   program
     .command('serve')
     .description('serve until SIGTERM')
-    .option('--demo', 'make a demo account on an empty store')
+    .option('--demo', 'create a demo account in an empty store')
     .action(async ({ demo }: { demo?: boolean }) => {
       const config = readProcessConfig()
-      // The HTTP libraries take longer to load than most commands take to run.
+      // Loaded late: the HTTP libraries take longer to load than most commands take to run.
       const { serve } = await import('./serve.ts')
       return serve(config, demo === true, new Output(streams, false))
     })

@@ -1,5 +1,6 @@
 // A progress bar on a terminal, silence elsewhere.
 import { Presets, SingleBar } from 'cli-progress'
+import type { OnBytes } from '../tokens/upkeep/backup.ts'
 import type { OnPhase } from '../tokens/upkeep/copy.ts'
 import type { Output } from './output.ts'
 
@@ -11,17 +12,14 @@ export interface Progress {
 export function startProgress(output: Output, label: string, total: number): Progress {
   if (!output.showsProgress) return { advance() {}, done() {} }
   const format = `${label} {bar} {percentage}% | {value}/{total} | {eta_formatted} left`
-  // A signal ends the process as it stands: what the bar had changed about the terminal would stay changed.
+  // `linewrap: true` leaves the terminal's settings unchanged: a signal would end the process before they are restored.
   const bar = new SingleBar({ format, stream: process.stderr, linewrap: true }, Presets.shades_classic)
   bar.start(total, 0)
   return { advance: (by) => bar.increment(by), done: () => bar.stop() }
 }
 
-/** One bar after the other. */
-export async function showingPhases<Result>(
-  output: Output,
-  work: (onPhase: OnPhase) => Promise<Result>,
-): Promise<Result> {
+/** Shows one bar after the other. */
+export async function showPhases<Result>(output: Output, work: (onPhase: OnPhase) => Promise<Result>): Promise<Result> {
   let progress: Progress | undefined
   try {
     return await work((phase, rows) => {
@@ -29,6 +27,25 @@ export async function showingPhases<Result>(
       const bar = startProgress(output, phase.padEnd(8), rows)
       progress = bar
       return (by) => bar.advance(by)
+    })
+  } finally {
+    progress?.done()
+  }
+}
+
+/** Shows megabytes. */
+export async function showBytes<Result>(
+  output: Output,
+  label: string,
+  work: (onBytes: OnBytes) => Promise<Result>,
+): Promise<Result> {
+  let progress: Progress | undefined
+  let shown = 0
+  try {
+    return await work((done, all) => {
+      progress ??= startProgress(output, label, Math.ceil(all / 1e6))
+      progress.advance(Math.floor(done / 1e6) - shown)
+      shown = Math.floor(done / 1e6)
     })
   } finally {
     progress?.done()

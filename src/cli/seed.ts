@@ -1,4 +1,4 @@
-// A synthetic estate of any size, for trying things out and for measuring.
+// Creates synthetic accounts and tokens, for tests and measurements.
 import { setImmediate } from 'node:timers/promises'
 import { Failure, OperatorError } from '../tokens/errors.ts'
 import type { Operator } from '../tokens/operator.ts'
@@ -6,7 +6,7 @@ import type { Output } from './output.ts'
 import { startProgress } from './progress.ts'
 
 const BATCH = 1_000
-/** Batches that wait for the writer are committed together, while the next one is sealed here. */
+/** Waiting batches are committed together by the writer thread, while the next one is sealed here. */
 const MAX_WAITING = 4
 
 const USES = ['CI', 'Deploy', 'Billing', 'Reports', 'Mobile app', 'Webhook', 'Import', 'Backup', 'Monitoring', 'Sync']
@@ -39,13 +39,13 @@ export async function seed(operator: Operator, estate: Estate, output: Output) {
     return { accounts, subAccounts: estate.accounts * estate.subAccounts, tokens: all }
   } catch (error) {
     if (!(error instanceof Failure)) throw error
-    throw new OperatorError(`Seeding ended after ${made} of ${all} tokens, which stay. ${error.message}.`)
+    throw new OperatorError(`Seeding ended after ${made} of ${all} tokens, which are kept. ${error.message}.`)
   }
 }
 
 /**
- * Keys cannot be read back: each is shown before anything is made for its account, so that an interrupted run loses none.
- * On standard error, where standard output has to stay one JSON document.
+ * Keys cannot be read back: each is printed at once, so that an interrupted run loses none. With --json, to standard error,
+ * since standard output must be one JSON document.
  */
 async function seedAccounts(operator: Operator, count: number, output: Output): Promise<readonly SeededAccount[]> {
   const accounts: SeededAccount[] = []
@@ -53,7 +53,7 @@ async function seedAccounts(operator: Operator, count: number, output: Output): 
     const { id: _id } = await operator.createAccount(`Seeded account ${a}`)
     const { key } = await operator.createKey(_id, 'seed', null)
     accounts.push({ _id, key })
-    if (output.json) output.problem(`${_id} ${key}`)
+    if (output.json) output.stderr(`${_id} ${key}`)
     else output.line(`${_id} ${key}`)
   }
   return accounts
@@ -71,10 +71,10 @@ async function fill(
     for (const batch of batches(tokens)) {
       const created = operator.createTokens(batch.map((n) => seededToken(accountId, subAccountIds, n)))
       waiting.push(created.then(() => advance(batch.length)))
-      // A failure is reported when its turn comes to be awaited.
+      // Rejections are handled below, where the promise is awaited.
       waiting.at(-1)?.catch(() => {})
       if (waiting.length === MAX_WAITING) await waiting.shift()
-      // What this thread has for the writer thread goes over between two turns of the event loop.
+      // Messages to the writer thread are sent between two turns of the event loop.
       await setImmediate()
     }
   }
@@ -101,7 +101,7 @@ function seededToken(accountId: string, subAccountIds: readonly string[], n: num
   return { accountId, subAccountId, name, status: n % 10 === 3 ? ('inactive' as const) : ('active' as const) }
 }
 
-/** The numbers from 0 to below `count`, in batches. */
+/** The numbers from 0 to `count` - 1, in batches. */
 function* batches(count: number): Generator<number[]> {
   for (let from = 0; from < count; from += BATCH) {
     yield Array.from({ length: Math.min(BATCH, count - from) }, (_, index) => from + index)

@@ -5,17 +5,17 @@ import { openLatchkey } from '../compose.ts'
 import type { Config } from '../config.ts'
 import { LogLines } from '../process/log-lines.ts'
 import { startServer } from '../process/serving.ts'
-import { isWorker, SharedLimiter, supervise, WorkerLink } from '../process/workers.ts'
+import { isWorker, supervise, WorkerLink } from '../process/workers.ts'
 import { OperatorError } from '../tokens/errors.ts'
 import { keepDemo, makeDemo } from './demo.ts'
 import type { Output } from './output.ts'
 
 export async function serve(config: Config, withDemo: boolean, output: Output): Promise<void> {
   if (config.workers === 1) return serveHere(config, withDemo, output)
-  // A worker that cannot start must not be kept alive by its channel; disconnecting would end it with exit code 0.
+  // A worker that cannot start must not be kept alive by its channel. Disconnecting instead would exit with code 0.
   if (isWorker) return serveHere(config, withDemo, output).finally(() => process.channel?.unref())
   const log = pino({ level: config.logLevel }, output)
-  // The store is created and migrated before the workers open it, and the demo account before anybody can ask for it.
+  // The store is created and migrated, and the demo account made, before the workers start.
   const latchkey = await openLatchkey(config, { log })
   let demoKey: Awaited<ReturnType<typeof makeDemo>>
   try {
@@ -23,7 +23,7 @@ export async function serve(config: Config, withDemo: boolean, output: Output): 
   } finally {
     await latchkey.store.close()
   }
-  // Saved before there is an address: the key cannot be shown again, and the workers may fail to start.
+  // Saved before the workers start, which may fail: the key cannot be shown again.
   if (demoKey !== undefined) keepDemo(demoKey, `http://${config.host}:${config.port}`, config.dataDir)
   await supervise(config.workers, (url) => {
     announceReady(url, config.workers, output)
@@ -34,10 +34,11 @@ export async function serve(config: Config, withDemo: boolean, output: Output): 
 async function serveHere(config: Config, withDemo: boolean, output: Output): Promise<void> {
   const lines = new LogLines(isWorker)
   const log = pino({ level: config.logLevel }, lines)
-  const running = await startServer(config, isWorker ? { log, limiter: new SharedLimiter() } : { log })
+  const link = isWorker ? new WorkerLink() : undefined
+  const running = await startServer(config, link === undefined ? { log } : { log, limiter: link })
   const stopped = stopSignal()
   keepHeapSmall()
-  if (isWorker) linkToOthers(running)
+  if (link !== undefined) link.ready(running.metrics, running.url)
   else {
     announceReady(running.url, 1, output)
     try {
@@ -51,18 +52,18 @@ async function serveHere(config: Config, withDemo: boolean, output: Output): Pro
 
   const reason = await Promise.race([stopped, running.storeLost])
   if (reason instanceof Error)
-    log.fatal({ err: reason }, 'a thread of the store has ended, and no other can be started')
+    log.fatal({ err: reason }, 'a worker thread of the store has ended, and cannot be restarted')
   log.info(reason instanceof Error ? {} : { signal: reason }, 'draining')
   await running.stop()
   log.info('stopped')
   await lines.end()
-  // Whatever watches over this process starts another one, which opens the store from the beginning.
+  // A non-zero exit code: the supervisor starts another process, which opens the store again.
   if (reason instanceof Error) throw new OperatorError(`A thread of the store cannot be started: ${reason.message}`)
 }
 
 /**
- * A sentence on a terminal. Elsewhere standard output holds log lines only, and this is one of them, whatever LOG_LEVEL
- * says: scripts wait for it. The address stands there once, between spaces, so that they need not parse JSON.
+ * Plain text on a terminal, otherwise a log line, whatever LOG_LEVEL is: scripts wait for it. The address is surrounded by
+ * spaces, so that scripts need not parse JSON.
  */
 function announceReady(url: string, workers: number, output: Output): void {
   const text = `Latchkey is ready at ${url} (${workers} worker${workers === 1 ? '' : 's'})`
@@ -70,30 +71,24 @@ function announceReady(url: string, workers: number, output: Output): void {
   else pino({ level: 'info' }, output).info(text)
 }
 
-/** Holds an account key, which does not belong into a log. */
+/** Not to the log: the lines contain an account key. */
 function announceDemo(lines: readonly string[], output: Output): void {
   for (const line of lines) {
     if (output.isTerminal) output.line(line)
-    else output.problem(line)
+    else output.stderr(line)
   }
 }
 
 /**
- * V8 lets its heap grow to several times the size of the live objects. Here these are mostly long-lived caches, so collecting
- * earlier costs little. The young generation keeps its default size: if it is too small for the requests in progress, their
- * objects are promoted to the old generation.
+ * V8 lets its heap grow to several times the size of the live objects, which are mostly long-lived caches here, so that
+ * collecting earlier costs little. The young generation keeps its default size: a smaller one would promote the objects of
+ * requests in progress.
  */
 function keepHeapSmall(): void {
   v8.setFlagsFromString('--heap-growing-percent=30')
 }
 
-function linkToOthers({ metrics, url }: Awaited<ReturnType<typeof startServer>>): void {
-  const link = new WorkerLink(() => metrics.snapshot())
-  metrics.scrapeWith(() => link.scrape())
-  link.ready(url)
-}
-
-/** A second signal ends the process at once, except in a worker: it may get one from outside and one from the first process. */
+/** A second signal ends the process at once. Not in a worker, which may get one from outside and one from the primary. */
 function stopSignal(): Promise<string> {
   return new Promise((resolve) => {
     const signals = ['SIGTERM', 'SIGINT'] as const

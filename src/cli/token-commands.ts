@@ -4,10 +4,9 @@ import { OperatorError } from '../tokens/errors.ts'
 import { readTokenQuery } from '../tokens/model/page.ts'
 import { readOverlap } from '../tokens/model/update.ts'
 import { ACTIONS, entryOf, readHistoryQuery } from '../tokens/record/history.ts'
-import { addPaging, JSON_OPTION, type OnStore, pageTitle, show, showPage } from './command.ts'
+import { addPaging, type OnStore, pageTitle, show, showPage } from './command.ts'
 import { verifyHistory } from './doctor.ts'
 import type { Output, Streams } from './output.ts'
-import * as tell from './tell.ts'
 import {
   addExpiry,
   type Expiry,
@@ -18,6 +17,7 @@ import {
   readNewCredential,
   readStatus,
 } from './values.ts'
+import * as views from './views.ts'
 
 interface NewTokenOptions extends Expiry {
   readonly subAccount: string
@@ -31,7 +31,7 @@ const VISIBLE_ARGUMENT =
   'Warning: arguments can be seen by every user of this machine, and shells remember them. ' +
   '--credential-stdin reads the credential from standard input instead.'
 
-async function readGivenCredential(
+async function readCredentialOption(
   { credential, credentialStdin }: NewTokenOptions,
   streams: Streams,
   output: Output,
@@ -39,145 +39,133 @@ async function readGivenCredential(
   if (credential !== undefined && credentialStdin) {
     throw new OperatorError('--credential and --credential-stdin exclude each other')
   }
-  if (credential !== undefined) output.problem(VISIBLE_ARGUMENT)
+  if (credential !== undefined) output.stderr(VISIBLE_ARGUMENT)
   return credentialStdin ? readCredentialInput(streams) : credential
 }
 
-/** What makes a credential shows it. Everything else shows none, unless it is asked to. */
+/** Only commands that create a credential show one, unless asked to. */
 export function addTokenCommands(program: Command, onStore: OnStore, streams: Streams): void {
   const token = program.command('token').description('tokens')
-  addExpiry(
-    token
-      .command('create')
-      .description('make a token, and show its credential')
-      .requiredOption('--sub-account <id>', 'the sub-account that owns it')
-      .requiredOption('--name <name>', 'its name', readName)
-      .option('--status <status>', 'active or inactive', readStatus, 'active'),
-  )
-    .option('--credential <value>', 'an existing credential; other users can see it', (text) => readNewCredential(text))
-    .option('--credential-stdin', 'read an existing credential of any format from standard input')
-    .option(...JSON_OPTION)
-    .action(
-      onStore<NewTokenOptions>(async ({ operator, registry }, options, output) => {
-        const { subAccount: subAccountId, name, status } = options
-        const expiresAt = readExpiry(options, operator.origin().at)
-        const credential = await readGivenCredential(options, streams, output)
-        const accountId = await operator.getOwner(subAccountId)
-        const created = await operator.createTokens([{ accountId, subAccountId, name, status, expiresAt, credential }])
-        for (const { id } of created) {
-          show(output, tell.token(await registry.getToken(operator.actFor(accountId), id)))
-        }
-      }),
+  onStore<NewTokenOptions>(
+    addExpiry(
+      token
+        .command('create')
+        .description('create a token, and show its credential')
+        .requiredOption('--sub-account <id>', 'the sub-account that owns it')
+        .requiredOption('--name <name>', 'its name', readName)
+        .option('--status <status>', 'active or inactive', readStatus, 'active'),
     )
-  token
-    .command('get')
-    .description('show one token')
-    .argument('<id>', 'the token')
-    .option('--show-credential', 'show its credential too')
-    .option(...JSON_OPTION)
-    .action(
-      onStore<{ showCredential?: boolean }>(async ({ operator, registry }, { showCredential }, output, id) => {
-        const row = await operator.getToken(id)
-        const caller = operator.actFor(row.token.accountId)
-        const credential = showCredential ? { token: (await registry.getToken(caller, id)).credential } : {}
-        show(output, { ...tell.listedToken(row), ...credential, account: row.token.accountId })
-      }),
-    )
-  addPaging(
-    token
-      .command('list')
-      .description('the tokens of an account, newest first, without their credentials')
-      .requiredOption('--account <id>', 'the account')
-      .option('--sub-account <id>', 'only of this sub-account')
-      .option('--status <status>', 'only active or inactive ones')
-      .option('--search <text>', 'part of its name'),
-  ).action(
-    onStore<{ account: string; subAccount?: string }>(
-      async ({ operator }, { account, subAccount, ...asked }, output) => {
-        const page = await operator.listTokens(
-          account,
-          readTokenQuery({ ...asked, subAccountId: subAccount }, operator.origin().at),
-        )
-        showPage(output, { ...page, items: page.items.map(tell.listedToken) }, 'token')
-      },
-    ),
-  )
-  const setStatus = (verb: string, description: string, status: 'active' | 'inactive') =>
-    token
-      .command(verb)
-      .description(description)
-      .argument('<id>', 'the token')
-      .option(...JSON_OPTION)
-      .action(
-        onStore(async ({ operator, registry }, _options, output, id) => {
-          const caller = operator.actFor(await operator.getOwner(id))
-          await registry.updateToken(caller, id, { status }, operator.origin())
-          show(output, tell.listedToken(await operator.getToken(id)))
-        }),
+      .option('--credential <value>', 'an existing credential; other users can see it', (text) =>
+        readNewCredential(text),
       )
+      .option('--credential-stdin', 'read an existing credential of any format from standard input'),
+    async ({ operator, registry }, options, output) => {
+      const { subAccount: subAccountId, name, status } = options
+      const expiresAt = readExpiry(options, operator.origin().at)
+      const credential = await readCredentialOption(options, streams, output)
+      const accountId = await operator.getOwner(subAccountId)
+      const created = await operator.createTokens([{ accountId, subAccountId, name, status, expiresAt, credential }])
+      for (const { id } of created) {
+        show(output, views.token(await registry.getToken(operator.actFor(accountId), id)))
+      }
+    },
+  )
+  onStore<{ showCredential?: boolean }>(
+    token
+      .command('get')
+      .description('show one token')
+      .argument('<id>', 'the token')
+      .option('--show-credential', 'show its credential too'),
+    async ({ operator, registry }, { showCredential }, output, id) => {
+      const row = await operator.getToken(id)
+      const caller = operator.actFor(row.token.accountId)
+      const credential = showCredential ? { token: (await registry.getToken(caller, id)).credential } : {}
+      show(output, { ...views.listedToken(row), ...credential, account: row.token.accountId })
+    },
+  )
+  onStore<{ account: string; subAccount?: string }>(
+    addPaging(
+      token
+        .command('list')
+        .description('the tokens of an account, newest first, without their credentials')
+        .requiredOption('--account <id>', 'the account')
+        .option('--sub-account <id>', 'only of this sub-account')
+        .option('--status <status>', 'only active or inactive ones')
+        .option('--search <text>', 'part of its name'),
+    ),
+    async ({ operator }, { account, subAccount, ...filters }, output) => {
+      const query = readTokenQuery({ ...filters, subAccountId: subAccount }, operator.origin().at)
+      const page = await operator.listTokens(account, query)
+      showPage(output, { ...page, items: page.items.map(views.listedToken) }, 'token')
+    },
+  )
+  const setStatus = (name: string, description: string, status: 'active' | 'inactive') =>
+    onStore(
+      token.command(name).description(description).argument('<id>', 'the token'),
+      async ({ operator, registry }, _options, output, id) => {
+        const caller = operator.actFor(await operator.getOwner(id))
+        await registry.updateToken(caller, id, { status }, operator.origin())
+        show(output, views.listedToken(await operator.getToken(id)))
+      },
+    )
   setStatus('disable', 'refuse a token from now on', 'inactive')
   setStatus('enable', 'accept a token again', 'active')
-  token
-    .command('rotate')
-    .description('give a token a new credential, and show it')
-    .argument('<id>', 'the token')
-    .option('--overlap <time>', 'how long the former credential still works, such as 1h', readDuration, 0)
-    .option(...JSON_OPTION)
-    .action(
-      onStore<{ overlap: number }>(async ({ operator, registry }, { overlap }, output, id) => {
-        const caller = operator.actFor(await operator.getOwner(id))
-        const seconds = readOverlap({ overlapSeconds: overlap / 1000 })
-        show(output, tell.token(await registry.rotateToken(caller, id, seconds, operator.origin())))
-      }),
-    )
-  token
-    .command('delete')
-    .description('remove a token for good; it is refused from now on')
-    .argument('<id>', 'the token')
-    .option(...JSON_OPTION)
-    .action(
-      onStore(async ({ operator, registry }, _options, output, id) => {
-        const caller = operator.actFor(await operator.getOwner(id))
-        const { id: _id } = await registry.deleteToken(caller, id, operator.origin())
-        output.result({ _id, deleted: true }, { title: `Deleted ${_id}.` })
-      }),
-    )
+  onStore<{ overlap: number }>(
+    token
+      .command('rotate')
+      .description('give a token a new credential, and show it')
+      .argument('<id>', 'the token')
+      .option('--overlap <time>', 'how long the former credential still works, such as 1h', readDuration, 0),
+    async ({ operator, registry }, { overlap }, output, id) => {
+      const caller = operator.actFor(await operator.getOwner(id))
+      const seconds = readOverlap({ overlapSeconds: overlap / 1000 })
+      show(output, views.token(await registry.rotateToken(caller, id, seconds, operator.origin())))
+    },
+  )
+  onStore(
+    token
+      .command('delete')
+      .description('delete a token permanently; it is refused from now on')
+      .argument('<id>', 'the token'),
+    async ({ operator, registry }, _options, output, id) => {
+      const caller = operator.actFor(await operator.getOwner(id))
+      const { id: _id } = await registry.deleteToken(caller, id, operator.origin())
+      output.result({ _id, deleted: true }, { title: `Deleted ${_id}.` })
+    },
+  )
 }
 
 export function addHistoryCommands(program: Command, onStore: OnStore): void {
   const history = program.command('history').description('the record of every change')
-  const list = history
-    .command('list')
-    .description('the changes of an account or of one token, latest first')
-    .argument('<id>', 'an account or a token')
-    .option('--by <actor>', 'only what this account key, `operator` or `jwt:` subject did')
-    .option('--action <action>', `only one of ${ACTIONS.join(', ')}`)
-    .option('--from <time>', 'only changes at this time or later, such as 2030-01-31T12:00:00Z')
-    .option('--to <time>', 'only changes before this time')
-  addPaging(list).action(
-    onStore(async ({ operator, registry }, asked, output, id) => {
+  onStore(
+    addPaging(
+      history
+        .command('list')
+        .description('the changes of an account or of one token, latest first')
+        .argument('<id>', 'an account or a token')
+        .option('--by <actor>', 'only what this account key, `operator` or `jwt:` subject did')
+        .option('--action <action>', `only one of ${ACTIONS.join(', ')}`)
+        .option('--from <time>', 'only changes at this time or later, such as 2030-01-31T12:00:00Z')
+        .option('--to <time>', 'only changes before this time'),
+    ),
+    async ({ operator, registry }, filters, output, id) => {
       const tokenId = id.startsWith('acc_') ? undefined : id
       const accountId = tokenId === undefined ? (await operator.getAccount(id)).id : await operator.getOwner(id)
-      const page = await registry.listHistory(operator.actFor(accountId), {
-        ...readHistoryQuery({ ...asked }),
-        tokenId,
-      })
+      const query = { ...readHistoryQuery({ ...filters }), tokenId }
+      const page = await registry.listHistory(operator.actFor(accountId), query)
       output.result(page.items.map(entryOf), {
         title: pageTitle(page, 'change'),
-        rows: page.items.map(tell.historyLine),
+        rows: page.items.map(views.historyRow),
       })
-    }),
+    },
   )
-  history
-    .command('verify')
-    .description('find any row altered, removed or inserted')
-    .option(...JSON_OPTION)
-    .action(
-      onStore(async (latchkey, _options, output) => {
-        const report = await verifyHistory(latchkey)
-        const rows = report.problems.map((problem) => ({ problem }))
-        output.result(report, { title: `${report.rows} rows of ${report.accounts} accounts checked.`, rows })
-        if (report.problems.length > 0) throw new OperatorError('the history has been tampered with')
-      }),
-    )
+  onStore(
+    history.command('verify').description('find any row altered, removed or inserted'),
+    async (latchkey, _options, output) => {
+      const report = await verifyHistory(latchkey)
+      const rows = report.problems.map((problem) => ({ problem }))
+      output.result(report, { title: `${report.rows} rows of ${report.accounts} accounts checked.`, rows })
+      if (report.problems.length > 0) throw new OperatorError('the history has been tampered with')
+    },
+  )
 }

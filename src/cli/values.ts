@@ -1,4 +1,4 @@
-// Reads values from the command line, by the same rules as over HTTP.
+// Parses option values, by the same rules as over HTTP.
 import { type Command, InvalidArgumentError } from 'commander'
 import { OperatorError } from '../tokens/errors.ts'
 import { emailField, type FieldReader, nameField, statusField } from '../tokens/model/fields.ts'
@@ -19,17 +19,16 @@ export const readName = valid(nameField)
 export const readEmail = valid(emailField)
 export const readStatus = valid(statusField)
 
-/** Not an InvalidArgumentError: commander would repeat the value, which may be a secret. */
+/** No InvalidArgumentError: commander would print the value, which may be a secret. */
 export function readNewCredential(text: string, source = 'The value of --credential'): string {
   const rule = brokenCredentialRule(text)
   if (rule !== undefined) throw new OperatorError(`${source} ${rule}.`)
   return text
 }
 
-/** More than the longest credential with its line end, so that one that is too long is noticed. */
+/** More than the longest credential, so that a longer one is refused rather than cut. */
 const MAX_CREDENTIAL_INPUT = 2_000
 
-/** The one credential on standard input, without the white space around it. */
 export async function readCredentialInput({ stdin, stderr }: Streams): Promise<string> {
   if (stdin?.isTTY) stderr.write('Paste the credential, press Enter, then Ctrl-D.\n')
   let text = ''

@@ -1,4 +1,4 @@
-// The HTTP door: all routes in one table, one way in and one way out for every request.
+// The HTTP server: the table of all routes, and what happens to every request before and after its route.
 import type { Server } from 'node:http'
 import files from '@fastify/static'
 import swagger from '@fastify/swagger'
@@ -14,8 +14,8 @@ import Fastify, {
 import type { Logger } from 'pino'
 import { Failure } from '../tokens/errors.ts'
 import type { Registry } from '../tokens/registry.ts'
-import { type Admit, type Authenticate, authenticate, callerOf } from './access/caller.ts'
-import type { RateLimits } from './access/rate-limits.ts'
+import { type Admit, type Authenticate, callerOf } from './access/caller.ts'
+import { admitWith, type RateLimits } from './access/rate-limits.ts'
 import type { Metrics } from './observe/metrics.ts'
 import { recorder } from './observe/recorder.ts'
 import { addBodyParsers } from './protocol/body.ts'
@@ -24,8 +24,8 @@ import { type AppIdentity, successBody, successJson } from './protocol/envelope.
 import { answerTo, BODY_LIMIT_BYTES, HttpFailure, routeNotFound } from './protocol/failures.ts'
 import { createNodeServer } from './protocol/node-server.ts'
 import { allowedMethods, decodable, isApi } from './protocol/paths.ts'
+import { hasRequestsWaiting } from './protocol/pipelining.ts'
 import { requestIdOf } from './protocol/request-id.ts'
-import { hasRequestsWaiting } from './protocol/turns.ts'
 import { unknownNamesCheck } from './protocol/unknown-names.ts'
 import { apiDescription, withNamedSchemas } from './routes/api-description.ts'
 import { CONSOLE_FILES, consoleRoutes } from './routes/console-routes.ts'
@@ -33,9 +33,11 @@ import { historyRoutes } from './routes/history-routes.ts'
 import { overviewRoutes } from './routes/overview-routes.ts'
 import {
   type AccountRoute,
+  isWrite,
   type PlainRoute,
   type Route,
   type SerializerOf,
+  schemaOf,
   withFailures,
   withoutFailures,
 } from './routes/route.ts'
@@ -55,38 +57,34 @@ export interface ServerParts {
   readonly ready: () => Promise<void>
   readonly isDraining: () => boolean
   readonly credentialHeader: string | undefined
-  /** Addresses of proxies whose X-Forwarded-For is believed. */
+  /** Addresses of proxies whose X-Forwarded-For is trusted. */
   readonly trustProxy: readonly string[]
   readonly rateLimits?: RateLimits | undefined
 }
 
 export async function buildServer(parts: ServerParts): Promise<FastifyInstance> {
-  const admit = admissionOf(parts)
+  const admit = admitWith(parts.authenticator, parts.rateLimits)
   const server = Fastify(optionsOf(parts))
-  // Before the plugins, whose routes would otherwise keep the error handler of Fastify.
+  // Before the plugins are registered: their routes would otherwise keep Fastify's own error handler.
   server.setErrorHandler((error, request, reply) => sendFailure(parts, request, reply, error))
-  server.decorateRequest('caller')
-  server.decorateRequest('tokenId')
-  server.decorateRequest('route')
-  server.decorateRequest('startedAt')
-  server.decorateRequest('admittedAt')
-  const known: RouteOptions[] = []
-  server.addHook('onRoute', (route) => void known.push(route))
+  for (const name of ['caller', 'tokenId', 'route', 'startedAt', 'admittedAt']) server.decorateRequest(name)
+  const registered: RouteOptions[] = []
+  server.addHook('onRoute', (route) => void registered.push(route))
   await server.register(swagger, {
     openapi: apiDescription(parts),
     transform: ({ schema, url }) => ({ schema: withFailures(schema), url }),
     transformObject: withNamedSchemas,
   })
-  await server.register(swaggerUi, { routePrefix: '/docs', staticCSP: true, transformStaticCSP: withoutOthers })
+  await server.register(swaggerUi, { routePrefix: '/docs', staticCSP: true, transformStaticCSP: restrictPolicy })
   await server.register(files, CONSOLE_FILES)
-  // The rules of input are the domain's, in its words; schemas describe it and shape what goes out.
+  // The domain validates input. Schemas only describe it, and serialize output.
   server.setValidatorCompiler(() => () => true)
   addBodyParsers(server)
-  for (const route of tableOf(parts, server)) {
+  for (const route of allRoutes(parts, server)) {
     if ('answer' in route) addAccountRoute(server, parts, admit, route)
     else addPlainRoute(server, parts.registry, route)
   }
-  addHooks(server, parts, admit, known)
+  addHooks(server, parts, admit, registered)
   server.setNotFoundHandler(async () => {
     throw routeNotFound()
   })
@@ -98,15 +96,15 @@ function optionsOf({ trustProxy }: ServerParts): FastifyHttpOptions<Server> {
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
     serverFactory: (serve) => createNodeServer(serve),
-    // An id of any length is an unknown id, not a bad request; the header limit bounds it.
+    // A long id is an unknown id, not a bad request. The header size limit bounds its length.
     routerOptions: { maxParamLength: 16_384 },
     genReqId: requestIdOf,
     requestIdHeader: false,
     trustProxy: trustProxy.length > 0 ? [...trustProxy] : false,
-    // While draining, what still arrives on open connections is served, and the connection closed after it.
+    // While draining, requests on open connections are still served, and the connection is closed after them.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    // There is one only, a path that cannot be decoded. It goes its way as if it could.
+    // Only raised for a path that cannot be decoded. It is routed again, with the invalid escapes taken literally.
     frameworkErrors: (_error, request, reply) => {
       request.raw.url = decodable(request.raw.url ?? '')
       request.server.routing(request.raw, reply.raw)
@@ -115,9 +113,9 @@ function optionsOf({ trustProxy }: ServerParts): FastifyHttpOptions<Server> {
   }
 }
 
-function tableOf(parts: ServerParts, server: FastifyInstance): readonly Route[] {
+function allRoutes(parts: ServerParts, server: FastifyInstance): readonly Route[] {
   const service = serviceRoutes(parts, () => server.swagger())
-  const verification = verifyRoutes({ ...parts, onVerdict: (verdict) => parts.metrics.judged(verdict) })
+  const verification = verifyRoutes({ ...parts, onVerdict: (verdict) => parts.metrics.countVerdict(verdict) })
   const browser = consoleRoutes()
   return [
     tokenRoutes.listTokens,
@@ -147,33 +145,38 @@ function tableOf(parts: ServerParts, server: FastifyInstance): readonly Route[] 
   ]
 }
 
-function addHooks(server: FastifyInstance, parts: ServerParts, admit: Admit, known: readonly RouteOptions[]): void {
+function addHooks(
+  server: FastifyInstance,
+  parts: ServerParts,
+  admit: Admit,
+  registered: readonly RouteOptions[],
+): void {
   const record = recorder(parts.log, parts.metrics)
-  // Before the body is read, as on the routes that exist.
+  // Unknown routes are refused here, before the body is read, as existing routes refuse unauthenticated requests.
   server.addHook('onRequest', (request, _reply, done) => {
     request.startedAt = performance.now()
-    const proceed = () => (request.is404 ? refuseUnknown(admit, known, request).catch(done) : done())
+    const proceed = () => (request.is404 ? refuseUnknown(admit, registered, request).catch(done) : done())
     if (!isUnambiguous(request.raw)) done(notHttp())
     else if (parts.rateLimits === undefined) proceed()
-    else parts.rateLimits.arriving(request).then(proceed, done)
+    else parts.rateLimits.checkAddress(request).then(proceed, done)
   })
   server.addHook('onSend', (request, reply, _payload, done) => {
     setCommonHeaders(request, reply)
-    // The caller connects to another instance. What he has sent already is answered first.
+    // The client then connects to another instance. Requests it has already sent (pipelining) are served first.
     if (parts.isDraining() && !hasRequestsWaiting(request.raw.socket)) reply.header('connection', 'close')
     // Requests without a body emit no 'end'.
     if (!request.raw.complete && !request.raw.readableEnded) limitUnread(request.raw)
-    // Before the answer is sent: a listener for its end would cost more than the log line does.
+    // Recorded before the response is sent: a listener for its end would cost more than the log line.
     record(request, reply)
     done()
   })
 }
 
 /**
- * The policy of the page of the API, without the hosts that its plugin also lets in: it needs none of them. Nor may it
- * turn requests into HTTPS: a service that is reached over plain HTTP has none, and the page would stay blank.
+ * The Content-Security-Policy of the page at /docs, without the external hosts that the plugin allows but does not need.
+ * Without `upgrade-insecure-requests` too: the page would stay blank where the service is reached over plain HTTP.
  */
-function withoutOthers(policy: string): string {
+function restrictPolicy(policy: string): string {
   const directives = policy.split(';').map((each) => each.trim().split(/ +/))
   return directives
     .filter(([name = '']) => name !== '' && name !== 'upgrade-insecure-requests')
@@ -181,28 +184,27 @@ function withoutOthers(policy: string): string {
     .join('; ')
 }
 
-function admissionOf({ authenticator, rateLimits }: ServerParts): Admit {
-  const admit: Admit = (request) => authenticate(request, authenticator)
-  return rateLimits === undefined ? admit : rateLimits.around(admit)
-}
-
-/** Always rejects: with what is wrong with the caller, the method or the path. */
-async function refuseUnknown(admit: Admit, known: readonly RouteOptions[], request: FastifyRequest): Promise<never> {
+/** Always rejects: 401 and the like, 404 or 405. */
+async function refuseUnknown(
+  admit: Admit,
+  registered: readonly RouteOptions[],
+  request: FastifyRequest,
+): Promise<never> {
   if (isApi(request.url)) await admit(request)
-  const allowed = allowedMethods(known, request.url)
+  const allowed = allowedMethods(registered, request.url)
   if (allowed.length === 0) throw routeNotFound()
   throw new HttpFailure(405, `${request.method} is not allowed here`, { allow: allowed.join(', ') })
 }
 
 function addAccountRoute(server: FastifyInstance, parts: ServerParts, admit: Admit, route: AccountRoute): void {
   const { registry, app, now } = parts
-  const { toJson } = route
-  const showMessage = route.method === 'GET' ? 0 : 1
+  const { success, toJson } = route
+  const showMessage = isWrite(route) ? 1 : 0
   const envelopeJson = successJson(app, showMessage)
-  const checkNames = route.ignoresUnknown ? undefined : unknownNamesCheck(route.schema)
-  const answer = async (request: FastifyRequest, reply: FastifyReply) => {
+  const checkNames = route.ignoresUnknown ? undefined : unknownNamesCheck(route)
+  const handle = async (request: FastifyRequest, reply: FastifyReply) => {
     const caller = callerOf(request)
-    const question = {
+    const input = {
       caller,
       params: request.params as Record<string, string>,
       query: request.query as Record<string, unknown>,
@@ -210,24 +212,24 @@ function addAccountRoute(server: FastifyInstance, parts: ServerParts, admit: Adm
       headers: request.headers,
       origin: { by: caller.by, byName: caller.byName ?? null, at: now(), requestId: request.id, address: request.ip },
     }
-    checkNames?.(question)
-    const given = await during(registry, request, () => route.answer(registry, question))
-    request.tokenId = given.tokenId
-    if (given.headers !== undefined) reply.headers(given.headers)
-    reply.code(given.status ?? 200)
-    return given
+    checkNames?.(input)
+    const result = await during(registry, request, () => route.answer(registry, input))
+    request.tokenId = result.tokenId
+    if (result.headers !== undefined) reply.headers(result.headers)
+    reply.code(success.status ?? 200)
+    return result
   }
   server.route({
     method: route.method,
     url: route.url,
-    schema: withoutFailures(route.schema),
-    // Before the body is read: without a caller nothing is said, not even what is wrong with the request.
+    schema: withoutFailures(schemaOf(route)),
+    // Before the body is read: an unauthenticated caller learns nothing, not even what is wrong with the request.
     onRequest: (request) => {
       request.route = route.url
       return admit(request)
     },
     async handler(request, reply) {
-      const { message, data } = await answer(request, reply)
+      const { message = success.message, data } = await handle(request, reply)
       if (toJson === undefined) return successBody(app, message, data, showMessage)
       const serializerOf = ((schema: Record<string, unknown>) =>
         reply.compileSerializationSchema(schema)) as unknown as SerializerOf
@@ -236,10 +238,7 @@ function addAccountRoute(server: FastifyInstance, parts: ServerParts, admit: Adm
   })
 }
 
-/**
- * Time that the store took to know the caller counts against the request's deadline. A body that came slowly is not its
- * fault.
- */
+/** The time that authentication took counts against the store's deadline; the time to receive the body does not. */
 function during<Result>(registry: Registry, request: FastifyRequest, work: () => Result): Result {
   const { startedAt = 0, admittedAt = startedAt } = request
   const isGone = () => request.raw.socket.destroyed
@@ -266,27 +265,24 @@ function addPlainRoute(server: FastifyInstance, registry: Registry, route: Plain
       handler: (request, reply) => respond(request, reply),
     })
   if (described !== undefined) add(described, route.schema)
-  // The same answer to other methods is not described again.
+  // The API description shows only the first method.
   if (others.length > 0) add(others, { ...route.schema, hide: true } as PlainRoute['schema'])
 }
 
 function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
   reply.header('x-request-id', request.id)
   reply.header('x-content-type-options', 'nosniff')
-  // Node.js drops what was sent right behind a request for another protocol.
+  // Node.js drops what follows a request with an Upgrade header.
   if (request.raw.headers.upgrade !== undefined) reply.header('connection', 'close')
   if (isApi(request.url)) reply.header('cache-control', 'no-store')
 }
 
 async function sendFailure(parts: ServerParts, request: FastifyRequest, reply: FastifyReply, error: unknown) {
   const { status, headers, body } = answerTo(error)
-  if (status >= 500) parts.log.error({ reqId: request.id, err: causeOf(error) }, 'request failed')
-  // Fastify closes the connection on a body that it could not read, and Node.js then before it has come; who is still
-  // sending would never see the answer. What still comes is dropped instead (`limitUnread`).
+  const cause = error instanceof Failure ? (error.cause ?? error) : error
+  if (status >= 500) parts.log.error({ reqId: request.id, err: cause }, 'request failed')
+  // Fastify closes the connection after a body it refuses, and a client that is still sending would never see the response.
+  // Instead, the rest of the body is read and dropped (`limitUnread`).
   if (reply.hasHeader('connection') && reply.raw.shouldKeepAlive) reply.removeHeader('connection')
   return reply.code(status).headers(headers).send(body)
-}
-
-function causeOf(error: unknown): unknown {
-  return error instanceof Failure ? (error.cause ?? error) : error
 }

@@ -1,8 +1,8 @@
-// Why this process may not use a file: which user runs it, whose the file is, and what to run instead.
+// Explains a permission error: which user runs this process, who owns the file, and what to do.
 import { accessSync, constants, readFileSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
-/** Undefined where permissions are not the reason, and on systems without such permissions. */
+/** Undefined if permissions are not the reason, or the system has no such permissions. */
 export function explainAccess(path: string, needed = constants.R_OK | constants.W_OK): string | undefined {
   const uid = process.geteuid?.()
   const blocked = uid === undefined ? undefined : findBlocked(resolve(path), needed)
@@ -11,17 +11,17 @@ export function explainAccess(path: string, needed = constants.R_OK | constants.
   const [me, them] = [userName(uid), userName(owner)]
   const facts = `This runs as user ${me}; ${blocked} belongs to ${them} and has mode ${(mode & 0o7777).toString(8)}.`
   if (owner === uid) return `${facts} To give yourself access: chmod u+rwX ${blocked}`
-  return `${facts} Run this as ${them} (as root: runuser -u ${them} -- …), or, if all of it should be ${me}'s: chown -R ${me} ${blocked}`
+  return `${facts} Run this as ${them} (as root: runuser -u ${them} -- …), or, to make ${me} the owner: chown -R ${me} ${blocked}`
 }
 
-/** The first folder on the way that may not be entered, else the file itself. */
+/** The first folder in the path that may not be entered, else the file itself. */
 function findBlocked(path: string, needed: number): string | undefined {
   const parent = dirname(path)
   const above = parent === path ? undefined : findBlocked(parent, constants.X_OK)
   return above ?? (isAllowed(path, needed) ? undefined : path)
 }
 
-/** True also of what does not exist: then permissions are not what is wrong with it. */
+/** True also for a missing file: then permissions are not the problem. */
 function isAllowed(path: string, mode: number): boolean {
   try {
     accessSync(path, mode)
@@ -31,7 +31,6 @@ function isAllowed(path: string, mode: number): boolean {
   }
 }
 
-/** By the system's list of users; by its number where that does not name it. */
 function userName(uid: number): string {
   try {
     const users = readFileSync('/etc/passwd', 'utf8').split('\n')

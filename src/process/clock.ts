@@ -1,16 +1,16 @@
-// The time of day as a running server tells it: it never goes back. A machine's clock that is set back must not bring
-// what has expired to life again, nor let ids sort before older ones.
+// A clock that never goes back. When the machine's clock is set back, expired tokens must stay expired, and new ids must
+// still sort after older ones.
 import type { Timestamp } from '../tokens/model/token.ts'
 
-/** Less is not worth a word: clocks are drawn straight by a little all the time. */
-const NOTABLE_MS = 1_000
+/** Smaller corrections, such as those of NTP, are not reported. */
+const REPORTED_MS = 1_000
 
 export interface ClockParts {
-  /** The machine's clock, which may be set. */
+  /** The machine's clock, which may be set back. */
   readonly wall: () => number
-  /** Milliseconds since any moment, which nobody can set. */
+  /** A monotonic clock, in milliseconds. */
   readonly elapsed: () => number
-  /** Told once each time the machine's clock is found to be behind. */
+  /** Called once each time the machine's clock was set back. */
   readonly onSetBack: (ms: number) => void
 }
 
@@ -25,8 +25,8 @@ export function steadyClock({ wall, elapsed, onSetBack }: ClockParts): () => Tim
       behind = false
       return now.wall
     }
-    // Goes on from where it was, as fast as ever, until the machine's clock has caught up.
-    if (!behind && steady - now.wall >= NOTABLE_MS) {
+    // Continues by the monotonic clock until the machine's clock has caught up.
+    if (!behind && steady - now.wall >= REPORTED_MS) {
       behind = true
       onSetBack(steady - now.wall)
     }

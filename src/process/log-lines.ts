@@ -1,24 +1,25 @@
-// Writes the log to standard output, in batches: the write is the most expensive part of a log line. The log never blocks
-// the service: lines that cannot be written are dropped, counted and reported. pino's own destination keeps neither
-// promise at an end: with a full disk, or a reader that takes nothing, its flush at exit retries forever.
+// Writes the log to standard output, in batches, since the write is the most expensive part of a log line. The log never
+// blocks the service: lines that cannot be written are dropped, counted and reported. pino's own destination cannot be used:
+// with a full disk, or a reader that does not read, its flush at exit retries forever.
 import { fstatSync, write, writeSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
+import { promisify } from 'node:util'
 
 const STDOUT = 1
-const STDERR = 2
-/** Characters that are worth a write of their own. */
+const writeAsync = promisify(write)
+/** Characters that are written at once, without waiting for the flush interval. */
 const BATCH_LENGTH = 16_000
 const FLUSH_MS = 500
-/** PIPE_BUF in bytes: up to this size a write to a pipe is atomic, so lines of several processes do not mix. */
+/** PIPE_BUF, in bytes: a write to a pipe is atomic up to this size, so lines of several processes do not mix. */
 const MAX_ATOMIC_WRITE = 4_096
-/** Characters that wait for a slow reader; beyond this, lines are dropped. */
+/** Characters buffered for a slow reader; beyond this, lines are dropped. */
 const MAX_WAITING = 8_000_000
 const RETRY_MS = 20
-/** How long the end of the process waits for a reader. */
+/** How long `end` waits for a slow reader. */
 const END_MS = 1_000
 
 export class LogLines {
-  /** Characters in one write. With text beyond ASCII it is more bytes, and no longer atomic. */
+  /** Characters per write. Non-ASCII text has more bytes, so its writes may not be atomic. */
   readonly #maxWrite: number
   readonly #flushing = setInterval(() => this.#flush(), FLUSH_MS).unref()
   #lines = ''
@@ -42,7 +43,7 @@ export class LogLines {
     if (this.#lines.length >= BATCH_LENGTH) this.#flush()
   }
 
-  /** Resolves when everything is written, or when it is clear that it cannot be. */
+  /** Resolves when everything is written, or after a timeout. */
   async end(): Promise<void> {
     clearInterval(this.#flushing)
     const giveUp = new AbortController()
@@ -66,7 +67,7 @@ export class LogLines {
     })
   }
 
-  /** Writes what waits now. Lines that are added meanwhile wait for the next batch. */
+  /** Writes the lines that are buffered now. Lines added meanwhile wait for the next batch. */
   async #writeSome(): Promise<void> {
     for (let wanted = this.#lines.length; wanted > 0 && this.#lines !== ''; ) {
       const before = this.#lines.length
@@ -74,7 +75,7 @@ export class LogLines {
       wanted -= before - this.#lines.length
       while (left.length > 0) {
         try {
-          left = left.subarray(await written(left))
+          left = left.subarray((await writeAsync(STDOUT, left)).bytesWritten)
           this.#failing = false
         } catch (error) {
           if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') return this.#drop(left, error as Error)
@@ -85,7 +86,7 @@ export class LogLines {
     }
   }
 
-  /** Takes whole lines: as many as fit into one write, at least one. */
+  /** Removes whole lines from the buffer: as many as fit into one write, at least one. */
   #take(): Buffer {
     if (this.#dropped > 0) return this.#noteDropped()
     const { length } = this.#lines
@@ -108,32 +109,18 @@ export class LogLines {
     this.#lines = ''
     if (this.#failing) return
     this.#failing = true
-    report(`latchkey: the log cannot be written (${error.message}); its lines are dropped until it can be.`)
+    // Ignores a standard error that fails too.
+    console.error(`latchkey: the log cannot be written (${error.message}); its lines are dropped until it can be.`)
   }
 
-  /** The process exits now: what the reader does not take at once is lost. */
+  /** At exit, what cannot be written at once is lost. */
   #writeRest(): void {
     try {
       while (this.#lines !== '') writeSync(STDOUT, this.#take())
     } catch {
-      // There is nobody left to report to.
+      // Nothing can be reported at exit.
     }
   }
 }
 
-function written(bytes: Uint8Array): Promise<number> {
-  return new Promise((resolve, reject) => {
-    write(STDOUT, bytes, (error, count) => (error === null ? resolve(count) : reject(error)))
-  })
-}
-
 const countLines = (text: string) => text.split('\n').length - 1
-
-/** If standard error fails too, the service goes on all the same. */
-function report(text: string): void {
-  try {
-    writeSync(STDERR, `${text}\n`)
-  } catch {
-    // Perhaps the same full disk.
-  }
-}

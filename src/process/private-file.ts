@@ -1,12 +1,12 @@
-// Files that are made for one owner alone. Whoever owns the folder may have put a link under a file's name, and root must
-// write to, or give away, nothing but the file that it has made itself: so none is followed, and all is done by the handle.
+// Creates files that only their owner may read. The folder's owner may have placed a symbolic link, through which root would
+// write to another file or change its owner: so no link is followed, and everything is done on the open handle.
 import * as fs from 'node:fs'
 import { dirname } from 'node:path'
 import { OperatorError } from '../tokens/errors.ts'
 
 /**
- * A new file, open for writing, readable by its owner alone. Throws EEXIST where the name is taken, by a link too. What root
- * makes would be of no use to a server: it is given to the owner of `like`, its folder unless said otherwise.
+ * Creates a file and returns its handle. Throws EEXIST if the name exists, even as a link. A server could not read what root
+ * creates: root's files get the owner of `like`, by default their folder.
  */
 export function createPrivate(path: string, like = dirname(path)): number {
   const { uid, gid } = fs.statSync(like)
@@ -15,7 +15,7 @@ export function createPrivate(path: string, like = dirname(path)): number {
   return file
 }
 
-/** A new file in the place of whatever has the name: a link is removed, not followed. On disk when it returns. */
+/** Replaces the file, or a link, by a new file, and flushes it to disk. */
 export function replacePrivate(path: string, text: string): void {
   fs.rmSync(path, { force: true })
   const file = createPrivate(path)

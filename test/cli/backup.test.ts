@@ -121,7 +121,7 @@ describe('a restore is refused, and changes nothing, where', () => {
       [damaged(() => Buffer.from('hello')), /is not a backup/],
       [damaged((bytes) => replace(bytes, '"historyRows', '"historyRowz')), /its manifest is not stamped/],
       [join(folder.dataDir, 'none'), /There is no file/],
-      [folder.dataDir, /is no file\. Name the one that `latchkey backup` has written/],
+      [folder.dataDir, /is not a file\. Name the one that `latchkey backup` wrote/],
     ]
     for (const [file, message] of cases) await refuses(folder, [file], message)
   })

@@ -303,7 +303,7 @@ test('commands say where they have looked for a store, and make none', async () 
     assert.equal(code, 1)
     assert.equal(
       stderr,
-      `latchkey: There is no store in ${own.dataDir}. Set LATCHKEY_DATA_DIR to the folder of yours, or begin one with \`latchkey account create\`.\n`,
+      `latchkey: There is no store in ${own.dataDir}. Set LATCHKEY_DATA_DIR to the folder of yours, or create one with \`latchkey account create\`.\n`,
     )
   }
   assert.deepEqual(readdirSync(own.dataDir), [])
@@ -332,7 +332,7 @@ test('copy names its option, and no setting, where the target is at fault', asyn
     for (const [to, message] of [
       [foreign.dataDir, /Name another folder \(--to\)/],
       ['postgres://127.0.0.1:1/none', /cannot be reached: .*\. --to says where it is and who asks/],
-      ['postgres://user:a#b/c@host/db', /--to is not an address\. Letters such as/],
+      ['postgres://user:a#b/c@host/db', /--to is not an address\. Characters such as/],
     ] as const) {
       const { code, stderr } = await own.run('copy', '--to', to)
       assert.equal(code, 1)
@@ -360,7 +360,7 @@ test('doctor names a row that was altered by hand, to scripts and to people, and
     assert.match(told.stderr, /the store is not healthy/)
     const { code, stdout } = await own.run('doctor')
     assert.equal(code, 1)
-    assert.match(stdout, /^rows +1 altered by hand$/m)
+    assert.match(stdout, /^rows +1 altered outside Latchkey$/m)
     assert.match(stdout, new RegExp(`^sub-account ${subAccount._id} does not match its stamp`, 'm'))
     assert.ok(!stdout.includes(account._id))
   } finally {

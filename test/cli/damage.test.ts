@@ -139,7 +139,7 @@ describe('to another user than root', () => {
     for (const name of ['serve', 'doctor']) {
       const { code, stderr } = await asOwner(`() => command('${name}')`)
       assert.equal(code, 1, stderr)
-      assert.match(stderr, /^latchkey: EACCES.*latchkey\.db.*must be readable and writable for the user who runs this/)
+      assert.match(stderr, /^latchkey: EACCES.*latchkey\.db.*must be readable and writable by the user who runs this/)
     }
     chmodSync(database, 0o600)
   })

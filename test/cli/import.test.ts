@@ -62,7 +62,7 @@ describe('import', () => {
     ['no JSON', () => '{"name": ', /line 2: not valid JSON/],
     ['bytes that are no UTF-8', () => Buffer.from('{"name":"M\xfcnchen"}', 'latin1'), /line 2: not valid UTF-8/],
     ['no object', () => '[1]', /line 2: not a JSON object/],
-    ['a field twice', () => '{"name":"a","name":"b"}', /line 2: a field is named twice/],
+    ['a field twice', () => '{"name":"a","name":"b"}', /line 2: a field is repeated/],
     ['no name', () => ({ subAccountId: estate.subAccount._id }), /line 2: name is required/],
     ['no sub-account', () => ({ name: 'x' }), /line 2: subAccountId is required/],
     [
@@ -87,11 +87,11 @@ describe('import', () => {
       () => line('x', { createdAt: '1960-01-01T00:00:00Z' }),
       /line 2: createdAt must be a time after 1970/,
     ],
-    ['a name of an earlier line', () => line('Fine'), /line 2: the name stands in an earlier line/],
+    ['a name of an earlier line', () => line('Fine'), /line 2: an earlier line has the same name/],
     [
       'a credential of an earlier line',
       () => line('x', { credential: 'fine' }),
-      /line 2: the credential stands in an earlier line/,
+      /line 2: an earlier line has the same credential/,
     ],
     ['a taken name', () => line('Taken', { credential: 'other' }), /line 2: Token name already exists/],
     ['a taken credential', () => line('Free', { credential: 'taken' }), /line 2: This credential already belongs/],
@@ -197,7 +197,7 @@ describe('import', () => {
           throw new Failure('outcome-unknown')
         },
       }))
-      await assert.rejects(done, /ended after 0 of 3 tokens, which stay.* may or may not have been saved/)
+      await assert.rejects(done, /ended after 0 of 3 tokens, which are kept.* may or may not have been saved/)
       assert.equal(await count(), 3)
     })
   })

@@ -108,7 +108,7 @@ describe('the key that the service has made itself', () => {
       stdout,
       new RegExp(`Nothing here needs master key ${idOf(before)} any more\\. It is kept in .*\\.old\\.`),
     )
-    assert.match(stdout, /A backup made before opens with the key of its time only/)
+    assert.match(stdout, /An earlier backup opens only with its own key/)
     for (const key of [before, ...read()]) assert.ok(!`${stdout}${stderr}`.includes(key))
   })
 

@@ -16,7 +16,7 @@ describe('seed', () => {
 
   test('shows each account with its key, and then the sums', async () => {
     const { stdout, stderr } = await cli.run(...SEED)
-    assert.match(stdout, /^(acc_\w+ lk_key_\w+\n){2}Made 6 sub-accounts and 20 tokens\.\n$/)
+    assert.match(stdout, /^(acc_\w+ lk_key_\w+\n){2}Created 6 sub-accounts and 20 tokens\.\n$/)
     assert.equal(stderr, '')
   })
 

@@ -199,7 +199,7 @@ describe('it refuses to start, says what to do, and leaves the store as it was',
     const LATCHKEY_REVOCATION_JOURNAL = join(cli.dataDir, 'master.key', 'journal')
     const { code, stderr } = await cli.runWith({ PORT: '0', LATCHKEY_REVOCATION_JOURNAL }, 'serve')
     assert.equal(code, 1)
-    assert.match(stderr, /master\.key'\. It must be readable and writable/)
+    assert.match(stderr, /master\.key'\. All files and folders .* must be readable and writable/)
   })
 
   test('with --demo where no demo can be made, also with workers', async () => {
@@ -270,7 +270,7 @@ describe('a .env file in the current folder', () => {
     )
     await assert.rejects(
       readIn((file) => writeFileSync(file, '\ufeffLATCHKEY_DATA_DIR=/inner\n', 'utf16le')),
-      refused(/\.env is read for settings, but is no text in UTF-8/),
+      refused(/\.env is read for settings, but is not UTF-8 text/),
     )
   })
 })

@@ -21,7 +21,7 @@ function both(durations: Readonly<Record<string, readonly number[]>>): [Registry
   const counted = new Durations(NAME, HELP, BOUNDS)
   ours.registerMetric(counted as unknown as Metric)
   for (const [route, list] of Object.entries(durations)) {
-    const take = counted.taker({ route, status: '200' })
+    const take = counted.observer({ route, status: '200' })
     for (const seconds of list) {
       histogram.observe({ route, status: '200' }, seconds)
       take(seconds)

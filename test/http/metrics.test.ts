@@ -25,7 +25,7 @@ const unavailable = () => Promise.reject(new Failure('unavailable'))
 
 test('while the store cannot be reached, the number of tokens is the last one known, and nothing else is missing', async () => {
   const { state, metrics } = counting()
-  metrics.judged('accepted')
+  metrics.countVerdict('accepted')
   assert.equal(activeIn(await metrics.text()), '3')
   assert.match(await metrics.text(), /^latchkey_tokens_expiring_soon 5$/m)
   state.answer = unavailable
@@ -76,7 +76,7 @@ test('scrapes at the same time are one scrape', async () => {
   try {
     const { metrics } = estate.running
     let made = 0
-    metrics.scrapeWith(async () => `scrape ${++made}`)
+    metrics.text = async () => `scrape ${++made}`
     const heard = await Promise.all(Array.from({ length: 20 }, () => estate.ask({ path: '/metrics' })))
     assert.ok(made < 20, `${made} scrapes`)
     assert.ok(heard.every(({ text }) => /^scrape \d+$/.test(text)))

@@ -200,7 +200,7 @@ describe('without it nobody gets in', () => {
     const folder = world.emptyFolder(copy)
     const ran = await folder.run('restore', world.file)
     assert.equal(ran.code, 1)
-    assert.match(ran.stderr, /lets nobody in: the revocation journal .* --accept-revocation-loss/)
+    assert.match(ran.stderr, /refuses all requests: the revocation journal .* --accept-revocation-loss/)
     return folder
   }
 

@@ -341,7 +341,7 @@ export function describeTampering(engine: Engine): void {
     assert.ok(problemCount > 15)
     assert.deepEqual(
       checks.find(({ check }) => check === 'rows'),
-      { check: 'rows', result: `${problemCount} altered by hand` },
+      { check: 'rows', result: `${problemCount} altered outside Latchkey` },
     )
     for (const secret of estate.secrets) assert.ok(!JSON.stringify(problems).includes(secret))
   })

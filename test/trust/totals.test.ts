@@ -39,7 +39,10 @@ function describeTotals(engine: Engine): void {
         if (by < 0) continue
         const [healthy, told] = await totals()
         assert.equal(healthy, false)
-        assert.match(told ?? '', new RegExp(`^1 altered by hand: ${scope} has \\d+ active and \\d+ inactive, not`))
+        assert.match(
+          told ?? '',
+          new RegExp(`^1 altered outside Latchkey: ${scope} has \\d+ active and \\d+ inactive, not`),
+        )
       }
     }
     assert.deepEqual(await totals(), [true, 'as counted'])
@@ -59,7 +62,8 @@ function describeTotals(engine: Engine): void {
     for (const scope of scopes) await db.run('UPDATE token_counts SET count = count + 5 WHERE scope = ?1', scope)
     const [healthy, told] = await totals()
     assert.equal(healthy, false)
-    for (const scope of scopes) assert.match(told ?? '', new RegExp(`^2 altered by hand:.* ${scope} has \\d+ active`))
+    for (const scope of scopes)
+      assert.match(told ?? '', new RegExp(`^2 altered outside Latchkey:.* ${scope} has \\d+ active`))
     for (const scope of scopes) await db.run('UPDATE token_counts SET count = count - 5 WHERE scope = ?1', scope)
   })
 
@@ -70,6 +74,6 @@ function describeTotals(engine: Engine): void {
       return store.readRows(...args)
     }
     const told = await totals({ ...estate.running, store: { ...store, readRows } })
-    assert.deepEqual(told, [true, 'as counted, but for 1 accounts that were changed meanwhile'])
+    assert.deepEqual(told, [true, 'as counted, except 1 accounts that changed during the count'])
   })
 }

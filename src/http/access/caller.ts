@@ -1,4 +1,4 @@
-// From the Authorization header to the caller. Every route that needs one passes here before its body is read.
+// Authenticates a request: from the Authorization header to the caller.
 import type { FastifyRequest } from 'fastify'
 import { Failure } from '../../tokens/errors.ts'
 import type { Caller } from '../../tokens/registry.ts'
@@ -6,22 +6,21 @@ import { countHeaders } from '../protocol/client-error.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who asks, once that is known. */
     caller: Caller | undefined
-    /** The token that was verified, read or changed, for the log. */
+    /** The token that was verified, read or changed, for the request log. */
     tokenId: string | undefined
-    /** The path of the route as it stands in the table; undefined for what is not in it. */
+    /** The route's path pattern; undefined where no route of ours matches. */
     route: string | undefined
-    /** By `performance.now`. */
+    /** `performance.now()` when the request arrived. */
     startedAt: number | undefined
-    /** The same, of the moment in which its caller was known. */
+    /** `performance.now()` when the caller was authenticated. */
     admittedAt: number | undefined
   }
 }
 
 const BEARER = /^bearer +([\x21-\x7e]+) *$/i
 
-/** The one bearer credential of a request. Two Authorization headers are none: each reader could pick another. */
+/** Refuses two Authorization headers: a proxy could have checked the other one. */
 export function bearerOf(request: FastifyRequest): string {
   const header = request.headers.authorization
   const presented = header === undefined ? undefined : BEARER.exec(header)?.[1]
@@ -31,20 +30,11 @@ export function bearerOf(request: FastifyRequest): string {
   return presented
 }
 
-/** From a bearer to the caller; rejects with the Failure that says why not. */
+/** Rejects with a Failure for a credential that is not accepted. */
 export type Authenticate = (presented: string) => Promise<Caller>
 
-/** Lets a request in, its caller then known, or rejects. */
+/** Sets the request's caller, or rejects. */
 export type Admit = (request: FastifyRequest) => Promise<void>
-
-export async function authenticate(
-  request: FastifyRequest,
-  authenticator: Authenticate,
-  presentedIn: (request: FastifyRequest) => string = bearerOf,
-): Promise<void> {
-  request.caller = await authenticator(presentedIn(request))
-  request.admittedAt = performance.now()
-}
 
 export function callerOf(request: FastifyRequest): Caller {
   const { caller } = request

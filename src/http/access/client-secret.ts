@@ -1,5 +1,5 @@
-// The account key that a client of the introspection endpoint presents: as a bearer, or as the secret of an OAuth client
-// (RFC 6749, 2.3.1), by HTTP Basic or in the form. The id of the client is not looked at: the key says whose it is.
+// The account key of an introspection request: a bearer, or the secret of an OAuth client (RFC 6749, 2.3.1), by HTTP Basic
+// or in the form. The client id is ignored: the key identifies the account.
 import type { FastifyRequest } from 'fastify'
 import { Failure } from '../../tokens/errors.ts'
 import { decodeText } from '../../tokens/model/fields.ts'
@@ -23,7 +23,7 @@ export function usesBasic({ headers }: FastifyRequest): boolean {
   return /^basic( |$)/i.test(headers.authorization ?? '')
 }
 
-/** True where the secret can only be in the form, which is not read yet. */
+/** True where the secret can only be in the form, so that the body must be read before authentication. */
 export function mustReadForm({ headers }: FastifyRequest): boolean {
   return headers.authorization === undefined && FORM.test(headers['content-type'] ?? '')
 }
@@ -39,7 +39,7 @@ export function formOf({ body }: FastifyRequest): Form {
   return (body ?? {}) as Form
 }
 
-/** Undefined for a header that is malformed or sent twice: two readers could each take another one. */
+/** Undefined for a header that is malformed or sent twice. */
 function basicSecretIn({ headers, raw }: FastifyRequest): string | undefined {
   const encoded = BASIC.exec(headers.authorization ?? '')?.[1]
   if (encoded === undefined || countHeaders(raw.rawHeaders, 'authorization') !== 1) return undefined
@@ -48,7 +48,7 @@ function basicSecretIn({ headers, raw }: FastifyRequest): string | undefined {
   return text === undefined || colon === -1 ? undefined : formDecoded(text.slice(colon + 1))
 }
 
-/** Id and secret are encoded as in a form before they are joined. The letters of an account key stand for themselves. */
+/** Client id and secret are form-encoded before they are joined (RFC 6749, 2.3.1). */
 function formDecoded(text: string): string | undefined {
   try {
     return decodeURIComponent(text.replaceAll('+', ' '))

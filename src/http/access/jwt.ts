@@ -1,4 +1,4 @@
-// JWTs that the platform's own identity provider signs, taken in place of an account key.
+// JWTs of the platform's own identity provider, accepted in place of an account key.
 import { readFileSync, statSync } from 'node:fs'
 import {
   createLocalJWKSet,
@@ -22,18 +22,18 @@ export interface JwtSettings {
   readonly accountClaim: string
 }
 
-/** Asymmetric signatures only: with a shared secret, whoever can verify a JWT can also make one. */
+/** Asymmetric signatures only: who knows a shared secret to verify JWTs can also sign them. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
 const CLOCK_TOLERANCE_SECONDS = 5
 const FETCH_TIMEOUT_MS = 2_000
 /**
- * The `typ` of a JWT that may be an access token, in lower case (RFC 8725, 3.11; RFC 9068). The issuer signs others for
- * other purposes (`logout+jwt`, `dpop+jwt`) with the same keys.
+ * The `typ` values of access tokens, in lower case (RFC 8725, 3.11; RFC 9068). The issuer signs JWTs for other purposes
+ * (`logout+jwt`, `dpop+jwt`) with the same keys.
  */
 const ACCESS_TOKEN_TYPES = ['jwt', 'at+jwt', 'application/jwt', 'application/at+jwt']
 const LOOKS_LIKE_JWT = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
-/** Recognises the issuer's tokens and leaves every other bearer to the registry. */
+/** Verifies the issuer's JWTs; every other bearer is authenticated by the registry. */
 export function jwtAuthenticator(
   settings: JwtSettings,
   registry: Registry,
@@ -49,13 +49,13 @@ export function jwtAuthenticator(
   }
 }
 
-/** The subject is written into the history as names are, so the rules of a name hold for it. */
+/** The subject is stored in the history, so it must obey the rules for names. */
 function subjectOf({ sub = 'unnamed' }: JWTPayload): string {
   if (typeof sub === 'string' && sub !== '' && brokenNameRule(sub) === undefined) return sub
   throw new Failure('token-invalid')
 }
 
-/** Not verified yet: the issuer only decides who verifies the bearer. */
+/** Not verified yet: only decides how the bearer is verified. */
 function issuerOf(presented: string): string | undefined {
   if (!LOOKS_LIKE_JWT.test(presented)) return undefined
   try {
@@ -90,20 +90,20 @@ async function verify(
   }
 }
 
-/** Written by the issuer, but with any JSON value: the library's types only say what `typ` should be. */
+/** `typ` can be any JSON value, whatever the library's types say. */
 function mayBeAccessToken({ typ }: { readonly typ?: unknown }): boolean {
   return typ === undefined || (typeof typ === 'string' && ACCESS_TOKEN_TYPES.includes(typ.toLowerCase()))
 }
 
-/** Without the issuer's keys nothing can be decided. A key that is not among them is a decision: the JWT is refused. */
+/** The issuer's keys cannot be read, so the JWT can be neither accepted nor refused. An unknown key means refused. */
 function isKeyFault(error: unknown): boolean {
   if (!(error instanceof errors.JOSEError)) return true
   return ['ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID', 'ERR_JOSE_GENERIC'].includes(error.code)
 }
 
-function keysAt(place: string): JWTVerifyGetKey {
+function keysAt(location: string): JWTVerifyGetKey {
   try {
-    return /^https?:\/\//.test(place) ? remoteKeys(place) : fileKeys(place)
+    return /^https?:\/\//.test(location) ? remoteKeys(location) : fileKeys(location)
   } catch (error) {
     throw new OperatorError(
       `LATCHKEY_JWT_JWKS must be the address of a key set or a file that holds one: ${(error as Error).message}`,
@@ -111,23 +111,23 @@ function keysAt(place: string): JWTVerifyGetKey {
   }
 }
 
-/** Fetches the key set again when a key is unknown, so that a rotation is followed. */
+/** Fetches the key set again when a key id is unknown, such as after a rotation. */
 function remoteKeys(url: string): JWTVerifyGetKey {
   return createRemoteJWKSet(new URL(url), { timeoutDuration: FETCH_TIMEOUT_MS, cooldownDuration: 1_000 })
 }
 
-/** Checked on every use, so that a removed key is refused at once; read again only when the file has changed. */
+/** Checks the file on every use, so that a removed key is refused at once; reads it again only when it has changed. */
 function fileKeys(path: string): JWTVerifyGetKey {
-  let known = readKeys(path)
+  let keySet = readKeys(path)
   return async (header, token) => {
-    // Throws for a file that is missing or no key set: the keys read before may be the ones that were removed.
-    if (stateOf(path) !== known.state) known = readKeys(path)
-    return known.find(header, token)
+    // A missing or invalid file throws: the keys read before may have been removed from it.
+    if (stateOf(path) !== keySet.state) keySet = readKeys(path)
+    return keySet.find(header, token)
   }
 }
 
 function readKeys(path: string) {
-  // The state first: a write between the two lines then makes the next check read the file again.
+  // State before content: a write between the two lines is then noticed at the next check.
   const state = stateOf(path)
   return { state, find: createLocalJWKSet(JSON.parse(readFileSync(path, 'utf8'))) }
 }

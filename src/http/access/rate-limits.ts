@@ -1,11 +1,11 @@
-// Limits of requests: by account key, by address, and by address where authentication failed. None unless configured.
+// Rate limits: per account key, per address, and per address for failed authentication. None unless configured.
 import type { FastifyRequest } from 'fastify'
 import { Failure } from '../../tokens/errors.ts'
 import type { Limiter, RateLimitRules } from '../../tokens/trust/rate-limit.ts'
 import { answerTo, HttpFailure } from '../protocol/failures.ts'
-import { type Admit, callerOf } from './caller.ts'
+import { type Admit, type Authenticate, bearerOf, callerOf } from './caller.ts'
 
-/** A supervisor that is refused would end the process. They cost next to nothing: `/readyz` asks the store once at a time. */
+/** Not limited: a supervisor would restart the process on a 429. They cost little. */
 const PROBES: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz'])
 
 export class RateLimits {
@@ -17,8 +17,8 @@ export class RateLimits {
     this.#limiter = limiter
   }
 
-  /** For every request, before anything else is done for it: an address that has failed too often is refused, whatever it sends. */
-  async arriving(request: FastifyRequest): Promise<void> {
+  /** Called first for every request: an address with too many failures is refused, whatever it sends. */
+  async checkAddress(request: FastifyRequest): Promise<void> {
     if (PROBES.has(request.routeOptions.url)) return
     const { perAddress, failedPerAddress } = this.#rules
     const address = networkOf(request.ip)
@@ -26,27 +26,37 @@ export class RateLimits {
     if (perAddress) refuse(await this.#limiter.take(`address ${address}`, perAddress))
   }
 
-  /** For a credential that is not valid. Beyond the limit the answer does not even say so. */
-  async failed(request: FastifyRequest): Promise<void> {
+  /** Called for an invalid credential. Beyond the limit the response is 429 instead of 401. */
+  async countFailure(request: FastifyRequest): Promise<void> {
     const { failedPerAddress } = this.#rules
     if (failedPerAddress) refuse(await this.#limiter.take(`failed ${networkOf(request.ip)}`, failedPerAddress))
   }
 
-  around(admit: Admit): Admit {
+  async countKey(request: FastifyRequest): Promise<void> {
     const { perKey } = this.#rules
-    return async (request) => {
-      try {
-        await admit(request)
-      } catch (error) {
-        if (isFailedAttempt(error)) await this.failed(request)
-        throw error
-      }
-      if (perKey) refuse(await this.#limiter.take(`key ${callerOf(request).by}`, perKey))
-    }
+    if (perKey) refuse(await this.#limiter.take(`key ${callerOf(request).by}`, perKey))
   }
 }
 
-/** A request without a credential is no attempt. */
+/** Authenticates a request within the rate limits. */
+export function admitWith(
+  authenticator: Authenticate,
+  rateLimits: RateLimits | undefined,
+  credentialOf = bearerOf,
+): Admit {
+  return async (request) => {
+    try {
+      request.caller = await authenticator(credentialOf(request))
+    } catch (error) {
+      if (rateLimits !== undefined && isFailedAttempt(error)) await rateLimits.countFailure(request)
+      throw error
+    }
+    request.admittedAt = performance.now()
+    await rateLimits?.countKey(request)
+  }
+}
+
+/** A request without a credential is not counted as an attempt. */
 function isFailedAttempt(error: unknown): boolean {
   return error instanceof Failure && error.code !== 'authentication-required' && answerTo(error).status === 401
 }
@@ -56,7 +66,7 @@ function refuse(waitMs: number): void {
   throw new HttpFailure(429, undefined, { 'retry-after': String(Math.ceil(waitMs / 1000)) })
 }
 
-/** A caller with one address of IPv6 has all 2⁶⁴ of its network. */
+/** The /64 network of an IPv6 address: one caller usually has all 2⁶⁴ addresses of it. */
 export function networkOf(address: string): string {
   const v4 = /^::ffff:([\d.]+)$/i.exec(address)?.[1]
   if (v4 !== undefined || !address.includes(':')) return v4 ?? address

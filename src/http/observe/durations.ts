@@ -1,5 +1,5 @@
-// Histograms of durations for Prometheus. There is one duration for every request and every store operation, and prom-client
-// takes almost a microsecond for each, since it looks up the labels every time: here they are looked up once.
+// Histograms of durations for Prometheus. prom-client looks up the labels for every value, which takes over a microsecond:
+// here they are looked up once.
 
 interface Series {
   readonly labels: Readonly<Record<string, string>>
@@ -8,22 +8,22 @@ interface Series {
   sum: number
 }
 
-/** Has the part of prom-client's Histogram that its registry uses. */
+/** Implements the part of prom-client's Histogram that its registry uses. */
 export class Durations {
   readonly name: string
   readonly #help: string
   readonly #bounds: readonly number[]
   readonly #series: Series[] = []
 
-  /** `bounds` are those of the buckets, in seconds. */
+  /** `bounds`: upper bounds of the buckets, in seconds. */
   constructor(name: string, help: string, bounds: readonly number[]) {
     this.name = name
     this.#help = help
     this.#bounds = bounds
   }
 
-  /** Returns a function that takes durations, in seconds, with these labels. To be called once per set of labels. */
-  taker(labels: Series['labels']): (seconds: number) => void {
+  /** Returns a function that records durations, in seconds. Call once per set of labels. */
+  observer(labels: Series['labels']): (seconds: number) => void {
     const bounds = this.#bounds
     const series = { labels, counts: new Float64Array(bounds.length + 1), sum: 0 }
     this.#series.push(series)
@@ -35,7 +35,6 @@ export class Durations {
     }
   }
 
-  /** For a scrape, or to be added to the histograms of other processes. */
   async get() {
     const values = this.#series.flatMap((series) => this.#valuesOf(series))
     return { name: this.name, help: this.#help, type: 'histogram', aggregator: 'sum', values }

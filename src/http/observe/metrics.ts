@@ -1,25 +1,24 @@
-// The metrics for Prometheus. Each instance has a registry of its own: two servers in one process do not mix.
+// The metrics for Prometheus. Each instance has its own registry, so two servers in one process do not mix.
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client'
 import type { Timestamp } from '../../tokens/model/token.ts'
 import type { Store } from '../../tokens/ports.ts'
 import type { Limiter } from '../../tokens/trust/rate-limit.ts'
 import { TAMPERED_KINDS, type Tampered } from '../../tokens/trust/stamp.ts'
-import { type CountedStore, type CountSettings, countIn, TokenCounts } from '../routes/token-counts.ts'
 import { Durations } from './durations.ts'
+import { type CountedStore, type CountSettings, tokenCounter } from './token-counts.ts'
 
 const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 const STORE_BUCKETS = [0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1]
-const GROWING: readonly string[] = ['counter', 'histogram']
+const CUMULATIVE: readonly string[] = ['counter', 'histogram']
 
 export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
 
-/** Gauges of Node.js whose names end like a counter's; `nodejs_active_resources` has the same figures by type. */
+/** Gauges whose names end like a counter's; `nodejs_active_resources` has the same values by type. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total']
 
-/** The limits that an operator can set, by the first word of the names that are counted under them. */
+/** The first word of a rate limiter's key: which limit the key belongs to. */
 const LIMITS = ['key', 'address', 'failed']
 
-/** The connections of one pool at this moment. */
 export interface PoolState {
   readonly inUse: number
   readonly idle: number
@@ -41,8 +40,6 @@ const POOL_GAUGES: readonly (readonly [name: string, help: string, read: (state:
 
 export class Metrics {
   readonly #registry = new Registry()
-  /** What a scrape returns: the metrics of this process, or of all workers where several serve one port. */
-  #text: () => Promise<string> = () => this.#registry.metrics()
   readonly #requests = new Durations(
     'latchkey_http_request_duration_seconds',
     'Requests by method, route and status',
@@ -53,8 +50,8 @@ export class Metrics {
     'Store operations, from call to answer',
     STORE_BUCKETS,
   )
-  /** A plain map, since this is the most frequent count of all; copied into its counter when a scrape comes. */
-  readonly #judged = new Map<string, number>()
+  /** Copied into its counter at each scrape: prom-client's `inc` is too slow for every verification. */
+  readonly #verdicts = new Map<string, number>()
   readonly #tampered = new Counter({
     name: 'latchkey_tampered_rows_total',
     help: 'How often a row was met whose stamp or seal did not match, by what it is',
@@ -69,13 +66,12 @@ export class Metrics {
   })
 
   constructor() {
-    // Among these: nodejs_eventloop_lag_seconds and its percentiles.
     collectDefaultMetrics({ register: this.#registry })
     for (const name of MISNAMED) this.#registry.removeSingleMetric(name)
     for (const durations of [this.#requests, this.#store]) {
       this.#registry.registerMetric(durations as unknown as Metric)
     }
-    const judged = this.#judged
+    const verdicts = this.#verdicts
     new Counter({
       name: 'latchkey_verifications_total',
       help: 'Verifications by verdict',
@@ -83,24 +79,24 @@ export class Metrics {
       registers: [this.#registry],
       collect() {
         this.reset()
-        for (const [verdict, count] of judged) this.inc({ verdict }, count)
+        for (const [verdict, count] of verdicts) this.inc({ verdict }, count)
       },
     })
-    // From the start, so that the first event is an increase from 0.
+    // Starts at 0, so that the first event is seen as an increase.
     for (const kind of TAMPERED_KINDS) this.#tampered.inc({ kind }, 0)
     for (const limit of LIMITS) this.#limited.inc({ limit }, 0)
   }
 
-  /** Takes the durations, in seconds, of requests of one kind. */
-  requests(method: string, route: string, status: number): (seconds: number) => void {
-    return this.#requests.taker({ method, route, status: String(status) })
+  /** Returns a function that records durations, in seconds, of requests of one kind. */
+  requestObserver(method: string, route: string, status: number): (seconds: number) => void {
+    return this.#requests.observer({ method, route, status: String(status) })
   }
 
-  judged(verdict: string): void {
-    this.#judged.set(verdict, (this.#judged.get(verdict) ?? 0) + 1)
+  countVerdict(verdict: string): void {
+    this.#verdicts.set(verdict, (this.#verdicts.get(verdict) ?? 0) + 1)
   }
 
-  tampered(kind: Tampered['kind']): void {
+  countTampered(kind: Tampered['kind']): void {
     this.#tampered.inc({ kind })
   }
 
@@ -112,13 +108,12 @@ export class Metrics {
     for (const name of names.filter((each) => each !== 'constructor' && typeof source[each] === 'function')) {
       const operation = source[name]?.bind(store)
       if (operation === undefined) continue
-      const take = this.#store.taker({ operation: name })
+      const observe = this.#store.observer({ operation: name })
       timed[name] = (...args) => {
         const start = performance.now()
         const result = operation(...args)
-        const observe = () => take((performance.now() - start) / 1000)
-        // Not awaited: the caller waits for the operation only.
-        result.then(observe, observe)
+        const end = () => observe((performance.now() - start) / 1000)
+        result.then(end, end)
         return result
       }
     }
@@ -133,7 +128,7 @@ export class Metrics {
   limited(limiter: Limiter): Limiter {
     const counted = async (name: string, waitMs: Promise<number>) => {
       const limit = name.split(' ', 1)[0] ?? ''
-      // A name goes on with an address or a key id, which must not become a label.
+      // The rest of the name is an address or a key id, which must not become a label.
       if ((await waitMs) > 0 && LIMITS.includes(limit)) this.#limited.inc({ limit })
       return waitMs
     }
@@ -144,15 +139,15 @@ export class Metrics {
   }
 
   countTokens(store: CountedStore, now: () => Timestamp, settings?: CountSettings): void {
-    const counts = new TokenCounts(() => countIn(store, now()), settings)
+    const latest = tokenCounter(store, now, settings)
     new Counter({
       name: 'latchkey_token_count_errors_total',
       help: 'Failed counts of the tokens in the store; latchkey_tokens then keeps its last value',
       registers: [this.#registry],
       async collect() {
-        await counts.latest()
+        const { errors } = await latest()
         this.reset()
-        this.inc(counts.errors)
+        this.inc(errors)
       },
     })
     new Gauge({
@@ -163,8 +158,8 @@ export class Metrics {
       aggregator: 'first',
       registers: [this.#registry],
       async collect() {
-        const found = await counts.latest()
-        for (const [status, count] of Object.entries(found?.byStatus ?? {})) this.set({ status }, count)
+        const { byStatus } = await latest()
+        for (const [status, count] of Object.entries(byStatus ?? {})) this.set({ status }, count)
       },
     })
     new Gauge({
@@ -173,8 +168,8 @@ export class Metrics {
       aggregator: 'first',
       registers: [this.#registry],
       async collect() {
-        const found = await counts.latest()
-        if (found !== undefined) this.set(found.expiringSoon)
+        const { expiringSoon } = await latest()
+        if (expiringSoon !== undefined) this.set(expiringSoon)
       },
     })
   }
@@ -189,38 +184,33 @@ export class Metrics {
     }).set({ version, node: process.versions.node, engine }, 1)
   }
 
-  /** Pools of connections to the database, by name. Their states are read at every scrape. */
+  /** `read` returns the database connection pools by name, and is called at every scrape. */
   watchPools(read: () => Readonly<Record<string, PoolState>>): void {
-    for (const [name, help, figureOf] of POOL_GAUGES) {
+    for (const [name, help, readValue] of POOL_GAUGES) {
       new Gauge({
         name,
         help,
         labelNames: ['pool'],
         registers: [this.#registry],
         collect() {
-          for (const [pool, state] of Object.entries(read())) this.set({ pool }, figureOf(state))
+          for (const [pool, state] of Object.entries(read())) this.set({ pool }, readValue(state))
         },
       })
     }
   }
 
-  text(): Promise<string> {
-    return this.#text()
-  }
-
-  scrapeWith(text: () => Promise<string>): void {
-    this.#text = text
-  }
+  /** What a scrape returns. Replaced where several workers serve one port, by the sum of all workers. */
+  text: () => Promise<string> = () => this.#registry.metrics()
 
   snapshot(): Promise<MetricsSnapshot> {
     return this.#registry.getMetricsAsJSON()
   }
 
-  /** The sum of what only grows: unlike a gauge, it stays true when the process that counted it is not there any more. */
-  static async countsIn(snapshots: readonly MetricsSnapshot[]): Promise<MetricsSnapshot> {
+  /** The sum of counters and histograms. Unlike gauges, they stay valid after the process that counted them has ended. */
+  static async cumulative(snapshots: readonly MetricsSnapshot[]): Promise<MetricsSnapshot> {
     const metrics = await AggregatorRegistry.aggregate([...snapshots]).getMetricsAsJSON()
-    // The library's types have a number where it gives a name.
-    return metrics.filter(({ type }) => GROWING.includes(type as unknown as string))
+    // prom-client declares `type` as a number, but returns a name.
+    return metrics.filter(({ type }) => CUMULATIVE.includes(type as unknown as string))
   }
 
   static sum(snapshots: readonly MetricsSnapshot[]): Promise<string> {

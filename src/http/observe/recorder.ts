@@ -1,4 +1,4 @@
-// What is recorded of every answered request: one line in the log, and its duration in the metrics.
+// Records every request: one line in the log, and its duration in the metrics.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import type { Metrics } from './metrics.ts'
@@ -14,15 +14,19 @@ interface Kind {
 }
 
 export function recorder(log: Logger, metrics: Metrics): Recorder {
-  /** By route: one key made of all three parts would be a new string to hash for every request. */
+  /** By route only: a key of all three parts would be a new string to build and hash for every request. */
   const kinds = new Map<string, Kind[]>()
 
   const kindOf = (method: string, route: string, status: number): Kind => {
     const ofRoute = kinds.get(route) ?? []
-    const known = ofRoute.find((kind) => kind.method === method && kind.status === status)
-    if (known !== undefined) return known
-    const child = log.child({ method, route, status })
-    const kind = { method, status, log: child, observe: metrics.requests(method, route, status) }
+    const existing = ofRoute.find((kind) => kind.method === method && kind.status === status)
+    if (existing !== undefined) return existing
+    const kind = {
+      method,
+      status,
+      log: log.child({ method, route, status }),
+      observe: metrics.requestObserver(method, route, status),
+    }
     kinds.set(route, [...ofRoute, kind])
     return kind
   }
@@ -30,11 +34,10 @@ export function recorder(log: Logger, metrics: Metrics): Recorder {
   return (request, reply) => {
     const { id: reqId, method, caller, tokenId, ip: address, startedAt } = request
     const elapsed = startedAt === undefined ? 0 : performance.now() - startedAt
-    // The route, not the URL: a path or a query can hold what must not be logged.
+    // The route, not the URL: a path or a query can contain secrets.
     const route = request.route ?? request.routeOptions.url ?? 'none'
     const kind = kindOf(method, route, reply.statusCode)
     kind.observe(elapsed / 1000)
-    // Fields that are undefined are left out of the line.
     kind.log.info({ reqId, ms: Math.round(elapsed * 100) / 100, by: caller?.by, tokenId, address }, 'request')
   }
 }

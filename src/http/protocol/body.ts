@@ -1,4 +1,4 @@
-// Bodies: JSON in strict UTF-8, or a form where a route says so. What is not sent that way is refused, never guessed.
+// Request bodies: JSON in strict UTF-8, or a form where the route takes one.
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest, preParsingHookHandler } from 'fastify'
 import { Failure } from '../../tokens/errors.ts'
@@ -8,7 +8,7 @@ import { BODY_REASONS, HttpFailure } from './failures.ts'
 export function addBodyParsers(server: FastifyInstance): void {
   server.removeAllContentTypeParsers()
   server.addHook('onRoute', (route) => {
-    if (![route.method].flat().every((method) => BODILESS.has(method))) route.preParsing = endAgain
+    if (![route.method].flat().every((method) => BODILESS.has(method))) route.preParsing = emptyIfEnded
   })
   server.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
     let value: unknown
@@ -24,10 +24,10 @@ export function addBodyParsers(server: FastifyInstance): void {
 const BODILESS = new Set(['GET', 'HEAD'])
 
 /**
- * Node.js has ended a request without a body before anything could listen (`optimizeEmptyRequests`). The parser, which
- * Fastify runs for any request with a content type, would wait for that end for ever.
+ * With `optimizeEmptyRequests`, the stream of a request without a body has already ended. Fastify's parser, which runs for
+ * any request with a content type, would wait for the 'end' event forever.
  */
-const endAgain: preParsingHookHandler = (request, _reply, payload, done) => {
+const emptyIfEnded: preParsingHookHandler = (request, _reply, payload, done) => {
   done(null, request.raw.readableEnded ? Readable.from([]) : payload)
 }
 
@@ -50,7 +50,7 @@ function readBody(request: FastifyRequest, body: Buffer): unknown {
 const CHARSET = /;\s*charset\s*=\s*([^;\s]*)/i
 const JSON_SPACE = /^[ \t\r\n]*$/
 
-/** Undefined for nothing but white space. A field named `__proto__` is an unknown field like any other. */
+/** Undefined for an empty body or white space. */
 function readJson(body: Buffer): unknown {
   const text = decodeText(body)
   if (text === undefined) throw notJson()
@@ -67,7 +67,7 @@ function readJson(body: Buffer): unknown {
 
 const notJson = () => new Failure('invalid-request', BODY_REASONS.notJson)
 
-/** A field that is sent twice becomes an array, as in a query, and is refused by the route. */
+/** A repeated field becomes an array, as in a query, which the route refuses. */
 function readForm(body: Buffer): Record<string, unknown> {
   const text = decodeText(body)
   if (text === undefined) throw new Failure('invalid-request', 'Request body is not valid UTF-8')

@@ -1,5 +1,5 @@
-// What is not HTTP, or is HTTP that two readers could understand differently, never reaches a route. It gets the
-// envelope all the same, once, and the connection is closed.
+// Malformed HTTP, and ambiguous HTTP that a proxy could read differently (request smuggling), never reaches a route: one
+// failure envelope is sent, and the connection is closed.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { failureBody } from './envelope.ts'
@@ -10,30 +10,30 @@ const STATUS_OF: Readonly<Record<string, FailureStatus>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 }
 const NOT_HTTP = 'The request is not valid HTTP'
-/** How long a body that nobody wants may still come before the connection is cut. */
+/** How long the rest of an unwanted body is read before the connection is closed. */
 const LINGER_MS = 2_000
 
-/** Sockets whose present request was answered before it had come to its end. */
+/** Sockets whose current request got its response before its body was complete. */
 const answered = new WeakSet<Socket>()
-/** Sockets on which something broken came: nothing more is read from them. */
+/** Sockets that sent malformed HTTP: nothing more is read from them. */
 const broken = new WeakSet<Socket>()
 
 export function answerMalformed(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET') socket.destroy()
   if (broken.has(socket)) return
   broken.add(socket)
-  answerInTurn(STATUS_OF[error.code ?? ''] ?? 400, socket)
+  answerInOrder(STATUS_OF[error.code ?? ''] ?? 400, socket)
 }
 
-/** Requests that came whole before are answered first: each would take the first answer that comes for its own. */
-function answerInTurn(status: FailureStatus, socket: Socket): void {
+/** After the responses to earlier requests on this connection: clients match responses to requests by their order. */
+function answerInOrder(status: FailureStatus, socket: Socket): void {
   const { _httpMessage: current } = socket as Socket & { _httpMessage?: ServerResponse | null }
   if (current?.req.complete) {
-    current.once('close', () => answerInTurn(status, socket))
+    current.once('close', () => answerInOrder(status, socket))
     return
   }
   setTimeout(() => socket.destroy(), LINGER_MS).unref()
-  // One answer a request: this one has been answered, or is being answered.
+  // A response to this request has been started already.
   if (answered.has(socket) || current?.headersSent) socket.destroy()
   if (!socket.writable) return
   const reason = status === 400 ? NOT_HTTP : CATEGORIES[status]
@@ -46,8 +46,8 @@ function answerInTurn(status: FailureStatus, socket: Socket): void {
 }
 
 /**
- * What Node.js lets pass: another version of HTTP, a Host that is missing, a Host or Content-Type said twice, a transfer
- * coding that nobody here decodes, and a target that is not a path and so names a host a second time.
+ * False for what Node.js accepts but is ambiguous: another version of HTTP, a missing Host, a repeated Host or Content-Type,
+ * an unknown transfer coding, or a target that is not a path and so names a second host.
  */
 export function isUnambiguous({ headers, rawHeaders, url, httpVersion }: IncomingMessage): boolean {
   const isCurrent = httpVersion === '1.1'
@@ -75,7 +75,7 @@ export function countHeaders(rawHeaders: readonly string[], name: string): numbe
   return count
 }
 
-/** A request that was answered before its body had come: what still comes is dropped, but not for ever. */
+/** For a request that got its response before its body was complete: the rest is dropped, up to a time limit. */
 export function limitUnread(request: IncomingMessage): void {
   const { socket } = request
   answered.add(socket)

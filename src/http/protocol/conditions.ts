@@ -1,14 +1,14 @@
-// Conditional requests (the ETag of a token is its version), and the key that makes a retry safe.
+// Conditional requests (a token's ETag is its version), and idempotency keys.
 import { Failure } from '../../tokens/errors.ts'
 import type { Expected } from '../../tokens/plan.ts'
-import type { Question } from '../routes/route.ts'
+import type { RouteInput } from '../routes/route.ts'
 
 export function etagOf(version: number): string {
   return `"${version}"`
 }
 
-/** `*` only asks that the token exists. Weak tags and tags that are not one of ours match no version (RFC 9110, 8.8.3.2). */
-export function readIfMatch(headers: Question['headers']): Expected {
+/** `*` matches any version. Weak tags and tags of unknown form match none (RFC 9110, 8.8.3.2). */
+export function readIfMatch(headers: RouteInput['headers']): Expected {
   const header = headers['if-match']
   if (header === undefined) return undefined
   if (typeof header !== 'string') throw new Failure('invalid-request', 'If-Match must be sent only once')
@@ -17,15 +17,15 @@ export function readIfMatch(headers: Question['headers']): Expected {
   return { versions: tags.filter((tag) => /^"(0|[1-9][0-9]{0,14})"$/.test(tag)).map((tag) => Number(tag.slice(1, -1))) }
 }
 
-/** True when the caller already has this version: GET then answers 304 (RFC 9110, 13.1.2; weak comparison). */
-export function isNotModified(headers: Question['headers'], etag: string): boolean {
+/** Whether GET responds 304 (RFC 9110, 13.1.2; weak comparison). */
+export function isNotModified(headers: RouteInput['headers'], etag: string): boolean {
   const header = headers['if-none-match']
   if (typeof header !== 'string') return false
   const tags = header.split(',').map((tag) => tag.trim().replace(/^W\//, ''))
   return tags.includes('*') || tags.includes(etag)
 }
 
-export function readIdempotencyKey(headers: Question['headers']): string | undefined {
+export function readIdempotencyKey(headers: RouteInput['headers']): string | undefined {
   const key = headers['idempotency-key']
   if (key === undefined) return undefined
   if (typeof key === 'string' && /^[\x20-\x7e]{1,255}$/.test(key)) return key

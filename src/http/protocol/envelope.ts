@@ -1,8 +1,7 @@
-// What every answer is wrapped in: the documented success, failure and 401 bodies, field by field in their order.
+// The documented success, failure and 401 bodies, with their fields in the documented order.
 import { Type } from 'typebox'
 import type { FieldProblem } from '../../tokens/errors.ts'
 
-/** Who the service says it is; both can be configured. */
 export interface AppIdentity {
   readonly appType: string
   readonly appVersion: string
@@ -27,9 +26,9 @@ export function successBody(app: AppIdentity, message: string, data: object, sho
   }
 }
 
-/** The JSON of the same envelope around data that is JSON already. What all answers have in common is serialized once. */
+/** Like `successBody`, for data that is JSON already. The constant fields are serialized once. */
 export function successJson(app: AppIdentity, showMessage: 0 | 1): (message: string, data: string) => string {
-  // Quotation marks inside of JSON strings are escaped, so these matches are the fields themselves.
+  // Quotation marks within JSON strings are escaped, so these can only match the fields.
   const [start = '', rest = ''] = JSON.stringify(successBody(app, '', {}, showMessage)).split('"message":""')
   const [middle = '', end = ''] = rest.split('"data":{}')
   return (message, data) => `${start}"message":${JSON.stringify(message)}${middle}"data":${data}${end}`
@@ -40,7 +39,7 @@ export function failureBody(message: string, reason: string, details?: readonly 
   return { status: false, message, message_type: 'error', data: {}, error }
 }
 
-/** `stack` is a constant: the document asks for the field, and a real trace would tell strangers how the service is built. */
+/** `stack` is required by the document. It is constant: a real stack trace would reveal internals. */
 export function unauthenticatedBody(message: string) {
   return { code: 401, message, stack: `AuthenticationError: ${message}` }
 }
@@ -69,10 +68,9 @@ export function successSchema(data: ReturnType<typeof Type.Object>) {
   )
 }
 
-/** TypeBox's types do not tell whether a schema has a title. */
 function titleOf(schema: object): string {
   if ('title' in schema && typeof schema.title === 'string') return schema.title
-  throw new Error('the data of an answer needs a title, which names it in the API description')
+  throw new Error('the schema of `data` needs a title, its name in the API description')
 }
 
 const FieldProblemSchema = Type.Object({ field: Type.String(), message: Type.String() }, { title: 'FieldProblem' })

@@ -1,4 +1,4 @@
-// The one table from a failure to its answer. What is not in it is an error of the service: 500, without any detail.
+// The one table from a failure to its response. Any other error is a 500 without detail.
 import { Failure, type FailureCode } from '../../tokens/errors.ts'
 import { failureBody, unauthenticatedBody } from './envelope.ts'
 
@@ -76,7 +76,7 @@ export function codesOf(status: FailureStatus | 401): readonly string[] {
   return [...new Set(status === 401 ? own : [...own, HTTP_CODES[status]])]
 }
 
-/** What HTTP itself refuses, before the registry is asked. */
+/** Refused by the HTTP layer, before the registry is called. */
 export class HttpFailure extends Error {
   readonly status: FailureStatus
   readonly headers: Readonly<Record<string, string>>
@@ -109,7 +109,7 @@ const FRAMEWORK_FAILURES: Readonly<Record<string, readonly [FailureStatus, strin
   FST_ERR_CTP_INVALID_MEDIA_TYPE: [415, BODY_REASONS.wrongType('application/json')],
 }
 
-/** A 401 to a client that has used HTTP Basic: it must be offered that scheme as well (RFC 6749, 5.2). */
+/** A 401 to a client that used HTTP Basic must name that scheme too (RFC 6749, 5.2). */
 export class BasicRefused extends Error {
   readonly answer: FailureAnswer
 
@@ -133,7 +133,7 @@ export function answerTo(error: unknown): FailureAnswer {
   return { status: http.status, headers, body: failureBody(CATEGORIES[http.status], http.message) }
 }
 
-/** RFC 6750: `error` is named only where a credential was sent. */
+/** RFC 6750: `error` only where a credential was sent. */
 export function unauthenticated(code: FailureCode, message: string): FailureAnswer {
   const error = code === 'authentication-required' ? '' : ', error="invalid_token"'
   return {
@@ -145,7 +145,7 @@ export function unauthenticated(code: FailureCode, message: string): FailureAnsw
 
 function fromFramework(error: unknown): HttpFailure {
   const { code = '', statusCode = 500 } = (error ?? {}) as { code?: string; statusCode?: number }
-  // Such as a range beyond the end of a file, from the plugin that serves files.
+  // Such as 416 from @fastify/static.
   const refused = statusCode < 500 && statusCode in CATEGORIES ? (statusCode as FailureStatus) : 500
   const [status, reason] = FRAMEWORK_FAILURES[code] ?? [refused]
   return new HttpFailure(status, reason)

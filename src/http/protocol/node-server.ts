@@ -1,51 +1,48 @@
-// The node:http server below Fastify: what one connection may take of time and memory.
+// The node:http server below Fastify: limits of time and memory for each connection.
 import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { BufferedMemory } from './buffered-memory.ts'
 import { answerMalformed } from './client-error.ts'
-import { HeldMemory } from './held-memory.ts'
-import { inTurn } from './turns.ts'
+import { serveInOrder } from './pipelining.ts'
 
-/** Over all connections: requests that wait, and answers that callers do not take. */
-const MAX_HELD_BYTES = 32 * 1024 * 1024
+/** Over all connections. */
+const MAX_BUFFERED_BYTES = 32 * 1024 * 1024
 
-/**
- * A connection on which no byte moves for this long, in either direction, is cut off: a caller who takes none of his answer.
- * Every request is answered much sooner, and a connection without a request has `keepAliveTimeout`.
- */
+/** Closes the connection of a client that reads nothing of its response. Without a request, `keepAliveTimeout` applies. */
 const STALLED_MS = 30_000
 
-export function createNodeServer(serve: RequestListener, maxHeldBytes = MAX_HELD_BYTES): Server {
-  const memory = new HeldMemory(maxHeldBytes)
+export function createNodeServer(serve: RequestListener, maxBufferedBytes = MAX_BUFFERED_BYTES): Server {
+  const memory = new BufferedMemory(maxBufferedBytes)
   const limits = {
     headersTimeout: 10_000,
     requestTimeout: 15_000,
     keepAliveTimeout: 72_000,
-    // The default looks for connections past their timeouts only every 30 seconds.
+    // How often the timeouts above are checked; the default is 30 seconds.
     connectionsCheckingInterval: 1_000,
-    // Node.js would answer a request without a Host itself, without our envelope.
+    // Otherwise Node.js itself responds to a request without a Host, without the envelope.
     requireHostHeader: false,
-    // A request without a body has a stream that has already ended, which saves 5% of the time of a request.
+    // Saves 5% of a request's time. The stream of a request without a body has then already ended.
     optimizeEmptyRequests: true,
   }
-  const server = createServer(limits, countUnsent(inTurn(serve, memory), memory))
+  const server = createServer(limits, countUnsent(serveInOrder(serve, memory), memory))
   server.timeout = STALLED_MS
-  // 0: no header is dropped silently. The limit of 16 KiB for all of them stands.
+  // 0: never drop headers silently. The limit of 16 KiB for all of them still applies.
   server.maxHeadersCount = 0
-  // A caller who ends his side of the connection after a request still gets the answer. Node.js has no types for it.
+  // A client that half-closes the connection after its request still gets the response. Missing in Node's types.
   Object.assign(server, { httpAllowHalfOpen: true })
   // An unknown expectation is ignored (RFC 9110, 10.1.1).
   server.on('checkExpectation', (request, response) => server.emit('request', request, response))
   server.on('connect', (_request, socket: Socket) => answerMalformed(new Error('CONNECT'), socket))
   server.on('connection', (socket) => {
     memory.watch(socket)
-    // Node.js keeps the address once it was read, also when the caller has gone. Without one he has gone already.
+    // Reading the address here makes Node.js keep it after a disconnect. Undefined: the client has disconnected already.
     if (socket.remoteAddress === undefined) socket.destroy()
   })
   return server
 }
 
-/** Counts an answer from its end until the kernel has all of it, where that is not at once. */
-function countUnsent(serve: RequestListener, memory: HeldMemory): RequestListener {
+/** Counts a finished response until the kernel has taken all of it. */
+function countUnsent(serve: RequestListener, memory: BufferedMemory): RequestListener {
   function count(this: ServerResponse): void {
     const { socket } = this
     const bytes = socket?.writableLength ?? 0

@@ -1,30 +1,26 @@
-// Routes of our own refuse body fields and query parameters that their description does not name: a caller who misspells
-// `expiresAt` must not learn from a 201 that it was understood.
-import type { FastifySchema } from 'fastify'
+// Routes beyond the service document refuse unknown body fields and query parameters: a caller who misspells `expiresAt`
+// must not get a 201.
 import { Failure } from '../../tokens/errors.ts'
 import { isObject } from '../../tokens/model/fields.ts'
-import type { Question } from '../routes/route.ts'
+import type { AccountRoute, RouteInput } from '../routes/route.ts'
 
-/** A name is repeated in the answer, but not at any length. */
+/** Longer names are cut off in the response. */
 const MAX_SHOWN = 100
 
-type Check = (question: Pick<Question, 'query' | 'body'>) => void
+type Check = (input: Pick<RouteInput, 'query' | 'body'>) => void
 
-/** The names that a route allows are the properties of its schemas. */
-export function unknownNamesCheck({ querystring, body }: FastifySchema): Check {
-  const [parameters, fields] = [propertiesOf(querystring), propertiesOf(body)]
-  return (question) => {
-    refuseUnknown('parameter', question.query, parameters)
-    if (isObject(question.body)) refuseUnknown('field', question.body, fields)
+/** Allowed are the properties of the route's schemas. */
+export function unknownNamesCheck({ querystring, body }: Pick<AccountRoute, 'querystring' | 'body'>): Check {
+  const parameters = Object.keys(querystring?.properties ?? {})
+  const fields = Object.keys(body?.properties ?? {})
+  return (input) => {
+    refuseUnknown('parameter', input.query, parameters)
+    if (isObject(input.body)) refuseUnknown('field', input.body, fields)
   }
 }
 
 export function unknownName(kind: 'parameter' | 'field', name: string, allowed: readonly string[]): string {
   return `Unknown ${kind} "${name}"; ${allowed.length === 0 ? 'none is allowed here' : `allowed: ${allowed.join(', ')}`}`
-}
-
-function propertiesOf(schema: unknown): readonly string[] {
-  return Object.keys((schema as { readonly properties?: object } | undefined)?.properties ?? {})
 }
 
 function refuseUnknown(kind: 'parameter' | 'field', sent: object, allowed: readonly string[]): void {

@@ -1,4 +1,4 @@
-// The OpenAPI description: its frame, which the routes fill, and the names of its schemas.
+// The OpenAPI description: everything but the routes, and the named schemas.
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import { isObject } from '../../tokens/model/fields.ts'
@@ -57,7 +57,7 @@ export function apiDescription({ app, credentialHeader }: DescribedParts): Swagg
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Moves each schema with a title into the components, and says where no body is needed. */
+/** Moves each schema with a title into the components, and marks optional bodies. */
 export const withNamedSchemas: SwaggerOptions['transformObject'] = (document) => {
   if (!('openapiObject' in document)) throw new Error('the description is not OpenAPI')
   const { openapiObject } = document
@@ -69,7 +69,7 @@ export const withNamedSchemas: SwaggerOptions['transformObject'] = (document) =>
 /** Examples are values, not schemas. */
 const EXAMPLES = ['example', 'examples']
 
-/** The same value with every titled schema replaced by a reference to the one of that name in `schemas`. */
+/** Copies `value`; titled schemas go into `schemas`, and a reference takes their place. */
 function hoist(value: unknown, schemas: Record<string, object>): unknown {
   if (Array.isArray(value)) return value.map((each) => hoist(each, schemas))
   if (!isObject(value)) return value
@@ -85,7 +85,7 @@ function hoist(value: unknown, schemas: Record<string, object>): unknown {
   return { $ref: `#/components/schemas/${title}` }
 }
 
-/** @fastify/swagger requires every body. One whose schema has a default need not be sent. */
+/** @fastify/swagger marks every body as required. A body whose schema has a default is optional. */
 function hoistBody(body: Fields, schemas: Record<string, object>): object {
   const media = Object.values(body.content as Readonly<Record<string, { readonly schema: Fields }>>)
   const required = media.every(({ schema }) => schema.default === undefined)

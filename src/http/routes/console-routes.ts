@@ -1,4 +1,4 @@
-// Serves the built console: a few files, under a policy that lets nothing else in.
+// Serves the built console, with a strict Content-Security-Policy.
 import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { FastifyStaticOptions } from '@fastify/static'
@@ -7,7 +7,7 @@ import type { PlainRoute } from './route.ts'
 
 const DIST = join(import.meta.dirname, '..', '..', '..', 'console', 'dist')
 
-/** Own files and own requests only. Nothing inline, no eval, no way to turn text into markup. */
+/** Only files and requests of this origin; nothing inline, no eval, no text turned into markup. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -29,10 +29,10 @@ const HEADERS = {
   'referrer-policy': 'no-referrer',
 }
 
-/** The files that the build makes. No other name reaches the file system. */
+/** The names of built files. No other name reaches the file system. */
 const FILE = /^(index\.html|assets\/[\w-]+\.(js|css|svg|woff2))$/
 
-/** For `reply.sendFile` below. Compressed files lie beside the plain ones. */
+/** Options for `reply.sendFile`. */
 export const CONSOLE_FILES: FastifyStaticOptions = {
   root: DIST,
   serve: false,
@@ -41,7 +41,7 @@ export const CONSOLE_FILES: FastifyStaticOptions = {
   acceptRanges: false,
   suppressWarning: true,
   setHeaders(reply, path) {
-    // The name of an asset holds the hash of its content.
+    // An asset's name contains the hash of its content.
     const isAsset = dirname(path).endsWith('assets')
     reply.headers(HEADERS).header('cache-control', isAsset ? 'public, max-age=31536000, immutable' : 'no-cache')
   },
@@ -57,7 +57,7 @@ export function consoleRoutes() {
     async respond(request, reply) {
       if (!isBuilt) throw new HttpFailure(404, 'The console has not been built; run npm run setup')
       const path = (request.params as { '*': string })['*']
-      // A view is an address of the one page; only files have a dot in their name.
+      // Views of the single page have no dot in their path; files do.
       const file = path.includes('.') ? path : 'index.html'
       if (!FILE.test(file)) throw routeNotFound()
       return reply.sendFile(file)

@@ -1,11 +1,11 @@
-// What was done, by whom: of one token, or of the whole account.
+// The history of one token, or of the whole account.
 import { Type } from 'typebox'
 import { reasonOf } from '../../tokens/errors.ts'
 import type { Page } from '../../tokens/model/page.ts'
 import { NOT_A_TIME } from '../../tokens/model/times.ts'
 import { ACTIONS, entryOf, type HistoryRow, readHistoryQuery } from '../../tokens/record/history.ts'
 import type { Caller, Registry } from '../../tokens/registry.ts'
-import { type AccountRoute, describe } from './route.ts'
+import type { AccountRoute } from './route.ts'
 import * as schemas from './schemas.ts'
 
 const example = {
@@ -41,44 +41,39 @@ const shared = {
       names: { [example.by]: 'Console', [example.subject]: 'CI pipeline' },
     },
   },
-  writes: false,
 }
 
 const accountHistory: AccountRoute = {
   method: 'GET',
   url: '/api/v1/apiClient/history',
-  schema: describe({
-    ...shared,
-    operationId: 'listAccountHistory',
-    summary: 'History of the account, newest first',
-    failures: { 400: BAD_QUERY },
-  }),
+  ...shared,
+  operationId: 'listAccountHistory',
+  summary: 'History of the account, newest first',
+  failures: { 400: BAD_QUERY },
   async answer(registry, { caller, query }) {
-    return found(registry, caller, await registry.listHistory(caller, readHistoryQuery(query)))
+    return historyResult(registry, caller, await registry.listHistory(caller, readHistoryQuery(query)))
   },
 }
 
 const tokenHistory: AccountRoute = {
   method: 'GET',
   url: '/api/v1/apiClient/token/:id/history',
-  schema: describe({
-    ...shared,
-    operationId: 'listTokenHistory',
-    summary: 'History of one token, newest first, also after its deletion',
-    params: schemas.TokenId,
-    failures: { 400: BAD_QUERY, 404: [reasonOf('token-not-found')] },
-  }),
+  ...shared,
+  operationId: 'listTokenHistory',
+  summary: 'History of one token, newest first, also after its deletion',
+  params: schemas.TokenId,
+  failures: { 400: BAD_QUERY, 404: [reasonOf('token-not-found')] },
   async answer(registry, { caller, params, query }) {
-    const asked = { ...readHistoryQuery(query), tokenId: params.id ?? '' }
-    return found(registry, caller, await registry.listHistory(caller, asked))
+    const historyQuery = { ...readHistoryQuery(query), tokenId: params.id ?? '' }
+    return historyResult(registry, caller, await registry.listHistory(caller, historyQuery))
   },
 }
 
 export const historyRoutes = { accountHistory, tokenHistory }
 
-async function found(registry: Registry, caller: Caller, page: Page<HistoryRow>) {
-  const mentioned = page.items.flatMap(({ by, subject, to }) => [by, subject, String(to.subAccountId ?? '')])
-  const names = Object.fromEntries(await registry.findNames(caller, [...new Set(mentioned)]))
+async function historyResult(registry: Registry, caller: Caller, page: Page<HistoryRow>) {
+  const ids = page.items.flatMap(({ by, subject, to }) => [by, subject, String(to.subAccountId ?? '')])
+  const names = Object.fromEntries(await registry.findNames(caller, [...new Set(ids)]))
   const items: schemas.WireHistoryEntry[] = page.items.map(entryOf)
   return { message: `Found ${page.total} history entry(s)`, data: { ...page, items, names } }
 }

@@ -1,5 +1,5 @@
-// The shapes that go over the wire. One schema is the type, the list of fields that may leave, and the description; its title
-// is its name in the description's components, and so in generated clients.
+// The schemas of responses. A schema is the type, the list of fields that are sent, and the description; its title is its
+// name in the API description and in generated clients.
 import { type Static, Type } from 'typebox'
 import { EXPIRING_DAYS, WEEKS } from '../../tokens/model/overview.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE } from '../../tokens/model/page.ts'
@@ -11,7 +11,7 @@ const text = (description: string, example?: string) =>
   Type.String(example === undefined ? { description } : { description, examples: [example] })
 const time = (description: string) =>
   Type.String({ description, format: 'date-time', examples: ['2026-01-31T09:30:00.000Z'] })
-/** A list of types rather than a union, for which the serializer would run a validator on every value. */
+/** A list of types: for a union, the serializer would validate every value. */
 const orNull = (schema: ReturnType<typeof text>) => Type.Unsafe<string | null>({ ...schema, type: ['string', 'null'] })
 const oneOf = <Value extends string>(values: readonly Value[], description: string) =>
   Type.Unsafe<Value>(Type.String({ enum: [...values], description }))
@@ -99,7 +99,7 @@ export const HistoryEntry = Type.Object(
 )
 export type WireHistoryEntry = Static<typeof HistoryEntry>
 
-/** For entries of earlier versions, which hold no names of their time. */
+/** For entries of earlier versions, which have no `byName` and `subjectName`. */
 const Names = Type.Record(Type.String(), Type.String(), {
   description: 'The present names of the tokens, sub-accounts and account keys that the entries mention, by id',
   examples: [{ tok_019b2f0c5a3c8e1d2c3b4a5f6e7d: 'CI pipeline' }],

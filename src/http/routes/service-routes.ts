@@ -2,17 +2,17 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { Failure } from '../../tokens/errors.ts'
-import { Throttled } from '../access/throttled.ts'
 import type { Metrics } from '../observe/metrics.ts'
+import { throttled } from '../observe/throttled.ts'
 import { isNotModified } from '../protocol/conditions.ts'
 import { ERROR_HEADER } from '../protocol/failures.ts'
 import { errorHeader, type PlainRoute } from './route.ts'
 
-/** A scrape takes some milliseconds of the event loop: several scrapers share one. */
+/** A scrape blocks the event loop for some milliseconds: several scrapers share one. */
 const SCRAPE_EVERY_MS = 200
 
 export interface ServiceParts {
-  /** Rejects while the service should get no requests: the store does not answer, or it is draining. */
+  /** Rejects while the service should get no requests: the store does not respond, or the server is draining. */
   readonly ready: () => Promise<void>
   readonly metrics: Metrics
 }
@@ -28,6 +28,16 @@ export function serviceRoutes({ ready, metrics }: ServiceParts, describeApi: Des
   }
 }
 
+const open = { method: 'GET', access: 'anyone' } as const
+
+const operation = (operationId: string, summary: string, more: object) => ({
+  operationId,
+  summary,
+  tags: ['Service'],
+  security: [],
+  ...more,
+})
+
 const health = (example: string) => ({
   type: 'object',
   description: 'One word, and a reason where only the operator can help',
@@ -40,31 +50,19 @@ const health = (example: string) => ({
 })
 
 const live: PlainRoute = {
-  method: 'GET',
+  ...open,
   url: '/healthz',
-  access: 'anyone',
-  schema: {
-    operationId: 'live',
-    summary: 'Is the process alive?',
-    tags: ['Service'],
-    security: [],
-    response: { 200: health('ok') },
-  },
+  schema: operation('live', 'Is the process alive?', { response: { 200: health('ok') } }),
   respond: async () => ({ status: 'ok' }),
 }
 
 function readinessRoute(ready: ServiceParts['ready']): PlainRoute {
   return {
-    method: 'GET',
+    ...open,
     url: '/readyz',
-    access: 'anyone',
-    schema: {
-      operationId: 'ready',
-      summary: 'Should it get requests?',
-      tags: ['Service'],
-      security: [],
+    schema: operation('ready', 'Should it get requests?', {
       response: { 200: health('ready'), 503: { ...health('not ready'), headers: errorHeader(503) } },
-    },
+    }),
     async respond(_request, reply) {
       try {
         await ready()
@@ -82,47 +80,37 @@ function readinessRoute(ready: ServiceParts['ready']): PlainRoute {
 }
 
 function prometheusRoute(metrics: Metrics): PlainRoute {
-  const text = new Throttled(() => metrics.text(), SCRAPE_EVERY_MS)
+  const scrape = throttled(() => metrics.text(), SCRAPE_EVERY_MS)
   return {
-    method: 'GET',
+    ...open,
     url: '/metrics',
-    access: 'anyone',
-    schema: {
-      operationId: 'metrics',
-      summary: 'Prometheus metrics',
-      tags: ['Service'],
-      security: [],
+    schema: operation('metrics', 'Prometheus metrics', {
       produces: ['text/plain'],
-      response: { 200: { type: 'string', description: 'Metrics in the text format', examples: [METRICS] } },
-    },
-    respond: async (_request, reply) => reply.type(metrics.contentType).send(await text.get()),
+      response: { 200: { type: 'string', description: 'Metrics in the text format', examples: [EXAMPLE_METRICS] } },
+    }),
+    respond: async (_request, reply) => reply.type(metrics.contentType).send(await scrape()),
   }
 }
 
 function descriptionRoute(describeApi: DescribeApi): PlainRoute {
   let serialized: ReturnType<typeof serialize> | undefined
   return {
-    method: 'GET',
+    ...open,
     url: '/openapi.json',
-    access: 'anyone',
-    schema: {
-      operationId: 'openapi',
-      summary: 'This description',
-      tags: ['Service'],
-      security: [],
+    schema: operation('openapi', 'This description', {
       response: {
         200: {
           type: 'object',
           additionalProperties: true,
           description: 'OpenAPI 3.1',
           headers: { ETag: { type: 'string', description: 'For `If-None-Match`' } },
-          examples: [DESCRIPTION],
+          examples: [EXAMPLE_DESCRIPTION],
         },
         304: { type: 'null', description: 'Not modified since the ETag in If-None-Match' },
       },
-    },
+    }),
     async respond(request, reply) {
-      // At the first request, when all routes are there.
+      // Not earlier: all routes must be registered.
       serialized ??= serialize(describeApi())
       const { body, etag } = serialized
       reply.headers({ etag, 'cache-control': 'no-cache' })
@@ -137,10 +125,10 @@ function serialize(description: ReturnType<DescribeApi>) {
   return { body, etag: `"${createHash('sha256').update(body).digest('base64url')}"` }
 }
 
-const METRICS = `# HELP latchkey_verifications_total Verifications by verdict
+const EXAMPLE_METRICS = `# HELP latchkey_verifications_total Verifications by verdict
 # TYPE latchkey_verifications_total counter
 latchkey_verifications_total{verdict="accepted"} 1027
 `
 
-/** The beginning only: the whole would contain itself. */
-const DESCRIPTION = { openapi: '3.1.0', info: { title: 'Latchkey', version: '1.0.0' }, paths: {} }
+/** Only its beginning: the whole would contain itself. */
+const EXAMPLE_DESCRIPTION = { openapi: '3.1.0', info: { title: 'Latchkey', version: '1.0.0' }, paths: {} }

@@ -7,7 +7,7 @@ import { toTime, toTimeOrNull } from '../../tokens/model/times.ts'
 import { MAX_NAME_CHARACTERS, type SubAccountRow } from '../../tokens/model/token.ts'
 import { readNewSubAccount, readSubAccountUpdate, SUB_ACCOUNT_STATUSES } from '../../tokens/model/update.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
-import { type AccountRoute, describe } from './route.ts'
+import type { AccountRoute } from './route.ts'
 import * as schemas from './schemas.ts'
 
 const BASE = '/api/v1/apiClient/sub-account'
@@ -33,21 +33,18 @@ const example = {
 const listSubAccounts: AccountRoute = {
   method: 'GET',
   url: BASE,
-  schema: describe({
-    operationId: 'listSubAccounts',
-    summary: 'List sub-accounts',
-    tag: 'Sub-accounts',
-    querystring: Type.Object({
-      search: Type.Optional(
-        Type.String({ maxLength: MAX_NAME_CHARACTERS, description: 'Part of the name, e-mail address or company' }),
-      ),
-      ...schemas.PageParameters,
-    }),
-    data: schemas.SubAccountPage,
-    success: { message: 'Found 1 sub-account(s)', example: schemas.examplePage([example]) },
-    failures: { 400: ['page must be a whole number from 1 to 2147483647'] },
-    writes: false,
+  operationId: 'listSubAccounts',
+  summary: 'List sub-accounts',
+  tag: 'Sub-accounts',
+  querystring: Type.Object({
+    search: Type.Optional(
+      Type.String({ maxLength: MAX_NAME_CHARACTERS, description: 'Part of the name, e-mail address or company' }),
+    ),
+    ...schemas.PageParameters,
   }),
+  data: schemas.SubAccountPage,
+  success: { message: 'Found 1 sub-account(s)', example: schemas.examplePage([example]) },
+  failures: { 400: ['page must be a whole number from 1 to 2147483647'] },
   async answer(registry, { caller, query }) {
     const page = await registry.listSubAccounts(caller, { ...readPageRequest(query), search: readSearch(query) })
     return { message: `Found ${page.total} sub-account(s)`, data: { ...page, items: page.items.map(subAccountToWire) } }
@@ -57,72 +54,61 @@ const listSubAccounts: AccountRoute = {
 const createSubAccount: AccountRoute = {
   method: 'POST',
   url: BASE,
-  schema: describe({
-    operationId: 'createSubAccount',
-    summary: 'Create a sub-account',
-    tag: 'Sub-accounts',
-    body: Type.Object({ name: Name, email: Email, companyName: CompanyName }, { title: 'NewSubAccount' }),
-    data: schemas.SubAccount,
-    success: { status: 201, message: 'Sub-account created successfully', example },
-    failures: { 400: ['name is required', 'email must be an e-mail address'] },
-    writes: true,
-  }),
+  operationId: 'createSubAccount',
+  summary: 'Create a sub-account',
+  tag: 'Sub-accounts',
+  body: Type.Object({ name: Name, email: Email, companyName: CompanyName }, { title: 'NewSubAccount' }),
+  data: schemas.SubAccount,
+  success: { status: 201, message: 'Sub-account created successfully', example },
+  failures: { 400: ['name is required', 'email must be an e-mail address'] },
   async answer(registry, { caller, body, origin }) {
-    const row = await registry.createSubAccount(caller, readNewSubAccount(body), origin)
-    return { status: 201, message: 'Sub-account created successfully', data: subAccountToWire(row) }
+    return { data: subAccountToWire(await registry.createSubAccount(caller, readNewSubAccount(body), origin)) }
   },
 }
 
 const getSubAccount: AccountRoute = {
   method: 'GET',
   url: `${BASE}/:id`,
-  schema: describe({
-    operationId: 'getSubAccount',
-    summary: 'Get one sub-account',
-    tag: 'Sub-accounts',
-    params: SubAccountId,
-    data: schemas.SubAccount,
-    success: { message: 'Sub-account retrieved successfully', example },
-    failures: { 400: [unknownName('parameter', 'verbose', [])], 403: NOT_YOURS },
-    writes: false,
-  }),
+  operationId: 'getSubAccount',
+  summary: 'Get one sub-account',
+  tag: 'Sub-accounts',
+  params: SubAccountId,
+  data: schemas.SubAccount,
+  success: { message: 'Sub-account retrieved successfully', example },
+  failures: { 400: [unknownName('parameter', 'verbose', [])], 403: NOT_YOURS },
   async answer(registry, { caller, params }) {
-    const row = await registry.getSubAccount(caller, params.id ?? '')
-    return { message: 'Sub-account retrieved successfully', data: subAccountToWire(row) }
+    return { data: subAccountToWire(await registry.getSubAccount(caller, params.id ?? '')) }
   },
 }
 
 const updateSubAccount: AccountRoute = {
   method: 'PUT',
   url: `${BASE}/:id`,
-  schema: describe({
-    operationId: 'updateSubAccount',
-    summary: 'Change, suspend or resume a sub-account',
-    tag: 'Sub-accounts',
-    description: 'While suspended, none of its tokens authenticates; their own status stays as it is.',
-    params: SubAccountId,
-    body: Type.Object(
-      {
-        name: Type.Optional(Name),
-        email: Type.Optional(Email),
-        companyName: Type.Optional(CompanyName),
-        status: Type.Optional(
-          Type.String({
-            enum: [...SUB_ACCOUNT_STATUSES],
-            description: '`suspended` keeps all its tokens from authenticating, at once',
-          }),
-        ),
-      },
-      { title: 'SubAccountUpdate' },
-    ),
-    data: schemas.SubAccount,
-    success: { message: 'Sub-account updated successfully', example },
-    failures: { 400: [NOTHING_TO_UPDATE, 'status must be active or suspended'], 403: NOT_YOURS },
-    writes: true,
-  }),
+  operationId: 'updateSubAccount',
+  summary: 'Change, suspend or resume a sub-account',
+  tag: 'Sub-accounts',
+  description: 'While suspended, none of its tokens authenticates; their own status stays as it is.',
+  params: SubAccountId,
+  body: Type.Object(
+    {
+      name: Type.Optional(Name),
+      email: Type.Optional(Email),
+      companyName: Type.Optional(CompanyName),
+      status: Type.Optional(
+        Type.String({
+          enum: [...SUB_ACCOUNT_STATUSES],
+          description: '`suspended` keeps all its tokens from authenticating, at once',
+        }),
+      ),
+    },
+    { title: 'SubAccountUpdate' },
+  ),
+  data: schemas.SubAccount,
+  success: { message: 'Sub-account updated successfully', example },
+  failures: { 400: [NOTHING_TO_UPDATE, 'status must be active or suspended'], 403: NOT_YOURS },
   async answer(registry, { caller, params, body, origin }) {
     const row = await registry.updateSubAccount(caller, params.id ?? '', readSubAccountUpdate(body), origin)
-    return { message: 'Sub-account updated successfully', data: subAccountToWire(row) }
+    return { data: subAccountToWire(row) }
   },
 }
 

@@ -1,4 +1,4 @@
-// The documented endpoints, and those that create, rotate and delete a token. Each handler is one call to the registry.
+// The documented endpoints, and those that create, rotate and delete a token.
 import { Type } from 'typebox'
 import { Failure, reasonOf } from '../../tokens/errors.ts'
 import { NOTHING_TO_UPDATE } from '../../tokens/model/fields.ts'
@@ -15,7 +15,7 @@ import { MAX_OVERLAP_SECONDS, readNewToken, readOverlap, readTokenUpdate } from 
 import type { Caller, Registry } from '../../tokens/registry.ts'
 import { etagOf, readIdempotencyKey, readIfMatch } from '../protocol/conditions.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
-import { type AccountRoute, describe, type Question, type SerializerOf } from './route.ts'
+import type { AccountRoute, RouteInput, RouteResult, SerializerOf } from './route.ts'
 import * as schemas from './schemas.ts'
 
 const BASE = '/api/v1/apiClient/token'
@@ -40,7 +40,7 @@ const from = (what: string) =>
 const before = (what: string) =>
   Type.Optional(Type.String({ format: 'date-time', description: `${what} before this time` }))
 
-const Narrowing = {
+const ExtraFilters = {
   used: Type.Optional(Type.String({ enum: ['never'], description: 'Only tokens never used' })),
   createdFrom: from('Only tokens made'),
   createdBefore: before('Only tokens made'),
@@ -96,216 +96,182 @@ const BAD_QUERY = [
   `expiresBefore ${NOT_A_TIME}`,
 ]
 
-const listTokens: AccountRoute = {
+const tokenList = {
   method: 'GET',
-  url: BASE,
-  schema: describe({
-    operationId: 'listTokens',
-    summary: 'List tokens',
-    tag: 'Tokens',
-    querystring: Type.Object({
-      subAccountId: Type.Optional(Type.String({ description: 'Only tokens of this sub-account' })),
-      ...Filters,
-      ...schemas.PageParameters,
-      ...Narrowing,
-      ...Include,
-    }),
-    data: schemas.TokenPage,
-    success: { message: 'Found 1 API token(s)', example: schemas.examplePage([exampleToken]) },
-    failures: { 400: BAD_QUERY, 403: NOT_YOURS },
-    writes: false,
-  }),
+  tag: 'Tokens',
+  data: schemas.TokenPage,
+  success: { message: 'Found 1 API token(s)', example: schemas.examplePage([exampleToken]) },
+  failures: { 400: BAD_QUERY, 403: NOT_YOURS },
   ignoresUnknown: true,
   toJson: pageToJson,
+} as const
+
+const oneToken = { tag: 'Tokens', data: schemas.Token, toJson: tokenToJson } as const
+
+const listTokens: AccountRoute = {
+  ...tokenList,
+  url: BASE,
+  operationId: 'listTokens',
+  summary: 'List tokens',
+  querystring: Type.Object({
+    subAccountId: Type.Optional(Type.String({ description: 'Only tokens of this sub-account' })),
+    ...Filters,
+    ...schemas.PageParameters,
+    ...ExtraFilters,
+    ...Include,
+  }),
   async answer(registry, { caller, query, origin }) {
-    return listed(registry, caller, query, readTokenQuery(query, origin.at))
+    return listResult(registry, caller, query, readTokenQuery(query, origin.at))
   },
 }
 
 const listTokensOfSubAccount: AccountRoute = {
-  method: 'GET',
+  ...tokenList,
   url: `${BASE}/sub-account/:subAccountId`,
-  schema: describe({
-    operationId: 'listTokensOfSubAccount',
-    summary: 'List tokens of one sub-account',
-    tag: 'Tokens',
-    params: Type.Object({ subAccountId: Type.String({ description: 'The sub-account id' }) }),
-    querystring: Type.Object({ ...Filters, ...schemas.PageParameters, ...Narrowing, ...Include }),
-    data: schemas.TokenPage,
-    success: { message: 'Found 1 API token(s)', example: schemas.examplePage([exampleToken]) },
-    failures: { 400: BAD_QUERY, 403: NOT_YOURS },
-    writes: false,
-  }),
-  ignoresUnknown: true,
-  toJson: pageToJson,
+  operationId: 'listTokensOfSubAccount',
+  summary: 'List tokens of one sub-account',
+  params: Type.Object({ subAccountId: Type.String({ description: 'The sub-account id' }) }),
+  querystring: Type.Object({ ...Filters, ...schemas.PageParameters, ...ExtraFilters, ...Include }),
   async answer(registry, { caller, params, query, origin }) {
     const filters = readTokenQuery({ ...query, subAccountId: undefined }, origin.at)
-    const asked = { ...filters, subAccountId: params.subAccountId ?? '' }
-    return listed(registry, caller, query, asked)
+    return listResult(registry, caller, query, { ...filters, subAccountId: params.subAccountId ?? '' })
   },
 }
 
 const getToken: AccountRoute = {
+  ...oneToken,
   method: 'GET',
   url: `${BASE}/:id`,
-  schema: describe({
-    operationId: 'getToken',
-    summary: 'Get one token',
-    tag: 'Tokens',
-    params: schemas.TokenId,
-    querystring: Type.Object({ ...Include }),
-    data: schemas.Token,
-    success: { message: 'API token retrieved successfully', example: exampleToken, headers: ETAG },
-    failures: { 400: ['include must be details'], 404: NOT_FOUND },
-    writes: false,
-  }),
+  operationId: 'getToken',
+  summary: 'Get one token',
+  params: schemas.TokenId,
+  querystring: Type.Object({ ...Include }),
+  success: { message: 'API token retrieved successfully', example: exampleToken, headers: ETAG },
+  failures: { 400: ['include must be details'], 404: NOT_FOUND },
   ignoresUnknown: true,
-  toJson: tokenToJson,
   async answer(registry, { caller, params, query }) {
-    const token = await registry.getToken(caller, params.id ?? '', wantsDetails(query))
-    return whole('API token retrieved successfully', token)
+    return tokenResult(await registry.getToken(caller, params.id ?? '', wantsDetails(query)))
   },
 }
 
 const updateToken: AccountRoute = {
+  ...oneToken,
   method: 'PUT',
   url: `${BASE}/:id`,
-  schema: describe({
-    operationId: 'updateToken',
-    summary: 'Rename, disable or re-enable a token',
-    tag: 'Tokens',
-    params: schemas.TokenId,
-    headers: IfMatch,
-    body: Type.Object({ name: Type.Optional(Name), status: Type.Optional(Status) }, { title: 'TokenUpdate' }),
-    data: schemas.Token,
-    success: {
-      message: 'API token updated successfully',
-      example: { ...exampleToken, status: 'inactive' },
-      headers: ETAG,
-    },
-    failures: {
-      400: [NOTHING_TO_UPDATE, reasonOf('duplicate-name'), 'status must be active or inactive'],
-      404: NOT_FOUND,
-      412: STALE,
-    },
-    writes: true,
-  }),
+  operationId: 'updateToken',
+  summary: 'Rename, disable or re-enable a token',
+  params: schemas.TokenId,
+  headers: IfMatch,
+  body: Type.Object({ name: Type.Optional(Name), status: Type.Optional(Status) }, { title: 'TokenUpdate' }),
+  success: {
+    message: 'API token updated successfully',
+    example: { ...exampleToken, status: 'inactive' },
+    headers: ETAG,
+  },
+  failures: {
+    400: [NOTHING_TO_UPDATE, reasonOf('duplicate-name'), 'status must be active or inactive'],
+    404: NOT_FOUND,
+    412: STALE,
+  },
   ignoresUnknown: true,
-  toJson: tokenToJson,
   async answer(registry, { caller, params, body, headers, origin }) {
     const change = readTokenUpdate(body)
-    const token = await registry.updateToken(caller, params.id ?? '', change, origin, readIfMatch(headers))
-    return whole('API token updated successfully', token)
+    return tokenResult(await registry.updateToken(caller, params.id ?? '', change, origin, readIfMatch(headers)))
   },
 }
 
 const createToken: AccountRoute = {
+  ...oneToken,
   method: 'POST',
   url: BASE,
-  schema: describe({
-    operationId: 'createToken',
-    summary: 'Create a token',
-    tag: 'Tokens',
-    headers: Type.Object({
-      'idempotency-key': Type.Optional(
-        Type.String({ maxLength: 255, description: 'A retry with the same key returns the same token, for 24 hours' }),
-      ),
-    }),
-    body: Type.Object(
-      {
-        subAccountId: Type.String({ description: 'Who the token is for', examples: [exampleToken.subAccount._id] }),
-        name: Name,
-        status: Type.Optional(
-          Type.String({ enum: [...STATUSES], default: 'active', description: '`active` unless set' }),
-        ),
-        expiresAt: Type.Optional(
-          Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
-            description: 'When it stops authenticating, with a time zone; never if null or not sent',
-          }),
-        ),
-      },
-      { title: 'NewToken' },
+  operationId: 'createToken',
+  summary: 'Create a token',
+  headers: Type.Object({
+    'idempotency-key': Type.Optional(
+      Type.String({ maxLength: 255, description: 'A retry with the same key returns the same token, for 24 hours' }),
     ),
-    data: schemas.Token,
-    success: { status: 201, message: 'API token created successfully', example: exampleToken, headers: ETAG },
-    failures: {
-      400: [
-        'name is required',
-        reasonOf('duplicate-name'),
-        unknownName('field', 'expires_at', ['subAccountId', 'name', 'status', 'expiresAt']),
-      ],
-      403: NOT_YOURS,
-      // For a retry with the same Idempotency-Key, when the token was deleted meanwhile.
-      404: NOT_FOUND,
-      409: [reasonOf('idempotency-conflict')],
-    },
-    writes: true,
   }),
-  toJson: tokenToJson,
+  body: Type.Object(
+    {
+      subAccountId: Type.String({ description: 'Who the token is for', examples: [exampleToken.subAccount._id] }),
+      name: Name,
+      status: Type.Optional(
+        Type.String({ enum: [...STATUSES], default: 'active', description: '`active` unless set' }),
+      ),
+      expiresAt: Type.Optional(
+        Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+          description: 'When it stops authenticating, with a time zone; never if null or not sent',
+        }),
+      ),
+    },
+    { title: 'NewToken' },
+  ),
+  success: { status: 201, message: 'API token created successfully', example: exampleToken, headers: ETAG },
+  failures: {
+    400: [
+      'name is required',
+      reasonOf('duplicate-name'),
+      unknownName('field', 'expires_at', ['subAccountId', 'name', 'status', 'expiresAt']),
+    ],
+    403: NOT_YOURS,
+    // For a retry with the same Idempotency-Key after the token was deleted.
+    404: NOT_FOUND,
+    409: [reasonOf('idempotency-conflict')],
+  },
   async answer(registry, { caller, body, headers, origin }) {
-    const token = await registry.createToken(caller, readNewToken(body), origin, readIdempotencyKey(headers))
-    return { ...whole('API token created successfully', token), status: 201 }
+    return tokenResult(await registry.createToken(caller, readNewToken(body), origin, readIdempotencyKey(headers)))
   },
 }
 
 const deleteToken: AccountRoute = {
   method: 'DELETE',
   url: `${BASE}/:id`,
-  schema: describe({
-    operationId: 'deleteToken',
-    summary: 'Delete a token',
-    tag: 'Tokens',
-    params: schemas.TokenId,
-    headers: IfMatch,
-    data: schemas.DeletedToken,
-    success: { message: 'API token deleted successfully', example: { _id: exampleToken._id } },
-    failures: { 404: NOT_FOUND, 412: STALE },
-    writes: true,
-  }),
+  operationId: 'deleteToken',
+  summary: 'Delete a token',
+  tag: 'Tokens',
+  params: schemas.TokenId,
+  headers: IfMatch,
+  data: schemas.DeletedToken,
+  success: { message: 'API token deleted successfully', example: { _id: exampleToken._id } },
+  failures: { 404: NOT_FOUND, 412: STALE },
   async answer(registry, { caller, params, headers, origin }) {
-    const token = await registry.deleteToken(caller, params.id ?? '', origin, readIfMatch(headers))
-    return { message: 'API token deleted successfully', data: { _id: token.id }, tokenId: token.id }
+    const { id } = await registry.deleteToken(caller, params.id ?? '', origin, readIfMatch(headers))
+    return { data: { _id: id }, tokenId: id }
   },
 }
 
 const rotateToken: AccountRoute = {
+  ...oneToken,
   method: 'POST',
   url: `${BASE}/:id/rotate`,
-  schema: describe({
-    operationId: 'rotateToken',
-    summary: 'Give a token a new credential',
-    tag: 'Tokens',
-    description:
-      'The former credential works for `overlapSeconds` more. With 0, or without it, all former credentials stop at once.',
-    params: schemas.TokenId,
-    headers: IfMatch,
-    body: Type.Object(
-      {
-        overlapSeconds: Type.Optional(
-          Type.Integer({
-            minimum: 0,
-            maximum: MAX_OVERLAP_SECONDS,
-            default: 0,
-            description: 'How long the former credential still works; 0 unless set',
-          }),
-        ),
-      },
-      { title: 'TokenRotation', default: {} },
-    ),
-    data: schemas.Token,
-    success: { message: 'API token rotated successfully', example: exampleToken, headers: ETAG },
-    failures: {
-      400: [`overlapSeconds must be a whole number from 0 to ${MAX_OVERLAP_SECONDS}`],
-      404: NOT_FOUND,
-      412: STALE,
+  operationId: 'rotateToken',
+  summary: 'Give a token a new credential',
+  description:
+    'The former credential works for `overlapSeconds` more. With 0, or without it, all former credentials stop at once.',
+  params: schemas.TokenId,
+  headers: IfMatch,
+  body: Type.Object(
+    {
+      overlapSeconds: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          maximum: MAX_OVERLAP_SECONDS,
+          default: 0,
+          description: 'How long the former credential still works; 0 unless set',
+        }),
+      ),
     },
-    writes: true,
-  }),
-  toJson: tokenToJson,
+    { title: 'TokenRotation', default: {} },
+  ),
+  success: { message: 'API token rotated successfully', example: exampleToken, headers: ETAG },
+  failures: {
+    400: [`overlapSeconds must be a whole number from 0 to ${MAX_OVERLAP_SECONDS}`],
+    404: NOT_FOUND,
+    412: STALE,
+  },
   async answer(registry, { caller, params, body, headers, origin }) {
     const overlap = readOverlap(body)
-    const token = await registry.rotateToken(caller, params.id ?? '', overlap, origin, readIfMatch(headers))
-    return whole('API token rotated successfully', token)
+    return tokenResult(await registry.rotateToken(caller, params.id ?? '', overlap, origin, readIfMatch(headers)))
   },
 }
 
@@ -319,22 +285,22 @@ export const tokenRoutes = {
   rotateToken,
 }
 
-function wantsDetails(query: Question['query']): boolean {
+function wantsDetails(query: RouteInput['query']): boolean {
   const include = readOnce(query, 'include')
   if (include === undefined || include === 'details') return include === 'details'
   throw new Failure('invalid-request', 'include must be details')
 }
 
-async function listed(registry: Registry, caller: Caller, raw: Question['query'], query: TokenQuery) {
+async function listResult(registry: Registry, caller: Caller, raw: RouteInput['query'], query: TokenQuery) {
   const page = await registry.listTokens(caller, query, wantsDetails(raw))
   return { message: `Found ${page.total} API token(s)`, data: page }
 }
 
-function whole(message: string, token: Token) {
-  return { message, data: token, headers: { etag: etagOf(token.version) }, tokenId: token.id }
+function tokenResult(token: Token): RouteResult {
+  return { data: token, headers: { etag: etagOf(token.version) }, tokenId: token.id }
 }
 
-/** The items are added to the JSON of the page without them, since each token keeps its own JSON. */
+/** Inserts the cached JSON of each token into the JSON of a page without items. */
 function pageToJson(data: object, serializerOf: SerializerOf): string {
   const page = data as Page<Token>
   const frame = serializerOf(schemas.TokenPage)({ ...page, items: [] })
@@ -342,13 +308,13 @@ function pageToJson(data: object, serializerOf: SerializerOf): string {
   return frame.replace('"items":[]', () => `"items":[${items.join(',')}]`)
 }
 
-/** The same token comes again for as long as nothing about it has changed. */
+/** The store returns the same object for as long as nothing about the token has changed. */
 const cachedJson = new WeakMap<Token, string>()
 
 function tokenToJson(data: object, serializerOf: SerializerOf): string {
   const token = data as Token
-  const known = cachedJson.get(token)
-  if (known !== undefined) return known
+  const cached = cachedJson.get(token)
+  if (cached !== undefined) return cached
   const json = serializerOf(schemas.Token)(toWire(token))
   cachedJson.set(token, json)
   return json
@@ -356,7 +322,7 @@ function tokenToJson(data: object, serializerOf: SerializerOf): string {
 
 function toWire(token: Token): schemas.WireToken {
   const { id, name, credential, status, createdAt, subAccount } = token
-  // Without a spread: the compiler refuses unknown fields only in a literal that has none.
+  // No spread here: with one, the compiler would accept unknown fields.
   const wire: schemas.WireToken = {
     _id: id,
     name,

@@ -5,17 +5,22 @@ import { Failure, type FailureCode, reasonOf } from '../../tokens/errors.ts'
 import { readOnce } from '../../tokens/model/page.ts'
 import type { Registry } from '../../tokens/registry.ts'
 import { FAILURE_OF, type Refusal, type Verdict } from '../../tokens/trust/verdict.ts'
-import { type Admit, type Authenticate, authenticate, bearerOf, callerOf } from '../access/caller.ts'
+import { type Admit, type Authenticate, bearerOf, callerOf } from '../access/caller.ts'
 import { authenticatesTwice, clientSecretOf, formOf, mustReadForm, usesBasic } from '../access/client-secret.ts'
-import type { RateLimits } from '../access/rate-limits.ts'
-import { UnauthenticatedSchema, unauthenticatedBody } from '../protocol/envelope.ts'
+import { admitWith, type RateLimits } from '../access/rate-limits.ts'
 import { answerTo, BasicRefused, BODY_REASONS, unauthenticated } from '../protocol/failures.ts'
-import { DESCRIPTION, describeFailures, errorHeader, NO_CALLER, type PlainRoute } from './route.ts'
+import {
+  DESCRIPTION,
+  describeFailures,
+  describeUnauthenticated,
+  type PlainRoute,
+  UNAUTHENTICATED_DESCRIPTION,
+} from './route.ts'
 
 export interface VerifyParts {
   readonly registry: Registry
   readonly authenticator: Authenticate
-  /** A header that carries the bare credential, for clients that do not send a bearer; lower case. */
+  /** A header, in lower case, that holds the bare credential, for clients that send no bearer. */
   readonly credentialHeader: string | undefined
   readonly onVerdict: (verdict: string) => void
   readonly rateLimits?: RateLimits | undefined
@@ -52,15 +57,11 @@ function verifyRoute({ registry, credentialHeader, onVerdict, rateLimits }: Veri
             'X-Latchkey-Token-Version': { type: 'integer' },
           },
         },
-        401: {
-          ...UnauthenticatedSchema,
-          [DESCRIPTION]: 'It does not; the header X-Latchkey-Reason says why, to the holder of a real credential',
-          headers: {
-            'X-Latchkey-Reason': { type: 'string', enum: ['unknown', 'inactive', 'suspended', 'expired'] },
-            ...errorHeader(401),
-          },
-          examples: REFUSED.map((code) => unauthenticatedBody(reasonOf(code))),
-        },
+        401: describeUnauthenticated(
+          'It does not; the header X-Latchkey-Reason says why, to the holder of a real credential',
+          REFUSED,
+          { 'X-Latchkey-Reason': { type: 'string', enum: ['unknown', 'inactive', 'suspended', 'expired'] } },
+        ),
         ...describeFailures([429, 500, 503]),
       },
     },
@@ -71,7 +72,7 @@ function verifyRoute({ registry, credentialHeader, onVerdict, rateLimits }: Veri
       request.tokenId = verdict.token?.id
       onVerdict(verdict.accepted ? 'accepted' : verdict.reason)
       if (!verdict.accepted) {
-        await rateLimits?.failed(request)
+        await rateLimits?.countFailure(request)
         return refuse(reply, verdict.reason, FAILURE_OF[verdict.reason])
       }
       const { id, subAccountId, accountId, version } = verdict.token
@@ -119,12 +120,7 @@ function introspectRoute(parts: VerifyParts): PlainRoute {
           [DESCRIPTION]: 'What the credential is; unknown, dead and foreign ones are all just not active',
           examples: [{ active: false }],
         },
-        401: {
-          ...UnauthenticatedSchema,
-          [DESCRIPTION]: NO_CALLER,
-          headers: errorHeader(401),
-          examples: [unauthenticatedBody(reasonOf('authentication-required'))],
-        },
+        401: describeUnauthenticated(UNAUTHENTICATED_DESCRIPTION, ['authentication-required']),
         ...describeFailures([400, 403, 413, 415, 429, 500, 503], {
           400: ['token must be sent', 'token must be sent only once', AUTHENTICATED_TWICE],
           413: [BODY_REASONS.tooLarge],
@@ -147,10 +143,9 @@ function introspectRoute(parts: VerifyParts): PlainRoute {
 
 const AUTHENTICATED_TWICE = 'The account key must be sent in the Authorization header or as client_secret, not in both'
 
-/** Lets in the clients of the introspection endpoint. */
+/** Authenticates the clients of the introspection endpoint. */
 function clientAdmission({ authenticator, rateLimits }: VerifyParts): Admit {
-  const authenticated: Admit = (request) => authenticate(request, authenticator, clientSecretOf)
-  const admit = rateLimits === undefined ? authenticated : rateLimits.around(authenticated)
+  const admit = admitWith(authenticator, rateLimits, clientSecretOf)
   return async (request) => {
     try {
       await admit(request)
@@ -161,10 +156,10 @@ function clientAdmission({ authenticator, rateLimits }: VerifyParts): Admit {
   }
 }
 
-/** The configured header wins where it is sent; otherwise the bearer. */
+/** The configured header takes precedence over the bearer. */
 function presentedIn(request: FastifyRequest, credentialHeader: string | undefined): string | undefined {
-  const own = credentialHeader === undefined ? undefined : request.headers[credentialHeader]
-  if (typeof own === 'string') return own
+  const header = credentialHeader === undefined ? undefined : request.headers[credentialHeader]
+  if (typeof header === 'string') return header
   try {
     return bearerOf(request)
   } catch {
@@ -174,8 +169,8 @@ function presentedIn(request: FastifyRequest, credentialHeader: string | undefin
 
 function refuse(reply: FastifyReply, refusal: Refusal, code: FailureCode): FastifyReply {
   const { status, headers, body } = unauthenticated(code, reasonOf(code))
-  const word = refusal === 'tampered' ? 'unknown' : refusal
-  return reply.code(status).headers(headers).header('x-latchkey-reason', word).send(body)
+  const reason = refusal === 'tampered' ? 'unknown' : refusal
+  return reply.code(status).headers(headers).header('x-latchkey-reason', reason).send(body)
 }
 
 const Introspection = Type.Object(

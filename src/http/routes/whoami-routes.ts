@@ -1,10 +1,9 @@
 // Who is asking: the account, the caller and what the caller may do, so that a program need not find out by trying.
 import type { Caller } from '../../tokens/registry.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
-import { type AccountRoute, describe } from './route.ts'
+import type { AccountRoute } from './route.ts'
 import * as schemas from './schemas.ts'
 
-const MESSAGE = 'Caller retrieved successfully'
 const JWT = 'jwt:'
 
 /** Every caller may do everything today. */
@@ -13,26 +12,23 @@ const PERMISSIONS: schemas.WireWhoAmI['permissions'] = { role: 'owner', reveal: 
 const whoami: AccountRoute = {
   method: 'GET',
   url: '/api/v1/apiClient/whoami',
-  schema: describe({
-    operationId: 'whoami',
-    summary: 'Who is asking, and what they may do',
-    tag: 'Overview',
-    data: schemas.WhoAmI,
-    success: {
-      message: MESSAGE,
-      example: {
-        account: { id: 'acc_019b2f0c5a3c8e1d2c3b4a5f6e7d', name: 'Acme' },
-        caller: { kind: 'key', id: 'key_019b2f0c5a3c8e1d2c3b4a5f6e7d', name: 'Console' },
-        permissions: PERMISSIONS,
-      },
+  operationId: 'whoami',
+  summary: 'Who is asking, and what they may do',
+  tag: 'Overview',
+  data: schemas.WhoAmI,
+  success: {
+    message: 'Caller retrieved successfully',
+    example: {
+      account: { id: 'acc_019b2f0c5a3c8e1d2c3b4a5f6e7d', name: 'Acme' },
+      caller: { kind: 'key', id: 'key_019b2f0c5a3c8e1d2c3b4a5f6e7d', name: 'Console' },
+      permissions: PERMISSIONS,
     },
-    failures: { 400: [unknownName('parameter', 'verbose', [])] },
-    writes: false,
-  }),
+  },
+  failures: { 400: [unknownName('parameter', 'verbose', [])] },
   async answer(registry, { caller }) {
     const { id, name } = await registry.getAccount(caller)
     const data: schemas.WireWhoAmI = { account: { id, name }, caller: callerToWire(caller), permissions: PERMISSIONS }
-    return { message: MESSAGE, data }
+    return { data }
   },
 }
 

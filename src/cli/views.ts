@@ -1,19 +1,18 @@
-// Records as the command line tells them: the names of the wire, so that scripts meet one vocabulary.
-
+// Records as the command line prints them, with the field names of the API.
 import { toTime, toTimeOrNull } from '../tokens/model/times.ts'
 import type { Account, AccountKey, SubAccount, SubAccountRow, Token } from '../tokens/model/token.ts'
 import type { TokenRow } from '../tokens/ports.ts'
 import { entryOf, type HistoryRow } from '../tokens/record/history.ts'
 
-export type Told = Readonly<
+export type View = Readonly<
   Record<string, string | number | boolean | null | Readonly<Record<string, string | number>>>
 >
 
-export function account({ id, name, createdAt }: Account): Told {
+export function account({ id, name, createdAt }: Account): View {
   return { _id: id, name, createdAt: toTime(createdAt) }
 }
 
-export function key({ id, name, createdAt, expiresAt, revokedAt }: AccountKey): Told {
+export function key({ id, name, createdAt, expiresAt, revokedAt }: AccountKey): View {
   return {
     _id: id,
     name,
@@ -23,17 +22,17 @@ export function key({ id, name, createdAt, expiresAt, revokedAt }: AccountKey): 
   }
 }
 
-export function newKey({ id, key, expiresAt }: AccountKey & { readonly key: string }): Told {
+export function newKey({ id, key, expiresAt }: AccountKey & { readonly key: string }): View {
   return { _id: id, key, expiresAt: toTimeOrNull(expiresAt) }
 }
 
-export function subAccount({ id, name, email, companyName, createdAt, suspendedAt }: SubAccount): Told {
+export function subAccount({ id, name, email, companyName, createdAt, suspendedAt }: SubAccount): View {
   const status = suspendedAt === null ? 'active' : 'suspended'
   const times = { createdAt: toTime(createdAt), suspendedAt: toTimeOrNull(suspendedAt) }
   return { _id: id, name, email, companyName, status, ...times }
 }
 
-export function token({ id, name, credential, status, createdAt, subAccount }: Token): Told {
+export function token({ id, name, credential, status, createdAt, subAccount }: Token): View {
   const { id: _id, name: subAccountName, email, companyName } = subAccount
   return {
     _id: id,
@@ -45,12 +44,12 @@ export function token({ id, name, credential, status, createdAt, subAccount }: T
   }
 }
 
-export function subAccountRow({ subAccount: owner, tokens }: SubAccountRow): Told {
+export function subAccountRow({ subAccount: owner, tokens }: SubAccountRow): View {
   return { ...subAccount(owner), tokens: { ...tokens } }
 }
 
-/** One of many: without its credential. */
-export function listedToken({ token, subAccount: { id, name } }: TokenRow): Told {
+/** Without the credential. */
+export function listedToken({ token, subAccount: { id, name } }: TokenRow): View {
   return {
     _id: token.id,
     name: token.name,
@@ -61,8 +60,8 @@ export function listedToken({ token, subAccount: { id, name } }: TokenRow): Told
   }
 }
 
-/** For people; scripts are given the entry itself. */
-export function historyLine(row: HistoryRow): Readonly<Record<string, string>> {
+/** For people; JSON output has the entry itself. */
+export function historyRow(row: HistoryRow): Readonly<Record<string, string>> {
   const { at, by, action, subject, from, to } = entryOf(row)
   const change = Object.keys({ ...from, ...to }).map((name) => `${name}: ${from[name] ?? '-'} → ${to[name] ?? '-'}`)
   return { at, by, action, subject, change: change.join(', ') }

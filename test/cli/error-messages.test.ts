@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { tellTrouble } from '../../src/cli/trouble.ts'
+import { explainError } from '../../src/cli/error-messages.ts'
 
-const trouble = (message: string, fields: object) => tellTrouble(Object.assign(new Error(message), fields))
+const trouble = (message: string, fields: object) => explainError(Object.assign(new Error(message), fields))
 
 test('trouble with a folder, an address or a role is told with what to do about it', () => {
   assert.match(trouble('EROFS: read-only', { code: 'EROFS', syscall: 'open' }) ?? '', /^EROFS.*LATCHKEY_DATA_DIR/)
@@ -12,7 +12,7 @@ test('trouble with a folder, an address or a role is told with what to do about 
     assert.match(trouble('malformed', { code: 'ERR_SQLITE_ERROR', errcode }) ?? '', /^malformed\. .*latchkey restore/)
   }
   for (const errcode of [13, 10, 4874]) {
-    assert.match(trouble('full', { code: 'ERR_SQLITE_ERROR', errcode }) ?? '', /^full\. The disk has no room left/)
+    assert.match(trouble('full', { code: 'ERR_SQLITE_ERROR', errcode }) ?? '', /^full\. The disk is full/)
   }
   assert.match(trouble('listen EACCES', { code: 'EACCES', syscall: 'listen' }) ?? '', /HOST must be .* PORT/)
   assert.match(
@@ -38,5 +38,5 @@ test('a fault of ours keeps its stack', () => {
   assert.equal(trouble('x is not a function', {}), undefined)
   assert.equal(trouble('syntax error', { code: '42601' }), undefined)
   assert.equal(trouble('no such column', { code: 'ERR_SQLITE_ERROR', errcode: 1 }), undefined)
-  assert.equal(tellTrouble('thrown'), undefined)
+  assert.equal(explainError('thrown'), undefined)
 })

@@ -1,4 +1,4 @@
-// Errors of the system around the program, in words, with what to do about them.
+// Messages for errors of the operating system and the databases, with advice.
 import { dirname } from 'node:path'
 import { explainStoreAccess } from '../compose.ts'
 import { readProcessConfig } from '../config.ts'
@@ -7,34 +7,35 @@ import { Failure } from '../tokens/errors.ts'
 import { DAMAGED } from '../tokens/upkeep/examination.ts'
 
 const DATA_DIR_ADVICE =
-  'The folder of the store (LATCHKEY_DATA_DIR) and all in it must be readable and writable for the user who runs this.'
+  'The store folder (LATCHKEY_DATA_DIR) and everything in it must be readable and writable by the user who runs this.'
 const ACCESS_ADVICE =
-  'It must be readable and writable for the user who runs this, as all that settings and options name, such as the folder ' +
-  'of the store (LATCHKEY_DATA_DIR) with all in it.'
+  'All files and folders that settings and options name must be readable and writable by the user who runs this, such as ' +
+  'the store folder (LATCHKEY_DATA_DIR) and everything in it.'
 const LISTEN_ADVICE = 'HOST must be an address of this machine, and PORT one that this user may open.'
-const RIGHTS_ADVICE = 'docs/postgres.md says which rights which role needs.'
+const RIGHTS_ADVICE = 'docs/postgres.md lists the rights that each role needs.'
 
 const URL_ADVICE =
-  'DATABASE_URL is not an address. Letters such as # / ? @ in a password are written as %23 %2F %3F %40.'
+  'DATABASE_URL is not an address. Characters such as # / ? @ in a password are written as %23 %2F %3F %40.'
 
 const INSUFFICIENT_PRIVILEGE = '42501'
-/** PostgreSQL's classes of codes for connections, transaction state, missing databases and schemas, resources, operators. */
-const NOT_OURS = /^(08|25|3D|3F|53|57)...$/
+/** PostgreSQL's error classes: connection, transaction state, missing database or schema, resources, operator intervention. */
+const ENVIRONMENT_CODES = /^(08|25|3D|3F|53|57)...$/
 const ACCESS_CODES = new Set(['EACCES', 'EPERM', 'EROFS', 'ENOTDIR', 'EISDIR', 'EEXIST'])
-/** SQLite's PERM, READONLY, CANTOPEN; CORRUPT, NOTADB; IOERR, FULL. A full disk may be reported as either of the last two. */
+/** SQLite's PERM, READONLY, CANTOPEN; CORRUPT, NOTADB; IOERR, FULL (a full disk may be reported as either). */
 const SQLITE_ADVICE: ReadonlyMap<number, string> = new Map([
   ...[3, 8, 14].map((code) => [code, DATA_DIR_ADVICE] as const),
   ...[11, 26].map((code) => [code, DAMAGED] as const),
-  ...[10, 13].map((code) => [code, 'The disk has no room left, or fails.'] as const),
+  ...[10, 13].map((code) => [code, 'The disk is full, or fails.'] as const),
 ])
 
-/** Undefined for a bug of ours. */
-export function tellTrouble(error: unknown): string | undefined {
+/** Undefined for an error that can only be a bug. */
+export function explainError(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const { code = '', syscall, errcode } = error as NodeJS.ErrnoException & { errcode?: number }
   if (code === INSUFFICIENT_PRIVILEGE) return `PostgreSQL says: ${error.message}. ${RIGHTS_ADVICE}`
-  if (NOT_OURS.test(code)) return `PostgreSQL says: ${error.message}.`
-  if (error.name === 'ConnectionLost') return `PostgreSQL was lost: ${error.message}. Run the command again.`
+  if (ENVIRONMENT_CODES.test(code)) return `PostgreSQL says: ${error.message}.`
+  if (error.name === 'ConnectionLost')
+    return `The connection to PostgreSQL was lost: ${error.message}. Run the command again.`
   if (code === 'ERR_INVALID_URL') return URL_ADVICE
   if (errcode !== undefined) {
     const advice = SQLITE_ADVICE.get(errcode & 0xff)
@@ -47,10 +48,10 @@ export function tellTrouble(error: unknown): string | undefined {
 
 const withAdvice = ({ message }: Error, advice: string) => `${message}. ${advice}`
 
-/** Failures that a file's permissions can cause. */
+/** Failures that file permissions can cause. */
 const STORE_FAILURES = new Set<Failure['code']>(['revocations-unknown', 'unavailable'])
 
-/** Which file this user may not use, if that is what went wrong: the one that the message names, or one of the store's. */
+/** Explains a permission problem, if there is one, with the file that the message names or with a file of the store. */
 export function explainPermissions(error: unknown, message: string): string | undefined {
   if (error instanceof Failure && !STORE_FAILURES.has(error.code)) return undefined
   const [, named] = /(?:EACCES|EPERM).*'([^']+)'/.exec(message) ?? []
@@ -59,7 +60,7 @@ export function explainPermissions(error: unknown, message: string): string | un
   try {
     return explainStoreAccess(readProcessConfig())
   } catch {
-    // The settings themselves are wrong, which the message says.
+    // Invalid settings: `message` reports them already.
     return undefined
   }
 }

@@ -1,0 +1,55 @@
+// How many tokens the store holds. Counting takes long in a large store, so all scrapes share one count.
+import type { Status, Timestamp } from '../../tokens/model/token.ts'
+import type { Store } from '../../tokens/ports.ts'
+import { throttled } from './throttled.ts'
+
+const SOON_MS = 7 * 24 * 60 * 60 * 1000
+
+export type CountedStore = Pick<Store, 'countTokens' | 'countExpiring'>
+
+export interface CountSettings {
+  /** Time between two counts. */
+  readonly everyMs?: number
+  /** Prometheus gives up a scrape after ten seconds: a store that does not respond must not delay it. */
+  readonly maxWaitMs?: number
+  readonly now?: () => number
+}
+
+interface TokenCounts {
+  /** The last count that succeeded; undefined before the first. */
+  readonly byStatus: Readonly<Record<Status, number>> | undefined
+  readonly expiringSoon: number | undefined
+  /** How many counts have failed. */
+  readonly errors: number
+}
+
+export function tokenCounter(
+  store: CountedStore,
+  now: () => Timestamp,
+  { everyMs = 10_000, maxWaitMs = 1_000, now: elapsed }: CountSettings = {},
+): () => Promise<TokenCounts> {
+  let counts: TokenCounts = { byStatus: undefined, expiringSoon: undefined, errors: 0 }
+  const refresh = throttled(
+    async () => {
+      const from = now()
+      try {
+        const [byStatus, expiringSoon] = await Promise.all([
+          store.countTokens(),
+          store.countExpiring(from, from + SOON_MS),
+        ])
+        counts = { ...counts, byStatus, expiringSoon }
+      } catch {
+        counts = { ...counts, errors: counts.errors + 1 }
+      }
+    },
+    everyMs,
+    elapsed,
+  )
+  return async () => {
+    const { promise: timeout, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, maxWaitMs)
+    await Promise.race([refresh(), timeout])
+    clearTimeout(timer)
+    return counts
+  }
+}
