@@ -38,7 +38,7 @@ function withoutValues(text: string): string {
 
 function buildProgram(streams: Streams): Command {
   const program = new Command('latchkey')
-    .description('Manages the API tokens of sub-accounts. Settings come from the environment; see the README.')
+    .description('Manages the API tokens of sub-accounts. Settings come from the environment; see docs/operations.md.')
     .version(packageVersion(), '-V, --version', 'print the version')
     .configureOutput({
       writeOut: (text) => streams.stdout.write(text),
