@@ -27,6 +27,8 @@ export interface TokenDetails {
   readonly blockedBy: 'token' | 'expiry' | 'sub-account' | null
   /** The stored credential was altered or damaged, and `token` is empty; rotating gives it a new one */
   readonly credentialUnreadable: boolean
+  /** A JSON object of your own, opaque to the service; null for none */
+  readonly metadata: Readonly<Record<string, unknown>> | null
 }
 
 export interface Token {
@@ -95,6 +97,8 @@ export interface NewToken {
   readonly status?: 'active' | 'inactive' | undefined
   /** When it stops authenticating, with a time zone; never if null or not sent */
   readonly expiresAt?: string | null | undefined
+  /** A JSON object of your own, at most 4096 bytes as stored */
+  readonly metadata?: Readonly<Record<string, unknown>> | null | undefined
 }
 
 export interface CreateTokenParams {
@@ -152,6 +156,25 @@ export interface UpdateTokenParams {
   readonly body: TokenUpdate
 }
 
+export interface TokenPatch {
+  /** Unique within its sub-account, at most 255 characters */
+  readonly name?: string | undefined
+  /** `inactive` disables the token at once without deleting it; `active` enables it again */
+  readonly status?: 'active' | 'inactive' | undefined
+  /** When it stops authenticating, with a time zone; never if null or not sent */
+  readonly expiresAt?: string | null | undefined
+  /** A JSON object of your own, at most 4096 bytes as stored */
+  readonly metadata?: Readonly<Record<string, unknown>> | null | undefined
+}
+
+export interface PatchTokenParams {
+  /** The token id */
+  readonly id: string
+  /** An ETag: go ahead only if the token is still at it */
+  readonly 'if-match'?: string | undefined
+  readonly body: TokenPatch
+}
+
 export interface DeletedToken {
   /** The deleted token */
   readonly _id: string
@@ -203,9 +226,9 @@ export interface HistoryEntry {
   /** What it was called then, after the change */
   readonly subjectName: string | null
   /** The fields that changed, as they were before */
-  readonly from: Readonly<Record<string, string | number | null>>
+  readonly from: Readonly<Record<string, unknown>>
   /** The same fields after the change */
-  readonly to: Readonly<Record<string, string | number | null>>
+  readonly to: Readonly<Record<string, unknown>>
   /** The X-Request-Id of the change */
   readonly requestId: string | null
   /** The address it came from */
@@ -510,6 +533,11 @@ export interface Operations {
   getToken: { params: GetTokenParams; data: Token }
   /** Rename, disable or re-enable a token. */
   updateToken: { params: UpdateTokenParams; data: Token }
+  /**
+   * Change any field of a token. A JSON merge patch (RFC 7396): null clears a field, members of `metadata`
+   * included.
+   */
+  patchToken: { params: PatchTokenParams; data: Token }
   /** Delete a token. */
   deleteToken: { params: DeleteTokenParams; data: DeletedToken }
   /**
@@ -571,6 +599,13 @@ export const operations = {
   getToken: { method: 'GET', path: '/api/v1/apiClient/token/{id}', headers: [], answer: 'data' },
   updateToken: {
     method: 'PUT',
+    path: '/api/v1/apiClient/token/{id}',
+    headers: ['if-match'],
+    body: 'application/json',
+    answer: 'data',
+  },
+  patchToken: {
+    method: 'PATCH',
     path: '/api/v1/apiClient/token/{id}',
     headers: ['if-match'],
     body: 'application/json',

@@ -170,6 +170,8 @@ class Printer {
     if (alternatives !== undefined) return alternatives.map((each) => this.#typeOf(each)).join(' | ')
     if (schema.const !== undefined) return literal(schema.const)
     if (schema.enum !== undefined) return schema.enum.map(literal).join(' | ')
+    // Any JSON value.
+    if (Object.keys(schema).length === 0) return 'unknown'
     const types = [schema.type ?? []].flat()
     return types.map((type) => this.#typeNamed(type, schema)).join(' | ') || unknownSchema(schema)
   }

@@ -7,6 +7,7 @@ import {
   type FieldReader,
   idField,
   isObject,
+  metadataField,
   nameField,
   readNew,
   repeatsField,
@@ -211,6 +212,7 @@ function readLine(text: string): ImportLine {
     subAccountId: (subAccount as { _id?: unknown } | undefined)?._id,
     credential: token,
     expiresAt: (details as { expiresAt?: unknown } | undefined)?.expiresAt,
+    metadata: (details as { metadata?: unknown } | undefined)?.metadata,
     ...line,
   }
   return readNew<ImportLine>(
@@ -222,6 +224,7 @@ function readLine(text: string): ImportLine {
       status: statusField,
       createdAt: creationField,
       expiresAt: timeField,
+      metadata: metadataField,
     },
     ['subAccountId', 'name'],
   )

@@ -123,6 +123,7 @@ function allRoutes(parts: ServerParts, server: FastifyInstance): readonly Route[
     tokenRoutes.listTokensOfSubAccount,
     tokenRoutes.getToken,
     tokenRoutes.updateToken,
+    tokenRoutes.patchToken,
     tokenRoutes.deleteToken,
     tokenRoutes.rotateToken,
     historyRoutes.tokenHistory,

@@ -13,7 +13,13 @@ import {
   type Timestamp,
   type Token,
 } from './model/token.ts'
-import type { NewSubAccount, NewToken, SubAccountUpdate, TokenUpdate } from './model/update.ts'
+import {
+  type NewSubAccount,
+  type NewToken,
+  newTokenFields,
+  type SubAccountUpdate,
+  type TokenUpdate,
+} from './model/update.ts'
 import type { Expected } from './plan.ts'
 import type { RequestScope, Store, TokenRow } from './ports.ts'
 import type { HistoryQuery, HistoryRow, Origin } from './record/history.ts'
@@ -139,6 +145,20 @@ export class Registry {
     return this.#openChanged(await this.#parts.store.changeToken(caller.accountId, id, change, origin, expected))
   }
 
+  /** The same with details, for changes beyond the document. */
+  async patchToken(
+    caller: Caller,
+    id: string,
+    update: TokenUpdate,
+    origin: Origin,
+    expected?: Expected,
+  ): Promise<Token> {
+    const change = { kind: 'update', update } as const
+    const row = await this.#parts.store.changeToken(caller.accountId, id, change, origin, expected)
+    const [token] = await this.#detailed([row], 'outcome-unknown')
+    return token as Token
+  }
+
   async createToken(caller: Caller, token: NewToken, origin: Origin, idempotencyKey?: string): Promise<Token> {
     const { store, keys, stamps } = this.#parts
     const owned = await store.findSubAccount(caller.accountId, token.subAccountId)
@@ -253,20 +273,20 @@ export class Registry {
     return { account, question, counts: await store.readOverview(account.id, question) }
   }
 
-  async #detailed(rows: readonly TokenRow[]): Promise<Token[]> {
+  async #detailed(rows: readonly TokenRow[], lacking?: Parameters<typeof lacksKey>[1]): Promise<Token[]> {
     const { store, now } = this.#parts
     const activity = await store.findActivity(
       rows.map(({ token }) => token.id),
       now(),
     )
-    const tokens = await this.#open(rows)
+    const tokens = await this.#open(rows, lacking)
     return rows.map(({ token, subAccount }, i) => {
       const opened = tokens[i] as Token
       const { lastUsedAt = null, formerCredentialUntil = null } = activity.get(token.id) ?? {}
-      const { expiresAt } = token
+      const { expiresAt, metadata } = token
       const { credentialUnreadable } = opened
       const state = effectiveState(token, subAccount, now())
-      const details = { expiresAt, lastUsedAt, formerCredentialUntil, ...state, credentialUnreadable }
+      const details = { expiresAt, lastUsedAt, formerCredentialUntil, ...state, credentialUnreadable, metadata }
       return { ...opened, details }
     })
   }
@@ -319,14 +339,12 @@ export function sealToken(
   masterKey: MasterKey,
   stamps: Stamps,
 ) {
-  const { subAccountId, name, status = 'active', expiresAt = null } = token
-  const place = { id: newId('tok', createdAt), subAccountId, accountId }
+  const fields = newTokenFields(token)
+  const place = { id: newId('tok', createdAt), subAccountId: fields.subAccountId, accountId }
   return {
     ...place,
-    name,
-    status,
+    ...fields,
     createdAt,
-    expiresAt,
     version: 1,
     digest: stamps.digest(credential),
     sealed: masterKey.seal(credential, credentialPlace(place)),
@@ -334,8 +352,10 @@ export function sealToken(
 }
 
 function digestOf(token: NewToken): string {
-  const { subAccountId, name, status = 'active', expiresAt = null } = token
+  // Fields that are not set are left out, so that a field added later changes no digest that is stored.
+  const { subAccountId, name, status, expiresAt, ...added } = newTokenFields(token)
+  const set = Object.entries(added).filter(([, value]) => value !== null)
   return createHash('sha256')
-    .update(JSON.stringify([subAccountId, name, status, expiresAt]))
+    .update(JSON.stringify([subAccountId, name, status, expiresAt, ...set]))
     .digest('hex')
 }

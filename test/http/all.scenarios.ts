@@ -6,6 +6,7 @@ import { introspectionScenarios } from './introspection.scenarios.ts'
 import { lifecycleScenarios } from './lifecycle.scenarios.ts'
 import { listScenarios } from './list.scenarios.ts'
 import { overviewScenarios } from './overview.scenarios.ts'
+import { patchScenarios } from './patch.scenarios.ts'
 import { unknownNamesScenarios } from './unknown-names.scenarios.ts'
 import { updateScenarios } from './update.scenarios.ts'
 import { verifyScenarios } from './verify.scenarios.ts'
@@ -15,6 +16,7 @@ export const allScenarios = {
   authentication: authenticationScenarios,
   'listing and fetching': listScenarios,
   updating: updateScenarios,
+  patching: patchScenarios,
   'what HTTP itself says': httpScenarios,
   verification: verifyScenarios,
   'clients of introspection': introspectionScenarios,

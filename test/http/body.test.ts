@@ -89,6 +89,6 @@ describe('a request', () => {
     }
     // An id may hold one.
     const other = await estate.ask({ method: 'MKCOL', path: `${TOKENS}/tok%2fx`, headers: [bearer(estate.mine.key)] })
-    assert.deepEqual([other.status, other.headers.allow], [405, 'GET, HEAD, PUT, DELETE'])
+    assert.deepEqual([other.status, other.headers.allow], [405, 'GET, HEAD, PUT, PATCH, DELETE'])
   })
 })

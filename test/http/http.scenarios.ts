@@ -29,7 +29,7 @@ const brokenJson = [
 const methods: readonly [string, string, string][] = [
   ['PATCH', TOKEN, 'GET, HEAD, POST'],
   ['DELETE', TOKEN, 'GET, HEAD, POST'],
-  ['POST', `${TOKEN}/tok_x`, 'GET, HEAD, PUT, DELETE'],
+  ['POST', `${TOKEN}/tok_x`, 'GET, HEAD, PUT, PATCH, DELETE'],
   ['PUT', `${TOKEN}/sub-account/sub_x`, 'GET, HEAD'],
   ['GET', `${TOKEN}/tok_x/rotate`, 'POST'],
   ['DELETE', '/api/v1/apiClient/history', 'GET, HEAD'],
@@ -207,12 +207,12 @@ export const httpScenarios: readonly Scenario[] = [
     ['/docs', 'GET, HEAD'],
     ['/docs/', 'GET, HEAD'],
     ['/%61pi/v1/apiClient/token', 'GET, HEAD, POST'],
-    [`${TOKEN}/`, 'GET, HEAD, PUT, DELETE'],
+    [`${TOKEN}/`, 'GET, HEAD, PUT, PATCH, DELETE'],
     [`${TOKEN}/sub-account/`, 'GET, HEAD'],
   ].map(
     ([path = '', allow = '']): Scenario => ({
-      name: `${path} has no PATCH, and says what it has`,
-      ask: (estate) => mine(estate, { method: 'PATCH', path }),
+      name: `${path} has no MKCOL, and says what it has`,
+      ask: (estate) => mine(estate, { method: 'MKCOL', path }),
       status: 405,
       headers: { allow },
     }),

@@ -220,6 +220,7 @@ const tokenScenarios: readonly Scenario[] = [
         effectiveStatus: 'expired',
         blockedBy: 'expiry',
         credentialUnreadable: false,
+        metadata: null,
       }),
   },
   {

@@ -77,6 +77,7 @@ test('the answers with an ETag are those that carry a token, and the description
     'createToken 201',
     'getToken 200',
     'openapi 200',
+    'patchToken 200',
     'rotateToken 200',
     'updateToken 200',
   ])

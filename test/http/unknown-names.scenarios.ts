@@ -13,7 +13,7 @@ interface Refused {
   readonly reason: string
 }
 
-const NEW_TOKEN = 'allowed: subAccountId, name, status, expiresAt'
+const NEW_TOKEN = 'allowed: subAccountId, name, status, expiresAt, metadata'
 const NEW_SUB_ACCOUNT = { name: 'Misspelt', email: 'a@b.example', companyName: 'C' }
 const ofToken = async (estate: Estate) => `${BASE}/token/${(await estate.token()).id}`
 const ofSubAccount = ({ mine }: Estate) => `${BASE}/sub-account/${mine.subAccounts[0].id}`

@@ -254,8 +254,7 @@ describe('a copy', () => {
       )
       .all() as { column: string }[]
     db.close()
-    const made =
-      /^(token_grams|token_counts|use_flushes|revocation_journal|sqlite_)|\.(no|folded_text|folded_name)$|^vault\.seals$/
+    const made = /^(token_grams|token_counts|revocation_journal|sqlite_)|\.(no|folded_text|folded_name)$|^vault\.seals$/
     assert.deepEqual(
       own
         .map(({ column }) => column)

@@ -108,6 +108,7 @@ export class Estate {
       version: 1,
       digest: this.digest(),
       sealed: this.sealed(),
+      metadata: null,
       ...fields,
     }
   }

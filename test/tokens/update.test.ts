@@ -187,6 +187,7 @@ describe('a change of a record', () => {
     version: 3,
     digest: Buffer.from('d'),
     sealed: Buffer.from('s'),
+    metadata: null,
   }
 
   test('changes what it names, and counts once', () => {

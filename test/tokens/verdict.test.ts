@@ -23,6 +23,7 @@ const aToken = (fields: Partial<TokenRecord> = {}): TokenRecord => ({
   version: 1,
   digest: current,
   sealed: Buffer.from('s'),
+  metadata: null,
   ...fields,
 })
 const aSubAccount = (fields: Partial<SubAccount> = {}): SubAccount => ({

@@ -53,6 +53,12 @@ export const guarded: Readonly<Record<string, Guarded>> = {
     other: 404,
     missing: `${TOKEN}/${NOWHERE}`,
   },
+  [`PATCH ${TOKEN}/:id`]: {
+    ask: withToken({ body: { status: 'inactive' } }),
+    owner: 200,
+    other: 404,
+    missing: `${TOKEN}/${NOWHERE}`,
+  },
   [`DELETE ${TOKEN}/:id`]: { ask: withToken(), owner: 200, other: 404, missing: `${TOKEN}/${NOWHERE}` },
   [`POST ${TOKEN}/:id/rotate`]: {
     ask: withToken({}, '/rotate'),

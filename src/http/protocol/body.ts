@@ -32,11 +32,14 @@ const emptyIfEnded: preParsingHookHandler = (request, _reply, payload, done) => 
 }
 
 const JSON_TYPE = 'application/json'
+/** JSON too (RFC 7396). */
+const MERGE_PATCH_TYPE = 'application/merge-patch+json'
 
 function readBody(request: FastifyRequest, body: Buffer): unknown {
   const { 'content-type': type = '', 'content-encoding': coding = 'identity' } = request.headers
   const { consumes = JSON_TYPE } = request.routeOptions.config as { consumes?: string }
-  if (type.split(';', 1)[0]?.trim().toLowerCase() !== consumes) {
+  const sent = type.split(';', 1)[0]?.trim().toLowerCase()
+  if (sent !== consumes && !(request.method === 'PATCH' && sent === MERGE_PATCH_TYPE)) {
     throw new HttpFailure(415, BODY_REASONS.wrongType(consumes))
   }
   if (coding.toLowerCase() !== 'identity') {

@@ -42,7 +42,7 @@ type Reasons = Readonly<Partial<Record<FailureStatus, readonly string[]>>>
 
 /** Needs an account key, and responds in the envelope. */
 export interface AccountRoute {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly url: string
   readonly operationId: string
   readonly summary: string

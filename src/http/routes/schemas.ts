@@ -1,6 +1,7 @@
 // The schemas of responses. A schema is the type, the list of fields that are sent, and the description; its title is its
 // name in the API description and in generated clients.
 import { type Static, Type } from 'typebox'
+import type { Json, JsonObject } from '../../tokens/model/fields.ts'
 import { EXPIRING_DAYS, WEEKS } from '../../tokens/model/overview.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE } from '../../tokens/model/page.ts'
 import { EFFECTIVE_STATUSES, STATUSES } from '../../tokens/model/token.ts'
@@ -41,6 +42,11 @@ const TokenDetails = Type.Object(
     credentialUnreadable: Type.Boolean({
       description: 'The stored credential was altered or damaged, and `token` is empty; rotating gives it a new one',
     }),
+    metadata: Type.Unsafe<JsonObject | null>({
+      type: ['object', 'null'],
+      additionalProperties: true,
+      description: 'A JSON object of your own, opaque to the service; null for none',
+    }),
   },
   { title: 'TokenDetails', description: 'Only with `include=details`' },
 )
@@ -78,8 +84,7 @@ export const SubAccount = Type.Object(
 )
 export type WireSubAccount = Static<typeof SubAccount>
 
-const facts = (description: string) =>
-  Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Null()]), { description })
+const facts = (description: string) => Type.Record(Type.String(), Type.Unsafe<Json>({}), { description })
 
 export const HistoryEntry = Type.Object(
   {

@@ -11,7 +11,14 @@ import {
   type Token,
   type TokenDetails,
 } from '../../tokens/model/token.ts'
-import { MAX_OVERLAP_SECONDS, readNewToken, readOverlap, readTokenUpdate } from '../../tokens/model/update.ts'
+import {
+  MAX_METADATA_BYTES,
+  MAX_OVERLAP_SECONDS,
+  readNewToken,
+  readOverlap,
+  readTokenPatch,
+  readTokenUpdate,
+} from '../../tokens/model/update.ts'
 import type { Caller, Registry } from '../../tokens/registry.ts'
 import { etagOf, readIdempotencyKey, readIfMatch } from '../protocol/conditions.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
@@ -64,6 +71,13 @@ const Status = Type.String({
   enum: [...STATUSES],
   description: '`inactive` disables the token at once without deleting it; `active` enables it again',
   examples: ['inactive'],
+})
+
+const ExpiresAt = Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+  description: 'When it stops authenticating, with a time zone; never if null or not sent',
+})
+const Metadata = Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()], {
+  description: `A JSON object of your own, at most ${MAX_METADATA_BYTES} bytes as stored`,
 })
 
 const IfMatch = Type.Object({
@@ -180,6 +194,36 @@ const updateToken: AccountRoute = {
   },
 }
 
+const patchToken: AccountRoute = {
+  ...oneToken,
+  method: 'PATCH',
+  url: `${BASE}/:id`,
+  operationId: 'patchToken',
+  summary: 'Change any field of a token',
+  description: 'A JSON merge patch (RFC 7396): null clears a field, members of `metadata` included.',
+  params: schemas.TokenId,
+  headers: IfMatch,
+  body: Type.Object(
+    {
+      name: Type.Optional(Name),
+      status: Type.Optional(Status),
+      expiresAt: Type.Optional(ExpiresAt),
+      metadata: Type.Optional(Metadata),
+    },
+    { title: 'TokenPatch' },
+  ),
+  success: { message: 'API token updated successfully', example: exampleToken, headers: ETAG },
+  failures: {
+    400: [NOTHING_TO_UPDATE, reasonOf('duplicate-name'), `expiresAt ${NOT_A_TIME}`],
+    404: NOT_FOUND,
+    412: STALE,
+  },
+  async answer(registry, { caller, params, body, headers, origin }) {
+    const update = readTokenPatch(body)
+    return tokenResult(await registry.patchToken(caller, params.id ?? '', update, origin, readIfMatch(headers)))
+  },
+}
+
 const createToken: AccountRoute = {
   ...oneToken,
   method: 'POST',
@@ -198,11 +242,8 @@ const createToken: AccountRoute = {
       status: Type.Optional(
         Type.String({ enum: [...STATUSES], default: 'active', description: '`active` unless set' }),
       ),
-      expiresAt: Type.Optional(
-        Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
-          description: 'When it stops authenticating, with a time zone; never if null or not sent',
-        }),
-      ),
+      expiresAt: Type.Optional(ExpiresAt),
+      metadata: Type.Optional(Metadata),
     },
     { title: 'NewToken' },
   ),
@@ -211,7 +252,7 @@ const createToken: AccountRoute = {
     400: [
       'name is required',
       reasonOf('duplicate-name'),
-      unknownName('field', 'expires_at', ['subAccountId', 'name', 'status', 'expiresAt']),
+      unknownName('field', 'expires_at', ['subAccountId', 'name', 'status', 'expiresAt', 'metadata']),
     ],
     403: NOT_YOURS,
     // For a retry with the same Idempotency-Key after the token was deleted.
@@ -280,6 +321,7 @@ export const tokenRoutes = {
   listTokensOfSubAccount,
   getToken,
   updateToken,
+  patchToken,
   createToken,
   deleteToken,
   rotateToken,
@@ -341,7 +383,8 @@ function toWire(token: Token): schemas.WireToken {
 }
 
 function detailsToWire(details: TokenDetails, version: number): schemas.WireTokenDetails {
-  const { expiresAt, lastUsedAt, formerCredentialUntil, effectiveStatus, blockedBy, credentialUnreadable } = details
+  const { expiresAt, lastUsedAt, formerCredentialUntil, effectiveStatus, blockedBy, credentialUnreadable, metadata } =
+    details
   return {
     expiresAt: toTimeOrNull(expiresAt),
     lastUsedAt: toTimeOrNull(lastUsedAt),
@@ -350,5 +393,6 @@ function detailsToWire(details: TokenDetails, version: number): schemas.WireToke
     effectiveStatus,
     blockedBy,
     credentialUnreadable,
+    metadata: metadata === null ? null : JSON.parse(metadata),
   }
 }

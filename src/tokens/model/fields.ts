@@ -30,6 +30,14 @@ export function readChange<Shape extends object>(body: unknown, readers: Readers
   return values as Shape
 }
 
+/** The rules of a merge patch: at least one field, and none that is wrong. */
+export function readPatch<Shape extends object>(body: unknown, readers: Readers<Shape>): Shape {
+  if (!isObject(body)) throw new Failure('invalid-request', 'The body must be a JSON object')
+  const values = readNew<Shape>(body, readers, [])
+  if (Object.keys(values).length === 0) throw new Failure('invalid-request', NOTHING_TO_UPDATE)
+  return values
+}
+
 /** The rules of a creation: every required field valid, and no other one wrong. */
 export function readNew<Shape extends object>(
   body: unknown,
@@ -43,6 +51,9 @@ export function readNew<Shape extends object>(
   if (missing !== undefined) throw new Failure('invalid-request', `${missing} is required`, problems)
   return values as Shape
 }
+
+export type Json = null | boolean | number | string | readonly Json[] | JsonObject
+export type JsonObject = { readonly [name: string]: Json }
 
 export function isObject(body: unknown): body is object {
   return body !== null && typeof body === 'object' && !Array.isArray(body)
@@ -137,6 +148,26 @@ export const emailField: FieldReader<string> = (value, field) => {
   const name = nameField(value, field)
   if (name.state !== 'valid' || /^[^\s@]+@[^\s@]+$/.test(name.value)) return name
   return { state: 'broken', message: `${field} must be an e-mail address` }
+}
+
+/** Longer than what can be stored: a patch also names what it removes. */
+const MAX_PATCH_CHARACTERS = 16_384
+
+/** A JSON object of the caller's own; `null` for none. */
+export const metadataField: FieldReader<JsonObject | null> = (value, field) => {
+  if (value === null) return { state: 'valid', value: null }
+  if (!isObject(value)) return { state: 'unusable', message: `${field} must be a JSON object` }
+  if (isLong(value)) return { state: 'broken', message: `${field} is too large` }
+  return { state: 'valid', value: value as JsonObject }
+}
+
+/** What is nested too deeply to be written as text counts as long. */
+function isLong(value: object): boolean {
+  try {
+    return JSON.stringify(value).length > MAX_PATCH_CHARACTERS
+  } catch {
+    return true
+  }
 }
 
 /** `null` means never. */

@@ -13,6 +13,8 @@ export type StoredRow = Readonly<Record<string, Value>>
 /** `holds` exists only for the compiler. */
 interface Field<Holds extends Value> {
   readonly type: 'text' | 'number' | 'bytes'
+  /** Text that is JSON: records hold it as text, so that all fields can be compared; readers get the value. */
+  readonly isJson?: true
   readonly holds?: Holds
 }
 
@@ -54,6 +56,7 @@ const optionalText: Field<string | null> = { type: 'text' }
 const number: Field<number> = { type: 'number' }
 const optionalTime: Field<Timestamp | null> = { type: 'number' }
 const bytes: Field<Uint8Array> = { type: 'bytes' }
+const optionalJson: Field<string | null> = { type: 'text', isJson: true }
 
 export const ACCOUNTS = table({
   name: 'accounts',
@@ -111,9 +114,11 @@ export const TOKENS = table({
     digest: bytes,
     /** The credential, encrypted. */
     sealed: bytes,
+    metadata: optionalJson,
   },
   stamp: { kind: 'token', fields: ['id', 'accountId', 'subAccountId', 'status', 'expiresAt', 'version', 'digest'] },
-  history: ['name', 'status', 'expiresAt'],
+  history: ['name', 'status', 'expiresAt', 'metadata'],
+  added: ['metadata'],
 })
 
 /** Credentials that were rotated out and still work for a while. */

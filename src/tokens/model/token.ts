@@ -71,6 +71,8 @@ export interface TokenDetails {
   readonly blockedBy: 'token' | 'expiry' | 'sub-account' | null
   /** The stored credential was altered or damaged: it is shown as empty. Rotating the token gives it a new one. */
   readonly credentialUnreadable: boolean
+  /** JSON. */
+  readonly metadata: string | null
 }
 
 export type IdPrefix = 'acc' | 'sub' | 'tok' | 'key'

@@ -5,28 +5,58 @@ import {
   type FieldReader,
   idField,
   isObject,
+  type JsonObject,
+  metadataField,
   nameField,
   oneOf,
   readChange,
   readNew,
+  readPatch,
   statusField,
   timeField,
 } from './fields.ts'
+import { mergePatch } from './merge-patch.ts'
 import type { ListedToken, Status, SubAccount, Timestamp, TokenRecord } from './token.ts'
 
 export interface TokenUpdate {
   readonly name?: string
   readonly status?: Status
+  readonly expiresAt?: Timestamp | null
+  /** A merge patch; null removes all of it. */
+  readonly metadata?: JsonObject | null
 }
 
+/** What the documented PUT changes. */
 export function readTokenUpdate(body: unknown): TokenUpdate {
-  return readChange<TokenUpdate>(body, { name: nameField, status: statusField })
+  return readChange<Pick<TokenUpdate, 'name' | 'status'>>(body, { name: nameField, status: statusField })
+}
+
+/** What PATCH changes. */
+export function readTokenPatch(body: unknown): TokenUpdate {
+  return readPatch<TokenUpdate>(body, {
+    name: nameField,
+    status: statusField,
+    expiresAt: timeField,
+    metadata: metadataField,
+  })
 }
 
 /** The record after the update; the very same record when the update changes nothing. */
 export function applyUpdate<Token extends ListedToken>(record: Token, update: TokenUpdate): Token {
-  const changed = changedFields(record, update)
+  const { metadata } = update
+  const merged = metadata === undefined ? {} : { metadata: patchMetadata(record.metadata, metadata) }
+  const changed = changedFields(record, { ...update, ...merged })
   return changed === undefined ? record : { ...record, ...changed, version: record.version + 1 }
+}
+
+/** As it is stored. */
+export const MAX_METADATA_BYTES = 4_096
+
+function patchMetadata(before: string | null, patch: JsonObject | null): string | null {
+  if (patch === null) return null
+  const text = JSON.stringify(mergePatch(before === null ? {} : JSON.parse(before), patch))
+  if (Buffer.byteLength(text) <= MAX_METADATA_BYTES) return text
+  throw new Failure('invalid-request', `metadata must be at most ${MAX_METADATA_BYTES} bytes of JSON`)
 }
 
 /** The fields of an update that differ from the record; undefined if there are none. */
@@ -41,12 +71,25 @@ export interface NewToken {
   readonly name: string
   readonly status?: Status
   readonly expiresAt?: Timestamp | null
+  readonly metadata?: JsonObject | null
+}
+
+/** A new token's fields with their defaults. */
+export function newTokenFields(token: NewToken) {
+  const { subAccountId, name, status = 'active', expiresAt = null, metadata = null } = token
+  return { subAccountId, name, status, expiresAt, metadata: patchMetadata(null, metadata) }
 }
 
 export function readNewToken(body: unknown): NewToken {
   return readNew<NewToken>(
     body,
-    { subAccountId: idField, name: nameField, status: statusField, expiresAt: timeField },
+    {
+      subAccountId: idField,
+      name: nameField,
+      status: statusField,
+      expiresAt: timeField,
+      metadata: metadataField,
+    },
     ['subAccountId', 'name'],
   )
 }

@@ -1,5 +1,6 @@
 // What has been done, by whom, in rows chained per account: a row altered, removed or inserted breaks the chain.
 import { Failure } from '../errors.ts'
+import type { Json } from '../model/fields.ts'
 import { type PageRequest, type RawQuery, readOnce, readPageRequest, readTimeParameter } from '../model/page.ts'
 import type { HISTORY, HISTORY_HEADS, RecordOf, Table } from '../model/tables.ts'
 import { toTime } from '../model/times.ts'
@@ -34,7 +35,7 @@ export interface Origin {
 
 /** Only the fields that changed, and never a credential. */
 export type Facts = Readonly<Record<string, Fact>>
-type Fact = string | number | null
+type Fact = Json
 
 /** Facts whose name says that they are times, as times that people read. */
 function withTimes(facts: Facts): Facts {
@@ -223,16 +224,21 @@ export function difference<Stored extends Table>(table: Stored, before: RecordOf
   const to: Record<string, Fact> = {}
   for (const field of table.history ?? []) {
     if (before[field] === after[field]) continue
-    from[field] = before[field] as Fact
-    to[field] = after[field] as Fact
+    from[field] = factOf(table, field, before[field])
+    to[field] = factOf(table, field, after[field])
   }
   return { from, to }
 }
 
 /** What the history shows of a new record: those of the table's added fields that are set. */
-export function addedFacts({ added = [], history = [] }: Table, record: object): Facts {
+export function addedFacts(table: Table, record: object): Facts {
+  const { added = [], history = [] } = table
   const shown = Object.entries(record).filter(
     ([name, value]) => value !== null && added.includes(name) && history.includes(name),
   )
-  return Object.fromEntries(shown)
+  return Object.fromEntries(shown.map(([name, value]) => [name, factOf(table, name, value)]))
+}
+
+function factOf({ fields }: Table, name: string, value: unknown): Fact {
+  return fields[name]?.isJson && value !== null ? JSON.parse(value as string) : (value as Fact)
 }
