@@ -102,7 +102,7 @@ export const describeHostileNames: Part = (world) => {
     const page = await world().signedIn(tenant, 'tokens?limit=100')
     await page.getByText('1–60 of 60 tokens').waitFor()
     assert.deepEqual(
-      await page.locator('tbody .token-name bdi').allTextContents(),
+      await page.getByRole('rowheader').allTextContents(),
       names.map((name) => name.normalize('NFC')),
     )
     const width = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth])
@@ -111,7 +111,7 @@ export const describeHostileNames: Part = (world) => {
     for (const index of [6, 33, 51, 58]) {
       const name = names[index] ?? ''
       await page.getByRole('button', { name: `Disable ${name} of ${owners[index % 2]}`, exact: true }).click()
-      await page.getByRole('dialog').locator('.facts').getByText(name, { exact: true }).first().waitFor()
+      await page.getByRole('dialog').getByRole('definition').getByText(name, { exact: true }).first().waitFor()
       await page.keyboard.press('Escape')
       await page.getByRole('dialog').waitFor({ state: 'detached' })
     }
