@@ -127,7 +127,7 @@ export const describeHostileNames: Part = (world) => {
     assert.equal(made, 0)
   })
 
-  test('names that steer text or terminals cannot be given: the service says so beside the field', async () => {
+  test('names that steer text or terminals cannot be given: the service says so at the field', async () => {
     const tenant = await world().tenant([{ name: 'plain' }])
     const page = await world().signedIn(tenant, 'tokens')
     for (const name of ['abc\u202edef', '\u001b[31mred', 'a\u2066b\u2069', 'a\u061cb']) {

@@ -155,7 +155,7 @@ export const describeSignIn: Part = (world) => {
     await page.getByRole('button', { name: `Disable ${name}` }).click()
     await page.getByRole('button', { name: 'Disable token' }).click()
   }
-  /** In place, where nothing stands between the page and its other parts while the answer is awaited. */
+  /** In place, so that the rest of the page can be used while the answer is awaited. */
   const rename = async (page: Page, name: string) => {
     await page.getByRole('button', { name: `Rename ${name}` }).click()
     await page.getByLabel(`New name of ${name}`).fill('another')

@@ -23,7 +23,7 @@ export const describeSubAccounts: Part = (world) => {
     await page.getByText('1–3 of 3 tokens').waitFor()
   })
 
-  test('one is created and edited, with the reason beside the field that is wrong', async () => {
+  test('one is created and edited, with the reason at the field that is wrong', async () => {
     const tenant = await world().tenant([], [])
     const page = await world().signedIn(tenant, 'sub-accounts')
     await page.getByText('No sub-accounts yet').waitFor()

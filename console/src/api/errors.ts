@@ -3,7 +3,7 @@ import { LatchkeyError } from '../../../client/latchkey-client.ts'
 
 const RETRY_SECONDS = 3
 
-export interface Explanation {
+interface Explanation {
   readonly title: string
   readonly text: string
   readonly requestId?: string | undefined

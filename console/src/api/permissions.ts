@@ -3,14 +3,14 @@ import { useQuery } from '@tanstack/react-query'
 import { queries } from './queries.ts'
 import { useClient } from './session.tsx'
 
-export interface Permissions {
+interface Permissions {
   /** Whether credentials are shown and copied. */
   readonly reveal: boolean
 }
 
-/** Until the service has answered, nothing is offered that may turn out to be forbidden. */
-const NONE: Permissions = { reveal: false }
+/** Assumed until the service has answered, so that a slow answer takes nothing away: every caller may do all of it. */
+const ALL: Permissions = { reveal: true }
 
 export function usePermissions(): Permissions {
-  return useQuery(queries.whoami(useClient())).data?.permissions ?? NONE
+  return useQuery(queries.whoami(useClient())).data?.permissions ?? ALL
 }

@@ -6,7 +6,7 @@ import { isNotFound } from './errors.ts'
 type Params<Name extends keyof LatchkeyClient> = NonNullable<Parameters<LatchkeyClient[Name]>[0]>
 
 export type TokenListParams = Params<'listTokens'>
-export type HistoryParams = Params<'listAccountHistory'>
+type HistoryParams = Params<'listAccountHistory'>
 type SubAccountListParams = Params<'listSubAccounts'>
 
 const TOKENS = ['tokens'] as const

@@ -1,5 +1,5 @@
 // Signing in with an account key, which is checked with a request to the service.
-import { Alert, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core'
+import { Alert, Center, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useEffect } from 'react'
 import { createClient, LatchkeyError } from '../../../client/latchkey-client.ts'
@@ -8,7 +8,6 @@ import { looksLikeKey, useSession } from '../api/session.tsx'
 import { BusyButton } from '../ui/busy-button.tsx'
 import { Icon } from '../ui/icon.tsx'
 import frame from './frame.module.css'
-import classes from './sign-in.module.css'
 
 export function SignIn() {
   const { signIn, reason } = useSession()
@@ -22,8 +21,8 @@ export function SignIn() {
     else form.setFieldError('key', refusal)
   })
   return (
-    <main className={classes.page}>
-      <Paper withBorder p="xl" shadow="sm" component="form" className={classes.form} onSubmit={submit}>
+    <Center component="main" mih="100vh" p="md">
+      <Paper withBorder p="xl" shadow="sm" w="100%" maw={420} component="form" onSubmit={submit}>
         <Stack gap="lg">
           <Text span size="xl" className={frame.brand}>
             <Icon name="key" size={26} /> Latchkey
@@ -56,7 +55,7 @@ export function SignIn() {
           </Text>
         </Stack>
       </Paper>
-    </main>
+    </Center>
   )
 }
 

@@ -33,7 +33,7 @@ const FILTERS = {
 const PARAMS = { ...FILTERS, ...paging }
 
 export type HistoryFilters = Search<typeof FILTERS>
-export type HistorySearch = Search<typeof PARAMS>
+type HistorySearch = Search<typeof PARAMS>
 
 const FILTER_NAMES = Object.keys(FILTERS) as (keyof HistoryFilters)[]
 

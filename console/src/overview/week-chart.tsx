@@ -1,5 +1,5 @@
 // How many tokens were created in each of the last weeks.
-import { Text } from '@mantine/core'
+import { Group, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { Overview } from '../../../client/latchkey-client.ts'
 import { number, plural, utcDay } from '../ui/format.ts'
@@ -14,7 +14,7 @@ export function WeekChart({ weeks }: { weeks: Overview['createdByWeek'] }) {
   const total = weeks.reduce((sum, { count }) => sum + count, 0)
   return (
     <Panel title="Created by week" note={`${plural(total, 'token')} in the last ${weeks.length} weeks`}>
-      <ol className={classes.weeks}>
+      <Group component="ol" gap={6} wrap="nowrap" className={classes.weeks}>
         {weeks.map(({ from, before, count }, index) => (
           <li key={from}>
             <Link
@@ -31,7 +31,7 @@ export function WeekChart({ weeks }: { weeks: Overview['createdByWeek'] }) {
             </Text>
           </li>
         ))}
-      </ol>
+      </Group>
     </Panel>
   )
 }

@@ -39,7 +39,7 @@ export function many<Value>(param: Param<Value>): Param<readonly Value[]> {
 }
 
 /** The usual value counts as absent, so that one state has one address. */
-export function wholeNumber({ usual, max }: { usual: number; max: number }): Param<number> {
+function wholeNumber({ usual, max }: { usual: number; max: number }): Param<number> {
   return {
     read([value = '']) {
       const number = /^[0-9]{1,10}$/.test(value) ? Number(value) : 0

@@ -9,7 +9,6 @@ import { queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
 import { isSecret, number } from '../ui/format.ts'
 import { Name } from '../ui/name.tsx'
-import classes from './sub-account-picker.module.css'
 
 const OPTIONS = 20
 
@@ -67,7 +66,7 @@ export function SubAccountPicker(props: PickerProps) {
         />
       </Combobox.Target>
       <Combobox.Dropdown>
-        <Combobox.Options aria-label={label} className={classes.options}>
+        <Combobox.Options aria-label={label} mah={260} style={{ overflowY: 'auto' }}>
           {options.map((each) => (
             <SubAccountOption key={each._id} subAccount={each} chosen={each._id === value} />
           ))}

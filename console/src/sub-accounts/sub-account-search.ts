@@ -5,7 +5,7 @@ import { paging, readSearch, type Search, text } from '../search/search-params.t
 
 const PARAMS = { search: text, ...paging }
 
-export type SubAccountSearch = Search<typeof PARAMS>
+type SubAccountSearch = Search<typeof PARAMS>
 
 export const readSubAccountSearch = (raw: Readonly<Record<string, unknown>>): SubAccountSearch =>
   readSearch(PARAMS, raw)

@@ -13,8 +13,9 @@ export function SuspendDialog({ subAccount, close }: { subAccount: SubAccount; c
   const { toggle, error, isPending } = useToggle({
     kind: 'sub-account',
     item: subAccount,
-    // The API has no If-Match for sub-accounts.
     send: (client, status) => client.updateSubAccount({ id: subAccount._id, body: { status } }),
+    // The API has no ETag for sub-accounts.
+    isConditional: false,
     opposite: (status) => (status === 'active' ? 'suspended' : 'active'),
     outcome: (status) => (status === 'active' ? 'is resumed' : 'is suspended'),
   })

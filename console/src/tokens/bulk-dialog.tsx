@@ -49,7 +49,7 @@ export function BulkDialog({ tokens, status, close, onDone }: BulkDialogProps) {
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a list that scrolls must be within reach of the keyboard */}
         <ul className={classes.bulkList} aria-label="Tokens" tabIndex={0}>
           {tokens.map((token) => (
-            <li key={token._id}>
+            <Group component="li" key={token._id} justify="space-between" gap="4px 12px">
               <span>
                 <Name>{token.name}</Name>
                 <span className={text.dim}>
@@ -60,7 +60,7 @@ export function BulkDialog({ tokens, status, close, onDone }: BulkDialogProps) {
               <span className={text.dim}>
                 used <RelativeTime at={token.details?.lastUsedAt ?? null} none="never" />
               </span>
-            </li>
+            </Group>
           ))}
         </ul>
         <DialogButtons>
@@ -109,10 +109,12 @@ function BulkProgress({ progress: { of, confirmed, failed }, busy, status, close
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a list that scrolls must be within reach of the keyboard
         <ul className={classes.bulkList} aria-label="Failed" tabIndex={0}>
           {failed.map(({ token, reason }) => (
-            <li key={token._id}>
+            <Group component="li" key={token._id} justify="space-between" gap="4px 12px">
               <Name>{token.name}</Name>
-              <span className={classes.reason}>{reason}</span>
-            </li>
+              <Text span inherit c="var(--mantine-color-error)">
+                {reason}
+              </Text>
+            </Group>
           ))}
         </ul>
       )}

@@ -98,7 +98,7 @@ export function FilterBar({ search, changeSearch }: FilterBarProps) {
   )
 }
 
-/** The value of an option, which is one of the filter's; the empty one stands for no filter. */
+/** The value of an option, which is one of the filter's; the empty one means no filter. */
 const chosen = <Value extends string>(value: string): Value | undefined => (value || undefined) as Value | undefined
 
 /** Set by the overview's chart; shown so that nobody wonders what is missing. */

@@ -1,5 +1,5 @@
 // Renames a token in place: Enter saves, Escape leaves, and what the service objects to is shown under the field.
-import { Button, Group, TextInput } from '@mantine/core'
+import { Button, Group, Stack, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useState } from 'react'
 import type { Token } from '../../../client/latchkey-client.ts'
@@ -9,7 +9,6 @@ import { BusyButton } from '../ui/busy-button.tsx'
 import { Name, Outcome } from '../ui/name.tsx'
 import { useToast } from '../ui/toasts.tsx'
 import { UnsavedChanges } from '../ui/unsaved-changes.tsx'
-import classes from './tokens.module.css'
 
 export function RenameForm({ token, onDone }: { token: Token; onDone: () => void }) {
   const toast = useToast()
@@ -43,27 +42,28 @@ export function RenameForm({ token, onDone }: { token: Token; onDone: () => void
   })
   return (
     <form
-      className={classes.rename}
       onSubmit={submit}
       onKeyDown={(event) => {
         if (event.key === 'Escape') leave()
       }}
     >
-      <TextInput
-        size="xs"
-        aria-label={`New name of ${former}`}
-        autoFocus
-        errorProps={{ role: 'alert' }}
-        {...form.getInputProps('name')}
-      />
-      <Group gap={6}>
-        <BusyButton type="submit" size="compact-xs" busy={rename.isPending}>
-          Save
-        </BusyButton>
-        <Button size="compact-xs" variant="default" aria-disabled={rename.isPending} onClick={leave}>
-          Cancel
-        </Button>
-      </Group>
+      <Stack gap={6} miw={180}>
+        <TextInput
+          size="xs"
+          aria-label={`New name of ${former}`}
+          autoFocus
+          errorProps={{ role: 'alert' }}
+          {...form.getInputProps('name')}
+        />
+        <Group gap={6}>
+          <BusyButton type="submit" size="compact-xs" busy={rename.isPending}>
+            Save
+          </BusyButton>
+          <Button size="compact-xs" variant="default" aria-disabled={rename.isPending} onClick={leave}>
+            Cancel
+          </Button>
+        </Group>
+      </Stack>
       <UnsavedChanges unsaved={form.isDirty() && !rename.isPending} />
     </form>
   )

@@ -1,15 +1,14 @@
 // Gives a token a new credential. Whether the present one has leaked decides how long that goes on working.
-import { Fieldset, NativeSelect, Stack, Text } from '@mantine/core'
+import { Fieldset, Group, NativeSelect, Stack, Text } from '@mantine/core'
 import { type UseFormReturnType, useForm } from '@mantine/form'
 import type { Token } from '../../../client/latchkey-client.ts'
 import { useChange } from '../api/use-change.tsx'
 import { BusyButton } from '../ui/busy-button.tsx'
 import { DialogButtons } from '../ui/dialog.tsx'
 import { ErrorAlert } from '../ui/error-alert.tsx'
-import text from '../ui/text.module.css'
+import { Warning } from '../ui/warning.tsx'
 import { AboutToken } from './about-token.tsx'
 import { CredentialReady } from './credential-ready.tsx'
-import classes from './tokens.module.css'
 
 const HOUR_SECONDS = 60 * 60
 const DAY_SECONDS = 24 * HOUR_SECONDS
@@ -60,10 +59,10 @@ export function RotateDialog({ token, close }: { token: Token; close: () => void
           />
         )}
         {leaked === 'yes' && (
-          <div className={text.warning} role="status">
+          <Warning role="status">
             The present credential dies the moment the service confirms. Whatever uses it fails until it has the new
             one.
-          </div>
+          </Warning>
         )}
         {rotate.error !== null && (
           <ErrorAlert error={rotate.error} kind="change" retry={() => rotate.mutate()} busy={rotate.isPending} />
@@ -92,7 +91,7 @@ interface ChoiceProps {
 
 function Choice({ value, label, form, autoFocus }: ChoiceProps) {
   return (
-    <label className={classes.choice}>
+    <Group component="label" gap={10} mt={10} fz="sm">
       <input
         type="radio"
         name="leaked"
@@ -101,6 +100,6 @@ function Choice({ value, label, form, autoFocus }: ChoiceProps) {
         {...form.getInputProps('leaked', { type: 'radio', value })}
       />
       {label}
-    </label>
+    </Group>
   )
 }

@@ -5,7 +5,6 @@ import type { Token } from '../../../client/latchkey-client.ts'
 import { plural } from '../ui/format.ts'
 import type { OwnStatus } from './status-dialog.tsx'
 import type { TokenSearch } from './token-search.ts'
-import classes from './tokens.module.css'
 
 /** Only tokens of the present page are selected: another page or filter clears the selection. */
 export function useSelection({ history: _, ...place }: TokenSearch, items: readonly Token[] = []) {
@@ -43,7 +42,7 @@ export function SelectionBar({ tokens, onChangeAll, onClear }: SelectionBarProps
       shadow="md"
       position={{ bottom: 16, left: 8, right: 8 }}
       transitionProps={{ duration: 0 }}
-      className={classes.actionBar}
+      style={{ flexWrap: 'wrap', justifyContent: 'center' }}
       data-action-bar
       aria-label="Selected tokens"
     >

@@ -5,20 +5,21 @@ import { useToggle } from '../api/use-toggle.tsx'
 import { BusyButton } from '../ui/busy-button.tsx'
 import { DialogButtons } from '../ui/dialog.tsx'
 import { ErrorAlert } from '../ui/error-alert.tsx'
-import text from '../ui/text.module.css'
 import { RelativeTime, useNow } from '../ui/time.tsx'
+import { Warning } from '../ui/warning.tsx'
 import { AboutToken } from './about-token.tsx'
 
 const RECENT_MS = 7 * 24 * 60 * 60 * 1000
 
 export type OwnStatus = Token['status']
-export const oppositeStatus = (status: OwnStatus): OwnStatus => (status === 'active' ? 'inactive' : 'active')
+const oppositeStatus = (status: OwnStatus): OwnStatus => (status === 'active' ? 'inactive' : 'active')
 
 export function StatusDialog({ token, close }: { token: Token; close: () => void }) {
   const { toggle, error, isPending } = useToggle({
     kind: 'token',
     item: token,
     send: (client, status, ifMatch) => client.updateToken({ id: token._id, 'if-match': ifMatch, body: { status } }),
+    isConditional: true,
     opposite: oppositeStatus,
     outcome: (status) => (status === 'active' ? 'is enabled' : 'is disabled'),
   })
@@ -49,9 +50,9 @@ function WhatStops({ token }: { token: Token }) {
         be enabled again.
       </Text>
       {isRecent && (
-        <div className={text.warning}>
+        <Warning>
           It was used <RelativeTime at={lastUsedAt} />: something that depends on it will stop working.
-        </div>
+        </Warning>
       )}
     </>
   )

@@ -1,4 +1,5 @@
 // The columns of the token list.
+import { Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { memo } from 'react'
 import type { Token } from '../../../client/latchkey-client.ts'
@@ -80,7 +81,9 @@ export function TokenCredential({ token }: { token: Token }) {
   if (isUnreadable(token)) {
     return (
       <span className={text.twoLines} title="The service cannot decrypt it. Rotating gives the token a new credential.">
-        <span className={classes.unreadable}>Cannot be read</span>
+        <Text span inherit fw={500} c="var(--color-warning)">
+          Cannot be read
+        </Text>
         <span className={cx(text.dim, text.small)}>Rotate it to get a new one</span>
       </span>
     )
@@ -99,9 +102,14 @@ function FormerCredential({ token }: { token: Token }) {
   const until = token.details?.formerCredentialUntil ?? null
   if (until === null || Date.parse(until) <= now) return null
   return (
-    <span className={classes.former} title="The credential from before the last rotation still authenticates">
+    <Text
+      span
+      size="xs"
+      c="var(--color-warning)"
+      title="The credential from before the last rotation still authenticates"
+    >
       Former one works until <Moment at={until} />
-    </span>
+    </Text>
   )
 }
 

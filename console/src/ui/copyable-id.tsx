@@ -1,5 +1,5 @@
 // An id with a button that copies it.
-import { Group } from '@mantine/core'
+import { Group, Text } from '@mantine/core'
 import { useCopy } from './copy.ts'
 import { IconButton } from './row-buttons.tsx'
 import text from './text.module.css'
@@ -9,7 +9,9 @@ export function CopyableId({ id, what }: { id: string; what: string }) {
   const { copied, copy } = useCopy(id, what)
   return (
     <Group gap={4} wrap="nowrap" fz="sm">
-      <code className={text.id}>{id}</code>
+      <Text component="code" c="dimmed" fz="0.92em" className={text.name}>
+        {id}
+      </Text>
       <IconButton icon={copied ? 'check' : 'copy'} label={`Copy ${what.toLowerCase()}`} onClick={copy} />
     </Group>
   )

@@ -1,13 +1,16 @@
 // Why a page has nothing on it, and what to do about that.
 import { Button, EmptyState, Title } from '@mantine/core'
 import type { ReactNode } from 'react'
-import classes from './empty-page.module.css'
 
 /** `children` is a way to go on. */
 export function Empty({ title, description, children }: { title: string; description?: string; children?: ReactNode }) {
   return (
     <EmptyState
-      className={classes.empty}
+      px="md"
+      py={56}
+      bd="1px dashed var(--color-line)"
+      bdrs={10}
+      bg="var(--color-surface)"
       title={
         <Title order={2} size="h4">
           {title}

@@ -1,4 +1,4 @@
-// The few icons in use, drawn to one grid. All are decoration: the words beside or behind them say the same.
+// The few icons in use, drawn to one grid. All are decoration: the words next to them, or their labels, say the same.
 import type { ReactNode } from 'react'
 
 const SHAPES = {

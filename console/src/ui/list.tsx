@@ -18,7 +18,7 @@ export interface Column<Row> {
   readonly role?: 'name' | 'actions'
 }
 
-export interface Selection<Row> {
+interface Selection<Row> {
   readonly ids: ReadonlySet<string>
   /** Keep it stable, so that a row is drawn again only when it changes itself. */
   readonly select: (row: Row, selected: boolean) => void

@@ -81,30 +81,32 @@ function PageNumber({ current, totalPages, onPage }: PageNumberProps) {
   const range = `1 to ${number(totalPages)}`
   if (current === 1 && totalPages === 1) return <Text size="sm">Page 1 of 1</Text>
   return (
-    <form className={classes.pageNumber} onSubmit={submit} noValidate>
-      <Text size="sm" span>
-        Page
-      </Text>
-      <TextInput
-        size="xs"
-        classNames={{ wrapper: classes.wrapper, input: classes.input, error: classes.error }}
-        inputMode="numeric"
-        autoComplete="off"
-        aria-label={`Page number, ${range}`}
-        title={`Type ${range}, then Enter`}
-        value={typed ?? String(current)}
-        error={typed !== undefined && typed.trim() !== '' && !isPage && `Pages are ${range}`}
-        errorProps={{ role: 'alert' }}
-        onFocus={(event) => event.currentTarget.select()}
-        onChange={(event) => setTyped(event.currentTarget.value)}
-        onBlur={() => setTyped(undefined)}
-        onKeyDown={(event) => {
-          if (event.key === 'Escape') setTyped(undefined)
-        }}
-      />
-      <Text size="sm" span>
-        of {number(totalPages)}
-      </Text>
+    <form onSubmit={submit} noValidate>
+      <Group gap={8} wrap="nowrap" pos="relative">
+        <Text size="sm" span>
+          Page
+        </Text>
+        <TextInput
+          size="xs"
+          classNames={{ input: classes.input, error: classes.error }}
+          inputMode="numeric"
+          autoComplete="off"
+          aria-label={`Page number, ${range}`}
+          title={`Type ${range}, then Enter`}
+          value={typed ?? String(current)}
+          error={typed !== undefined && typed.trim() !== '' && !isPage && `Pages are ${range}`}
+          errorProps={{ role: 'alert' }}
+          onFocus={(event) => event.currentTarget.select()}
+          onChange={(event) => setTyped(event.currentTarget.value)}
+          onBlur={() => setTyped(undefined)}
+          onKeyDown={(event) => {
+            if (event.key === 'Escape') setTyped(undefined)
+          }}
+        />
+        <Text size="sm" span>
+          of {number(totalPages)}
+        </Text>
+      </Group>
     </form>
   )
 }
