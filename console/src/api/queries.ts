@@ -40,14 +40,14 @@ export const queries = {
     }),
 
   /** A page with the one token or with none, since the list itself is searched by name only. */
-  tokenPageById: (client: LatchkeyClient, id: string) =>
+  tokenPageById: (client: LatchkeyClient, id: string, limit: number) =>
     queryOptions({
-      queryKey: [...TOKENS, 'list', { id } as object],
+      queryKey: [...TOKENS, 'list', { id, limit } as object],
       queryFn: async ({ signal }): Promise<TokenPage> => {
         try {
-          return pageOf([await client.getToken({ id, include: 'details' }, { signal })])
+          return pageOf([await client.getToken({ id, include: 'details' }, { signal })], limit)
         } catch (error) {
-          if (isNotFound(error)) return pageOf([])
+          if (isNotFound(error)) return pageOf([], limit)
           throw error
         }
       },
@@ -82,9 +82,9 @@ export const queries = {
     }),
 }
 
-function pageOf(items: readonly Token[]): TokenPage {
+function pageOf(items: readonly Token[], limit: number): TokenPage {
   const total = items.length
-  return { items, total, page: 1, limit: 1, totalPages: total, hasNextPage: false, hasPrevPage: false }
+  return { items, total, page: 1, limit, totalPages: total, hasNextPage: false, hasPrevPage: false }
 }
 
 export type Kind = 'token' | 'sub-account'

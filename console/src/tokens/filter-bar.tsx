@@ -25,7 +25,7 @@ const EXPIRIES = [
 ]
 
 const CREATED = [
-  { value: '', label: 'Created at any time' },
+  { value: '', label: 'Any age' },
   { value: '7', label: 'Created within 7 days' },
   { value: '30', label: 'Created within 30 days' },
   { value: '90', label: 'Created within 90 days' },

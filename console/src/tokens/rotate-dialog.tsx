@@ -46,7 +46,7 @@ export function RotateDialog({ token, close }: { token: Token; close: () => void
       <Stack gap="md">
         <Text size="sm">The token keeps its id, name and history, and gets a new credential.</Text>
         <AboutToken token={token} />
-        <Fieldset variant="unstyled" legend="Has the present credential leaked?">
+        <Fieldset variant="unstyled" p={0} legend="Has the present credential leaked?">
           <Choice value="no" label="No, this is routine" form={form} autoFocus />
           <Choice value="yes" label="Yes, or it may have" form={form} />
         </Fieldset>

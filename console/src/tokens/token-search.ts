@@ -102,6 +102,9 @@ function paramsOf(search: TokenFilters, now: number): TokenListParams {
 export function useTokens({ history: _, ...search }: TokenSearch) {
   const client = useClient()
   const id = isTokenId(search.search) ? search.search : undefined
-  const params = () => ({ ...paramsOf(search, Date.now()), ...pageOf(search) })
-  return useQuery(id === undefined ? queries.tokens(client, search, params) : queries.tokenPageById(client, id))
+  const place = pageOf(search)
+  const params = () => ({ ...paramsOf(search, Date.now()), ...place })
+  return useQuery(
+    id === undefined ? queries.tokens(client, search, params) : queries.tokenPageById(client, id, place.limit),
+  )
 }

@@ -72,6 +72,7 @@ function AllFacts({ token }: { token: Token }) {
   const { lastUsedAt = null, expiresAt = null } = token.details ?? {}
   return (
     <Facts
+      isRaised
       facts={[
         ['Name', <TokenName key="name" token={token} />],
         ['Id', <CopyableId key="id" id={token._id} what="Token id" />],

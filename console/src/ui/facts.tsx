@@ -5,7 +5,8 @@ import classes from './facts.module.css'
 
 type Fact = readonly [label: string, value: ReactNode]
 
-export function Facts({ facts }: { facts: readonly Fact[] }) {
+/** `isRaised` where they are not in a dialog but on the page itself. */
+export function Facts({ facts, isRaised = false }: { facts: readonly Fact[]; isRaised?: boolean }) {
   return (
     <DataList
       className={classes.facts}
@@ -14,7 +15,7 @@ export function Facts({ facts }: { facts: readonly Fact[] }) {
       py={12}
       bd="1px solid var(--color-line)"
       bdrs={8}
-      bg="var(--color-page)"
+      bg={isRaised ? 'var(--color-surface)' : 'var(--color-page)'}
     >
       {facts.map(([label, value]) => (
         <DataList.Item key={label}>
