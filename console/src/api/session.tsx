@@ -8,6 +8,9 @@ const KEY = 'latchkey.account-key'
 const FRAGMENT = '#key='
 const RETRY_AFTER_MS = 600
 
+/** Failed reads are repeated by TanStack Query, so that a view can say what it waits for; the client repeats none. */
+export const NO_RETRIES = { retries: 0 }
+
 interface Connection {
   readonly client: LatchkeyClient
   readonly callWithETag: CallWithETag
@@ -144,10 +147,11 @@ function connect(key: string, end: (reason: string) => void): Connection {
     return response
   }
   return {
-    client: createClient({ accountKey: key, fetch: fetchAndNotice }),
+    client: createClient({ ...NO_RETRIES, accountKey: key, fetch: fetchAndNotice }),
     async callWithETag(call) {
       let etag: string | undefined
       const client = createClient({
+        ...NO_RETRIES,
         accountKey: key,
         async fetch(input, init) {
           const response = await fetchAndNotice(input, init)

@@ -4,7 +4,7 @@ import { useForm } from '@mantine/form'
 import { useEffect } from 'react'
 import { createClient, LatchkeyError } from '../../../client/latchkey-client.ts'
 import { codeOf, explain, explainRefusal } from '../api/errors.ts'
-import { looksLikeKey, useSession } from '../api/session.tsx'
+import { looksLikeKey, NO_RETRIES, useSession } from '../api/session.tsx'
 import { BusyButton } from '../ui/busy-button.tsx'
 import { Icon } from '../ui/icon.tsx'
 import frame from './frame.module.css'
@@ -63,7 +63,7 @@ export function SignIn() {
 async function tryKey(key: string): Promise<string | undefined> {
   if (!looksLikeKey(key)) return 'An account key is letters, digits and underscores, such as lk_key_…'
   try {
-    await createClient({ accountKey: key }).listSubAccounts({ limit: 1 })
+    await createClient({ ...NO_RETRIES, accountKey: key }).listSubAccounts({ limit: 1 })
     return undefined
   } catch (error) {
     if (error instanceof LatchkeyError && error.status === 401) return explainRefusal(codeOf(error), error.message)
