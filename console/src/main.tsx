@@ -1,23 +1,32 @@
 // Starts the console. The key is taken out of the address before anything else runs.
+
+// First, so that the modules of the components come after Mantine's style sheets.
+import './styles.ts'
 import { MantineProvider } from '@mantine/core'
+import { RouterProvider } from '@tanstack/react-router'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
-import { App } from './app.tsx'
-import { SessionProvider, takeKeyFromAddress } from './session.tsx'
-import './styles.ts'
+import { SessionProvider, takeKeyFromAddress, useSession } from './api/session.tsx'
+import { SignIn } from './app/sign-in.tsx'
+import { createConsoleRouter } from './router.tsx'
 import { theme } from './theme.ts'
-import { ToastProvider } from './toasts.tsx'
+import { ToastProvider } from './ui/toasts.tsx'
 
 const linkedKey = takeKeyFromAddress()
+const router = createConsoleRouter()
+
+function App() {
+  return useSession().connection === undefined ? <SignIn /> : <RouterProvider router={router} />
+}
 
 const root = document.getElementById('root')
 if (root === null) throw new Error('the page has no root')
 
 createRoot(root).render(
   <StrictMode>
-    {/* Variables and classes come as a file (vite.config.ts, styles/): nothing here may write an inline style. */}
+    {/* Variables and classes come as a file (vite.config.ts, styles.ts): nothing here may write an inline style. */}
     <MantineProvider theme={theme} defaultColorScheme="auto" withCssVariables={false} withGlobalClasses={false}>
-      {/* Messages stand within the session and go with it: what they say and can undo is one account's. */}
+      {/* Toasts are inside of the session and end with it: what they say and can undo belongs to one account. */}
       <SessionProvider linkedKey={linkedKey}>
         <ToastProvider>
           <App />

@@ -1,5 +1,5 @@
 // Colours and type. Shades are chosen for contrast: text on them, and they as text, pass WCAG AA in both schemes.
-import { createTheme } from '@mantine/core'
+import { type CSSVariablesResolver, createTheme } from '@mantine/core'
 
 export const theme = createTheme({
   primaryColor: 'indigo',
@@ -28,8 +28,52 @@ export const theme = createTheme({
   cursorType: 'pointer',
   respectReducedMotion: true,
   components: {
-    // The scroll lock of these would write an inline style; styles/page.css locks the page instead.
+    // The scroll lock of these would write an inline style; global.css locks the page instead.
     Modal: { defaultProps: { lockScroll: false, centered: true, transitionProps: { duration: 120 } } },
     Drawer: { defaultProps: { lockScroll: false, transitionProps: { duration: 120 } } },
+  },
+})
+
+/** The console's own colours, and corrections of Mantine's: its greys for secondary text have too little contrast. */
+export const cssVariables: CSSVariablesResolver = () => ({
+  variables: {},
+  light: {
+    '--color-page': '#f6f7f9',
+    '--color-surface': '#fff',
+    '--color-line': '#dee2e6',
+    '--color-selected': '#edf2ff',
+    '--color-hover': '#f8f9fb',
+    '--color-accent': '#4263eb',
+    '--color-focus': '#364fc7',
+    '--color-warning': '#994c00',
+    '--color-warning-surface': '#fff4e0',
+    '--color-active': '#2b8a3e',
+    '--color-inactive': '#adb5bd',
+    '--color-expired': '#e8890c',
+    '--color-suspended': '#994c00',
+    '--mantine-color-body': '#fff',
+    '--mantine-color-text': '#1c1f24',
+    '--mantine-color-dimmed': '#545b64',
+    '--mantine-color-placeholder': '#656d76',
+    '--mantine-color-error': '#c92a2a',
+  },
+  dark: {
+    '--color-page': '#17181c',
+    '--color-surface': '#1f2126',
+    '--color-line': '#373a40',
+    '--color-selected': '#262d4a',
+    '--color-hover': '#25272d',
+    '--color-accent': '#748ffc',
+    '--color-focus': '#91a7ff',
+    '--color-warning': '#ffc078',
+    '--color-warning-surface': '#3d2f1a',
+    '--color-active': '#51cf66',
+    '--color-inactive': '#5c5f66',
+    '--color-expired': '#ffc078',
+    '--color-suspended': '#e8590c',
+    '--mantine-color-body': '#1f2126',
+    '--mantine-color-dimmed': '#a9afb8',
+    '--mantine-color-placeholder': '#9aa1ab',
+    '--mantine-color-error': '#ff8787',
   },
 })

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { Part } from './console.test.ts'
-import { amend, type Tenant, type TokenPage, type World } from './world.ts'
+import { changeAnswers, type Tenant, type TokenPage, type World } from './world.ts'
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const folder = process.env.SCREENSHOTS
@@ -25,10 +25,10 @@ async function assertAccessible(page: Page, where: string): Promise<void> {
     return (await axe.run({ resultTypes: ['violations'], preload: false })).violations
   })
   const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-  const told = serious.flatMap(({ id, nodes }) =>
+  const problems = serious.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${where}: ${id}: ${html.slice(0, 160)}: ${failureSummary}`),
   )
-  assert.deepEqual(told, [])
+  assert.deepEqual(problems, [])
 }
 
 async function assertFits(page: Page, where: string): Promise<void> {
@@ -40,7 +40,16 @@ type Shot = readonly [name: string, path: string, prepare?: (page: Page) => Prom
 
 /** Wide and light everything is looked at; elsewhere dialogs are the same but for their colours: the views, and one of
  * each kind of dialog, are enough. */
-const EVERYWHERE = ['overview', 'tokens', 'selection', 'disable', 'history-of-a-token', 'sub-accounts', 'history']
+const EVERYWHERE = [
+  'overview',
+  'tokens',
+  'selection',
+  'token',
+  'disable',
+  'history-of-a-token',
+  'sub-accounts',
+  'history',
+]
 const ALSO_DARK = ['bulk', 'menu', 'trouble']
 
 const first = (page: Page, name: RegExp) => page.getByRole('button', { name }).first()
@@ -58,7 +67,7 @@ const SHOTS: readonly Shot[] = [
     'overview',
     '',
     async (page) => {
-      await amend<{ tokens: object }>(page, '**/apiClient/overview', ({ tokens }) =>
+      await changeAnswers<{ tokens: object }>(page, '**/apiClient/overview', ({ tokens }) =>
         Object.assign(tokens, { suspended: SUSPENDED }),
       )
       await page.reload()
@@ -67,6 +76,14 @@ const SHOTS: readonly Shot[] = [
     },
   ],
   ['tokens', 'tokens'],
+  [
+    'token',
+    'tokens?search=zapier',
+    async (page) => {
+      await page.getByRole('link', { name: 'Zapier', exact: true }).last().click()
+      await page.getByText('created the token').waitFor()
+    },
+  ],
   [
     'selection',
     'tokens?limit=10',
@@ -85,7 +102,7 @@ const SHOTS: readonly Shot[] = [
     'tokens?limit=10',
     async (page) => {
       await page.getByLabel('Select all on this page').check()
-      await page.getByRole('region', { name: 'Selected tokens' }).getByRole('button', { name: 'Disable' }).click()
+      await page.getByRole('group', { name: 'Selected tokens' }).getByRole('button', { name: 'Disable' }).click()
     },
   ],
   [
@@ -109,7 +126,7 @@ const SHOTS: readonly Shot[] = [
     'tokens?limit=10',
     async (page) => {
       const until = new Date(Date.now() + 24 * 60 * 60 * 1000).toISOString()
-      await amend<TokenPage>(page, '**/apiClient/token?*', ({ items: [former, unreadable] }) => {
+      await changeAnswers<TokenPage>(page, '**/apiClient/token?*', ({ items: [former, unreadable] }) => {
         Object.assign(former?.details ?? {}, { formerCredentialUntil: until })
         Object.assign(unreadable ?? {}, { token: '' })
       })
@@ -141,7 +158,7 @@ const SHOTS: readonly Shot[] = [
     'found-by-id',
     'tokens?limit=10',
     async (page) => {
-      const id = (await page.locator('[data-token]').first().getAttribute('data-token')) ?? ''
+      const id = (await page.locator('tr[data-id]').first().getAttribute('data-id')) ?? ''
       await page.goto(page.url().replace(/\?.*/, `?search=${id}`))
       await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
     },
@@ -217,7 +234,7 @@ export const describeAppearance: Part = (world) => {
           if (!isLookedAt(name, colorScheme, width)) continue
           await page.goto(`${world().base}${path}`)
           await page.getByRole('heading', { level: 1 }).waitFor()
-          await page.locator('main').getByTestId('total').or(page.locator('.overview, .empty-state')).first().waitFor()
+          await page.getByRole('status', { name: /^Loading/ }).waitFor({ state: 'detached' })
           await prepare?.(page)
           await look(page, name, colorScheme, width)
         }
@@ -284,17 +301,20 @@ export const describeAppearance: Part = (world) => {
     await page.getByText('two is disabled').waitFor()
   })
 
-  test('on a low screen, nothing that has the focus is under what sticks to the top', async () => {
+  test('on a low screen, nothing that has the focus is under what sticks to the top or the bottom', async () => {
     const tenant = await world().tenant(Array.from({ length: 6 }, (_, i) => ({ name: `Token ${i}` })))
     const page = await world().signedIn(tenant, 'tokens', { viewport: { width: 640, height: 430 } })
     await page.getByText('1–6 of 6 tokens').waitFor()
     const covered = () =>
       page.evaluate(() => {
         const element = document.activeElement ?? document.body
-        if (element === document.body || element.closest('header, .selection, .skip') !== null) return []
-        const { top } = element.getBoundingClientRect()
-        const bars = [...document.querySelectorAll('.header, .selection')].map((bar) => bar.getBoundingClientRect())
-        return bars.some((bar) => top < bar.bottom && bar.top <= top) ? [element.outerHTML.slice(0, 120)] : []
+        const bars = [...document.querySelectorAll('header, [aria-label="Selected tokens"]')]
+        const isSkipLink = element.getAttribute('href') === '#main'
+        if (element === document.body || isSkipLink || bars.some((bar) => bar.contains(element))) return []
+        const { top, bottom, left, right } = element.getBoundingClientRect()
+        const isUnder = (bar: DOMRect) =>
+          top < bar.bottom && bottom > bar.top && left < bar.right && right > bar.left && bottom - top < 200
+        return bars.some((bar) => isUnder(bar.getBoundingClientRect())) ? [element.outerHTML.slice(0, 120)] : []
       })
     for (const selected of [0, 2]) {
       for (let i = 0; i < selected; i++) await page.getByLabel(`Select Token ${i}`).check()

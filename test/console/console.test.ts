@@ -10,6 +10,7 @@ import { describeOverviewAndHistory } from './overview-and-history.ts'
 import { describeSignIn } from './sign-in.ts'
 import { describeSubAccounts } from './sub-accounts.ts'
 import { describeTokenList } from './token-list.ts'
+import { describeTokenView } from './token-view.ts'
 import { describeTrouble } from './trouble.ts'
 import { World } from './world.ts'
 
@@ -19,6 +20,7 @@ const parts: Record<string, Part> = {
   delivery: describeDelivery,
   'signing in': describeSignIn,
   'the token list': describeTokenList,
+  'one token': describeTokenView,
   changes: describeChanges,
   credentials: describeCredentials,
   'sub-accounts': describeSubAccounts,

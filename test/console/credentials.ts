@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Part } from './console.test.ts'
-import { amend, openMenu, rowOf, type TokenPage } from './world.ts'
+import { changeAnswers, openMenu, rowOf, type TokenPage } from './world.ts'
 
 const DAY = 24 * 60 * 60 * 1000
 
@@ -38,7 +38,7 @@ export const describeCredentials: Part = (world) => {
     const tenant = await world().tenant([{ name: 'turned' }, { name: 'long ago' }])
     const until = { turned: Date.now() + DAY, 'long ago': Date.now() - DAY }
     const page = await world().page()
-    await amend<TokenPage>(page, '**/apiClient/token?*', ({ items }) => {
+    await changeAnswers<TokenPage>(page, '**/apiClient/token?*', ({ items }) => {
       for (const { name, details } of items)
         Object.assign(details, { formerCredentialUntil: new Date(until[name as keyof typeof until]).toISOString() })
     })
@@ -47,6 +47,19 @@ export const describeCredentials: Part = (world) => {
       .getByText(/^Former one works until \d/)
       .waitFor()
     assert.doesNotMatch((await rowOf(page, 'long ago').textContent()) ?? '', /Former/)
+  })
+
+  test('a credential that the service masks is shown as it is, without a way to reveal or copy it', async () => {
+    const tenant = await world().tenant([{ name: 'hidden' }])
+    const page = await world().page()
+    await changeAnswers<TokenPage>(page, '**/apiClient/token?*', ({ items: [token] }) => {
+      if (token) Object.assign(token, { token: 'lk_tok_…D7wZ' })
+    })
+    await page.goto(`${world().base}tokens#key=${tenant.key}`)
+    await rowOf(page, 'hidden').getByText('lk_tok_…D7wZ', { exact: true }).waitFor()
+    assert.equal(await page.getByRole('button', { name: /(Reveal|Copy) credential/ }).count(), 0)
+    await page.getByRole('button', { name: 'Disable hidden' }).click()
+    await page.getByRole('dialog').getByText('lk_tok_…D7wZ', { exact: true }).waitFor()
   })
 
   test('rotating gives a new credential, and the former one works for the overlap or stops at once', async () => {
@@ -134,7 +147,7 @@ export const describeCredentials: Part = (world) => {
   test('a credential that the service cannot read is said to be so, and the token can be rotated', async () => {
     const tenant = await world().tenant([{ name: 'damaged' }])
     const page = await world().page()
-    await amend<TokenPage>(page, '**/apiClient/token?*', ({ items: [token] }) => {
+    await changeAnswers<TokenPage>(page, '**/apiClient/token?*', ({ items: [token] }) => {
       if (token) Object.assign(token, { token: '', details: { ...token.details, credentialUnreadable: true } })
     })
     await page.goto(`${world().base}tokens#key=${tenant.key}`)

@@ -102,7 +102,7 @@ export const describeHostileNames: Part = (world) => {
     const page = await world().signedIn(tenant, 'tokens?limit=100')
     await page.getByText('1–60 of 60 tokens').waitFor()
     assert.deepEqual(
-      await page.locator('tbody .token-name bdi').allTextContents(),
+      await page.getByRole('rowheader').allTextContents(),
       names.map((name) => name.normalize('NFC')),
     )
     const width = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth])
@@ -111,7 +111,7 @@ export const describeHostileNames: Part = (world) => {
     for (const index of [6, 33, 51, 58]) {
       const name = names[index] ?? ''
       await page.getByRole('button', { name: `Disable ${name} of ${owners[index % 2]}`, exact: true }).click()
-      await page.getByRole('dialog').locator('.facts').getByText(name, { exact: true }).first().waitFor()
+      await page.getByRole('dialog').getByRole('definition').getByText(name, { exact: true }).first().waitFor()
       await page.keyboard.press('Escape')
       await page.getByRole('dialog').waitFor({ state: 'detached' })
     }
@@ -127,7 +127,7 @@ export const describeHostileNames: Part = (world) => {
     assert.equal(made, 0)
   })
 
-  test('names that steer text or terminals cannot be given: the service says so beside the field', async () => {
+  test('names that steer text or terminals cannot be given: the service says so at the field', async () => {
     const tenant = await world().tenant([{ name: 'plain' }])
     const page = await world().signedIn(tenant, 'tokens')
     for (const name of ['abc\u202edef', '\u001b[31mred', 'a\u2066b\u2069', 'a\u061cb']) {

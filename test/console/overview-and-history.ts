@@ -1,9 +1,9 @@
-// The overview, whose every figure leads to what it counts; and history, told in sentences.
+// The overview, whose every figure leads to what it counts; and history as sentences.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { Part } from './console.test.ts'
-import { amend, nextQuery, total } from './world.ts'
+import { changeAnswers, nextQuery, total } from './world.ts'
 
 const DAY = 24 * 60 * 60 * 1000
 const UTC_DAY = new Intl.DateTimeFormat('en-GB', {
@@ -35,7 +35,10 @@ export const describeOverviewAndHistory: Part = (world) => {
       [/^South\s*1 tokens: 1 active, 0 inactive$/, 1],
     ]
     // The parts of the chart add up, and each leads to as many as it says.
-    const parts = await page.locator('.legend a').evaluateAll((all) => all.map((link) => link.ariaLabel ?? ''))
+    const parts = await page
+      .getByRole('region', { name: 'By status' })
+      .getByRole('link')
+      .evaluateAll((all) => all.map((link) => link.ariaLabel ?? ''))
     const counts = parts.map((label) => Number.parseInt(label, 10))
     assert.ok(parts.some((label) => label.endsWith('active tokens')))
     assert.equal(
@@ -78,7 +81,7 @@ export const describeOverviewAndHistory: Part = (world) => {
       { name: 'e', owner: 1 },
     ])
     const page = await world().page()
-    await amend<{ tokens: object }>(page, '**/apiClient/overview', ({ tokens }) =>
+    await changeAnswers<{ tokens: object }>(page, '**/apiClient/overview', ({ tokens }) =>
       Object.assign(tokens, { suspended: 2 }),
     )
     await page.goto(`${world().base}#key=${tenant.key}`)
@@ -91,7 +94,7 @@ export const describeOverviewAndHistory: Part = (world) => {
       const href = await page.getByRole('link', { name, exact: true }).getAttribute('href')
       assert.equal(href, `/console/tokens?${query}`)
     }
-    assert.equal(await page.locator('.ring circle').count(), 4)
+    assert.equal(await page.locator('circle[data-status]').count(), 4)
   })
 
   test('history is filtered by actor, action and days, and the address keeps it', async () => {
@@ -129,7 +132,7 @@ export const describeOverviewAndHistory: Part = (world) => {
 
   test('a history without a match says so, with a way out', async () => {
     const page = await world().page()
-    await amend<{ items: object[]; total: number }>(page, '**/apiClient/history?*to=*', (data) =>
+    await changeAnswers<{ items: object[]; total: number }>(page, '**/apiClient/history?*to=*', (data) =>
       Object.assign(data, { items: [], total: 0, totalPages: 0 }),
     )
     await page.goto(`${world().base}history?to=2020-01-01#key=${(await world().tenant()).key}`)
@@ -146,9 +149,9 @@ export const describeOverviewAndHistory: Part = (world) => {
   })
 
   const sentences = async (page: Page) =>
-    (await page.locator('.entry > p:not(.entry-meta)').allTextContents()).map((text) => text.replace(/\s+/g, ' '))
+    (await page.getByRole('listitem').getByRole('paragraph').allTextContents()).map((text) => text.replace(/\s+/g, ' '))
 
-  test('history is told in sentences, for a token beside the list and for the account on its own page', async () => {
+  test('history is written in sentences, for a token next to the list and for the account on its own page', async () => {
     const tenant = await world().tenant([{ name: 'first' }], ['North'])
     const { registry, operator } = world().running
     const caller = { accountId: tenant.accountId, by: tenant.keyId }
@@ -172,12 +175,12 @@ export const describeOverviewAndHistory: Part = (world) => {
     await page.getByRole('menuitem', { name: 'History' }).click()
     const drawer = page.getByRole('dialog', { name: 'History of the token' })
     await drawer.getByText('enabled the token').waitFor()
-    const told = await sentences(page)
+    const entries = await sentences(page)
     assert.match(
-      told[0] ?? '',
+      entries[0] ?? '',
       /^Account key console gave the token second a new credential; the former one works until /,
     )
-    assert.deepEqual(told.slice(1), [
+    assert.deepEqual(entries.slice(1), [
       'Account key console gave the token second a new credential; the former one stopped at once',
       'Account key console enabled the token second',
       'Account key console disabled the token second and renamed the token from first to second',

@@ -106,7 +106,7 @@ export const describeTrouble: Part = (world) => {
     })
   }
 
-  test('being offline is told apart from a server that is down', async () => {
+  test('being offline is distinguished from a server that is down', async () => {
     const page = await world().signedIn(await world().tenant([{ name: 'there' }]), 'tokens')
     await rowOf(page, 'there').waitFor()
     await page.context().setOffline(true)

@@ -148,12 +148,12 @@ export async function openMenu(page: Page, name: string, item: string): Promise<
   await page.getByRole('menuitem', { name: item }).click()
 }
 
-/** What holds the focus, as it is called. */
+/** The label or text of the element that has the focus. */
 export const focused = (page: Page) =>
   page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent ?? '')
 
-/** Requests to an address wait on their way, until they are let go. */
-export async function hold(page: Page, address: string): Promise<() => void> {
+/** Changes sent to an address wait on their way, until they are released. */
+export async function holdChanges(page: Page, address: string): Promise<() => void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   await page.route(address, async (route) => {
     if (route.request().method() !== 'GET') await promise
@@ -162,8 +162,8 @@ export async function hold(page: Page, address: string): Promise<() => void> {
   return resolve
 }
 
-/** Answers to reads of an address are changed on their way: for what the service only says in rare states. */
-export async function amend<Data>(page: Page, address: string, change: (data: Data) => void): Promise<void> {
+/** Answers to reads of an address are changed on their way: for states that are rare in a real service. */
+export async function changeAnswers<Data>(page: Page, address: string, change: (data: Data) => void): Promise<void> {
   await page.route(address, async (route) => {
     if (route.request().method() !== 'GET') return route.fallback()
     try {

@@ -1,34 +1,37 @@
 // Filters of the history: who, what and when.
 import { NativeSelect, TextInput } from '@mantine/core'
-import { ACTIONS, type HistoryFilters, readAction, useActors } from './history-filters.ts'
+import classes from '../ui/filters.module.css'
+import { ACTIONS, type ChangeHistorySearch, type HistoryFilters, useActors } from './history-search.ts'
 
 interface HistoryFilterBarProps {
-  readonly filters: HistoryFilters
-  readonly change: (part: HistoryFilters, how?: 'push' | 'replace') => void
+  readonly search: HistoryFilters
+  readonly changeSearch: ChangeHistorySearch
 }
 
-export function HistoryFilterBar({ filters, change }: HistoryFilterBarProps) {
-  const { by, action, from, to } = filters
+export function HistoryFilterBar({ search, changeSearch }: HistoryFilterBarProps) {
+  const { by, action, from, to } = search
   const isReversed = from !== undefined && to !== undefined && to < from
   return (
-    <search className="filters">
-      <ActorSelect by={by} onChange={(actor) => change({ by: actor })} />
+    <search className={classes.filters}>
+      <ActorSelect by={by} onChange={(actor) => changeSearch({ by: actor })} />
       <NativeSelect
         aria-label="Action"
         value={action ?? ''}
-        onChange={(event) => change({ action: readAction(event.currentTarget.value) })}
+        onChange={(event) =>
+          changeSearch({ action: (event.currentTarget.value || undefined) as HistoryFilters['action'] })
+        }
         data={[
           { value: '', label: 'Any action' },
           ...Object.entries(ACTIONS).map(([value, label]) => ({ value, label })),
         ]}
       />
-      <DayInput label="From" width={54} value={from} onChange={(day) => change({ from: day }, 'replace')} />
+      <DayInput label="From" width={54} value={from} onChange={(day) => changeSearch({ from: day }, 'replace')} />
       <DayInput
         label="To"
         width={38}
         value={to}
         error={isReversed && 'This day is before the first'}
-        onChange={(day) => change({ to: day }, 'replace')}
+        onChange={(day) => changeSearch({ to: day }, 'replace')}
       />
     </search>
   )
@@ -37,7 +40,7 @@ export function HistoryFilterBar({ filters, change }: HistoryFilterBarProps) {
 function ActorSelect({ by, onChange }: { by: string | undefined; onChange: (by: string | undefined) => void }) {
   const actors = useActors()
   const others = [...actors].filter(([id]) => id !== 'operator')
-  // One that a link names may have done nothing on the pages read so far.
+  // The actor in a link may have done nothing on the pages read so far.
   if (by !== undefined && by !== 'operator' && !actors.has(by)) others.push([by, by])
   return (
     <NativeSelect
@@ -55,7 +58,7 @@ function ActorSelect({ by, onChange }: { by: string | undefined; onChange: (by: 
 
 interface DayInputProps {
   readonly label: string
-  /** The room that the label takes, in pixels. */
+  /** The width of the label, in pixels. */
   readonly width: number
   readonly value: string | undefined
   readonly onChange: (day: string | undefined) => void
@@ -66,9 +69,9 @@ function DayInput({ label, width, value, onChange, error }: DayInputProps) {
   return (
     <TextInput
       type="date"
-      className="day-input"
+      className={classes.wide}
       aria-label={`${label} day`}
-      leftSection={<span className="input-label">{label}</span>}
+      leftSection={<span className={classes.inputLabel}>{label}</span>}
       leftSectionWidth={width}
       leftSectionPointerEvents="none"
       value={value ?? ''}

@@ -1,37 +1,48 @@
 // History entries under the days they belong to.
+import { Stack, Text, Title } from '@mantine/core'
 import type { HistoryEntry } from '../../../client/latchkey-client.ts'
-import { Icon, type IconName } from '../icon.tsx'
-import { When } from '../parts.tsx'
-import { day } from '../words.ts'
+import { day } from '../ui/format.ts'
+import { Icon, type IconName } from '../ui/icon.tsx'
+import { RelativeTime } from '../ui/time.tsx'
+import classes from './history.module.css'
 import { type Names, Sentence } from './sentence.tsx'
 
-export function HistoryList({ entries, names }: { entries: readonly HistoryEntry[]; names: Names }) {
+interface HistoryListProps {
+  readonly entries: readonly HistoryEntry[]
+  readonly names: Names
+  /** Time and origin under the sentence at every width, where the list itself has little room. */
+  readonly narrow?: boolean
+}
+
+export function HistoryList({ entries, names, narrow = false }: HistoryListProps) {
   const days = Map.groupBy(entries, ({ at }) => day(at))
   return (
-    <div className="history">
+    <Stack gap={20} mt={16} data-narrow={narrow || undefined} className={classes.history}>
       {[...days].map(([date, list]) => (
         <section key={date} aria-label={date}>
-          <h2>{date}</h2>
+          <Title order={2} size="sm" fw={600} c="dimmed" mb={8}>
+            {date}
+          </Title>
           <ol>
             {list.map((entry) => (
-              <li key={entry.seq} className="entry">
-                <span className="entry-icon">
+              <li key={entry.seq} className={classes.entry}>
+                <span className={classes.icon}>
                   <Icon name={iconOf(entry)} />
                 </span>
                 <p>
                   <Sentence entry={entry} names={names} />
                 </p>
-                <p className="dim entry-meta">
-                  <When at={entry.at} />
+                <Text component="div" size="xs" c="dimmed" className={classes.meta}>
+                  <RelativeTime at={entry.at} />
                   {entry.address !== null && <span> · from {entry.address}</span>}
-                  {entry.requestId !== null && <span className="request-id"> · request {entry.requestId}</span>}
-                </p>
+                  {entry.requestId !== null && <span className={classes.requestId}> · request {entry.requestId}</span>}
+                </Text>
               </li>
             ))}
           </ol>
         </section>
       ))}
-    </div>
+    </Stack>
   )
 }
 

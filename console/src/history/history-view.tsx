@@ -1,45 +1,47 @@
 // What was done in the account, newest first.
-import { Group } from '@mantine/core'
-import { Pager } from '../pager.tsx'
-import { ClearFilters, EmptyPage, QueryResult } from '../states.tsx'
-import { ViewTitle } from '../view-title.tsx'
+import { pageOf } from '../search/search-params.ts'
+import { ClearFilters, EmptyPage } from '../ui/empty-page.tsx'
+import { Pager } from '../ui/pager.tsx'
+import { QueryResult } from '../ui/query-result.tsx'
+import { ViewTitle } from '../ui/view-title.tsx'
 import { HistoryFilterBar } from './history-filter-bar.tsx'
-import { NO_FILTERS, useHistory, useHistoryFilters } from './history-filters.ts'
 import { HistoryList } from './history-list.tsx'
+import { isFiltered, NO_FILTERS, useHistory, useHistorySearch } from './history-search.ts'
 
 export function HistoryView() {
-  const { filters, paging, change } = useHistoryFilters()
-  const history = useHistory(filters, paging)
-  const isFiltered = Object.values(filters).some((value) => value !== undefined)
-  const clear = isFiltered ? () => change(NO_FILTERS) : undefined
+  const { search, changeSearch } = useHistorySearch()
+  const history = useHistory(search)
+  const clearFilters = isFiltered(search) ? () => changeSearch(NO_FILTERS) : undefined
   return (
     <>
-      <Group mb="md">
-        <ViewTitle>History</ViewTitle>
-      </Group>
-      <HistoryFilterBar filters={filters} change={change} />
-      <QueryResult query={history} what="the history" rows={10} wayOut={clear && <ClearFilters clear={clear} />}>
-        {(data) => (
+      <ViewTitle title="History" />
+      <HistoryFilterBar search={search} changeSearch={changeSearch} />
+      <QueryResult
+        query={history}
+        what="the history"
+        rows={10}
+        errorAction={clearFilters && <ClearFilters onClick={clearFilters} />}
+      >
+        {(page) => (
           <>
-            {data.items.length === 0 && (
+            {page.items.length === 0 && (
               <EmptyPage
-                what="entry"
+                one="entry"
                 many="entries"
-                total={data.total}
-                toFirstPage={() => change({ page: 1 })}
-                clear={clear}
-              >
-                What is done in this account is listed here.
-              </EmptyPage>
+                total={page.total}
+                toFirstPage={() => changeSearch({})}
+                clearFilters={clearFilters}
+                hint="What is done in this account is listed here."
+              />
             )}
-            <HistoryList entries={data.items} names={data.names} />
+            <HistoryList entries={page.items} names={page.names} />
             <Pager
-              page={data}
-              asked={paging.page}
+              page={page}
+              current={pageOf(search).page}
               one="entry"
               many="entries"
-              onPage={(page) => change({ page })}
-              onLimit={(limit) => change({ limit })}
+              onPage={(number) => changeSearch({ page: number })}
+              onLimit={(limit) => changeSearch({ limit })}
             />
           </>
         )}

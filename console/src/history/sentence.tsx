@@ -1,7 +1,8 @@
-// One history entry as a sentence: who did what to what. Ids stand by their names, where there is one.
+// One history entry as a sentence: who did what to what. Things are called by their names, or by their ids without one.
 import { Fragment, type ReactNode } from 'react'
 import type { HistoryEntry } from '../../../client/latchkey-client.ts'
-import { Moment, Name } from '../parts.tsx'
+import { Name } from '../ui/name.tsx'
+import { Moment } from '../ui/time.tsx'
 
 export type Names = Readonly<Record<string, string>>
 
@@ -26,13 +27,14 @@ function namesThen({ by, byName, subject, subjectName, to }: HistoryEntry): Name
 
 function who(by: string, names: Names): ReactNode {
   if (by === 'operator') return 'The operator'
-  if (by.startsWith('jwt:')) return <Name>{by.slice('jwt:'.length)}</Name>
-  return <>Account key {called(by, names)}</>
+  if (by.startsWith('key_')) return <>Account key {called(by, names)}</>
+  // Somebody whom an identity provider vouches for, such as `jwt:alice`.
+  return <Name>{names[by] ?? by.replace(/^[a-z]+:/, '')}</Name>
 }
 
-/** Its name, else the one that the entry changed, else its id: what is deleted may have no name any more. */
-function called(id: string, names: Names, then?: string | number | null): ReactNode {
-  const name = names[id] ?? then
+/** The name, else the one in the entry, else the id: what is deleted may have no name any more. */
+function called(id: string, names: Names, inEntry?: unknown): ReactNode {
+  const name = names[id] ?? inEntry
   return typeof name === 'string' ? <Name>{name}</Name> : <code title="It no longer exists">{id}</code>
 }
 
@@ -66,9 +68,9 @@ function did({ action, subject, from, to }: HistoryEntry, names: Names): ReactNo
   }
 }
 
-type Facts = HistoryEntry['to']
+type Fields = HistoryEntry['to']
 
-function tokenCreate(it: ReactNode, to: Facts, names: Names): ReactNode {
+function tokenCreate(it: ReactNode, to: Fields, names: Names): ReactNode {
   return (
     <>
       created the {to.status === 'inactive' && 'inactive '}token {it}
@@ -82,15 +84,24 @@ function tokenCreate(it: ReactNode, to: Facts, names: Names): ReactNode {
   )
 }
 
-function tokenUpdate(it: ReactNode, from: Facts, to: Facts): ReactNode {
+function tokenUpdate(it: ReactNode, from: Fields, to: Fields): ReactNode {
   const parts: ReactNode[] = []
   if (to.status === 'inactive') parts.push(<>disabled the token {it}</>)
   if (to.status === 'active') parts.push(<>enabled the token {it}</>)
   if (to.name !== undefined) parts.push(renamed('token', from.name, to.name))
+  if (to.metadata !== undefined) parts.push(<>changed the metadata of {it}</>)
+  if (to.expiresAt === null) parts.push(<>removed the expiry of {it}</>)
+  if (typeof to.expiresAt === 'string') {
+    parts.push(
+      <>
+        set the expiry of {it} to <Moment at={to.expiresAt} />
+      </>,
+    )
+  }
   return joined(parts.length === 0 ? [<>changed the token {it}</>] : parts)
 }
 
-function tokenRotate(it: ReactNode, to: Facts): ReactNode {
+function tokenRotate(it: ReactNode, to: Fields): ReactNode {
   const until = to.formerCredentialUntil
   return (
     <>
@@ -106,7 +117,7 @@ function tokenRotate(it: ReactNode, to: Facts): ReactNode {
   )
 }
 
-function subAccountUpdate(it: ReactNode, from: Facts, to: Facts): ReactNode {
+function subAccountUpdate(it: ReactNode, from: Fields, to: Fields): ReactNode {
   const parts: ReactNode[] = []
   if (to.suspendedAt !== undefined) {
     parts.push(
@@ -132,15 +143,15 @@ function subAccountUpdate(it: ReactNode, from: Facts, to: Facts): ReactNode {
   return joined(parts)
 }
 
-type Fact = Facts[string] | undefined
+type Value = Fields[string] | undefined
 
-const renamed = (what: string, from: Fact, to: Fact): ReactNode => (
+const renamed = (what: string, from: Value, to: Value): ReactNode => (
   <>
     renamed the {what} {fromTo(from, to)}
   </>
 )
 
-const fromTo = (from: Fact, to: Fact): ReactNode => (
+const fromTo = (from: Value, to: Value): ReactNode => (
   <>
     from <Name>{String(from)}</Name> to <Name>{String(to)}</Name>
   </>

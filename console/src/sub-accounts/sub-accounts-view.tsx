@@ -1,77 +1,87 @@
-// Sub-accounts with what they hold, and the way to their tokens.
+// Sub-accounts with how many tokens they have, and links to those tokens.
 import { Button, Group } from '@mantine/core'
-import { useMediaQuery } from '@mantine/hooks'
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useCallback, useMemo, useState } from 'react'
 import type { SubAccount } from '../../../client/latchkey-client.ts'
-import { go, hrefOf, readPaging, useAddress } from '../address.ts'
-import { Dialog } from '../dialog.tsx'
-import { Icon } from '../icon.tsx'
-import { Pager } from '../pager.tsx'
-import { Link, Name, SubAccountMark, When } from '../parts.tsx'
-import { QUERY_KEYS } from '../query-keys.ts'
-import { SearchBox } from '../search-box.tsx'
-import { useClient } from '../session.tsx'
-import { EmptyPage, QueryResult } from '../states.tsx'
-import { tokensHref } from '../tokens/token-filters.ts'
-import { keepFocusOnRemoval, ViewTitle } from '../view-title.tsx'
-import { number } from '../words.ts'
-import { SubAccountForm, SuspendDialog } from './sub-account-dialogs.tsx'
+import { queries } from '../api/queries.ts'
+import { useClient } from '../api/session.tsx'
+import { pageOf } from '../search/search-params.ts'
+import { cx } from '../ui/cx.ts'
+import { Dialog } from '../ui/dialog.tsx'
+import { EmptyPage } from '../ui/empty-page.tsx'
+import filters from '../ui/filters.module.css'
+import { number } from '../ui/format.ts'
+import { Icon } from '../ui/icon.tsx'
+import { type Column, List, RowActions } from '../ui/list.tsx'
+import { Name } from '../ui/name.tsx'
+import { Pager } from '../ui/pager.tsx'
+import { QueryResult } from '../ui/query-result.tsx'
+import { SmallButton } from '../ui/row-buttons.tsx'
+import { SearchBox } from '../ui/search-box.tsx'
+import { SubAccountStatus } from '../ui/status.tsx'
+import text from '../ui/text.module.css'
+import { RelativeTime } from '../ui/time.tsx'
+import { ViewTitle } from '../ui/view-title.tsx'
+import { SubAccountForm } from './sub-account-form.tsx'
+import { useSubAccountSearch } from './sub-account-search.ts'
+import { SuspendDialog } from './suspend-dialog.tsx'
 
 type OpenDialog =
   | { readonly kind: 'create'; readonly subAccount?: never }
   | { readonly kind: 'edit' | 'suspend'; readonly subAccount: SubAccount }
 
+type Open = (dialog: OpenDialog) => void
+
 export function SubAccountsView() {
-  const { params } = useAddress()
-  const asked = { search: params.get('search') || undefined, ...readPaging(params) }
-  /** Another search or page size begins again at the first page. */
-  const show = (part: Partial<typeof asked>, how: 'push' | 'replace' = 'push') =>
-    go(hrefOf('sub-accounts', { ...asked, page: 1, ...part }), how)
-  const client = useClient()
-  const subAccounts = useQuery({
-    queryKey: [...QUERY_KEYS.subAccounts, asked],
-    queryFn: ({ signal }) => client.listSubAccounts(asked, { signal }),
-    placeholderData: keepPreviousData,
-  })
+  const { search, changeSearch } = useSubAccountSearch()
+  const place = pageOf(search)
+  const subAccounts = useQuery(queries.subAccounts(useClient(), { search: search.search, ...place }))
   const [dialog, setDialog] = useState<OpenDialog>()
+  const columns = useMemo(() => columnsWith(setDialog), [])
+  const onSearch = useCallback((part?: string) => changeSearch({ search: part }, 'replace'), [changeSearch])
   const close = () => setDialog(undefined)
   return (
     <>
-      <Group justify="space-between" mb="md">
-        <ViewTitle>Sub-accounts</ViewTitle>
+      <ViewTitle title="Sub-accounts">
         <Button leftSection={<Icon name="plus" />} onClick={() => setDialog({ kind: 'create' })}>
           Create sub-account
         </Button>
-      </Group>
-      <search className="filters">
+      </ViewTitle>
+      <search className={filters.filters}>
         <SearchBox
           label="Search sub-accounts"
           placeholder="Search by name, e-mail or company"
-          value={asked.search ?? ''}
-          onSearch={(search) => show({ search }, 'replace')}
+          value={search.search ?? ''}
+          onSearch={onSearch}
         />
       </search>
       <QueryResult query={subAccounts} what="sub-accounts" rows={8}>
         {(page) => (
           <>
-            {page.items.length > 0 && <SubAccountList subAccounts={page.items} open={setDialog} />}
-            {page.items.length === 0 && (
+            {page.items.length === 0 ? (
               <EmptyPage
-                what="sub-account"
+                one="sub-account"
                 total={page.total}
-                toFirstPage={() => show({ page: 1 })}
-                clear={asked.search === undefined ? undefined : () => show({ search: undefined })}
-              >
-                Tokens belong to sub-accounts: create one to begin.
-              </EmptyPage>
+                toFirstPage={() => changeSearch({})}
+                clearFilters={search.search === undefined ? undefined : () => changeSearch({ search: undefined })}
+                hint="Tokens belong to sub-accounts: create one to begin."
+              />
+            ) : (
+              <List
+                label="Sub-accounts"
+                items={page.items}
+                columns={columns}
+                cardsBelow="60em"
+                stale={subAccounts.isPlaceholderData}
+              />
             )}
             <Pager
               page={page}
-              asked={asked.page}
+              current={place.page}
               one="sub-account"
-              onPage={(next) => show({ page: next })}
-              onLimit={(limit) => show({ limit })}
+              onPage={(next) => changeSearch({ page: next })}
+              onLimit={(limit) => changeSearch({ limit })}
             />
           </>
         )}
@@ -89,130 +99,68 @@ export function SubAccountsView() {
   )
 }
 
-interface ListProps {
-  readonly subAccounts: readonly SubAccount[]
-  readonly open: (dialog: OpenDialog) => void
-}
+const columnsWith = (open: Open): readonly Column<SubAccount>[] => [
+  { header: 'Name', role: 'name', card: 'head', cell: (subAccount) => <NameLink subAccount={subAccount} /> },
+  { header: 'Company and contact', card: 'line', cell: (subAccount) => <Contact subAccount={subAccount} /> },
+  { header: 'Status', card: 'head', cell: (subAccount) => <SubAccountStatus subAccount={subAccount} /> },
+  { header: 'Tokens', card: 'line', cell: (subAccount) => <TokenCounts subAccount={subAccount} /> },
+  { header: 'Created', card: 'none', cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
+  {
+    header: 'Actions',
+    role: 'actions',
+    card: 'line',
+    cell: (subAccount) => <Buttons subAccount={subAccount} open={open} />,
+  },
+]
 
-function SubAccountList({ subAccounts, open }: ListProps) {
-  const narrow = useMediaQuery('(max-width: 60em)', false, { getInitialValueInEffect: false })
-  if (narrow) {
-    return (
-      <ul className="cards">
-        {subAccounts.map((each) => (
-          <li key={each._id} ref={keepFocusOnRemoval} className="card">
-            <div className="card-head">
-              <Identity subAccount={each} />
-              <SubAccountMark subAccount={each} />
-            </div>
-            <Contact subAccount={each} />
-            <Counts subAccount={each} />
-            <Actions subAccount={each} open={open} />
-          </li>
-        ))}
-      </ul>
-    )
-  }
+function NameLink({ subAccount: { _id, name } }: { subAccount: SubAccount }) {
   return (
-    <table aria-label="Sub-accounts" className="sub-accounts">
-      <thead>
-        <tr>
-          <th>Name</th>
-          <th>Company and contact</th>
-          <th>Status</th>
-          <th>Tokens</th>
-          <th>Created</th>
-          <th className="actions">
-            <span className="sr-only">Actions</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {subAccounts.map((each) => (
-          <tr key={each._id} ref={keepFocusOnRemoval}>
-            <td>
-              <Identity subAccount={each} />
-            </td>
-            <td>
-              <Contact subAccount={each} />
-            </td>
-            <td>
-              <SubAccountMark subAccount={each} />
-            </td>
-            <td>
-              <Counts subAccount={each} />
-            </td>
-            <td className="time">
-              <When at={each.createdAt} />
-            </td>
-            <td className="actions">
-              <Actions subAccount={each} open={open} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  )
-}
-
-function Identity({ subAccount }: { subAccount: SubAccount }) {
-  return (
-    <Link href={tokensHref({ subAccount: subAccount._id })} label={`Tokens of ${subAccount.name}`}>
-      <Name clip>{subAccount.name}</Name>
+    <Link to="/tokens" search={{ subAccount: _id }} className={text.link} aria-label={`Tokens of ${name}`}>
+      <Name clip>{name}</Name>
     </Link>
   )
 }
 
 function Contact({ subAccount }: { subAccount: SubAccount }) {
   return (
-    <span className="two-lines">
+    <span className={text.twoLines}>
       <Name clip>{subAccount.companyName}</Name>
-      <span className="dim">
+      <span className={cx(text.dim, text.small)}>
         <Name clip>{subAccount.email}</Name>
       </span>
     </span>
   )
 }
 
-function Counts({ subAccount: { _id, name, tokens } }: { subAccount: SubAccount }) {
-  const link = (status: 'active' | 'inactive') => (
-    <Link
-      href={tokensHref({ subAccount: _id, status })}
-      label={`${number(tokens[status])} ${status} tokens of ${name}`}
-      className="link count"
-    >
-      <b>{number(tokens[status])}</b> {status}
-    </Link>
-  )
+function TokenCounts({ subAccount: { _id, name, tokens } }: { subAccount: SubAccount }) {
   return (
     <Group gap="md" wrap="nowrap">
-      {link('active')}
-      {link('inactive')}
+      {(['active', 'inactive'] as const).map((status) => (
+        <Link
+          key={status}
+          to="/tokens"
+          search={{ subAccount: _id, status }}
+          className={text.link}
+          aria-label={`${number(tokens[status])} ${status} tokens of ${name}`}
+        >
+          <b>{number(tokens[status])}</b> {status}
+        </Link>
+      ))}
     </Group>
   )
 }
 
-function Actions({ subAccount, open }: { subAccount: SubAccount; open: ListProps['open'] }) {
+function Buttons({ subAccount, open }: { subAccount: SubAccount; open: Open }) {
   const verb = subAccount.status === 'active' ? 'Suspend' : 'Resume'
   return (
-    <span className="row-actions">
-      <button
-        type="button"
-        className="small-button"
-        aria-label={`Edit ${subAccount.name}`}
-        onClick={() => open({ kind: 'edit', subAccount })}
-      >
+    <RowActions>
+      <SmallButton label={`Edit ${subAccount.name}`} onClick={() => open({ kind: 'edit', subAccount })}>
         Edit
-      </button>
-      <button
-        type="button"
-        className="small-button"
-        aria-label={`${verb} ${subAccount.name}`}
-        onClick={() => open({ kind: 'suspend', subAccount })}
-      >
+      </SmallButton>
+      <SmallButton label={`${verb} ${subAccount.name}`} onClick={() => open({ kind: 'suspend', subAccount })}>
         {verb}
-      </button>
-    </span>
+      </SmallButton>
+    </RowActions>
   )
 }
 

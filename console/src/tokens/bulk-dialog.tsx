@@ -2,23 +2,26 @@
 import { Button, Group, Progress, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import type { LatchkeyClient, Token } from '../../../client/latchkey-client.ts'
-import { BusyButton } from '../busy-button.tsx'
-import { useChange } from '../changes.tsx'
-import { DialogButtons } from '../dialog.tsx'
-import { Name, When } from '../parts.tsx'
-import { reasonOf } from '../problems.ts'
-import { plural } from '../words.ts'
-import type { Status } from './status-dialog.tsx'
+import { shortReason } from '../api/errors.ts'
+import { useChange } from '../api/use-change.tsx'
+import { BusyButton } from '../ui/busy-button.tsx'
+import { DialogButtons } from '../ui/dialog.tsx'
+import { plural } from '../ui/format.ts'
+import { Name } from '../ui/name.tsx'
+import text from '../ui/text.module.css'
+import { RelativeTime } from '../ui/time.tsx'
+import type { OwnStatus } from './status-dialog.tsx'
+import classes from './tokens.module.css'
 
-/** Few enough that other callers do not feel it. */
-const AT_ONCE = 4
+/** Few enough that other callers do not notice. */
+const CONCURRENCY = 4
 
 interface Failed {
   readonly token: Token
   readonly reason: string
 }
 
-interface Progressing {
+interface BulkState {
   readonly of: number
   readonly confirmed: number
   readonly failed: readonly Failed[]
@@ -26,7 +29,7 @@ interface Progressing {
 
 interface BulkDialogProps {
   readonly tokens: readonly Token[]
-  readonly status: Status
+  readonly status: OwnStatus
   readonly close: () => void
   /** Those that failed stay selected. */
   readonly onDone: (failed: readonly Token[]) => void
@@ -44,20 +47,20 @@ export function BulkDialog({ tokens, status, close, onDone }: BulkDialogProps) {
             : 'These credentials authenticate again, unless expired or their sub-account is suspended.'}
         </Text>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a list that scrolls must be within reach of the keyboard */}
-        <ul className="bulk-list" aria-label="Tokens" tabIndex={0}>
+        <ul className={classes.bulkList} aria-label="Tokens" tabIndex={0}>
           {tokens.map((token) => (
-            <li key={token._id}>
+            <Group component="li" key={token._id} justify="space-between" gap="4px 12px">
               <span>
                 <Name>{token.name}</Name>
-                <span className="dim">
+                <span className={text.dim}>
                   {' · '}
                   <Name>{token.subAccount.name}</Name>
                 </span>
               </span>
-              <span className="dim">
-                used <When at={token.details?.lastUsedAt ?? null} none="never" />
+              <span className={text.dim}>
+                used <RelativeTime at={token.details?.lastUsedAt ?? null} none="never" />
               </span>
-            </li>
+            </Group>
           ))}
         </ul>
         <DialogButtons>
@@ -68,16 +71,16 @@ export function BulkDialog({ tokens, status, close, onDone }: BulkDialogProps) {
       </Stack>
     )
   }
-  // Made anew for each run, so that the focus goes to its button: the one that started the run is gone.
+  // Mounted again for each run, so that its button takes the focus: the button that started the run is gone.
   return (
     <BulkProgress key={submittedAt} progress={progress} busy={isPending} status={status} close={close} retry={run} />
   )
 }
 
 interface BulkProgressProps {
-  readonly progress: Progressing
+  readonly progress: BulkState
   readonly busy: boolean
-  readonly status: Status
+  readonly status: OwnStatus
   readonly close: () => void
   readonly retry: (tokens: readonly Token[]) => void
 }
@@ -104,12 +107,14 @@ function BulkProgress({ progress: { of, confirmed, failed }, busy, status, close
       </Text>
       {failed.length > 0 && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: a list that scrolls must be within reach of the keyboard
-        <ul className="bulk-list" aria-label="Failed" tabIndex={0}>
+        <ul className={classes.bulkList} aria-label="Failed" tabIndex={0}>
           {failed.map(({ token, reason }) => (
-            <li key={token._id}>
+            <Group component="li" key={token._id} justify="space-between" gap="4px 12px">
               <Name>{token.name}</Name>
-              <span className="reason">{reason}</span>
-            </li>
+              <Text span inherit c="var(--mantine-color-error)">
+                {reason}
+              </Text>
+            </Group>
           ))}
         </ul>
       )}
@@ -127,45 +132,45 @@ function BulkProgress({ progress: { of, confirmed, failed }, busy, status, close
   )
 }
 
-function useBulk(status: Status, onDone: (failed: readonly Token[]) => void) {
-  const [progress, setProgress] = useState<Progressing>()
-  const { mutate, isPending, submittedAt } = useChange(
-    'token',
-    'the selected tokens',
-    async (client, tokens: readonly Token[]) => {
-      let state: Progressing = { of: tokens.length, confirmed: 0, failed: [] }
-      const say = (next: Progressing) => {
+function useBulk(status: OwnStatus, onDone: (failed: readonly Token[]) => void) {
+  const [progress, setProgress] = useState<BulkState>()
+  const { mutate, isPending, submittedAt } = useChange({
+    kind: 'token',
+    name: 'the selected tokens',
+    send: async (client, tokens: readonly Token[]) => {
+      let state: BulkState = { of: tokens.length, confirmed: 0, failed: [] }
+      const report = (next: BulkState) => {
         state = next
         setProgress(next)
       }
-      say(state)
+      report(state)
       const waiting = [...tokens]
       const confirmed: Token[] = []
       const work = async () => {
         for (let token = waiting.shift(); token !== undefined; token = waiting.shift()) {
           const answer = await setOne(client, token, status)
           if (typeof answer === 'string') {
-            say({ ...state, failed: [...state.failed, { token, reason: answer }] })
+            report({ ...state, failed: [...state.failed, { token, reason: answer }] })
           } else {
             confirmed.push(answer)
-            say({ ...state, confirmed: confirmed.length })
+            report({ ...state, confirmed: confirmed.length })
           }
         }
       }
-      await Promise.all(Array.from({ length: AT_ONCE }, work))
+      await Promise.all(Array.from({ length: CONCURRENCY }, work))
       return confirmed
     },
-    (confirmed, tokens) => onDone(tokens.filter(({ _id }) => !confirmed.some((each) => each._id === _id))),
-  )
+    onDone: (confirmed, tokens) => onDone(tokens.filter(({ _id }) => !confirmed.some((each) => each._id === _id))),
+  })
   return { progress, run: mutate, isPending, submittedAt }
 }
 
 /** The token as the service has confirmed it, or the reason why it has not. */
-async function setOne(client: LatchkeyClient, token: Token, status: Status): Promise<Token | string> {
+async function setOne(client: LatchkeyClient, token: Token, status: OwnStatus): Promise<Token | string> {
   try {
     const confirmed = await client.updateToken({ id: token._id, body: { status } })
     return confirmed.status === status ? confirmed : `The service left it ${confirmed.status}`
   } catch (error) {
-    return reasonOf(error)
+    return shortReason(error)
   }
 }

@@ -1,14 +1,16 @@
 // Creates a token and shows its credential.
 import { NativeSelect, Stack, TextInput } from '@mantine/core'
-import { type FormEvent, useState } from 'react'
+import { useForm } from '@mantine/form'
+import { useState } from 'react'
 import type { LatchkeyClient } from '../../../client/latchkey-client.ts'
-import { BusyButton } from '../busy-button.tsx'
-import { newIdempotencyKey, useChange } from '../changes.tsx'
-import { DialogButtons } from '../dialog.tsx'
-import { useNow } from '../parts.tsx'
-import { SubAccountPicker } from '../picker.tsx'
-import { fieldProblem, reasonOf } from '../problems.ts'
-import { ErrorAlert } from '../states.tsx'
+import { duplicateName, fieldErrors } from '../api/errors.ts'
+import { newIdempotencyKey, useChange } from '../api/use-change.tsx'
+import { SubAccountPicker } from '../sub-accounts/sub-account-picker.tsx'
+import { BusyButton } from '../ui/busy-button.tsx'
+import { DialogButtons } from '../ui/dialog.tsx'
+import { ErrorAlert } from '../ui/error-alert.tsx'
+import { useNow } from '../ui/time.tsx'
+import { UnsavedChanges } from '../ui/unsaved-changes.tsx'
 import { CredentialReady } from './credential-ready.tsx'
 
 const DAY_SECONDS = 24 * 60 * 60
@@ -22,112 +24,101 @@ const EXPIRIES = [
   { value: 'at', label: 'At a time of my choice' },
 ]
 
+const LABELS = { subAccountId: 'Sub-account', name: 'Name', expiresAt: 'The time of expiry' }
+
 interface Fields {
-  readonly owner: string | undefined
+  readonly subAccountId: string | undefined
   readonly name: string
-  readonly expiry: string
-  /** As the browser's field has it: a time in the reader's own zone. */
+  readonly expiresAt: string
+  /** As the browser's field has it: a time in the reader's time zone. */
   readonly at: string
 }
 
-type Attempt = Parameters<LatchkeyClient['createToken']>[0]
+type Request = Parameters<LatchkeyClient['createToken']>[0]
 
 export function CreateDialog({ subAccountId, close }: { subAccountId: string | undefined; close: () => void }) {
-  const [fields, setFields] = useState<Fields>({ owner: subAccountId, name: '', expiry: '', at: '' })
   // Kept until a field changes: a retry is the same request to the letter, its time of expiry included.
-  const [attempt, setAttempt] = useState<Attempt>()
-  const create = useChange('token', fields.name, (client, what: Attempt) => client.createToken(what))
-  const past = isPast(fields, useNow())
+  const [request, setRequest] = useState<Request>()
+  const form = useForm<Fields>({
+    initialValues: { subAccountId, name: '', expiresAt: '', at: '' },
+    onValuesChange: () => setRequest(undefined),
+  })
+  const fields = form.values
+  const create = useChange({
+    kind: 'token',
+    name: fields.name,
+    send: (client, what: Request) => client.createToken(what),
+  })
+  const isPast = isPastTime(fields, useNow())
   if (create.data) return <CredentialReady token={create.data} close={close} outcome="is ready." />
-  const edit = (part: Partial<Fields>) => {
-    setFields({ ...fields, ...part })
-    setAttempt(undefined)
-  }
   const run = () => {
-    if (past) return
-    const next = attempt ?? attemptOf(fields, Date.now())
-    setAttempt(next)
-    create.mutate(next)
+    if (isPast) return
+    const next = request ?? requestOf(fields, Date.now())
+    setRequest(next)
+    create.mutate(next, { onError: (error) => form.setErrors(errorsOf(error)) })
   }
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    run()
-  }
-  const { owner, name, expiry, at } = fields
-  const { error } = create
-  const nameProblem = fieldProblem(error, 'name', 'Name') ?? duplicate(error)
-  const ownerProblem = fieldProblem(error, 'subAccountId', 'Sub-account')
-  const expiryProblem = fieldProblem(error, 'expiresAt', 'The time of expiry')
+  const isAboutFields = Object.keys(errorsOf(create.error)).length > 0
   return (
-    <form onSubmit={submit}>
+    <form onSubmit={form.onSubmit(run)}>
       <Stack gap="md">
         <SubAccountPicker
-          label="Sub-account"
+          label={LABELS.subAccountId}
           placeholder="Search by name, e-mail or company"
-          value={owner}
-          onChange={(id) => edit({ owner: id })}
-          error={ownerProblem}
+          value={fields.subAccountId}
+          onChange={(id) => form.setFieldValue('subAccountId', id)}
+          error={form.errors.subAccountId}
           autoFocus={subAccountId === undefined}
         />
         <TextInput
-          label="Name"
+          label={LABELS.name}
           description="Unique within the sub-account"
           required
-          value={name}
-          error={nameProblem}
-          onChange={(event) => edit({ name: event.currentTarget.value })}
           data-autofocus={subAccountId !== undefined || undefined}
+          {...form.getInputProps('name')}
         />
-        <NativeSelect
-          label="Expires"
-          value={expiry}
-          data={EXPIRIES}
-          error={expiryProblem}
-          onChange={(event) => edit({ expiry: event.currentTarget.value })}
-        />
-        {expiry === 'at' && (
+        <NativeSelect label="Expires" data={EXPIRIES} {...form.getInputProps('expiresAt')} />
+        {fields.expiresAt === 'at' && (
           <TextInput
             type="datetime-local"
             label="Time of expiry, in your zone"
             required
-            value={at}
-            error={past && 'This time is past: the token would never authenticate'}
-            onChange={(event) => edit({ at: event.currentTarget.value })}
+            {...form.getInputProps('at')}
+            error={isPast && 'This time is past: the token would never authenticate'}
           />
         )}
-        {error !== null && !nameProblem && !ownerProblem && !expiryProblem && (
-          <ErrorAlert error={error} asked="change" retry={run} busy={create.isPending} />
+        {create.error !== null && !isAboutFields && (
+          <ErrorAlert error={create.error} kind="change" retry={run} busy={create.isPending} />
         )}
         <DialogButtons>
-          <BusyButton type="submit" busy={create.isPending} disabled={owner === undefined || past}>
+          <BusyButton type="submit" busy={create.isPending} disabled={fields.subAccountId === undefined || isPast}>
             Create token
           </BusyButton>
         </DialogButtons>
       </Stack>
+      <UnsavedChanges unsaved={form.isDirty() && !create.isPending} />
     </form>
   )
 }
 
-/** The service names no field for a name that is taken, since nothing is wrong with the name itself. */
-function duplicate(error: unknown): string | undefined {
-  const reason = error === null ? '' : reasonOf(error)
-  return reason.startsWith('Token name') ? reason : undefined
+function errorsOf(error: unknown): { [Name in keyof typeof LABELS]?: string } {
+  const duplicate = duplicateName(error)
+  return duplicate === undefined ? fieldErrors(error, LABELS) : { name: duplicate }
 }
 
-/** A time within the present minute counts as past: it would be before the service has answered. */
-function isPast({ expiry, at }: Fields, now: number): boolean {
-  return expiry === 'at' && Date.parse(at) < now + 60_000
+/** A time within the present minute counts as past: it would be over before the service has answered. */
+function isPastTime({ expiresAt, at }: Fields, now: number): boolean {
+  return expiresAt === 'at' && Date.parse(at) < now + 60_000
 }
 
-function attemptOf({ owner = '', name, expiry, at }: Fields, now: number): Attempt {
+function requestOf({ subAccountId = '', name, expiresAt, at }: Fields, now: number): Request {
   return {
     'idempotency-key': newIdempotencyKey(),
-    body: { subAccountId: owner, name, expiresAt: expiresAt(expiry, at, now) },
+    body: { subAccountId, name, expiresAt: timeOf(expiresAt, at, now) },
   }
 }
 
-function expiresAt(expiry: string, at: string, now: number): string | null {
-  if (expiry === '') return null
-  if (expiry === 'at') return Number.isNaN(Date.parse(at)) ? at : new Date(at).toISOString()
-  return new Date(now + Number(expiry) * DAY_SECONDS * 1000).toISOString()
+function timeOf(expiresAt: string, at: string, now: number): string | null {
+  if (expiresAt === '') return null
+  if (expiresAt === 'at') return Number.isNaN(Date.parse(at)) ? at : new Date(at).toISOString()
+  return new Date(now + Number(expiresAt) * DAY_SECONDS * 1000).toISOString()
 }

@@ -1,9 +1,9 @@
-// The end of creating and rotating: the new credential, once in full.
+// The end of creating and rotating: the new credential in full.
 import { Button, Group, Stack, Text } from '@mantine/core'
 import type { Token } from '../../../client/latchkey-client.ts'
-import { NewCredential } from '../credential.tsx'
-import { Outcome } from '../parts.tsx'
-import { fullName } from './cells.tsx'
+import { NewCredential } from '../ui/credential.tsx'
+import { Outcome } from '../ui/name.tsx'
+import { fullName } from './about-token.tsx'
 
 interface CredentialReadyProps {
   readonly token: Token
@@ -18,7 +18,7 @@ export function CredentialReady({ token, outcome, close }: CredentialReadyProps)
         <Outcome name={token.name} what={outcome} />
       </Text>
       <NewCredential value={token.token} of={fullName(token)} />
-      <Text size="sm" className="dim">
+      <Text size="sm" c="dimmed">
         It is hidden after a minute, and can be revealed in the list at any time.
       </Text>
       <Group justify="flex-end">

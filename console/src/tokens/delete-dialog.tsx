@@ -1,31 +1,36 @@
 // Deletes a token, once its name has been typed.
 import { Stack, Text, TextInput } from '@mantine/core'
-import { type FormEvent, useState } from 'react'
+import { useForm } from '@mantine/form'
 import type { Token } from '../../../client/latchkey-client.ts'
-import { BusyButton } from '../busy-button.tsx'
-import { useChange } from '../changes.tsx'
-import { DialogButtons } from '../dialog.tsx'
-import { Name, Outcome } from '../parts.tsx'
-import { ErrorAlert } from '../states.tsx'
-import { useToast } from '../toasts.tsx'
-import { AboutToken } from './status-dialog.tsx'
+import { useChange } from '../api/use-change.tsx'
+import { BusyButton } from '../ui/busy-button.tsx'
+import { DialogButtons } from '../ui/dialog.tsx'
+import { ErrorAlert } from '../ui/error-alert.tsx'
+import { Name, Outcome } from '../ui/name.tsx'
+import { useToast } from '../ui/toasts.tsx'
+import { AboutToken } from './about-token.tsx'
 
-export function DeleteDialog({ token, close }: { token: Token; close: () => void }) {
-  const [typed, setTyped] = useState('')
+interface DeleteDialogProps {
+  readonly token: Token
+  readonly close: () => void
+  readonly onDeleted: (() => void) | undefined
+}
+
+export function DeleteDialog({ token, close, onDeleted }: DeleteDialogProps) {
+  const form = useForm({ initialValues: { name: '' } })
   const toast = useToast()
-  const remove = useChange(
-    'token',
-    token.name,
-    (client) => client.deleteToken({ id: token._id }),
-    () => toast({ text: <Outcome name={token.name} what="is deleted" /> }),
-  )
+  const remove = useChange({
+    kind: 'token',
+    name: token.name,
+    send: (client) => client.deleteToken({ id: token._id }),
+    onDone() {
+      toast({ text: <Outcome name={token.name} what="is deleted" /> })
+      onDeleted?.()
+    },
+  })
   const run = () => remove.mutate(undefined, { onSuccess: close })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    run()
-  }
   return (
-    <form onSubmit={submit}>
+    <form onSubmit={form.onSubmit(run)}>
       <Stack gap="md">
         <Text size="sm">
           This cannot be undone: the credential is refused at once and can never work again. To switch it off for a
@@ -39,18 +44,15 @@ export function DeleteDialog({ token, close }: { token: Token; close: () => void
             </>
           }
           autoComplete="off"
-          value={typed}
-          onChange={(event) => setTyped(event.currentTarget.value)}
           data-autofocus
+          {...form.getInputProps('name')}
         />
-        {remove.error !== null && (
-          <ErrorAlert error={remove.error} asked="change" retry={run} busy={remove.isPending} />
-        )}
+        {remove.error !== null && <ErrorAlert error={remove.error} kind="change" retry={run} busy={remove.isPending} />}
         <DialogButtons>
           <BusyButton
             type="submit"
             color="red"
-            disabled={typed.trim().normalize('NFC') !== token.name}
+            disabled={form.values.name.trim().normalize('NFC') !== token.name}
             busy={remove.isPending}
           >
             Delete token

@@ -1,90 +1,119 @@
-// Search, filters and what they come to. Typing searches; everything else takes effect at once.
+// The search and the filters of the token list.
 import { ActionIcon, Group, NativeSelect } from '@mantine/core'
-import { Icon } from '../icon.tsx'
-import { SubAccountPicker } from '../picker.tsx'
-import { SearchBox } from '../search-box.tsx'
-import { utcDay } from '../words.ts'
-import type { TokenFilters } from './token-filters.ts'
+import { useCallback } from 'react'
+import { SubAccountPicker } from '../sub-accounts/sub-account-picker.tsx'
+import classes from '../ui/filters.module.css'
+import { utcDay } from '../ui/format.ts'
+import { Icon } from '../ui/icon.tsx'
+import { SearchBox } from '../ui/search-box.tsx'
+import type { ChangeTokenSearch, TokenFilters } from './token-search.ts'
 
 interface FilterBarProps {
-  readonly filters: TokenFilters
-  readonly change: (part: TokenFilters, how?: 'push' | 'replace') => void
+  readonly search: TokenFilters
+  readonly changeSearch: ChangeTokenSearch
 }
 
-const MORE = [
-  { value: '', label: 'Use and expiry' },
-  { value: 'used=never', label: 'Never used' },
-  { value: 'expiry=soon', label: 'Expires within 30 days' },
-  { value: 'expiry=expired', label: 'Past its expiry' },
+const USES = [
+  { value: '', label: 'Any use' },
+  { value: 'never', label: 'Never used' },
 ]
 
-/** As the list's marks call them; a disabled token is inactive whatever else is true of it. */
+const EXPIRIES = [
+  { value: '', label: 'Any expiry' },
+  { value: 'soon', label: 'Expires within 30 days' },
+  { value: 'expired', label: 'Past its expiry' },
+]
+
+const CREATED = [
+  { value: '', label: 'Any age' },
+  { value: '7', label: 'Created within 7 days' },
+  { value: '30', label: 'Created within 30 days' },
+  { value: '90', label: 'Created within 90 days' },
+]
+
+/** As the list calls them; a disabled token is inactive whatever else is true of it. */
 const STATUSES: Readonly<Record<string, { readonly label: string; readonly filter: TokenFilters }>> = {
   '': { label: 'Any status', filter: {} },
   active: { label: 'Active', filter: { effectiveStatus: 'active' } },
   inactive: { label: 'Inactive', filter: { status: 'inactive' } },
   expired: { label: 'Expired', filter: { effectiveStatus: 'expired' } },
   suspended: { label: 'Suspended', filter: { effectiveStatus: 'suspended' } },
-  /** What sub-accounts count as active; only offered where a link has led to it. */
+  /** What sub-accounts count as active; only offered when a link has led to it. */
   enabled: { label: 'Active, expired or suspended', filter: { status: 'active' } },
 }
 
-export function FilterBar({ filters, change }: FilterBarProps) {
-  const { status, effectiveStatus, subAccount, used, expiry } = filters
+export function FilterBar({ search, changeSearch }: FilterBarProps) {
+  const { status, effectiveStatus, subAccount, used, expiry, created } = search
   const chosenStatus = effectiveStatus ?? (status === 'active' ? 'enabled' : (status ?? ''))
+  const onSearch = useCallback((text?: string) => changeSearch({ search: text }, 'replace'), [changeSearch])
   return (
-    <search className="filters">
+    <search className={classes.filters}>
       <SearchBox
         label="Search tokens by name or id"
         placeholder="Search by name or id"
-        value={filters.search ?? ''}
-        onSearch={(search) => change({ search }, 'replace')}
+        value={search.search ?? ''}
+        onSearch={onSearch}
       />
       <SubAccountPicker
         label="Sub-account"
         labelHidden
+        className={classes.wide}
         placeholder="All sub-accounts"
         clearable
         value={subAccount}
-        onChange={(id) => change({ subAccount: id })}
+        onChange={(id) => changeSearch({ subAccount: id })}
       />
       <NativeSelect
         aria-label="Status"
         value={chosenStatus}
-        onChange={(event) =>
-          change({ status: undefined, effectiveStatus: undefined, ...STATUSES[event.currentTarget.value]?.filter })
+        onChange={({ currentTarget: { value } }) =>
+          changeSearch({ status: undefined, effectiveStatus: undefined, ...STATUSES[value]?.filter })
         }
         data={Object.entries(STATUSES)
           .filter(([value]) => value !== 'enabled' || value === chosenStatus)
           .map(([value, { label }]) => ({ value, label }))}
       />
       <NativeSelect
-        aria-label="Use and expiry"
-        value={used ? `used=${used}` : expiry ? `expiry=${expiry}` : ''}
-        onChange={(event) => {
-          const [name = '', value] = event.currentTarget.value.split('=')
-          change({ used: undefined, expiry: undefined, ...(name === '' ? {} : { [name]: value }) })
-        }}
-        data={MORE}
+        aria-label="Use"
+        value={used ?? ''}
+        data={USES}
+        onChange={({ currentTarget: { value } }) => changeSearch({ used: chosen(value) })}
       />
-      <CreatedFilter filters={filters} change={change} />
+      <NativeSelect
+        aria-label="Expiry"
+        value={expiry ?? ''}
+        data={EXPIRIES}
+        onChange={({ currentTarget: { value } }) => changeSearch({ expiry: chosen(value) })}
+      />
+      <NativeSelect
+        aria-label="Created"
+        value={created ?? ''}
+        data={CREATED}
+        onChange={({ currentTarget: { value } }) =>
+          changeSearch({ created: chosen(value), createdFrom: undefined, createdBefore: undefined })
+        }
+      />
+      <CreatedFilter search={search} changeSearch={changeSearch} />
     </search>
   )
 }
 
-/** Comes from the overview's chart; shown so that nobody wonders what is missing. */
-function CreatedFilter({ filters: { createdFrom, createdBefore }, change }: FilterBarProps) {
+/** The value of an option, which is one of the filter's; the empty one means no filter. */
+const chosen = <Value extends string>(value: string): Value | undefined => (value || undefined) as Value | undefined
+
+/** Set by the overview's chart; shown so that nobody wonders what is missing. */
+function CreatedFilter({ search: { createdFrom, createdBefore }, changeSearch }: FilterBarProps) {
   if (createdFrom === undefined && createdBefore === undefined) return null
-  const said = [createdFrom && `from ${dayOf(createdFrom)}`, createdBefore && `before ${dayOf(createdBefore)}`]
+  const bounds = [createdFrom && `from ${dayOf(createdFrom)}`, createdBefore && `before ${dayOf(createdBefore)}`]
   return (
-    <Group gap={4} className="created-filter">
-      <span>Created {said.filter(Boolean).join(', ')}</span>
+    <Group gap={4} className={classes.chip}>
+      <span>Created {bounds.filter(Boolean).join(', ')}</span>
       <ActionIcon
         size="sm"
         variant="subtle"
         color="gray"
         aria-label="Any time of creation"
-        onClick={() => change({ createdFrom: undefined, createdBefore: undefined })}
+        onClick={() => changeSearch({ createdFrom: undefined, createdBefore: undefined })}
       >
         <Icon name="close" size={14} />
       </ActionIcon>

@@ -1,13 +1,14 @@
 // Gives a token a new credential. Whether the present one has leaked decides how long that goes on working.
-import { NativeSelect, Stack, Text } from '@mantine/core'
-import { useState } from 'react'
+import { Fieldset, Group, NativeSelect, Stack, Text } from '@mantine/core'
+import { type UseFormReturnType, useForm } from '@mantine/form'
 import type { Token } from '../../../client/latchkey-client.ts'
-import { BusyButton } from '../busy-button.tsx'
-import { useChange } from '../changes.tsx'
-import { DialogButtons } from '../dialog.tsx'
-import { ErrorAlert } from '../states.tsx'
+import { useChange } from '../api/use-change.tsx'
+import { BusyButton } from '../ui/busy-button.tsx'
+import { DialogButtons } from '../ui/dialog.tsx'
+import { ErrorAlert } from '../ui/error-alert.tsx'
+import { Warning } from '../ui/warning.tsx'
+import { AboutToken } from './about-token.tsx'
 import { CredentialReady } from './credential-ready.tsx'
-import { AboutToken } from './status-dialog.tsx'
 
 const HOUR_SECONDS = 60 * 60
 const DAY_SECONDS = 24 * HOUR_SECONDS
@@ -20,80 +21,85 @@ const OVERLAPS = [
   { value: `${30 * DAY_SECONDS}`, label: 'For 30 more days' },
 ]
 
+interface Fields {
+  readonly leaked: '' | 'no' | 'yes'
+  readonly overlap: string
+}
+
 export function RotateDialog({ token, close }: { token: Token; close: () => void }) {
-  const [leaked, setLeaked] = useState<boolean>()
-  const [chosen, setChosen] = useState(`${DAY_SECONDS}`)
-  const overlap = leaked ? '0' : chosen
-  const rotate = useChange('token', token.name, (client) =>
-    client.rotateToken({ id: token._id, body: { overlapSeconds: Number(overlap) } }),
-  )
+  // No answer in advance: a day's overlap is harmless after a routine rotation, and all the harm after a leak.
+  const form = useForm<Fields>({ initialValues: { leaked: '', overlap: `${DAY_SECONDS}` } })
+  const { leaked } = form.values
+  const overlap = leaked === 'yes' ? '0' : form.values.overlap
+  const rotate = useChange({
+    kind: 'token',
+    name: token.name,
+    send: (client) => client.rotateToken({ id: token._id, body: { overlapSeconds: Number(overlap) } }),
+  })
   if (rotate.data) {
     const label = OVERLAPS.find(({ value }) => value === overlap)?.label.toLowerCase()
     const former = overlap === '0' ? 'The former one no longer works.' : `The former one works ${label}.`
     return <CredentialReady token={rotate.data} close={close} outcome={`has a new credential. ${former}`} />
   }
   return (
-    <Stack gap="md">
-      <Text size="sm">The token keeps its id, name and history, and gets a new credential.</Text>
-      <AboutToken token={token} />
-      <LeakQuestion leaked={leaked} onAnswer={setLeaked} />
-      {leaked === false && (
-        <NativeSelect
-          label="The present credential"
-          description="An overlap lets you replace it wherever it is in use, without an interruption"
-          value={chosen}
-          data={OVERLAPS}
-          onChange={(event) => setChosen(event.currentTarget.value)}
-        />
-      )}
-      {leaked === true && (
-        <div className="warning" role="status">
-          The present credential dies the moment the service confirms. Whatever uses it fails until it has the new one.
-        </div>
-      )}
-      {rotate.error !== null && (
-        <ErrorAlert error={rotate.error} asked="change" retry={() => rotate.mutate()} busy={rotate.isPending} />
-      )}
-      <DialogButtons>
-        <BusyButton
-          color={leaked ? 'red' : 'indigo'}
-          busy={rotate.isPending}
-          disabled={leaked === undefined}
-          onClick={() => rotate.mutate()}
-        >
-          Rotate credential
-        </BusyButton>
-      </DialogButtons>
-    </Stack>
+    <form onSubmit={form.onSubmit(() => rotate.mutate())}>
+      <Stack gap="md">
+        <Text size="sm">The token keeps its id, name and history, and gets a new credential.</Text>
+        <AboutToken token={token} />
+        <Fieldset variant="unstyled" p={0} legend="Has the present credential leaked?">
+          <Choice value="no" label="No, this is routine" form={form} autoFocus />
+          <Choice value="yes" label="Yes, or it may have" form={form} />
+        </Fieldset>
+        {leaked === 'no' && (
+          <NativeSelect
+            label="The present credential"
+            description="An overlap lets you replace it wherever it is in use, without an interruption"
+            data={OVERLAPS}
+            {...form.getInputProps('overlap')}
+          />
+        )}
+        {leaked === 'yes' && (
+          <Warning role="status">
+            The present credential dies the moment the service confirms. Whatever uses it fails until it has the new
+            one.
+          </Warning>
+        )}
+        {rotate.error !== null && (
+          <ErrorAlert error={rotate.error} kind="change" retry={() => rotate.mutate()} busy={rotate.isPending} />
+        )}
+        <DialogButtons>
+          <BusyButton
+            type="submit"
+            color={leaked === 'yes' ? 'red' : 'indigo'}
+            busy={rotate.isPending}
+            disabled={leaked === ''}
+          >
+            Rotate credential
+          </BusyButton>
+        </DialogButtons>
+      </Stack>
+    </form>
   )
 }
 
-interface LeakQuestionProps {
-  readonly leaked: boolean | undefined
-  readonly onAnswer: (leaked: boolean) => void
+interface ChoiceProps {
+  readonly value: string
+  readonly label: string
+  readonly form: UseFormReturnType<Fields>
+  readonly autoFocus?: boolean
 }
 
-/** Without an answer in advance: a day's overlap is harmless in one case and the whole harm in the other. */
-function LeakQuestion({ leaked, onAnswer }: LeakQuestionProps) {
-  const answers = [
-    { value: false, label: 'No, this is routine' },
-    { value: true, label: 'Yes, or it may have' },
-  ]
+function Choice({ value, label, form, autoFocus }: ChoiceProps) {
   return (
-    <fieldset className="choice">
-      <legend>Has the present credential leaked?</legend>
-      {answers.map(({ value, label }, index) => (
-        <label key={label} className="check-box">
-          <input
-            type="radio"
-            name="leaked"
-            checked={leaked === value}
-            onChange={() => onAnswer(value)}
-            data-autofocus={index === 0 || undefined}
-          />
-          {label}
-        </label>
-      ))}
-    </fieldset>
+    <Group component="label" gap={10} mt={10} fz="sm">
+      <input
+        type="radio"
+        name="leaked"
+        value={value}
+        data-autofocus={autoFocus}
+        {...form.getInputProps('leaked', { type: 'radio', value })}
+      />
+      {label}
+    </Group>
   )
 }

@@ -1,19 +1,15 @@
-// The menu of one token at a time, beside the button that asked for it: a native popover, which the browser keeps on
-// top and closes on Escape or a click elsewhere. It would stay behind when the page is scrolled, so that closes it too.
+// The menu of one token at a time, at the button that opened it: a native popover, which the browser keeps on top and
+// closes on Escape or a click elsewhere. Mantine's menu would have to be in every row, and adds 6 kB.
 import { type KeyboardEvent, useLayoutEffect, useRef } from 'react'
 import type { Token } from '../../../client/latchkey-client.ts'
-import { Icon, type IconName } from '../icon.tsx'
-import { fullName, type TokenAction } from './cells.tsx'
+import { Icon, type IconName } from '../ui/icon.tsx'
+import { fullName } from './about-token.tsx'
+import { type TokenAction, useTokenActions } from './token-actions.tsx'
+import classes from './token-menu.module.css'
 
-export interface MenuPlace {
+export interface OpenMenu {
   readonly token: Token
   readonly button: HTMLElement
-}
-
-interface TokenMenuProps {
-  readonly place: MenuPlace
-  readonly close: () => void
-  readonly onAction: (action: TokenAction, token: Token) => void
 }
 
 const ITEMS: readonly (readonly [TokenAction, IconName, (token: Token) => string])[] = [
@@ -25,16 +21,18 @@ const ITEMS: readonly (readonly [TokenAction, IconName, (token: Token) => string
   ['delete', 'trash', () => 'Delete…'],
 ]
 
-export function TokenMenu({ place: { token, button }, close, onAction }: TokenMenuProps) {
-  const menu = useRef<HTMLDivElement>(null)
+export function TokenMenu({ menu: { token, button }, close }: { menu: OpenMenu; close: () => void }) {
+  const { start } = useTokenActions()
+  const popover = useRef<HTMLDivElement>(null)
   useLayoutEffect(() => {
-    const element = menu.current
+    const element = popover.current
     if (element === null) return
     element.showPopover()
-    putBeside(element, button)
+    placeAt(element, button)
     element.querySelector('button')?.focus()
     button.setAttribute('aria-expanded', 'true')
     const { top } = button.getBoundingClientRect()
+    // The popover does not move with the page.
     const onScroll = () => {
       if (button.getBoundingClientRect().top !== top) element.hidePopover()
     }
@@ -44,19 +42,19 @@ export function TokenMenu({ place: { token, button }, close, onAction }: TokenMe
       document.removeEventListener('scroll', onScroll, { capture: true })
     }
   }, [button])
-  /** The focus goes back first, so that a dialog that follows knows where to return it to. */
+  /** The button gets the focus back first, so that a dialog that follows knows where to return it to. */
   const leave = () => {
-    if (menu.current?.contains(document.activeElement)) button.focus()
+    if (popover.current?.contains(document.activeElement)) button.focus()
     close()
   }
   return (
     <div
-      ref={menu}
+      ref={popover}
       popover="auto"
       role="menu"
       tabIndex={-1}
       aria-label={`Actions for ${fullName(token)}`}
-      className="menu"
+      className={classes.menu}
       onKeyDown={(event) => {
         if (event.key === 'Tab') leave()
         else moveFocus(event)
@@ -71,10 +69,10 @@ export function TokenMenu({ place: { token, button }, close, onAction }: TokenMe
           type="button"
           role="menuitem"
           tabIndex={-1}
-          className={action === 'delete' ? 'danger' : ''}
+          data-action={action}
           onClick={() => {
             leave()
-            onAction(action, token)
+            start(action, token)
           }}
         >
           <Icon name={icon} />
@@ -85,12 +83,12 @@ export function TokenMenu({ place: { token, button }, close, onAction }: TokenMe
   )
 }
 
-/** Below the button, ends aligned; above it where there is no room below. */
-function putBeside(menu: HTMLElement, button: HTMLElement): void {
+/** Below the button, right edges aligned; above it where there is no room below. */
+function placeAt(menu: HTMLElement, button: HTMLElement): void {
   const { right, top, bottom } = button.getBoundingClientRect()
-  const below = bottom + menu.offsetHeight + 8 <= window.innerHeight
+  const fitsBelow = bottom + menu.offsetHeight + 8 <= window.innerHeight
   menu.style.left = `${Math.max(8, right - menu.offsetWidth)}px`
-  menu.style.top = `${below ? bottom + 4 : Math.max(8, top - menu.offsetHeight - 4)}px`
+  menu.style.top = `${fitsBelow ? bottom + 4 : Math.max(8, top - menu.offsetHeight - 4)}px`
 }
 
 function moveFocus(event: KeyboardEvent<HTMLElement>): void {

@@ -1,0 +1,122 @@
+// Everything the console reads: one entry per question, with its cache key. A change names the keys it makes out of date.
+import { keepPreviousData, type QueryClient, queryOptions } from '@tanstack/react-query'
+import type { LatchkeyClient, Token, TokenPage } from '../../../client/latchkey-client.ts'
+import { isNotFound } from './errors.ts'
+
+type Params<Name extends keyof LatchkeyClient> = NonNullable<Parameters<LatchkeyClient[Name]>[0]>
+
+export type TokenListParams = Params<'listTokens'>
+type HistoryParams = Params<'listAccountHistory'>
+type SubAccountListParams = Params<'listSubAccounts'>
+
+const TOKENS = ['tokens'] as const
+const SUB_ACCOUNTS = ['sub-accounts'] as const
+const OVERVIEW = ['overview'] as const
+export const HISTORY = ['history'] as const
+
+export const queries = {
+  overview: (client: LatchkeyClient) =>
+    queryOptions({ queryKey: OVERVIEW, queryFn: ({ signal }) => client.getOverview({}, { signal }) }),
+
+  /** The account that is signed in, and what the caller may do. */
+  whoami: (client: LatchkeyClient) =>
+    queryOptions({
+      queryKey: ['whoami'],
+      queryFn: ({ signal }) => client.whoami({}, { signal }),
+      // Neither changes often, and a key that is refused is noticed by every other request.
+      staleTime: Number.POSITIVE_INFINITY,
+      refetchOnWindowFocus: false,
+    }),
+
+  /** `params` is a function where it depends on the time of the request, and is then no part of the key. */
+  tokens: (client: LatchkeyClient, search: object, params: () => TokenListParams) =>
+    queryOptions({
+      queryKey: [...TOKENS, 'list', search],
+      queryFn: ({ signal }) => client.listTokens({ ...params(), include: 'details' }, { signal }),
+      placeholderData: keepPreviousData,
+    }),
+
+  token: (client: LatchkeyClient, id: string) =>
+    queryOptions({
+      queryKey: [...TOKENS, 'one', id],
+      queryFn: ({ signal }) => client.getToken({ id, include: 'details' }, { signal }),
+    }),
+
+  /** A page with the one token or with none, since the list itself is searched by name only. */
+  tokenPageById: (client: LatchkeyClient, id: string, limit: number) =>
+    queryOptions({
+      queryKey: [...TOKENS, 'list', { id, limit } as object],
+      queryFn: async ({ signal }): Promise<TokenPage> => {
+        try {
+          return pageOf([await client.getToken({ id, include: 'details' }, { signal })], limit)
+        } catch (error) {
+          if (isNotFound(error)) return pageOf([], limit)
+          throw error
+        }
+      },
+      placeholderData: keepPreviousData,
+    }),
+
+  tokenHistory: (client: LatchkeyClient, id: string, page: number, limit: number) =>
+    queryOptions({
+      queryKey: [...HISTORY, 'token', id, page, limit],
+      queryFn: ({ signal }) => client.listTokenHistory({ id, page, limit }, { signal }),
+      placeholderData: keepPreviousData,
+    }),
+
+  history: (client: LatchkeyClient, params: HistoryParams) =>
+    queryOptions({
+      queryKey: [...HISTORY, 'account', params],
+      queryFn: ({ signal }) => client.listAccountHistory(params, { signal }),
+      placeholderData: keepPreviousData,
+    }),
+
+  subAccounts: (client: LatchkeyClient, params: SubAccountListParams) =>
+    queryOptions({
+      queryKey: [...SUB_ACCOUNTS, 'list', params],
+      queryFn: ({ signal }) => client.listSubAccounts(params, { signal }),
+      placeholderData: keepPreviousData,
+    }),
+
+  subAccount: (client: LatchkeyClient, id: string) =>
+    queryOptions({
+      queryKey: [...SUB_ACCOUNTS, 'one', id],
+      queryFn: ({ signal }) => client.getSubAccount({ id }, { signal }),
+    }),
+}
+
+function pageOf(items: readonly Token[], limit: number): TokenPage {
+  const total = items.length
+  return { items, total, page: 1, limit, totalPages: total, hasNextPage: false, hasPrevPage: false }
+}
+
+export type Kind = 'token' | 'sub-account'
+
+const KEY_OF = { token: TOKENS, 'sub-account': SUB_ACCOUNTS } as const
+
+/** Sub-accounts and the overview count tokens; a token shows its sub-account. */
+const OUTDATED_BY = {
+  token: [TOKENS, SUB_ACCOUNTS, OVERVIEW, HISTORY],
+  'sub-account': [SUB_ACCOUNTS, TOKENS, OVERVIEW, HISTORY],
+} as const
+
+/** Not awaited by anyone: a list that hangs must not hold up the outcome of a change. */
+export function invalidate(cache: QueryClient, kind: Kind): void {
+  for (const queryKey of OUTDATED_BY[kind]) void cache.invalidateQueries({ queryKey })
+}
+
+export interface Identified {
+  readonly _id: string
+}
+
+/** Puts what the service has confirmed into everything that shows it, before that is fetched again. */
+export function updateCached(cache: QueryClient, kind: Kind, confirmed: readonly Identified[]): void {
+  const byId = new Map(confirmed.map((each) => [each._id, each]))
+  const update = <Item extends Identified>(item: Item): Item =>
+    byId.has(item._id) ? { ...item, ...byId.get(item._id) } : item
+  cache.setQueriesData<{ readonly items: readonly Identified[] }>(
+    { queryKey: [...KEY_OF[kind], 'list'] },
+    (page) => page && { ...page, items: page.items.map(update) },
+  )
+  cache.setQueriesData<Identified>({ queryKey: [...KEY_OF[kind], 'one'] }, (item) => item && update(item))
+}

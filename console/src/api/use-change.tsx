@@ -1,0 +1,66 @@
+// Changes: nothing on screen moves before the service has confirmed, and then what shows it is fetched again.
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { use, useEffect, useRef } from 'react'
+import type { LatchkeyClient } from '../../../client/latchkey-client.ts'
+import { DialogContext } from '../ui/dialog.tsx'
+import { Name } from '../ui/name.tsx'
+import { useToast } from '../ui/toasts.tsx'
+import { shortReason } from './errors.ts'
+import { type Identified, invalidate, type Kind, updateCached } from './queries.ts'
+import { useClient } from './session.tsx'
+
+interface Change<Result, Input> {
+  readonly kind: Kind
+  /** The name of what is changed, for the message about a failure. */
+  readonly name: string
+  readonly send: (client: LatchkeyClient, input: Input) => Promise<Result>
+  /** Called even when the component that asked is no longer on screen. */
+  readonly onDone?: (result: Result, input: Input) => void
+  /** Whether this input came from a toast, such as an undo: its failure is then shown as a toast too. */
+  readonly isFromToast?: (input: Input) => boolean
+}
+
+/** A failure that the component can no longer show becomes a toast, so that a person who has left still learns of it. */
+export function useChange<Result extends Identified | readonly Identified[], Input = void>({
+  kind,
+  name,
+  send,
+  onDone,
+  isFromToast = () => false,
+}: Change<Result, Input>) {
+  const client = useClient()
+  const cache = useQueryClient()
+  const toast = useToast()
+  const dialog = use(DialogContext)
+  const unmounted = useRef(false)
+  useEffect(() => {
+    unmounted.current = false
+    return () => {
+      unmounted.current = true
+    }
+  }, [])
+  return useMutation<Result, Error, Input>({
+    ...(dialog && { mutationKey: dialog.mutationKey }),
+    mutationFn: (input) => send(client, input),
+    onSuccess(result, input) {
+      updateCached(cache, kind, [result].flat())
+      onDone?.(result, input)
+    },
+    // Also after a failure: the change may have been made although its answer was lost.
+    onSettled: () => invalidate(cache, kind),
+    onError(error, input) {
+      if (!unmounted.current && !isFromToast(input)) return
+      const text = (
+        <>
+          No change of <Name>{name}</Name> is confirmed: {shortReason(error)}
+        </>
+      )
+      toast({ text, tone: 'bad' })
+    },
+  })
+}
+
+/** A retry with the same key makes no second token. */
+export function newIdempotencyKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
+}

@@ -1,0 +1,57 @@
+// Switches something on or off, reports it in a toast, and offers to undo it.
+import type { LatchkeyClient } from '../../../client/latchkey-client.ts'
+import { Outcome } from '../ui/name.tsx'
+import { useToast } from '../ui/toasts.tsx'
+import type { Identified, Kind } from './queries.ts'
+import { useCallWithETag } from './session.tsx'
+import { useChange } from './use-change.tsx'
+
+interface Toggled<Status> extends Identified {
+  readonly name: string
+  readonly status: Status
+}
+
+interface Toggle<Status extends string> {
+  readonly kind: Kind
+  readonly item: Toggled<Status>
+  /** `ifMatch` is the ETag of the answer that is undone: what somebody else has changed since is not overwritten. */
+  readonly send: (client: LatchkeyClient, status: Status, ifMatch: string | undefined) => Promise<Toggled<Status>>
+  readonly opposite: (status: Status) => Status
+  /** Whether the API can make an undo depend on the ETag. Then nothing is undone without one. */
+  readonly isConditional: boolean
+  /** What has happened to an item that now has this status, such as "is enabled". */
+  readonly outcome: (status: Status) => string
+}
+
+interface Input<Status> {
+  readonly status: Status
+  readonly undo?: { readonly ifMatch: string | undefined }
+}
+
+export function useToggle<Status extends string>({
+  kind,
+  item,
+  send,
+  opposite,
+  isConditional,
+  outcome,
+}: Toggle<Status>) {
+  const toast = useToast()
+  const callWithETag = useCallWithETag()
+  const change = useChange({
+    kind,
+    name: item.name,
+    send: (_, { status, undo }: Input<Status>) => callWithETag((client) => send(client, status, undo?.ifMatch)),
+    onDone({ name, status, etag }, { undo }) {
+      const text = <Outcome name={name} what={outcome(status)} />
+      if (undo !== undefined || (isConditional && etag === undefined)) toast({ text })
+      else toast({ text, undo: () => change.mutate({ status: opposite(status), undo: { ifMatch: etag } }) })
+    },
+    isFromToast: ({ undo }) => undo !== undefined,
+  })
+  return {
+    toggle: (onSuccess: () => void) => change.mutate({ status: opposite(item.status) }, { onSuccess }),
+    error: change.error,
+    isPending: change.isPending,
+  }
+}

@@ -1,0 +1,73 @@
+// Signing in with an account key, which is checked with a request to the service.
+import { Alert, Center, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { useEffect } from 'react'
+import { createClient, LatchkeyError } from '../../../client/latchkey-client.ts'
+import { codeOf, explain, explainRefusal } from '../api/errors.ts'
+import { looksLikeKey, NO_RETRIES, useSession } from '../api/session.tsx'
+import { BusyButton } from '../ui/busy-button.tsx'
+import { Icon } from '../ui/icon.tsx'
+import frame from './frame.module.css'
+
+export function SignIn() {
+  const { signIn, reason } = useSession()
+  const form = useForm({ initialValues: { key: '' } })
+  useEffect(() => {
+    document.title = 'Sign in · Latchkey'
+  }, [])
+  const submit = form.onSubmit(async ({ key }) => {
+    const refusal = await tryKey(key.trim())
+    if (refusal === undefined) signIn(key.trim())
+    else form.setFieldError('key', refusal)
+  })
+  return (
+    <Center component="main" mih="100vh" p="md">
+      <Paper withBorder p="xl" shadow="sm" w="100%" maw={420} component="form" onSubmit={submit}>
+        <Stack gap="lg">
+          <Text span size="xl" className={frame.brand}>
+            <Icon name="key" size={26} /> Latchkey
+          </Text>
+          <Title order={1} size="h3">
+            Sign in
+          </Title>
+          {reason !== undefined && form.errors.key === undefined && (
+            <Alert color="yellow" variant="light" role="alert" title="You were signed out">
+              {reason}
+            </Alert>
+          )}
+          <PasswordInput
+            label="Account key"
+            placeholder="lk_key_…"
+            autoComplete="off"
+            spellCheck={false}
+            required
+            withAsterisk={false}
+            errorProps={{ role: 'alert' }}
+            visibilityToggleButtonProps={{ 'aria-label': 'Show the key' }}
+            {...form.getInputProps('key')}
+          />
+          <BusyButton type="submit" busy={form.submitting}>
+            Sign in
+          </BusyButton>
+          <Text size="sm" c="dimmed">
+            The key stays in this tab until you sign out or close it. Your operator makes keys with{' '}
+            <code>latchkey key create</code>.
+          </Text>
+        </Stack>
+      </Paper>
+    </Center>
+  )
+}
+
+/** Why the key is refused; undefined when it is accepted. */
+async function tryKey(key: string): Promise<string | undefined> {
+  if (!looksLikeKey(key)) return 'An account key is letters, digits and underscores, such as lk_key_…'
+  try {
+    await createClient({ ...NO_RETRIES, accountKey: key }).listSubAccounts({ limit: 1 })
+    return undefined
+  } catch (error) {
+    if (error instanceof LatchkeyError && error.status === 401) return explainRefusal(codeOf(error), error.message)
+    const { title, text } = explain(error, 'change')
+    return `${title}. ${text}`
+  }
+}

@@ -1,0 +1,86 @@
+// The search parameters of the history: who, what and when.
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { useCallback } from 'react'
+import type { HistoryEntry, HistoryPage } from '../../../client/latchkey-client.ts'
+import { HISTORY, queries } from '../api/queries.ts'
+import { useClient } from '../api/session.tsx'
+import { day, oneOf, pageOf, paging, readSearch, type Search, text } from '../search/search-params.ts'
+
+type Action = HistoryEntry['action']
+
+export const ACTIONS: Readonly<Record<Action, string>> = {
+  'token.create': 'Token created',
+  'token.update': 'Token changed',
+  'token.rotate': 'Credential rotated',
+  'token.delete': 'Token deleted',
+  'sub-account.create': 'Sub-account created',
+  'sub-account.update': 'Sub-account changed',
+  'key.create': 'Account key created',
+  'key.revoke': 'Account key revoked',
+  'account.create': 'Account created',
+  'account.rename': 'Account renamed',
+}
+
+const FILTERS = {
+  /** The id of an actor, as entries have it. */
+  by: text,
+  action: oneOf(...(Object.keys(ACTIONS) as Action[])),
+  /** The first and the last day, in the reader's own time zone as the headings of the list are. */
+  from: day,
+  to: day,
+}
+const PARAMS = { ...FILTERS, ...paging }
+
+export type HistoryFilters = Search<typeof FILTERS>
+type HistorySearch = Search<typeof PARAMS>
+
+const FILTER_NAMES = Object.keys(FILTERS) as (keyof HistoryFilters)[]
+
+export const NO_FILTERS: HistoryFilters = Object.fromEntries(FILTER_NAMES.map((name) => [name, undefined]))
+
+export const isFiltered = (search: HistoryFilters): boolean => FILTER_NAMES.some((name) => search[name] !== undefined)
+
+export const readHistorySearch = (raw: Readonly<Record<string, unknown>>): HistorySearch => readSearch(PARAMS, raw)
+
+const route = getRouteApi('/history')
+
+export function useHistorySearch() {
+  const search = route.useSearch()
+  const navigate = route.useNavigate()
+  /** Another filter or page size starts at the first page. */
+  const changeSearch = useCallback(
+    (part: HistorySearch, how: 'push' | 'replace' = 'push') =>
+      void navigate({
+        to: '/history',
+        search: (previous) => readHistorySearch({ ...previous, page: undefined, ...part }),
+        replace: how === 'replace',
+      }),
+    [navigate],
+  )
+  return { search, changeSearch }
+}
+
+export type ChangeHistorySearch = ReturnType<typeof useHistorySearch>['changeSearch']
+
+/** The first moment of a day, or of one some days later. */
+function startOf(date: string, daysLater = 0): string {
+  const start = new Date(`${date}T00:00:00`)
+  start.setDate(start.getDate() + daysLater)
+  return start.toISOString()
+}
+
+export function useHistory({ by, action, from, to, ...place }: HistorySearch) {
+  const range = { from: from && startOf(from), to: to && startOf(to, 1) }
+  return useQuery(queries.history(useClient(), { ...pageOf(place), by, action, ...range }))
+}
+
+/** Everyone who did something in the pages read so far, with the name of each: the service has no list of actors. */
+export function useActors(): ReadonlyMap<string, string> {
+  const pages = useQueryClient().getQueriesData<HistoryPage>({ queryKey: HISTORY })
+  const actors = new Map<string, string>()
+  for (const [, page] of pages) {
+    for (const { by, byName } of page?.items ?? []) actors.set(by, page?.names[by] ?? byName ?? by)
+  }
+  return actors
+}

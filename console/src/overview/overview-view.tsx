@@ -1,0 +1,81 @@
+// The account at a glance. Every figure and every bar is a link to the tokens it counts.
+import { Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import type { Overview } from '../../../client/latchkey-client.ts'
+import { queries } from '../api/queries.ts'
+import { useClient } from '../api/session.tsx'
+import { number } from '../ui/format.ts'
+import { QueryResult } from '../ui/query-result.tsx'
+import { ViewTitle } from '../ui/view-title.tsx'
+import classes from './overview.module.css'
+import { StatusChart } from './status-chart.tsx'
+import { SubAccountChart } from './sub-account-chart.tsx'
+import { WeekChart } from './week-chart.tsx'
+
+export function OverviewView() {
+  const overview = useQuery(queries.overview(useClient()))
+  return (
+    <>
+      <ViewTitle title="Overview" />
+      <QueryResult query={overview} what="the overview">
+        {(data) => (
+          <div className={classes.overview}>
+            <Figures overview={data} />
+            <StatusChart tokens={data.tokens} />
+            <WeekChart weeks={data.createdByWeek} />
+            <SubAccountChart subAccounts={data.subAccounts} />
+          </div>
+        )}
+      </QueryResult>
+    </>
+  )
+}
+
+function Figures({ overview: { tokens, subAccounts } }: { overview: Overview }) {
+  const figures = [
+    { label: 'Tokens', value: tokens.active + tokens.inactive, search: {} },
+    { label: 'Never used', value: tokens.neverUsed, search: { used: 'never' } },
+    {
+      label: 'Expiring within 30 days',
+      value: tokens.expiringSoon,
+      search: { status: 'active', expiry: 'soon' },
+      warns: true,
+    },
+    {
+      label: 'Expired, still active',
+      value: tokens.expired,
+      search: { status: 'active', expiry: 'expired' },
+      warns: true,
+    },
+  ] as const
+  return (
+    <ul className={classes.figures}>
+      {figures.map(({ label, value, search, ...rest }) => (
+        <li key={label}>
+          <Link to="/tokens" search={search} className={classes.figure}>
+            <Figure value={value} label={label} warns={'warns' in rest && value > 0} />
+          </Link>
+        </li>
+      ))}
+      <li>
+        <Link to="/sub-accounts" className={classes.figure}>
+          <Figure value={subAccounts.total} label="Sub-accounts" />
+        </Link>
+      </li>
+    </ul>
+  )
+}
+
+function Figure({ value, label, warns = false }: { value: number; label: string; warns?: boolean }) {
+  return (
+    <>
+      <Text span fz="1.75rem" fw={680} lh={1.2} lts="-0.02em" c={warns ? 'var(--color-warning)' : 'inherit'}>
+        {number(value)}
+      </Text>
+      <Text span size="sm" c="dimmed">
+        {label}
+      </Text>
+    </>
+  )
+}

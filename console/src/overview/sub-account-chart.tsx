@@ -1,0 +1,46 @@
+// The sub-accounts with the most tokens.
+import { Group, VisuallyHidden } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import type { Overview } from '../../../client/latchkey-client.ts'
+import { number, plural } from '../ui/format.ts'
+import { Name } from '../ui/name.tsx'
+import { SubAccountStatus } from '../ui/status.tsx'
+import classes from './overview.module.css'
+import { Panel } from './panel.tsx'
+
+export function SubAccountChart({ subAccounts }: { subAccounts: Overview['subAccounts'] }) {
+  const { largest, total, suspended } = subAccounts
+  const most = Math.max(1, ...largest.map(({ tokens }) => tokens.active + tokens.inactive))
+  const note = `${plural(total, 'sub-account')}${suspended > 0 ? `, ${number(suspended)} suspended` : ''}`
+  return (
+    <Panel title="By sub-account" note={largest.length < total ? `The largest of ${note}` : note}>
+      <ul className={classes.subAccounts}>
+        {largest.map((subAccount) => {
+          const { _id, name, status, tokens } = subAccount
+          const count = tokens.active + tokens.inactive
+          return (
+            <li key={_id}>
+              <Link to="/tokens" search={{ subAccount: _id }} className={classes.subAccount}>
+                <Group component="span" gap={12} wrap="nowrap" miw={0}>
+                  <Name clip>{name}</Name>
+                  {status === 'suspended' && <SubAccountStatus subAccount={subAccount} />}
+                </Group>
+                <b>
+                  {number(count)}
+                  <VisuallyHidden>
+                    {' '}
+                    tokens: {number(tokens.active)} active, {number(tokens.inactive)} inactive
+                  </VisuallyHidden>
+                </b>
+                <span className={classes.shares} style={{ width: `${(count / most) * 100}%` }}>
+                  <span style={{ flexGrow: tokens.active, background: 'var(--color-active)' }} />
+                  <span style={{ flexGrow: tokens.inactive, background: 'var(--color-inactive)' }} />
+                </span>
+              </Link>
+            </li>
+          )
+        })}
+      </ul>
+    </Panel>
+  )
+}

@@ -1,0 +1,66 @@
+// Every address of the console, with the view it shows and the search parameters that view understands.
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
+import { Frame } from './app/frame.tsx'
+import { NotFound } from './app/not-found.tsx'
+import { ViewError } from './app/view-error.tsx'
+import { readHistorySearch } from './history/history-search.ts'
+import { HistoryView } from './history/history-view.tsx'
+import { OverviewView } from './overview/overview-view.tsx'
+import { parseSearch, stringifySearch } from './search/search-params.ts'
+import { readSubAccountSearch } from './sub-accounts/sub-account-search.ts'
+import { SubAccountsView } from './sub-accounts/sub-accounts-view.tsx'
+import { readTokenSearch } from './tokens/token-search.ts'
+import { TokenView } from './tokens/token-view.tsx'
+
+const root = createRootRoute({ component: Frame, notFoundComponent: NotFound })
+const overview = createRoute({
+  getParentRoute: () => root,
+  path: '/',
+  component: OverviewView,
+})
+// Loaded on its own: the picker for sub-accounts in it is a tenth of all the code.
+const tokens = createRoute({
+  getParentRoute: () => root,
+  path: '/tokens',
+  component: lazyRouteComponent(() => import('./tokens/tokens-view.tsx'), 'TokensView'),
+  validateSearch: readTokenSearch,
+})
+const token = createRoute({
+  getParentRoute: () => root,
+  path: '/tokens/$tokenId',
+  component: TokenView,
+})
+const subAccounts = createRoute({
+  getParentRoute: () => root,
+  path: '/sub-accounts',
+  component: SubAccountsView,
+  validateSearch: readSubAccountSearch,
+})
+const history = createRoute({
+  getParentRoute: () => root,
+  path: '/history',
+  component: HistoryView,
+  validateSearch: readHistorySearch,
+})
+
+const routeTree = root.addChildren([overview, tokens, token, subAccounts, history])
+
+/** Called once the key is out of the address, so that the router never sees it. */
+export function createConsoleRouter() {
+  return createRouter({
+    routeTree,
+    basepath: '/console',
+    parseSearch,
+    stringifySearch,
+    // Parameters that the view does not know leave the address.
+    search: { strict: true },
+    defaultErrorComponent: ViewError,
+    defaultPreload: 'intent',
+  })
+}
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: ReturnType<typeof createConsoleRouter>
+  }
+}

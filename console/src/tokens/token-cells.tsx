@@ -1,0 +1,137 @@
+// The columns of the token list.
+import { Text } from '@mantine/core'
+import { Link } from '@tanstack/react-router'
+import { memo } from 'react'
+import type { Token } from '../../../client/latchkey-client.ts'
+import { Credential } from '../ui/credential.tsx'
+import { cx } from '../ui/cx.ts'
+import { type Column, RowActions } from '../ui/list.tsx'
+import { Name } from '../ui/name.tsx'
+import { IconButton, SmallButton } from '../ui/row-buttons.tsx'
+import { TokenStatus } from '../ui/status.tsx'
+import text from '../ui/text.module.css'
+import { Moment, RelativeTime, useNow } from '../ui/time.tsx'
+import { fullName, isUnreadable } from './about-token.tsx'
+import { RenameForm } from './rename-form.tsx'
+import { renameButtonId, useTokenActions } from './token-actions.tsx'
+import classes from './tokens.module.css'
+
+export const tokenColumns = (openMenu: (token: Token, button: HTMLElement) => void): readonly Column<Token>[] => [
+  { header: 'Name', role: 'name', card: 'head', cell: (token) => <TokenName token={token} /> },
+  { header: 'Sub-account', card: 'line', cell: (token) => <Owner token={token} /> },
+  { header: 'Status', card: 'head', cell: (token) => <TokenStatus token={token} /> },
+  { header: 'Credential', card: 'line', cell: (token) => <TokenCredential token={token} /> },
+  { header: 'Created', card: 'fact', cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
+  {
+    header: 'Last used',
+    card: 'fact',
+    cell: ({ details }) => <RelativeTime at={details?.lastUsedAt ?? null} none="Never" />,
+  },
+  {
+    header: 'Expires',
+    card: 'fact',
+    cell: ({ details }) => <RelativeTime at={details?.expiresAt ?? null} none="Never" />,
+  },
+  {
+    header: 'Actions',
+    role: 'actions',
+    card: 'line',
+    cell: (token) => <TokenButtons token={token} openMenu={openMenu} />,
+  },
+]
+
+export function TokenName({ token }: { token: Token }) {
+  const { start, renaming, endRenaming } = useTokenActions()
+  if (renaming === token._id) return <RenameForm token={token} onDone={endRenaming} />
+  return (
+    <span className={classes.name}>
+      <Link to="/tokens/$tokenId" params={{ tokenId: token._id }} className={text.plainLink}>
+        <Name clip>{token.name}</Name>
+      </Link>
+      <IconButton
+        icon="pencil"
+        id={renameButtonId(token._id)}
+        className={classes.renameButton}
+        label={`Rename ${fullName(token)}`}
+        onClick={() => start('rename', token)}
+      />
+    </span>
+  )
+}
+
+export const Owner = memo(function Owner({ token: { subAccount } }: { token: Token }) {
+  return (
+    <span className={text.twoLines}>
+      <Link
+        to="/tokens"
+        search={{ subAccount: subAccount._id }}
+        className={text.link}
+        aria-label={`Tokens of ${subAccount.name}`}
+      >
+        <Name clip>{subAccount.name}</Name>
+      </Link>
+      <span className={cx(text.dim, text.small)}>
+        <Name clip>{subAccount.companyName}</Name>
+      </span>
+    </span>
+  )
+})
+
+export function TokenCredential({ token }: { token: Token }) {
+  if (isUnreadable(token)) {
+    return (
+      <span className={text.twoLines} title="The service cannot decrypt it. Rotating gives the token a new credential.">
+        <Text span inherit fw={500} c="var(--color-warning)">
+          Cannot be read
+        </Text>
+        <span className={cx(text.dim, text.small)}>Rotate it to get a new one</span>
+      </span>
+    )
+  }
+  return (
+    <span className={text.twoLines}>
+      <Credential value={token.token} of={fullName(token)} />
+      <FormerCredential token={token} />
+    </span>
+  )
+}
+
+/** Shown while the credential from before a rotation still authenticates. */
+function FormerCredential({ token }: { token: Token }) {
+  const now = useNow()
+  const until = token.details?.formerCredentialUntil ?? null
+  if (until === null || Date.parse(until) <= now) return null
+  return (
+    <Text
+      span
+      size="xs"
+      c="var(--color-warning)"
+      title="The credential from before the last rotation still authenticates"
+    >
+      Former one works until <Moment at={until} />
+    </Text>
+  )
+}
+
+interface TokenButtonsProps {
+  readonly token: Token
+  readonly openMenu: (token: Token, button: HTMLElement) => void
+}
+
+const TokenButtons = memo(function TokenButtons({ token, openMenu }: TokenButtonsProps) {
+  const { start } = useTokenActions()
+  const verb = token.status === 'active' ? 'Disable' : 'Enable'
+  return (
+    <RowActions>
+      <SmallButton label={`${verb} ${fullName(token)}`} onClick={() => start('status', token)}>
+        {verb}
+      </SmallButton>
+      <IconButton
+        icon="more"
+        label={`Actions for ${fullName(token)}`}
+        expanded={false}
+        onClick={(event) => openMenu(token, event.currentTarget)}
+      />
+    </RowActions>
+  )
+})

@@ -1,0 +1,98 @@
+// One token on a page of its own, with what can be done to it and its history.
+import { Button, Code, Group, Stack, Title } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import type { Token } from '../../../client/latchkey-client.ts'
+import { queries } from '../api/queries.ts'
+import { useClient } from '../api/session.tsx'
+import { TokenHistory } from '../history/token-history.tsx'
+import { CopyableId } from '../ui/copyable-id.tsx'
+import { Facts } from '../ui/facts.tsx'
+import { QueryResult } from '../ui/query-result.tsx'
+import { TokenStatus } from '../ui/status.tsx'
+import text from '../ui/text.module.css'
+import { Moment, RelativeTime } from '../ui/time.tsx'
+import { ViewTitle } from '../ui/view-title.tsx'
+import { TokenActionsProvider, useTokenActions } from './token-actions.tsx'
+import { Owner, TokenCredential, TokenName } from './token-cells.tsx'
+
+const route = getRouteApi('/tokens/$tokenId')
+
+export function TokenView() {
+  const { tokenId } = route.useParams()
+  const navigate = route.useNavigate()
+  const token = useQuery(queries.token(useClient(), tokenId))
+  return (
+    <TokenActionsProvider onDeleted={() => void navigate({ to: '/tokens' })}>
+      <ViewTitle title={token.data?.name ?? 'Token'}>{token.data && <TokenButtons token={token.data} />}</ViewTitle>
+      <QueryResult
+        query={token}
+        what="the token"
+        errorAction={
+          <Link to="/tokens" className={text.link}>
+            To all tokens
+          </Link>
+        }
+      >
+        {(data) => (
+          <Stack gap="lg">
+            <AllFacts token={data} />
+            <div>
+              <Title order={2} size="h4">
+                History
+              </Title>
+              <TokenHistory key={tokenId} tokenId={tokenId} />
+            </div>
+          </Stack>
+        )}
+      </QueryResult>
+    </TokenActionsProvider>
+  )
+}
+
+function TokenButtons({ token }: { token: Token }) {
+  const { start } = useTokenActions()
+  const isActive = token.status === 'active'
+  return (
+    <Group gap="xs">
+      <Button variant="default" onClick={() => start('status', token)}>
+        {isActive ? 'Disable' : 'Enable'}
+      </Button>
+      <Button variant="default" onClick={() => start('rotate', token)}>
+        Rotate credential
+      </Button>
+      <Button variant="light" color="red" onClick={() => start('delete', token)}>
+        Delete
+      </Button>
+    </Group>
+  )
+}
+
+function AllFacts({ token }: { token: Token }) {
+  const { lastUsedAt = null, expiresAt = null, metadata = null } = token.details ?? {}
+  return (
+    <Facts
+      isRaised
+      facts={[
+        ['Name', <TokenName key="name" token={token} />],
+        ['Id', <CopyableId key="id" id={token._id} what="Token id" />],
+        ['Sub-account', <Owner key="sub-account" token={token} />],
+        ['Status', <TokenStatus key="status" token={token} />],
+        ['Credential', <TokenCredential key="credential" token={token} />],
+        ['Created', <Moment key="created" at={token.createdAt} />],
+        ['Last used', <RelativeTime key="used" at={lastUsedAt} none="Never" />],
+        ['Expires', expiresAt === null ? 'Never' : <Moment key="expires" at={expiresAt} />],
+        [
+          'Metadata',
+          metadata === null ? (
+            'None'
+          ) : (
+            <Code key="metadata" block>
+              {JSON.stringify(metadata, null, 2)}
+            </Code>
+          ),
+        ],
+      ]}
+    />
+  )
+}

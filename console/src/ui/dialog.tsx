@@ -1,0 +1,63 @@
+// The frame of all dialogs. It stays open while a change that was started in it is under way: closing it would not cancel
+// the change, and would hide its outcome.
+import { Button, Group, Modal } from '@mantine/core'
+import { useIsMutating } from '@tanstack/react-query'
+import { createContext, type ReactNode, use, useId } from 'react'
+import { keepFocus } from './focus.ts'
+import { useLast } from './use-last.ts'
+
+interface Frame {
+  /** Identifies the changes that were started in this dialog. */
+  readonly mutationKey: readonly unknown[]
+  readonly busy: boolean
+  readonly leave: () => void
+}
+
+export const DialogContext = createContext<Frame | undefined>(undefined)
+
+interface DialogProps<Shown> {
+  readonly shown: Shown | undefined
+  readonly titleOf: (shown: Shown) => string
+  readonly close: () => void
+  readonly children: (shown: Shown) => ReactNode
+}
+
+export function Dialog<Shown>({ shown, titleOf, close, children }: DialogProps<Shown>) {
+  const { last, turn } = useLast(shown)
+  const mutationKey = [useId(), turn]
+  const busy = useIsMutating({ mutationKey }) > 0
+  const leave = () => {
+    if (!busy) close()
+  }
+  return (
+    <Modal
+      opened={shown !== undefined}
+      onClose={leave}
+      title={last && titleOf(last)}
+      onExitTransitionEnd={() => keepFocus()}
+      closeButtonProps={{ 'aria-label': 'Close', 'aria-disabled': busy }}
+    >
+      <DialogContext value={{ mutationKey, busy, leave }}>
+        <div key={turn}>{last && children(last)}</div>
+      </DialogContext>
+    </Modal>
+  )
+}
+
+/** The button that closes the dialog, and the dialog's own buttons. */
+export function DialogButtons({ cancel, children }: { cancel?: string; children: ReactNode }) {
+  const frame = use(DialogContext)
+  return (
+    <Group justify="flex-end" gap="sm">
+      <Button
+        variant="default"
+        aria-disabled={frame?.busy}
+        onClick={frame?.leave}
+        data-autofocus={cancel !== undefined || undefined}
+      >
+        {cancel ?? 'Cancel'}
+      </Button>
+      {children}
+    </Group>
+  )
+}

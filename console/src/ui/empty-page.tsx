@@ -1,0 +1,61 @@
+// Why a page has nothing on it, and what to do about that.
+import { Button, EmptyState, Title } from '@mantine/core'
+import type { ReactNode } from 'react'
+
+/** `children` is a way to go on. */
+export function Empty({ title, description, children }: { title: string; description?: string; children?: ReactNode }) {
+  return (
+    <EmptyState
+      px="md"
+      py={56}
+      bd="1px dashed var(--color-line)"
+      bdrs={10}
+      bg="var(--color-surface)"
+      title={
+        <Title order={2} size="h4">
+          {title}
+        </Title>
+      }
+      description={description}
+    >
+      {children !== undefined && <EmptyState.Actions>{children}</EmptyState.Actions>}
+    </EmptyState>
+  )
+}
+
+interface EmptyPageProps {
+  readonly one: string
+  readonly many?: string
+  readonly total: number
+  readonly toFirstPage: () => void
+  /** Undefined where no filter is set. */
+  readonly clearFilters: (() => void) | undefined
+  /** What to do where there is nothing at all yet. */
+  readonly hint: string
+}
+
+export function EmptyPage({ one, many = `${one}s`, total, toFirstPage, clearFilters, hint }: EmptyPageProps) {
+  if (total > 0) {
+    return (
+      <Empty title="There is no such page any more">
+        <Button variant="default" onClick={toFirstPage}>
+          To the first page
+        </Button>
+      </Empty>
+    )
+  }
+  if (clearFilters === undefined) return <Empty title={`No ${many} yet`} description={hint} />
+  return (
+    <Empty title={`No ${one} matches`}>
+      <ClearFilters onClick={clearFilters} />
+    </Empty>
+  )
+}
+
+export function ClearFilters({ onClick }: { onClick: () => void }) {
+  return (
+    <Button size="xs" variant="default" onClick={onClick}>
+      Clear all filters
+    </Button>
+  )
+}

@@ -1,0 +1,17 @@
+// Where the keyboard focus goes when the element that had it disappears: never to nowhere.
+
+/** A ref for what may disappear at any time, such as a row of a list that is fetched again. */
+export function keepFocusOnRemoval(element: HTMLElement | null): () => void {
+  return () => {
+    if (element?.contains(document.activeElement)) keepFocus()
+  }
+}
+
+/** Moves a lost focus to the element with this id, or to the title of the view. */
+export function keepFocus(id?: string): void {
+  requestAnimationFrame(() => {
+    if (document.activeElement !== document.body) return
+    const next = (id === undefined ? null : document.getElementById(id)) ?? document.querySelector<HTMLElement>('h1')
+    next?.focus()
+  })
+}

@@ -1,0 +1,65 @@
+// Times, counts and secrets as text.
+
+const RELATIVE = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
+const DAY_PARTS = { day: 'numeric', month: 'short', year: 'numeric' } as const
+const DAY = new Intl.DateTimeFormat('en-GB', DAY_PARTS)
+const UTC_DAY = new Intl.DateTimeFormat('en-GB', { ...DAY_PARTS, timeZone: 'UTC' })
+const MOMENT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle: 'short' })
+const EXACT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'full', timeStyle: 'long' })
+const NUMBER = new Intl.NumberFormat('en')
+
+const DAY_MS = 86_400_000
+
+const STEPS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+]
+
+/** Within a month as a distance, beyond it as a date. */
+export function relativeTime(iso: string, now: number): string {
+  const time = Date.parse(iso)
+  const distance = time - now
+  if (Math.abs(distance) > 31 * DAY_MS) return DAY.format(time)
+  if (Math.abs(distance) >= DAY_MS) return RELATIVE.format(calendarDay(time) - calendarDay(now), 'day')
+  for (const [unit, size] of STEPS) {
+    if (Math.abs(distance) >= size) return RELATIVE.format(Math.trunc(distance / size), unit)
+  }
+  return distance > 0 ? 'in a moment' : 'just now'
+}
+
+/** The number of the day in the reader's time zone: "tomorrow" is the next one, however many hours away. */
+function calendarDay(time: number): number {
+  const date = new Date(time)
+  return Date.UTC(date.getFullYear(), date.getMonth(), date.getDate()) / DAY_MS
+}
+
+/** In the reader's time zone, and to the millisecond as stored. */
+export const exactTime = (iso: string): string => `${EXACT.format(Date.parse(iso))} (${iso})`
+
+export const moment = (iso: string): string => MOMENT.format(Date.parse(iso))
+
+export const day = (iso: string): string => DAY.format(Date.parse(iso))
+
+/** For bounds that are days in UTC: elsewhere they may fall on the day before or after. */
+export const utcDay = (iso: string): string => UTC_DAY.format(Date.parse(iso))
+
+export const number = (value: number): string => NUMBER.format(value)
+
+export const plural = (count: number, one: string, many = `${one}s`): string =>
+  `${number(count)} ${count === 1 ? one : many}`
+
+/** A secret of this service, which must not be put into an address or a search. */
+export const isSecret = (text: string): boolean => /^lk_[a-z]+_/.test(text)
+
+/** The service may send only the ends of a credential, as in `lk_tok_…D7wZ`. */
+export const isMasked = (credential: string): boolean => credential.includes('…')
+
+const SHOWN_END = 4
+
+/** Prefix and last four. A credential of another format shows no more than its last four, a short one nothing. */
+export function masked(credential: string): string {
+  if (isMasked(credential)) return credential
+  const prefix = /^lk_[a-z]+_/.exec(credential)?.[0] ?? ''
+  const end = credential.length - prefix.length >= 12 ? credential.slice(-SHOWN_END) : ''
+  return `${prefix}••••••••${end}`
+}

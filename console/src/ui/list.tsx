@@ -1,0 +1,184 @@
+// A list of things with columns: a table where there is room, cards where there is not.
+import { VisuallyHidden } from '@mantine/core'
+import { useMediaQuery } from '@mantine/hooks'
+import { memo, type ReactNode } from 'react'
+import { keepFocusOnRemoval } from './focus.ts'
+import classes from './list.module.css'
+
+interface Item {
+  readonly _id: string
+}
+
+export interface Column<Row> {
+  readonly header: string
+  readonly cell: (row: Row) => ReactNode
+  /** Where a card has it: in the first line, on a line of its own, among the labelled facts, or nowhere. */
+  readonly card: 'head' | 'line' | 'fact' | 'none'
+  /** `name`: what the row is called. `actions`: its buttons, at the end; the header is then only read out. */
+  readonly role?: 'name' | 'actions'
+}
+
+interface Selection<Row> {
+  readonly ids: ReadonlySet<string>
+  /** Keep it stable, so that a row is drawn again only when it changes itself. */
+  readonly select: (row: Row, selected: boolean) => void
+  readonly selectAll: (selected: boolean) => void
+  readonly nameOf: (row: Row) => string
+}
+
+interface ListProps<Row> {
+  readonly label: string
+  readonly items: readonly Row[]
+  /** Keep them stable, too. */
+  readonly columns: readonly Column<Row>[]
+  /** Cards below this width of the window. */
+  readonly cardsBelow: `${number}em`
+  readonly selection?: Selection<Row>
+  /** Shows that other rows are on their way. */
+  readonly stale?: boolean
+}
+
+export function List<Row extends Item>(props: ListProps<Row>) {
+  const { label, items, columns, cardsBelow, selection, stale } = props
+  const narrow = useMediaQuery(`(max-width: ${cardsBelow})`, false, { getInitialValueInEffect: false })
+  const RowOrCard = narrow ? CardMemo : TableRowMemo
+  const rows = items.map((item) => (
+    <RowOrCard
+      key={item._id}
+      row={item}
+      columns={columns as readonly Column<never>[]}
+      isSelected={selection?.ids.has(item._id)}
+      select={selection?.select as Selection<Item>['select'] | undefined}
+      nameOf={selection?.nameOf as Selection<Item>['nameOf'] | undefined}
+    />
+  ))
+  if (narrow) {
+    return (
+      <section aria-label={label} aria-busy={stale}>
+        {selection && <SelectAll items={items} selection={selection} withText />}
+        <ul className={classes.cards}>{rows}</ul>
+      </section>
+    )
+  }
+  return (
+    <div className={classes.scroll}>
+      <table aria-label={label} aria-busy={stale} className={classes.table}>
+        <thead>
+          <tr>
+            {selection && (
+              <th>
+                <SelectAll items={items} selection={selection} />
+              </th>
+            )}
+            {columns.map(({ header, role }) => (
+              <th key={header}>{role === 'actions' ? <VisuallyHidden>{header}</VisuallyHidden> : header}</th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>{rows}</tbody>
+      </table>
+    </div>
+  )
+}
+
+interface RowProps {
+  readonly row: Item
+  readonly columns: readonly Column<never>[]
+  readonly isSelected: boolean | undefined
+  readonly select: Selection<Item>['select'] | undefined
+  readonly nameOf: Selection<Item>['nameOf'] | undefined
+}
+
+const TableRowMemo = memo(function TableRow(props: RowProps) {
+  const { row, columns, isSelected } = props
+  return (
+    <tr ref={keepFocusOnRemoval} data-id={row._id} data-selected={isSelected || undefined}>
+      {isSelected !== undefined && (
+        <td>
+          <SelectBox {...props} />
+        </td>
+      )}
+      {columns.map(({ header, cell, role }) =>
+        role === 'name' ? (
+          <th key={header} scope="row">
+            {cell(row as never)}
+          </th>
+        ) : (
+          <td key={header} data-role={role}>
+            {cell(row as never)}
+          </td>
+        ),
+      )}
+    </tr>
+  )
+})
+
+const CardMemo = memo(function Card(props: RowProps) {
+  const { row, columns, isSelected } = props
+  const facts = columns.filter(({ card }) => card === 'fact')
+  return (
+    <li ref={keepFocusOnRemoval} className={classes.card} data-id={row._id} data-selected={isSelected || undefined}>
+      <div className={classes.cardHead}>
+        {isSelected !== undefined && <SelectBox {...props} />}
+        {columns.map(({ header, cell, card }) => card === 'head' && <div key={header}>{cell(row as never)}</div>)}
+      </div>
+      {columns.map(
+        ({ header, cell, card, role }) =>
+          card === 'line' && role !== 'actions' && <div key={header}>{cell(row as never)}</div>,
+      )}
+      {facts.length > 0 && (
+        <dl className={classes.cardFacts}>
+          {facts.map(({ header, cell }) => (
+            <div key={header}>
+              <dt>{header}</dt>
+              <dd>{cell(row as never)}</dd>
+            </div>
+          ))}
+        </dl>
+      )}
+      {columns.map(({ header, cell, role }) => role === 'actions' && <div key={header}>{cell(row as never)}</div>)}
+    </li>
+  )
+})
+
+function SelectBox({ row, isSelected, select, nameOf }: RowProps) {
+  return (
+    <label className={classes.checkBox}>
+      <input
+        type="checkbox"
+        aria-label={`Select ${nameOf?.(row)}`}
+        checked={isSelected ?? false}
+        onChange={(event) => select?.(row, event.currentTarget.checked)}
+      />
+    </label>
+  )
+}
+
+interface SelectAllProps<Row> {
+  readonly items: readonly Row[]
+  readonly selection: Selection<Row>
+  readonly withText?: boolean
+}
+
+function SelectAll<Row extends Item>({ items, selection, withText = false }: SelectAllProps<Row>) {
+  const count = items.filter(({ _id }) => selection.ids.has(_id)).length
+  return (
+    <label className={classes.checkBox}>
+      <input
+        type="checkbox"
+        aria-label="Select all on this page"
+        checked={items.length > 0 && count === items.length}
+        ref={(box) => {
+          if (box !== null) box.indeterminate = count > 0 && count < items.length
+        }}
+        onChange={(event) => selection.selectAll(event.currentTarget.checked)}
+      />
+      {withText && 'Select all on this page'}
+    </label>
+  )
+}
+
+/** The buttons at the end of a row. */
+export function RowActions({ children }: { children: ReactNode }) {
+  return <span className={classes.actions}>{children}</span>
+}

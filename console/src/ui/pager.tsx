@@ -1,0 +1,112 @@
+// The exact total, the place in it, and the way to other pages.
+import { ActionIcon, Group, NativeSelect, Text, TextInput } from '@mantine/core'
+import { type FormEvent, useState } from 'react'
+import { number } from './format.ts'
+import { Icon } from './icon.tsx'
+import classes from './pager.module.css'
+
+const PAGE_SIZES = [10, 25, 50, 100]
+
+interface PagerProps {
+  readonly page: { total: number; page: number; limit: number; totalPages: number }
+  /** The page in the address; the one shown may still be the page before. */
+  readonly current: number
+  readonly one: string
+  readonly many?: string
+  readonly onPage: (page: number) => void
+  readonly onLimit?: (limit: number) => void
+}
+
+export function Pager({ page, current, one, many = `${one}s`, onPage, onLimit }: PagerProps) {
+  const { total, limit, totalPages } = page
+  const first = (page.page - 1) * limit + 1
+  const last = Math.min(page.page * limit, total)
+  const sizes = [...new Set([...PAGE_SIZES, limit])].sort((a, b) => a - b)
+  const range = total === 0 || first > total ? '' : `${number(first)}–${number(last)} of `
+  return (
+    <Group mt={14} justify="space-between" gap="sm">
+      <Text size="sm" c="dimmed" role="status" data-testid="total">
+        {range}
+        {number(total)} {total === 1 ? one : many}
+      </Text>
+      <Group gap="xs" component="nav" aria-label="Pages">
+        {onLimit && (
+          <NativeSelect
+            size="xs"
+            aria-label="Page size"
+            value={String(limit)}
+            data={sizes.map((size) => ({ value: String(size), label: `${size} per page` }))}
+            onChange={(event) => onLimit(Number(event.currentTarget.value))}
+          />
+        )}
+        <ActionIcon
+          variant="default"
+          aria-label="Previous page"
+          disabled={current <= 1}
+          onClick={() => onPage(Math.min(current - 1, Math.max(totalPages, 1)))}
+        >
+          <Icon name="chevron-left" />
+        </ActionIcon>
+        <PageNumber current={current} totalPages={Math.max(totalPages, 1)} onPage={onPage} />
+        <ActionIcon
+          variant="default"
+          aria-label="Next page"
+          disabled={current >= totalPages}
+          onClick={() => onPage(current + 1)}
+        >
+          <Icon name="chevron-right" />
+        </ActionIcon>
+      </Group>
+    </Group>
+  )
+}
+
+interface PageNumberProps {
+  readonly current: number
+  readonly totalPages: number
+  readonly onPage: (page: number) => void
+}
+
+/** The number of the page; typing another number and Enter leads there. */
+function PageNumber({ current, totalPages, onPage }: PageNumberProps) {
+  const [typed, setTyped] = useState<string>()
+  const typedPage = /^\d{1,10}$/.test(typed?.trim() ?? '') ? Number(typed) : 0
+  const isPage = typedPage >= 1 && typedPage <= totalPages
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (!isPage) return
+    setTyped(undefined)
+    onPage(typedPage)
+  }
+  const range = `1 to ${number(totalPages)}`
+  if (current === 1 && totalPages === 1) return <Text size="sm">Page 1 of 1</Text>
+  return (
+    <form onSubmit={submit} noValidate>
+      <Group gap={8} wrap="nowrap" pos="relative">
+        <Text size="sm" span>
+          Page
+        </Text>
+        <TextInput
+          size="xs"
+          classNames={{ input: classes.input, error: classes.error }}
+          inputMode="numeric"
+          autoComplete="off"
+          aria-label={`Page number, ${range}`}
+          title={`Type ${range}, then Enter`}
+          value={typed ?? String(current)}
+          error={typed !== undefined && typed.trim() !== '' && !isPage && `Pages are ${range}`}
+          errorProps={{ role: 'alert' }}
+          onFocus={(event) => event.currentTarget.select()}
+          onChange={(event) => setTyped(event.currentTarget.value)}
+          onBlur={() => setTyped(undefined)}
+          onKeyDown={(event) => {
+            if (event.key === 'Escape') setTyped(undefined)
+          }}
+        />
+        <Text size="sm" span>
+          of {number(totalPages)}
+        </Text>
+      </Group>
+    </form>
+  )
+}

@@ -1,0 +1,80 @@
+// A box that searches while one types, and follows the address when that changes by other means.
+import { CloseButton, Kbd, TextInput } from '@mantine/core'
+import { useHotkeys } from '@mantine/hooks'
+import { useEffect, useRef, useState } from 'react'
+import classes from './filters.module.css'
+import { isSecret } from './format.ts'
+import { Icon } from './icon.tsx'
+
+const TYPING_MS = 180
+
+interface SearchBoxProps {
+  readonly label: string
+  readonly placeholder: string
+  /** As the address has it. */
+  readonly value: string
+  readonly onSearch: (search: string | undefined) => void
+}
+
+export function SearchBox({ label, placeholder, value, onSearch }: SearchBoxProps) {
+  const [typed, setTyped] = useTyped(value, onSearch)
+  const input = useRef<HTMLInputElement>(null)
+  const focus = () => {
+    if (document.querySelector('[role=dialog]') === null) input.current?.focus()
+  }
+  // With Shift, too: on many keyboards that is how a slash is typed.
+  useHotkeys([
+    ['/', focus],
+    ['shift+/', focus],
+  ])
+  return (
+    <TextInput
+      ref={input}
+      type="search"
+      className={classes.search}
+      aria-label={label}
+      aria-keyshortcuts="/"
+      placeholder={placeholder}
+      maxLength={255}
+      error={
+        isSecret(typed.trim()) &&
+        'The search is by name. A credential or key is neither searched for nor put into the address.'
+      }
+      errorProps={{ role: 'alert' }}
+      leftSection={<Icon name="search" />}
+      rightSection={
+        typed === '' ? (
+          <Kbd size="xs" className={classes.shortcut}>
+            /
+          </Kbd>
+        ) : (
+          <CloseButton size="sm" aria-label="Clear search" onClick={() => setTyped('')} />
+        )
+      }
+      value={typed}
+      onChange={(event) => setTyped(event.currentTarget.value)}
+    />
+  )
+}
+
+/** Sends what is typed after a short pause. */
+function useTyped(value: string, onSearch: SearchBoxProps['onSearch']) {
+  const [typed, setTyped] = useState(value)
+  // Sent, but not in the address yet: such a value must not replace what has been typed since.
+  const pending = useRef<string[]>([])
+  const search = typed.trim()
+  useEffect(() => {
+    const index = pending.current.indexOf(value)
+    pending.current = pending.current.slice(index + 1)
+    if (index === -1) setTyped(value)
+  }, [value])
+  useEffect(() => {
+    if (search === (pending.current.at(-1) ?? value) || isSecret(search)) return
+    const timer = setTimeout(() => {
+      pending.current.push(search)
+      onSearch(search || undefined)
+    }, TYPING_MS)
+    return () => clearTimeout(timer)
+  }, [search, value, onSearch])
+  return [typed, setTyped] as const
+}

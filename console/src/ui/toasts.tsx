@@ -1,0 +1,82 @@
+// Short messages in the corner of the page, read out as they appear. One that can be undone stays longer.
+import { Button, Group, Notification } from '@mantine/core'
+import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import classes from './toasts.module.css'
+
+const SHOWN_MS = 6_000
+const UNDO_SHOWN_MS = 12_000
+
+export interface Toast {
+  readonly text: ReactNode
+  readonly tone?: 'good' | 'bad'
+  readonly undo?: () => void
+}
+
+type Show = (toast: Toast) => void
+
+const ToastContext = createContext<Show>(() => {})
+
+export const useToast = (): Show => use(ToastContext)
+
+export function ToastProvider({ children }: { children: ReactNode }) {
+  const [toasts, setToasts] = useState<readonly (Toast & { readonly id: number })[]>([])
+  const lastId = useRef(0)
+  const show = useCallback<Show>((toast) => {
+    lastId.current++
+    const added = { ...toast, id: lastId.current }
+    // Older ones make room, but none that can be undone.
+    setToasts((shown) => [...shown.filter(({ undo }, index) => undo || index >= shown.length - 2), added])
+  }, [])
+  const close = useCallback((id: number) => setToasts((shown) => shown.filter((toast) => toast.id !== id)), [])
+  const list = useMemo(
+    () => toasts.map((toast) => <ToastItem key={toast.id} toast={toast} close={close} />),
+    [toasts, close],
+  )
+  return (
+    <ToastContext value={show}>
+      {children}
+      <section className={classes.toasts} aria-live="polite" aria-label="Messages">
+        {list}
+      </section>
+    </ToastContext>
+  )
+}
+
+function ToastItem({ toast, close }: { toast: Toast & { readonly id: number }; close: (id: number) => void }) {
+  const [held, setHeld] = useState(false)
+  const { id, text, tone = 'good', undo } = toast
+  // The time does not run while the pointer or the focus is on it: nobody loses an undo to the clock.
+  useEffect(() => {
+    if (held) return
+    const timer = setTimeout(close, undo ? UNDO_SHOWN_MS : SHOWN_MS, id)
+    return () => clearTimeout(timer)
+  }, [held, undo, id, close])
+  return (
+    <Notification
+      withBorder
+      color={tone === 'good' ? 'teal' : 'red'}
+      closeButtonProps={{ 'aria-label': 'Dismiss' }}
+      onClose={() => close(id)}
+      onMouseEnter={() => setHeld(true)}
+      onMouseLeave={() => setHeld(false)}
+      onFocus={() => setHeld(true)}
+      onBlur={() => setHeld(false)}
+    >
+      <Group justify="space-between" wrap="nowrap" gap="sm">
+        <span className={classes.text}>{text}</span>
+        {undo && (
+          <Button
+            size="compact-sm"
+            variant="default"
+            onClick={() => {
+              close(id)
+              undo()
+            }}
+          >
+            Undo
+          </Button>
+        )}
+      </Group>
+    </Notification>
+  )
+}

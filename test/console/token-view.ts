@@ -1,0 +1,98 @@
+// The page of one token, and what an unsaved form does when it is left.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Part } from './console.test.ts'
+import { rowOf } from './world.ts'
+
+export const describeTokenView: Part = (world) => {
+  test('a token has a page of its own, reached by its name in the list, with its facts and its history', async () => {
+    const tenant = await world().tenant([{ name: 'deploy' }])
+    const id = tenant.tokens[0]?.id ?? ''
+    const page = await world().signedIn(tenant, 'tokens')
+    await rowOf(page, 'deploy').getByRole('link', { name: 'deploy', exact: true }).click()
+    await page.getByRole('heading', { name: 'deploy', level: 1 }).waitFor()
+    assert.equal(new URL(page.url()).pathname, `/console/tokens/${id}`)
+    assert.equal(await page.title(), 'deploy · Latchkey')
+    const here = page.getByRole('navigation', { name: 'Views' }).locator('[aria-current=page]')
+    assert.deepEqual(await here.allTextContents(), ['Tokens'])
+    await page.getByText('created the token').waitFor()
+    const facts = (await page.getByRole('definition').allTextContents()).join(' | ')
+    assert.match(
+      facts,
+      new RegExp(`^deploy \\| ${id} \\| NorthNorth Ltd \\| Active \\| lk_tok_•+\\w{4} \\| .* \\| Never \\| Never$`),
+    )
+    await page.reload()
+    await page.getByRole('heading', { name: 'deploy', level: 1 }).waitFor()
+  })
+
+  test('on its page a token is renamed, disabled, rotated and deleted, and deleting leads back to the list', async () => {
+    const tenant = await world().tenant([{ name: 'deploy' }, { name: 'other' }])
+    const { credential } = await world().stored(tenant)
+    const page = await world().signedIn(tenant, `tokens/${tenant.tokens[0]?.id}`)
+    await page.getByRole('button', { name: 'Rename deploy of North' }).click()
+    await page.getByLabel('New name of deploy').fill('release')
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'release', level: 1 }).waitFor()
+    await page.getByText('renamed the token').waitFor()
+
+    await page.getByRole('button', { name: 'Disable', exact: true }).click()
+    await page.getByRole('button', { name: 'Disable token' }).click()
+    await page.getByRole('definition').getByText('Inactive').waitFor()
+    assert.equal(await world().verify(credential), 401)
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByRole('definition').getByText('Active', { exact: true }).waitFor()
+
+    await page.getByRole('button', { name: 'Rotate credential' }).click()
+    await page.getByLabel('Yes, or it may have').check()
+    await page.getByRole('dialog').getByRole('button', { name: 'Rotate credential' }).click()
+    const fresh = (await page.getByTestId('new-credential').textContent()) ?? ''
+    await page.getByRole('button', { name: 'Done' }).click()
+    await page.getByText(`lk_tok_••••••••${fresh.slice(-4)}`).waitFor()
+
+    await page.getByRole('button', { name: 'Delete', exact: true }).click()
+    await page.getByLabel(/^Type release/).fill('release')
+    await page.getByRole('button', { name: 'Delete token' }).click()
+    await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
+    assert.equal(new URL(page.url()).pathname, '/console/tokens')
+    assert.equal(await world().verify(fresh), 401)
+  })
+
+  test("another account's token is shown as not found, with a way to the list", async () => {
+    const other = await world().tenant([{ name: 'foreign' }])
+    const page = await world().signedIn(await world().tenant(), `tokens/${other.tokens[0]?.id}`)
+    await page.getByRole('alert').filter({ hasText: 'API token not found' }).waitFor()
+    assert.equal(await page.getByText('foreign').count(), 0)
+    await page.getByRole('link', { name: 'To all tokens' }).click()
+    await page.getByText('No tokens yet').waitFor()
+  })
+
+  test('a form with something typed in it is not left without asking; one without is', async () => {
+    const tenant = await world().tenant([{ name: 'deploy' }])
+    const page = await world().signedIn(tenant)
+    await page.getByRole('link', { name: 'Tokens', exact: true }).click()
+    await page.getByRole('button', { name: 'Create token' }).click()
+    await page.getByRole('dialog', { name: 'Create a token' }).getByLabel('Name').fill('half typed')
+    const question = page.getByRole('dialog', { name: 'Leave without saving?' })
+    await page.goBack()
+    await question.getByRole('button', { name: 'Stay' }).click()
+    await question.waitFor({ state: 'detached' })
+    assert.equal(new URL(page.url()).pathname, '/console/tokens')
+    assert.equal(await page.getByRole('dialog').getByLabel('Name').inputValue(), 'half typed')
+    await page.goBack()
+    await question.getByRole('button', { name: 'Leave' }).click()
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+
+    // In place, where the rest of the page can be clicked.
+    await page.goForward()
+    await page.getByRole('button', { name: 'Rename deploy' }).click()
+    await page.getByLabel('New name of deploy').fill('release')
+    await page.getByRole('link', { name: 'History', exact: true }).click()
+    await question.getByRole('button', { name: 'Stay' }).click()
+    await question.waitFor({ state: 'detached' })
+    await page.getByLabel('New name of deploy').press('Enter')
+    await page.getByText('deploy is now called release').waitFor()
+    await page.getByRole('button', { name: 'Rename release' }).click()
+    await page.getByRole('link', { name: 'History', exact: true }).click()
+    await page.getByRole('heading', { name: 'History' }).waitFor()
+  })
+}
