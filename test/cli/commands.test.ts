@@ -9,9 +9,14 @@ import { printable } from '../../src/cli/output.ts'
 import { BIN, Cli } from '../support/cli.ts'
 
 const cli = new Cli()
-let estate: Awaited<ReturnType<Cli['estate']>>
+// biome-ignore lint/suspicious/noExplicitAny: a test looks into whatever came back
+let estate: any
 before(async () => {
-  estate = await cli.estate()
+  const account = (await cli.run('account', 'create', '--name', 'A', '--json')).json
+  const key = (await cli.run('key', 'create', '--account', account._id, '--json')).json
+  const given = ['--name', 'S', '--email', 's@x.example', '--company-name', 'C', '--json']
+  const subAccount = (await cli.run('sub-account', 'create', '--account', account._id, ...given)).json
+  estate = { account, key, subAccount }
 })
 after(() => cli.dispose())
 

@@ -77,8 +77,14 @@ async function serveTwice(server: Process, key: string): Promise<void> {
   assert.equal(server.stderr, `latchkey: worker ${workers[0]} ended (SIGKILL); another is started\n`)
   // What was once told of the dead one's counts stays.
   assert.equal(listed(await metricsOf(url)), 20)
-  await until(async () => limitOf(await metricsOf(url)) === limitOf(before))
-  assert.equal(childrenOf(server.pid).length, 2)
+  await until(() => childrenOf(server.pid).length === 2)
+  const replacement = childrenOf(server.pid).find((pid) => !workers.includes(pid))
+  // The log names the process that has answered.
+  await until(async () => {
+    assert.equal((await send(url, { path: '/healthz', headers: [['connection', 'close']] })).status, 200)
+    return server.stdout.includes(`"pid":${replacement},`)
+  })
+  assert.equal(limitOf(await metricsOf(url)), limitOf(before))
   for (let n = 0; n < 20; n++) assert.equal((await list()).status, 200)
   await until(async () => listed(await metricsOf(url)) === 40)
 }

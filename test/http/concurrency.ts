@@ -3,10 +3,11 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { type Engine, Estate } from '../support/estate.ts'
 import { bearer, closeConnections } from '../support/http.ts'
+import { runs } from '../support/runs.ts'
 
 const TOKEN = '/api/v1/apiClient/token'
 const CALLERS = 100
-const ROUNDS = 50
+const ROUNDS = runs(10, 50)
 
 export function describeConcurrency(engine: Engine): void {
   describe(`many callers at once on the ${engine.name} store`, () => {

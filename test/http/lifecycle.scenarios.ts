@@ -107,7 +107,12 @@ const tokenScenarios: readonly Scenario[] = [
       return create(estate, { name: 'Other body' }, ['idempotency-key', 'retry-2'])
     },
     status: 409,
-    body: failure('Conflict', 'This Idempotency-Key was used before with a different request'),
+    async body(heard, estate) {
+      const conflict = failure('Conflict', 'This Idempotency-Key was used before with a different request')
+      assert.equal(heard.text, JSON.stringify(conflict))
+      const found = await estate.mineAsks({ path: `${TOKEN}?search=Other+body` })
+      assert.equal(found.json.data.total, 0)
+    },
   },
   {
     name: 'a deleted token is gone, and its name free',
@@ -123,22 +128,26 @@ const tokenScenarios: readonly Scenario[] = [
   {
     name: 'a stale If-Match does not delete',
     async ask(estate) {
-      const token = await estate.token()
+      const token = await estate.token({ name: 'Kept by If-Match' })
       return mine(estate, { method: 'DELETE', path: `${TOKEN}/${token.id}`, headers: [['if-match', '"2"']] })
     },
     status: 412,
+    async body(_, estate) {
+      const found = await estate.mineAsks({ path: `${TOKEN}?search=Kept+by+If-Match` })
+      assert.equal(found.json.data.total, 1)
+    },
   },
   {
     name: 'rotation without overlap ends the former credential at once, and keeps id and name',
     async ask(estate) {
-      return mine(estate, {
-        method: 'POST',
-        path: `${TOKEN}/${(await estate.token({ credential: 'rotate-me' })).id}/rotate`,
-      })
+      const { id } = await estate.token({ name: 'Rotated', credential: 'rotate-me' })
+      return mine(estate, { method: 'POST', path: `${TOKEN}/${id}/rotate` })
     },
     status: 200,
     async body(heard, estate) {
       assert.equal(heard.json.message, 'API token rotated successfully')
+      const found = await estate.mineAsks({ path: `${TOKEN}?search=Rotated` })
+      assert.deepEqual(found.json.data.items, [heard.json.data])
       assert.equal(await verified(estate, 'rotate-me'), 401)
       assert.equal(await verified(estate, heard.json.data.token), 204)
     },
@@ -274,16 +283,18 @@ const subAccountScenarios: readonly Scenario[] = [
     status: 400,
     body: (heard) => assert.equal(heard.json.error.message, 'email must be an e-mail address'),
   },
-  {
-    name: 'sub-accounts are searched by name, address and company',
-    ask: (estate) => mine(estate, { path: `${SUB_ACCOUNT}?search=TWO%40mine&limit=5` }),
-    status: 200,
-    body(heard, estate) {
-      assert.equal(heard.json.message, 'Found 1 sub-account(s)')
-      assert.equal(heard.json.data.items[0]._id, estate.mine.subAccounts[1].id)
-    },
-    absent: (estate) => [estate.theirs.subAccounts[1].id],
-  },
+  ...Object.entries({ name: 'mine tWO', address: 'TWO@mine', company: 'two LTD' }).map(
+    ([what, text]): Scenario => ({
+      name: `sub-accounts are searched by ${what}, in any letter case`,
+      ask: (estate) => mine(estate, { path: `${SUB_ACCOUNT}?search=${encodeURIComponent(text)}&limit=5` }),
+      status: 200,
+      body(heard, estate) {
+        assert.equal(heard.json.message, 'Found 1 sub-account(s)')
+        assert.equal(heard.json.data.items[0]._id, estate.mine.subAccounts[1].id)
+      },
+      absent: (estate) => [estate.theirs.subAccounts[1].id],
+    }),
+  ),
   ...['GET', 'PUT'].flatMap((method) =>
     ['sub_unknown', 'theirs'].map(
       (which): Scenario => ({

@@ -2,6 +2,7 @@
 // all, and a caller who still reads is answered.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { Estate, sqliteEngine } from '../support/estate.ts'
 import { closeConnections } from '../support/http.ts'
 import { Raw } from '../support/raw.ts'
@@ -156,7 +157,7 @@ test('while the server ends it accepts no connection, callers who are slow to re
   // Served after both: what they sent has been read.
   assert.equal((await estate.ask({ path: '/healthz', headers: [['connection', 'close']] })).status, 200)
   const closed = estate.close()
-  while (await isAccepting(estate.url));
+  while (await isAccepting(estate.url)) await pause(10)
   writer.send('{"name":"at end"}')
   reader.socket.resume()
   await Promise.all([reader.ended, writer.ended, closed])

@@ -269,10 +269,18 @@ export const updateScenarios: readonly Scenario[] = [
     (tag): Scenario => ({
       name: `If-Match ${tag || '(empty)'} does not match version 1: 412, and nothing changes`,
       async ask(estate) {
-        return put(estate, (await estate.token()).id, { status: 'inactive' }, [['if-match', tag]])
+        const { id } = await estate.token({ name: `If-Match (${tag})` })
+        return put(estate, id, { status: 'inactive' }, [['if-match', tag]])
       },
       status: 412,
-      body: failure('Precondition failed', 'The token has changed since the version named in If-Match'),
+      async body(heard, estate) {
+        const failed = failure('Precondition failed', 'The token has changed since the version named in If-Match')
+        assert.equal(heard.text, JSON.stringify(failed))
+        const path = `${TOKEN}?include=details&limit=100&search=If-Match`
+        const { items } = (await estate.mineAsks({ path })).json.data
+        const { status, details } = items.find(({ name }: { name: string }) => name === `If-Match (${tag})`)
+        assert.deepEqual([status, details.version], ['active', 1])
+      },
     }),
   ),
   {

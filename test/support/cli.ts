@@ -6,6 +6,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { run } from '../../src/cli/program.ts'
+import { openLatchkey } from '../../src/compose.ts'
+import { readConfig } from '../../src/config.ts'
 
 export interface Ran {
   readonly code: number
@@ -68,13 +70,17 @@ export class Cli {
     return started
   }
 
-  /** An account with a key, a sub-account and, on request, a token. */
+  /** An account with a key and a sub-account, in a store that is opened once for all three. */
   async estate() {
-    const account = (await this.run('account', 'create', '--name', 'A', '--json')).json
-    const key = (await this.run('key', 'create', '--account', account._id, '--json')).json
-    const given = ['--name', 'S', '--email', 's@x.example', '--company-name', 'C', '--json']
-    const subAccount = (await this.run('sub-account', 'create', '--account', account._id, ...given)).json
-    return { account, key, subAccount }
+    const { operator, store } = await openLatchkey(readConfig({ LATCHKEY_DATA_DIR: this.dataDir }))
+    try {
+      const { id } = await operator.createAccount('A')
+      const key = await operator.createKey(id, 'Test', null)
+      const [owner] = await operator.createSubAccounts(id, [{ name: 'S', email: 's@x.example', companyName: 'C' }])
+      return { account: { _id: id }, key: { _id: key.id, key: key.key }, subAccount: { _id: owner?.id ?? '' } }
+    } finally {
+      await store.close()
+    }
   }
 
   /** Also ends what a test that failed has left running: it would keep the tests from ending. */

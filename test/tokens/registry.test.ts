@@ -248,10 +248,14 @@ describe('verification', () => {
     assert.equal(await lastUsedAt(), null)
     await verdict(token.credential)
     assert.equal(await lastUsedAt(), START)
-    service.clock.now = START + 1
+    // Marks are made at most once a minute: from now on each use would be marked.
+    service.clock.now += 3_600_000
     await service.registry.updateToken(caller, token.id, { status: 'inactive' }, origin())
     await verdict(token.credential)
     assert.equal(await lastUsedAt(), START)
+    await service.registry.updateToken(caller, token.id, { status: 'active' }, origin())
+    await verdict(token.credential)
+    assert.equal(await lastUsedAt(), service.clock.now)
   })
 
   test('refuses what was switched on by hand in the database, and says so to the operator', async () => {

@@ -133,16 +133,27 @@ export function describeFuzz(engine: Engine, { seed, cases }: Fuzzing): void {
         await told(mine({ path: path.replaceAll('#', '') }), 200, 302, 308, 400, 403, 404, 405)
     })
 
-    fuzz('a JSON body', fc.tuple(bodies, fc.constantFrom('PUT', 'PATCH', 'POST', 'ROTATE', 'SUB')), async ([body, where]) => {
-      const places = {
-        PUT: { method: 'PUT', path: `${LIST}/${(await estate.token()).id}` },
-        PATCH: { method: 'PATCH', path: `${LIST}/${(await estate.token()).id}` },
-        POST: { method: 'POST', path: LIST },
-        ROTATE: { method: 'POST', path: `${LIST}/tok_none/rotate` },
-        SUB: { method: 'POST', path: '/api/v1/apiClient/sub-account' },
-      }
-      await told(mine({ ...places[where as keyof typeof places], body, headers: [JSON_TYPE] }), 200, 201, 400, 403, 404)
-    })
+    fuzz(
+      'a JSON body',
+      fc.tuple(bodies, fc.constantFrom('PUT', 'PATCH', 'POST', 'ROTATE', 'SUB')),
+      async ([body, where]) => {
+        const places = {
+          PUT: { method: 'PUT', path: `${LIST}/${(await estate.token()).id}` },
+          PATCH: { method: 'PATCH', path: `${LIST}/${(await estate.token()).id}` },
+          POST: { method: 'POST', path: LIST },
+          ROTATE: { method: 'POST', path: `${LIST}/tok_none/rotate` },
+          SUB: { method: 'POST', path: '/api/v1/apiClient/sub-account' },
+        }
+        await told(
+          mine({ ...places[where as keyof typeof places], body, headers: [JSON_TYPE] }),
+          200,
+          201,
+          400,
+          403,
+          404,
+        )
+      },
+    )
 
     fuzz(
       'a form',

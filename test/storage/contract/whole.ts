@@ -1,6 +1,7 @@
 // What is asked of the whole store, and what outlives it: each test has a store to itself.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { VAULT } from '../../../src/tokens/model/tables.ts'
 import type { Store } from '../../../src/tokens/ports.ts'
 import {
   credentialOf,
@@ -11,6 +12,8 @@ import {
   plain,
   updateToken,
 } from '../../support/store.ts'
+
+type NotAsked = 'during' | 'close'
 
 export function describeWhole(open: OpenEmptyStore): void {
   async function withStore(work: (estate: Estate) => Promise<void>): Promise<void> {
@@ -99,21 +102,49 @@ export function describeWhole(open: OpenEmptyStore): void {
       const closed = estate.store
       await estate.opened.reopen()
       const origin = estate.origin()
-      const attempts: Record<string, () => Promise<unknown>> = {
+      const subAccount = estate.subAccountRecord(account)
+      const [token, sealed] = [estate.tokenRecord(subAccount, 'late'), estate.sealed()]
+      const key = { id: 'key_x', accountId: account.id, name: 'late', createdAt: 1, expiresAt: null, revokedAt: null }
+      const overview = { expiredBefore: 1, expiringBefore: 2, weeks: [1, 2], largest: 1 }
+      // A method that is added to the store has to be added here.
+      const attempts: Record<Exclude<keyof Store, NotAsked>, () => unknown> = {
         insertAccount: () => closed.insertAccount({ ...account, id: 'acc_late' }, origin),
         findAccount: () => closed.findAccount(account.id),
+        listAccounts: () => closed.listAccounts(),
+        renameAccount: () => closed.renameAccount(account.id, 'late', origin),
+        insertKey: () => closed.insertKey({ ...key, digest: estate.digest() }, origin),
         findKey: () => closed.findKey(credentialOf(estate.digest())),
+        listKeys: () => closed.listKeys(account.id),
+        revokeKey: () => closed.revokeKey('key_x', origin),
+        insertSubAccounts: () => closed.insertSubAccounts([subAccount], origin),
+        findSubAccount: () => closed.findSubAccount(account.id, 'sub_x'),
+        findOwner: () => closed.findOwner('tok_x'),
+        listSubAccounts: () => closed.listSubAccounts(account.id, FIRST_PAGE),
+        updateSubAccount: () => closed.updateSubAccount(account.id, 'sub_x', { status: 'suspended' }, origin),
+        insertTokens: () => closed.insertTokens([token], origin),
         findToken: () => closed.findToken(account.id, 'tok_x'),
-        findCandidate: () => closed.findCandidate(credentialOf(estate.digest())),
-        listTokens: () => closed.listTokens(account.id, FIRST_PAGE),
-        search: () => closed.listTokens(account.id, { ...FIRST_PAGE, search: 'x' }),
-        updateToken: () => updateToken(closed, account.id, 'tok_x', { name: 'x' }, origin),
-        listHistory: () => closed.listHistory(account.id, FIRST_PAGE),
+        findTokenByName: () => closed.findTokenByName('sub_x', 'x'),
+        listTokens: () => closed.listTokens(account.id, { ...FIRST_PAGE, search: 'x' }),
+        changeToken: () => updateToken(closed, account.id, 'tok_x', { name: 'x' }, origin),
         countTokens: () => closed.countTokens(),
+        countExpiring: () => closed.countExpiring(1, 2),
+        readOverview: () => closed.readOverview(account.id, overview),
+        findNames: () => closed.findNames(account.id, ['tok_x']),
+        findCandidate: () => closed.findCandidate(credentialOf(estate.digest())),
+        findActivity: () => closed.findActivity(['tok_x'], 1),
+        markUsed: () => closed.markUsed(new Map([['tok_x', 1]])),
+        listHistory: () => closed.listHistory(account.id, FIRST_PAGE),
+        readChains: () => Array.fromAsync(closed.readChains()),
+        readVault: () => closed.readVault(),
+        listRetiredMasterKeys: () => closed.listRetiredMasterKeys(),
+        changeMasterKey: () => closed.changeMasterKey({ from: 'a', to: 'b', sealedSecret: sealed, at: 1 }),
+        resealTokens: () => closed.resealTokens([{ id: 'tok_x', before: sealed, after: sealed }]),
+        retireMasterKey: () => closed.retireMasterKey('x', 1),
+        readRows: () => closed.readRows(VAULT, undefined, 1),
         ping: () => closed.ping(),
       }
       for (const [name, attempt] of Object.entries(attempts)) {
-        await assert.rejects(attempt(), { code: 'unavailable' }, name)
+        await assert.rejects(async () => attempt(), { code: 'unavailable' }, name)
       }
     }))
 }
