@@ -6,7 +6,7 @@ import { rowOf } from './world.ts'
 
 export const describeTokenView: Part = (world) => {
   test('a token has a page of its own, reached by its name in the list, with its facts and its history', async () => {
-    const tenant = await world().tenant([{ name: 'deploy' }])
+    const tenant = await world().tenant([{ name: 'deploy', metadata: { team: 'edge' } }])
     const id = tenant.tokens[0]?.id ?? ''
     const page = await world().signedIn(tenant, 'tokens')
     await rowOf(page, 'deploy').getByRole('link', { name: 'deploy', exact: true }).click()
@@ -19,7 +19,9 @@ export const describeTokenView: Part = (world) => {
     const facts = (await page.getByRole('definition').allTextContents()).join(' | ')
     assert.match(
       facts,
-      new RegExp(`^deploy \\| ${id} \\| NorthNorth Ltd \\| Active \\| lk_tok_•+\\w{4} \\| .* \\| Never \\| Never$`),
+      new RegExp(
+        `^deploy \\| ${id} \\| NorthNorth Ltd \\| Active \\| lk_tok_•+\\w{4} \\| .* \\| Never \\| Never \\| \\{\\s*"team": "edge"\\s*\\}$`,
+      ),
     )
     await page.reload()
     await page.getByRole('heading', { name: 'deploy', level: 1 }).waitFor()
