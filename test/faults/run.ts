@@ -17,7 +17,14 @@ const LOAD = Math.round(loadavg()[0] ?? 0)
 const TIMEOUT_MS = 1_800_000
 const FAULTS = ['long', 'linearizability', 'rotation', 'failover', 'pgbouncer', 'grants', 'million', 'one-caller']
 /** Tests of random cases, which are repeated more often here than in `npm test`. */
-const MORE_RUNS = ['storage/sqlite', 'storage/postgres', 'storage/same-answers', 'http/embedded', 'http/postgres']
+const MORE_RUNS = [
+  'storage/copy',
+  'storage/sqlite',
+  'storage/postgres',
+  'storage/same-answers',
+  'http/embedded',
+  'http/postgres',
+]
 const FILES = [...FAULTS.map((name) => `test/faults/${name}.ts`), ...MORE_RUNS.map((name) => `test/${name}.test.ts`)]
 
 /** What npm does not bring, and how an administrator gets it. */
