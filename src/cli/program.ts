@@ -9,6 +9,7 @@ import { addCopyCommand } from './copy.ts'
 import { addFindCommand } from './find.ts'
 import { addMasterKeyCommands } from './master-key-commands.ts'
 import { Output, printableLines, type Streams } from './output.ts'
+import { addReadyCommand } from './ready.ts'
 import { addStoreCommands } from './store-commands.ts'
 import { addHistoryCommands, addTokenCommands } from './token-commands.ts'
 import { explainPermissions, tellTrouble } from './trouble.ts'
@@ -59,6 +60,7 @@ function buildProgram(streams: Streams): Command {
       const { serve } = await import('./serve.ts')
       return serve(config, demo === true, new Output(streams, false))
     })
+  addReadyCommand(program, streams)
   addAccountCommands(program, onStore)
   addKeyCommands(program, onStore)
   addSubAccountCommands(program, onStore)
