@@ -18,7 +18,12 @@ function places(from: string, name: string): string[] {
   return [from, ...folders].map((folder) => join(folder, 'node_modules', name))
 }
 
-for (const file of ['package-lock.json', 'bench/package-lock.json', 'test/tools/package-lock.json']) {
+for (const file of [
+  'package-lock.json',
+  'bench/package-lock.json',
+  'test/packages/package-lock.json',
+  'test/tools/package-lock.json',
+]) {
   test(`${file} names the packages of every platform, and no download address`, () => {
     const { packages } = JSON.parse(readFileSync(join(root, file), 'utf8')) as { packages: Record<string, Locked> }
     const absent = Object.entries(packages).flatMap(([from, { optionalDependencies = {} }]) =>

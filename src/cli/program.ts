@@ -10,6 +10,7 @@ import { explainError, explainPermissions } from './error-messages.ts'
 import { addFindCommand } from './find.ts'
 import { addMasterKeyCommands } from './master-key-commands.ts'
 import { Output, printableLines, type Streams } from './output.ts'
+import { addReadyCommand } from './ready.ts'
 import { addStoreCommands } from './store-commands.ts'
 import { addHistoryCommands, addTokenCommands } from './token-commands.ts'
 
@@ -59,6 +60,7 @@ function buildProgram(streams: Streams): Command {
       const { serve } = await import('./serve.ts')
       return serve(config, demo === true, new Output(streams, false))
     })
+  addReadyCommand(program, streams)
   addAccountCommands(program, onStore)
   addKeyCommands(program, onStore)
   addSubAccountCommands(program, onStore)

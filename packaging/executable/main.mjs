@@ -1,0 +1,3 @@
+// Where the executable begins.
+import './arguments.mjs'
+import 'latchkey-main'
