@@ -58,7 +58,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'storage/postgres': BOTH_ENGINES,
   'storage/tables.ts': ['tokens'],
   'storage/vault.ts': ['tokens'],
-  'storage/migrations.ts': [],
+  'storage/migrations.ts': ['tokens'],
   'storage/fair-queue.ts': [],
   tokens: [],
   console: ['client'],

@@ -1,8 +1,8 @@
-// Calls that wait for one of a few places, such as connections or worker threads. Accounts take turns, so that one
-// with many calls does not keep the others waiting. Knows nothing of what the calls do.
+// A queue of calls for a limited resource, such as connections or worker threads. Accounts take turns, so that one with many
+// calls does not delay the others.
 
 export interface Bounds {
-  /** Calls that run at once, of all accounts and of one. */
+  /** Concurrent calls, of all accounts and of one. */
   readonly running: number
   readonly runningPerAccount: number
   /** Calls that wait, of all accounts and of one; more are refused. */
@@ -11,13 +11,11 @@ export interface Bounds {
 }
 
 export interface QueuedCall {
-  /** Calls with the same text here share the bounds of one account. */
   readonly account: string
   /** True once the caller no longer waits for the answer: the call is then dropped instead of started. */
   isGone(): boolean
-  /** The call runs from now on, until it leaves. */
+  /** The call must leave the queue when it has ended. */
   start(): void
-  /** The call will not be started. */
   drop(): void
 }
 
@@ -28,7 +26,7 @@ interface Account {
 
 export class FairQueue {
   readonly #bounds: Bounds
-  /** In the order of their turns: the account whose call was started last stands at the end. */
+  /** In the order of their turns: an account whose call was started moves to the end. */
   readonly #accounts = new Map<string, Account>()
   readonly #running = new Set<QueuedCall>()
   #waiting = 0
@@ -41,7 +39,7 @@ export class FairQueue {
     return this.#waiting
   }
 
-  /** Starts the call at once where a place is free. False when too many wait: the call is not taken. */
+  /** Starts the call at once if possible. False when too many calls wait: the call is refused. */
   enter(call: QueuedCall): boolean {
     const account = this.#accounts.get(call.account) ?? { waiting: [], running: 0 }
     if (this.#isFull(account)) this.#dropGone()
@@ -53,7 +51,7 @@ export class FairQueue {
     return true
   }
 
-  /** The call has ended, or waits no longer. */
+  /** Ends a running call, or removes a waiting one. */
   leave(call: QueuedCall): void {
     const account = this.#accounts.get(call.account)
     if (account === undefined) return
@@ -80,7 +78,7 @@ export class FairQueue {
     }
   }
 
-  /** The first call whose caller still waits, of the first account that has one and may start it. */
+  /** The first call of the next account that may start one; calls whose callers have gone are dropped. */
   #takeNext(): QueuedCall | undefined {
     for (const [name, account] of this.#accounts) {
       if (account.running >= this.#bounds.runningPerAccount) continue

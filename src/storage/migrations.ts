@@ -1,5 +1,6 @@
 // The migrations of an engine: numbered SQL files in a folder.
 import { readdirSync, readFileSync } from 'node:fs'
+import { OperatorError } from '../tokens/errors.ts'
 
 export interface Migration {
   readonly number: number
@@ -14,4 +15,12 @@ export function readMigrations(folder: URL): readonly Migration[] {
     if (number !== index + 1) throw new Error(`migration ${file} is out of order`)
     return { number, name: file.replace('.sql', ''), sql: readFileSync(new URL(file, folder), 'utf8') }
   })
+}
+
+/** A schema from a newer version is not touched. */
+export function requireKnownNumber(found: number, newest: number): number {
+  if (found <= newest) return found
+  throw new OperatorError(
+    `The store has schema ${found}, newer than ${newest}, the newest this version knows. Use a newer Latchkey.`,
+  )
 }

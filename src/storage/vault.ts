@@ -1,9 +1,9 @@
-// What both engines do with the vault's rows when a store is opened.
+// Opens the store secret, for both engines.
 import { OperatorError } from '../tokens/errors.ts'
 import type { KeyRing, VaultRow } from '../tokens/trust/key-ring.ts'
 import { STORE_SECRET_PLACE } from '../tokens/trust/vault.ts'
 
-/** The store secret. Every key that the store needs must be in the ring, which is told which of them seals. */
+/** The store secret. The ring must have every key that the store needs; the key that seals in the store seals in the ring. */
 export function openSecret(vault: readonly VaultRow[], keys: KeyRing, place: string): Uint8Array {
   const missing = vault.filter(({ keyId }) => keys.find(keyId) === undefined)
   if (missing.length > 0) throw missingKeys(vault, missing, keys, place)
@@ -17,23 +17,25 @@ export function openSecret(vault: readonly VaultRow[], keys: KeyRing, place: str
   }
 }
 
-const ALTERED = 'Its vault was altered by hand or is damaged: put a backup in its place; nothing was changed.'
+const ALTERED = 'Its vault is damaged or was changed outside Latchkey: restore a backup; nothing was changed.'
 
 function missingKeys(vault: readonly VaultRow[], missing: readonly VaultRow[], keys: KeyRing, place: string) {
-  const list = (rows: readonly VaultRow[]) => rows.map(({ keyId }) => keyId).join(', ')
-  if (missing.length === vault.length) {
-    return new OperatorError(
-      `${place} is sealed with master key ${list(vault)}, but the key given is ${keys.ids.join(', ')}. ` +
-        'Set LATCHKEY_MASTER_KEY or LATCHKEY_MASTER_KEY_FILE to the right key; nothing was changed.',
-    )
-  }
+  const ids = missing.map(({ keyId }) => keyId)
+  if (missing.length === vault.length) return wrongKey(place, ids, keys)
   return new OperatorError(
-    `The master key of ${place} is being rotated, and ${list(missing)} is needed beside ${keys.ids.join(', ')}. ` +
+    `The master key of ${place} is being rotated, and ${ids.join(', ')} is needed in addition to ${keys.ids.join(', ')}. ` +
       'Set LATCHKEY_MASTER_KEY to the new key and LATCHKEY_PREVIOUS_MASTER_KEY to the old one; nothing was changed.',
   )
 }
 
-/** A copy goes over as the store is: with one key. */
+export function wrongKey(place: string, ids: readonly string[], keys: KeyRing): OperatorError {
+  return new OperatorError(
+    `${place} is sealed with master key ${ids.join(', ')}, but the key given is ${keys.ids.join(', ')}. ` +
+      'Set LATCHKEY_MASTER_KEY or LATCHKEY_MASTER_KEY_FILE to the right key; nothing was changed.',
+  )
+}
+
+/** A store is copied with exactly one key. */
 export function requireSettled(vaultRows: number, place: string): void {
   if (vaultRows === 1) return
   throw new OperatorError(

@@ -1,4 +1,4 @@
-// The closed list of ways in which Latchkey says no. Doors translate a code; nobody invents one elsewhere.
+// The closed list of reasons for which Latchkey refuses something. HTTP and the command line translate the codes.
 
 const reasons = {
   'invalid-request': 'The request is not valid',
@@ -25,7 +25,7 @@ const reasons = {
 
 export type FailureCode = keyof typeof reasons
 
-/** The sentence that a caller reads, unless a failure brings one of its own. */
+/** The message for callers, unless a failure has its own. */
 export function reasonOf(code: FailureCode): string {
   return reasons[code]
 }
@@ -35,7 +35,7 @@ export interface FieldProblem {
   readonly message: string
 }
 
-/** A refusal whose message may be shown to the caller. What is not a Failure is a fault, and is shown to nobody. */
+/** A refusal whose message may be shown to the caller. No other error may: it is a fault, for the log only. */
 export class Failure extends Error {
   readonly code: FailureCode
   readonly details: readonly FieldProblem[] | undefined
@@ -54,7 +54,12 @@ export class Failure extends Error {
   }
 }
 
-/** Something that a person at the command line can mend: a wrong key, a missing folder. Its message says how. */
+/** A failure of the store; its cause is for the log only. */
+export function failure(code: FailureCode, cause: unknown, reason?: string): Failure {
+  return new Failure(code, reason, undefined, { cause })
+}
+
+/** A problem that the operator can solve, such as a wrong key or a missing folder. The message says how. */
 export class OperatorError extends Error {
   override readonly name = 'OperatorError'
 }

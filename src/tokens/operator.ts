@@ -1,5 +1,4 @@
 // What only the operator does, at the command line: accounts, their keys, and tokens in bulk.
-
 import { Failure } from './errors.ts'
 import { type Page, type TokenQuery, toPage } from './model/page.ts'
 import {
@@ -17,7 +16,7 @@ import type { Origin } from './record/history.ts'
 import { type Caller, type Parts, sealToken } from './registry.ts'
 import { kindOfCredential, newCredential } from './trust/credential.ts'
 
-/** A token to create; without a credential it gets a new one. */
+/** A token to create; without a credential, a new one is generated. */
 export interface BulkToken extends NewToken {
   readonly accountId: string
   readonly credential?: string | undefined
@@ -27,7 +26,7 @@ export interface BulkToken extends NewToken {
 /** What a credential belongs to. */
 export type Holder =
   | { readonly kind: 'account key'; readonly key: AccountKey }
-  /** `isFormer`: the credential was rotated out, and is accepted until its overlap ends. */
+  /** `isFormer`: a rotation has replaced the credential, which is accepted until the overlap ends. */
   | { readonly kind: 'token'; readonly row: TokenRow; readonly isFormer: boolean }
 
 export class Operator {
@@ -37,7 +36,7 @@ export class Operator {
     this.#parts = parts
   }
 
-  /** Who the history names for a change that is made at the command line. */
+  /** The actor that the history shows for changes at the command line. */
   origin(): Origin {
     return { by: 'operator', at: this.#parts.now(), requestId: null, address: null }
   }
@@ -63,7 +62,7 @@ export class Operator {
     return account
   }
 
-  /** Only the digest of the key is stored: this result is the only place that ever holds the key. */
+  /** Only the key's digest is stored: the key itself exists only in this result. */
   async createKey(
     accountId: string,
     name: string,
@@ -111,7 +110,7 @@ export class Operator {
     return this.#parts.store.findOwner(id)
   }
 
-  /** The operator acting for an account: the history names the operator. */
+  /** The caller for changes in an account, which the history shows as the operator's. */
   actFor(accountId: string): Caller {
     return { accountId, by: this.origin().by }
   }
@@ -131,14 +130,14 @@ export class Operator {
     })
   }
 
-  /** Without opening its credential, so that a token whose credential does not open can still be looked at. */
+  /** Without decrypting the credential, so that a token with a damaged one can be shown. */
   async getToken(id: string): Promise<TokenRow> {
     const row = await this.#parts.store.findToken(await this.getOwner(id), id)
     if (row === undefined) throw new Failure('token-not-found')
     return row
   }
 
-  /** Without opening their credentials: one that does not open must not hide the others. */
+  /** Without decrypting the credentials: a damaged one must not hide the others. */
   async listTokens(accountId: string, query: TokenQuery): Promise<Page<TokenRow>> {
     await this.getAccount(accountId)
     const slice = await this.#parts.store.listTokens(accountId, query)
@@ -175,9 +174,9 @@ function byId(left: TokenRecord, right: TokenRecord): number {
   return left.id < right.id ? -1 : 1
 }
 
-/** Why a string cannot be imported as a credential, as the end of a sentence; undefined when it can. */
+/** Why a string cannot be imported as a credential, as the end of a sentence; undefined if it can. */
 export function brokenCredentialRule(credential: string): string | undefined {
   if (kindOfCredential(credential) === 'tok') return undefined
-  if (credential.startsWith('lk_')) return 'looks like one of ours but is not a whole token credential'
+  if (credential.startsWith('lk_')) return 'looks like a Latchkey credential, but is incomplete or not one of a token'
   return 'must be 1 to 1024 printable ASCII characters without spaces'
 }

@@ -1,4 +1,4 @@
-// Remembers what was used lately, and no more than so much of it: two generations, the older dropped whole.
+// A cache of bounded size, which keeps what was used last: two generations, of which the older is evicted at once.
 export class Recent<Key, Value> {
   readonly #limit: number
   #count = 0
@@ -25,7 +25,7 @@ export class Recent<Key, Value> {
       this.#count = 0
     }
     this.#young.set(key, value)
-    // Replacing an entry counts as one more: a little is dropped early rather than too much kept.
+    // Replacing an entry counts too: a few are evicted early, and the limit holds.
     this.#count++
   }
 }

@@ -100,16 +100,16 @@ describe('a restore is refused, and changes nothing, where', () => {
     without.dispose()
   })
 
-  test('a store is there already', async () => {
+  test('a store exists already', async () => {
     const folder = world.emptyFolder()
     assert.equal((await folder.run('restore', world.file)).code, 0)
-    await refuses(folder, [world.file], /is there already. Give --replace to move it aside/)
+    await refuses(folder, [world.file], /exists already. Give --replace to move it aside/)
   })
 
   test('the log of another store is left there', async () => {
     const folder = world.emptyFolder()
     writeFileSync(join(folder.dataDir, 'latchkey.db-wal'), 'whatever')
-    await refuses(folder, [world.file], /latchkey\.db-wal is left of another store/)
+    await refuses(folder, [world.file], /latchkey\.db-wal belongs to another store/)
   })
 
   test('the file is cut short, altered, or no backup at all', async () => {
@@ -119,7 +119,7 @@ describe('a restore is refused, and changes nothing, where', () => {
       [damaged((bytes) => bytes.subarray(4_096)), /does not have the length/],
       [damaged((bytes) => bytes.fill(0x55, 9_000, 9_001)), /is damaged: it does not have the hash/],
       [damaged(() => Buffer.from('hello')), /is not a backup/],
-      [damaged((bytes) => replace(bytes, '"historyRows', '"historyRowz')), /its manifest is not stamped/],
+      [damaged((bytes) => replace(bytes, '"historyRows', '"historyRowz')), /the stamp of its manifest is wrong/],
       [join(folder.dataDir, 'none'), /There is no file/],
       [folder.dataDir, /is not a file\. Name the one that `latchkey backup` wrote/],
     ]
@@ -133,7 +133,7 @@ describe('a restore is refused, and changes nothing, where', () => {
     for (const { id } of targets.tokens.slice(5, 8)) await folder.run('token', 'disable', id)
     const lines = readFileSync(journal, 'latin1').split('\n')
     truncateSync(journal, lines.slice(0, -3).join('\n').length + 1)
-    await refuses(folder, [world.file, '--replace'], /By the store that is to be replaced.*--accept-revocation-loss/)
+    await refuses(folder, [world.file, '--replace'], /According to the store to be replaced.*--accept-revocation-loss/)
   })
 
   test('a line in the middle of the journal was altered, which backup and doctor report too', async () => {
@@ -141,7 +141,7 @@ describe('a restore is refused, and changes nothing, where', () => {
     await folder.run('restore', world.file)
     for (const { id } of targets.tokens.slice(10, 14)) await folder.run('token', 'disable', id)
     alterLine(join(folder.dataDir, 'revocations.log'), -3)
-    await refuses(folder, [world.file, '--replace'], /By the store that is to be replaced.* was altered: /)
+    await refuses(folder, [world.file, '--replace'], /According to the store to be replaced.* was altered: /)
     const doctor = await folder.run('doctor')
     assert.equal(doctor.code, 1)
     assert.match(
@@ -151,7 +151,7 @@ describe('a restore is refused, and changes nothing, where', () => {
     const file = world.temporaryFile('later.lkb')
     const backup = await folder.run('backup', file)
     assert.equal(backup.code, 1)
-    assert.match(backup.stderr, /later\.lkb is written, and whole\. But the revocation journal .* was altered, so that/)
+    assert.match(backup.stderr, /later\.lkb is complete\. But the revocation journal .* was altered, so that/)
     // What they advise helps, and the backup is as good as it says.
     assert.equal((await folder.run('restore', '--accept-revocation-loss')).code, 0)
     assert.equal((await folder.run('doctor', '--json')).json.healthy, true)
@@ -174,7 +174,7 @@ describe('a restore is refused, and changes nothing, where', () => {
       throw Object.assign(new Error('EIO: i/o error, ftruncate'), { code: 'EIO', syscall: 'ftruncate' })
     })
     syncBuiltinESMExports()
-    await refuses(folder, [world.file, '--replace'], /cannot be put in place: EIO/)
+    await refuses(folder, [world.file, '--replace'], /cannot be restored: EIO/)
     broken.mock.restore()
     syncBuiltinESMExports()
     assert.equal((await folder.run('restore', world.file, '--replace', '--json')).json.replayed, 1)

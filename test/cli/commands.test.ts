@@ -336,7 +336,7 @@ test('copy names its option, and no setting, where the target is at fault', asyn
   try {
     for (const [to, message] of [
       [foreign.dataDir, /Name another folder \(--to\)/],
-      ['postgres://127.0.0.1:1/none', /cannot be reached: .*\. --to says where it is and who asks/],
+      ['postgres://127.0.0.1:1/none', /cannot be reached: .*\. Check the address and the user in --to/],
       ['postgres://user:a#b/c@host/db', /--to is not an address\. Characters such as/],
     ] as const) {
       const { code, stderr } = await own.run('copy', '--to', to)
@@ -442,7 +442,7 @@ const refusals: readonly [string, string[], RegExp][] = [
   [
     'half a credential of ours',
     ['token', 'create', '--sub-account', 's', '--name', 'n', '--credential', 'lk_tok_half'],
-    /not a whole token credential/,
+    /incomplete or not one of a token/,
   ],
   [
     'a credential with a space',
@@ -507,7 +507,7 @@ describe('an existing credential', () => {
       ['', /The credential on standard input must be 1 to 1024 printable ASCII/],
       ['two words-of-it', /must be 1 to 1024 printable ASCII/],
       ['x'.repeat(3_000), /must be 1 to 1024 printable ASCII/],
-      ['lk_tok_half', /looks like one of ours but is not a whole/],
+      ['lk_tok_half', /looks like a Latchkey credential, but is incomplete/],
     ] as const) {
       const { code, stdout, stderr } = await cli.runGiven([input], ...create('Refused', '--credential-stdin'))
       assert.deepEqual([code, stdout], [1, ''])

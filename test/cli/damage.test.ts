@@ -12,8 +12,7 @@ import { BackedUp } from '../support/restored.ts'
 import { makeTargets, type Targets } from '../support/targets.ts'
 
 const PAGE_BYTES = 4096
-const ADVICE =
-  /The database is damaged\. Stop the server and put a backup in its place with `latchkey restore FILE --replace`/
+const ADVICE = /The database is damaged\. Stop the server and restore a backup with `latchkey restore FILE --replace`/
 
 describe('a damaged database', () => {
   const world = new BackedUp()
@@ -79,7 +78,7 @@ describe('a damaged database', () => {
       const { code, stderr } = await folder.run('serve')
       assert.equal(code, 1)
       assert.match(stderr, told)
-      assert.match(stderr, /put a backup in its place/)
+      assert.match(stderr, /restore a backup/)
     }
   })
 })
@@ -94,10 +93,7 @@ test("somebody else's database is left as it is", async () => {
   const ran = cli.spawn(['account', 'list'], { LATCHKEY_MASTER_KEY: Buffer.alloc(32, 7).toString('base64') })
   const [code, stderr] = [await ran.exited, ran.stderr]
   assert.equal(code, 1)
-  assert.match(
-    stderr,
-    /^latchkey: .*latchkey\.db is a database, but not one that Latchkey made\. .*nothing was changed/,
-  )
+  assert.match(stderr, /^latchkey: .*latchkey\.db is a database of another program\. .*nothing was changed/)
   assert.deepEqual(readFileSync(path), before)
   cli.dispose()
 })

@@ -75,12 +75,12 @@ describe('import', () => {
     [
       'a broken credential of ours',
       () => line('x', { credential: 'lk_tok_broken' }),
-      /line 2: credential looks like one of ours/,
+      /line 2: credential looks like a Latchkey credential/,
     ],
     [
       'an account key as credential',
       () => line('x', { credential: estate.key.key }),
-      /line 2: credential looks like one of ours/,
+      /line 2: credential looks like a Latchkey credential/,
     ],
     [
       'a time before 1970',

@@ -150,7 +150,7 @@ describe('a key from the environment', () => {
       'every instance both keys',
       'LATCHKEY_PREVIOUS_MASTER_KEY',
       'rotate again',
-      'Take the old',
+      'Remove the old',
     ]
     const places = steps.map((step) => stderr.indexOf(step))
     assert.ok(places.every((place) => place >= 0))
@@ -201,7 +201,7 @@ describe('a store refuses to open, and says which key is missing,', () => {
     ] as const) {
       const { code, stderr } = await withEnv({ LATCHKEY_MASTER_KEY: given }, () => cli.run('doctor'))
       assert.equal(code, 1)
-      assert.match(stderr, new RegExp(`is being rotated, and ${idOf(missing)} is needed beside ${idOf(given)}`))
+      assert.match(stderr, new RegExp(`is being rotated, and ${idOf(missing)} is needed in addition to ${idOf(given)}`))
     }
     const copy = await cli.run('copy', '--to', join(cli.dataDir, 'copy'))
     assert.match(copy.stderr, /is being rotated. Run `latchkey master-key rotate` to the end first/)

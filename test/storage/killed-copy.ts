@@ -14,7 +14,7 @@ const dying = new Proxy(target, {
     return (...args: unknown[]) => {
       if (name === 'finish' && fatal === 'finish') die()
       const answer = Reflect.apply(object[name], object, args)
-      if ((name === 'beginAnew' || name === 'writeRows') && String(++steps) === fatal) die()
+      if ((name === 'restart' || name === 'writeRows') && String(++steps) === fatal) die()
       return answer
     }
   },

@@ -1,7 +1,7 @@
 // The rule of rate limits, and the limiter of one process.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { LocalLimiter, nextTurn } from '../../src/tokens/trust/rate-limit.ts'
+import { consume, LocalLimiter } from '../../src/tokens/trust/rate-limit.ts'
 import { fc } from '../support/properties.ts'
 
 const limits = fc.record({
@@ -16,7 +16,7 @@ describe('the rule', () => {
         let fullAt = Number.NEGATIVE_INFINITY
         let turns = 0
         for (; turns <= limit.count; turns++) {
-          const next = nextTurn(fullAt, limit, now)
+          const next = consume(fullAt, limit, now)
           if (next.waitMs > 0) break
           fullAt = next.fullAt
         }
@@ -33,7 +33,7 @@ describe('the rule', () => {
         const taken: number[] = []
         for (const step of steps) {
           now += step
-          const next = nextTurn(fullAt, limit, now)
+          const next = consume(fullAt, limit, now)
           fullAt = next.fullAt
           if (next.waitMs === 0) taken.push(now)
         }
@@ -50,10 +50,10 @@ describe('the rule', () => {
     fc.assert(
       fc.property(limits, (limit) => {
         let fullAt = 0
-        for (let n = 0; n < limit.count; n++) fullAt = nextTurn(fullAt, limit, 0).fullAt
-        const { waitMs } = nextTurn(fullAt, limit, 0)
-        const early = nextTurn(fullAt, limit, waitMs / 2).waitMs
-        return waitMs > 0 && early > 0 && nextTurn(fullAt, limit, waitMs + 0.001).waitMs === 0
+        for (let n = 0; n < limit.count; n++) fullAt = consume(fullAt, limit, 0).fullAt
+        const { waitMs } = consume(fullAt, limit, 0)
+        const early = consume(fullAt, limit, waitMs / 2).waitMs
+        return waitMs > 0 && early > 0 && consume(fullAt, limit, waitMs + 0.001).waitMs === 0
       }),
     )
   })

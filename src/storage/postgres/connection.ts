@@ -1,12 +1,12 @@
-// One connection to PostgreSQL, as lent for one call: its statements, its transaction, and what its errors mean.
+// One connection to PostgreSQL, for one call: its statements, its transaction, and the translation of its errors.
 import { createHash } from 'node:crypto'
 import pg from 'pg'
-import { Failure } from '../../tokens/errors.ts'
+import { Failure, failure } from '../../tokens/errors.ts'
 import { Remembered } from './memory/same-rows.ts'
 import { type Answer, Batch, type Statement, Undone, type Value } from './sql/batch.ts'
 import { type StatementNames, UNNAMED } from './sql/statement-names.ts'
 
-/** How often a transaction is begun, where PostgreSQL ends it in favour of another one. */
+/** Of a transaction that PostgreSQL ends because of a conflict with another one. */
 const MAX_ATTEMPTS = 5
 const SERIALIZATION_FAILURE = '40001'
 const DEADLOCK_DETECTED = '40P01'
@@ -39,7 +39,7 @@ export class Connection {
     this.remembered = remembered
   }
 
-  /** True once COMMIT was sent: from then on only its answer says whether the change was made. */
+  /** True once COMMIT was sent: from then on the outcome is unknown until it is answered. */
   get committing(): boolean {
     return this.#committing
   }
@@ -63,7 +63,7 @@ export class Connection {
     return (await this.tuples(sql, ...values))[0]
   }
 
-  /** Rows as the protocol has them, to be compared with rows that were read before. */
+  /** Rows in the protocol's text form, which can be compared with earlier rows. */
   read(sql: string, values: readonly Value[]): Promise<Answer> {
     return this.#ask(sql, values.map(withoutNul), this.#names.inUse)
   }
@@ -75,8 +75,8 @@ export class Connection {
   }
 
   /**
-   * Runs `work` as one transaction, again after a deadlock or a serialization failure, but never once COMMIT was sent.
-   * The statements of `begin` are sent with the first ones of `work`.
+   * Runs `work` as one transaction, and retries it after a deadlock or a serialization failure, but never after COMMIT was
+   * sent. The statements of `begin` are sent together with the first ones of `work`.
    */
   async transaction<Result>(begin: readonly string[], work: Work<Result>): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
@@ -96,8 +96,8 @@ export class Connection {
   }
 
   /**
-   * A wait for a synchronous standby that was cancelled ends in success and a warning. The warning's text depends on
-   * the server's language, so that any warning makes the outcome unknown.
+   * If the wait for a synchronous standby is cancelled, COMMIT succeeds with a warning. Its text depends on the server's
+   * language, so any warning makes the outcome unknown.
    */
   async #commit(): Promise<void> {
     let warning: unknown
@@ -122,7 +122,7 @@ export class Connection {
     return this.#ask(text, [], false)
   }
 
-  /** Statements that are asked for without waiting for each other's answers go in one batch. */
+  /** Statements that do not wait for each other's answers are sent as one batch. */
   #ask(text: string, values: readonly Value[], named: boolean): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const name = named ? nameOf(text) : undefined
@@ -147,14 +147,14 @@ export class Connection {
   }
 }
 
-/** PostgreSQL takes no text with a NUL, and no stored text has one: what is looked up with a NUL finds nothing. */
+/** PostgreSQL rejects text with a NUL. No stored text has one, so a search for such a text must find nothing. */
 function withoutNul(value: Value): Value {
   return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value
 }
 
 const names = new Map<string, string>()
 
-/** One name for one text, in every process: behind a pooler, connections may be shared between them. */
+/** Derived from the text: behind a pooler, processes may share connections. */
 function nameOf(sql: string): string {
   let name = names.get(sql)
   if (name === undefined) {
@@ -164,7 +164,7 @@ function nameOf(sql: string): string {
   return name
 }
 
-/** The connection is gone or of no further use, and what was asked has no answer. */
+/** The connection is lost or unusable, and the statement has no answer. */
 export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost'
 }
@@ -177,7 +177,7 @@ export class DeadlinePassed extends Error {
   }
 }
 
-/** The caller has hung up while the call waited: it was not begun. */
+/** The caller hung up while the call was queued. The call was not started. */
 export class CallerGone extends Error {
   override readonly name = 'CallerGone'
 
@@ -196,8 +196,8 @@ function asLost(error: unknown): unknown {
 }
 
 /**
- * Connection exceptions, a server that goes down or comes up, one that has become a standby, and a connection that does
- * not have the statements that were prepared on it.
+ * Connection exceptions, a server that starts or shuts down, a server that became a standby, timeouts of the session, and a
+ * prepared statement that is missing or exists already.
  */
 function isFatal({ code = '' }: pg.DatabaseError): boolean {
   return /^(08|57P0|25006|25P0[34]|26000|42P05)/.test(code)
@@ -208,10 +208,10 @@ function isContended(error: unknown): boolean {
   return code === SERIALIZATION_FAILURE || code === DEADLOCK_DETECTED
 }
 
-/** Contention that did not end, too few resources, a statement past its time, a system error: not the request's fault. */
+/** Repeated conflicts, insufficient resources, statement timeouts and system errors: not the request's fault. */
 const STORE_FAULTS = /^(40|53|55P03|57|58|XX)/
 
-/** What PostgreSQL's error means to the domain; anything unexpected is passed on as it is. */
+/** Translates PostgreSQL's error for the domain; an unexpected error is returned unchanged. */
 export function translateError(error: unknown): unknown {
   if (isLost(error)) return failure('unavailable', error)
   if (!(error instanceof pg.DatabaseError)) return error
@@ -220,8 +220,4 @@ export function translateError(error: unknown): unknown {
   if (error.code === DISK_FULL) return failure('store-full', error)
   if (error.code === SUPERSEDED) return new Failure('master-key-superseded')
   return STORE_FAULTS.test(error.code ?? '') ? failure('unavailable', error) : error
-}
-
-export function failure(code: 'unavailable' | 'outcome-unknown' | 'store-full', cause: unknown): Failure {
-  return new Failure(code, undefined, undefined, { cause })
 }

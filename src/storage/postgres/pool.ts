@@ -1,46 +1,44 @@
-// The connections for one kind of call: how many, how long a call may take, and what happens when it takes longer.
+// The connections for one kind of call, with their settings, queue, deadlines and retries.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Socket } from 'node:net'
 import pg from 'pg'
-import { OperatorError } from '../../tokens/errors.ts'
+import { failure, OperatorError } from '../../tokens/errors.ts'
 import { FairQueue } from '../fair-queue.ts'
-import { CallerGone, Connection, DeadlinePassed, failure, isLost, translateError, type Work } from './connection.ts'
+import { CallerGone, Connection, DeadlinePassed, isLost, translateError, type Work } from './connection.ts'
 import type { Remembered } from './memory/same-rows.ts'
 import { SharedReads } from './memory/shared-reads.ts'
 import { typeParser } from './sql/batch.ts'
 import type { StatementNames } from './sql/statement-names.ts'
 
 const CONNECT_TIMEOUT_MS = 1_000
-/** A process that stops in the middle of a change holds up the others for no longer than this. */
+/** Ends the transaction, and releases the locks, of a process that hangs in the middle of a change. */
 const IDLE_IN_TRANSACTION_MS = 5_000
-/** `deadlineMs` is from the first call for a request to its answer, waiting for a connection included. */
+/** `deadlineMs` is from the first call of a request to its answer, including the wait for a connection. */
 export const LIMITS = { statementMs: 2_000, deadlineMs: 3_000 }
-/** How long a connection is kept for the answer to a COMMIT, after the deadline of its call: a standby may be slow. */
+/** How long a connection waits for the answer to COMMIT after its call's deadline: a standby may be slow. */
 const COMMIT_ANSWER_MS = 10_000
-/** Calls that may run or wait, of all accounts and of one; more are refused at once. */
+/** Calls that run or wait, of all accounts and of one; more are refused. */
 const MAX_WAITING = 2_000
 const MAX_WAITING_PER_ACCOUNT = 1_000
-/** Bounds how long a server that is no longer the primary, but has not noticed, can be asked. */
+/** Limits how long a former primary that does not know about the failover is still used. */
 const MAX_LIFETIME_SECONDS = 300
 const OLDEST_VERSION = 140_000
-/** How soon a pool that stays connected tries again after it has lost its last connection, and could not make another. */
+/** The retry interval of a pool that stays connected. */
 const RECONNECT_MS = 1_000
 
-/** Every connection of a pool shares the lock of this name; a copy takes it alone. The letters "latchsrv". */
+/** The advisory lock that every connection shares and a copy takes exclusively: the letters "latchsrv". */
 export const IN_USE_LOCK = '7809651199140131446'
 
 /**
- * Every statement is written for look-ups by index, whatever its values, so that each is planned once on a connection. A
- * plan made while a table was small is kept until the table's statistics are updated, which after a bulk load takes a
- * minute: it must not be one that reads whole tables.
+ * Every statement is meant to use indexes, whatever its values, so each is planned only once per connection. A plan made while
+ * a table was small stays in use until autovacuum updates the statistics: it must not contain a sequential scan.
  */
 export const SESSION = `SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off;
   SET plan_cache_mode = force_generic_plan`
 
-/** Whatever the database's own default is: each statement of a change must see what others have committed before it. */
+/** Not the database's default level: each statement of a change must see what others have committed before it. */
 export const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED'
 
-/** The request that calls are made for. */
 export const requestScope = new AsyncLocalStorage<{ readonly begunAt: number; readonly isGone: () => boolean }>()
 
 export interface PoolSettings {
@@ -50,7 +48,6 @@ export interface PoolSettings {
   readonly remembered: Remembered
 }
 
-/** How busy the connections for one kind of call are. */
 export interface PoolUsage {
   readonly max: number
   readonly inUse: number
@@ -59,15 +56,14 @@ export interface PoolUsage {
   readonly waiting: number
 }
 
-/** A call that needs a connection to itself. */
+/** A call that needs its own connection. */
 export interface Call {
-  /** Accounts take turns. Empty for what is done for no account. */
+  /** Accounts take turns. Empty for calls that concern no account. */
   readonly account: string
   readonly deadlineMs: number
   readonly isGone: () => boolean
 }
 
-/** How every connection is made. */
 export function clientConfig(databaseUrl: string): pg.ClientConfig {
   return {
     connectionString: databaseUrl,
@@ -79,11 +75,11 @@ export function clientConfig(databaseUrl: string): pg.ClientConfig {
   }
 }
 
-/** The pool itself must not time a connection: it would count the waiting for a free one, which has a limit of its own. */
+/** Sets the connect timeout here, because the pool's own one would include the wait for a free connection. */
 class TimedClient extends pg.Client {
   constructor(config: pg.ClientConfig) {
     super({ ...config, connectionTimeoutMillis: CONNECT_TIMEOUT_MS })
-    // Without a listener the error of a broken connection would end the process. The call that uses it fails anyway.
+    // Without a listener the error of a broken connection would end the process. The calls on it fail anyway.
     this.on('error', () => {})
   }
 }
@@ -109,11 +105,11 @@ export class Pool {
       maxLifetimeSeconds: MAX_LIFETIME_SECONDS,
       onConnect: (client) => this.#prepare(client),
     })
-    // A broken connection in the pool has been removed by then; the next call makes a new one.
+    // The pool has already removed the broken connection; the next call makes a new one.
     this.#pool.on('error', () => {})
     this.#queue = new FairQueue({
       running: size,
-      // One is left for the other accounts, where there are several.
+      // Leaves one for the other accounts, if there are several.
       runningPerAccount: Math.max(1, size - 1),
       waiting: MAX_WAITING,
       waitingPerAccount: MAX_WAITING_PER_ACCOUNT,
@@ -124,10 +120,7 @@ export class Pool {
     })
   }
 
-  /**
-   * Connects, and from then on always has a connection, however long no call is made: an instance without one holds no
-   * lock, and its store could be copied unnoticed.
-   */
+  /** Keeps a connection open even without calls: an idle instance must still hold the lock that prevents a copy. */
   async stayConnected(): Promise<void> {
     const connect = async () => (await this.#pool.connect()).release()
     const reconnect = () => {
@@ -145,28 +138,28 @@ export class Pool {
     return { max: this.#size, inUse: totalCount - idleCount, idle: idleCount, waiting }
   }
 
-  /** Lends a connection to `work`, and begins again on another one when it is lost before anything was committed. */
+  /** Runs `work` on its own connection, and once more on another one if that is lost before COMMIT. */
   lend<Result>(account: string, work: Work<Result>): Promise<Result> {
     return this.admit(() => this.lendFor({ account, deadlineMs: this.msLeft, isGone: this.isGone }, work))
   }
 
-  /** The same for one short read, which may share the connection with others that are asked for at the same time. */
+  /** Runs a short read, which may share its connection with concurrent reads. */
   ask<Result>(work: Work<Result>): Promise<Result> {
     return this.admit(() => this.#sharedReads.ask(this.msLeft, this.isGone, work))
   }
 
-  /** How long a call that is made now may take. */
+  /** Until the deadline of the present request. */
   get msLeft(): number {
     const now = performance.now()
     return Math.max(0, this.#settings.limits.deadlineMs - (now - (requestScope.getStore()?.begunAt ?? now)))
   }
 
-  /** Whether the caller has hung up for whom a call is made now. */
+  /** Tells whether the caller of the present request has hung up. */
   get isGone(): () => boolean {
     return requestScope.getStore()?.isGone ?? (() => false)
   }
 
-  /** Begins a call, unless the pool is closed or too many run or wait already. Closing waits for its end. */
+  /** Starts a call, unless the pool is closed or too many calls run or wait. Closing waits for the call. */
   async admit<Result>(begin: () => Promise<Result>): Promise<Result> {
     if (this.#closed !== undefined) throw failure('unavailable', new Error('the store is closed'))
     if (this.#underway.size >= MAX_WAITING) throw failure('unavailable', new TooManyWait())
@@ -179,7 +172,7 @@ export class Pool {
     }
   }
 
-  /** For a call that was admitted. */
+  /** For a call that has been admitted. */
   async lendFor<Result>(call: Call, work: Work<Result>): Promise<Result> {
     const deadline = new Deadline(call.deadlineMs)
     try {
@@ -225,7 +218,7 @@ export class Pool {
     }
   }
 
-  /** Returns what ends the turn. */
+  /** Returns the function that ends the turn. */
   async #takeTurn({ account, isGone }: Call, deadline: Deadline): Promise<() => void> {
     const turn = Promise.withResolvers<void>()
     const queued = { account, isGone, start: turn.resolve, drop: () => turn.reject(new CallerGone()) }
@@ -259,12 +252,12 @@ export class Pool {
   }
 
   async #prepare(client: pg.ClientBase): Promise<void> {
-    // The driver's limit ends with the login. A server that says nothing after it would hold up all waiting calls.
-    const timer = setTimeout(() => cut(client), CONNECT_TIMEOUT_MS)
+    // The driver's timeout covers only the login. A server that hangs after it would delay all waiting calls.
+    const timer = setTimeout(() => destroySocket(client), CONNECT_TIMEOUT_MS)
     try {
       await requireFitServer(client)
-      // Through a pooler these would stay on the connection that happened to be lent. There, each transaction sets its
-      // own, and statements without a name are planned each time.
+      // Behind a transaction pooler these settings would stay on a connection that others use too. There, each transaction
+      // makes its own settings, and statements without a name are planned each time.
       if (!this.#settings.names.inUse) return
       await client.query([SESSION, ...this.#requiredSettings('SET')].join('; '))
       await shareStore(client)
@@ -278,17 +271,17 @@ export class Pool {
     return this.#settings.names.inUse ? [BEGIN] : [BEGIN, ...this.#requiredSettings('SET LOCAL')]
   }
 
-  /** Whatever the defaults of the server, the database and the role are. */
+  /** Override the defaults of the server, the database and the role. */
   #requiredSettings(set: 'SET' | 'SET LOCAL'): string[] {
     return [
-      // A COMMIT that did not wait for its standby says so in a warning.
+      // A COMMIT that did not wait for its standby reports that in a warning.
       `${set} client_min_messages = warning`,
       `${set} statement_timeout = ${this.#settings.limits.statementMs}`,
       `${set} idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`,
     ]
   }
 
-  /** Waits for the calls under way. */
+  /** Waits for the calls that have been admitted. */
   close(): Promise<void> {
     clearInterval(this.#reconnecting)
     this.#closed ??= Promise.allSettled(this.#underway).then(() => this.#pool.end())
@@ -296,13 +289,12 @@ export class Pool {
   }
 }
 
-/** What waits for an answer on the connection fails at once. */
-function cut(client: pg.ClientBase): void {
+function destroySocket(client: pg.ClientBase): void {
   const { connection } = client as pg.ClientBase & { readonly connection: { readonly stream: Socket } }
   connection.stream.destroy()
 }
 
-/** Keeps the connection counted while its COMMIT has no answer, so that a stuck server never gets more than the pool. */
+/** Until COMMIT is answered its connection counts as used: a server that hangs never gets more connections than the pool has. */
 function releaseWhenAnswered(working: Promise<unknown>, release: (broken: boolean) => void): void {
   let held = true
   const releaseOnce = (broken: boolean) => {
@@ -343,29 +335,24 @@ class Deadline {
   }
 }
 
-/** For as long as this connection lasts. */
+/** The lock lasts as long as the connection. */
 async function shareStore(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query(`SELECT pg_try_advisory_lock_shared(${IN_USE_LOCK}) AS shared`)
   if (!rows[0].shared) throw new OperatorError('The store is locked by another process, which copies it.')
 }
 
-/** Refuses servers on which the store's promises would not hold. */
+/** Refuses servers on which the guarantees of the store would not hold. */
 export async function requireFitServer(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query(
     `SELECT pg_is_in_recovery() AS standby, current_setting('synchronous_commit') AS durability,
        current_setting('server_encoding') AS encoding, current_setting('server_version_num')::int AS version`,
   )
-  const { standby, durability, encoding, version } = rows[0] as {
-    standby: boolean
-    durability: string
-    encoding: string
-    version: number
-  }
+  const { standby, durability, encoding, version } = rows[0]
   if (version < OLDEST_VERSION) throw new OperatorError('PostgreSQL 14 or newer is needed')
   if (encoding !== 'UTF8') throw new OperatorError(`The database's encoding must be UTF8, but is ${encoding}`)
   // A standby may not know yet that a token was switched off.
   if (standby) throw new OperatorError('The PostgreSQL server is a standby. DATABASE_URL must lead to the primary.')
   if (durability === 'off') {
-    throw new OperatorError('synchronous_commit is off, so that a change answered with yes could be lost. Turn it on.')
+    throw new OperatorError('synchronous_commit is off, so that a confirmed change could be lost. Turn it on.')
   }
 }

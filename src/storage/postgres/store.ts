@@ -1,14 +1,14 @@
-// The engine past one machine: any number of instances on one PostgreSQL.
+// The PostgreSQL engine: any number of instances on one database.
 import pg from 'pg'
-import { OperatorError } from '../../tokens/errors.ts'
+import { failure, OperatorError } from '../../tokens/errors.ts'
 import type { RequestScope, Store } from '../../tokens/ports.ts'
-import type { ChainLink } from '../../tokens/record/history.ts'
 import type { KeyRing } from '../../tokens/trust/key-ring.ts'
 import { newStoreSecret, STORE_SECRET_PLACE, Stamps } from '../../tokens/trust/vault.ts'
 import { toCandidate } from '../../tokens/trust/verdict.ts'
+import { readChainLinks } from '../../tokens/upkeep/examination.ts'
 import { toVaultRow, type VaultColumns } from '../tables.ts'
 import { openSecret } from '../vault.ts'
-import { type Connection, failure } from './connection.ts'
+import type { Connection } from './connection.ts'
 import { GroupedChanges } from './memory/grouped.ts'
 import { Remembered } from './memory/same-rows.ts'
 import { clientConfig, LIMITS, Pool, type PoolUsage, requestScope, requireFitServer } from './pool.ts'
@@ -20,20 +20,17 @@ import * as reads from './sql/reads.ts'
 import { StatementNames } from './sql/statement-names.ts'
 import * as writes from './sql/writes.ts'
 
-const CHAIN_PART = 1_000
-
 export interface PostgresOptions {
   readonly databaseUrl: string
   readonly keys: KeyRing
-  /** Connections at most, at least `SMALLEST_POOL`. */
+  /** The maximum number of connections, at least `SMALLEST_POOL`. */
   readonly poolSize?: number
-  /** Named prepared statements; off behind a pooler that lends its connections by the transaction. */
+  /** Named prepared statements; must be off behind a transaction pooler. */
   readonly prepared?: boolean
-  /** Off: a schema that is not up to date is refused. */
+  /** Off: refuses a schema that is not up to date. */
   readonly autoMigrate?: boolean
-  /** How long a statement and a call may take, where the usual is not enough. */
   readonly limits?: typeof LIMITS
-  /** Gets what an operator should know about the database, in words. */
+  /** Receives warnings about the database, for the operator. */
   readonly warn?: ((warning: string) => void) | undefined
 }
 
@@ -42,38 +39,37 @@ export interface OpenedStore {
   readonly storeSecret: Uint8Array
   readonly applied: readonly string[]
   readonly limiter: PostgresLimiter
-  /** How busy the connections are, now. Cheap: it asks the database nothing. */
+  /** Does not query the database. */
   readonly poolUsage: () => Readonly<Record<PoolKind, PoolUsage>>
 }
 
 /**
- * Each kind of call has connections of its own, so that none has to wait for another. Verification is what lets callers
- * in; short reads are found by an index; long reads are searches, deep pages, histories and overviews. Changes may all
- * be stuck, waiting for a standby.
+ * Each kind of call has its own connections, so that none delays another. Verification includes all authentication; short
+ * reads use an index; long reads are searches, deep pages, histories and overviews; changes may all wait for a standby.
  */
 export type PoolKind = 'verification' | 'shortReads' | 'longReads' | 'changes'
 
 type Pools = Readonly<Record<PoolKind, Pool>>
 
-/** For bulk work: a statement that waits for a lock is waited for. */
+/** For bulk work, in which a statement may wait long for a lock. */
 export const PATIENT_LIMITS: typeof LIMITS = { statementMs: 600_000, deadlineMs: 600_000 }
 
 /** One connection of each kind. */
 export const SMALLEST_POOL = 4
 
-function shareOut(poolSize: number): Record<PoolKind, number> {
+function poolSizes(poolSize: number): Record<PoolKind, number> {
   const tenths = (share: number) => Math.max(1, Math.floor((poolSize * share) / 10))
   const [verification, shortReads, changes] = [tenths(2), tenths(2), tenths(3)]
   return { verification, shortReads, changes, longReads: poolSize - verification - shortReads - changes }
 }
 
-/** Opens the store, making it or bringing its schema up to date first. A wrong master key leaves it untouched. */
+/** Opens the store; first creates it or migrates its schema. A wrong master key changes nothing. */
 export async function openPostgresStore(options: PostgresOptions): Promise<OpenedStore> {
   const { databaseUrl, prepared = true, poolSize = 10, limits = LIMITS, warn } = options
   if (poolSize < SMALLEST_POOL) throw new OperatorError(`LATCHKEY_PG_POOL must be at least ${SMALLEST_POOL}`)
   const { storeSecret, applied } = await withClient(databaseUrl, (client) => open(client, options))
   const settings = { databaseUrl, names: new StatementNames(prepared, warn), limits, remembered: new Remembered() }
-  const sizes = shareOut(poolSize)
+  const sizes = poolSizes(poolSize)
   const ofEachKind = <Value>(make: (kind: PoolKind) => Value): Record<PoolKind, Value> => ({
     verification: make('verification'),
     shortReads: make('shortReads'),
@@ -105,7 +101,7 @@ async function withClient<Result>(databaseUrl: string, work: (client: pg.Client)
   }
 }
 
-/** A connection of its own, outside the pools. */
+/** A connection outside the pools. */
 export async function connect(databaseUrl: string): Promise<pg.Client> {
   const client = new pg.Client(clientConfig(databaseUrl))
   client.on('error', () => {})
@@ -115,10 +111,12 @@ export async function connect(databaseUrl: string): Promise<pg.Client> {
   } catch (error) {
     // The socket may still be open, and would keep the process from ending.
     void client.end().catch(() => {})
-    const said = (error as Error).message || String(error)
-    // The server was reached, and refuses the password, the role, or the name of the database.
+    const reason = (error as Error).message || String(error)
+    // A DatabaseError is about the password, the role, or the name of the database.
     const what = error instanceof pg.DatabaseError ? 'refuses the connection' : 'cannot be reached'
-    throw new OperatorError(`${placeOf(databaseUrl)} ${what}: ${said}. DATABASE_URL says where it is and who asks.`)
+    throw new OperatorError(
+      `${placeOf(databaseUrl)} ${what}: ${reason}. Check the address and the user in DATABASE_URL.`,
+    )
   }
 }
 
@@ -137,11 +135,11 @@ async function open(client: pg.Client, { databaseUrl, keys, autoMigrate = true }
     ])
   })
   const storeSecret = known ?? (await readSecret(client, databaseUrl, keys))
-  if (storeSecret === undefined) throw new OperatorError('The store was made but cannot be read back')
+  if (storeSecret === undefined) throw new OperatorError('The store was created but cannot be read')
   return { storeSecret, applied }
 }
 
-/** The store secret; undefined for a database that is still empty. Refuses a ring that lacks a key, and changes nothing. */
+/** The store secret; undefined for an empty database. Refuses a ring that lacks a key, and changes nothing. */
 export async function readSecret(
   client: pg.Client,
   databaseUrl: string,
@@ -153,7 +151,7 @@ export async function readSecret(
   return openSecret(rows.map(toVaultRow), keys, placeOf(databaseUrl))
 }
 
-/** The table that a copy makes first and removes last. */
+/** The table that a copy creates first and removes last. */
 export const UNFINISHED_COPY = 'unfinished_copy'
 
 export async function requireFinishedCopy(client: pg.Client, databaseUrl: string): Promise<void> {
@@ -163,7 +161,7 @@ export async function requireFinishedCopy(client: pg.Client, databaseUrl: string
   )
 }
 
-/** The database in words, without its password. */
+/** The database's name and host for messages, without the password. */
 export function placeOf(databaseUrl: string): string {
   const { host, pathname } = URL.parse(databaseUrl) ?? { host: '', pathname: '' }
   return `The database ${pathname.slice(1)} at ${host}`
@@ -172,7 +170,7 @@ export function placeOf(databaseUrl: string): string {
 type Rest<Operation> = Operation extends (target: never, ...args: infer Args) => unknown ? Args : never
 type Result<Operation> = Operation extends (...args: never[]) => infer Value ? Value : never
 
-/** The account that a call is made for, by its first argument; empty where there is none. */
+/** The account of a call, from its first argument; empty if there is none. */
 function accountOf(argument: unknown): string {
   const subject: unknown = Array.isArray(argument) ? argument[0] : argument
   if (typeof subject === 'string') return subject
@@ -206,7 +204,7 @@ class PostgresStore implements Store {
 
   readonly #findKey = this.#read('verification', reads.findKey)
   readonly #findByDigest = this.#read('verification', reads.findByDigest)
-  /** Callers of an identity provider are let in by their account. */
+  /** Authenticates callers of an identity provider. */
   findAccount = this.#read('verification', reads.findAccount)
   ping = this.#read('verification', reads.ping)
 
@@ -244,25 +242,19 @@ class PostgresStore implements Store {
   during = <Result>({ waitedMs, isGone }: RequestScope, work: () => Result) =>
     requestScope.run({ begunAt: performance.now() - waitedMs, isGone }, work)
 
-  async *readChains(): AsyncGenerator<ChainLink> {
+  readChains() {
     const { longReads } = this.#pools
-    yield* await longReads.lend('', reads.readChainHeads)
-    let after = { accountId: '', seq: 0 }
-    for (;;) {
-      const from = after
-      const part = await longReads.lend('', (db) => reads.readChainPart(db, from, CHAIN_PART))
-      yield* part
-      const last = part.at(-1)
-      if (last?.kind !== 'row') return
-      after = last.row
-    }
+    return readChainLinks(
+      () => longReads.lend('', reads.readChainHeads),
+      (after, limit) => longReads.lend('', (db) => reads.readChainPart(db, after, limit)),
+    )
   }
 
   async close(): Promise<void> {
     await Promise.all(Object.values(this.#pools).map((pool) => pool.close()))
   }
 
-  /** An index finds the few rows of the answer; many such reads go in one round trip. */
+  /** A read of a few rows by an index. Many of them share one round trip. */
   #read<Operation extends (db: Connection, ...args: never[]) => Promise<unknown>>(
     kind: 'verification' | 'shortReads',
     operation: Operation,
@@ -271,7 +263,7 @@ class PostgresStore implements Store {
       this.#pools[kind].ask((db) => operation(db, ...(args as never[]))) as Result<Operation>
   }
 
-  /** Has a connection to itself, for which accounts take turns. */
+  /** A read on its own connection, for which accounts take turns. */
   #longRead<Operation extends (db: Connection, ...args: never[]) => Promise<unknown>>(operation: Operation) {
     return (...args: Rest<Operation>) =>
       this.#pools.longReads.lend(accountOf(args[0]), (db) => operation(db, ...(args as never[]))) as Result<Operation>

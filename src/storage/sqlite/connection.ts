@@ -1,24 +1,24 @@
-// One connection to the database file, set up so that what is committed stays. Statements are prepared once.
+// One connection to the database file, with settings that make commits durable. Statements are prepared once.
 import { realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync, type DatabaseSyncOptions, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { requireNoLink } from '../../process/private-file.ts'
-import { Failure, type FailureCode, OperatorError } from '../../tokens/errors.ts'
+import { Failure, failure, OperatorError } from '../../tokens/errors.ts'
 
-/** Before it, a write racing a checkpoint could lose committed data (the WAL-reset bug). */
+/** In older versions a write during a checkpoint could lose committed data (the WAL-reset bug). */
 const OLDEST_SQLITE = '3.51.3'
 const BUSY_TIMEOUT_MS = 5_000
-/** Small: what is not in it is in the system's own cache, a microsecond away. A writer touches more pages at once. */
+/** Small: a miss costs a microsecond, since the system's page cache has it. A writer needs more pages at once. */
 const CACHE_KIB = { read: 8_000, write: 24_000, alone: 24_000 }
-/** 32 MiB of WAL: a bulk load is moved into the database in few, large steps, and a restart still reads it in no time. */
+/** 32 MiB of WAL: few, large checkpoints during a bulk load, and still a fast restart. */
 const CHECKPOINT_PAGES = 8_000
 
 export type Row = Record<string, never>
 
 /**
- * A condition for statements that may go through very many rows: past the connection's deadline it ends them. Nothing in
- * node:sqlite interrupts a statement that runs. The clock is read for one in some thousand rows, chosen by `number`, a whole
- * number that differs from row to row.
+ * A condition that ends a statement at the connection's deadline, for statements that may visit very many rows: node:sqlite
+ * cannot interrupt a running statement. `number` is an integer that differs between rows; it selects one row in some thousand
+ * for a look at the clock.
  */
 export function inTime(number: string): string {
   return `((${number} & 1023) OR in_time())`
@@ -29,10 +29,10 @@ export class Connection {
   readonly #statements = new Map<string, StatementSync>()
   readonly #dataVersion: StatementSync
   #changes = 0
-  /** For statements with `inTime` in them, by `performance.now`. */
+  /** For statements that contain `inTime`; by `performance.now`. */
   deadlineAt = Number.POSITIVE_INFINITY
 
-  /** `alone`: writes, and no other process can open the file meanwhile; refused as busy where one has it open. */
+  /** `alone`: exclusive write access; fails as busy when another process has the file open. */
   constructor(path: string, mode: 'read' | 'write' | 'alone') {
     requireSqlite(process.versions.sqlite ?? '0')
     this.#db = openDatabase(path, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true })
@@ -43,7 +43,7 @@ export class Connection {
     this.#db.exec(`PRAGMA cache_size = -${CACHE_KIB[mode]}; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
     const found = ['journal_mode', 'synchronous', 'foreign_keys', 'trusted_schema'].map((name) => this.pragma(name))
     if (found.join() !== 'wal,2,1,0') {
-      throw new OperatorError(`SQLite did not take the settings that keep data safe (got ${found.join()})`)
+      throw new OperatorError(`SQLite did not accept the settings that keep data safe (got ${found.join()})`)
     }
     if (mode === 'read') this.#db.exec('PRAGMA query_only = ON')
     this.#dataVersion = this.#db.prepare('PRAGMA data_version')
@@ -54,7 +54,7 @@ export class Connection {
     return this.#prepare(sql).get(...values) as Result | undefined
   }
 
-  /** The first row as an array of its columns: cheaper than an object, for what is read most. */
+  /** The first row as an array of its columns, which is cheaper than an object. */
   tuple<Result extends readonly unknown[]>(sql: string, ...values: SQLInputValue[]): Result | undefined {
     return this.#prepare(sql, 'tuples').get(...values) as unknown as Result | undefined
   }
@@ -78,17 +78,17 @@ export class Connection {
     return Number(changes)
   }
 
-  /** Counts the statements that have changed something; a transaction that is rolled back does not count back. */
+  /** The number of write statements so far, including those of transactions that were rolled back. */
   get changes(): number {
     return this.#changes
   }
 
-  /** Begins, ends and the like: as often as anything else, so prepared as everything else. */
+  /** For BEGIN, COMMIT and the like, which are frequent and therefore prepared too. */
   control(sql: string): void {
     this.#prepare(sql, 'changes').run()
   }
 
-  /** Changes all that `work` changes, or nothing. The lock is taken first: what `work` reads, nobody changes meanwhile. */
+  /** Runs `work` as one transaction. The write lock is taken first: nobody changes what `work` reads. */
   transaction<Result>(work: () => Result): Result {
     this.exec('BEGIN IMMEDIATE')
     try {
@@ -101,12 +101,12 @@ export class Connection {
     }
   }
 
-  /** Where there is still something to roll back: SQLite does it by itself on a full disk. */
+  /** Does nothing if SQLite has already rolled back by itself, as it does on a full disk. */
   rollBack(): void {
     try {
       if (this.#db.isTransaction) this.#db.exec('ROLLBACK')
     } catch {
-      // Whatever made it necessary is told; a connection that cannot do it is not used again.
+      // The caller throws the error that made the rollback necessary, and drops a broken connection.
     }
   }
 
@@ -119,12 +119,12 @@ export class Connection {
     return Object.values(row ?? {})[0] as string | number
   }
 
-  /** Another one when another connection has committed something since it was last asked. */
+  /** Differs from the last call when another connection has committed something since. */
   dataVersion(): number {
     return (this.#dataVersion.get() as unknown as [number])[0]
   }
 
-  /** What is wrong with its pages; undefined when they are whole. Reads all of them. */
+  /** What is wrong with the database's pages; undefined when nothing is. Reads all of them. */
   findDamage(): string | undefined {
     try {
       const found = this.tuples<[string]>('PRAGMA quick_check').flat()
@@ -135,7 +135,7 @@ export class Connection {
     }
   }
 
-  /** What `work` reads comes from one snapshot: that of an outer call, where there is one. */
+  /** Everything that `work` reads comes from one snapshot. Calls can be nested. */
   snapshot<Result>(work: () => Result): Result {
     if (this.#db.isTransaction) return work()
     this.control('BEGIN')
@@ -151,12 +151,12 @@ export class Connection {
     throw deadlinePassed()
   }
 
-  /** Closing again changes nothing: two signals may both ask for it. */
+  /** May be called twice, by two signals. */
   close(): void {
     if (this.#db.isOpen) this.#db.close()
   }
 
-  /** The search index leaves row numbers behind that are too large for a number: what `run` tells of must be bigints. */
+  /** `run` also returns the last row id, which for the search index is too large for a number: hence bigints. */
   #prepare(sql: string, use?: 'tuples' | 'changes'): StatementSync {
     let statement = this.#statements.get(sql)
     if (statement === undefined) {
@@ -170,8 +170,8 @@ export class Connection {
 }
 
 /**
- * SQLite opens no -wal or -shm that is a link, but it follows one to a database. A link that is put there after the first
- * look shows in the name of the file that was opened, before anything is read from it or written to it.
+ * SQLite refuses links for -wal and -shm, but follows a link to a database. A link that is created after the first check is
+ * detected by the name of the opened file, before anything is read or written.
  */
 export function openDatabase(path: string, options: DatabaseSyncOptions = {}): DatabaseSync {
   requireNoLink(path)
@@ -182,19 +182,15 @@ export function openDatabase(path: string, options: DatabaseSyncOptions = {}): D
   throw new OperatorError(`${path} was replaced by a link while it was opened; nothing was changed.`)
 }
 
-export function requireSqlite(version: string): void {
-  if (compareVersions(version, OLDEST_SQLITE) < 0) {
-    throw new OperatorError(`SQLite ${version} can lose data; ${OLDEST_SQLITE} or newer is needed. Run npm install.`)
-  }
+/** For an `alone` connection that failed as busy. */
+export function inUse(path: string): OperatorError {
+  return new OperatorError(`${path} is in use. Stop whatever serves it first; nothing was changed.`)
 }
 
-function compareVersions(left: string, right: string): number {
-  const [a, b] = [left, right].map((version) => version.split('.').map(Number))
-  for (let i = 0; i < 3; i++) {
-    const difference = (a?.[i] ?? 0) - (b?.[i] ?? 0)
-    if (difference !== 0) return difference
+export function requireSqlite(version: string): void {
+  if (version.localeCompare(OLDEST_SQLITE, 'en', { numeric: true }) < 0) {
+    throw new OperatorError(`SQLite ${version} can lose data; ${OLDEST_SQLITE} or newer is needed. Run npm install.`)
   }
-  return 0
 }
 
 const SQLITE_BUSY = 5
@@ -202,12 +198,12 @@ const SQLITE_CORRUPT = 11
 const SQLITE_FULL = 13
 const SQLITE_NOTADB = 26
 
-/** Another process has locked the file. */
+/** The file is locked by another process. */
 export function isBusy(error: unknown): boolean {
   return primaryCode(error) === SQLITE_BUSY
 }
 
-/** No room on the disk. SQLite has taken the transaction back, and needs nothing but room to go on. */
+/** The disk is full. SQLite has rolled the transaction back, and can continue once there is space. */
 export function isFull(error: unknown): boolean {
   return primaryCode(error) === SQLITE_FULL
 }
@@ -232,12 +228,12 @@ function primaryCode(error: unknown): number | undefined {
 
 const UNIQUE_VIOLATIONS = new Set([2067, 1555])
 
-/** What SQLite's error means to the domain; anything unexpected is passed on as it is. */
+/** Translates SQLite's error for the domain; an unexpected error is returned unchanged. */
 export function translateError(error: unknown): unknown {
   const { errcode: code, code: kind, syscall } = error as { errcode?: number } & NodeJS.ErrnoException
-  // node:sqlite says so of a connection that has been closed.
+  // node:sqlite: the connection is closed.
   if (kind === 'ERR_INVALID_STATE') return failure('unavailable', error)
-  // The file system says so of the journal.
+  // The file system, about the journal.
   if (syscall !== undefined) return failure(kind === 'ENOSPC' ? 'store-full' : 'unavailable', error)
   if (code === undefined) return error
   const message = (error as Error).message
@@ -245,10 +241,6 @@ export function translateError(error: unknown): unknown {
   if (UNIQUE_VIOLATIONS.has(code) && message.includes('digest')) return new Failure('duplicate-credential')
   if (isFull(error)) return failure('store-full', error)
   return isStoreFault(error) ? failure('unavailable', error) : error
-}
-
-export function failure(code: FailureCode, cause: unknown, reason?: string): Failure {
-  return new Failure(code, reason, undefined, { cause })
 }
 
 export function deadlinePassed(): Failure {

@@ -1,17 +1,18 @@
-// The embedded engine: short reads on the event loop, long ones on reader threads, all changes on a writer thread.
+// The embedded engine: short reads on the event loop, long reads on reader threads, all changes on a writer thread.
 import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
-import { Failure, OperatorError } from '../../tokens/errors.ts'
+import { Failure, failure, OperatorError } from '../../tokens/errors.ts'
 import type { Slice, TokenQuery } from '../../tokens/model/page.ts'
 import type { Damage, Store, StoreFiles, TokenRow } from '../../tokens/ports.ts'
-import type { ChainLink } from '../../tokens/record/history.ts'
 import type { KeyRing } from '../../tokens/trust/key-ring.ts'
 import { newStoreSecret, STORE_SECRET_PLACE, Stamps } from '../../tokens/trust/vault.ts'
+import { readChainLinks } from '../../tokens/upkeep/examination.ts'
 import { toVaultRow, type VaultColumns } from '../tables.ts'
 import { openSecret } from '../vault.ts'
-import { Connection, failure, isBusy, openDatabase, translateError } from './connection.ts'
-import { noteOpened, type OpenedFile, requireInPlace, requireWritable, syncFolder } from './files/files.ts'
+import { Connection, isBusy, openDatabase, translateError } from './connection.ts'
+import { noteOpened, type OpenedFile, requireInPlace, requireWritable, syncPath } from './files/files.ts'
+import type { Recovery } from './journal/journal.ts'
 import { Memory } from './memory/memory.ts'
 import type { Chosen } from './sql/listing.ts'
 import { migrate, requireKnownSchema } from './sql/migrate.ts'
@@ -19,22 +20,20 @@ import * as reads from './sql/reads.ts'
 import type * as writes from './sql/writes.ts'
 import { allOrNone, during, isInRequest, Readers } from './threads/readers.ts'
 import { type EndedThread, RestartingThread } from './threads/restarting-thread.ts'
-import type { Opening } from './threads/thread.ts'
 
 type Rest<Operation> = Operation extends (target: never, ...args: infer Args) => unknown ? Args : never
 type Result<Operation> = Operation extends (...args: never[]) => infer Value ? Awaited<Value> : never
 
-/** Skipping index entries costs some 50 ns each: past this many, the event loop is left alone. */
+/** Skipping an index entry takes some 50 ns; a list that skips more runs on a reader thread. */
 const MAX_SKIP_ON_LOOP = 2_000
-const CHAIN_PART = 1_000
 const RECHECK_MS = 1_000
 
 export interface SqliteOptions {
   readonly dataDir: string
   readonly keys: KeyRing
-  /** Where the revocation journal is; in the data folder when not said. */
+  /** Of the revocation journal; by default in the data folder. */
   readonly journalPath?: string | undefined
-  /** The operator's word that tokens revoked since a backup may be revived. */
+  /** The operator accepts that tokens revoked since a backup may become active again. */
   readonly acceptRevocationLoss?: boolean
   readonly onThreadEnded?: ((ended: EndedThread) => void) | undefined
 }
@@ -44,14 +43,14 @@ export interface OpenedStore {
   readonly files: StoreFiles
   readonly storeSecret: Uint8Array
   readonly applied: readonly string[]
-  /** Revocations that the journal had and the store had not. */
+  /** Revocations that were missing in the store and replayed from the journal. */
   readonly replayed: number
 }
 
 export const databaseIn = (dataDir: string) => join(dataDir, 'latchkey.db')
 export const journalIn = (dataDir: string) => join(dataDir, 'revocations.log')
 
-/** Opens the store, making it or bringing its schema up to date first. A wrong master key leaves it untouched. */
+/** Opens the store; first creates it or migrates its schema. A wrong master key changes nothing. */
 export async function openSqliteStore(options: SqliteOptions): Promise<OpenedStore> {
   const { dataDir, keys, journalPath = journalIn(dataDir), acceptRevocationLoss = false } = options
   const { onThreadEnded: onEnded = () => {} } = options
@@ -65,15 +64,15 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
     db.run('INSERT INTO vault (key_id, sealed_secret, created_at) VALUES (?, ?, ?)', keys.first.id, sealed, Date.now())
   })
   const storeSecret = known ?? readSecret(path, keys)
-  if (storeSecret === undefined) throw new OperatorError(`${path} was made but cannot be read back`)
+  if (storeSecret === undefined) throw new OperatorError(`${path} was created but cannot be read`)
   const db = new Connection(path, 'read')
   requireKnownSchema(db)
-  // The log is there now. SQLite asks for its name to be brought to disk too, but lets it pass when that fails.
-  syncFolder(dataDir)
+  // SQLite has synced the new WAL's name too, but ignores an error of that sync.
+  syncPath(dataDir)
   const files = [path, `${path}-wal`].map(noteOpened)
   const data = { path, files, storeSecret, journalPath, acceptRevocationLoss }
   let store: SqliteStore | undefined
-  const onRestarted = (opening: Opening) => store?.shutIfObstructed(opening)
+  const onRestarted = (recovery: Recovery) => store?.refuseIfObstructed(recovery)
   const [writer, readers] = await allOrNone<[RestartingThread, Readers]>([
     RestartingThread.start({ ...data, role: 'writer' }, { onEnded, onRestarted }),
     Readers.start(data, onEnded),
@@ -82,12 +81,12 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
     throw error
   })
   store = new SqliteStore(db, writer, readers, new Stamps(storeSecret), files)
-  return { store, files: store, storeSecret, applied, replayed: writer.opening.replayed }
+  return { store, files: store, storeSecret, applied, replayed: writer.recovery.replayed }
 }
 
-/** The store secret; undefined for a store that is still empty. Refuses a ring that lacks a key, and changes nothing. */
+/** The store secret; undefined for an empty store. Refuses a ring that lacks a key, and changes nothing. */
 export function readSecret(path: string, keys: KeyRing): Uint8Array | undefined {
-  const vault = lookInto(path, (db) => {
+  const vault = readOnce(path, (db) => {
     const { user_version: schema } = db.prepare('PRAGMA user_version').get() as { user_version: number }
     if (schema === 0) return requireEmpty(db, path)
     const rotates = db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'vault_one_seals'").get() !== undefined
@@ -97,31 +96,40 @@ export function readSecret(path: string, keys: KeyRing): Uint8Array | undefined 
   return vault && openSecret(vault.map(toVaultRow), keys, path)
 }
 
-/** A file without a schema's number is ours to fill only while nothing is in it. */
+/** A file without a schema number must be empty, or it belongs to another program. */
 function requireEmpty(db: DatabaseSync, path: string): undefined {
   if (db.prepare('SELECT 1 FROM sqlite_master').get() === undefined) return undefined
   throw new OperatorError(
-    `${path} is a database, but not one that Latchkey made. Name another folder (LATCHKEY_DATA_DIR); nothing was changed.`,
+    `${path} is a database of another program. Name another folder (LATCHKEY_DATA_DIR); nothing was changed.`,
   )
 }
 
-/** The table that a copy makes first and removes last. */
+/** The path and the secret of a store that exists and is complete. */
+export function requireStore(dataDir: string, keys: KeyRing) {
+  const path = databaseIn(dataDir)
+  const storeSecret = existsSync(path) ? readSecret(path, keys) : undefined
+  if (storeSecret === undefined) throw new OperatorError(`There is no store in ${dataDir}`)
+  requireFinishedCopy(path)
+  return { path, storeSecret }
+}
+
+/** The table that a copy creates first and removes last. */
 export const UNFINISHED_COPY = 'unfinished_copy'
 
 export function isUnfinishedCopy(path: string): boolean {
   const find = `SELECT 1 FROM sqlite_master WHERE name = '${UNFINISHED_COPY}'`
-  return existsSync(path) && lookInto(path, (db) => db.prepare(find).get()) !== undefined
+  return existsSync(path) && readOnce(path, (db) => db.prepare(find).get()) !== undefined
 }
 
-export function requireFinishedCopy(path: string): void {
+function requireFinishedCopy(path: string): void {
   if (!isUnfinishedCopy(path)) return
   throw new OperatorError(`${path} is a half-finished copy. Run the same \`latchkey copy\` again to finish it.`)
 }
 
-function lookInto<Result>(path: string, look: (db: DatabaseSync) => Result): Result {
+function readOnce<Result>(path: string, read: (db: DatabaseSync) => Result): Result {
   const db = openDatabase(path, { readOnly: true, timeout: 5_000 })
   try {
-    return look(db)
+    return read(db)
   } catch (error) {
     if (!isBusy(error)) throw error
     throw new OperatorError(`${path} is locked by another process, such as \`latchkey copy\`.`)
@@ -136,8 +144,8 @@ class SqliteStore implements Store, StoreFiles {
   readonly #writer: RestartingThread
   readonly #readers: Readers
   readonly #watch: NodeJS.Timeout
-  /** Why nobody is let in. */
-  #shut: Failure | undefined
+  /** Why all requests are refused. */
+  #refusal: Failure | undefined
   #checkedAt = performance.now()
 
   constructor(
@@ -151,9 +159,9 @@ class SqliteStore implements Store, StoreFiles {
     this.#memory = new Memory(db, stamps)
     this.#writer = writer
     this.#readers = readers
-    this.shutIfObstructed(writer.opening)
-    // For those who only verify: the writer looks before each commit.
-    this.#watch = setInterval(() => this.#look(files), RECHECK_MS).unref()
+    this.refuseIfObstructed(writer.recovery)
+    // The writer checks before each commit; this check is for servers that only read.
+    this.#watch = setInterval(() => this.#checkFiles(files), RECHECK_MS).unref()
   }
 
   during = during
@@ -176,19 +184,19 @@ class SqliteStore implements Store, StoreFiles {
   findKey = this.#identity((presented) => this.#memory.findKey(presented))
   findCandidate = this.#identity((presented) => this.#memory.findCandidate(presented))
 
-  listAccounts = this.#question('listAccounts')
-  listKeys = this.#question('listKeys')
-  findSubAccount = this.#question('findSubAccount')
-  findOwner = this.#question('findOwner')
-  findActivity = this.#question('findActivity')
-  findTokenByName = this.#question('findTokenByName')
-  readVault = this.#question('readVault')
-  listRetiredMasterKeys = this.#question('listRetiredMasterKeys')
+  listAccounts = this.#query('listAccounts')
+  listKeys = this.#query('listKeys')
+  findSubAccount = this.#query('findSubAccount')
+  findOwner = this.#query('findOwner')
+  findActivity = this.#query('findActivity')
+  findTokenByName = this.#query('findTokenByName')
+  readVault = this.#query('readVault')
+  listRetiredMasterKeys = this.#query('listRetiredMasterKeys')
 
-  listSubAccounts = this.#longQuestion('listSubAccounts')
-  listHistory = this.#longQuestion('listHistory')
-  readOverview = this.#longQuestion('readOverview')
-  findNames = this.#longQuestion('findNames')
+  listSubAccounts = this.#longQuery('listSubAccounts')
+  listHistory = this.#longQuery('listHistory')
+  readOverview = this.#longQuery('readOverview')
+  findNames = this.#longQuery('findNames')
 
   countTokens = this.#upkeep('countTokens')
   countExpiring = this.#upkeep('countExpiring')
@@ -196,7 +204,7 @@ class SqliteStore implements Store, StoreFiles {
   readonly #readChainHeads = this.#upkeep('readChainHeads')
   readonly #readChainPart = this.#upkeep('readChainPart')
 
-  /** Not ready where nothing can be changed, either: somebody may want to switch a token off. */
+  /** Also requires that changes are possible, such as switching a token off. */
   async ping() {
     await this.#requireRevocations()
     this.#writer.requireAlive()
@@ -206,24 +214,24 @@ class SqliteStore implements Store, StoreFiles {
 
   async findObstacle() {
     await this.#requireRevocations().catch(() => {})
-    return this.#shut && ((this.#shut.cause as Error | undefined) ?? this.#shut).message
+    return this.#refusal && ((this.#refusal.cause as Error | undefined) ?? this.#refusal).message
   }
 
-  /** Looks again, once a second at most: the operator may have put back what was missing, or done without. */
+  /** Checks again, once a second at most: the operator may have restored the journal or accepted its loss. */
   async #requireRevocations(): Promise<void> {
-    if (this.#shut === undefined) return
+    if (this.#refusal === undefined) return
     const now = performance.now()
-    if (now - this.#checkedAt < RECHECK_MS) throw this.#shut
+    if (now - this.#checkedAt < RECHECK_MS) throw this.#refusal
     this.#checkedAt = now
     await this.#probe()
-    this.#shut = undefined
+    this.#refusal = undefined
   }
 
   async findToken(accountId: string, id: string) {
     return this.#read(() => this.#memory.findToken(accountId, id))
   }
 
-  /** A long list is chosen on a reader thread. Rows that are in memory here need not be passed between threads. */
+  /** For a long list, a reader thread selects ids; rows that are cached here need not be passed between threads. */
   async listTokens(accountId: string, query: TokenQuery): Promise<Slice<TokenRow> | undefined> {
     const isFiltered = query.search !== undefined || query.narrowing !== undefined
     const isLong = isFiltered || (query.page - 1) * query.limit > MAX_SKIP_ON_LOOP
@@ -232,7 +240,7 @@ class SqliteStore implements Store, StoreFiles {
     const chosen = (await this.#askReader('chooseTokens', accountId, query)) as Chosen | undefined
     if (chosen === undefined) return undefined
     const filled = this.#read(() => this.#memory.fill(chosen, time))
-    // Something was committed meanwhile: the rows must come from the snapshot in which they are chosen.
+    // After a commit in between, rows and ids must be read again from one snapshot.
     return filled ?? (this.#askReader('listTokens', accountId, query) as Promise<Slice<TokenRow> | undefined>)
   }
 
@@ -240,16 +248,8 @@ class SqliteStore implements Store, StoreFiles {
     return this.#readers.upkeep('findDamage', []) as Promise<Damage>
   }
 
-  async *readChains(): AsyncGenerator<ChainLink> {
-    yield* await this.#readChainHeads()
-    let after = { accountId: '', seq: 0 }
-    for (;;) {
-      const part = await this.#readChainPart(after, CHAIN_PART)
-      yield* part
-      const last = part.at(-1)
-      if (last?.kind !== 'row') return
-      after = last.row
-    }
+  readChains() {
+    return readChainLinks(this.#readChainHeads, this.#readChainPart)
   }
 
   async close(): Promise<void> {
@@ -267,50 +267,50 @@ class SqliteStore implements Store, StoreFiles {
     try {
       return await this.#writer.call(name, args)
     } catch (error) {
-      this.#shutIfLost(error)
+      this.#refuseIfLost(error)
       throw error
     }
   }
 
-  #look(files: readonly OpenedFile[]): void {
+  #checkFiles(files: readonly OpenedFile[]): void {
     try {
       requireInPlace(files)
     } catch (error) {
-      this.#shutIfLost(error)
+      this.#refuseIfLost(error)
     }
   }
 
-  shutIfObstructed({ obstacle }: Opening): void {
-    if (obstacle !== undefined) this.#shut = failure('revocations-unknown', new Error(obstacle))
+  refuseIfObstructed({ obstacle }: Recovery): void {
+    if (obstacle !== undefined) this.#refusal = failure('revocations-unknown', new Error(obstacle))
   }
 
-  /** A file may be lost while the store is served: then it is as shut as if it had been opened without. */
-  #shutIfLost(error: unknown): void {
+  /** Files lost while the store is open have the same effect as files missing when it was opened. */
+  #refuseIfLost(error: unknown): void {
     if (!(error instanceof Failure && error.code === 'revocations-unknown')) return
-    this.#shut = error
+    this.#refusal = error
     this.#memory.invalidateAll()
   }
 
   /** Nobody is authenticated while the revocations are unknown. */
   #identity<Value>(find: (name: string) => Value) {
     return async (name: string): Promise<Value> => {
-      if (this.#shut !== undefined) await this.#requireRevocations()
+      if (this.#refusal !== undefined) await this.#requireRevocations()
       return this.#read(() => find(name))
     }
   }
 
-  #question<Name extends keyof typeof reads>(name: Name) {
+  #query<Name extends keyof typeof reads>(name: Name) {
     type Operation = (typeof reads)[Name]
     return async (...args: Rest<Operation>) => this.#ask(name, ...args) as Result<Operation>
   }
 
-  #longQuestion<Name extends 'listSubAccounts' | 'listHistory' | 'readOverview' | 'findNames'>(name: Name) {
+  #longQuery<Name extends 'listSubAccounts' | 'listHistory' | 'readOverview' | 'findNames'>(name: Name) {
     type Operation = (typeof reads)[Name]
     return (...[accountId, ...args]: Rest<Operation>) =>
       this.#askReader(name, accountId, ...args) as Promise<Result<Operation>>
   }
 
-  /** What is asked of a whole store, by the operator or for the metrics. */
+  /** Reads of the complete store, for the operator and the metrics. */
   #upkeep<Name extends 'countTokens' | 'countExpiring' | 'readRows' | 'readChainHeads' | 'readChainPart'>(name: Name) {
     type Operation = (typeof reads)[Name]
     return (...args: Rest<Operation>) => this.#readers.upkeep(name, args) as Promise<Result<Operation>>
@@ -336,8 +336,8 @@ class SqliteStore implements Store, StoreFiles {
     }
   }
 
-  /** Every read passes here. A store that lets nobody in answers no request, but it is for the operator to look at. */
+  /** While requests are refused, the operator can still read. */
   #requireOpen(): void {
-    if (this.#shut !== undefined && isInRequest()) throw this.#shut
+    if (this.#refusal !== undefined && isInRequest()) throw this.#refusal
   }
 }

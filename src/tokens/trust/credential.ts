@@ -1,4 +1,4 @@
-// The shape of credentials and account keys: made, checked without a look-up, and fit to be shown in part.
+// The format of credentials and account keys: how they are generated, and checked without a lookup.
 import { randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 
@@ -9,7 +9,7 @@ const SECRET_LENGTH = 43
 const CHECKSUM_LENGTH = 6
 const OWN_PREFIX = /^lk_(tok|key)_/
 const OWN_FORMAT = /^lk_(tok|key)_[0-9A-Za-z]{49}$/
-/** What can travel in an Authorization header: printable ASCII without spaces. */
+/** What fits an Authorization header: printable ASCII without spaces. */
 const ANY_FORMAT = /^[\x21-\x7e]{1,1024}$/
 
 export type CredentialKind = 'tok' | 'key'
@@ -20,8 +20,8 @@ export function newCredential(kind: CredentialKind): string {
 }
 
 /**
- * What a presented string can be: a token's credential, an account key, or (undefined) neither. Ours carry a
- * checksum, so garbage ends here without a look-up; a string of another make may be an imported credential.
+ * What a presented string can be: a token's credential, an account key, or (undefined) neither. Latchkey's own carry a
+ * checksum, so most invalid ones are refused without a lookup; another string may be an imported credential.
  */
 export function kindOfCredential(presented: string): CredentialKind | undefined {
   if (!OWN_PREFIX.test(presented)) return ANY_FORMAT.test(presented) ? 'tok' : undefined
@@ -46,7 +46,7 @@ function randomText(length: number): string {
   let made = 0
   while (made < length) {
     for (const byte of randomBytes(length)) {
-      // 248 is 4 × 62: above it the first letters of the alphabet would come up more often.
+      // 248 is 4 × 62: with larger bytes the first letters of the alphabet would be more frequent.
       if (byte < 248 && made < length) text[made++] = LETTERS[byte % 62] ?? 0
     }
   }

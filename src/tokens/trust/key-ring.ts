@@ -1,22 +1,22 @@
-// The master keys that this process holds. Which of them seals is the store's word: a ring may hold a key that is not
-// in use yet, and one that is being retired.
-import { Failure } from '../errors.ts'
+// The master keys of this process. The store decides which of them seals: a ring may also have a key that is not in use yet, and
+// one that is being retired.
+import { Failure, failure } from '../errors.ts'
 import { keyIdOf, type MasterKey, placeOf } from './vault.ts'
 
-/** Looks where the keys come from once more: those that are there now, or undefined when nothing has changed there. */
+/** Reads the keys again from their source; undefined if nothing has changed there. */
 export type Reread = () => readonly MasterKey[] | undefined
 
-/** A change that seals is begun anew when the key is changed under it; so often in a row, nobody changes keys. */
+/** Of a change whose sealing key is replaced meanwhile. */
 const MAX_ATTEMPTS = 5
 
 export class KeyRing {
-  /** Never forgets one while the process lives: a row read a moment ago may still need it. */
+  /** Keys are never removed: a row that was just read may still need one. */
   readonly #keys = new Map<string, MasterKey>()
   readonly #reread: Reread
   #first: MasterKey
   #sealing: MasterKey
 
-  /** The first is the one wanted: it seals in a new store, and is what a rotation leads to. */
+  /** The first key seals in a new store, and is the target of a rotation. */
   constructor(keys: readonly [MasterKey, ...MasterKey[]], reread: Reread = () => undefined) {
     this.#first = keys[0]
     this.#sealing = keys[0]
@@ -36,7 +36,7 @@ export class KeyRing {
     return this.#sealing
   }
 
-  /** One that is not known may have been put there since, by a rotation. */
+  /** Reads the keys again for an unknown id: a rotation may have added a key. */
   find(id: string): MasterKey | undefined {
     if (!this.#keys.has(id)) this.renew()
     return this.#keys.get(id)
@@ -48,7 +48,7 @@ export class KeyRing {
     this.#first = keys[0] ?? this.#first
   }
 
-  /** Throws unless `sealed` was sealed with one of the keys for this place; `KeyNotGiven` where it names none of them. */
+  /** Throws unless one of the keys opens `sealed` for this place; `KeyNotGiven` if it names an unknown key. */
   open(sealed: Uint8Array, place: string): Buffer {
     const key = this.#sealing.hasSealed(sealed) ? this.#sealing : this.find(keyIdOf(sealed))
     if (key !== undefined) return key.open(sealed, place)
@@ -65,8 +65,8 @@ export class KeyRing {
     this.#sealing = key
   }
 
-  /** Runs a change that seals, and again with the key that seals now where another has taken its place meanwhile. */
-  async sealed<Result>(store: NamesSealingKey, change: (key: MasterKey) => Promise<Result>): Promise<Result> {
+  /** Runs a change that seals, and retries with the new key if the store's sealing key was replaced meanwhile. */
+  async sealed<Result>(store: Vault, change: (key: MasterKey) => Promise<Result>): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await change(this.#sealing)
@@ -79,7 +79,7 @@ export class KeyRing {
   }
 }
 
-/** Either the operator has not given this process a key that the store needs, or what names it was altered by hand. */
+/** The operator has not given this process a key of the store, or the sealed value was changed outside Latchkey. */
 export class KeyNotGiven extends Error {
   readonly keyId: string
 
@@ -89,20 +89,20 @@ export class KeyNotGiven extends Error {
   }
 }
 
-/** Instances that were given the key can answer. */
+/** Unavailable rather than invalid: another instance may have the key. */
 export function lacksKey(keyId: string, code: 'unavailable' | 'outcome-unknown' = 'unavailable'): Failure {
-  return new Failure(code, undefined, undefined, { cause: new KeyNotGiven(keyId) })
+  return failure(code, new KeyNotGiven(keyId))
 }
 
-/** A row of the vault: the store secret, sealed with one of the keys that the store needs. */
+/** The store secret, sealed with one of the store's keys. */
 export interface VaultRow {
   readonly keyId: string
   readonly sealedSecret: Uint8Array
-  /** Of exactly one; the others are being retired, and only open. */
+  /** True for exactly one key. The others are being retired: they open, but no longer seal. */
   readonly seals: boolean
 }
 
-interface NamesSealingKey {
+interface Vault {
   readVault(): Promise<readonly VaultRow[]>
 }
 

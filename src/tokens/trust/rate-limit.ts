@@ -1,4 +1,4 @@
-// How often something may be done: so many times at once, and again as many spread evenly over the time they are for.
+// Rate limits: a burst of `count` requests, then the same number spread evenly over `perMs`.
 import { Recent } from '../recent.ts'
 
 export interface RateLimit {
@@ -6,35 +6,35 @@ export interface RateLimit {
   readonly perMs: number
 }
 
-/** What is limited; nothing unless set. An address is that of the caller, a network of 2⁶⁴ where it is of IPv6. */
+/** A limit applies only if it is set. Addresses are those of callers; all of an IPv6 /64 network count as one. */
 export interface RateLimitRules {
   readonly perKey: RateLimit | undefined
   readonly perAddress: RateLimit | undefined
-  /** Authentications that failed. */
+  /** For failed authentications only. */
   readonly failedPerAddress: RateLimit | undefined
 }
 
-/** Counts for whoever asks under the same name; on several instances, for all of them together. */
+/** Counts by name, for all instances together. */
 export interface Limiter {
-  /** Takes a turn. Resolves to 0 where there was one, and otherwise to the milliseconds until there is. */
+  /** Consumes quota. Resolves to 0 if allowed, otherwise to the milliseconds to wait. */
   take(name: string, limit: RateLimit): Promise<number>
-  /** The same, without taking it. */
+  /** The same without consuming quota. */
   wait(name: string, limit: RateLimit): Promise<number>
 }
 
-/** `fullAt` is when every turn will be back. It is all that has to be remembered of a name (GCRA). */
-export function nextTurn(fullAt: number, { count, perMs }: RateLimit, now: number) {
-  const turnMs = perMs / count
-  const after = Math.max(fullAt, now) + turnMs
-  // Sums of fractions are not exact. Half a turn is far more than they are off, and less than one turn too many.
-  const waitMs = after - now - perMs - turnMs / 2
+/** GCRA: the only state of a name is `fullAt`, the time when its quota will be full again. */
+export function consume(fullAt: number, { count, perMs }: RateLimit, now: number) {
+  const requestMs = perMs / count
+  const after = Math.max(fullAt, now) + requestMs
+  // Half a request of tolerance: more than the rounding errors add up to, and less than one request too many.
+  const waitMs = after - now - perMs - requestMs / 2
   return waitMs > 0 ? { waitMs, fullAt } : { waitMs: 0, fullAt: after }
 }
 
-/** Names beyond these are forgotten, the longest unused first: memory stays bounded, whoever comes. */
+/** Names beyond these are evicted, least recently used first, so that callers cannot exhaust the memory. */
 const NAMES = 50_000
 
-/** For one process, or for those that ask it. `now` must never go back. */
+/** For one process, or for the workers that query it. `now` must be monotonic. */
 export class LocalLimiter implements Limiter {
   readonly #now: () => number
   readonly #fullAt = new Recent<string, number>(NAMES)
@@ -54,6 +54,6 @@ export class LocalLimiter implements Limiter {
   }
 
   #next(name: string, limit: RateLimit) {
-    return nextTurn(this.#fullAt.get(name) ?? Number.NEGATIVE_INFINITY, limit, this.#now())
+    return consume(this.#fullAt.get(name) ?? Number.NEGATIVE_INFINITY, limit, this.#now())
   }
 }

@@ -1,5 +1,5 @@
-// The revocation journal: everything that takes access away or gives it back, so that a store put back from a backup
-// does not revive what was revoked after it. Its lines, and what they say beside a store; pure.
+// The revocation journal's lines, and their comparison with a store. The journal records everything that revokes or restores
+// access, so that restoring a backup does not reactivate what was revoked after it. Pure.
 import type { Timestamp } from '../model/token.ts'
 import type { Stamps } from './vault.ts'
 
@@ -10,7 +10,7 @@ export type Revocation =
       readonly id: string
       readonly at: Timestamp
       readonly version: number
-      /** Base64. The new credential comes along: the old one dies, and its holder's new one goes on working. */
+      /** Base64. With the new credential, so that it still works after a replay. */
       readonly digest: string
       readonly sealed: string
       readonly formerUntil: Timestamp
@@ -25,28 +25,24 @@ export interface TokenRevocation {
   readonly kind: 'token-off' | 'token-on' | 'token-gone'
   readonly id: string
   readonly at: Timestamp
-  /** The token's version after it. */
+  /** The token's version after the change. */
   readonly version: number
 }
 
-/** What a store knows of its journal. Both are kept in the transaction of the change. */
+/** The journal's end as the store has it, written in the transaction of the change. */
 export interface Place {
   readonly size: number
-  /** Everything before it hangs on it, since each line's stamp covers the stamp of the line before. */
+  /** Confirms all lines before, since each stamp covers the stamp of the previous line. */
   readonly lastLine: string
 }
 
-/** A line: its stamp, a space, JSON in ASCII. The first one says what this file is, each other one is one commit. */
+/** A line is its stamp, a space, and JSON in ASCII. The first line identifies the file, every other one is a commit. */
 export function firstLine(begunAt: Timestamp, chance: string, stamps: Stamps): string {
-  return toLine('', { journal: 'latchkey revocations', format: 1, begunAt, chance }, stamps)
+  return stampedLine('', JSON.stringify({ journal: 'latchkey revocations', format: 1, begunAt, chance }), stamps)
 }
 
 export function nextLine(lastLine: string, revocations: readonly Revocation[], stamps: Stamps): string {
-  return toLine(stampIn(lastLine), revocations, stamps)
-}
-
-function toLine(previousStamp: string, content: unknown, stamps: Stamps): string {
-  return stampedLine(previousStamp, JSON.stringify(content), stamps)
+  return stampedLine(stampIn(lastLine), JSON.stringify(revocations), stamps)
 }
 
 function stampedLine(previousStamp: string, json: string, stamps: Stamps): string {
@@ -65,15 +61,15 @@ export interface ReadLine {
 }
 
 interface Reading {
-  /** Those whose stamps are right. */
+  /** The lines with correct stamps. */
   readonly lines: readonly ReadLine[]
-  /** Where in the text the first wrong one begins; undefined when all are right. */
+  /** The offset of the first incorrect line; undefined when all are correct. */
   readonly wrongAt: number | undefined
-  /** The text ends within a line, and all before that is right: a write that was cut off, or a file that was. */
+  /** The text ends within a line, and all lines before are correct: the write or the file was cut short. */
   readonly torn: boolean
 }
 
-/** Reads on behind a wrong line: the next one is held to the stamp that the wrong one states. */
+/** Continues after an incorrect line, with the stamp that it states. */
 function readLines(text: string, after: string, stamps: Stamps): Reading {
   const lines: ReadLine[] = []
   let previous = stampIn(after)
@@ -95,7 +91,7 @@ export function isFirstLine(line: string, stamps: Stamps): boolean {
   return line === stampedLine('', jsonIn(line), stamps)
 }
 
-/** What a loss of power has kept from the disk, by the sector, in the middle of a line: no line holds one. */
+/** A sector that a power loss kept from the disk reads as NULs, which no line contains. */
 const HOLE = '\0'
 
 function isPartOf(line: string, text: string): boolean {
@@ -104,25 +100,24 @@ function isPartOf(line: string, text: string): boolean {
 
 export type Comparison =
   | { readonly kind: 'even' }
-  /** The store has committed what a loss of power has kept from the journal: the end of its last line. */
+  /** The store has committed, but a power loss kept the end of the last line from the journal. */
   | { readonly kind: 'behind'; readonly missing: string }
-  /** One line more, or a part of one: its commit failed or was cut off, so nobody was told yes. */
+  /** One more line, or a part of one: its commit failed or was interrupted, so nothing was confirmed. */
   | { readonly kind: 'uncommitted' }
-  /** The store was set back: the journal has lines that it has not. */
+  /** The store is an earlier state: the journal has more lines. */
   | { readonly kind: 'ahead'; readonly lines: readonly ReadLine[] }
   | { readonly kind: 'lost'; readonly reason: string; readonly readable: readonly ReadLine[] }
 
 /**
- * Compares a journal with a store. `text` is what the file holds from where the store's last line begins; undefined when
- * there is no file, or one that ends before.
+ * Compares a journal with a store. `text` is the file from the beginning of the store's last line; undefined when the file is
+ * missing or shorter.
  */
 export function compareJournal(
-  place: Place,
+  { lastLine }: Place,
   fromBackup: boolean,
   text: string | undefined,
   stamps: Stamps,
 ): Comparison {
-  const { lastLine } = place
   const lost = (reason: string, readable: readonly ReadLine[] = []): Comparison => ({ kind: 'lost', reason, readable })
   if (text === undefined) return lost('is missing or was cut short')
   if (text.length <= lastLine.length && text !== lastLine) {
@@ -135,7 +130,7 @@ export function compareJournal(
   if (!fromBackup && rest.includes(HOLE) && !rest.slice(0, -1).includes('\n')) return { kind: 'uncommitted' }
   const { lines, wrongAt, torn } = readLines(rest, lastLine, stamps)
   if (wrongAt === undefined && lines.length === 0) return { kind: 'even' }
-  // Beside a store that was not set back there is never more than one line that it has not.
+  // Unless the store is from a backup, at most one line is not committed.
   if (!fromBackup && lines.length + Number(torn) === 1 && (torn || wrongAt === undefined))
     return { kind: 'uncommitted' }
   if (wrongAt === undefined) return { kind: 'ahead', lines }

@@ -1,4 +1,4 @@
-// Seals credentials, digests them for look-up, and stamps rows. The master key comes in and never goes out.
+// Seals credentials, digests them for lookup, and stamps rows. The master key never leaves this file.
 import {
   createCipheriv,
   createDecipheriv,
@@ -14,7 +14,7 @@ const NONCE_BYTES = 12
 const TAG_BYTES = 16
 const KEY_ID_BYTES = 4
 const FORMAT = 2
-/** Did not name the account in a credential's place. It is opened, but no longer made. */
+/** Without the account in a credential's associated data. Still opened, but no longer written. */
 const FORMER_FORMAT = 1
 const MARK_BYTES = 1 + KEY_ID_BYTES
 const HEADER_BYTES = MARK_BYTES + NONCE_BYTES
@@ -22,15 +22,14 @@ const HEADER_BYTES = MARK_BYTES + NONCE_BYTES
 export const MASTER_KEY_BYTES = 32
 
 /**
- * A master key seals two things: credentials, and the store secret. The store secret is random, made with the store,
- * and every digest and stamp derives from it; so a change of master key re-seals, but never has to re-digest account
- * keys, which nobody can open.
+ * A master key seals credentials and the store secret. The store secret is random, and all digests and stamps derive from it: a
+ * rotation of the master key seals again, but need not change the digests of account keys, which cannot be recovered.
  */
 export class MasterKey {
-  /** Eight hexadecimal digits that name the key and tell nothing about it. */
+  /** Eight hexadecimal digits that identify the key and reveal nothing about it. */
   readonly id: string
   readonly #seal: KeyObject
-  /** What is sealed with it begins with this. */
+  /** The first bytes of everything sealed with this key. */
   readonly #mark: Buffer
 
   constructor(bytes: Uint8Array) {
@@ -40,7 +39,7 @@ export class MasterKey {
     this.#mark = Buffer.concat([Buffer.of(FORMAT), Buffer.from(this.id, 'hex')])
   }
 
-  /** `format | key id | nonce | ciphertext | tag`; opens only with the same `place`. */
+  /** Returns `format | key id | nonce | ciphertext | tag`, which opens only with the same `place`. */
   seal(plain: Uint8Array | string, place: string): Uint8Array {
     const nonce = randomBytes(NONCE_BYTES)
     const cipher = createCipheriv('aes-256-gcm', this.#seal, nonce)
@@ -49,7 +48,7 @@ export class MasterKey {
     return Buffer.concat([this.#mark, nonce, text, cipher.final(), cipher.getAuthTag()])
   }
 
-  /** Whether it names this key; cheaper than `keyIdOf`. */
+  /** Whether the sealed value has this key's id; cheaper than `keyIdOf`. */
   hasSealed(sealed: Uint8Array): boolean {
     for (let i = 1; i < MARK_BYTES; i++) if (sealed[i] !== this.#mark[i]) return false
     return true
@@ -67,18 +66,18 @@ export class MasterKey {
     decipher.setAAD(associatedData(header.subarray(0, MARK_BYTES), place))
     decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
     const text = decipher.update(bytes.subarray(HEADER_BYTES, -TAG_BYTES))
-    // Throws unless the tag is right. This cipher has held back nothing that would still come.
+    // Throws unless the tag is right. In this mode it returns no further text.
     decipher.final()
     return text
   }
 }
 
-/** The id of the key that a sealed value names; of something else, an id that no key has. */
+/** The id of the key in a sealed value; for any other value, an id that no key has. */
 export function keyIdOf(sealed: Uint8Array): string {
   return asBuffer(sealed).toString('hex', 1, 1 + KEY_ID_BYTES)
 }
 
-/** Makes the digests and stamps of one store. Cheap to hand to a thread: it is one secret of 32 bytes. */
+/** Makes the digests and stamps of one store. */
 export class Stamps {
   readonly #digest: KeyObject
   readonly #rows: KeyObject
@@ -90,12 +89,12 @@ export class Stamps {
     this.#history = createSecretKey(derive(storeSecret, 'history'))
   }
 
-  /** The form in which a credential or an account key is looked up. */
+  /** A credential or an account key is looked up by its digest. */
   digest(credential: string): Buffer {
     return codeOf(this.#digest, credential)
   }
 
-  /** Ties the fields of a row together, so that one changed by hand in the database is noticed. */
+  /** Detects rows that were changed outside Latchkey. */
   stampRow(fields: readonly StampField[]): Buffer {
     return stamp(this.#rows, fields.map(plain))
   }
@@ -105,7 +104,6 @@ export class Stamps {
     return presented.length === expected.length && timingSafeEqual(presented, expected)
   }
 
-  /** A link of the history's chain: what it says, after what was said before. */
   stampHistory(fields: readonly StampField[]): Buffer {
     return stamp(this.#history, fields.map(plain))
   }
@@ -124,7 +122,7 @@ export function newStoreSecret(): Buffer {
   return randomBytes(STORE_SECRET_BYTES)
 }
 
-/** Where the store secret is sealed to; a credential is sealed to its token, sub-account and account instead. */
+/** The associated data of the store secret. That of a credential names its token, sub-account and account. */
 export const STORE_SECRET_PLACE = 'store secret'
 
 interface Place {
@@ -137,19 +135,19 @@ export function credentialPlace({ id, subAccountId, accountId }: Place): string 
   return `credential of ${id} in ${subAccountId} of ${accountId}`
 }
 
-/** Where what is sealed there was sealed to: the format, which nobody can exchange, tells how it was named. */
+/** The associated data of a stored credential depends on its format, which is authenticated too. */
 export function placeOf(token: Place & { readonly sealed: Uint8Array }): string {
   return token.sealed[0] === FORMER_FORMAT
     ? `credential of ${token.id} in ${token.subAccountId}`
     : credentialPlace(token)
 }
 
-/** JSON keeps the fields apart: no two lists of fields are written alike. */
+/** JSON separates the fields, so that different lists never have the same text. */
 function stamp(key: KeyObject, fields: readonly PlainField[]): Buffer {
   return codeOf(key, JSON.stringify(fields))
 }
 
-/** As text first: node:crypto takes half as long again to hand over a buffer. */
+/** As text first: digest() returns a buffer in 1.5 times the time. */
 function codeOf(key: KeyObject, text: string): Buffer {
   return Buffer.from(createHmac('sha256', key).update(text).digest('binary'), 'binary')
 }

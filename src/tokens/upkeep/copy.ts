@@ -1,36 +1,36 @@
-// Takes a whole store to another one, of either engine: which rows there are, in which order they go over, and how it
-// is known that all have arrived. Rows go as they are stored, stamps and sealed credentials untouched.
+// Copies a store to another one, of either engine, and compares checksums afterwards. Rows are copied as they are stored,
+// with stamps and sealed credentials unchanged.
 import { createHash, type Hash } from 'node:crypto'
 import { OperatorError } from '../errors.ts'
 import { STORED, type StoredRow, storedFields, type Table } from '../model/tables.ts'
 
-/** A store that stands still for as long as it is open here: nobody else can change it. */
-export interface StillStore {
+/** A store that nobody else can change while it is open here. */
+export interface LockedStore {
   countRows(table: Table): Promise<number>
   /** The rows after one that was read before, in the order of the table's key. */
   readRows(table: Table, after: StoredRow | undefined, limit: number): Promise<readonly StoredRow[]>
   close(): Promise<void>
 }
 
-export interface CopySource extends StillStore {
+export interface CopySource extends LockedStore {
   readonly storeSecret: Uint8Array
 }
 
-/** A store that is marked as half copied, so that nobody can serve it, until `finish`. */
-export interface CopyTarget extends StillStore {
-  /** What the source was like when this copy was begun; undefined when it begins now. */
-  findBegun(): Promise<string | undefined>
-  /** Removes what an earlier copy has brought, and notes what the source is like. */
-  beginAnew(fingerprint: string): Promise<void>
+/** A store that is marked as unfinished, so that no server opens it, until `finish`. */
+export interface CopyTarget extends LockedStore {
+  /** The source's fingerprint when this copy was started; undefined for a new copy. */
+  findFingerprint(): Promise<string | undefined>
+  /** Removes the rows of an earlier copy, and stores the source's fingerprint. */
+  restart(fingerprint: string): Promise<void>
   findLast(table: Table): Promise<StoredRow | undefined>
-  /** All of the rows or none, with everything that follows from them. */
+  /** All of the rows or none, including index entries. */
   writeRows(table: Table, rows: readonly StoredRow[]): Promise<void>
   finish(): Promise<void>
 }
 
 export interface CopyReport {
   readonly rows: number
-  /** Rows that an earlier, interrupted copy had brought over. */
+  /** Rows from an earlier, interrupted copy. */
   readonly alreadyThere: number
   readonly tables: readonly TableSum[]
 }
@@ -50,11 +50,11 @@ const PART = 1_000
 export async function copyStore(source: CopySource, target: CopyTarget, onPhase: OnPhase): Promise<CopyReport> {
   let rows = 0
   for (const table of STORED) rows += await source.countRows(table)
-  const wanted = await sumUp(source, onPhase('Reading', rows))
-  const fingerprint = fingerprintOf(wanted)
-  if ((await target.findBegun()) !== fingerprint) await target.beginAnew(fingerprint)
+  const wanted = await checksums(source, onPhase('Reading', rows))
+  const fingerprint = createHash('sha256').update(JSON.stringify(wanted)).digest('hex')
+  if ((await target.findFingerprint()) !== fingerprint) await target.restart(fingerprint)
   const alreadyThere = await copyRows(source, target, onPhase('Copying', rows))
-  const found = await sumUp(target, onPhase('Checking', rows))
+  const found = await checksums(target, onPhase('Checking', rows))
   const wrong = wanted.filter((sum, index) => JSON.stringify(sum) !== JSON.stringify(found[index]))
   if (wrong.length > 0) {
     const tables = wrong.map(({ table }) => table).join(', ')
@@ -64,8 +64,8 @@ export async function copyStore(source: CopySource, target: CopyTarget, onPhase:
   return { rows, alreadyThere, tables: wanted }
 }
 
-/** Goes on after the last row that is there: rows are written in order, so that what is there is a beginning. */
-async function copyRows(source: StillStore, target: CopyTarget, advance: (by: number) => void): Promise<number> {
+/** Continues after the target's last row: rows are written in order. */
+async function copyRows(source: LockedStore, target: CopyTarget, advance: (by: number) => void): Promise<number> {
   let alreadyThere = 0
   for (const table of STORED) {
     const there = await target.countRows(table)
@@ -79,7 +79,7 @@ async function copyRows(source: StillStore, target: CopyTarget, advance: (by: nu
   return alreadyThere
 }
 
-async function sumUp(store: StillStore, advance: (by: number) => void): Promise<readonly TableSum[]> {
+async function checksums(store: LockedStore, advance: (by: number) => void): Promise<readonly TableSum[]> {
   const sums: TableSum[] = []
   for (const table of STORED) {
     const hash = createHash('sha256')
@@ -94,9 +94,9 @@ async function sumUp(store: StillStore, advance: (by: number) => void): Promise<
   return sums
 }
 
-/** The whole of a table, part by part. */
+/** All rows of a table after `from`, in parts. */
 export async function* partsOf(
-  store: Pick<StillStore, 'readRows'>,
+  store: Pick<LockedStore, 'readRows'>,
   table: Table,
   from: StoredRow | undefined,
   size = PART,
@@ -110,15 +110,11 @@ export async function* partsOf(
   }
 }
 
-/** JSON keeps the fields apart: no two rows are written alike. */
+/** JSON separates the fields, so that different rows never have the same text. */
 function addRow(hash: Hash, table: Table, row: StoredRow): void {
   const values = Object.keys(storedFields(table)).map((field) => {
     const value = row[field]
     return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value
   })
   hash.update(`${JSON.stringify(values)}\n`)
-}
-
-function fingerprintOf(sums: readonly TableSum[]): string {
-  return createHash('sha256').update(JSON.stringify(sums)).digest('hex')
 }

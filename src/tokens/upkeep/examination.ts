@@ -1,9 +1,8 @@
-// Reads every row that decides something, or holds a credential, and names those that were altered by hand; counts the
-// tokens on the way, and names the totals that differ.
-
+// Reads every stamped row and lists those that were changed outside Latchkey, and the stored totals that are wrong.
 import { RETIRED_CREDENTIALS, STORED, type StoredRow, SUB_ACCOUNTS, type Table, TOKENS } from '../model/tables.ts'
 import type { Status, TokenRecord } from '../model/token.ts'
 import type { Store } from '../ports.ts'
+import type { ChainLink } from '../record/history.ts'
 import type { KeyRing } from '../trust/key-ring.ts'
 import { isGenuine, type Stamped, type Tampered } from '../trust/stamp.ts'
 import type { Stamps } from '../trust/vault.ts'
@@ -15,28 +14,27 @@ export interface RowProblem extends Tampered {
 
 export interface Examined {
   readonly rows: Readonly<Record<string, number>>
-  /** The first of them. */
+  /** The first `MAX_LISTED` of them. */
   readonly problems: readonly RowProblem[]
-  /** All of them. */
   readonly problemCount: number
   readonly totals: Totals
 }
 
-/** The stored totals, compared with the tokens that there are. */
+/** The stored totals, compared with the number of tokens. */
 export interface Totals {
   readonly wrong: readonly string[]
-  /** Accounts that were changed while they were counted: their totals cannot be compared. */
+  /** The number of accounts that were changed during the count: their totals cannot be compared. */
   readonly changing: number
 }
 
 export const DAMAGED =
-  'The database is damaged. Stop the server and put a backup in its place with `latchkey restore FILE --replace`: the ' +
-  'damaged one is kept, and what was revoked since the backup stays revoked.'
+  'The database is damaged. Stop the server and restore a backup with `latchkey restore FILE --replace`: the damaged ' +
+  'database is kept, and what was revoked since the backup stays revoked.'
 
-/** How a sentence goes on that says what is wrong with a journal which the store itself is in step with. */
+/** The end of a sentence about a journal that is broken, but not in the part that this store needs. */
 export const BROKEN_JOURNAL =
   ', so that a restore of an earlier backup could not replay all that was revoked since. Put the journal back from a ' +
-  'copy, or begin a new one with `latchkey restore --accept-revocation-loss`: this store loses nothing by that.'
+  'copy, or start a new one with `latchkey restore --accept-revocation-loss`: this store loses nothing by that.'
 
 interface Parts {
   readonly store: Store
@@ -44,20 +42,18 @@ interface Parts {
   readonly keys: KeyRing
 }
 
-const MAX_NAMED = 1_000
-const LOOKED_UP_TOGETHER = 100
+const MAX_LISTED = 1_000
+const CONCURRENT_READS = 100
+const CHAIN_PART = 1_000
 
-/** A row is read together with its stamp: one that the service changes meanwhile matches too. */
+/** Row and stamp are read together, so that a row which is changed meanwhile matches too. */
 function examineRow(table: Table, row: StoredRow, parts: Parts): RowProblem | undefined {
   if (!isGenuine(table, row as Stamped<StoredRow>, parts.stamps)) {
     const id = String(table === RETIRED_CREDENTIALS ? row.tokenId : row.id)
-    return altered(table.stamp?.kind as Tampered['kind'], id)
+    const kind = table.stamp?.kind as Tampered['kind']
+    return { kind, id, problem: 'does not match its stamp: changed outside Latchkey; it authenticates nobody' }
   }
   return table === TOKENS ? examineCredential(row as unknown as TokenRecord, parts) : undefined
-}
-
-function altered(kind: Tampered['kind'], id: string): RowProblem {
-  return { kind, id, problem: 'does not match its stamp: altered by hand; it authenticates nobody' }
 }
 
 function examineCredential(token: TokenRecord, { keys, stamps }: Parts): RowProblem | undefined {
@@ -66,10 +62,10 @@ function examineCredential(token: TokenRecord, { keys, stamps }: Parts): RowProb
   try {
     credential = keys.openCredential(token)
   } catch {
-    return problem('does not open: altered, cut or moved by hand; rotate the token to get a new one')
+    return problem('cannot be decrypted: it was changed outside Latchkey; rotate the token to get a new one')
   }
   const same = Buffer.compare(stamps.digest(credential), token.digest) === 0
-  return same ? undefined : problem('opens, but is not the one that authenticates: an older one was put back by hand')
+  return same ? undefined : problem('is not the one that authenticates: an older one was put back outside Latchkey')
 }
 
 /** Tokens by status, of each account and sub-account. */
@@ -83,9 +79,8 @@ function countIn(tally: Tally, { accountId, subAccountId, status }: TokenRecord)
   }
 }
 
-/** What is noted of an account before its rows are read, and while they are. */
 interface AccountSeen {
-  /** Every change of a total adds a row to the history of its account. */
+  /** Before its tokens were counted. Every change of a total adds a row to the history. */
   readonly historyRows: number
   readonly subAccountIds: string[]
 }
@@ -98,12 +93,12 @@ async function compareTotals(store: Store, accounts: ReadonlyMap<string, Account
   const wrong: string[] = []
   let changing = 0
   for (const [accountId, { historyRows, subAccountIds }] of accounts) {
-    const kept = await readKept(store, accountId, subAccountIds)
+    const stored = await readTotals(store, accountId, subAccountIds)
     if ((await countHistory(store, accountId)) !== historyRows) {
       changing++
       continue
     }
-    for (const [scope, { active, inactive }] of kept) {
+    for (const [scope, { active, inactive }] of stored) {
       const counted = tally.get(scope) ?? { active: 0, inactive: 0 }
       if (active === counted.active && inactive === counted.inactive) continue
       wrong.push(
@@ -114,16 +109,16 @@ async function compareTotals(store: Store, accounts: ReadonlyMap<string, Account
   return { wrong, changing }
 }
 
-/** Sub-accounts are looked up by id: turning pages would cost what is skipped, again for every page. */
-async function readKept(store: Store, accountId: string, subAccountIds: readonly string[]): Promise<Tally> {
+/** Sub-accounts are read by id: every page of a list would skip all rows of the pages before. */
+async function readTotals(store: Store, accountId: string, subAccountIds: readonly string[]): Promise<Tally> {
   const total = async (status: Status) => (await store.listTokens(accountId, { page: 1, limit: 1, status }))?.total ?? 0
-  const kept: Tally = new Map([[accountId, { active: await total('active'), inactive: await total('inactive') }]])
-  for (let from = 0; from < subAccountIds.length; from += LOOKED_UP_TOGETHER) {
-    const ids = subAccountIds.slice(from, from + LOOKED_UP_TOGETHER)
+  const stored: Tally = new Map([[accountId, { active: await total('active'), inactive: await total('inactive') }]])
+  for (let from = 0; from < subAccountIds.length; from += CONCURRENT_READS) {
+    const ids = subAccountIds.slice(from, from + CONCURRENT_READS)
     const found = await Promise.all(ids.map((id) => store.findSubAccount(accountId, id)))
-    for (const row of found) if (row !== undefined) kept.set(row.subAccount.id, { ...row.tokens })
+    for (const row of found) if (row !== undefined) stored.set(row.subAccount.id, { ...row.tokens })
   }
-  return kept
+  return stored
 }
 
 export async function examineRows(parts: Parts, onPhase: OnPhase): Promise<Examined> {
@@ -147,11 +142,27 @@ export async function examineRows(parts: Parts, onPhase: OnPhase): Promise<Exami
         const problem = examineRow(table, row, parts)
         if (problem === undefined) continue
         problemCount++
-        if (problems.length < MAX_NAMED) problems.push(problem)
+        if (problems.length < MAX_LISTED) problems.push(problem)
       }
       rows[table.name] = (rows[table.name] ?? 0) + part.length
       advance(part.length)
     }
   }
   return { rows, problems, problemCount, totals: await compareTotals(parts.store, accounts, tally) }
+}
+
+/** The heads of all history chains, then their rows in order, read in parts. */
+export async function* readChainLinks(
+  readHeads: () => Promise<readonly ChainLink[]>,
+  readPart: (after: { accountId: string; seq: number }, limit: number) => Promise<readonly ChainLink[]>,
+): AsyncGenerator<ChainLink> {
+  yield* await readHeads()
+  let after = { accountId: '', seq: 0 }
+  for (;;) {
+    const part = await readPart(after, CHAIN_PART)
+    yield* part
+    const last = part.at(-1)
+    if (last?.kind !== 'row') return
+    after = last.row
+  }
 }

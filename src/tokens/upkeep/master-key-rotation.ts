@@ -1,6 +1,5 @@
-// Takes a store from one master key to another while servers use it. After an interruption at any moment, another run
-// continues; the former key is retired last, when nothing is sealed with it.
-
+// Rotates the master key while servers use the store. An interrupted run is continued by the next one; the old key is retired
+// last, when nothing is sealed with it.
 import { OperatorError } from '../errors.ts'
 import { type StoredRow, TOKENS } from '../model/tables.ts'
 import type { Timestamp, TokenRecord } from '../model/token.ts'
@@ -9,13 +8,13 @@ import { type KeyRing, sealingKeyOf } from '../trust/key-ring.ts'
 import { credentialPlace, keyIdOf, type MasterKey, STORE_SECRET_PLACE } from '../trust/vault.ts'
 import { type OnPhase, partsOf } from './copy.ts'
 
-/** Manages the file of keys, if it is ours to change. Each change is on disk when the method returns. */
+/** The key file, if Latchkey manages it. Each change is on disk when the method returns. */
 export interface KeyKeeper {
-  /** Makes a key and puts it first. */
+  /** Generates a key and puts it first. */
   make(): void
-  /** Takes keys out of use, but keeps each: older backups need them. */
+  /** Moves keys out of the file, each to its own: older backups need them. */
   retire(ids: readonly string[]): void
-  /** Where a retired key is kept. */
+  /** The file of a retired key. */
   placeOfRetired(id: string): string
 }
 
@@ -31,27 +30,27 @@ export interface RotationParts {
 export interface RotationReport {
   /** The id of the key that everything is sealed with now. */
   readonly masterKey: string
-  /** The ids of the keys that nothing in the store needs any more. */
+  /** The ids of the keys that the store no longer needs. */
   readonly retired: readonly string[]
-  /** The files that hold these keys now; empty where the keys are not ours to manage. */
+  /** The files of the retired keys; empty if Latchkey does not manage the key file. */
   readonly keptIn: readonly string[]
   readonly tokens: number
   /** By this run; fewer than all if an earlier run was interrupted. */
   readonly resealed: number
-  /** True if an earlier run had begun it, and perhaps finished it. */
+  /** True if an earlier run had started this rotation. */
   readonly resumed: boolean
 }
 
-/** Tokens in one write: few enough that a server hardly waits for the embedded store's lock, or for rows on PostgreSQL. */
+/** Tokens in one write: few, since servers wait for the lock of the embedded store, or of rows on PostgreSQL. */
 const PART = 100
 const MAX_NAMED = 20
-/** After the first round, only rows that were altered by hand can still be sealed with another key. */
+/** After the first round, only rows that were changed outside Latchkey can still be sealed with another key. */
 const MAX_ROUNDS = 5
 
 export async function rotateMasterKey(parts: RotationParts, onPhase: OnPhase): Promise<RotationReport> {
   const { store, keeper, now } = parts
   const found = await store.readVault()
-  const resumed = found.length > 1 || (await isOver(parts, sealingKeyOf(found)))
+  const resumed = found.length > 1 || (await isNearlyDone(parts, sealingKeyOf(found)))
   if (!resumed) await begin(parts)
   const vault = await store.readVault()
   const masterKey = sealingKeyOf(vault)
@@ -65,25 +64,25 @@ export async function rotateMasterKey(parts: RotationParts, onPhase: OnPhase): P
   return { masterKey, retired, keptIn, tokens: active + inactive, resealed, resumed }
 }
 
-/** Whether only the last step is left: the first key seals, and all others are retired but still in the key file. */
-async function isOver(parts: RotationParts, sealing: string): Promise<boolean> {
+/** Whether only the last step is missing: the first key seals, and all others are retired but still in the key file. */
+async function isNearlyDone(parts: RotationParts, sealing: string): Promise<boolean> {
   const { first, ids } = parts.keys
   const retired = await findRetired(parts)
   const others = ids.filter((id) => id !== first.id)
   return first.id === sealing && others.length > 0 && others.every((id) => retired.includes(id))
 }
 
-/** Keys that the store has retired, but that are still in the key ring. */
+/** Keys in the key ring that the store has retired. */
 async function findRetired({ store, keys }: RotationParts): Promise<readonly string[]> {
   const retired = await store.listRetiredMasterKeys()
   return keys.ids.filter((id) => retired.includes(id))
 }
 
-/** From here on the new key seals, in every process. */
+/** Afterwards the new key seals, in every process. */
 async function begin({ store, keys, keeper, now }: RotationParts): Promise<void> {
   const vault = await store.readVault()
   const from = sealingKeyOf(vault)
-  // Otherwise an interrupted run has made a key and not used it yet: it is used now.
+  // Otherwise an interrupted run has already generated the new key.
   if (keys.first.id === from) {
     if (keeper === undefined) throw new OperatorError(INSTRUCTIONS)
     keeper.make()
@@ -98,21 +97,18 @@ async function begin({ store, keys, keeper, now }: RotationParts): Promise<void>
   await store.changeMasterKey({ from, to: to.id, sealedSecret, at: now() })
 }
 
-const INSTRUCTIONS = `The master key comes from the environment, where this command cannot put another one. To rotate it:
+const INSTRUCTIONS = `The master key comes from the environment, which this command cannot change. To rotate it:
   1. Make a new key: openssl rand -base64 32
   2. Give every instance both keys: the new one as LATCHKEY_MASTER_KEY (or the first line of LATCHKEY_MASTER_KEY_FILE), the
-     present one as LATCHKEY_PREVIOUS_MASTER_KEY (or the next line of the file). Restart them, one after the other; they go
-     on sealing with the present key.
+     present one as LATCHKEY_PREVIOUS_MASTER_KEY (or the next line of the file). Restart them, one after the other; they
+     still seal with the present key.
   3. With the same settings, run latchkey master-key rotate again.
-  4. Take the old key away from the instances.`
+  4. Remove the old key from the settings of every instance.`
 
-/**
- * The store refuses new credentials that are sealed with another key, so their number only falls: a round that finds none
- * is the last one.
- */
+/** Repeats until no credential is sealed with another key. The store refuses new ones, so their number only decreases. */
 async function resealAll(parts: RotationParts, sealing: string, onPhase: OnPhase): Promise<number> {
   const key = parts.keys.find(sealing)
-  if (key === undefined) throw new OperatorError(`Master key ${sealing}, which the store is sealed with, is not given`)
+  if (key === undefined) throw new OperatorError(`Master key ${sealing}, which the store is sealed with, was not given`)
   const { active, inactive } = await parts.store.countTokens()
   let resealed = 0
   for (let round = 1; round <= MAX_ROUNDS; round++) {

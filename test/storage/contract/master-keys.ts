@@ -197,7 +197,7 @@ export function describeMasterKeys(open: OpenEmptyStore): void {
       const vault = await store.readVault()
       assert.deepEqual(await run(key, former), { ...report, resumed: true })
       // With no other key, or one that was not put first, there is still something that the operator has to do.
-      const instructions = { name: 'OperatorError', message: /where this command cannot put another/ }
+      const instructions = { name: 'OperatorError', message: /which this command cannot change/ }
       await assert.rejects(run(key), instructions)
       await assert.rejects(run(key, former, stranger), instructions)
       assert.deepEqual(await store.readVault(), vault)

@@ -1,16 +1,16 @@
-// Changes of one account's tokens have to be made one after the other: those that wait are made in one transaction, each by its
-// own plan, and answered when it is durable.
-import { Failure } from '../../../tokens/errors.ts'
+// Changes of one account's tokens cannot run concurrently: those that wait are made in one transaction, and answered when it is
+// durable.
+import { Failure, failure } from '../../../tokens/errors.ts'
 import type { TokenRow } from '../../../tokens/ports.ts'
 import type { Stamps } from '../../../tokens/trust/vault.ts'
-import { CallerGone, DeadlinePassed, failure } from '../connection.ts'
+import { CallerGone, DeadlinePassed } from '../connection.ts'
 import type { Pool } from '../pool.ts'
 import { type AskedChange, changeTokens } from '../sql/writes.ts'
 
-/** A small number keeps the account from being locked for long. */
+/** Limits how long the account is locked. */
 const MAX_PER_GROUP = 32
-/** An attempt that runs out of time costs its connection: a change with less time left than this is not tried again. */
-const WORTH_TRYING_MS = 250
+/** A timeout closes the connection, so a change with less time left than this is not tried again. */
+const MIN_RETRY_MS = 250
 
 const REFUSED_BY_DATABASE = new Set(['duplicate-name', 'duplicate-credential', 'master-key-superseded'])
 
@@ -27,7 +27,7 @@ interface Waiting {
 export class GroupedChanges {
   readonly #pool: Pool
   readonly #stamps: Stamps
-  /** By account; each account in this map has a group under way, or about to be. */
+  /** By account. Every account in this map has a running or scheduled `#makeAll`. */
   readonly #waiting = new Map<string, Waiting[]>()
 
   constructor(pool: Pool, stamps: Stamps) {
@@ -51,7 +51,7 @@ export class GroupedChanges {
     queue.push(waiting)
     if (known !== undefined) return
     this.#waiting.set(accountId, queue)
-    // By then, everything that is asked for in this turn of the event loop is waiting too.
+    // Collects all changes of this turn of the event loop.
     setImmediate(() => this.#makeAll(accountId, queue))
   }
 
@@ -59,9 +59,11 @@ export class GroupedChanges {
     while (queue.length > 0) {
       const group = takeGroup(queue)
       for (const { timer } of group) clearTimeout(timer)
-      const gone = group.filter(({ isGone }) => isGone())
-      for (const { reject } of gone) reject(failure('unavailable', new CallerGone()))
-      const wanted = group.filter((waiting) => !gone.includes(waiting))
+      const wanted = group.filter(({ isGone, reject }) => {
+        if (!isGone()) return true
+        reject(failure('unavailable', new CallerGone()))
+        return false
+      })
       if (wanted.length > 0) await this.#makeGroup(accountId, wanted, queue)
     }
     this.#waiting.delete(accountId)
@@ -77,7 +79,7 @@ export class GroupedChanges {
       const outcomes = await this.#pool.lendFor(call, (db) =>
         db.transaction(this.#pool.begin, async () => {
           const made = await changeTokens({ db, stamps: this.#stamps }, accountId, asked)
-          // There is nothing to commit.
+          // Rolls back, since there is nothing to commit.
           if (made.length === 1 && made[0] instanceof Failure) throw made[0]
           return made
         }),
@@ -88,25 +90,25 @@ export class GroupedChanges {
       }
     } catch (error) {
       const refused = error instanceof Failure && REFUSED_BY_DATABASE.has(error.code)
-      // Such a refusal rolls back the whole group, though only one change caused it.
+      // One such change rolls back all of them, so each is made alone.
       if (refused && group.length > 1) {
         for (const each of group) await this.#makeGroup(accountId, [each], queue)
         return
       }
       const now = performance.now()
-      const again = isUnmade(error) ? group.filter(({ deadlineAt }) => deadlineAt - now > WORTH_TRYING_MS) : []
+      const again = isUnmade(error) ? group.filter(({ deadlineAt }) => deadlineAt - now > MIN_RETRY_MS) : []
       for (const waiting of group) if (!again.includes(waiting)) waiting.reject(error)
       queue.unshift(...again)
     }
   }
 }
 
-/** The deadline passed before COMMIT was sent; afterwards the outcome would be unknown. */
+/** The deadline passed before COMMIT was sent. */
 function isUnmade(error: unknown): boolean {
   return error instanceof Failure && error.code === 'unavailable' && error.cause instanceof DeadlinePassed
 }
 
-/** In their order, up to the second change of one token, which has to see the token as the first one leaves it. */
+/** The longest beginning of the queue without two changes of one token: the second must see the result of the first. */
 function takeGroup(queue: Waiting[]): Waiting[] {
   const ids = new Set<string>()
   for (const { asked } of queue) {

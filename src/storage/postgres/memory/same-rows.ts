@@ -1,5 +1,5 @@
-// Returns the same object for the same row, so that what is derived from it can hang on it. Every row is read from the store
-// and compared with the remembered one, field by field.
+// A cache of row objects: an unchanged row is the same object, so that values derived from it can be cached with it. Every row is
+// still read from the store, and compared with the cached one field by field.
 import { Recent } from '../../../tokens/recent.ts'
 import { KEY, LISTED } from '../../tables.ts'
 import type { Columns, Fields } from '../sql/batch.ts'
@@ -9,7 +9,7 @@ interface Known<Item> {
   readonly item: Item
 }
 
-/** For rows of the same columns in the same order, the first of which is the row's id. */
+/** The rows must have the same columns in the same order, with the id first. */
 export class SameRows<Item extends object> {
   readonly #toItem: (values: readonly unknown[]) => Item
   readonly #known: Recent<string, Known<Item>>
@@ -20,7 +20,7 @@ export class SameRows<Item extends object> {
     this.#known = new Recent(limit)
   }
 
-  /** `from` is the index of the id; columns before it are not the row's. */
+  /** `from` is the index of the id; columns before it do not belong to the row. */
   get(fields: Fields, columns: Columns, from = 0): Item {
     const id = fields[from] ?? ''
     const known = this.#known.get(id)
@@ -31,7 +31,7 @@ export class SameRows<Item extends object> {
   }
 }
 
-/** A small buffer is a piece of a larger one, which would stay in memory with the row. */
+/** A small buffer is a view of a larger one, which would stay in memory with the row. */
 function withOwnBytes(value: unknown): unknown {
   return value instanceof Uint8Array ? new Uint8Array(value) : value
 }
@@ -40,9 +40,8 @@ function isSame(known: Fields, fields: Fields, from: number): boolean {
   return known.length === fields.length - from && known.every((field, i) => field === fields[from + i])
 }
 
-/** The rows that are read most. */
 export class Remembered {
   readonly keys = new SameRows((values) => KEY.read(values), 1_000)
-  /** Some 2 kB each, with what hangs on it. */
+  /** Some 2 kB each, including derived values. */
   readonly listed = new SameRows((values) => LISTED.read(values), 4_000)
 }

@@ -1,18 +1,10 @@
-// Short reads that are asked for at the same time share one connection and one round trip. Each has its own answer, its
-// own deadline and its own failure.
+// Concurrent short reads share one connection and one round trip. Each has its own answer, deadline and failure.
 import type pg from 'pg'
-import {
-  CallerGone,
-  type Connection,
-  DeadlinePassed,
-  failure,
-  isLost,
-  translateError,
-  type Work,
-} from '../connection.ts'
+import { failure } from '../../../tokens/errors.ts'
+import { CallerGone, type Connection, DeadlinePassed, isLost, translateError, type Work } from '../connection.ts'
 import { Undone } from '../sql/batch.ts'
 
-/** One connection answers them one after the other: a small number keeps the last of them from waiting long. */
+/** A connection answers them one after the other, and the last one should not wait long. */
 const MAX_PER_ROUND_TRIP = 8
 
 interface Read {
@@ -22,7 +14,7 @@ interface Read {
   readonly resolve: (answer: unknown) => void
   readonly reject: (error: unknown) => void
   loan: SharedLoan | undefined
-  /** How often its connection was lost. */
+  /** How many connections were lost under this read. */
   losses: number
   settled: boolean
 }
@@ -35,7 +27,7 @@ interface Settings {
 export class SharedReads {
   readonly #settings: Settings
   readonly #waiting: Read[] = []
-  /** A connection for those that wait is being fetched. */
+  /** A connection for the waiting reads has been requested. */
   #connecting = false
 
   constructor(settings: Settings) {
@@ -77,7 +69,7 @@ export class SharedReads {
     this.#waiting.push(read)
     if (this.#connecting) return
     this.#connecting = true
-    // By then, everything that is asked for in this turn of the event loop is waiting too.
+    // Collects all reads of this turn of the event loop.
     setImmediate(() => this.#sendNext())
   }
 
@@ -127,7 +119,7 @@ export class SharedReads {
     }
   }
 
-  /** Sent again if another statement of its batch has failed, or if its connection was lost for the first time. */
+  /** Retries if another statement of the batch has failed, or if a connection was lost for the first time. */
   #fail(read: Read, error: unknown): void {
     read.loan = undefined
     if (read.settled) return
@@ -136,7 +128,7 @@ export class SharedReads {
   }
 }
 
-/** A connection that several reads share, until the last of them has its answer or one of them abandons it. */
+/** A connection shared by several reads, until all are answered or one abandons it. */
 class SharedLoan {
   readonly #client: pg.PoolClient
   #readers: number

@@ -1,19 +1,19 @@
-// Statements that go to PostgreSQL in one write, and their answers. The driver's own query is one statement, described each
-// time: the write and the description cost this process more than everything that is done with the answer.
+// Sends several statements to PostgreSQL in one write, and reads their answers. The driver's own query is one statement, and
+// describes its columns each time, which costs this process more than the handling of the answer.
 import pg from 'pg'
 
 export type Value = string | number | boolean | null | Uint8Array | readonly (string | number | null | Uint8Array)[]
 
 export interface Statement {
   readonly text: string
-  /** Prepared under this name, once on each connection; without one it is planned each time. */
+  /** Prepared under this name, once per connection; without a name the statement is planned each time. */
   readonly name?: string | undefined
   readonly values: readonly Value[]
   readonly resolve: (answer: Answer) => void
   readonly reject: (error: unknown) => void
 }
 
-/** The fields of a row, as text, as the protocol has them. */
+/** The fields of a row, in the protocol's text form. */
 export type Fields = readonly (string | null)[]
 
 export interface Answer {
@@ -25,7 +25,7 @@ export interface Answer {
 
 const INT8 = 20
 
-/** int8 holds times and counts, all of which fit a number. */
+/** The int8 columns are times and counts, which all fit a number. */
 export function typeParser(type: number): (text: string) => unknown {
   return type === INT8 ? Number : pg.types.getTypeParser(type, 'text')
 }
@@ -55,7 +55,7 @@ export class Columns {
   }
 }
 
-/** The statement was rolled back, since another one of its batch has failed: that error is the cause. */
+/** Another statement of the batch has failed, and its error is the cause: this one was rolled back. */
 export class Undone extends Error {
   override readonly name = 'Undone'
 }
@@ -66,8 +66,8 @@ const prepared = new WeakMap<pg.Connection, Map<string, Columns>>()
 const NO_COLUMNS = new Columns([])
 
 /**
- * The statements run one after the other, each on a snapshot of its own. When one fails those after it are not begun, and
- * outside a transaction those before it are undone.
+ * The statements run one after the other, each on its own snapshot. When one fails, the later ones do not run and, outside a
+ * transaction, the earlier ones are rolled back.
  */
 export class Batch {
   readonly statements: readonly Statement[]
@@ -82,7 +82,7 @@ export class Batch {
     this.#onEnd = onEnd
   }
 
-  /** The driver calls this method and all that follow. */
+  /** The driver calls this and the handle… methods. */
   submit(connection: pg.Connection): void {
     this.#prepared = prepared.get(connection) ?? this.#prepared
     prepared.set(connection, this.#prepared)
@@ -95,7 +95,7 @@ export class Batch {
   #send(connection: pg.Connection, { text, name = '', values }: Statement): void {
     const known = this.#prepared.has(name)
     if (!known) {
-      // A batch that failed may have prepared the statement, or not.
+      // A failed batch may or may not have prepared the statement.
       if (name !== '') connection.close({ type: 'S', name }, true)
       connection.parse({ name, text, types: [] }, true)
     }
@@ -127,7 +127,7 @@ export class Batch {
   }
 
   handleError(error: unknown): void {
-    // Where the end of the batch or the connection fails, no single statement has: all of them get the error.
+    // If the connection or the end of the batch fails, all statements get the error.
     const failed = error instanceof pg.DatabaseError ? this.#current : undefined
     const undone = failed && new Undone('another statement has failed', { cause: error })
     this.#onEnd()

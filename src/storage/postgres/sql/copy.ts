@@ -1,10 +1,10 @@
-// The PostgreSQL store as the source or the target of a copy. While it is open here, nobody else can change it.
+// The PostgreSQL store as source or target of a copy. Nobody else can change it meanwhile.
 import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
 import { OperatorError } from '../../../tokens/errors.ts'
 import { STORED, type StoredRow, type Table, VAULT } from '../../../tokens/model/tables.ts'
 import type { KeyRing } from '../../../tokens/trust/key-ring.ts'
-import type { CopySource, CopyTarget, StillStore } from '../../../tokens/upkeep/copy.ts'
+import type { CopySource, CopyTarget, LockedStore } from '../../../tokens/upkeep/copy.ts'
 import { columnOf, selectList, tableOf } from '../../tables.ts'
 import { requireSettled } from '../../vault.ts'
 import { Connection } from '../connection.ts'
@@ -19,18 +19,18 @@ interface Place {
   readonly keys: KeyRing
 }
 
-/** Gets what is waited for, in words. */
+/** Receives a message for the operator. */
 type OnWait = (text: string) => void
 
-/** Names the lock that a copy takes on its target: the letters "latchcpy". */
+/** The advisory lock on the target: the letters "latchcpy". */
 const LOCK = '7809651198862585977'
 const LOCK_NOT_AVAILABLE = '55P03'
 const APPLICATION = 'latchkey copy'
-/** One that was killed may hold its locks until the server has noticed. */
-const PATIENCE_MS = 5_000
-const ASK_AGAIN_MS = 100
+/** A killed process holds its locks until the server notices. */
+const LOCK_TIMEOUT_MS = 5_000
+const RETRY_MS = 100
 const MAX_USERS_NAMED = 5
-const SETTINGS = `SET application_name = '${APPLICATION}'; SET lock_timeout = ${PATIENCE_MS}; SET statement_timeout = 0;
+const SETTINGS = `SET application_name = '${APPLICATION}'; SET lock_timeout = ${LOCK_TIMEOUT_MS}; SET statement_timeout = 0;
   SET idle_in_transaction_session_timeout = 0`
 
 export async function openPostgresSource({ databaseUrl, keys }: Place, onWait: OnWait = () => {}): Promise<CopySource> {
@@ -39,34 +39,31 @@ export async function openPostgresSource({ databaseUrl, keys }: Place, onWait: O
     if (storeSecret === undefined) throw new OperatorError(`${placeOf(databaseUrl)} holds no store`)
     await requireFinishedCopy(client, databaseUrl)
     await migrate(client, async () => {})
-    await requireUnnamed(client, databaseUrl)
+    await requireNoInstance(client, databaseUrl)
     await client.query(BEGIN)
     await takeAlone(client, databaseUrl, onWait)
     await client.query(`LOCK TABLE ${STORED.map(tableOf).join(', ')} IN SHARE MODE`)
-    const still = new StillPostgres(client)
-    requireSettled(await still.countRows(VAULT), placeOf(databaseUrl))
-    return Object.assign(still, { storeSecret })
+    const store = new LockedPostgres(client)
+    requireSettled(await store.countRows(VAULT), placeOf(databaseUrl))
+    return Object.assign(store, { storeSecret })
   })
 }
 
-/** Finds what holds no lock: connections that a pooler lends by the transaction, where they still have our name. */
-async function requireUnnamed(client: pg.Client, databaseUrl: string): Promise<void> {
+/** Behind a transaction pooler instances hold no lock, but their connections may still have their name. */
+async function requireNoInstance(client: pg.Client, databaseUrl: string): Promise<void> {
   const users = await describeUsers(client, `application_name = 'latchkey'`)
   if (users !== undefined) throw inUse(databaseUrl, users)
 }
 
-/**
- * Until the transaction ends. It asks now and then rather than wait in the lock's queue, in which the new connections of
- * instances would have to wait behind it.
- */
+/** Held until the transaction ends. Polls, since new connections of instances would have to queue behind a waiting lock. */
 async function takeAlone(client: pg.Client, databaseUrl: string, onWait: OnWait): Promise<void> {
   let waitsFor: string | undefined
-  for (const end = performance.now() + PATIENCE_MS; ; await pause(ASK_AGAIN_MS)) {
+  for (const end = performance.now() + LOCK_TIMEOUT_MS; ; await pause(RETRY_MS)) {
     const { rows } = await client.query(`SELECT pg_try_advisory_xact_lock(${IN_USE_LOCK}) AS alone`)
     if (rows[0].alone) return
     const users = (await describeUsers(client, `pid IN (${HOLDERS})`)) ?? 'a connection that has just ended'
     if (performance.now() > end) throw inUse(databaseUrl, users)
-    if (users !== waitsFor) onWait(`Waiting up to ${PATIENCE_MS / 1000} s for ${users}.`)
+    if (users !== waitsFor) onWait(`Waiting up to ${LOCK_TIMEOUT_MS / 1000} s for ${users}.`)
     waitsFor = users
   }
 }
@@ -74,7 +71,7 @@ async function takeAlone(client: pg.Client, databaseUrl: string, onWait: OnWait)
 const HOLDERS = `SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND granted
   AND (classid::bigint << 32) + objid::bigint = ${IN_USE_LOCK}`
 
-/** The server's processes that serve these connections, in words; undefined where there are none. */
+/** The connections' server processes, for messages; undefined if there are none. */
 async function describeUsers(client: pg.Client, condition: string): Promise<string | undefined> {
   const { rows } = await client.query<{ user: string }>(
     `SELECT format('process %s (%s, from %s, %s)', pid, coalesce(nullif(application_name, ''), 'no name'),
@@ -93,7 +90,7 @@ function inUse(databaseUrl: string, users: string): OperatorError {
   )
 }
 
-/** Refuses everything but an empty place and a half-finished copy of the same store, which it then leaves as it is. */
+/** Accepts only an empty database, or a half-finished copy of the same store, which is then continued. */
 export async function openPostgresTarget({ databaseUrl, keys }: Place, source: CopySource): Promise<CopyTarget> {
   return withClient(databaseUrl, async (client) => {
     await client.query(`SELECT pg_advisory_lock(${LOCK})`)
@@ -138,7 +135,7 @@ async function withClient<Result>(databaseUrl: string, work: (client: pg.Client)
   }
 }
 
-class StillPostgres implements StillStore {
+class LockedPostgres implements LockedStore {
   readonly client: pg.Client
   readonly db: Connection
 
@@ -160,12 +157,12 @@ class StillPostgres implements StillStore {
   }
 }
 
-class PostgresTarget extends StillPostgres implements CopyTarget {
-  async findBegun(): Promise<string | undefined> {
+class PostgresTarget extends LockedPostgres implements CopyTarget {
+  async findFingerprint(): Promise<string | undefined> {
     return (await this.db.get<{ fingerprint: string }>(`SELECT fingerprint FROM ${UNFINISHED_COPY}`))?.fingerprint
   }
 
-  beginAnew(fingerprint: string): Promise<void> {
+  restart(fingerprint: string): Promise<void> {
     const tables = STORED.filter((table) => table !== VAULT).map(tableOf)
     return this.db.transaction([BEGIN], async () => {
       await this.db.run(`TRUNCATE ${tables.join(', ')}, token_search, token_counts`)
@@ -183,7 +180,7 @@ class PostgresTarget extends StillPostgres implements CopyTarget {
     return this.db.transaction([BEGIN], () => insertRows(this.db, table, rows))
   }
 
-  /** Plans made while the tables were empty would read through them. */
+  /** Plans made while the tables were empty would use sequential scans. */
   async finish(): Promise<void> {
     await this.client.query('ANALYZE')
     await this.client.query(`DROP TABLE ${UNFINISHED_COPY}`)

@@ -1,12 +1,12 @@
-// Groups of characters as lexemes of a tsvector, which compares them byte by byte. Each begins with its account's mark:
-// a search reads only the caller's part of the index.
+// Groups of characters as lexemes of a tsvector, which are compared byte by byte. Each begins with the mark of its account, so
+// that a search reads only that account's part of the index.
 import { createHash } from 'node:crypto'
 import { gramsOfName, type Sought } from '../../../tokens/model/grams.ts'
 
-/** 36 bits: two accounts with one mark only read a little of each other's index, and the account is compared anyway. */
+/** 36 bits. A collision only makes searches read more of the index: the account is compared too. */
 const MARK_CHARACTERS = 6
 
-/** A name's groups, as the text of a tsvector. */
+/** The text of a tsvector. */
 export function indexedGrams(accountId: string, foldedName: string): string {
   const start = mark(accountId)
   const lexemes = gramsOfName([...foldedName]).map((gram) => quote(start + gram))

@@ -1,20 +1,20 @@
 // Brings the schema up to date: numbered SQL files, each in one transaction together with its number.
 import type pg from 'pg'
 import { OperatorError } from '../../../tokens/errors.ts'
-import { type Migration, readMigrations } from '../../migrations.ts'
+import { type Migration, readMigrations, requireKnownNumber } from '../../migrations.ts'
 import { BEGIN } from '../pool.ts'
 
 const FOLDER = new URL('./migrations/', import.meta.url)
-/** Names the lock that migrating processes take: the letters "latchkey". */
+/** The advisory lock of migrations: the letters "latchkey". */
 const LOCK = '7809651199139603833'
 
-/** Returns the names of those applied. `afterFirst` runs in the transaction that makes an empty store. */
+/** Returns the names of the migrations applied. `afterFirst` runs in the transaction that creates the store. */
 export async function migrate(client: pg.ClientBase, afterFirst: () => Promise<void>): Promise<readonly string[]> {
   const applied: string[] = []
   for (const migration of await findPending(client)) {
     await client.query(BEGIN)
     try {
-      // The number is read again inside the lock: another process may be doing the same.
+      // Read again inside the lock: another process may be migrating too.
       await client.query(`SELECT pg_advisory_xact_lock(${LOCK})`)
       if ((await requireKnownSchema(client)) < migration.number) {
         await client.query(migration.sql)
@@ -48,24 +48,14 @@ export async function requireUpToDate(client: pg.ClientBase): Promise<void> {
   )
 }
 
-/** The schema's number, 0 for an empty database. A newer one than this program knows is left alone. */
+/** The schema's number, 0 for an empty database. */
 export async function requireKnownSchema(client: pg.ClientBase): Promise<number> {
-  const found = (await tableExists(client, 'latchkey_migrations')) ? await readNumber(client) : 0
-  const newest = readMigrations(FOLDER).length
-  if (found > newest) {
-    throw new OperatorError(
-      `The store has schema ${found}, newer than ${newest}, the newest this version knows. Use a newer Latchkey.`,
-    )
-  }
-  return found
-}
-
-async function readNumber(client: pg.ClientBase): Promise<number> {
+  if (!(await tableExists(client, 'latchkey_migrations'))) return 0
   const { rows } = await client.query('SELECT coalesce(max(number), 0) AS number FROM latchkey_migrations')
-  return Number(rows[0].number)
+  return requireKnownNumber(Number(rows[0].number), readMigrations(FOLDER).length)
 }
 
-/** Asks the catalogue itself: to_regclass may answer from before the lock, out of a cache that lasts for a transaction. */
+/** Reads the catalogue, since to_regclass may answer from a cache that is older than the lock. */
 export async function tableExists(client: pg.ClientBase, table: string): Promise<boolean> {
   const { rows } = await client.query('SELECT FROM pg_class WHERE relname = $1 AND pg_table_is_visible(oid)', [table])
   return rows.length > 0

@@ -1,12 +1,12 @@
-// Rate limits that all instances share: one row for each name, one statement for each turn, by the server's clock. The
-// table is unlogged: a turn waits for no disk and no standby, and after a crash or a failover all limits begin again.
+// Rate limits shared by all instances: one row per name, one statement per request, by the server's clock. The table is unlogged:
+// no wait for the disk or a standby, but all limits are reset by a crash or a failover.
 import { createHash } from 'node:crypto'
 import type { Limiter, RateLimit } from '../../../tokens/trust/rate-limit.ts'
 import type { Pool } from '../pool.ts'
 
 const SWEEP_MS = 60_000
 
-/** The rule is `nextTurn` of the domain. $1 is the name, $2 the milliseconds of one turn, $3 those of all turns. */
+/** The same rule as `consume` of the domain. $1 is the name, $2 the milliseconds for one request, $3 those for all. */
 const CLOCK = 'clock AS (SELECT (extract(epoch FROM statement_timestamp()) * 1000)::float8 AS now)'
 const WAIT = 'greatest(coalesce(r.full_at, 0), now) - now - $3::float8 + $2::float8 / 2'
 
@@ -46,12 +46,12 @@ export class PostgresLimiter implements Limiter {
   /** Names are stored as digests: short enough for an index, whatever their length. */
   async #ask(sql: string, name: string, { count, perMs }: RateLimit): Promise<number> {
     const digest = createHash('sha256').update(name).digest()
-    // What has its own limit has its own turns for a connection.
+    // Names, instead of accounts, take turns for a connection.
     const row = await this.#pool.lend(name, (db) => db.get<{ wait_ms: number }>(sql, digest, perMs / count, perMs))
     return row?.wait_ms ?? perMs
   }
 
-  /** No caller waits for it; a row that stays is removed the next time. */
+  /** In the background. If it fails, the rows are removed the next time. */
   #sweep(): void {
     if (performance.now() - this.#sweptAt < SWEEP_MS) return
     this.#sweptAt = performance.now()

@@ -1,10 +1,10 @@
-// Whether statements are prepared once on a connection, under a name. A pooler that lends its connections by the
-// transaction runs a statement on another connection than the one that it was prepared on: names are then given up.
+// Whether statements are prepared once per connection, under a name. Behind a transaction pooler a statement may run on another
+// connection than the one it was prepared on: names are then no longer used.
 import pg from 'pg'
 
 const UNKNOWN_STATEMENT = '26000'
 const STATEMENT_EXISTS = '42P05'
-/** What some poolers answer themselves to a name that they do not know. */
+/** The answer of some poolers to an unknown name. */
 const PROTOCOL_VIOLATION = '08P01'
 
 export class StatementNames {
@@ -20,14 +20,14 @@ export class StatementNames {
     return this.#inUse
   }
 
-  /** To be called with every error of a named statement, before it is sent again. */
+  /** To be called with every error of a named statement, before the retry. */
   notice(error: unknown): void {
     const { code = '' } = error instanceof pg.DatabaseError ? error : {}
     if (!this.#inUse || ![UNKNOWN_STATEMENT, STATEMENT_EXISTS, PROTOCOL_VIOLATION].includes(code)) return
     this.#inUse = false
     this.#warn(
-      `A prepared statement was lost (SQLSTATE ${code}): DATABASE_URL leads to a pooler that lends its connections by ` +
-        'the transaction. From now on statements are sent without names; set LATCHKEY_PG_PREPARED=off.',
+      `A prepared statement was lost (SQLSTATE ${code}): DATABASE_URL leads to a transaction pooler. From now on ` +
+        'statements are sent without names; set LATCHKEY_PG_PREPARED=off.',
     )
   }
 }

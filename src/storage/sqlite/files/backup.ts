@@ -1,5 +1,5 @@
-// Makes a backup of the store while it is in use. The copy is of one snapshot, and nobody has to wait for it.
-import { createHash, type Hash, randomBytes } from 'node:crypto'
+// Makes a backup of the store while it is in use: a copy of one snapshot, which delays nobody.
+import { createHash, randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { dirname } from 'node:path'
 import { backup } from 'node:sqlite'
@@ -12,10 +12,10 @@ import { BROKEN_JOURNAL, DAMAGED } from '../../../tokens/upkeep/examination.ts'
 import { Connection, isFull, openDatabase } from '../connection.ts'
 import { Journal } from '../journal/journal.ts'
 import { newestSchema, requireKnownSchema } from '../sql/migrate.ts'
-import { databaseIn, journalIn, readSecret, requireFinishedCopy, type SqliteOptions } from '../store.ts'
-import { syncFolder } from './files.ts'
+import { journalIn, requireStore, type SqliteOptions } from '../store.ts'
+import { syncPath } from './files.ts'
 
-/** 4 MiB at a time: the bar moves, and the disk has room for others in between. */
+/** 4 MiB at a time, so that progress is shown and other disk accesses are not delayed for long. */
 const STEP_PAGES = 1_000
 const READ_BYTES = 4 * 1024 * 1024
 
@@ -26,17 +26,14 @@ export async function backUpSqlite(
   onBytes: OnBytes,
 ): Promise<Manifest> {
   refuseExisting(file)
-  const path = databaseIn(dataDir)
-  const storeSecret = fs.existsSync(path) ? readSecret(path, keys) : undefined
-  if (storeSecret === undefined) throw new OperatorError(`There is no store in ${dataDir}`)
-  requireFinishedCopy(path)
+  const { path, storeSecret } = requireStore(dataDir, keys)
   const part = `${file}.${randomBytes(4).toString('hex')}.part`
   try {
     fs.closeSync(fs.openSync(part, 'wx', 0o600))
     await copySnapshot(path, part, onBytes)
     const found = inspectCopy(part)
-    // What the manifest says of the journal must be on disk there too.
-    if (fs.existsSync(journalPath)) syncFile(journalPath)
+    // The journal must be on disk up to the line that the manifest names.
+    if (fs.existsSync(journalPath)) syncPath(journalPath)
     const { sha256, bytes: databaseBytes } = await hashFile(part, fs.statSync(part).size)
     const madeAt = new Date().toISOString()
     const manifest: Manifest = { format: 1, madeAt, appVersion, ...found, databaseBytes, sha256 }
@@ -44,8 +41,8 @@ export async function backUpSqlite(
     append(part, manifestTrailer(manifest, stamps))
     refuseExisting(file)
     fs.renameSync(part, file)
-    syncFolder(dirname(file))
-    requireWholeJournal(file, path, journalPath, stamps)
+    syncPath(dirname(file))
+    requireIntactJournal(file, path, journalPath, stamps)
     return manifest
   } catch (error) {
     throw forOperator(error, `${file} cannot be written`)
@@ -55,18 +52,18 @@ export async function backUpSqlite(
   }
 }
 
-/** No room, no folder, no right to it: what the system refuses, the operator can mend. */
+/** The operator can solve what the system refuses: no space, no such folder, no permission. */
 export function forOperator(error: unknown, what: string): unknown {
   const { syscall, message } = error as NodeJS.ErrnoException
   return syscall === undefined && !isFull(error) ? error : new OperatorError(`${what}: ${message}`)
 }
 
-/** This backup is whole without what is broken; those made earlier are not, and nobody looks as often as backups are made. */
-function requireWholeJournal(file: string, path: string, journalPath: string, stamps: Stamps): void {
+/** This backup does not need the broken part, but earlier ones do. Backups are frequent, so this is found early. */
+function requireIntactJournal(file: string, path: string, journalPath: string, stamps: Stamps): void {
   const [db, journal] = [new Connection(path, 'read'), new Journal(journalPath)]
   try {
     const broken = journal.findBreak({ db, stamps })
-    if (broken !== undefined) throw new OperatorError(`${file} is written, and whole. But ${broken}${BROKEN_JOURNAL}`)
+    if (broken !== undefined) throw new OperatorError(`${file} is complete. But ${broken}${BROKEN_JOURNAL}`)
   } finally {
     journal.close()
     db.close()
@@ -78,8 +75,8 @@ function refuseExisting(file: string): void {
 }
 
 /**
- * SQLite begins a backup anew whenever another connection has written, which under load is for ever. It does not
- * where the reading connection is inside a transaction: in WAL mode that is a snapshot, and every page comes from it.
+ * SQLite restarts a backup whenever another connection has written, which under load never ends. It does not if the source
+ * connection is inside a transaction: in WAL mode every page then comes from one snapshot.
  */
 async function copySnapshot(path: string, part: string, onBytes: OnBytes): Promise<void> {
   const source = openDatabase(path, { timeout: 5_000 })
@@ -96,7 +93,7 @@ async function copySnapshot(path: string, part: string, onBytes: OnBytes): Promi
   }
 }
 
-/** Looks the copy over, and marks it as one. */
+/** Checks the copy for damage, and marks it as a backup. */
 function inspectCopy(part: string) {
   const db = new Connection(part, 'write')
   try {
@@ -112,10 +109,10 @@ function inspectCopy(part: string) {
       schema: newestSchema(),
       masterKeyIds: keys.map(({ key_id }) => key_id),
       counts: countRows(db),
-      historyHead: sumHistory(db),
+      historyHead: hashHistoryHeads(db),
       journal: journal === undefined ? null : { size: journal.size, stamp: stampIn(journal.last_line) },
     }
-    // One file, with nothing beside it.
+    // Leaves one file, without -wal and -shm.
     db.exec('PRAGMA journal_mode = DELETE')
     return found
   } finally {
@@ -137,7 +134,7 @@ function countRows(db: Connection): Record<string, number> {
   }
 }
 
-function sumHistory(db: Connection): string {
+function hashHistoryHeads(db: Connection): string {
   const hash = createHash('sha256')
   const heads = db.iterate<{ account_id: string; seq: number; last: string }>(
     'SELECT account_id, seq, hex(last) AS last FROM history_heads ORDER BY account_id',
@@ -157,22 +154,13 @@ function append(path: string, bytes: Uint8Array): void {
   }
 }
 
-export function syncFile(path: string): void {
-  const file = fs.openSync(path, 'r')
-  try {
-    fs.fsyncSync(file)
-  } finally {
-    fs.closeSync(file)
-  }
-}
-
-/** The first bytes of a file, so many. `onChunk` gets each part on the way. */
+/** Hashes the first `length` bytes of a file. */
 export async function hashFile(
   path: string,
   length: number,
   onChunk: (chunk: Uint8Array) => void = () => {},
 ): Promise<{ readonly sha256: string; readonly bytes: number }> {
-  const hash: Hash = createHash('sha256')
+  const hash = createHash('sha256')
   let bytes = 0
   if (length > 0) {
     for await (const chunk of fs.createReadStream(path, { end: length - 1, highWaterMark: READ_BYTES })) {

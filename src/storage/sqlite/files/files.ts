@@ -1,10 +1,10 @@
-// What SQLite does not look after of the store's files: who may read them, that they are on disk, and that they are still
-// the ones that were opened.
+// What SQLite does not ensure for the store's files: their mode, their directory entries on disk, and that they are still the
+// files that were opened.
 import * as fs from 'node:fs'
 import { createPrivate, requireNoLink } from '../../../process/private-file.ts'
-import { failure } from '../connection.ts'
+import { failure } from '../../../tokens/errors.ts'
 
-/** A file that was opened: its name may stand for another one later. */
+/** Identifies an open file even if its path later names another one. */
 export interface OpenedFile {
   readonly path: string
   readonly dev: bigint
@@ -16,7 +16,7 @@ export function noteOpened(path: string): OpenedFile {
   return { path, dev, ino }
 }
 
-/** Refuses to go on with a file that others no longer find under its name: they would not see what is written to it. */
+/** Fails once another file has the path: other processes would not see what is written to the open one. */
 export function requireInPlace(files: readonly OpenedFile[]): void {
   for (const { path, dev, ino } of files) {
     const found = fs.statSync(path, { bigint: true, throwIfNoEntry: false })
@@ -29,9 +29,8 @@ const NOT_IN_PLACE =
   'was moved, replaced or removed while it was in use: put it back, or restart the server on the one that is there now'
 
 /**
- * A file for a store that does not exist yet: SQLite would let everybody read it, and root's would be root's. SQLite gives
- * -wal and -shm the same owner and mode. A file that exists is not touched: closing it would release the locks of the
- * connections that this process has to it.
+ * Creates the file of a new store, which SQLite would make readable for everybody. -wal and -shm inherit its owner and mode.
+ * An existing file is not opened: closing it would release the locks of this process's connections.
  */
 export function makePrivate(path: string): void {
   try {
@@ -41,18 +40,18 @@ export function makePrivate(path: string): void {
   }
 }
 
-/** SQLite would open it all the same, and then change and lock nothing. */
+/** SQLite would open a read-only file too, and then fail to write or lock it. */
 export function requireWritable(path: string): void {
   requireNoLink(path)
   fs.accessSync(path, fs.constants.R_OK | fs.constants.W_OK)
 }
 
-/** A new name is on disk only when its folder is. */
-export function syncFolder(path: string): void {
-  const folder = fs.openSync(path, 'r')
+/** A file, or a folder: a new file's name is on disk only when its folder is synced. */
+export function syncPath(path: string): void {
+  const handle = fs.openSync(path, 'r')
   try {
-    fs.fsyncSync(folder)
+    fs.fsyncSync(handle)
   } finally {
-    fs.closeSync(folder)
+    fs.closeSync(handle)
   }
 }

@@ -1,8 +1,8 @@
-// A lock between processes that the system lets go when its holder ends, however it ends.
+// A lock between processes, which the operating system releases when its holder ends, even by a crash.
 import { isBusy, openDatabase } from '../connection.ts'
 import { makePrivate, requireWritable } from './files.ts'
 
-/** Returns how to let it go; undefined when another process holds it. The file stays, and stays empty. */
+/** Returns the function that releases the lock; undefined when another process holds it. The file stays, empty. */
 export function lockAlone(path: string): (() => void) | undefined {
   makePrivate(path)
   requireWritable(path)

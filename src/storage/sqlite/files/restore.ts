@@ -1,4 +1,4 @@
-// Puts a backup in the place of the store. Until the last step, a rename, the old store stands as it was.
+// Replaces the store by a backup. Until the last step, a rename, the old store is unchanged.
 import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
@@ -14,22 +14,23 @@ import {
   type SignedManifest,
   trailerLength,
 } from '../../../tokens/upkeep/backup.ts'
-import { Connection, isBusy, isCorrupt, isStoreFault } from '../connection.ts'
+import { wrongKey } from '../../vault.ts'
+import { Connection, inUse, isBusy, isCorrupt, isStoreFault } from '../connection.ts'
 import { Journal } from '../journal/journal.ts'
 import { Session } from '../session.ts'
 import { newestSchema } from '../sql/migrate.ts'
 import { databaseIn, journalIn, readSecret, type SqliteOptions } from '../store.ts'
-import { forOperator, hashFile, syncFile } from './backup.ts'
-import { syncFolder } from './files.ts'
+import { forOperator, hashFile } from './backup.ts'
+import { syncPath } from './files.ts'
 
 export interface RestoreOptions extends SqliteOptions {
-  /** A store that is there already is moved aside; otherwise it is refused. */
+  /** Moves an existing store aside instead of refusing to restore. */
   readonly replace: boolean
 }
 
 export interface Restored {
   readonly manifest: Manifest
-  /** Where the store that was there before has been moved to. */
+  /** The new path of the store that existed before. */
   readonly movedAside: string | undefined
 }
 
@@ -38,23 +39,18 @@ export async function restoreSqlite(options: RestoreOptions, file: string, onByt
   const signed = readManifest(file)
   const { manifest } = signed
   const missing = manifest.masterKeyIds.filter((id) => keys.find(id) === undefined)
-  if (missing.length > 0) {
-    throw new OperatorError(
-      `${file} is sealed with master key ${missing.join(', ')}, but the key given is ${keys.ids.join(', ')}. ` +
-        'Set LATCHKEY_MASTER_KEY or LATCHKEY_MASTER_KEY_FILE to the right key; nothing was changed.',
-    )
-  }
+  if (missing.length > 0) throw wrongKey(file, missing, keys)
   if (manifest.schema > newestSchema()) {
     throw new OperatorError(`${file} was made by Latchkey ${manifest.appVersion}, which is newer. Use that version.`)
   }
   const path = databaseIn(dataDir)
   requireNoLink(path)
   if (fs.existsSync(path) && !replace) {
-    throw new OperatorError(`${path} is there already. Give --replace to move it aside; nothing was changed.`)
+    throw new OperatorError(`${path} exists already. Give --replace to move it aside; nothing was changed.`)
   }
-  // SQLite would take it for the log of whatever database stands beside it.
+  // SQLite would take it for the WAL of the restored database.
   if (!fs.existsSync(path) && fs.existsSync(`${path}-wal`)) {
-    throw new OperatorError(`${path}-wal is left of another store. Move it away; nothing was changed.`)
+    throw new OperatorError(`${path}-wal belongs to another store. Move it away; nothing was changed.`)
   }
   fs.mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const part = join(dataDir, `restore-${randomBytes(4).toString('hex')}.part`)
@@ -62,14 +58,14 @@ export async function restoreSqlite(options: RestoreOptions, file: string, onByt
     await copyOut(file, part, signed, onBytes)
     const storeSecret = readSecret(part, keys) ?? new Uint8Array()
     if (!isManifestStamp(signed, new Stamps(storeSecret))) {
-      throw new OperatorError(`${file} was altered: its manifest is not stamped by its store. Nothing was changed.`)
+      throw new OperatorError(`${file} was altered: the stamp of its manifest is wrong. Nothing was changed.`)
     }
     const movedAside = fs.existsSync(path) ? replaceStore(options, part) : undefined
     if (movedAside === undefined) fs.renameSync(part, path)
-    syncFolder(dataDir)
+    syncPath(dataDir)
     return { manifest, movedAside }
   } catch (error) {
-    throw forOperator(error, `${file} cannot be put in place`)
+    throw forOperator(error, `${file} cannot be restored`)
   } finally {
     fs.rmSync(part, { force: true })
   }
@@ -90,7 +86,7 @@ function readManifest(file: string): SignedManifest {
     }
     const signed = readTrailer(readEnd(handle, size, length))
     if (signed.manifest.databaseBytes + length !== size) {
-      throw new OperatorError(`${file} does not have the length that its manifest says. Nothing was changed.`)
+      throw new OperatorError(`${file} does not have the length that its manifest states. Nothing was changed.`)
     }
     return signed
   } finally {
@@ -104,7 +100,7 @@ function readEnd(handle: number, size: number, length: number): string {
   return bytes.toString()
 }
 
-/** The database out of the backup, read once: what is put in place is what was checked. */
+/** Extracts the database. The backup is read once, so that the bytes restored are the bytes checked. */
 async function copyOut(file: string, part: string, { manifest }: SignedManifest, onBytes: OnBytes): Promise<void> {
   const target = createPrivate(part)
   try {
@@ -116,7 +112,7 @@ async function copyOut(file: string, part: string, { manifest }: SignedManifest,
     })
     if (sha256 !== manifest.sha256) {
       throw new OperatorError(
-        `${file} is damaged: it does not have the hash that its manifest says. Nothing was changed.`,
+        `${file} is damaged: it does not have the hash that its manifest states. Nothing was changed.`,
       )
     }
     fs.fsyncSync(target)
@@ -125,7 +121,7 @@ async function copyOut(file: string, part: string, { manifest }: SignedManifest,
   }
 }
 
-/** Where the old store can still be opened, it is alone, and all of it is in one file, before it makes room. */
+/** If the old store can still be opened, it is locked and its WAL is merged into its file before it is moved aside. */
 function replaceStore(options: RestoreOptions, part: string): string {
   const path = databaseIn(options.dataDir)
   const aside = `${path}.before-restore-${new Date().toISOString().replaceAll(/[-:Z]/g, '')}`
@@ -136,17 +132,17 @@ function replaceStore(options: RestoreOptions, part: string): string {
       const obstacle = secret && findObstacle(old, options, secret)
       if (obstacle !== undefined && options.acceptRevocationLoss !== true) {
         throw new OperatorError(
-          `By the store that is to be replaced, ${obstacle}: revoked tokens would be revived. Put the journal back, or ` +
-            'give --accept-revocation-loss; nothing was changed.',
+          `According to the store to be replaced, ${obstacle}: revoked tokens would become active again. Put the journal ` +
+            'back, or give --accept-revocation-loss; nothing was changed.',
         )
       }
       old.exec('PRAGMA journal_mode = DELETE')
       old.exec('BEGIN EXCLUSIVE')
     }
     keep(path, aside)
-    // Left beside the new database, the log of a store that cannot be opened would be taken for its own.
+    // If the old store could not be opened, SQLite would take its WAL for that of the new one.
     if (fs.existsSync(`${path}-wal`)) fs.renameSync(`${path}-wal`, `${aside}-wal`)
-    // The log's index, which is made anew from the log.
+    // SQLite rebuilds this index of the WAL.
     fs.rmSync(`${path}-shm`, { force: true })
     fs.renameSync(part, path)
   } finally {
@@ -169,15 +165,15 @@ function openAlone(path: string): Connection | undefined {
   try {
     return new Connection(path, 'alone')
   } catch (error) {
-    if (isBusy(error)) throw new OperatorError(`${path} is in use. Stop whatever serves it first; nothing was changed.`)
+    if (isBusy(error)) throw inUse(path)
     if (!isStoreToBlame(error)) throw error
     return undefined
   }
 }
 
 /**
- * The old store knows how long the journal must be; once it is gone, one that was cut off at the end of a line looks
- * whole. A store that is damaged, or of another key, has nothing to say about it.
+ * Only the old store knows how long the journal must be: a journal cut off at the end of a line looks complete. A store that
+ * is damaged or sealed with another key cannot be asked.
  */
 function findObstacle(
   old: Connection,
@@ -198,21 +194,21 @@ function findObstacle(
 }
 
 /**
- * Damaged, sealed with another key, or of an earlier schema. A disk that fails or is full says nothing about the store on
- * it: what could not be checked was not found to be well.
+ * True for a store that is damaged, sealed with another key, or of an earlier schema. An error of the disk is different: it
+ * says nothing about the store, so the journal remains unchecked.
  */
 function isStoreToBlame(error: unknown): boolean {
   if (error instanceof OperatorError || isCorrupt(error)) return true
   return (error as { errcode?: number }).errcode !== undefined && !isStoreFault(error)
 }
 
-/** Both names for a moment, so that the store's own is never without one. */
+/** A second name for the file, so that the store's path never lacks a file. */
 function keep(path: string, aside: string): void {
   try {
     fs.linkSync(path, aside)
   } catch {
-    // A file system without links.
+    // The file system has no hard links.
     fs.copyFileSync(path, aside, fs.constants.COPYFILE_EXCL)
-    syncFile(aside)
+    syncPath(aside)
   }
 }

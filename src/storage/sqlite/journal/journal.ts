@@ -1,10 +1,10 @@
-// The revocation journal's file. Lines are appended inside the store's write transaction, so that processes take turns,
-// and the store notes in the same transaction how far the journal has come: each tells what the other has lost.
+// The revocation journal's file. Lines are appended inside the store's write transaction, so that processes take turns. The
+// same transaction stores the journal's position, so that each shows what the other has lost.
 import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { dirname } from 'node:path'
 import { replacePrivate } from '../../../process/private-file.ts'
-import { Failure } from '../../../tokens/errors.ts'
+import { Failure, failure } from '../../../tokens/errors.ts'
 import {
   compareJournal,
   firstLine,
@@ -14,19 +14,19 @@ import {
   type ReadLine,
   type Revocation,
 } from '../../../tokens/trust/revocations.ts'
-import { type Connection, failure } from '../connection.ts'
-import { syncFolder } from '../files/files.ts'
+import type { Connection } from '../connection.ts'
+import { syncPath } from '../files/files.ts'
 import type { Session } from '../session.ts'
 import { replay } from './replay.ts'
 
 const { O_RDWR, O_APPEND, O_NOFOLLOW } = fs.constants
 const MISSING = 'is missing'
-/** Bounds one transaction of a replay; what is done stays done when it is interrupted. */
+/** In one transaction: an interrupted replay continues after the last one. */
 const REPLAYED_LINES = 500
 /** Far longer than any line. */
-const WALKED_BYTES = 4 * 1024 * 1024
+const CHUNK_BYTES = 4 * 1024 * 1024
 
-/** The file is not where the store says that it is: another process was cut off, or somebody has touched it. */
+/** The file does not end at the stored position: a process was interrupted, or somebody has changed the file. */
 export class OutOfStep extends Failure {
   constructor() {
     super('unavailable')
@@ -34,9 +34,9 @@ export class OutOfStep extends Failure {
 }
 
 export interface Recovery {
-  /** Why nobody may be let in, as a sentence for the operator; undefined when all is well. */
+  /** Why requests must be refused, for the operator; undefined when there is no reason. */
   readonly obstacle: string | undefined
-  /** Revocations that the store did not have. */
+  /** Revocations that were missing in the store. */
   readonly replayed: number
 }
 
@@ -45,9 +45,9 @@ type StoredPlace = Place & { readonly fromBackup: boolean }
 export class Journal {
   readonly path: string
   #file: number | undefined
-  /** The last line as this process has seen it in the file. */
+  /** The last line that this process has written to the file or read from it. */
   #lastSeen = ''
-  /** What was written last may not have reached the disk, and asking again would not tell. */
+  /** The last line may not have reached the disk, and a second sync would not report that. */
   #doubtful = false
   #closedBecause = ''
 
@@ -55,7 +55,7 @@ export class Journal {
     this.path = path
   }
 
-  /** Within the transaction that makes the changes, and before its COMMIT. Resolves when the line is on disk. */
+  /** To be called inside the transaction of the changes. Resolves when the line is on disk. */
   append({ db, stamps, revocations }: Session): Promise<void> {
     const place = readPlace(db)
     const file = this.#file
@@ -64,7 +64,7 @@ export class Journal {
     if (size !== place.size || !this.#isInPlace(file)) throw new OutOfStep()
     if (place.lastLine !== this.#lastSeen) {
       if (place.lastLine !== this.#read(place)) throw new OutOfStep()
-      // Another process wrote it, and may still be waiting for the disk: only the very last line may be missing there.
+      // The other process that wrote this line may not have synced it yet: only the last line may be missing on disk.
       fs.fdatasyncSync(file)
     }
     const line = nextLine(place.lastLine, revocations, stamps)
@@ -72,12 +72,12 @@ export class Journal {
     savePlace(db, { size: size + line.length, lastLine: line })
     this.#lastSeen = line
     const synced = this.#sync(file)
-    // Where COMMIT fails, nobody waits for it.
+    // If COMMIT fails, nothing awaits this promise.
     synced.catch(() => {})
     return synced
   }
 
-  /** What was moved away is no longer the journal, whoever still has it open: others would not find what is written to it. */
+  /** False once the open file was moved away: other processes would not find what is written to it. */
   #isInPlace(file: number): boolean {
     const [open, named] = [fs.fstatSync(file), fs.statSync(this.path, { throwIfNoEntry: false })]
     return named?.ino === open.ino && named.dev === open.dev
@@ -93,10 +93,7 @@ export class Journal {
     })
   }
 
-  /**
-   * Brings journal and store into step; when that cannot be done without losing revocations, says so, or, when the loss is
-   * accepted, begins a new journal.
-   */
+  /** Reconciles journal and store. If revocations are lost: returns an obstacle or, if that is accepted, starts a new journal. */
   recover(session: Session, acceptLoss: boolean): Recovery {
     if (!acceptLoss && this.#isInStep(session)) return { obstacle: undefined, replayed: 0 }
     let replayed = 0
@@ -108,8 +105,8 @@ export class Journal {
   }
 
   /**
-   * What is wrong before the store's last line, where opening does not look: an earlier backup needs it, and it takes some
-   * ten microseconds a line. Those lines never change, so others may go on writing.
+   * What is wrong before the stored position. Opening a store does not check this, since it takes some ten microseconds a
+   * line, but a restore of an earlier backup needs these lines. They never change, so other processes may write meanwhile.
    */
   findBreak({ db, stamps }: Pick<Session, 'db' | 'stamps'>): string | undefined {
     const place = readPlace(db)
@@ -119,7 +116,7 @@ export class Journal {
     if (fs.fstatSync(this.#file ?? -1).size < end) return this.#obstacle('was cut short')
     let last = ''
     for (let start = 0; start < place.size; ) {
-      const length = Math.min(WALKED_BYTES, end - start)
+      const length = Math.min(CHUNK_BYTES, end - start)
       const text = this.#readAt(start, length) + (start + length === end ? place.lastLine : '')
       const lines = text.slice(0, text.lastIndexOf('\n') + 1)
       const first = lines.slice(0, lines.indexOf('\n') + 1)
@@ -141,7 +138,7 @@ export class Journal {
     this.#file = undefined
   }
 
-  /** Nearly always it is, and nobody has to wait for the write lock to see it. */
+  /** The usual case, found without the write lock. */
   #isInStep({ db, stamps }: Session): boolean {
     const place = readPlace(db)
     if (place === undefined || place.fromBackup || this.#doubtful || !this.#open()) return false
@@ -156,9 +153,9 @@ export class Journal {
       if (!acceptLoss)
         return {
           ...done,
-          obstacle: this.#obstacle(this.#closedBecause || 'is there, but this store has no place in it'),
+          obstacle: this.#obstacle(this.#closedBecause || 'exists, but this store has no position in it'),
         }
-      this.#beginAnew(session)
+      this.#replaceLost(session)
       return done
     }
     const text = this.#open() ? this.#read(place) : undefined
@@ -168,35 +165,35 @@ export class Journal {
       const replayed = replayLines(session, lines)
       const size = place.size + lines.reduce((sum, { text }) => sum + text.length, 0)
       savePlace(db, { size, lastLine: lines.at(-1)?.text ?? place.lastLine })
-      // Interrupted here, it goes on as what it is.
+      // An interrupted replay must continue as one.
       db.run('UPDATE revocation_journal SET from_backup = 1')
       return { done: false, obstacle: undefined, replayed }
     }
     if (found.kind === 'lost') {
       if (!acceptLoss) return { ...done, obstacle: this.#obstacle(this.#closedBecause || found.reason) }
       const replayed = replayLines(session, found.readable)
-      this.#beginAnew(session)
+      this.#replaceLost(session)
       return { ...done, replayed }
     }
     if (acceptLoss && this.findBreak(session) !== undefined) {
-      this.#beginAnew(session)
+      this.#replaceLost(session)
       return done
     }
-    if (found.kind === 'uncommitted') this.#cutOff(place)
-    this.#makeSure(place, found.kind === 'behind' ? found.missing : '')
+    if (found.kind === 'uncommitted') this.#truncate(place)
+    this.#rewrite(place, found.kind === 'behind' ? found.missing : '')
     if (place.fromBackup) db.run('UPDATE revocation_journal SET from_backup = 0')
     this.#lastSeen = place.lastLine
     return done
   }
 
-  /** In doubt until that is on disk, so that nothing of it can come back beneath the next line. */
-  #cutOff({ size }: Place): void {
+  /** In doubt until the new length is on disk: otherwise the next line could follow the truncated one. */
+  #truncate({ size }: Place): void {
     this.#doubtful = true
     fs.ftruncateSync(this.#file ?? -1, size)
   }
 
-  /** Writes the last line again where a loss of power or a failed sync has left it in doubt. */
-  #makeSure({ size, lastLine }: Place, missing: string): void {
+  /** Writes the last line again, or its missing end, after a power loss or a failed sync. */
+  #rewrite({ size, lastLine }: Place, missing: string): void {
     const file = this.#file ?? -1
     const again = this.#doubtful ? lastLine : missing
     if (again === '') return
@@ -206,7 +203,7 @@ export class Journal {
     this.#doubtful = false
   }
 
-  /** For a store without a place in a journal; undefined when there is a journal that says more than its first line. */
+  /** For a store without a stored position; undefined when the file holds revocations, or cannot be opened. */
   #begin(session: Session): StoredPlace | undefined {
     if (!this.#open() && this.#closedBecause !== MISSING) return undefined
     const text = this.#file === undefined ? '' : this.#readAt(0, fs.fstatSync(this.#file).size)
@@ -215,21 +212,22 @@ export class Journal {
     return noteFirst(session.db, text)
   }
 
-  #beginAnew(session: Session): void {
+  #replaceLost(session: Session): void {
     this.close()
-    if (isThere(this.path)) fs.renameSync(this.path, `${this.path}.lost-${Date.now()}`)
+    const exists = fs.lstatSync(this.path, { throwIfNoEntry: false }) !== undefined
+    if (exists) fs.renameSync(this.path, `${this.path}.lost-${Date.now()}`)
     const { lastLine } = this.#create(session)
     this.#open()
     this.#lastSeen = lastLine
     this.#doubtful = false
   }
 
-  /** On disk before the store says that it is there. */
+  /** The file is on disk before the store refers to it. */
   #create({ db, stamps }: Session): StoredPlace {
     const line = firstLine(Date.now(), randomBytes(16).toString('hex'), stamps)
     fs.mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 })
     replacePrivate(this.path, line)
-    syncFolder(dirname(this.path))
+    syncPath(dirname(this.path))
     return noteFirst(db, line)
   }
 
@@ -247,7 +245,7 @@ export class Journal {
     }
   }
 
-  /** The file from where the store's last line begins, to its end; undefined when it ends before. */
+  /** The file from the beginning of the store's last line; undefined when the file is shorter. */
   #read({ size, lastLine }: Place): string | undefined {
     const start = size - lastLine.length
     const length = fs.fstatSync(this.#file ?? -1).size - start
@@ -265,7 +263,7 @@ export class Journal {
     return bytes.toString('latin1', 0, read)
   }
 
-  /** All of it or nothing. */
+  /** Writes all of the text or nothing. */
   #write(text: string, sizeBefore: number): void {
     const file = this.#file ?? -1
     try {
@@ -275,7 +273,7 @@ export class Journal {
       try {
         fs.ftruncateSync(file, sizeBefore)
       } catch {
-        // What is left of the line is taken for a line that was never finished.
+        // The rest is recognised as an unfinished line.
       }
       throw failure(isFull ? 'store-full' : 'unavailable', cause)
     }
@@ -284,11 +282,6 @@ export class Journal {
   #obstacle(what: string): string {
     return `the revocation journal ${this.path} ${what}`
   }
-}
-
-/** A link that leads nowhere is there too. */
-function isThere(path: string): boolean {
-  return fs.lstatSync(path, { throwIfNoEntry: false }) !== undefined
 }
 
 function replayLines(session: Session, lines: readonly ReadLine[]): number {
@@ -314,7 +307,7 @@ function noteFirst(db: Connection, line: string): StoredPlace {
   return { size: line.length, lastLine: line, fromBackup: false }
 }
 
-/** Those that still are: another process may have switched some of them off since. */
+/** Those that are still on: another process may have switched some off since. */
 export function stillReenabled(db: Connection, reenabled: Session['reenabled']): Revocation[] {
   return [...reenabled].flatMap(([id, at]): Revocation[] => {
     const token = db.get<{ status: string; version: number }>('SELECT status, version FROM tokens WHERE id = ?', id)

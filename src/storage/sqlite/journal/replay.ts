@@ -1,5 +1,5 @@
-// Revocations from the journal, done again on a store that does not have them, by the same changes as the first time:
-// with history, counts, stamps, and the times at which they were first done.
+// Replays revocations of the journal on a store that lacks them, by the same changes as the first time: with history, counts,
+// stamps, and the original times.
 import { TOKENS } from '../../../tokens/model/tables.ts'
 import type { Origin } from '../../../tokens/record/history.ts'
 import type { Revocation } from '../../../tokens/trust/revocations.ts'
@@ -9,9 +9,9 @@ import { Session } from '../session.ts'
 import { findOwner } from '../sql/reads.ts'
 import * as writes from '../sql/writes.ts'
 
-/** Inside a transaction. Returns how many named something that this store has. */
+/** To be called inside a transaction. Returns how many revocations concerned something that this store has. */
 export function replay({ db, stamps }: Session, revocations: readonly Revocation[]): number {
-  // What these changes have to tell is in the journal already.
+  // A session of its own, whose revocations are not appended to the journal again.
   const session = new Session(db, stamps)
   let replayed = 0
   for (const revocation of revocations) if (replayOne(session, revocation)) replayed++
@@ -31,20 +31,20 @@ function replayOne(session: Session, revocation: Revocation): boolean {
   if (owner === undefined) return false
   switch (revocation.kind) {
     case 'sub-account-off':
-    case 'sub-account-on': {
-      const status = revocation.kind === 'sub-account-on' ? 'active' : 'suspended'
-      writes.updateSubAccount(session, owner, id, { status }, origin)
+      writes.updateSubAccount(session, owner, id, { status: 'suspended' }, origin)
       return true
-    }
+    case 'sub-account-on':
+      writes.updateSubAccount(session, owner, id, { status: 'active' }, origin)
+      return true
     case 'token-gone':
       writes.applyTokenChange(session, owner, id, { kind: 'delete' }, origin)
       return true
     case 'token-off':
-    case 'token-on': {
-      const status = revocation.kind === 'token-on' ? 'active' : 'inactive'
-      writes.applyTokenChange(session, owner, id, { kind: 'update', update: { status } }, origin)
+      writes.applyTokenChange(session, owner, id, { kind: 'update', update: { status: 'inactive' } }, origin)
       break
-    }
+    case 'token-on':
+      writes.applyTokenChange(session, owner, id, { kind: 'update', update: { status: 'active' } }, origin)
+      break
     case 'token-rotated':
       rotateAgain(session, owner, revocation, origin)
   }
@@ -62,13 +62,14 @@ function rotateAgain(
   if (before === undefined) return
   const now = { sealed: Buffer.from(sealed, 'base64'), digest: Buffer.from(digest, 'base64') }
   if (now.digest.equals(before.digest)) return
-  // Sealed with a later master key than the backup's, it would never open. The credential itself works all the same.
+  // If it is sealed with a master key that this store does not have, the old ciphertext is kept. The new credential is still
+  // accepted: its digest decides.
   const known = session.db.get('SELECT 1 FROM vault WHERE key_id = ?', keyIdOf(now.sealed)) !== undefined
   const rotation = { ...now, sealed: known ? now.sealed : before.sealed, formerUntil }
   writes.applyTokenChange(session, owner, id, { kind: 'rotate', rotation }, origin)
 }
 
-/** A version that a caller has seen is never used again for something else. */
+/** A version number that a caller has seen is never used for another state. */
 function liftVersion({ db, stamps }: Session, owner: string, id: string, version: number): void {
   const found = writes.findChanged(db, owner, id)
   if (found === undefined || found.token.version >= version) return

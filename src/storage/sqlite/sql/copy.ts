@@ -1,22 +1,22 @@
-// The embedded store as the source or the target of a copy. While it is open here, no other process can use the file.
+// The embedded store as source or target of a copy. No other process can use the file meanwhile.
 import { existsSync, mkdirSync } from 'node:fs'
 import { OperatorError } from '../../../tokens/errors.ts'
 import { STORED, type StoredRow, SUB_ACCOUNTS, type Table, TOKENS, VAULT } from '../../../tokens/model/tables.ts'
 import { foldCase, foldedText, type SubAccount, type TokenRecord } from '../../../tokens/model/token.ts'
 import type { KeyRing } from '../../../tokens/trust/key-ring.ts'
-import type { CopySource, CopyTarget, StillStore } from '../../../tokens/upkeep/copy.ts'
+import type { CopySource, CopyTarget, LockedStore } from '../../../tokens/upkeep/copy.ts'
 import { columnOf, selectList, tableOf } from '../../tables.ts'
 import { requireSettled } from '../../vault.ts'
-import { Connection, isBusy } from '../connection.ts'
+import { Connection, inUse, isBusy } from '../connection.ts'
 import { makePrivate } from '../files/files.ts'
 import { accountNumber } from '../session.ts'
-import { databaseIn, isUnfinishedCopy, readSecret, requireFinishedCopy, UNFINISHED_COPY } from '../store.ts'
+import { databaseIn, isUnfinishedCopy, readSecret, requireStore, UNFINISHED_COPY } from '../store.ts'
 import { indexedGrams } from './grams.ts'
 import { insertion } from './insertion.ts'
 import { migrateOn } from './migrate.ts'
 import { readRows, readVault } from './reads.ts'
 
-/** The columns that only this engine has. */
+/** Columns that only this engine has. */
 const DERIVED = new Map<Table, readonly string[]>([
   [SUB_ACCOUNTS, ['foldedText']],
   [TOKENS, ['no', 'foldedName']],
@@ -29,22 +29,19 @@ interface Place {
 }
 
 export function openSqliteSource({ dataDir, keys }: Place): CopySource {
-  const path = databaseIn(dataDir)
-  const storeSecret = existsSync(path) ? readSecret(path, keys) : undefined
-  if (storeSecret === undefined) throw new OperatorError(`There is no store in ${dataDir}`)
-  requireFinishedCopy(path)
+  const { path, storeSecret } = requireStore(dataDir, keys)
   const db = openAlone(path)
   try {
     migrateOn(db, () => {})
     requireSettled(readVault(db).length, path)
-    return Object.assign(new StillSqlite(db), { storeSecret })
+    return Object.assign(new LockedSqlite(db), { storeSecret })
   } catch (error) {
     db.close()
     throw error
   }
 }
 
-/** Refuses everything but an empty place and a half-finished copy of the same store, which it then leaves as it is. */
+/** Accepts only an empty folder, or a half-finished copy of the same store, which is then continued. */
 export async function openSqliteTarget({ dataDir, keys }: Place, source: CopySource): Promise<CopyTarget> {
   const path = databaseIn(dataDir)
   const found = existsSync(path) ? readSecret(path, keys) : undefined
@@ -71,12 +68,11 @@ function openAlone(path: string): Connection {
   try {
     return new Connection(path, 'alone')
   } catch (error) {
-    if (!isBusy(error)) throw error
-    throw new OperatorError(`${path} is in use. Stop whatever serves it first; nothing was changed.`)
+    throw isBusy(error) ? inUse(path) : error
   }
 }
 
-class StillSqlite implements StillStore {
+class LockedSqlite implements LockedStore {
   readonly db: Connection
 
   constructor(db: Connection) {
@@ -96,12 +92,12 @@ class StillSqlite implements StillStore {
   }
 }
 
-class SqliteTarget extends StillSqlite implements CopyTarget {
-  async findBegun(): Promise<string | undefined> {
+class SqliteTarget extends LockedSqlite implements CopyTarget {
+  async findFingerprint(): Promise<string | undefined> {
     return this.db.get<{ fingerprint: string }>(`SELECT fingerprint FROM ${UNFINISHED_COPY}`)?.fingerprint
   }
 
-  async beginAnew(fingerprint: string): Promise<void> {
+  async restart(fingerprint: string): Promise<void> {
     this.db.transaction(() => {
       for (const table of STORED.toReversed()) if (table !== VAULT) this.db.run(`DELETE FROM ${tableOf(table)}`)
       this.db.run("INSERT INTO token_grams (token_grams) VALUES ('delete-all')")

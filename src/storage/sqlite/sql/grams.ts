@@ -1,5 +1,5 @@
-// Groups of characters as words that FTS5 takes as they are, and only they. Each begins with its account's number: a
-// search reads only the caller's part of the index.
+// Groups of characters, encoded so that FTS5 keeps each as one word. Each begins with the number of its account, so that a
+// search reads only that account's part of the index.
 import { gramsOfName, type Sought } from '../../../tokens/model/grams.ts'
 
 export function indexedGrams(accountNo: number, foldedName: string): string {
@@ -18,18 +18,16 @@ function word(accountNo: number, gram: string): string {
   return startOf(accountNo) + encodeAll(gram).join('')
 }
 
-/** Digits end at the letter: no account's words begin with another's. */
+/** The letter ends the number: no account's words begin with those of another one. */
 function startOf(accountNo: number): string {
   return `${accountNo}a`
 }
 
 function encodeAll(text: string): string[] {
-  const encoded: string[] = []
-  for (const character of text) encoded.push(encode(character))
-  return encoded
+  return Array.from(text, encode)
 }
 
-/** ASCII letters and digits stand for themselves, everything else is x and six digits: no code begins another. */
+/** ASCII letters and digits are unchanged, all else is x and six digits: no code is the beginning of another. */
 function encode(character: string): string {
   if (isPlain(character.charCodeAt(0))) return character
   return `x${(character.codePointAt(0) ?? 0).toString(16).padStart(6, '0')}`

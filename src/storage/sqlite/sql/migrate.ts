@@ -1,12 +1,11 @@
 // Brings the schema up to date: numbered SQL files, each in one transaction together with its number.
-import { OperatorError } from '../../../tokens/errors.ts'
-import { readMigrations } from '../../migrations.ts'
+import { readMigrations, requireKnownNumber } from '../../migrations.ts'
 import { Connection } from '../connection.ts'
 import { makePrivate } from '../files/files.ts'
 
 const FOLDER = new URL('./migrations/', import.meta.url)
 
-/** Returns the names of those applied. `afterFirst` runs in the transaction that makes an empty store. */
+/** Returns the names of the migrations applied. `afterFirst` runs in the transaction that creates the store. */
 export function migrate(path: string, afterFirst: (db: Connection) => void): readonly string[] {
   makePrivate(path)
   const db = new Connection(path, 'write')
@@ -21,7 +20,7 @@ export function migrateOn(db: Connection, afterFirst: (db: Connection) => void):
   const applied: string[] = []
   for (const migration of readMigrations(FOLDER)) {
     db.transaction(() => {
-      // The number is read again inside the lock: another process may be doing the same.
+      // Read inside the lock: another process may be migrating too.
       if (requireKnownSchema(db) >= migration.number) return
       db.exec(migration.sql)
       if (migration.number === 1) afterFirst(db)
@@ -32,16 +31,8 @@ export function migrateOn(db: Connection, afterFirst: (db: Connection) => void):
   return applied
 }
 
-/** The schema's number. A newer one than this program knows is left alone. */
 export function requireKnownSchema(db: Connection): number {
-  const found = Number(db.pragma('user_version'))
-  const newest = newestSchema()
-  if (found > newest) {
-    throw new OperatorError(
-      `The store has schema ${found}, newer than ${newest}, the newest this version knows. Use a newer Latchkey.`,
-    )
-  }
-  return found
+  return requireKnownNumber(Number(db.pragma('user_version')), newestSchema())
 }
 
 export function newestSchema(): number {

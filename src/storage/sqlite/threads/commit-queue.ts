@@ -1,47 +1,47 @@
-// When the writer commits: whatever has queued up, as one batch. When nothing has been asked for a while, it does what can
-// wait. Knows nothing of SQLite or of threads.
+// Commits changes in batches: each commit takes everything that has queued up. Idle time is used for maintenance. Knows
+// nothing of SQLite or of threads.
 import { setImmediate } from 'node:timers/promises'
 
-/** Bounds what one commit holds up; the rest goes into the next. */
+/** Limits how long one commit delays the changes after it. */
 const MAX_BATCH = 256
-/** A commit may leave something for the next one to write, which comes no later than this. */
+/** What a commit has left for the next one is written after this time, even without a further change. */
 const FOLLOW_UP_MS = 1_000
-/** After so long without a change, what can wait is done. */
-const REST_MS = 1_000
+/** Maintenance starts after this time without a change. */
+const IDLE_MS = 1_000
 
-export interface Committing<Change> {
-  /** Answers each change of the batch; never rejects. The batch is empty where a commit only follows up. */
+export interface Committer<Change> {
+  /** Answers each change of the batch; never rejects. An empty batch writes only what an earlier commit has left. */
   commit(batch: readonly Change[]): Promise<void>
   needsFollowUp(): boolean
-  /** A little of what can wait; true when there is more. Changes that come meanwhile wait for it. */
+  /** Does a small part of the maintenance, for which new changes wait. Resolves to true when there is more to do. */
   tidy(): Promise<boolean>
 }
 
 export class CommitQueue<Change> {
-  readonly #committing: Committing<Change>
+  readonly #committer: Committer<Change>
   #queue: Change[] = []
   #working: Promise<void> | undefined
   #followUp: NodeJS.Timeout | undefined
-  #rest: NodeJS.Timeout | undefined
+  #idle: NodeJS.Timeout | undefined
 
-  constructor(committing: Committing<Change>) {
-    this.#committing = committing
+  constructor(committer: Committer<Change>) {
+    this.#committer = committer
   }
 
   add(changes: readonly Change[]): void {
     this.#queue.push(...changes)
-    this.#begin()
+    this.#start()
   }
 
-  /** Resolves when all that was added is committed. Nothing may be added after it is called. */
+  /** Resolves when all changes are committed. Nothing may be added afterwards. */
   async close(): Promise<void> {
-    // Tidying begins the work that has queued up meanwhile.
+    // A loop: changes that queued up during maintenance are committed after it.
     while (this.#working !== undefined) await this.#working
     this.#clearTimers()
-    if (this.#committing.needsFollowUp()) await this.#committing.commit([])
+    if (this.#committer.needsFollowUp()) await this.#committer.commit([])
   }
 
-  #begin(): void {
+  #start(): void {
     this.#clearTimers()
     this.#working ??= this.#work()
   }
@@ -49,30 +49,28 @@ export class CommitQueue<Change> {
   async #work(): Promise<void> {
     do {
       await setImmediate()
-      const batch = this.#queue.slice(0, MAX_BATCH)
-      this.#queue = this.#queue.slice(MAX_BATCH)
-      await this.#committing.commit(batch)
+      await this.#committer.commit(this.#queue.splice(0, MAX_BATCH))
     } while (this.#queue.length > 0)
     this.#working = undefined
-    if (this.#committing.needsFollowUp()) this.#followUp = setTimeout(() => this.#begin(), FOLLOW_UP_MS)
-    this.#restAfter(REST_MS)
+    if (this.#committer.needsFollowUp()) this.#followUp = setTimeout(() => this.#start(), FOLLOW_UP_MS)
+    this.#tidyAfter(IDLE_MS)
   }
 
   async #tidy(): Promise<void> {
-    const isMore = await this.#committing.tidy()
+    const isMore = await this.#committer.tidy()
     this.#working = undefined
-    if (this.#queue.length > 0) this.#begin()
-    else if (isMore) this.#restAfter(0)
+    if (this.#queue.length > 0) this.#start()
+    else if (isMore) this.#tidyAfter(0)
   }
 
-  #restAfter(ms: number): void {
-    this.#rest = setTimeout(() => {
+  #tidyAfter(ms: number): void {
+    this.#idle = setTimeout(() => {
       this.#working ??= this.#tidy()
     }, ms)
   }
 
   #clearTimers(): void {
     clearTimeout(this.#followUp)
-    clearTimeout(this.#rest)
+    clearTimeout(this.#idle)
   }
 }

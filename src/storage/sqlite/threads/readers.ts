@@ -1,18 +1,19 @@
-// The reader threads, which answer what would take too long on the event loop. Each is given one question at a time, so
-// that a question waits here, where its turn, its deadline and its caller are known.
+// The reader threads, which answer what would take too long on the event loop. Each thread gets one call at a time; the other
+// calls wait in a queue here, where they can time out or be dropped.
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { failure } from '../../../tokens/errors.ts'
 import type { RequestScope } from '../../../tokens/ports.ts'
 import { type Bounds, FairQueue, type QueuedCall } from '../../fair-queue.ts'
-import { deadlinePassed, failure } from '../connection.ts'
+import { deadlinePassed } from '../connection.ts'
 import { type EndedThread, RestartingThread } from './restarting-thread.ts'
 import type { ThreadData } from './thread.ts'
 
-/** From a request's first call to the answer of its last, as on PostgreSQL. */
+/** From a request's first call to its last answer, as on PostgreSQL. */
 const DEADLINE_MS = 3_000
-/** One that is busy for an account, or for the operator, leaves one for all others. */
+/** One account, or maintenance, can occupy one thread; the other one stays free for everybody else. */
 const THREADS = 2
 const BOUNDS: Bounds = { running: THREADS, runningPerAccount: 1, waiting: 4_000, waitingPerAccount: 1_000 }
-/** Takes turns with the accounts, and so never has more than one thread. No account has this id. */
+/** Maintenance takes turns with the accounts under this name, which is no account's id. */
 const UPKEEP = ''
 
 interface Request {
@@ -28,17 +29,9 @@ export function during<Result>({ waitedMs, isGone }: RequestScope, work: () => R
   return requests.run({ deadlineAt: performance.now() - waitedMs + DEADLINE_MS, isGone }, work)
 }
 
-/** False for what the operator asks. */
+/** False for calls of the operator. */
 export function isInRequest(): boolean {
   return requests.getStore() !== undefined
-}
-
-interface Question {
-  readonly name: string
-  readonly args: readonly unknown[]
-  /** Undefined outside of a request: nobody else waits there. */
-  readonly deadlineAt: number | undefined
-  readonly answer: PromiseWithResolvers<unknown>
 }
 
 export class Readers {
@@ -47,9 +40,9 @@ export class Readers {
   readonly #pending = new Set<Promise<unknown>>()
   #threads: readonly RestartingThread[] = []
   #isClosed = false
-  /** Why no thread will answer any more. */
+  /** Why a thread could not be replaced. */
   #lost: Error | undefined
-  /** Resolves when a thread has become free, or none will. */
+  /** Resolves when a thread has become free, or could not be replaced. */
   #change = Promise.withResolvers<void>()
 
   static async start(data: Omit<ThreadData, 'role'>, onEnded: (ended: EndedThread) => void): Promise<Readers> {
@@ -69,12 +62,12 @@ export class Readers {
     return readers
   }
 
-  /** For a caller, or for the operator in the place of one. */
+  /** A call for an account, by a request or by the operator. */
   ask(accountId: string, name: string, args: readonly unknown[]): Promise<unknown> {
     return this.#ask(accountId, name, args, requests.getStore())
   }
 
-  /** For what is asked of a whole store, which may take as long as it takes. */
+  /** A call that reads the complete store, without a deadline. */
   upkeep(name: string, args: readonly unknown[]): Promise<unknown> {
     return this.#ask(UPKEEP, name, args, undefined)
   }
@@ -83,7 +76,7 @@ export class Readers {
     for (const thread of this.#threads) thread.requireAlive()
   }
 
-  /** Waits for the questions that are asked already. */
+  /** Waits for the calls that were made before. */
   async close(): Promise<void> {
     this.#isClosed = true
     await Promise.allSettled(this.#pending)
@@ -94,45 +87,44 @@ export class Readers {
     if (this.#isClosed) throw failure('unavailable', new Error('the store is closed'))
     const { deadlineAt, isGone = () => false } = request ?? {}
     if (deadlineAt !== undefined && deadlineAt <= performance.now()) throw deadlinePassed()
-    const answer = Promise.withResolvers<unknown>()
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
     let isStarted = false
     const call: QueuedCall = {
       account,
       isGone,
       start: () => {
         isStarted = true
-        void this.#answer({ name, args, deadlineAt, answer }).finally(() => this.#queue.leave(call))
+        void this.#run(name, args, deadlineAt)
+          .then(resolve, reject)
+          .finally(() => this.#queue.leave(call))
       },
-      drop: () => answer.reject(failure('unavailable', new Error('the caller has gone'))),
+      drop: () => reject(failure('unavailable', new Error('the caller has gone'))),
     }
     if (!this.#queue.enter(call)) throw failure('unavailable', new Error('too many calls wait for a reader thread'))
-    const timer = deadlineAt === undefined ? undefined : rejectAt(deadlineAt, answer)
-    this.#pending.add(answer.promise)
+    const timer = deadlineAt && setTimeout(() => reject(deadlinePassed()), Math.max(0, deadlineAt - performance.now()))
+    this.#pending.add(promise)
     try {
-      return await answer.promise
+      return await promise
     } finally {
       clearTimeout(timer)
-      this.#pending.delete(answer.promise)
-      // One that is under way keeps its place until its thread is free again.
+      this.#pending.delete(promise)
+      // A call that has been started keeps its place until its thread is free again.
       if (!isStarted) this.#queue.leave(call)
     }
   }
 
-  async #answer({ name, args, deadlineAt, answer }: Question): Promise<void> {
+  async #run(name: string, args: readonly unknown[], deadlineAt: number | undefined): Promise<unknown> {
     let thread: RestartingThread | undefined
     try {
       thread = await this.#takeThread()
-      const msLeft = deadlineAt === undefined ? undefined : deadlineAt - performance.now()
-      answer.resolve(await thread.call(name, args, msLeft))
-    } catch (error) {
-      answer.reject(error)
+      return await thread.call(name, args, deadlineAt && deadlineAt - performance.now())
     } finally {
       if (thread !== undefined) this.#busy.delete(thread)
       this.#announceChange()
     }
   }
 
-  /** No more calls run than there are threads; but one of those may be being replaced. */
+  /** The queue starts no more calls than there are threads, but a thread may be in the middle of its replacement. */
   async #takeThread(): Promise<RestartingThread> {
     for (;;) {
       if (this.#lost !== undefined) throw failure('unavailable', this.#lost)
@@ -151,11 +143,7 @@ export class Readers {
   }
 }
 
-function rejectAt(deadlineAt: number, { reject }: PromiseWithResolvers<unknown>): NodeJS.Timeout {
-  return setTimeout(() => reject(deadlinePassed()), Math.max(0, deadlineAt - performance.now()))
-}
-
-/** Where one cannot be started, the others are closed: they would keep the process from ending. */
+/** If one cannot be started the others are closed: they would keep the process from ending. */
 export async function allOrNone<Threads extends readonly { close(): Promise<void> }[]>(
   starting: {
     readonly [Place in keyof Threads]: Promise<Threads[Place]>

@@ -1,51 +1,52 @@
-// A thread that is replaced when it ends by itself: by a fault of ours, or because it was out of memory. What it was doing
-// is answered by then (`NearThread`); a new writer looks at the journal before it changes anything.
+// A worker thread that is replaced when it ends by itself, because of a bug or for lack of memory. Its calls are settled by
+// then; a new writer compares store and journal before it changes anything.
 import { setTimeout as pause } from 'node:timers/promises'
-import { NearThread } from './near-thread.ts'
-import type { Opening, ThreadData } from './thread.ts'
+import type { Recovery } from '../journal/journal.ts'
+import type { ThreadData } from './thread.ts'
+import { WorkerClient } from './worker-client.ts'
 
-/** A thread that lasts no longer than this is replaced after a pause, which doubles each time. */
+/** A thread that ends sooner than this is replaced after a pause, which doubles each time. */
 const STEADY_MS = 10_000
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 5_000
-/** So many in a row that do not get ready mean that none will. */
+/** After so many failed starts in a row, no further one is tried. */
 const MAX_FAILED_STARTS = 5
 
 export interface EndedThread {
   readonly role: ThreadData['role']
   readonly error: Error
-  /** False when no other could be started in its place: whatever needs the thread is refused from then on. */
+  /** False when no other thread could be started: every call that needs the thread is refused from then on. */
   readonly isReplaced: boolean
 }
 
 interface Listener {
   readonly onEnded: (ended: EndedThread) => void
-  readonly onRestarted: (opening: Opening) => void
+  readonly onRestarted: (recovery: Recovery) => void
 }
 
 export class RestartingThread {
   readonly #data: ThreadData
   readonly #listener: Listener
   readonly #closing = new AbortController()
-  #thread: NearThread
+  #worker: WorkerClient
   #restarting: Promise<void> | undefined
   #startedAt = performance.now()
-  /** In a row. */
+  /** How many threads in a row have ended before `STEADY_MS`. */
   #shortLives = 0
 
   static async start(data: ThreadData, listener: Listener): Promise<RestartingThread> {
-    return new RestartingThread(await NearThread.start(data), data, listener)
+    return new RestartingThread(await WorkerClient.start(data), data, listener)
   }
 
-  constructor(thread: NearThread, data: ThreadData, listener: Listener) {
-    this.#thread = thread
+  constructor(worker: WorkerClient, data: ThreadData, listener: Listener) {
+    this.#worker = worker
     this.#data = data
     this.#listener = listener
-    this.#watch(thread)
+    this.#watch()
   }
 
-  get opening(): Opening {
-    return this.#thread.opening
+  get recovery(): Recovery {
+    return this.#worker.recovery
   }
 
   get isRunning(): boolean {
@@ -54,21 +55,21 @@ export class RestartingThread {
 
   /** Refused as `unavailable` while the thread is being replaced. */
   call(name: string, args: readonly unknown[], msLeft?: number): Promise<unknown> {
-    return this.#thread.call(name, args, msLeft)
+    return this.#worker.call(name, args, msLeft)
   }
 
   requireAlive(): void {
-    this.#thread.requireAlive()
+    this.#worker.requireAlive()
   }
 
   async close(): Promise<void> {
     this.#closing.abort()
     await this.#restarting
-    await this.#thread.close()
+    await this.#worker.close()
   }
 
-  #watch(thread: NearThread): void {
-    void thread.ended.then((error) => {
+  #watch(): void {
+    void this.#worker.ended.then((error) => {
       if (!this.#closing.signal.aborted) this.#restarting = this.#replace(error)
     })
   }
@@ -81,23 +82,18 @@ export class RestartingThread {
     for (let failed = 0; failed < MAX_FAILED_STARTS; failed++) {
       try {
         await pause(pauseMs(this.#shortLives + failed), undefined, { signal: this.#closing.signal })
-        // The operator has accepted one loss of revocations, not all that may follow.
-        const thread = await NearThread.start({ ...this.#data, acceptRevocationLoss: false })
-        return this.#goOn(thread)
+        // The operator has accepted the loss of revocations that was known at the start, not any later one.
+        this.#worker = await WorkerClient.start({ ...this.#data, acceptRevocationLoss: false })
+        this.#startedAt = performance.now()
+        this.#restarting = undefined
+        this.#watch()
+        return this.#listener.onRestarted(this.recovery)
       } catch (cause) {
         if (this.#closing.signal.aborted) return
         problem = cause as Error
       }
     }
     this.#listener.onEnded({ role, error: problem, isReplaced: false })
-  }
-
-  #goOn(thread: NearThread): void {
-    this.#thread = thread
-    this.#startedAt = performance.now()
-    this.#restarting = undefined
-    this.#watch(thread)
-    this.#listener.onRestarted(thread.opening)
   }
 }
 

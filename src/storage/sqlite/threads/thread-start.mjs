@@ -1,4 +1,4 @@
-// Where a thread begins: the cache must be there before the first TypeScript file is looked at.
+// Entry point of a worker thread: turns the compile cache on before the first TypeScript file is loaded.
 import '../../../compile-cache.mjs'
 
 await import('./thread.ts')

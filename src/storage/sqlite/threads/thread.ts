@@ -1,12 +1,12 @@
-// A thread with a connection of its own. As a writer it commits whatever has queued up as one transaction and
-// answers each change only when that commit is durable; as a reader it answers questions too slow for the event loop.
+// A worker thread with its own connection. A writer commits all queued changes as one transaction and answers each only when
+// that commit is durable; a reader runs queries that are too slow for the event loop.
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import { Failure } from '../../../tokens/errors.ts'
+import { Failure, failure } from '../../../tokens/errors.ts'
 import type { Damage } from '../../../tokens/ports.ts'
 import { Stamps } from '../../../tokens/trust/vault.ts'
-import { Connection, failure, isBusy, isFull, isStoreFault, translateError } from '../connection.ts'
+import { Connection, isBusy, isFull, isStoreFault, translateError } from '../connection.ts'
 import { type OpenedFile, requireInPlace } from '../files/files.ts'
-import { Journal, OutOfStep, stillReenabled } from '../journal/journal.ts'
+import { Journal, OutOfStep, type Recovery, stillReenabled } from '../journal/journal.ts'
 import { Session } from '../session.ts'
 import * as listing from '../sql/listing.ts'
 import * as reads from '../sql/reads.ts'
@@ -23,18 +23,11 @@ export interface ThreadData {
   readonly acceptRevocationLoss: boolean
 }
 
-/** What a thread says first. */
-export interface Opening {
-  /** Why nobody may be let in, for the operator; undefined when all is well. */
-  readonly obstacle: string | undefined
-  readonly replayed: number
-}
-
 export interface Call {
   readonly id: number
   readonly name: string
   readonly args: readonly unknown[]
-  /** For a question with a deadline. */
+  /** Until the deadline of the request, if there is one. */
   readonly msLeft?: number | undefined
 }
 
@@ -43,28 +36,28 @@ export type Reply =
   | { readonly id: number; readonly failure: Pick<Failure, 'code' | 'message' | 'details'>; readonly cause?: string }
   | { readonly id: number; readonly fault: Error }
 
-/** So many names make it worth while to merge all of the search index: some 0.9 µs of work for each token there is. */
-const NAMES_BEFORE_WHOLE = 1_000
+/** New names before the complete search index is merged, which takes some 0.9 µs for each token of the store. */
+const NAMES_BEFORE_FULL_MERGE = 1_000
 
 const port = parentPort
 if (port === null) throw new Error('thread.ts runs as a worker thread')
 const { path, files, role, storeSecret, journalPath, acceptRevocationLoss } = workerData as ThreadData
 const stamps = new Stamps(storeSecret)
 type Operation = (target: never, ...args: never[]) => unknown
-const questions = { ...reads, ...listing, findDamage }
-const operations = (role === 'writer' ? { ...writes, tidySearch } : questions) as unknown as Record<string, Operation>
+const queries = { ...reads, ...listing, findDamage }
+const operations = (role === 'writer' ? { ...writes, tidySearch } : queries) as unknown as Record<string, Operation>
 
 let connection: Connection | undefined
 const journal = new Journal(journalPath)
 
-/** Asked for by whatever is done: a file may be replaced at any moment. Those who only read are told by the store. */
+/** Called for every operation: the file may be replaced at any time. For readers, the store checks this. */
 function connected(): Connection {
   if (role === 'writer' || connection === undefined) requireInPlace(files)
   connection ??= new Connection(path, role === 'writer' ? 'write' : 'read')
   return connection
 }
 
-/** After a fault of the disk nothing is asked of the same connection again: another is opened when one is needed. */
+/** A connection is not used again after a disk error; the next operation opens a new one. */
 function dropIfBroken(error: unknown): void {
   if (!isStoreFault(error) || isBusy(error) || isFull(error)) return
   connection?.close()
@@ -100,7 +93,7 @@ function refusal(id: number, error: unknown): Reply {
   return cause instanceof Error ? { id, failure, cause: cause.message } : { id, failure }
 }
 
-/** The store's own faults end the whole batch: SQLite may have rolled all of it back by then, as it does on a full disk. */
+/** A fault of the store ends the batch: SQLite may have rolled the transaction back, as it does on a full disk. */
 function run(session: Session, call: Call): Reply {
   try {
     return { id: call.id, value: perform(session, call) }
@@ -110,7 +103,7 @@ function run(session: Session, call: Call): Reply {
   }
 }
 
-/** One that fails takes nothing of the others with it. */
+/** A change that fails is undone without the other changes of its batch. */
 function runInSavepoint(session: Session, call: Call): Reply {
   const { db } = session
   db.control('SAVEPOINT change')
@@ -124,44 +117,44 @@ function runInSavepoint(session: Session, call: Call): Reply {
   return reply
 }
 
-class HalfDone extends Error {}
+class PartlyWritten extends Error {}
 
-/** Nearly every refusal comes before the first write. One that comes after it needs a savepoint to take that back. */
-function runWithout(session: Session, call: Call): Reply {
+/** Nearly every change is refused before its first write. Otherwise the batch is run again with savepoints. */
+function runWithoutSavepoint(session: Session, call: Call): Reply {
   const before = session.db.changes
   const reply = run(session, call)
-  if (!('value' in reply) && session.db.changes !== before) throw new HalfDone()
+  if (!('value' in reply) && session.db.changes !== before) throw new PartlyWritten()
   return reply
 }
 
-/** Whether the journal was found in step with the store. */
+/** Whether the journal is known to be in step with the store. */
 let inStep = false
-/** Switched on again by a commit, and not yet in the journal: the next commit writes it there. */
+/** Reenabled by a commit and not yet in the journal: the next commit writes them there. */
 let reenabled: Session['reenabled'] = new Map()
-/** Since the whole search index was last merged. Others may have written to it before this thread was there. */
-let indexed = NAMES_BEFORE_WHOLE
+/** Names since the last full merge of the search index. At the start unknown, so a merge is due. */
+let indexed = NAMES_BEFORE_FULL_MERGE
 
 const queue = new CommitQueue<Call>({
   async commit(batch) {
-    port?.postMessage(await commit(batch, runWithout))
+    port?.postMessage(await commit(batch, runWithoutSavepoint))
   },
   needsFollowUp: () => reenabled.size > 0,
   tidy,
 })
 
 async function tidy(): Promise<boolean> {
-  const whole = indexed >= NAMES_BEFORE_WHOLE
-  const [reply] = await commit([{ id: 0, name: 'tidySearch', args: [whole] }], runWithout)
+  const mergeFully = indexed >= NAMES_BEFORE_FULL_MERGE
+  const [reply] = await commit([{ id: 0, name: 'tidySearch', args: [mergeFully] }], runWithoutSavepoint)
   const more = reply !== undefined && 'value' in reply ? reply.value : undefined
-  if (whole && more !== undefined) indexed = 0
+  if (mergeFully && more !== undefined) indexed = 0
   return more === true
 }
 
 /**
- * A savepoint makes SQLite keep a copy of every page it touches, so they are used where one is needed. The journal's
- * line is written before COMMIT and brought to disk beside it: two waits at once cost little more than one.
+ * Savepoints are used only where needed: they make SQLite copy every page that it touches. The journal's line is written
+ * before COMMIT and synced in parallel with it, which takes little longer than one sync.
  */
-async function commit(batch: readonly Call[], runOne: typeof runWithout, again = true): Promise<Reply[]> {
+async function commit(batch: readonly Call[], runOne: typeof runWithoutSavepoint, again = true): Promise<Reply[]> {
   let committing = false
   try {
     const db = connected()
@@ -180,10 +173,10 @@ async function commit(batch: readonly Call[], runOne: typeof runWithout, again =
     await journaled
     return replies
   } catch (error) {
-    // Whatever became of the batch, none of it may be answered with yes.
+    // Part of the batch may have been committed, but no change may be confirmed.
     connection?.rollBack()
-    if (journal.isDoubtful) mendJournal()
-    if (error instanceof HalfDone) return commit(batch, runInSavepoint, again)
+    if (journal.isDoubtful) repairJournal()
+    if (error instanceof PartlyWritten) return commit(batch, runInSavepoint, again)
     if (error instanceof OutOfStep && again) {
       inStep = false
       return commit(batch, runOne, false)
@@ -195,10 +188,10 @@ async function commit(batch: readonly Call[], runOne: typeof runWithout, again =
 }
 
 /**
- * A line that may not have reached the disk is written again at once: who is told that the outcome is open may read the
- * token, and take that for the answer. Where it fails again, no change is answered before it is mended.
+ * Writes a line that may not have reached the disk again, at once: a caller whose outcome is unknown may read the token and
+ * rely on what it shows. If this fails too, every later change is refused until it succeeds.
  */
-function mendJournal(): void {
+function repairJournal(): void {
   inStep = false
   try {
     recover(false)
@@ -207,7 +200,7 @@ function mendJournal(): void {
   }
 }
 
-/** Throws when store and journal cannot be brought into step: then nothing may be changed. */
+/** Throws when store and journal cannot be reconciled: then nothing may be changed. */
 function recover(acceptLoss: boolean): number {
   const { obstacle, replayed } = journal.recover(new Session(connected(), stamps), acceptLoss)
   if (obstacle !== undefined) throw failure('revocations-unknown', new Error(obstacle))
@@ -216,15 +209,15 @@ function recover(acceptLoss: boolean): number {
 }
 
 /**
- * A COMMIT that found no room, or no way in, has not been written whole. Any other that fails may lie in the log all
- * the same, and be found there after a crash: who asked must not be told that nothing was changed.
+ * A COMMIT that fails because the disk is full or the file locked has not been written. After any other failure the
+ * transaction may still be in the WAL, and be recovered after a crash: its outcome is unknown.
  */
 function meaningAtCommit(error: unknown): unknown {
   return isFull(error) || isBusy(error) ? error : failure('outcome-unknown', error)
 }
 
-/** Whether the store may be served; mends what can be mended. */
-function open(): Opening {
+/** Reconciles journal and store. */
+function open(): Recovery {
   connected()
   if (role === 'reader') return { obstacle: undefined, replayed: 0 }
   try {

@@ -1,48 +1,44 @@
-// This side of a worker thread: sends it calls by number, and settles each when its answer comes. What is called within
-// one turn of the event loop goes over as one message.
+// The event loop's side of a worker thread: sends calls and settles each when its reply comes. Calls made within one turn of
+// the event loop are sent as one message.
 import { Worker } from 'node:worker_threads'
-import { Failure } from '../../../tokens/errors.ts'
-import { failure } from '../connection.ts'
-import type { Call, Opening, Reply, ThreadData } from './thread.ts'
+import { Failure, failure } from '../../../tokens/errors.ts'
+import type { Recovery } from '../journal/journal.ts'
+import type { Call, Reply, ThreadData } from './thread.ts'
 
-/** What a thread handles is short-lived and small. */
-const LIMITS = { maxYoungGenerationSizeMb: 8 }
-/** Some hundreds of microseconds of the event loop. */
+/** A thread's objects are short-lived and small. */
+const RESOURCE_LIMITS = { maxYoungGenerationSizeMb: 8 }
+/** Takes some hundreds of microseconds of the event loop. */
 const REPLIES_AT_ONCE = 8
 
-export class NearThread {
+export class WorkerClient {
   readonly #worker: Worker
-  readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>()
   readonly #role: ThreadData['role']
-  readonly opening: Opening
-  /** Why the thread has ended, once it has; no sooner than all of its calls are settled. */
-  readonly ended: Promise<Error>
-  readonly #resolveEnded: (reason: Error) => void
+  readonly #waiting = new Map<number, PromiseWithResolvers<unknown>>()
+  readonly #ended = Promise.withResolvers<Error>()
+  /** What the thread found when it opened the store. */
+  readonly recovery: Recovery
   #lastId = 0
   #calls: Call[] = []
   #replies: readonly Reply[] = []
   #endedBecause: Error | undefined
 
-  static async start(data: ThreadData): Promise<NearThread> {
+  static async start(data: ThreadData): Promise<WorkerClient> {
     const worker = new Worker(new URL('./thread-start.mjs', import.meta.url), {
       workerData: data,
-      resourceLimits: LIMITS,
+      resourceLimits: RESOURCE_LIMITS,
     })
-    const opening = await new Promise<Opening>((resolve, reject) => {
+    const recovery = await new Promise<Recovery>((resolve, reject) => {
       worker.once('message', resolve)
       worker.once('error', reject)
-      worker.once('exit', () => reject(new Error('the thread has ended before it was ready')))
+      worker.once('exit', () => reject(new Error('the thread ended before it was ready')))
     })
-    return new NearThread(worker, data.role, opening)
+    return new WorkerClient(worker, data.role, recovery)
   }
 
-  constructor(worker: Worker, role: ThreadData['role'], opening: Opening) {
+  constructor(worker: Worker, role: ThreadData['role'], recovery: Recovery) {
     this.#worker = worker
     this.#role = role
-    this.opening = opening
-    const { promise, resolve } = Promise.withResolvers<Error>()
-    this.ended = promise
-    this.#resolveEnded = resolve
+    this.recovery = recovery
     worker.on('message', (replies: readonly Reply[]) => {
       if (this.#replies.length === 0) setImmediate(() => this.#settleSome())
       this.#replies = this.#replies.concat(replies)
@@ -51,8 +47,13 @@ export class NearThread {
     worker.on('exit', () => this.#end(new Error('the thread has ended')))
   }
 
-  call(name: string, args: readonly unknown[], msLeft?: number): Promise<unknown> {
-    if (this.#endedBecause !== undefined) return Promise.reject(failure('unavailable', this.#endedBecause))
+  /** Resolves to the reason when the thread has ended and all of its calls are settled. */
+  get ended(): Promise<Error> {
+    return this.#ended.promise
+  }
+
+  async call(name: string, args: readonly unknown[], msLeft?: number): Promise<unknown> {
+    this.requireAlive()
     const id = ++this.#lastId
     const waiting = Promise.withResolvers<unknown>()
     this.#waiting.set(id, waiting)
@@ -78,7 +79,7 @@ export class NearThread {
     await this.ended
   }
 
-  /** A whole commit's answers at once would hold up every read that came meanwhile. */
+  /** All replies of a commit at once would block the event loop, and with it every read. */
   #settleSome(): void {
     const some = this.#replies.slice(0, REPLIES_AT_ONCE)
     this.#replies = this.#replies.slice(REPLIES_AT_ONCE)
@@ -102,10 +103,10 @@ export class NearThread {
     this.#endedBecause ??= error
     for (const reply of this.#replies) this.#settle(reply)
     this.#replies = []
-    // What the writer was doing may have been committed or not.
+    // A writer may or may not have committed these changes.
     const code = this.#role === 'writer' ? 'outcome-unknown' : 'unavailable'
     for (const waiting of this.#waiting.values()) waiting.reject(failure(code, this.#endedBecause))
     this.#waiting.clear()
-    this.#resolveEnded(this.#endedBecause)
+    this.#ended.resolve(this.#endedBecause)
   }
 }
