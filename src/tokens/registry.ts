@@ -30,7 +30,7 @@ import { isGenuine, type Stamped, type Tampered } from './trust/stamp.ts'
 import { credentialPlace, type MasterKey, type Stamps } from './trust/vault.ts'
 import { effectiveState, FAILURE_OF, judge, UNKNOWN, type Verdict } from './trust/verdict.ts'
 
-/** Made anew for each request. */
+/** Who makes a request. */
 export interface Caller {
   readonly accountId: string
   /** An account key's id, or `jwt:` and the subject. */
@@ -44,7 +44,7 @@ export interface Parts {
   readonly keys: KeyRing
   readonly stamps: Stamps
   readonly now: () => Timestamp
-  /** Told of every row whose stamp does not match, or whose credential does not open. */
+  /** Called for every row whose stamp does not match, or whose credential cannot be decrypted. */
   readonly onTampered: (tampered: Tampered) => void
 }
 
@@ -97,8 +97,8 @@ export class Registry {
   }
 
   /**
-   * What gateways ask. Nobody is let in without asking the authoritative store, if only whether something has changed
-   * (decision 015). Writes nothing on its path.
+   * For gateways. Every verdict asks the authoritative store, if only whether something has changed (decision 015). Writes
+   * nothing on its path.
    */
   async verify(presented: string): Promise<Verdict> {
     const verdict = await this.introspect(presented)
@@ -173,13 +173,13 @@ export class Registry {
     })
     // Asked with the same idempotency key before.
     if (id !== record.id) return this.getToken(caller, id)
-    // What was made is known: reading it back could fail, and who is told of that would make it again.
+    // Not read back: if that failed, the caller would create the token again.
     const { name, status, createdAt, version } = record
     const { subAccount } = owned
     return { id, name, credential, status, createdAt, version, subAccount, credentialUnreadable: false }
   }
 
-  /** Its credential is of no more use, and one that does not open must not make this look like a failure. */
+  /** Without decrypting the credential: an unreadable one must not make the deletion look like a failure. */
   async deleteToken(caller: Caller, id: string, origin: Origin, expected?: Expected): Promise<Pick<Token, 'id'>> {
     const { token } = await this.#parts.store.changeToken(caller.accountId, id, { kind: 'delete' }, origin, expected)
     return { id: token.id }
@@ -221,7 +221,7 @@ export class Registry {
     return row
   }
 
-  /** What it says is shown as it is: it lets nobody in. */
+  /** Shown as stored: what a list shows gives nobody access. */
   #notice(subAccount: Stamped<SubAccount>): void {
     const { stamps, onTampered } = this.#parts
     if (!isGenuine(SUB_ACCOUNTS, subAccount, stamps)) onTampered({ kind: 'sub-account', id: subAccount.id })
@@ -249,7 +249,7 @@ export class Registry {
     const slice = await store.listHistory(caller.accountId, query)
     const { tokenId } = query
     if (tokenId !== undefined && slice.total === 0) {
-      // Nothing may match the other filters; a token that never was has no history at all.
+      // The other filters may match nothing; a token that never existed has no history at all.
       const any = await store.listHistory(caller.accountId, { tokenId, page: 1, limit: 1 })
       if (any.total === 0) throw new Failure('token-not-found')
     }
@@ -291,7 +291,7 @@ export class Registry {
     })
   }
 
-  /** A credential that does not open is shown as empty: its token can still be listed, switched off, deleted, rotated. */
+  /** A credential that cannot be decrypted is shown as empty: its token can still be listed, disabled, deleted and rotated. */
   async #open(rows: readonly TokenRow[], lacking?: Parameters<typeof lacksKey>[1]): Promise<Token[]> {
     const unreadable: { readonly id: string; readonly cause: unknown }[] = []
     const tokens = rows.map((row) => {
@@ -313,13 +313,13 @@ export class Registry {
     return tokens
   }
 
-  /** The change is made, whatever becomes of its answer. */
+  /** The change is durable already. */
   async #openChanged(row: TokenRow): Promise<Token> {
     const [token] = await this.#open([row], 'outcome-unknown')
     return token as Token
   }
 
-  /** Whoever alters a row could have it name any key: only one that the store knows can be one that we were not given. */
+  /** A tampered row can name any key; only a key that the store knows can be one that this process lacks. */
   async #isNeeded(keyId: string): Promise<boolean> {
     return (await this.#parts.store.readVault()).some((row) => row.keyId === keyId)
   }

@@ -1,5 +1,5 @@
-// Reads the known fields of a JSON body, and says what is wrong with each. Other fields are ignored here; routes that refuse
-// them have done so before.
+// Reads the known fields of a JSON body, and says what is wrong with each. Unknown fields are ignored here; routes that refuse
+// them check before.
 import { Failure, type FieldProblem } from '../errors.ts'
 import { NOT_A_TIME, parseTime } from './times.ts'
 import { brokenNameRule, normalizeName, STATUSES, type Status, type Timestamp } from './token.ts'
@@ -95,7 +95,7 @@ export function decodeText(bytes: Uint8Array): string | undefined {
 }
 
 /**
- * True when an object in the text names a field twice: two parsers could each take another of its values. JSON.parse keeps
+ * True when an object in the text names a field twice: two parsers could take different values. JSON.parse keeps
  * only the last one, so the text then has more fields than the value.
  */
 export function repeatsField(text: string, value: unknown): boolean {
@@ -161,7 +161,7 @@ export const metadataField: FieldReader<JsonObject | null> = (value, field) => {
   return { state: 'valid', value: value as JsonObject }
 }
 
-/** What is nested too deeply to be written as text counts as long. */
+/** An object nested too deeply to be serialized counts as long. */
 function isLong(value: object): boolean {
   try {
     return JSON.stringify(value).length > MAX_PATCH_CHARACTERS

@@ -1,27 +1,27 @@
-// How a name is found by any part of it. It is indexed by the group of three characters that starts at each of its
-// places, shorter at the end, so that a search of one or two characters finds its groups by their beginning.
+// How names are indexed, so that any part of a name finds it: by the trigram that starts at each character, shorter at the end.
+// A search of one or two characters finds trigrams by their prefix.
 import { canMatch } from './page.ts'
 import { foldCase } from './token.ts'
 
 const GRAM_CHARACTERS = 3
-/** A long search needs no more to be selective; the name itself is compared afterwards. */
+/** Enough to be selective; the name itself is compared afterwards. */
 const MAX_GRAMS_IN_SEARCH = 12
 
-/** Of a folded name's characters, as they are or as an engine writes them; a group that comes twice is in it twice. */
+/** `characters` are those of a folded name, as an engine encodes them. Repeated trigrams are kept. */
 export function gramsOfName(characters: readonly string[]): string[] {
   return gramsOf(characters, 1)
 }
 
 export interface Sought {
-  /** A group of the name begins with this; only for the shortest searches, which have no groups. */
+  /** A prefix of a trigram; only for searches shorter than a trigram. */
   readonly beginning: string | undefined
-  /** The name has all of these groups. */
+  /** The name has all of these trigrams. */
   readonly grams: readonly string[]
-  /** And this within it, where the groups alone do not decide it. */
+  /** And contains this, unless the trigrams alone decide it. */
   readonly contains: string | undefined
 }
 
-/** Undefined for what no name contains. */
+/** Undefined if no name can contain it. */
 export function seek(search: string): Sought | undefined {
   if (!canMatch(search)) return undefined
   const folded = foldCase(search)

@@ -1,4 +1,4 @@
-// What an account's tokens look like as a whole: the question, with its times worked out, and the answer.
+// The overview of an account: the question, with its times computed, and the answer.
 import type { Status, SubAccountRow, Timestamp } from './token.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
@@ -10,9 +10,9 @@ export const WEEKS = 12
 export const EXPIRING_DAYS = 30
 const LARGEST = 8
 
-/** Each range takes its first moment in and leaves its last out. */
+/** Each range includes its start and excludes its end. */
 export interface OverviewQuestion {
-  /** A token is expired at the very moment of its expiry. */
+  /** A token is expired from the moment of its expiry on. */
   readonly expiredBefore: Timestamp
   readonly expiringBefore: Timestamp
   /** The beginnings of the weeks, oldest first, and the end of the last. */
@@ -31,9 +31,9 @@ export interface OverviewCounts {
   readonly expiring: number
   readonly subAccounts: number
   readonly suspended: number
-  /** Those with the most tokens, most first; of two alike the newer first. */
+  /** Those with the most tokens first; of equals the newer first. */
   readonly largest: readonly SubAccountRow[]
-  /** Tokens made in each of the weeks asked for, those deleted since left out. */
+  /** Tokens created in each of these weeks and not deleted since. */
   readonly made: readonly number[]
 }
 

@@ -1,4 +1,4 @@
-// What a list may ask, and what a page says about itself.
+// The parameters of lists, and the fields of a page.
 import { Failure } from '../errors.ts'
 import { NOT_A_TIME, parseTime } from './times.ts'
 import {
@@ -29,7 +29,7 @@ export interface TokenQuery extends PageRequest {
   readonly narrowing?: Narrowing
 }
 
-/** Filters beyond the document. A range takes its first moment in and leaves its last out. */
+/** Filters beyond the document. A range includes its start and excludes its end. */
 export interface Narrowing {
   readonly neverUsed?: true
   readonly createdFrom?: Timestamp
@@ -68,7 +68,7 @@ export function toPage<Item>(slice: Slice<Item>, { page, limit }: PageRequest): 
   }
 }
 
-/** Parameters as they came: a string, or an array where one was sent more than once. */
+/** Parameters as received: a string, or an array for one that was sent more than once. */
 export type RawQuery = Readonly<Record<string, unknown>>
 
 export function readPageRequest(query: RawQuery): PageRequest {
@@ -91,7 +91,7 @@ export function readTokenQuery(query: RawQuery, now: Timestamp): TokenQuery {
   return Object.keys(narrowing).length === 0 ? documented : { ...documented, narrowing }
 }
 
-/** What verification would say now, as the filters that it comes to; the same order of reasons as `effectiveState`. */
+/** The filters that select tokens by effective status; the same order of reasons as `effectiveState`. */
 function readEffectiveStatus(
   query: RawQuery,
   now: Timestamp,
@@ -143,7 +143,7 @@ export function readSearch(query: RawQuery): string | undefined {
   return search === '' ? undefined : search
 }
 
-/** A search with a character that no name may hold matches nothing: engines need not be asked, and some could not be. */
+/** A search with a character that no name can contain matches nothing; some engines would not accept it. */
 export function canMatch(search: string): boolean {
   return search.isWellFormed() && !STEERING_CHARACTERS.test(search)
 }
@@ -166,7 +166,7 @@ function readCount(query: RawQuery, name: string, fallback: number, max: number)
   return value
 }
 
-/** A parameter sent twice is refused: two readers of one request could each pick another one. */
+/** A parameter sent twice is refused: two parsers could pick different values. */
 export function readOnce(query: RawQuery, name: string): string | undefined {
   const value = query[name]
   if (value === undefined || typeof value === 'string') return value

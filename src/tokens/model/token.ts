@@ -13,7 +13,7 @@ import type {
 
 export { STATUSES, type Status, type Timestamp } from './tables.ts'
 
-/** What verification would say of a token: its status, its expiry and its sub-account together. */
+/** What verification would say of a token, from its status, its expiry and its sub-account. */
 export const EFFECTIVE_STATUSES = ['active', 'inactive', 'expired', 'suspended'] as const
 export type EffectiveStatus = (typeof EFFECTIVE_STATUSES)[number]
 
@@ -47,7 +47,7 @@ export interface TokenActivity {
   readonly formerCredentialUntil: Timestamp | null
 }
 
-/** A token as callers see it: its credential open, its owner embedded. */
+/** A token as callers see it: with its credential decrypted and its sub-account. */
 export interface Token {
   readonly id: string
   readonly name: string
@@ -56,9 +56,9 @@ export interface Token {
   readonly createdAt: Timestamp
   readonly subAccount: Pick<SubAccount, 'id' | 'name' | 'email' | 'companyName'>
   readonly version: number
-  /** The stored credential does not open, and is shown as empty. */
+  /** The stored credential cannot be decrypted, and is shown as empty. */
   readonly credentialUnreadable: boolean
-  /** Only where they were asked for. */
+  /** Only if requested. */
   readonly details?: TokenDetails
 }
 
@@ -79,7 +79,7 @@ export type IdPrefix = 'acc' | 'sub' | 'tok' | 'key'
 
 /**
  * An id begins with its time of creation, so that sorting ids sorts by (createdAt, id): lists rely on it.
- * Twelve hexadecimal digits of milliseconds, sixteen of chance.
+ * Twelve hexadecimal digits of milliseconds, sixteen random ones.
  */
 export function newId(prefix: IdPrefix, createdAt: Timestamp): string {
   return `${idStem(prefix, createdAt)}${randomBytes(8).toString('hex')}`
@@ -91,7 +91,7 @@ function idStem(prefix: IdPrefix, time: Timestamp): string {
 
 const LAST_ID_TIME = 2 ** 48 - 1
 
-/** What sorts before every id made at or after a time, and after every id made before it. */
+/** Sorts after every id made before a time, and before every id made at that time or later. */
 export function idFloor(prefix: IdPrefix, time: Timestamp): string {
   return idStem(prefix, Math.min(Math.max(time, 0), LAST_ID_TIME))
 }

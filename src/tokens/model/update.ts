@@ -41,7 +41,7 @@ export function readTokenPatch(body: unknown): TokenUpdate {
   })
 }
 
-/** The record after the update; the very same record when the update changes nothing. */
+/** The record after the update; the same object when the update changes nothing. */
 export function applyUpdate<Token extends ListedToken>(record: Token, update: TokenUpdate): Token {
   const { metadata } = update
   const merged = metadata === undefined ? {} : { metadata: patchMetadata(record.metadata, metadata) }
@@ -99,9 +99,9 @@ export const IDEMPOTENCY_MEMORY_MS = 24 * 60 * 60 * 1000
 
 export const MAX_OVERLAP_SECONDS = 30 * 24 * 60 * 60
 
-/** How many seconds a former credential works on; none where nothing is said. */
+/** For how many seconds the former credential still works; 0 by default. */
 export function readOverlap(body: unknown): number {
-  // Whoever sends something else has said something, and would lose the former credential at once.
+  // Read as an empty object, another body would end the former credential at once, against what its sender meant.
   if (body !== undefined && !isObject(body)) throw new Failure('invalid-request', 'The body must be a JSON object')
   const { overlapSeconds = 0 } = readNew<{ overlapSeconds?: number }>(body, { overlapSeconds: overlapField }, [])
   return overlapSeconds
@@ -116,13 +116,13 @@ const overlapField: FieldReader<number> = (value, field) => {
 export interface Rotation {
   readonly sealed: Uint8Array
   readonly digest: Uint8Array
-  /** Until when the former credential still works; not after the rotation's own time means that it dies at once. */
+  /** Until when the former credential still works; it stops at once if this is not later than the rotation. */
   readonly formerUntil: Timestamp
 }
 
 /**
- * `retired` is the former credential, where it works on. Without an overlap every former one dies, those of earlier
- * rotations too: leaks end here. So all that retire up to `outlived` are to go.
+ * `retired` is the former credential, if it still works for a while. Without an overlap all former credentials stop, those of
+ * earlier rotations too, so that a rotation ends a leak: the ones that retire up to `outlived` are deleted.
  */
 export function applyRotation<Token extends TokenRecord>(record: Token, rotation: Rotation, at: Timestamp) {
   const { sealed, digest, formerUntil } = rotation
@@ -154,7 +154,7 @@ export function readSubAccountUpdate(body: unknown): SubAccountUpdate {
   })
 }
 
-/** Suspending again keeps the first time, which says since when. */
+/** Suspending again keeps the time of the first suspension. */
 export function applySubAccountUpdate<Row extends SubAccount>(
   record: Row,
   update: SubAccountUpdate,

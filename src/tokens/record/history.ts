@@ -1,4 +1,4 @@
-// What has been done, by whom, in rows chained per account: a row altered, removed or inserted breaks the chain.
+// The history of changes, in rows chained per account: a row altered, removed or inserted breaks the chain.
 import { Failure } from '../errors.ts'
 import type { Json } from '../model/fields.ts'
 import { type PageRequest, type RawQuery, readOnce, readPageRequest, readTimeParameter } from '../model/page.ts'
@@ -37,7 +37,7 @@ export interface Origin {
 export type Facts = Readonly<Record<string, Fact>>
 type Fact = Json
 
-/** Facts whose name says that they are times, as times that people read. */
+/** Formats the facts whose names say that they are times. */
 function withTimes(facts: Facts): Facts {
   const shown = Object.entries(facts).map(([name, value]) =>
     typeof value === 'number' && /(At|Until)$/.test(name) ? [name, toTime(value)] : [name, value],
@@ -108,7 +108,7 @@ export function entryOf(row: HistoryRow) {
   return { seq, at: toTime(at), by, byName, action, subject, subjectName, ...facts, requestId, address }
 }
 
-/** Which rows of an account's history are wanted. The range takes its first moment in and leaves its last out. */
+/** Which rows of an account's history are wanted. The range includes its start and excludes its end. */
 export interface HistoryFilter {
   readonly tokenId?: string | undefined
   readonly by?: string | undefined
@@ -157,7 +157,7 @@ function chainStampOfTexts(
   ])
 }
 
-/** The stamp of the account's last row, kept beside the chain: without it, cutting off the end would go unseen. */
+/** The stamp of the account's last row, stored separately: without it, removing the last rows would not be noticed. */
 export function headStamp(accountId: string, seq: number, last: Uint8Array, stamps: Stamps): Uint8Array {
   return stamps.stampHistory(['head', accountId, seq, last])
 }
@@ -172,9 +172,9 @@ export interface ChainEnd {
   readonly last: Uint8Array
 }
 
-/** Where a walk along the chain of one account has come to. */
+/** How far the check of an account's chain has come. */
 export interface ChainWalk {
-  /** How far the chain goes by its head; undefined until that is met. */
+  /** The end of the chain by its head; undefined until the head is read. */
   readonly head: ChainEnd | undefined
   readonly end: ChainEnd
 }
@@ -196,7 +196,7 @@ export function walkHead(
   return { walk: { head: { seq, last }, end }, problems: altered ? ['the head is altered'] : [] }
 }
 
-/** Goes on from the row after a break, so that one break is told once. */
+/** Continues from the row after a break, so that one break is reported once. */
 export function walkRow({ head, end }: ChainWalk, row: Stamped<HistoryRow>, stamps: Stamps): ChainStep {
   const { seq, stamp } = row
   const problems: string[] = []
@@ -208,7 +208,7 @@ export function walkRow({ head, end }: ChainWalk, row: Stamped<HistoryRow>, stam
   return { walk: { head, end: { seq, last: stamp } }, problems }
 }
 
-/** What is missing after the last row. Rows beyond the head are none: they were written since it was read. */
+/** What is missing after the last row. Rows after the head are not an error: they were written since it was read. */
 export function findMissingEnd({ head, end }: ChainWalk): string | undefined {
   if (head === undefined || end.seq >= head.seq) return undefined
   return `rows ${end.seq + 1} to ${head.seq} are missing`

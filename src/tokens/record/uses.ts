@@ -1,19 +1,16 @@
-// When each token was last used: gathered in memory, written in batches, so that verification never writes.
+// When each token was last used: collected in memory and written in batches, so that verification never writes.
 
 import type { Timestamp } from '../model/token.ts'
 import type { AccessStore } from '../ports.ts'
 import { Recent } from '../recent.ts'
 
-/** Past this many unwritten marks new tokens are passed over until the next flush: memory stays bounded. */
+/** With more unwritten marks than this, further tokens are skipped until the next flush, to limit memory. */
 const MAX_MARKS = 100_000
 
-/**
- * A hundred thousand at once are tens of megabytes on their way, whoever changes something waits for them, and PostgreSQL
- * breaks them off.
- */
+/** A larger batch delays other changes, and PostgreSQL cancels it. */
 const MARKS_AT_ONCE = 5_000
 
-/** A use so soon after one that is on record is not written again: times of use are true to the minute. */
+/** A use within this time after a recorded one is not written: last uses are accurate to the minute. */
 const PRECISION_MS = 60_000
 
 function isSoonAfter(markedAt: Timestamp, at: Timestamp): boolean {
@@ -22,7 +19,7 @@ function isSoonAfter(markedAt: Timestamp, at: Timestamp): boolean {
 
 export class UseMarks {
   readonly #store: Pick<AccessStore, 'markUsed'>
-  /** When each token was marked last, as far as that is remembered. */
+  /** When each token was last marked; old entries are evicted. */
   readonly #latest = new Recent<string, Timestamp>(MAX_MARKS)
   readonly #marks = new Map<string, Timestamp>()
 
@@ -40,7 +37,7 @@ export class UseMarks {
 
   /** A flush that fails keeps what it has not written for the next one. */
   async flush(): Promise<void> {
-    // As many as there are now: those made meanwhile would be written a few at a time.
+    // Only as many as there are now: later ones would be written in small batches.
     for (let left = this.#marks.size; left > 0; left -= MARKS_AT_ONCE) await this.#flushSome()
   }
 

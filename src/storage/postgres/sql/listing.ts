@@ -9,7 +9,7 @@ import type { Connection } from '../connection.ts'
 import type { Answer, Value } from './batch.ts'
 import { matchExpression } from './grams.ts'
 
-/** A statement's values, gathered while its text is written. */
+/** A statement's values, collected while its text is written. */
 export class Values {
   readonly list: Value[] = []
 
@@ -21,8 +21,8 @@ export class Values {
 }
 
 /**
- * The page among `matches`. The limit that never bites tells the planner that these are few rows: it does not know the
- * other one's value, and would read whole tables to join them.
+ * The page among `matches`. The outer limit tells the planner that these are few rows: it does not know the
+ * value of the inner one, and would read whole tables to join them.
  */
 function chooseFrom(matches: string, limit: string, skip: string): string {
   return `SELECT id FROM (SELECT id FROM ${matches} ORDER BY id DESC LIMIT ${limit} OFFSET ${skip}) AS few
@@ -53,10 +53,10 @@ export async function listSubAccounts(
   return { items, total: Number(found[0]?.[0] ?? 0) }
 }
 
-/** What takes longer to pass over than to answer is no short question. */
+/** Rows that a short read may skip. */
 const SHORT_WAY = 1_000
 
-/** Whether the page is found in a few steps: not sifted out of many tokens, and not from deep inside a long list. */
+/** Whether the page is found quickly: no search, no filter without an index, no deep page. */
 export function isShort({ page, limit, search, narrowing }: TokenQuery): boolean {
   return search === undefined && narrowing === undefined && page * limit <= SHORT_WAY
 }
@@ -87,7 +87,7 @@ export async function listTokens(
 
 const OF_TOKEN = 2
 
-/** The total and whose it is stand before the columns of a token, which are empty where the page is. */
+/** Each row has the total and `owned`, then the columns of a token, which are null for an empty page. */
 function toListedSlice(db: Connection, { rows: found, columns }: Answer): Slice<TokenRow> | undefined {
   const [total, owned] = found[0] ?? []
   if (owned !== 't') return undefined
@@ -124,7 +124,7 @@ const NEVER_USED = 'NOT EXISTS (SELECT FROM last_used WHERE token_id = t.id)'
 function filterAndSort(values: Values, accountId: string, query: TokenQuery): string {
   const { subAccountId, status, search, narrowing, page, limit } = query
   const sought = search === undefined ? undefined : seek(search)
-  // The columns of a search stand in its own table; only what narrows it further needs tokens.
+  // The search table has these columns itself; only the other filters need the tokens table.
   const from = search === undefined ? 't' : 'f'
   const filters: [Value | undefined, (place: string) => string][] = [
     [sought && matchExpression(accountId, sought), (place) => `f.grams @@ ${place}::tsquery`],
@@ -159,7 +159,7 @@ function filterAndSort(values: Values, accountId: string, query: TokenQuery): st
     chosen AS MATERIALIZED (${chooseFrom('matches', values.add(limit), values.add((page - 1) * limit))})`
 }
 
-/** The suspended sub-accounts of an account, as an array: read first, whatever else the statement does. */
+/** The suspended sub-accounts of an account, as an array: evaluated first. */
 export const suspendedOf = (account: string) =>
   `ARRAY(SELECT id FROM sub_accounts WHERE account_id = ${account} AND suspended_at IS NOT NULL)`
 

@@ -207,7 +207,7 @@ export async function findNames(
     accountId,
   )
   const names = new Map(found.map(({ id, name }) => [id, name]))
-  // In the order asked, which is that of the answer.
+  // In the order of the request.
   return new Map(ids.flatMap((id) => (names.has(id) ? [[id, names.get(id) ?? '']] : [])))
 }
 
@@ -267,7 +267,7 @@ export async function listHistory(db: Connection, accountId: string, query: Hist
   return { items: items.map(toHistoryRow), total: Number(found[0]?.[0] ?? 0) }
 }
 
-/** Rows are numbered without gaps, so that a page is a stretch of numbers. */
+/** Rows are numbered without gaps, so that a page is a range of numbers. */
 const wholeHistory = (account: string, take: string, skip: string) => `
   SELECT counted.total, ${HISTORY_ROW.columns('h')} FROM (
     SELECT coalesce((SELECT seq FROM history_heads WHERE account_id = ${account}), 0) AS total

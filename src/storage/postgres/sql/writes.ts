@@ -167,7 +167,7 @@ async function findOwners({ db }: Session, tokens: readonly TokenRecord[]): Prom
   return new Map(found.map(({ id, name }) => [id, name]))
 }
 
-/** Asked after the insertion, which waits for a rotation of the same credential that is under way elsewhere. */
+/** After the insertion, which waits for a concurrent rotation of the same credential. */
 async function requireUnretired({ db }: Session, tokens: readonly TokenRecord[]): Promise<void> {
   const retired = await db.get(
     'SELECT FROM retired_credentials WHERE digest = ANY($1::bytea[]) LIMIT 1',
@@ -187,7 +187,7 @@ async function findIdempotent(
     ...[accountId, asked.key],
   )
   const oldest = origin.at - IDEMPOTENCY_MEMORY_MS
-  // Other accounts' old keys may be locked by somebody else who forgets them; each account forgets its own.
+  // Only this account's: those of others may be locked by their own transactions.
   await db.run('DELETE FROM idempotency_keys WHERE account_id = $1 AND created_at < $2', accountId, oldest)
   if (former === undefined || former.created_at < oldest) return undefined
   if (former.request_digest !== asked.requestDigest) throw new Failure('idempotency-conflict')
@@ -263,7 +263,7 @@ function renameInSearch(db: Connection, { id, accountId, name }: TokenRecord): P
   )
 }
 
-/** Waits for those who are sealing, and holds up those who want to, for no longer than this. */
+/** How long to wait for transactions that seal; others that want to seal wait behind it. */
 const MAX_LOCKED = '500ms'
 
 export async function changeMasterKey({ db }: Session, change: MasterKeyChange): Promise<void> {

@@ -1,4 +1,4 @@
-// Pages of tokens: which ones they hold, in what order, and how many there are in all.
+// Pages of tokens: which tokens, in which order, and the total.
 import { type Sought, seek } from '../../../tokens/model/grams.ts'
 import type { Slice, TokenQuery } from '../../../tokens/model/page.ts'
 import { idFloor, type Status } from '../../../tokens/model/token.ts'
@@ -38,7 +38,7 @@ export function listTokens(db: Connection, accountId: string, query: TokenQuery)
   })
 }
 
-/** The total on record of an account or a sub-account. */
+/** The stored total of an account or a sub-account. */
 export function countScope(db: Connection, scope: string, status: Status | undefined): number {
   const counted = db.get<{ n: number | null }>(
     `SELECT sum(count) AS n FROM token_counts WHERE scope = ?${status === undefined ? '' : ' AND status = ?'}`,
