@@ -190,9 +190,12 @@ test('the Debian package is installed, upgraded with a backup, removed and purge
 test('the image runs as another user than root on a read-only root, and says whether it is healthy', async () => {
   const data = join(work, 'image-data')
   mkdirSync(data)
-  const { place, config } = imagePlace(fileIn(now, '*.oci.tar'), data)
+  const { place, config, ran, ownData } = imagePlace(fileIn(now, '*.oci.tar'), data)
+  assert.match(fileIn(now, '*.oci.tar'), new RegExp(`-${ran}\\.oci\\.tar$`))
   assert.notEqual(String(config.User).split(':')[0], '0')
   assert.deepEqual(config.Volumes, { '/var/lib/latchkey': {} })
+  const old = executablePlace(fileIn(previous, 'latchkey-linux-*'), 'image-before', data)
+  await upgrade(old, place, ownData)
   await walk(place)
   const server = await serve(place)
   const settings = { ...place, env: { ...place.env, PORT: new URL(server.url).port } }

@@ -105,11 +105,12 @@ function buildahIn(folder: string): (...args: string[]) => string {
 }
 
 /** The files of the image, with the user that it names, a read-only root, and one volume. */
-export function imagePlace(archive: string, data: string): { place: Place; config: Readonly<Record<string, unknown>> } {
+export function imagePlace(archive: string, data: string) {
   const folder = emptyFolder('image')
   const buildah = buildahIn(folder)
   const container = buildah('from', `oci-archive:${archive}`).trim()
   const config = JSON.parse(buildah('inspect', container)).OCIv1.config
+  const ran = buildah('run', '--isolation', 'chroot', container, '--', '/usr/bin/latchkey', '--version').trim()
   const root = join(folder, 'root')
   cpSync(buildah('mount', container).trim(), root, {
     recursive: true,
@@ -121,25 +122,20 @@ export function imagePlace(archive: string, data: string): { place: Place; confi
   buildah('rm', container)
   const [uid = '', gid = ''] = String(config.User).split(':')
   for (const path of [work, folder, root]) chmodSync(path, 0o755)
-  execFileSync('chown', ['-R', `${uid}:${gid}`, data])
   const user = ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', '--']
   const volume = ['--bind', data, '/var/lib/latchkey', '--chdir', '/var/lib/latchkey']
   // Its own name space for users: without it only root could change the root folder.
-  const sandbox = [
-    ...inside(root, false),
-    '--dev',
-    '/dev',
-    '--ro-bind',
-    '/proc',
-    '/proc',
-    ...volume,
-    '--unshare-user',
-    '--',
-  ]
+  const system = ['--dev', '/dev', '--ro-bind', '/proc', '/proc']
+  const sandbox = [...inside(root, false), ...system, ...volume, '--unshare-user', '--']
   const env = Object.fromEntries((config.Env as string[]).map((each) => each.split('=', 2)))
   const command = [...user, ...sandbox, ...config.Entrypoint]
-  return {
-    place: { name: 'image', command, cwd: '/', env: { ...env, PATH: plainPath }, backup: '/var/lib/latchkey/b' },
-    config,
+  const place: Place = {
+    name: 'image',
+    command,
+    cwd: '/',
+    env: { ...env, PATH: plainPath },
+    backup: '/var/lib/latchkey/b',
   }
+  const ownData = () => void execFileSync('chown', ['-R', `${uid}:${gid}`, data])
+  return { place, config: config as Readonly<Record<string, unknown>>, ran, ownData }
 }
