@@ -213,7 +213,7 @@ export class Pool {
         working.catch(() => {})
         throw failure('unavailable', error)
       }
-      releaseWhenAnswered(working, release)
+      void releaseWhenAnswered(working, release)
       throw failure('outcome-unknown', error)
     }
   }
@@ -294,19 +294,14 @@ function destroySocket(client: pg.ClientBase): void {
   connection.stream.destroy()
 }
 
-/** Until COMMIT is answered its connection counts as used: a server that hangs never gets more connections than the pool has. */
-function releaseWhenAnswered(working: Promise<unknown>, release: (broken: boolean) => void): void {
-  let held = true
-  const releaseOnce = (broken: boolean) => {
-    clearTimeout(timer)
-    if (held) release(broken)
-    held = false
-  }
-  const timer = setTimeout(() => releaseOnce(true), COMMIT_ANSWER_MS)
-  working.then(
-    () => releaseOnce(false),
-    (error: unknown) => releaseOnce(isLost(error)),
+/** A connection counts as used until its COMMIT is answered, so that a server that hangs gets no more than the pool's size. */
+async function releaseWhenAnswered(working: Promise<unknown>, release: (broken: boolean) => void): Promise<void> {
+  const deadline = new Deadline(COMMIT_ANSWER_MS)
+  await deadline.limit(working).then(
+    () => release(false),
+    (error: unknown) => release(error instanceof DeadlinePassed || isLost(error)),
   )
+  deadline.clear()
 }
 
 class TooManyWait extends Error {

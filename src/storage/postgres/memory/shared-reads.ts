@@ -16,7 +16,7 @@ interface Read {
   loan: SharedLoan | undefined
   /** How many connections were lost under this read. */
   losses: number
-  settled: boolean
+  isExpired: boolean
 }
 
 interface Settings {
@@ -38,31 +38,18 @@ export class SharedReads {
     return this.#waiting.length
   }
 
-  ask<Result>(deadlineMs: number, isGone: () => boolean, work: Work<Result>): Promise<Result> {
-    return new Promise<Result>((resolve, reject) => {
-      const settle = () => {
-        clearTimeout(timer)
-        read.settled = true
-      }
-      const read: Read = {
-        deadlineMs,
-        isGone,
-        work,
-        resolve: (answer) => {
-          settle()
-          resolve(answer as Result)
-        },
-        reject: (error) => {
-          settle()
-          reject(translateError(error))
-        },
-        loan: undefined,
-        losses: 0,
-        settled: false,
-      }
-      const timer = setTimeout(() => this.#expire(read), deadlineMs)
-      this.#add(read)
-    })
+  async ask<Result>(deadlineMs: number, isGone: () => boolean, work: Work<Result>): Promise<Result> {
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+    const read: Read = { deadlineMs, isGone, work, resolve, reject, loan: undefined, losses: 0, isExpired: false }
+    const timer = setTimeout(() => this.#expire(read), deadlineMs)
+    this.#add(read)
+    try {
+      return (await promise) as Result
+    } catch (error) {
+      throw translateError(error)
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
   #add(read: Read): void {
@@ -74,6 +61,7 @@ export class SharedReads {
   }
 
   #expire(read: Read): void {
+    read.isExpired = true
     const place = this.#waiting.indexOf(read)
     if (place >= 0) this.#waiting.splice(place, 1)
     read.reject(failure('unavailable', new DeadlinePassed(read.deadlineMs)))
@@ -122,7 +110,7 @@ export class SharedReads {
   /** Retries if another statement of the batch has failed, or if a connection was lost for the first time. */
   #fail(read: Read, error: unknown): void {
     read.loan = undefined
-    if (read.settled) return
+    if (read.isExpired) return
     if (error instanceof Undone || (isLost(error) && read.losses++ === 0)) this.#add(read)
     else read.reject(error)
   }

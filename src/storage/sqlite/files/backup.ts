@@ -34,7 +34,8 @@ export async function backUpSqlite(
     const found = inspectCopy(part)
     // The journal must be on disk up to the line that the manifest names.
     if (fs.existsSync(journalPath)) syncPath(journalPath)
-    const { sha256, bytes: databaseBytes } = await hashFile(part, fs.statSync(part).size)
+    const databaseBytes = fs.statSync(part).size
+    const sha256 = await hashFile(part, databaseBytes)
     const madeAt = new Date().toISOString()
     const manifest: Manifest = { format: 1, madeAt, appVersion, ...found, databaseBytes, sha256 }
     const stamps = new Stamps(storeSecret)
@@ -154,20 +155,13 @@ function append(path: string, bytes: Uint8Array): void {
   }
 }
 
-/** Hashes the first `length` bytes of a file. */
-export async function hashFile(
-  path: string,
-  length: number,
-  onChunk: (chunk: Uint8Array) => void = () => {},
-): Promise<{ readonly sha256: string; readonly bytes: number }> {
+/** The SHA-256 of the first `length` bytes of a file. */
+export async function hashFile(path: string, length: number, onChunk?: (chunk: Buffer) => void): Promise<string> {
   const hash = createHash('sha256')
-  let bytes = 0
-  if (length > 0) {
-    for await (const chunk of fs.createReadStream(path, { end: length - 1, highWaterMark: READ_BYTES })) {
-      hash.update(chunk as Buffer)
-      bytes += (chunk as Buffer).length
-      onChunk(chunk as Buffer)
-    }
+  const chunks = length > 0 ? fs.createReadStream(path, { end: length - 1, highWaterMark: READ_BYTES }) : []
+  for await (const chunk of chunks) {
+    hash.update(chunk)
+    onChunk?.(chunk)
   }
-  return { sha256: hash.digest('hex'), bytes }
+  return hash.digest('hex')
 }

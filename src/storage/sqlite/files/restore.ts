@@ -65,7 +65,7 @@ export async function restoreSqlite(options: RestoreOptions, file: string, onByt
     syncPath(dataDir)
     return { manifest, movedAside }
   } catch (error) {
-    throw forOperator(error, `${file} cannot be restored`)
+    throw isBusy(error) ? inUse(path) : forOperator(error, `${file} cannot be restored`)
   } finally {
     fs.rmSync(part, { force: true })
   }
@@ -105,7 +105,7 @@ async function copyOut(file: string, part: string, { manifest }: SignedManifest,
   const target = createPrivate(part)
   try {
     let done = 0
-    const { sha256 } = await hashFile(file, manifest.databaseBytes, (chunk) => {
+    const sha256 = await hashFile(file, manifest.databaseBytes, (chunk) => {
       for (let written = 0; written < chunk.length; ) written += fs.writeSync(target, chunk, written)
       done += chunk.length
       onBytes(done, manifest.databaseBytes)
@@ -125,11 +125,11 @@ async function copyOut(file: string, part: string, { manifest }: SignedManifest,
 function replaceStore(options: RestoreOptions, part: string): string {
   const path = databaseIn(options.dataDir)
   const aside = `${path}.before-restore-${new Date().toISOString().replaceAll(/[-:Z]/g, '')}`
-  const secret = readOldSecret(path, options)
-  const old = openAlone(path)
+  const secret = unlessUnreadable(() => readSecret(path, options.keys))
+  const old = unlessUnreadable(() => new Connection(path, 'alone'))
   try {
     if (old !== undefined) {
-      const obstacle = secret && findObstacle(old, options, secret)
+      const obstacle = secret && unlessUnreadable(() => findObstacle(old, options, secret))
       if (obstacle !== undefined && options.acceptRevocationLoss !== true) {
         throw new OperatorError(
           `According to the store to be replaced, ${obstacle}: revoked tokens would become active again. Put the journal ` +
@@ -151,26 +151,6 @@ function replaceStore(options: RestoreOptions, part: string): string {
   return aside
 }
 
-function readOldSecret(path: string, { keys }: RestoreOptions): Uint8Array | undefined {
-  try {
-    return readSecret(path, keys)
-  } catch (error) {
-    if (!isStoreToBlame(error)) throw error
-    return undefined
-  }
-}
-
-/** Undefined for a store so damaged that it cannot be opened. */
-function openAlone(path: string): Connection | undefined {
-  try {
-    return new Connection(path, 'alone')
-  } catch (error) {
-    if (isBusy(error)) throw inUse(path)
-    if (!isStoreToBlame(error)) throw error
-    return undefined
-  }
-}
-
 /**
  * Only the old store knows how long the journal must be: a journal cut off at the end of a line looks complete. A store that
  * is damaged or sealed with another key cannot be asked.
@@ -185,21 +165,24 @@ function findObstacle(
     if (old.get('SELECT 1 FROM revocation_journal') === undefined) return undefined
     const session = new Session(old, new Stamps(secret))
     return journal.recover(session, false).obstacle ?? journal.findBreak(session)
-  } catch (error) {
-    if (!isStoreToBlame(error)) throw error
-    return undefined
   } finally {
     journal.close()
   }
 }
 
 /**
- * True for a store that is damaged, sealed with another key, or of an earlier schema. An error of the disk is different: it
- * says nothing about the store, so the journal remains unchecked.
+ * Returns undefined for a store that is damaged, sealed with another key, or of an earlier schema. An error of the disk is
+ * thrown: it says nothing about the store, so the journal would remain unchecked.
  */
-function isStoreToBlame(error: unknown): boolean {
-  if (error instanceof OperatorError || isCorrupt(error)) return true
-  return (error as { errcode?: number }).errcode !== undefined && !isStoreFault(error)
+function unlessUnreadable<Result>(read: () => Result): Result | undefined {
+  try {
+    return read()
+  } catch (error) {
+    const { errcode } = error as { errcode?: number }
+    const isUnreadable = error instanceof OperatorError || isCorrupt(error) || (errcode && !isStoreFault(error))
+    if (isUnreadable) return undefined
+    throw error
+  }
 }
 
 /** A second name for the file, so that the store's path never lacks a file. */

@@ -40,6 +40,8 @@ export interface Recovery {
   readonly replayed: number
 }
 
+type Step = Recovery & { readonly done: boolean }
+
 type StoredPlace = Place & { readonly fromBackup: boolean }
 
 export class Journal {
@@ -145,19 +147,10 @@ export class Journal {
     return compareJournal(place, false, this.#read(place), stamps).kind === 'even'
   }
 
-  #step(session: Session, acceptLoss: boolean): Recovery & { readonly done: boolean } {
+  #step(session: Session, acceptLoss: boolean): Step {
     const { db, stamps } = session
     const place = readPlace(db) ?? this.#begin(session)
-    const done = { done: true, obstacle: undefined, replayed: 0 }
-    if (place === undefined) {
-      if (!acceptLoss)
-        return {
-          ...done,
-          obstacle: this.#obstacle(this.#closedBecause || 'exists, but this store has no position in it'),
-        }
-      this.#replaceLost(session)
-      return done
-    }
+    if (place === undefined) return this.#lose(session, acceptLoss, 'exists, but this store has no position in it')
     const text = this.#open() ? this.#read(place) : undefined
     const found = compareJournal(place, place.fromBackup, text, stamps)
     if (found.kind === 'ahead') {
@@ -169,21 +162,20 @@ export class Journal {
       db.run('UPDATE revocation_journal SET from_backup = 1')
       return { done: false, obstacle: undefined, replayed }
     }
-    if (found.kind === 'lost') {
-      if (!acceptLoss) return { ...done, obstacle: this.#obstacle(this.#closedBecause || found.reason) }
-      const replayed = replayLines(session, found.readable)
-      this.#replaceLost(session)
-      return { ...done, replayed }
-    }
-    if (acceptLoss && this.findBreak(session) !== undefined) {
-      this.#replaceLost(session)
-      return done
-    }
+    if (found.kind === 'lost') return this.#lose(session, acceptLoss, found.reason, found.readable)
+    if (acceptLoss && this.findBreak(session) !== undefined) return this.#lose(session, acceptLoss)
     if (found.kind === 'uncommitted') this.#truncate(place)
     this.#rewrite(place, found.kind === 'behind' ? found.missing : '')
     if (place.fromBackup) db.run('UPDATE revocation_journal SET from_backup = 0')
     this.#lastSeen = place.lastLine
-    return done
+    return { done: true, obstacle: undefined, replayed: 0 }
+  }
+
+  #lose(session: Session, acceptLoss: boolean, reason = '', readable: readonly ReadLine[] = []): Step {
+    if (!acceptLoss) return { done: true, obstacle: this.#obstacle(this.#closedBecause || reason), replayed: 0 }
+    const replayed = replayLines(session, readable)
+    this.#replaceLost(session)
+    return { done: true, obstacle: undefined, replayed }
   }
 
   /** In doubt until the new length is on disk: otherwise the next line could follow the truncated one. */

@@ -30,15 +30,11 @@ interface Place {
 
 export function openSqliteSource({ dataDir, keys }: Place): CopySource {
   const { path, storeSecret } = requireStore(dataDir, keys)
-  const db = openAlone(path)
-  try {
+  return openAlone(path, (db) => {
     migrateOn(db, () => {})
     requireSettled(readVault(db).length, path)
     return Object.assign(new LockedSqlite(db), { storeSecret })
-  } catch (error) {
-    db.close()
-    throw error
-  }
+  })
 }
 
 /** Accepts only an empty folder, or a half-finished copy of the same store, which is then continued. */
@@ -51,23 +47,23 @@ export async function openSqliteTarget({ dataDir, keys }: Place, source: CopySou
   const sealed = await source.readRows(VAULT, undefined, Number.MAX_SAFE_INTEGER)
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   makePrivate(path)
-  const db = openAlone(path)
-  try {
+  return openAlone(path, (db) => {
     migrateOn(db, () => {
       db.exec(`CREATE TABLE ${UNFINISHED_COPY} (fingerprint TEXT) STRICT`)
       for (const row of sealed) insertRow.get(VAULT)?.(db, row)
     })
     return new SqliteTarget(db)
-  } catch (error) {
-    db.close()
-    throw error
-  }
+  })
 }
 
-function openAlone(path: string): Connection {
+/** The connection stays open only if `use` succeeds. */
+function openAlone<Result>(path: string, use: (db: Connection) => Result): Result {
+  let db: Connection | undefined
   try {
-    return new Connection(path, 'alone')
+    db = new Connection(path, 'alone')
+    return use(db)
   } catch (error) {
+    db?.close()
     throw isBusy(error) ? inUse(path) : error
   }
 }
