@@ -109,8 +109,13 @@ test('parameters of an operation have a type of their own, lists included, and a
   assert.equal(compile(describing(thing, schemas, { parameters, responses }), use), '')
 })
 
+test('an empty schema is any value', () => {
+  const open = { type: 'object', properties: { any: {} }, required: ['any'] } as Schema
+  assert.match(printOperations(describing(open, schemas)), /readonly "any": unknown/)
+})
+
 test('what the generator does not know stops it, instead of becoming unknown', () => {
-  for (const schema of [{}, { allOf: [named('Person')] }, { type: 'array' }, { type: 'tuple' }, named('Nowhere')]) {
+  for (const schema of [{ allOf: [named('Person')] }, { type: 'array' }, { type: 'tuple' }, named('Nowhere')]) {
     const broken = { type: 'object', properties: { broken: schema } } as Schema
     assert.throws(() => printOperations(describing(broken, schemas)), /no type for|no schema is at/)
   }
