@@ -64,8 +64,14 @@ function dropIfBroken(error: unknown): void {
   connection = undefined
 }
 
+/** On a connection of its own: FTS5 would check the index by the structure that it has cached, which the writer may have changed. */
 function findDamage(db: Connection): Damage {
-  return { database: db.findDamage(), journal: journal.findBreak({ db, stamps }) }
+  const own = new Connection(path, 'read')
+  try {
+    return { database: own.findDamage(), journal: journal.findBreak({ db, stamps }) }
+  } finally {
+    own.close()
+  }
 }
 
 function perform(target: Connection | Session, { name, args }: Call): unknown {
