@@ -295,6 +295,7 @@ class SqliteStore implements Store, StoreFiles {
   #identity<Value>(find: (name: string) => Value) {
     return async (name: string): Promise<Value> => {
       if (this.#refusal !== undefined) await this.#requireRevocations()
+      await this.#memory.looked()
       return this.#read(() => find(name))
     }
   }

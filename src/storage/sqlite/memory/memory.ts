@@ -1,5 +1,5 @@
-// What the event loop's connection has read, returned as the same object for as long as nothing about it has changed. Every
-// method asks the store for changes first.
+// What the event loop's connection has read, returned as the same object for as long as nothing about it has changed. All methods
+// but two ask the store for changes first; for these two the caller does.
 import { hash } from 'node:crypto'
 import type { Slice, TokenQuery } from '../../../tokens/model/page.ts'
 import type { ListedToken, StoredKey, SubAccount } from '../../../tokens/model/token.ts'
@@ -39,8 +39,9 @@ export class Memory {
     this.#subAccounts = new Known(this.#changes, SUB_ACCOUNTS)
   }
 
+  /** As of the last look. */
   findCandidate(presented: string): Candidate | undefined {
-    const time = this.#changes.look()
+    const { time } = this.#changes
     const name = nameOf(presented)
     const known = this.#candidates.get(name)
     if (known !== undefined) return known
@@ -53,8 +54,9 @@ export class Memory {
     return candidate
   }
 
+  /** As of the last look. */
   findKey(presented: string): Stamped<StoredKey> | undefined {
-    const time = this.#changes.look()
+    const { time } = this.#changes
     const name = nameOf(presented)
     const known = this.#keys.get(name)
     if (known !== undefined) return known
@@ -88,6 +90,10 @@ export class Memory {
       // Not remembered: such rows are seldom asked for again, and would evict others.
       return { items: this.#rowsOf(chosen, (token) => this.#rowOf(token, time)), total: chosen.total }
     })
+  }
+
+  looked(): Promise<number> {
+    return this.#changes.looked()
   }
 
   look(): number {
