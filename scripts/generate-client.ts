@@ -47,7 +47,7 @@ export async function describeApi(): Promise<ApiDescription> {
   }
 }
 
-/** As `npm run format` would, so that the file is the same whoever writes it. */
+/** As `npm run format` would, so that the generated file passes the format check. */
 function format(text: string): string {
   const biome = join(root, 'node_modules', '.bin', 'biome')
   return execFileSync(biome, ['format', `--stdin-file-path=${GENERATED}`], { cwd: root, input: text, encoding: 'utf8' })

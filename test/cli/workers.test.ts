@@ -187,7 +187,7 @@ describe('two workers', () => {
     const starting = own.spawn(['serve'], env)
     const ownUrl = await starting.ready()
     const sum = Number(limitOf(await metricsOf(ownUrl)))
-    // Whoever reads the key waits for somebody to write one.
+    // Reading the key blocks until something writes one.
     const file = join(own.dataDir, 'master.key')
     renameSync(file, join(own.dataDir, 'away.key'))
     execFileSync('mkfifo', ['-m', '600', file])

@@ -180,7 +180,7 @@ describe('a PostgreSQL store in trouble', () => {
     await back(() => update(token.id, 'recovered again'))
   })
 
-  test('whose server is restarted serves again, without being opened anew', async () => {
+  test('whose server is restarted serves again, without being reopened', async () => {
     const server = await PostgresServer.start()
     const database = await emptyDatabase(server)
     const { store } = await openPostgresStore({ databaseUrl: server.url(database), keys: newKeyRing() })
