@@ -106,7 +106,7 @@ export function describeDiskFull(kind: 'pages' | 'small disk', rounds: number, f
     assert.ok(control.violations.length > 0)
     const [, most] = quantiles(found.healedMs, [0.5, 1])
     record(t, {
-      promise: 'A full disk stops changes only, is told as such, and heals by itself',
+      promise: 'A full disk stops changes only, is reported as such, and recovers by itself',
       fault: 'disk full (ENOSPC)',
       how: `a file system of 8 MiB, filled to the last page under ${WRITERS} writers for ${fullForMs} ms at a time`,
       count: `${rounds} times full, ${found.acknowledged} acknowledged, ${found.refused} refused, ${found.unknown} of open outcome`,
