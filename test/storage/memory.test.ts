@@ -86,12 +86,12 @@ test('what changed while it was read is not taken for known', async () => {
 test('a page that another thread has chosen is only filled while nothing was committed since', async () => {
   const db = new Connection(opened.path, 'read')
   const memory = new Memory(db, opened.stamps)
-  const time = memory.look()
+  const time = await memory.read(() => memory.time)
   const chosen = chooseTokens(db, account.id, { page: 1, limit: 10, narrowing: { suspended: false } })
   assert.ok(chosen)
-  assert.equal(memory.fill(chosen, time)?.items.length, 1)
+  assert.equal((await memory.read(() => memory.fill(chosen, time)))?.items.length, 1)
   await opened.store.updateSubAccount(account.id, subAccount.id, { status: 'suspended' }, estate.origin())
-  assert.equal(memory.fill(chosen, time), undefined)
+  assert.equal(await memory.read(() => memory.fill(chosen, time)), undefined)
   db.close()
 })
 

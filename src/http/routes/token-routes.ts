@@ -346,8 +346,11 @@ function tokenResult(token: Token): RouteResult {
 function pageToJson(data: object, serializerOf: SerializerOf): string {
   const page = data as Page<Token>
   const frame = serializerOf(schemas.TokenPage)({ ...page, items: [] })
-  const items = page.items.map((token) => tokenToJson(token, serializerOf))
-  return frame.replace('"items":[]', () => `"items":[${items.join(',')}]`)
+  let items = ''
+  for (const token of page.items)
+    items += items === '' ? tokenToJson(token, serializerOf) : `,${tokenToJson(token, serializerOf)}`
+  const at = frame.indexOf('"items":[]') + '"items":['.length
+  return frame.slice(0, at) + items + frame.slice(at)
 }
 
 /** The store returns the same object for as long as nothing about the token has changed. */

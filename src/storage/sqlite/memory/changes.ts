@@ -18,7 +18,6 @@ export class Changes {
   /** Anything may have changed up to this time. */
   #floor = 0
   #dataVersion = -1
-  #next: Promise<number> | undefined
   #lastRow: number | undefined
 
   constructor(db: Connection) {
@@ -33,21 +32,6 @@ export class Changes {
     } catch (error) {
       throw translateError(error)
     }
-  }
-
-  /** A look made after this call, one for all callers within a turn of the event loop: asking the file takes some 14 µs. */
-  looked(): Promise<number> {
-    this.#next ??= new Promise((resolve, reject) => {
-      setImmediate(() => {
-        this.#next = undefined
-        try {
-          resolve(this.look())
-        } catch (error) {
-          reject(error)
-        }
-      })
-    })
-    return this.#next
   }
 
   bucketOf(id: string): number {

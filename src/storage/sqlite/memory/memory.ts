@@ -1,5 +1,5 @@
-// What the event loop's connection has read, returned as the same object for as long as nothing about it has changed. All methods
-// but two ask the store for changes first; for these two the caller does.
+// What the event loop's connection has read, returned as the same object for as long as nothing about it has changed. Everything
+// else is called within `read`.
 import { hash } from 'node:crypto'
 import type { Slice, TokenQuery } from '../../../tokens/model/page.ts'
 import type { ListedToken, StoredKey, SubAccount } from '../../../tokens/model/token.ts'
@@ -17,8 +17,13 @@ import { Known } from './known.ts'
 const CANDIDATES = 100_000
 const KEYS = 1_000
 /** Some 2 kB each, with all that hangs on it. */
-const ROWS = 1_500
+const ROWS = 25_000
 const SUB_ACCOUNTS = 5_000
+
+interface Waiting {
+  readonly answer: () => void
+  readonly fail: (error: unknown) => void
+}
 
 export class Memory {
   readonly #db: Connection
@@ -28,6 +33,7 @@ export class Memory {
   readonly #keys: Known<Stamped<StoredKey>>
   readonly #rows: Known<TokenRow>
   readonly #subAccounts: Known<SubAccount>
+  #waiting: Waiting[] = []
 
   constructor(db: Connection, stamps: Stamps) {
     this.#db = db
@@ -39,9 +45,42 @@ export class Memory {
     this.#subAccounts = new Known(this.#changes, SUB_ACCOUNTS)
   }
 
-  /** As of the last look. */
+  /**
+   * Runs `question` in a snapshot that is made after this call. All questions of one turn of the event loop share it: making one
+   * and asking the file for changes takes some 15 µs.
+   */
+  read<Value>(question: () => Value): Promise<Value> {
+    return new Promise((resolve, reject) => {
+      const answer = () => {
+        try {
+          resolve(question())
+        } catch (error) {
+          reject(error)
+        }
+      }
+      if (this.#waiting.push({ answer, fail: reject }) === 1) setImmediate(() => this.#answerAll())
+    })
+  }
+
+  #answerAll(): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    try {
+      this.#db.snapshot(() => {
+        this.#changes.look()
+        for (const { answer } of waiting) answer()
+      })
+    } catch (error) {
+      for (const { fail } of waiting) fail(error)
+    }
+  }
+
+  /** Counts what has changed: what was read at the same time is of one state of the store. */
+  get time(): number {
+    return this.#changes.time
+  }
+
   findCandidate(presented: string): Candidate | undefined {
-    const { time } = this.#changes
     const name = nameOf(presented)
     const known = this.#candidates.get(name)
     if (known !== undefined) return known
@@ -49,55 +88,39 @@ export class Memory {
     const found = reads.findByDigest(this.#db, digest)
     const candidate = found && toCandidate(found, digest, this.#stamps)
     if (candidate !== undefined && candidate.retiresAt === null && candidate.tampered === undefined) {
-      this.#candidates.set(name, candidate, [candidate.token.id, candidate.token.subAccountId], time)
+      this.#candidates.set(name, candidate, [candidate.token.id, candidate.token.subAccountId], this.time)
     }
     return candidate
   }
 
-  /** As of the last look. */
   findKey(presented: string): Stamped<StoredKey> | undefined {
-    const { time } = this.#changes
     const name = nameOf(presented)
     const known = this.#keys.get(name)
     if (known !== undefined) return known
     const key = reads.findKey(this.#db, this.#stamps.digest(presented))
-    if (key !== undefined) this.#keys.set(name, key, [key.id], time)
+    if (key !== undefined) this.#keys.set(name, key, [key.id], this.time)
     return key
   }
 
   findToken(accountId: string, id: string): TokenRow | undefined {
-    const time = this.#changes.look()
-    const row = this.#rows.get(id) ?? this.#remember(reads.findListedToken(this.#db, id), time)
+    const row = this.#rows.get(id) ?? this.#remember(reads.findListedToken(this.#db, id))
     return row?.token.accountId === accountId ? row : undefined
   }
 
   /** For a list that an index holds in its order. */
   listTokens(accountId: string, query: TokenQuery): Slice<TokenRow> | undefined {
-    return this.#db.snapshot(() => {
-      const time = this.#changes.look()
-      const { subAccountId } = query
-      if (subAccountId !== undefined && this.#subAccount(subAccountId, time)?.accountId !== accountId) return undefined
-      const total = countScope(this.#db, subAccountId ?? accountId, query.status)
-      const places = pageByIndex(this.#db, query, subAccountId ?? accountId, total)
-      return { items: this.#rowsOf(places, (token) => this.#remember(token, time)), total }
-    })
+    const { subAccountId } = query
+    if (subAccountId !== undefined && this.#subAccount(subAccountId)?.accountId !== accountId) return undefined
+    const total = countScope(this.#db, subAccountId ?? accountId, query.status)
+    const places = pageByIndex(this.#db, query, subAccountId ?? accountId, total)
+    return { items: this.#rowsOf(places, (token) => this.#remember(token)), total }
   }
 
   /** The rows of a page that another thread has chosen; undefined if anything was committed since `time`. */
   fill(chosen: Chosen, time: number): Slice<TokenRow> | undefined {
-    return this.#db.snapshot(() => {
-      if (this.#changes.look() !== time) return undefined
-      // Not remembered: such rows are seldom asked for again, and would evict others.
-      return { items: this.#rowsOf(chosen, (token) => this.#rowOf(token, time)), total: chosen.total }
-    })
-  }
-
-  looked(): Promise<number> {
-    return this.#changes.looked()
-  }
-
-  look(): number {
-    return this.#changes.look()
+    if (this.time !== time) return undefined
+    // Not remembered: such rows are seldom asked for again, and would evict others.
+    return { items: this.#rowsOf(chosen, (token) => this.#rowOf(token)), total: chosen.total }
   }
 
   invalidateAll(): void {
@@ -111,22 +134,22 @@ export class Memory {
     return [...rows.values()].filter((row) => row !== undefined)
   }
 
-  #remember(token: ListedToken | undefined, time: number): TokenRow | undefined {
-    const row = token && this.#rowOf(token, time)
-    if (row !== undefined) this.#rows.set(row.token.id, row, [row.token.id, row.token.subAccountId], time)
+  #remember(token: ListedToken | undefined): TokenRow | undefined {
+    const row = token && this.#rowOf(token)
+    if (row !== undefined) this.#rows.set(row.token.id, row, [row.token.id, row.token.subAccountId], this.time)
     return row
   }
 
-  #rowOf(token: ListedToken, time: number): TokenRow | undefined {
-    const subAccount = this.#subAccount(token.subAccountId, time)
+  #rowOf(token: ListedToken): TokenRow | undefined {
+    const subAccount = this.#subAccount(token.subAccountId)
     return subAccount && { token, subAccount }
   }
 
-  #subAccount(id: string, time: number): SubAccount | undefined {
+  #subAccount(id: string): SubAccount | undefined {
     const known = this.#subAccounts.get(id)
     if (known !== undefined) return known
     const found = reads.findOwnSubAccount(this.#db, id)
-    if (found !== undefined) this.#subAccounts.set(id, found, [id], time)
+    if (found !== undefined) this.#subAccounts.set(id, found, [id], this.time)
     return found
   }
 }
