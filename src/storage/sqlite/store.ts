@@ -228,18 +228,18 @@ class SqliteStore implements Store, StoreFiles {
   }
 
   async findToken(accountId: string, id: string) {
-    return this.#readShared(() => this.#memory.findToken(accountId, id))
+    return this.#read(() => this.#memory.read(() => this.#memory.findToken(accountId, id)))
   }
 
   /** For a long list, a reader thread selects ids; rows that are cached here need not be passed between threads. */
   async listTokens(accountId: string, query: TokenQuery): Promise<Slice<TokenRow> | undefined> {
     const isFiltered = query.search !== undefined || query.narrowing !== undefined
     const isLong = isFiltered || (query.page - 1) * query.limit > MAX_SKIP_ON_LOOP
-    if (!isLong) return this.#readShared(() => this.#memory.listTokens(accountId, query))
-    const time = await this.#readShared(() => this.#memory.time)
+    if (!isLong) return this.#read(() => this.#memory.read(() => this.#memory.listTokens(accountId, query)))
+    const time = this.#read(() => this.#memory.read(() => this.#memory.time))
     const chosen = (await this.#askReader('chooseTokens', accountId, query)) as Chosen | undefined
     if (chosen === undefined) return undefined
-    const filled = await this.#readShared(() => this.#memory.fill(chosen, time))
+    const filled = this.#read(() => this.#memory.read(() => this.#memory.fill(chosen, time)))
     // After a commit in between, rows and ids must be read again from one snapshot.
     return filled ?? (this.#askReader('listTokens', accountId, query) as Promise<Slice<TokenRow> | undefined>)
   }
@@ -295,7 +295,8 @@ class SqliteStore implements Store, StoreFiles {
   #identity<Value>(find: (name: string) => Value) {
     return async (name: string): Promise<Value> => {
       if (this.#refusal !== undefined) await this.#requireRevocations()
-      return this.#readShared(() => find(name))
+      await this.#memory.shareSnapshot()
+      return this.#read(() => find(name))
     }
   }
 
@@ -325,15 +326,6 @@ class SqliteStore implements Store, StoreFiles {
   async #askReader(name: string, accountId: string, ...args: readonly unknown[]): Promise<unknown> {
     this.#requireOpen()
     return this.#readers.ask(accountId, name, [accountId, ...args])
-  }
-
-  async #readShared<Value>(question: () => Value): Promise<Value> {
-    this.#requireOpen()
-    try {
-      return await this.#memory.read(question)
-    } catch (error) {
-      throw translateError(error)
-    }
   }
 
   #read<Value>(work: () => Value): Value {
