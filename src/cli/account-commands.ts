@@ -1,8 +1,18 @@
 // Accounts, their keys and their sub-accounts.
 import type { Command } from 'commander'
 import { readPageRequest, readSearch } from '../tokens/model/page.ts'
+import { readSubAccountPatch } from '../tokens/model/update.ts'
 import { addPaging, type OnStore, show, showAll, showPage } from './command.ts'
-import { addExpiry, type Expiry, readEmail, readExpiry, readName } from './values.ts'
+import {
+  addExpiry,
+  addPatch,
+  type Expiry,
+  type PatchOptions,
+  readEmail,
+  readExpiry,
+  readName,
+  readPatchOptions,
+} from './values.ts'
 import * as views from './views.ts'
 
 export function addAccountCommands(program: Command, onStore: OnStore): void {
@@ -88,6 +98,25 @@ export function addSubAccountCommands(program: Command, onStore: OnStore): void 
       const query = { ...readPageRequest({ ...options }), search: readSearch({ ...options }) }
       const page = await registry.listSubAccounts(operator.actFor(id), query)
       showPage(output, { ...page, items: page.items.map(views.subAccountRow) }, 'sub-account')
+    },
+  )
+  onStore<PatchOptions & { name?: string; email?: string; companyName?: string }>(
+    addPatch(
+      subAccount
+        .command('set')
+        .description('change fields of a sub-account; what is not named stays as it is')
+        .argument('<id>', 'the sub-account')
+        .option('--name <name>', 'its name')
+        .option('--email <email>', 'its e-mail address')
+        .option('--company-name <name>', 'its company'),
+      ['metadata', 'policy'],
+    ),
+    async ({ operator, registry }, options, output, id) => {
+      const { name, email, companyName } = options
+      const patch = readSubAccountPatch(readPatchOptions({ name, email, companyName }, options))
+      const caller = operator.actFor(await operator.getOwner(id))
+      const { subAccount } = await registry.updateSubAccount(caller, id, patch, operator.origin())
+      show(output, views.detailedSubAccount(subAccount))
     },
   )
   const setStatus = (name: string, description: string, status: 'active' | 'suspended') =>

@@ -64,13 +64,15 @@ export function pageTitle({ total, totalPages, page }: Page<unknown>, noun: stri
   return `${total} ${noun}${total === 1 ? '' : 's'}${place}`
 }
 
-/** An embedded object is shown by its name, or as a list of counts. */
+/** An embedded record is shown by its name, counts as a list, all else as JSON. */
 function toRow(view: View): Table[number] {
   const cell = (value: View[string]) => {
     if (typeof value === 'boolean') return value ? 'yes' : 'no'
     if (value === null || typeof value !== 'object') return value
-    const counts = Object.entries(value).map(([name, count]) => `${count} ${name}`)
-    return value.name ?? counts.join(', ')
+    if ('_id' in value && typeof value.name === 'string') return value.name
+    const counts = Object.entries(value)
+    const areCounts = !Array.isArray(value) && counts.every(([, count]) => typeof count === 'number')
+    return areCounts ? counts.map(([name, count]) => `${count} ${name}`).join(', ') : JSON.stringify(value)
   }
   return Object.fromEntries(Object.entries(view).map(([name, value]) => [name, cell(value)]))
 }

@@ -7,11 +7,12 @@ import {
   type FieldReader,
   idField,
   isObject,
-  metadataField,
   nameField,
+  objectField,
   readNew,
   repeatsField,
   statusField,
+  tagsField,
   timeField,
 } from '../tokens/model/fields.ts'
 import type { Timestamp } from '../tokens/model/token.ts'
@@ -211,8 +212,7 @@ function readLine(text: string): ImportLine {
   const source = {
     subAccountId: (subAccount as { _id?: unknown } | undefined)?._id,
     credential: token,
-    expiresAt: (details as { expiresAt?: unknown } | undefined)?.expiresAt,
-    metadata: (details as { metadata?: unknown } | undefined)?.metadata,
+    ...pickOf(details, ['expiresAt', 'metadata', 'tags', 'policy']),
     ...line,
   }
   return readNew<ImportLine>(
@@ -224,10 +224,17 @@ function readLine(text: string): ImportLine {
       status: statusField,
       createdAt: creationField,
       expiresAt: timeField,
-      metadata: metadataField,
+      metadata: objectField,
+      tags: tagsField,
+      policy: objectField,
     },
     ['subAccountId', 'name'],
   )
+}
+
+function pickOf(source: unknown, names: readonly string[]): object {
+  const entries = Object.entries(isObject(source) ? source : {})
+  return Object.fromEntries(entries.filter(([name]) => names.includes(name)))
 }
 
 const credentialField: FieldReader<string> = (value, field) => {

@@ -2,19 +2,23 @@
 import type { Command } from 'commander'
 import { OperatorError } from '../tokens/errors.ts'
 import { readTokenQuery } from '../tokens/model/page.ts'
-import { readOverlap } from '../tokens/model/update.ts'
+import { toTimeOrNull } from '../tokens/model/times.ts'
+import { readOverlap, readTokenPatch } from '../tokens/model/update.ts'
 import { ACTIONS, entryOf, readHistoryQuery } from '../tokens/record/history.ts'
 import { addPaging, type OnStore, pageTitle, show, showPage } from './command.ts'
 import { verifyHistory } from './doctor.ts'
 import type { Output, Streams } from './output.ts'
 import {
   addExpiry,
+  addPatch,
   type Expiry,
+  type PatchOptions,
   readCredentialInput,
   readDuration,
   readExpiry,
   readName,
   readNewCredential,
+  readPatchOptions,
   readStatus,
 } from './values.ts'
 import * as views from './views.ts'
@@ -80,7 +84,7 @@ export function addTokenCommands(program: Command, onStore: OnStore, streams: St
       const row = await operator.getToken(id)
       const caller = operator.actFor(row.token.accountId)
       const credential = showCredential ? { token: (await registry.getToken(caller, id)).credential } : {}
-      show(output, { ...views.listedToken(row), ...credential, account: row.token.accountId })
+      show(output, { ...views.detailedToken(row), ...credential, account: row.token.accountId })
     },
   )
   onStore<{ account: string; subAccount?: string }>(
@@ -91,7 +95,8 @@ export function addTokenCommands(program: Command, onStore: OnStore, streams: St
         .requiredOption('--account <id>', 'the account')
         .option('--sub-account <id>', 'only of this sub-account')
         .option('--status <status>', 'only active or inactive ones')
-        .option('--search <text>', 'part of its name'),
+        .option('--search <text>', 'part of its name')
+        .option('--tag <tag...>', 'only with all of these tags'),
     ),
     async ({ operator }, { account, subAccount, ...filters }, output) => {
       const query = readTokenQuery({ ...filters, subAccountId: subAccount }, operator.origin().at)
@@ -108,6 +113,30 @@ export function addTokenCommands(program: Command, onStore: OnStore, streams: St
         show(output, views.listedToken(await operator.getToken(id)))
       },
     )
+  onStore<
+    Expiry & PatchOptions & { name?: string; status?: string; tag?: readonly string[]; clear?: readonly string[] }
+  >(
+    addPatch(
+      addExpiry(
+        token
+          .command('set')
+          .description('change fields of a token; what is not named stays as it is')
+          .argument('<id>', 'the token')
+          .option('--name <name>', 'its name')
+          .option('--status <status>', 'active or inactive', readStatus)
+          .option('--tag <tag...>', 'its tags, instead of those it has'),
+      ),
+      ['expiresAt', 'tags', 'metadata', 'policy'],
+    ),
+    async ({ operator, registry }, options, output, id) => {
+      const { name, status, tag: tags } = options
+      const expiresAt = toTimeOrNull(readExpiry(options, operator.origin().at)) ?? undefined
+      const caller = operator.actFor(await operator.getOwner(id))
+      const patch = readTokenPatch(readPatchOptions({ name, status, tags, expiresAt }, options))
+      await registry.patchToken(caller, id, patch, operator.origin())
+      show(output, views.detailedToken(await operator.getToken(id)))
+    },
+  )
   setStatus('disable', 'refuse a token from now on', 'inactive')
   setStatus('enable', 'accept a token again', 'active')
   onStore<{ overlap: number }>(

@@ -1,5 +1,5 @@
 // Parses option values, by the same rules as over HTTP.
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { OperatorError } from '../tokens/errors.ts'
 import { emailField, type FieldReader, nameField, statusField } from '../tokens/model/fields.ts'
 import { parseTime, UNITS_MS } from '../tokens/model/times.ts'
@@ -54,6 +54,36 @@ export function readExpiry({ expiresIn, expiresAt }: Expiry, now: Timestamp): Ti
   if (expiresIn === undefined) return expiresAt ?? null
   if (expiresAt !== undefined) throw new OperatorError('--expires-in and --expires-at exclude each other')
   return now + expiresIn
+}
+
+export interface PatchOptions {
+  readonly metadata?: unknown
+  readonly policy?: unknown
+  readonly clear?: readonly string[]
+}
+
+/** For fields that are JSON, and for those that can be cleared. */
+export function addPatch(command: Command, clearable: readonly string[]): Command {
+  return command
+    .option('--metadata <json>', 'a merge patch of its metadata, such as {"team":"billing"}', readJson)
+    .option('--policy <json>', 'a merge patch of its policy, such as {"scopes":["orders:read"],"rate":null}', readJson)
+    .addOption(new Option('--clear <field...>', 'fields to clear').choices([...clearable]))
+}
+
+/** A merge patch of what was given: the same rules then hold as for PATCH. */
+export function readPatchOptions(fields: object, { metadata, policy, clear = [] }: PatchOptions): object {
+  const given = Object.entries({ ...fields, metadata, policy }).filter(([, value]) => value !== undefined)
+  const both = clear.find((field) => given.some(([name]) => name === field))
+  if (both !== undefined) throw new OperatorError(`${both} is both set and cleared`)
+  return Object.fromEntries([...given, ...clear.map((field) => [field, null])])
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new InvalidArgumentError('It is JSON, such as {"scopes":["orders:read"]}; quote it for the shell.')
+  }
 }
 
 /** Milliseconds. */

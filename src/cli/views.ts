@@ -1,12 +1,11 @@
 // Records as the command line prints them, with the field names of the API.
+import type { Json } from '../tokens/model/fields.ts'
 import { toTime, toTimeOrNull } from '../tokens/model/times.ts'
 import type { Account, AccountKey, SubAccount, SubAccountRow, Token } from '../tokens/model/token.ts'
 import type { TokenRow } from '../tokens/ports.ts'
 import { entryOf, type HistoryRow } from '../tokens/record/history.ts'
 
-export type View = Readonly<
-  Record<string, string | number | boolean | null | Readonly<Record<string, string | number>>>
->
+export type View = Readonly<Record<string, Json>>
 
 export function account({ id, name, createdAt }: Account): View {
   return { _id: id, name, createdAt: toTime(createdAt) }
@@ -60,9 +59,23 @@ export function listedToken({ token, subAccount: { id, name } }: TokenRow): View
   }
 }
 
+/** With what the lists leave out. */
+export function detailedToken(row: TokenRow): View {
+  const { tags, metadata, policy } = row.token
+  return { ...listedToken(row), tags: fromJson(tags) ?? [], metadata: fromJson(metadata), policy: fromJson(policy) }
+}
+
+export function detailedSubAccount(row: SubAccount): View {
+  return { ...subAccount(row), metadata: fromJson(row.metadata), policy: fromJson(row.policy) }
+}
+
+const fromJson = (text: string | null): Json => (text === null ? null : JSON.parse(text))
+
 /** For people; JSON output has the entry itself. */
 export function historyRow(row: HistoryRow): Readonly<Record<string, string>> {
   const { at, by, action, subject, from, to } = entryOf(row)
-  const change = Object.keys({ ...from, ...to }).map((name) => `${name}: ${from[name] ?? '-'} → ${to[name] ?? '-'}`)
+  const shown = (value: unknown) =>
+    value !== null && typeof value === 'object' ? JSON.stringify(value) : (value ?? '-')
+  const change = Object.keys({ ...from, ...to }).map((name) => `${name}: ${shown(from[name])} → ${shown(to[name])}`)
   return { at, by, action, subject, change: change.join(', ') }
 }

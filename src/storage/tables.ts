@@ -5,6 +5,7 @@ import {
   ACCOUNTS,
   HISTORY,
   HISTORY_HEADS,
+  LIMITS,
   type RecordOf,
   type StoredRow,
   SUB_ACCOUNTS,
@@ -91,6 +92,7 @@ class Joined<Left, Right> {
 
 export const ACCOUNT = new Selection<Account>(namesOf(ACCOUNTS))
 export const KEY = new Selection<Stamped<StoredKey>>(namesOf(ACCOUNT_KEYS))
+export const LIMIT = new Selection<RecordOf<typeof LIMITS>>(namesOf(LIMITS))
 export const TOKEN = new Selection<Stamped<TokenRecord>>(namesOf(TOKENS))
 
 /** What lists show, and nothing that only verification and changes need. */

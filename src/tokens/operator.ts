@@ -10,7 +10,7 @@ import {
   type TokenRecord,
   type VerifiedToken,
 } from './model/token.ts'
-import type { NewSubAccount, NewToken } from './model/update.ts'
+import { type NewSubAccount, type NewToken, newSubAccountFields } from './model/update.ts'
 import type { TokenRow } from './ports.ts'
 import type { Origin } from './record/history.ts'
 import { type Caller, type Parts, sealToken } from './registry.ts'
@@ -89,11 +89,10 @@ export class Operator {
     await this.getAccount(accountId)
     const origin = this.origin()
     const subAccounts = list.map((fields) => ({
-      ...fields,
+      ...newSubAccountFields(fields),
       id: newId('sub', origin.at),
       accountId,
       createdAt: origin.at,
-      suspendedAt: null,
     }))
     await this.#parts.store.insertSubAccounts(subAccounts, origin)
     return subAccounts

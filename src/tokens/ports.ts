@@ -1,7 +1,8 @@
 // What the domain asks of a store, by who asks. Two engines implement all of it, and one contract suite tests both.
+import type { LimitStore } from './limiter.ts'
 import type { OverviewCounts, OverviewQuestion } from './model/overview.ts'
 import type { PageRequest, Slice, TokenQuery } from './model/page.ts'
-import type { StoredRow, Table } from './model/tables.ts'
+import type { LIMITS, RecordOf, StoredRow, Table } from './model/tables.ts'
 import type {
   Account,
   AccountKey,
@@ -48,7 +49,13 @@ export interface AccessStore {
   findCandidate(presented: string): Promise<Candidate | undefined>
   /** Later times win. Unknown tokens are ignored. */
   markUsed(marks: ReadonlyMap<string, Timestamp>): Promise<void>
+  /** Takes units of rates and quotas from what is left of them: all processes together never get more than a limit allows. */
+  reserveUnits: LimitStore['reserveUnits']
+  /** What is left of the rates and quotas of these tokens and sub-accounts, where any of them was ever used. */
+  findLimits(subjects: readonly string[]): Promise<readonly StoredLimit[]>
 }
+
+export type StoredLimit = RecordOf<typeof LIMITS>
 
 export interface TokenRow {
   readonly token: ListedToken

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { Failure } from './errors.ts'
 import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from './model/overview.ts'
 import { type Page, type PageRequest, type TokenQuery, toPage } from './model/page.ts'
+import type { Access } from './model/policy.ts'
 import { ACCOUNT_KEYS, SUB_ACCOUNTS } from './model/tables.ts'
 import {
   type Account,
@@ -16,6 +17,7 @@ import {
 import {
   type NewSubAccount,
   type NewToken,
+  newSubAccountFields,
   newTokenFields,
   type SubAccountUpdate,
   type TokenUpdate,
@@ -23,12 +25,13 @@ import {
 import type { Expected } from './plan.ts'
 import type { RequestScope, Store, TokenRow } from './ports.ts'
 import type { HistoryQuery, HistoryRow, Origin } from './record/history.ts'
-import { UseMarks } from './record/uses.ts'
+import type { UseMarks } from './record/uses.ts'
 import { kindOfCredential, newCredential } from './trust/credential.ts'
 import { KeyNotGiven, type KeyRing, lacksKey } from './trust/key-ring.ts'
 import { isGenuine, type Stamped, type Tampered } from './trust/stamp.ts'
 import { credentialPlace, type MasterKey, type Stamps } from './trust/vault.ts'
-import { effectiveState, FAILURE_OF, judge, UNKNOWN, type Verdict } from './trust/verdict.ts'
+import { FAILURE_OF, listedState, type Verdict } from './trust/verdict.ts'
+import { type Decision, type Explanation, Verification } from './verification.ts'
 
 /** Who makes a request. */
 export interface Caller {
@@ -56,14 +59,18 @@ export interface Overview {
 
 export class Registry {
   readonly #parts: Parts
-  readonly uses: UseMarks
+  readonly #verification: Verification
   // An engine returns the same object while nothing about it has changed, so what is derived from it is derived once.
   readonly #genuineKeys = new WeakSet<StoredKey>()
   readonly #opened = new WeakMap<TokenRow, Token>()
 
   constructor(parts: Parts) {
     this.#parts = parts
-    this.uses = new UseMarks(parts.store)
+    this.#verification = new Verification(parts)
+  }
+
+  get uses(): UseMarks {
+    return this.#verification.uses
   }
 
   /** The account that an account key belongs to; a Failure for everything else, a working token included. */
@@ -96,23 +103,19 @@ export class Registry {
     throw new Failure(verdict.accepted ? 'token-cannot-manage' : FAILURE_OF[verdict.reason])
   }
 
-  /**
-   * For gateways. Every verdict asks the authoritative store, if only whether something has changed (decision 015). Writes
-   * nothing on its path.
-   */
-  async verify(presented: string): Promise<Verdict> {
-    const verdict = await this.introspect(presented)
-    if (verdict.accepted) this.uses.mark(verdict.token.id, this.#parts.now())
-    return verdict
+  /** Without an address, a credential that is bound to addresses is refused. */
+  verify(presented: string, access: Access = { address: undefined }): Promise<Decision> {
+    return this.#verification.verify(presented, access)
   }
 
-  /** The same verdict for somebody other than the credential's holder: not a use of it, so no mark. */
-  async introspect(presented: string): Promise<Verdict> {
-    const { store, now, onTampered } = this.#parts
-    if (kindOfCredential(presented) !== 'tok') return UNKNOWN
-    const candidate = await store.findCandidate(presented)
-    if (candidate?.tampered !== undefined) onTampered(candidate.tampered)
-    return judge(candidate, now())
+  introspect(presented: string): Promise<Verdict> {
+    return this.#verification.introspect(presented)
+  }
+
+  /** What verification would decide of this token. */
+  async explainToken(caller: Caller, id: string, access: Access): Promise<Explanation> {
+    const { credential } = await this.getToken(caller, id)
+    return this.#verification.explain(credential, access)
   }
 
   /** See StoreLife. */
@@ -228,12 +231,12 @@ export class Registry {
   }
 
   async createSubAccount(caller: Caller, fields: NewSubAccount, origin: Origin): Promise<SubAccountRow> {
+    const { accountId } = caller
     const subAccount = {
-      ...fields,
+      ...newSubAccountFields(fields),
       id: newId('sub', origin.at),
-      accountId: caller.accountId,
+      accountId,
       createdAt: origin.at,
-      suspendedAt: null,
     }
     await this.#parts.store.insertSubAccounts([subAccount], origin)
     return { subAccount, tokens: { active: 0, inactive: 0 } }
@@ -283,11 +286,11 @@ export class Registry {
     return rows.map(({ token, subAccount }, i) => {
       const opened = tokens[i] as Token
       const { lastUsedAt = null, formerCredentialUntil = null } = activity.get(token.id) ?? {}
-      const { expiresAt, metadata } = token
+      const { expiresAt, metadata, tags, policy } = token
       const { credentialUnreadable } = opened
-      const state = effectiveState(token, subAccount, now())
-      const details = { expiresAt, lastUsedAt, formerCredentialUntil, ...state, credentialUnreadable, metadata }
-      return { ...opened, details }
+      const state = listedState(token, subAccount, now())
+      const stored = { expiresAt, metadata, tags, policy }
+      return { ...opened, details: { ...stored, lastUsedAt, formerCredentialUntil, ...state, credentialUnreadable } }
     })
   }
 

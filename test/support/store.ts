@@ -84,6 +84,8 @@ export class Estate {
       companyName: 'Branch Ltd',
       createdAt,
       suspendedAt: null,
+      policy: null,
+      metadata: null,
       ...fields,
     }
   }
@@ -108,6 +110,8 @@ export class Estate {
       version: 1,
       digest: this.digest(),
       sealed: this.sealed(),
+      tags: null,
+      policy: null,
       metadata: null,
       ...fields,
     }

@@ -163,6 +163,8 @@ test('a difference holds the fields shown in the history that differ, before and
     companyName: 'c',
     createdAt: 1,
     suspendedAt: null,
+    policy: null,
+    metadata: null,
   }
   const after = { ...before, name: 'b', createdAt: 2 }
   assert.deepEqual(difference(SUB_ACCOUNTS, before, after), { from: { name: 'a' }, to: { name: 'b' } })

@@ -188,6 +188,8 @@ describe('a change of a record', () => {
     digest: Buffer.from('d'),
     sealed: Buffer.from('s'),
     metadata: null,
+    tags: null,
+    policy: null,
   }
 
   test('changes what it names, and counts once', () => {
@@ -223,6 +225,8 @@ describe('a change of a record', () => {
       companyName: 'c',
       createdAt: 1,
       suspendedAt: null,
+      policy: null,
+      metadata: null,
     }
     const suspended = { ...free, suspendedAt: 5 }
     assert.deepEqual(applySubAccountUpdate(free, { status: 'suspended' }, 5), suspended)

@@ -5,7 +5,7 @@ import { ACCOUNT_KEYS, RETIRED_CREDENTIALS, SUB_ACCOUNTS, TOKENS } from '../../s
 import type { RetiredCredential, SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
 import { isGenuine, type Stamped, stampOf } from '../../src/tokens/trust/stamp.ts'
 import { newStoreSecret, Stamps } from '../../src/tokens/trust/vault.ts'
-import { effectiveState, type FoundRows, judge, toCandidate, UNKNOWN } from '../../src/tokens/trust/verdict.ts'
+import { type FoundRows, judge, listedState, toCandidate, UNKNOWN } from '../../src/tokens/trust/verdict.ts'
 
 const NOW = 1_000
 const stamps = new Stamps(newStoreSecret())
@@ -24,6 +24,8 @@ const aToken = (fields: Partial<TokenRecord> = {}): TokenRecord => ({
   digest: current,
   sealed: Buffer.from('s'),
   metadata: null,
+  tags: null,
+  policy: null,
   ...fields,
 })
 const aSubAccount = (fields: Partial<SubAccount> = {}): SubAccount => ({
@@ -34,6 +36,8 @@ const aSubAccount = (fields: Partial<SubAccount> = {}): SubAccount => ({
   companyName: 'Ltd',
   createdAt: 1,
   suspendedAt: null,
+  policy: null,
+  metadata: null,
   ...fields,
 })
 const stampToken = (row: TokenRecord) => ({ ...row, stamp: stampOf(TOKENS, row, stamps) })
@@ -191,7 +195,7 @@ describe('a row altered by hand gets nobody in', () => {
 
 test('the effective state names what blocks, the nearest to the token first', () => {
   const state = (status: 'active' | 'inactive', expiresAt: number | null, suspendedAt: number | null) =>
-    effectiveState({ status, expiresAt }, { suspendedAt }, NOW)
+    listedState(aToken({ status, expiresAt }), aSubAccount({ suspendedAt }), NOW)
   assert.deepEqual(state('active', null, null), { effectiveStatus: 'active', blockedBy: null })
   assert.deepEqual(state('active', NOW + 1, null), { effectiveStatus: 'active', blockedBy: null })
   assert.deepEqual(state('inactive', NOW, 1), { effectiveStatus: 'inactive', blockedBy: 'token' })

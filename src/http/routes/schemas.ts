@@ -4,8 +4,9 @@ import { type Static, Type } from 'typebox'
 import type { Json, JsonObject } from '../../tokens/model/fields.ts'
 import { EXPIRING_DAYS, WEEKS } from '../../tokens/model/overview.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE } from '../../tokens/model/page.ts'
+import { MAX_RATE, MAX_RATE_SECONDS, type Policy, QUOTA_PERIODS } from '../../tokens/model/policy.ts'
 import { EFFECTIVE_STATUSES, STATUSES } from '../../tokens/model/token.ts'
-import { SUB_ACCOUNT_STATUSES } from '../../tokens/model/update.ts'
+import { MAX_METADATA_BYTES, SUB_ACCOUNT_STATUSES } from '../../tokens/model/update.ts'
 import { ACTIONS } from '../../tokens/record/history.ts'
 
 const text = (description: string, example?: string) =>
@@ -27,6 +28,108 @@ const SubAccountSummary = Type.Object(
   { title: 'SubAccountSummary' },
 )
 
+const Rate = Type.Object(
+  {
+    limit: Type.Integer({ minimum: 1, maximum: MAX_RATE, description: 'How many verifications' }),
+    seconds: Type.Integer({ minimum: 1, maximum: MAX_RATE_SECONDS, description: 'Within how many seconds it refills' }),
+  },
+  { title: 'Rate' },
+)
+const Quota = Type.Object(
+  {
+    limit: Type.Integer({ minimum: 1, description: 'How many verifications' }),
+    per: oneOf(QUOTA_PERIODS, 'A day or a month of UTC, or all time'),
+  },
+  { title: 'Quota' },
+)
+
+export const TokenPolicy = Type.Object(
+  {
+    scopes: Type.Optional(
+      Type.Array(Type.String(), { description: 'What it may do; `items:*` stands for all that begins with `items:`' }),
+    ),
+    addresses: Type.Optional(Type.Array(Type.String(), { description: 'From where: CIDR blocks or single addresses' })),
+    rate: Type.Optional(Rate),
+    quota: Type.Optional(Quota),
+  },
+  { title: 'TokenPolicy', description: 'What is absent is not restricted. The policy of the sub-account holds too' },
+)
+export const SubAccountPolicy = Type.Object(
+  {
+    ...TokenPolicy.properties,
+    maxLifetimeSeconds: Type.Optional(
+      Type.Integer({ minimum: 1, description: 'No token works longer than this after its creation' }),
+    ),
+  },
+  { title: 'SubAccountPolicy', description: 'A ceiling for all tokens; rate and quota are shared by all of them' },
+)
+
+/** As it is sent: an object type that may be null, for the serializer. */
+const policyOrNull = ({ properties, description }: { properties: object; description?: string }) =>
+  Type.Unsafe<Policy | null>({ type: ['object', 'null'], properties, description: `${description}; null for none` })
+const metadataOrNull = Type.Unsafe<JsonObject | null>({
+  type: ['object', 'null'],
+  additionalProperties: true,
+  description: 'A JSON object of your own, opaque to the service; null for none',
+})
+
+/** As it is received: null, and null for each member, clears it. */
+const policyInput = (policy: typeof TokenPolicy | typeof SubAccountPolicy) =>
+  Type.Union([policy, Type.Null()], { description: 'What the token may do; a merge patch in PATCH' })
+const MetadataInput = Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()], {
+  description: `A JSON object of your own, at most ${MAX_METADATA_BYTES} bytes as stored`,
+})
+
+/** What both tokens and sub-accounts take beyond the document. */
+export const beyondDocument = (policy: typeof TokenPolicy | typeof SubAccountPolicy) => ({
+  metadata: Type.Optional(MetadataInput),
+  policy: Type.Optional(policyInput(policy)),
+})
+
+export const Scope = Type.Array(Type.String(), {
+  description: 'The scopes needed, separated by spaces; repeated: one of these sets is enough',
+})
+
+const OWNERS = ['token', 'sub-account'] as const
+const left = {
+  left: Type.Integer({ description: 'What is left now' }),
+  from: oneOf(OWNERS, 'Whose policy has it; of two, the one with less left'),
+}
+const limitOrNull = <Limit extends object>(limit: { properties: object; title?: string }) =>
+  Type.Unsafe<(Limit & { left: number; from: (typeof OWNERS)[number] }) | null>({
+    ...Type.Object({ ...limit.properties, ...left } as never),
+    type: ['object', 'null'],
+  })
+
+export const Explanation = Type.Object(
+  {
+    accepted: Type.Boolean(),
+    reason: orNull(text('As X-Latchkey-Reason would say it')),
+    decidedBy: Type.Unsafe<(typeof OWNERS)[number] | null>({
+      type: ['string', 'null'],
+      enum: [...OWNERS, null],
+      description: 'Whose policy refuses it',
+    }),
+    effective: Type.Object({
+      scopes: Type.Unsafe<readonly string[] | null>({
+        type: ['array', 'null'],
+        items: { type: 'string' },
+        description: 'Under both policies; null for every scope',
+      }),
+      rate: limitOrNull<{ limit: number; seconds: number }>(Rate),
+      quota: limitOrNull<{ limit: number; per: string }>(Quota),
+    }),
+  },
+  { title: 'Explanation' },
+)
+export type WireExplanation = Static<typeof Explanation>
+export const exampleExplanation = {
+  accepted: false,
+  reason: 'scope',
+  decidedBy: 'sub-account',
+  effective: { scopes: ['orders:read'], rate: { limit: 100, seconds: 60, left: 97, from: 'token' }, quota: null },
+}
+
 const TokenDetails = Type.Object(
   {
     expiresAt: orNull(time('When it stops authenticating; null for never')),
@@ -42,11 +145,9 @@ const TokenDetails = Type.Object(
     credentialUnreadable: Type.Boolean({
       description: 'The stored credential was altered or damaged, and `token` is empty; rotating gives it a new one',
     }),
-    metadata: Type.Unsafe<JsonObject | null>({
-      type: ['object', 'null'],
-      additionalProperties: true,
-      description: 'A JSON object of your own, opaque to the service; null for none',
-    }),
+    metadata: metadataOrNull,
+    tags: Type.Array(Type.String(), { description: 'Words of your own; lists can be filtered by them' }),
+    policy: policyOrNull(TokenPolicy),
   },
   { title: 'TokenDetails', description: 'Only with `include=details`' },
 )
@@ -79,6 +180,8 @@ export const SubAccount = Type.Object(
       active: Type.Integer({ description: 'Tokens with status active' }),
       inactive: Type.Integer({ description: 'Tokens with status inactive' }),
     }),
+    policy: policyOrNull(SubAccountPolicy),
+    metadata: metadataOrNull,
   },
   { title: 'SubAccount' },
 )

@@ -5,7 +5,12 @@ import { NOTHING_TO_UPDATE } from '../../tokens/model/fields.ts'
 import { readPageRequest, readSearch } from '../../tokens/model/page.ts'
 import { toTime, toTimeOrNull } from '../../tokens/model/times.ts'
 import { MAX_NAME_CHARACTERS, type SubAccountRow } from '../../tokens/model/token.ts'
-import { readNewSubAccount, readSubAccountUpdate, SUB_ACCOUNT_STATUSES } from '../../tokens/model/update.ts'
+import {
+  readNewSubAccount,
+  readSubAccountPatch,
+  readSubAccountUpdate,
+  SUB_ACCOUNT_STATUSES,
+} from '../../tokens/model/update.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
 import type { AccountRoute } from './route.ts'
 import * as schemas from './schemas.ts'
@@ -19,6 +24,18 @@ const Name = name('What people call it')
 const CompanyName = name('The company behind the sub-account')
 const Email = Type.String({ format: 'email', description: 'How its contact person is reached' })
 
+const Changeable = {
+  name: Type.Optional(Name),
+  email: Type.Optional(Email),
+  companyName: Type.Optional(CompanyName),
+  status: Type.Optional(
+    Type.String({
+      enum: [...SUB_ACCOUNT_STATUSES],
+      description: '`suspended` keeps all its tokens from authenticating, at once',
+    }),
+  ),
+}
+
 const example = {
   _id: 'sub_019b2f0c5a3c8e1d2c3b4a5f6e7d',
   name: 'Berlin agency',
@@ -28,6 +45,8 @@ const example = {
   createdAt: '2026-01-31T09:30:00.000Z',
   suspendedAt: null,
   tokens: { active: 12, inactive: 3 },
+  policy: null,
+  metadata: null,
 }
 
 const listSubAccounts: AccountRoute = {
@@ -57,7 +76,10 @@ const createSubAccount: AccountRoute = {
   operationId: 'createSubAccount',
   summary: 'Create a sub-account',
   tag: 'Sub-accounts',
-  body: Type.Object({ name: Name, email: Email, companyName: CompanyName }, { title: 'NewSubAccount' }),
+  body: Type.Object(
+    { name: Name, email: Email, companyName: CompanyName, ...schemas.beyondDocument(schemas.SubAccountPolicy) },
+    { title: 'NewSubAccount' },
+  ),
   data: schemas.SubAccount,
   success: { status: 201, message: 'Sub-account created successfully', example },
   failures: { 400: ['name is required', 'email must be an e-mail address'] },
@@ -81,6 +103,27 @@ const getSubAccount: AccountRoute = {
   },
 }
 
+const patchSubAccount: AccountRoute = {
+  method: 'PATCH',
+  url: `${BASE}/:id`,
+  operationId: 'patchSubAccount',
+  summary: 'Change any field of a sub-account',
+  tag: 'Sub-accounts',
+  description: 'A JSON merge patch (RFC 7396): null clears a field, members of `metadata` and `policy` included.',
+  params: SubAccountId,
+  body: Type.Object(
+    { ...Changeable, ...schemas.beyondDocument(schemas.SubAccountPolicy) },
+    { title: 'SubAccountPatch' },
+  ),
+  data: schemas.SubAccount,
+  success: { message: 'Sub-account updated successfully', example },
+  failures: { 400: [NOTHING_TO_UPDATE, 'status must be active or suspended'], 403: NOT_YOURS },
+  async answer(registry, { caller, params, body, origin }) {
+    const row = await registry.updateSubAccount(caller, params.id ?? '', readSubAccountPatch(body), origin)
+    return { data: subAccountToWire(row) }
+  },
+}
+
 const updateSubAccount: AccountRoute = {
   method: 'PUT',
   url: `${BASE}/:id`,
@@ -89,20 +132,7 @@ const updateSubAccount: AccountRoute = {
   tag: 'Sub-accounts',
   description: 'While suspended, none of its tokens authenticates; their own status stays as it is.',
   params: SubAccountId,
-  body: Type.Object(
-    {
-      name: Type.Optional(Name),
-      email: Type.Optional(Email),
-      companyName: Type.Optional(CompanyName),
-      status: Type.Optional(
-        Type.String({
-          enum: [...SUB_ACCOUNT_STATUSES],
-          description: '`suspended` keeps all its tokens from authenticating, at once',
-        }),
-      ),
-    },
-    { title: 'SubAccountUpdate' },
-  ),
+  body: Type.Object(Changeable, { title: 'SubAccountUpdate' }),
   data: schemas.SubAccount,
   success: { message: 'Sub-account updated successfully', example },
   failures: { 400: [NOTHING_TO_UPDATE, 'status must be active or suspended'], 403: NOT_YOURS },
@@ -112,10 +142,10 @@ const updateSubAccount: AccountRoute = {
   },
 }
 
-export const subAccountRoutes = { listSubAccounts, createSubAccount, getSubAccount, updateSubAccount }
+export const subAccountRoutes = { listSubAccounts, createSubAccount, getSubAccount, updateSubAccount, patchSubAccount }
 
 export function subAccountToWire({ subAccount, tokens }: SubAccountRow): schemas.WireSubAccount {
-  const { id, name, email, companyName, createdAt, suspendedAt } = subAccount
+  const { id, name, email, companyName, createdAt, suspendedAt, policy, metadata } = subAccount
   return {
     _id: id,
     name,
@@ -125,5 +155,7 @@ export function subAccountToWire({ subAccount, tokens }: SubAccountRow): schemas
     createdAt: toTime(createdAt),
     suspendedAt: toTimeOrNull(suspendedAt),
     tokens,
+    policy: policy === null ? null : JSON.parse(policy),
+    metadata: metadata === null ? null : JSON.parse(metadata),
   }
 }

@@ -1,7 +1,7 @@
 // The documented endpoints, and those that create, rotate and delete a token.
 import { Type } from 'typebox'
 import { Failure, reasonOf } from '../../tokens/errors.ts'
-import { NOTHING_TO_UPDATE } from '../../tokens/model/fields.ts'
+import { MAX_TAG_CHARACTERS, MAX_TAGS, NOTHING_TO_UPDATE } from '../../tokens/model/fields.ts'
 import { MAX_LIMIT, MAX_PAGE, type Page, readOnce, readTokenQuery, type TokenQuery } from '../../tokens/model/page.ts'
 import { NOT_A_TIME, toTime, toTimeOrNull } from '../../tokens/model/times.ts'
 import {
@@ -12,7 +12,6 @@ import {
   type TokenDetails,
 } from '../../tokens/model/token.ts'
 import {
-  MAX_METADATA_BYTES,
   MAX_OVERLAP_SECONDS,
   readNewToken,
   readOverlap,
@@ -20,7 +19,9 @@ import {
   readTokenUpdate,
 } from '../../tokens/model/update.ts'
 import type { Caller, Registry } from '../../tokens/registry.ts'
+import type { Explanation } from '../../tokens/verification.ts'
 import { etagOf, readIdempotencyKey, readIfMatch } from '../protocol/conditions.ts'
+import { readScopeParameter } from '../protocol/policy-headers.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
 import type { AccountRoute, RouteInput, RouteResult, SerializerOf } from './route.ts'
 import * as schemas from './schemas.ts'
@@ -48,6 +49,11 @@ const before = (what: string) =>
   Type.Optional(Type.String({ format: 'date-time', description: `${what} before this time` }))
 
 const ExtraFilters = {
+  tag: Type.Optional(
+    Type.Array(Type.String({ maxLength: MAX_TAG_CHARACTERS }), {
+      description: 'Only tokens with this tag; repeated: with all of them',
+    }),
+  ),
   used: Type.Optional(Type.String({ enum: ['never'], description: 'Only tokens never used' })),
   createdFrom: from('Only tokens made'),
   createdBefore: before('Only tokens made'),
@@ -76,9 +82,20 @@ const Status = Type.String({
 const ExpiresAt = Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
   description: 'When it stops authenticating, with a time zone; never if null or not sent',
 })
-const Metadata = Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()], {
-  description: `A JSON object of your own, at most ${MAX_METADATA_BYTES} bytes as stored`,
-})
+
+const Tags = Type.Union(
+  [Type.Array(Type.String({ maxLength: MAX_TAG_CHARACTERS }), { maxItems: MAX_TAGS }), Type.Null()],
+  {
+    description: `At most ${MAX_TAGS} words of your own, which lists can be filtered by`,
+  },
+)
+
+/** What POST and PATCH take, and PUT does not. */
+const BeyondDocument = {
+  expiresAt: Type.Optional(ExpiresAt),
+  tags: Type.Optional(Tags),
+  ...schemas.beyondDocument(schemas.TokenPolicy),
+}
 
 const IfMatch = Type.Object({
   'if-match': Type.Optional(Type.String({ description: 'An ETag: go ahead only if the token is still at it' })),
@@ -200,15 +217,14 @@ const patchToken: AccountRoute = {
   url: `${BASE}/:id`,
   operationId: 'patchToken',
   summary: 'Change any field of a token',
-  description: 'A JSON merge patch (RFC 7396): null clears a field, members of `metadata` included.',
+  description: 'A JSON merge patch (RFC 7396): null clears a field, members of `metadata` and `policy` included.',
   params: schemas.TokenId,
   headers: IfMatch,
   body: Type.Object(
     {
       name: Type.Optional(Name),
       status: Type.Optional(Status),
-      expiresAt: Type.Optional(ExpiresAt),
-      metadata: Type.Optional(Metadata),
+      ...BeyondDocument,
     },
     { title: 'TokenPatch' },
   ),
@@ -242,8 +258,7 @@ const createToken: AccountRoute = {
       status: Type.Optional(
         Type.String({ enum: [...STATUSES], default: 'active', description: '`active` unless set' }),
       ),
-      expiresAt: Type.Optional(ExpiresAt),
-      metadata: Type.Optional(Metadata),
+      ...BeyondDocument,
     },
     { title: 'NewToken' },
   ),
@@ -252,7 +267,7 @@ const createToken: AccountRoute = {
     400: [
       'name is required',
       reasonOf('duplicate-name'),
-      unknownName('field', 'expires_at', ['subAccountId', 'name', 'status', 'expiresAt', 'metadata']),
+      unknownName('field', 'expires_at', ['subAccountId', 'name', 'status', ...Object.keys(BeyondDocument)]),
     ],
     403: NOT_YOURS,
     // For a retry with the same Idempotency-Key after the token was deleted.
@@ -316,12 +331,43 @@ const rotateToken: AccountRoute = {
   },
 }
 
+const explainToken: AccountRoute = {
+  method: 'GET',
+  url: `${BASE}/:id/explain`,
+  operationId: 'explainToken',
+  summary: 'What verification would say of a token, and why',
+  description: 'Uses nothing up. Without `address`, a token that is bound to addresses is refused.',
+  tag: 'Tokens',
+  params: schemas.TokenId,
+  querystring: Type.Object({ scope: Type.Optional(schemas.Scope), address: Type.Optional(Type.String()) }),
+  data: schemas.Explanation,
+  success: { message: 'API token explained successfully', example: schemas.exampleExplanation },
+  failures: { 400: ['scope must not be empty'], 404: NOT_FOUND },
+  async answer(registry, { caller, params, query }) {
+    const { id = '' } = params
+    const access = { ...readScopeParameter(query), address: readOnce(query, 'address') }
+    return { data: explanationToWire(await registry.explainToken(caller, id, access)), tokenId: id }
+  },
+}
+
+function explanationToWire({ accepted, reason, decidedBy, scopes, limits }: Explanation): schemas.WireExplanation {
+  const tightest = (kind: 'rate' | 'quota') => {
+    const [first] = limits.filter(({ limit }) => limit.kind === kind).sort((a, b) => a.left - b.left)
+    if (first === undefined) return null
+    const { kind: _, ...limit } = first.limit
+    return { ...limit, left: first.left, from: first.owner }
+  }
+  const effective = { scopes, rate: tightest('rate'), quota: tightest('quota') }
+  return { accepted, reason: reason === 'tampered' ? 'unknown' : reason, decidedBy, effective }
+}
+
 export const tokenRoutes = {
   listTokens,
   listTokensOfSubAccount,
   getToken,
   updateToken,
   patchToken,
+  explainToken,
   createToken,
   deleteToken,
   rotateToken,
@@ -386,8 +432,8 @@ function toWire(token: Token): schemas.WireToken {
 }
 
 function detailsToWire(details: TokenDetails, version: number): schemas.WireTokenDetails {
-  const { expiresAt, lastUsedAt, formerCredentialUntil, effectiveStatus, blockedBy, credentialUnreadable, metadata } =
-    details
+  const { expiresAt, lastUsedAt, formerCredentialUntil, effectiveStatus, blockedBy, credentialUnreadable } = details
+  const { metadata, tags, policy } = details
   return {
     expiresAt: toTimeOrNull(expiresAt),
     lastUsedAt: toTimeOrNull(lastUsedAt),
@@ -397,5 +443,7 @@ function detailsToWire(details: TokenDetails, version: number): schemas.WireToke
     blockedBy,
     credentialUnreadable,
     metadata: metadata === null ? null : JSON.parse(metadata),
+    tags: tags === null ? [] : JSON.parse(tags),
+    policy: policy === null ? null : JSON.parse(policy),
   }
 }

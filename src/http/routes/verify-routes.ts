@@ -2,13 +2,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { Failure, type FailureCode, reasonOf } from '../../tokens/errors.ts'
-import { readOnce } from '../../tokens/model/page.ts'
+import { type RawQuery, readOnce } from '../../tokens/model/page.ts'
+import { effectiveScopes } from '../../tokens/model/policy.ts'
 import type { Registry } from '../../tokens/registry.ts'
-import { FAILURE_OF, type Refusal, type Verdict } from '../../tokens/trust/verdict.ts'
+import { FAILURE_OF, type Verdict } from '../../tokens/trust/verdict.ts'
+import type { Decision } from '../../tokens/verification.ts'
 import { type Admit, type Authenticate, bearerOf, callerOf } from '../access/caller.ts'
 import { authenticatesTwice, clientSecretOf, formOf, mustReadForm, usesBasic } from '../access/client-secret.ts'
 import { admitWith, type RateLimits } from '../access/rate-limits.ts'
-import { answerTo, BasicRefused, BODY_REASONS, unauthenticated } from '../protocol/failures.ts'
+import { answerTo, BasicRefused, BODY_REASONS, HttpFailure, unauthenticated } from '../protocol/failures.ts'
+import { challengeFor, limitHeaders, readScopeParameter } from '../protocol/policy-headers.ts'
 import {
   DESCRIPTION,
   describeFailures,
@@ -16,6 +19,7 @@ import {
   type PlainRoute,
   UNAUTHENTICATED_DESCRIPTION,
 } from './route.ts'
+import { Scope } from './schemas.ts'
 
 export interface VerifyParts {
   readonly registry: Registry
@@ -45,6 +49,7 @@ function verifyRoute({ registry, credentialHeader, onVerdict, rateLimits }: Veri
       description:
         'For nginx `auth_request`, Caddy `forward_auth` and the like: 204 lets the request pass, anything else does ' +
         'not. The store is asked every time.',
+      querystring: Type.Object({ scope: Type.Optional(Scope) }),
       security: [{ credential: [] }, ...(credentialHeader === undefined ? [] : [{ credentialHeader: [] }])],
       response: {
         204: {
@@ -55,6 +60,9 @@ function verifyRoute({ registry, credentialHeader, onVerdict, rateLimits }: Veri
             'X-Latchkey-Sub-Account-Id': { type: 'string' },
             'X-Latchkey-Account-Id': { type: 'string' },
             'X-Latchkey-Token-Version': { type: 'integer' },
+            'X-Latchkey-Scopes': { type: 'string', description: 'Separated by spaces; absent where not restricted' },
+            'RateLimit-Policy': { type: 'string', description: 'The rates and quotas that apply' },
+            RateLimit: { type: 'string', description: 'What is left of them' },
           },
         },
         401: describeUnauthenticated(
@@ -62,20 +70,24 @@ function verifyRoute({ registry, credentialHeader, onVerdict, rateLimits }: Veri
           REFUSED,
           { 'X-Latchkey-Reason': { type: 'string', enum: ['unknown', 'inactive', 'suspended', 'expired'] } },
         ),
-        ...describeFailures([429, 500, 503]),
+        ...describeFailures([400, 403, 429, 500, 503], {
+          403: Object.values(NOT_ALLOWED),
+          429: Object.values(USED_UP),
+        }),
       },
     },
     async respond(request, reply) {
       const presented = presentedIn(request, credentialHeader)
       if (presented === undefined) return refuse(reply, 'unknown', 'authentication-required')
-      const verdict = await registry.verify(presented)
-      request.tokenId = verdict.token?.id
-      onVerdict(verdict.accepted ? 'accepted' : verdict.reason)
-      if (!verdict.accepted) {
-        await rateLimits?.countFailure(request)
-        return refuse(reply, verdict.reason, FAILURE_OF[verdict.reason])
-      }
-      const { id, subAccountId, accountId, version } = verdict.token
+      const access = { ...readScopeParameter(request.query as RawQuery), address: request.ip }
+      const decision = await registry.verify(presented, access)
+      request.tokenId = decision.token?.id
+      onVerdict(decision.accepted ? 'accepted' : decision.reason)
+      if (!decision.accepted) return answerRefusal(request, reply, decision, rateLimits)
+      const { id, subAccountId, accountId, version } = decision.token
+      const scopes = effectiveScopes(decision.policies)
+      if (scopes !== undefined) reply.header('x-latchkey-scopes', scopes.join(' '))
+      if ('left' in decision) reply.headers(limitHeaders(decision.left))
       return reply
         .code(204)
         .header('x-latchkey-token-id', id)
@@ -84,6 +96,36 @@ function verifyRoute({ registry, credentialHeader, onVerdict, rateLimits }: Veri
         .header('x-latchkey-token-version', version)
         .send()
     },
+  }
+}
+
+const NOT_ALLOWED = {
+  address: 'This token may not be used from this address',
+  scope: 'This token does not have the scope that is needed',
+}
+const USED_UP = { rate: 'This token is used too often; try again later', quota: 'The quota of this token is used up' }
+
+async function answerRefusal(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  refusal: Exclude<Decision, { accepted: true }>,
+  rateLimits: RateLimits | undefined,
+): Promise<FastifyReply> {
+  switch (refusal.reason) {
+    case 'address':
+    case 'scope': {
+      const challenge = refusal.reason === 'scope' ? challengeFor(request.query as RawQuery) : {}
+      throw new HttpFailure(403, NOT_ALLOWED[refusal.reason], { 'x-latchkey-reason': refusal.reason, ...challenge })
+    }
+    case 'rate':
+    case 'quota': {
+      const { reason, retryAfterSeconds, left } = refusal
+      const retry = retryAfterSeconds === null ? {} : { 'retry-after': String(retryAfterSeconds) }
+      throw new HttpFailure(429, USED_UP[reason], { 'x-latchkey-reason': reason, ...retry, ...limitHeaders(left) })
+    }
+    default:
+      await rateLimits?.countFailure(request)
+      return refuse(reply, refusal.reason, FAILURE_OF[refusal.reason])
   }
 }
 
@@ -167,7 +209,7 @@ function presentedIn(request: FastifyRequest, credentialHeader: string | undefin
   }
 }
 
-function refuse(reply: FastifyReply, refusal: Refusal, code: FailureCode): FastifyReply {
+function refuse(reply: FastifyReply, refusal: keyof typeof FAILURE_OF, code: FailureCode): FastifyReply {
   const { status, headers, body } = unauthenticated(code, reasonOf(code))
   const reason = refusal === 'tampered' ? 'unknown' : refusal
   return reply.code(status).headers(headers).header('x-latchkey-reason', reason).send(body)
@@ -185,6 +227,9 @@ const Introspection = Type.Object(
     sub_account_id: Type.Optional(Type.String({ description: 'The same as `sub`' })),
     account_id: Type.Optional(Type.String({ description: 'The same as `client_id`' })),
     token_version: Type.Optional(Type.Integer({ description: 'Counts the changes of the token' })),
+    scope: Type.Optional(
+      Type.String({ description: 'What it may do, separated by spaces; absent where not restricted' }),
+    ),
   },
   { title: 'IntrospectionResponse' },
 )
@@ -192,6 +237,7 @@ const Introspection = Type.Object(
 function introspection(verdict: Verdict, accountId: string) {
   if (!verdict.accepted || verdict.token.accountId !== accountId) return { active: false }
   const { id, subAccountId, createdAt, expiresAt, version } = verdict.token
+  const scopes = effectiveScopes(verdict.policies)
   return {
     active: true,
     sub: subAccountId,
@@ -203,5 +249,6 @@ function introspection(verdict: Verdict, accountId: string) {
     sub_account_id: subAccountId,
     account_id: accountId,
     token_version: version,
+    ...(scopes === undefined ? {} : { scope: scopes.join(' ') }),
   }
 }

@@ -198,6 +198,7 @@ class PostgresStore implements Store {
   changeToken: Store['changeToken'] = (accountId, id, change, origin, expected) =>
     this.#grouped.make(accountId, { id, change, origin, expected })
   markUsed = this.#change(writes.markUsed)
+  reserveUnits = this.#change(writes.reserveUnits)
   changeMasterKey = this.#change(writes.changeMasterKey)
   resealTokens = this.#change(writes.resealTokens)
   retireMasterKey = this.#change(writes.retireMasterKey)
@@ -215,6 +216,7 @@ class PostgresStore implements Store {
   findTokenByName = this.#read('shortReads', reads.findTokenByName)
   findNames = this.#read('shortReads', reads.findNames)
   findActivity = this.#read('shortReads', reads.findActivity)
+  findLimits = this.#read('shortReads', reads.findLimits)
   readVault = this.#read('shortReads', reads.readVault)
   listRetiredMasterKeys = this.#read('shortReads', reads.listRetiredMasterKeys)
 

@@ -2,7 +2,7 @@
 // them check before.
 import { Failure, type FieldProblem } from '../errors.ts'
 import { NOT_A_TIME, parseTime } from './times.ts'
-import { brokenNameRule, normalizeName, STATUSES, type Status, type Timestamp } from './token.ts'
+import { brokenNameRule, countCharacters, normalizeName, STATUSES, type Status, type Timestamp } from './token.ts'
 
 /**
  * `absent` was not sent; `unusable` has a wrong type or a value outside the allowed ones; `broken` is of the right
@@ -153,12 +153,35 @@ export const emailField: FieldReader<string> = (value, field) => {
 /** Longer than what can be stored: a patch also names what it removes. */
 const MAX_PATCH_CHARACTERS = 16_384
 
-/** A JSON object of the caller's own; `null` for none. */
-export const metadataField: FieldReader<JsonObject | null> = (value, field) => {
+/** A merge patch of a JSON object; `null` for none. */
+export const objectField: FieldReader<JsonObject | null> = (value, field) => {
   if (value === null) return { state: 'valid', value: null }
   if (!isObject(value)) return { state: 'unusable', message: `${field} must be a JSON object` }
   if (isLong(value)) return { state: 'broken', message: `${field} is too large` }
   return { state: 'valid', value: value as JsonObject }
+}
+
+export const MAX_TAGS = 10
+export const MAX_TAG_CHARACTERS = 50
+
+/** `null` for none, as an empty array. */
+export const tagsField: FieldReader<readonly string[] | null> = (value, field) => {
+  if (value === null) return { state: 'valid', value: null }
+  if (!Array.isArray(value)) return { state: 'unusable', message: `${field} must be an array of strings` }
+  if (value.length > MAX_TAGS) return { state: 'broken', message: `${field} must be at most ${MAX_TAGS}` }
+  const tags = value.map((tag) => tagField(tag, `each of ${field}`))
+  const wrong = tags.find((tag) => tag.state !== 'valid')
+  if (wrong !== undefined) return wrong
+  const names = tags.map((tag) => (tag as { value: string }).value)
+  if (new Set(names).size < names.length) return { state: 'broken', message: `${field} must not repeat one` }
+  return { state: 'valid', value: names.length === 0 ? null : names }
+}
+
+/** The rules of a name, but shorter. */
+export const tagField: FieldReader<string> = (value, field) => {
+  const name = nameField(value, field)
+  if (name.state !== 'valid' || countCharacters(name.value) <= MAX_TAG_CHARACTERS) return name
+  return { state: 'broken', message: `${field} must be at most ${MAX_TAG_CHARACTERS} characters` }
 }
 
 /** An object nested too deeply to be serialized counts as long. */

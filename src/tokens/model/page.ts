@@ -1,5 +1,6 @@
 // The parameters of lists, and the fields of a page.
 import { Failure } from '../errors.ts'
+import { MAX_TAGS, tagField } from './fields.ts'
 import { NOT_A_TIME, parseTime } from './times.ts'
 import {
   countCharacters,
@@ -38,6 +39,8 @@ export interface Narrowing {
   readonly expiresBefore?: Timestamp
   /** Only tokens that have not expired at this time. */
   readonly unexpiredAt?: Timestamp
+  /** Only tokens that have all of these. */
+  readonly tags?: readonly string[]
   /** Only tokens of sub-accounts that are suspended, or only of those that are not. */
   readonly suspended?: boolean
 }
@@ -125,7 +128,23 @@ function readNarrowing(query: RawQuery): Narrowing {
     const time = readTimeParameter(query, name)
     return time === undefined ? [] : [[name, time]]
   })
-  return { ...(used === undefined ? {} : { neverUsed: true }), ...Object.fromEntries(times) }
+  const tags = readTags(query)
+  return {
+    ...(used === undefined ? {} : { neverUsed: true }),
+    ...(tags.length === 0 ? {} : { tags }),
+    ...Object.fromEntries(times),
+  }
+}
+
+/** The one parameter that may be repeated. */
+function readTags({ tag = [] }: RawQuery): readonly string[] {
+  const tags = [...new Set([tag].flat())].map((each) => {
+    const read = tagField(each, 'tag')
+    if (read.state !== 'valid') throw new Failure('invalid-request', read.message)
+    return read.value
+  })
+  if (tags.length > MAX_TAGS) throw new Failure('invalid-request', `tag must be sent at most ${MAX_TAGS} times`)
+  return tags
 }
 
 export function readTimeParameter(query: RawQuery, name: string): Timestamp | undefined {

@@ -10,7 +10,7 @@ export interface Rate {
   readonly seconds: number
 }
 
-const QUOTA_PERIODS = ['day', 'month', 'ever'] as const
+export const QUOTA_PERIODS = ['day', 'month', 'ever'] as const
 
 /** Days and months are those of UTC. */
 export interface Quota {
@@ -32,8 +32,8 @@ export interface Policy {
 export type PolicyOwner = 'token' | 'sub-account'
 
 const MAX_LISTED = 64
-const MAX_RATE = 1_000_000
-const MAX_RATE_SECONDS = 86_400
+export const MAX_RATE = 1_000_000
+export const MAX_RATE_SECONDS = 86_400
 /** Exact as a number everywhere, also in a header of structured fields (RFC 9651: 15 digits). */
 const MAX_QUOTA = 1_000_000_000_000
 /** 100 years: the end of a lifetime is a time that can be written, with a year of four digits. */

@@ -92,9 +92,13 @@ export const SUB_ACCOUNTS = table({
     companyName: text,
     createdAt: number,
     suspendedAt: optionalTime,
+    /** What all its tokens together may do; see policy.ts. */
+    policy: optionalJson,
+    metadata: optionalJson,
   },
-  stamp: { kind: 'sub-account', fields: ['id', 'accountId', 'suspendedAt'] },
-  history: ['name', 'email', 'companyName', 'suspendedAt'],
+  stamp: { kind: 'sub-account', fields: ['id', 'accountId', 'suspendedAt', 'policy'] },
+  history: ['name', 'email', 'companyName', 'suspendedAt', 'policy', 'metadata'],
+  added: ['policy', 'metadata'],
 })
 
 export const TOKENS = table({
@@ -115,10 +119,17 @@ export const TOKENS = table({
     /** The credential, encrypted. */
     sealed: bytes,
     metadata: optionalJson,
+    /** An array of strings; null for none. */
+    tags: optionalJson,
+    /** What it may do, under its sub-account's policy; see policy.ts. */
+    policy: optionalJson,
   },
-  stamp: { kind: 'token', fields: ['id', 'accountId', 'subAccountId', 'status', 'expiresAt', 'version', 'digest'] },
-  history: ['name', 'status', 'expiresAt', 'metadata'],
-  added: ['metadata'],
+  stamp: {
+    kind: 'token',
+    fields: ['id', 'accountId', 'subAccountId', 'status', 'expiresAt', 'version', 'digest', 'policy'],
+  },
+  history: ['name', 'status', 'expiresAt', 'metadata', 'tags', 'policy'],
+  added: ['metadata', 'tags', 'policy'],
 })
 
 /** Credentials that were rotated out and still work for a while. */
@@ -165,6 +176,13 @@ export const VAULT = table({
   fields: { keyId: text, sealedSecret: bytes, createdAt: number },
 })
 
+/** What is left of the rates and quotas in policies, by token or sub-account; `state` is that of limit.ts. */
+export const LIMITS = table({
+  name: 'limits',
+  key: ['subject', 'kind'],
+  fields: { subject: text, kind: text, state: text },
+})
+
 export const IDEMPOTENCY_KEYS = table({
   name: 'idempotencyKeys',
   key: ['accountId', 'key'],
@@ -181,6 +199,7 @@ export const STORED: readonly Table[] = [
   TOKENS,
   RETIRED_CREDENTIALS,
   table({ name: 'lastUsed', key: ['tokenId'], fields: { tokenId: text, at: number } }),
+  LIMITS,
   IDEMPOTENCY_KEYS,
   HISTORY,
   HISTORY_HEADS,

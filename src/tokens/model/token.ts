@@ -71,8 +71,10 @@ export interface TokenDetails {
   readonly blockedBy: 'token' | 'expiry' | 'sub-account' | null
   /** The stored credential was altered or damaged: it is shown as empty. Rotating the token gives it a new one. */
   readonly credentialUnreadable: boolean
-  /** JSON. */
+  /** JSON, as the next two are. */
   readonly metadata: string | null
+  readonly tags: string | null
+  readonly policy: string | null
 }
 
 export type IdPrefix = 'acc' | 'sub' | 'tok' | 'key'
@@ -87,6 +89,11 @@ export function newId(prefix: IdPrefix, createdAt: Timestamp): string {
 
 function idStem(prefix: IdPrefix, time: Timestamp): string {
   return `${prefix}_${time.toString(16).padStart(12, '0')}`
+}
+
+/** The time of creation that an id begins with: unlike `createdAt`, ids are covered by stamps. */
+export function timeOfId(id: string): Timestamp {
+  return Number.parseInt(id.slice(id.indexOf('_') + 1).slice(0, 12), 16)
 }
 
 const LAST_ID_TIME = 2 ** 48 - 1

@@ -6,24 +6,28 @@ import {
   idField,
   isObject,
   type JsonObject,
-  metadataField,
   nameField,
+  objectField,
   oneOf,
   readChange,
   readNew,
   readPatch,
   statusField,
+  tagsField,
   timeField,
 } from './fields.ts'
 import { mergePatch } from './merge-patch.ts'
+import { brokenPolicyRule, type PolicyOwner } from './policy.ts'
 import type { ListedToken, Status, SubAccount, Timestamp, TokenRecord } from './token.ts'
 
 export interface TokenUpdate {
   readonly name?: string
   readonly status?: Status
   readonly expiresAt?: Timestamp | null
-  /** A merge patch; null removes all of it. */
+  /** A merge patch, as `policy` is; null removes all of it. */
   readonly metadata?: JsonObject | null
+  readonly tags?: readonly string[] | null
+  readonly policy?: JsonObject | null
 }
 
 /** What the documented PUT changes. */
@@ -37,27 +41,56 @@ export function readTokenPatch(body: unknown): TokenUpdate {
     name: nameField,
     status: statusField,
     expiresAt: timeField,
-    metadata: metadataField,
+    metadata: objectField,
+    tags: tagsField,
+    policy: objectField,
   })
 }
 
 /** The record after the update; the same object when the update changes nothing. */
 export function applyUpdate<Token extends ListedToken>(record: Token, update: TokenUpdate): Token {
-  const { metadata } = update
-  const merged = metadata === undefined ? {} : { metadata: patchMetadata(record.metadata, metadata) }
-  const changed = changedFields(record, { ...update, ...merged })
+  const changed = changedFields(record, { ...update, ...patchJson(record, update, 'token') })
   return changed === undefined ? record : { ...record, ...changed, version: record.version + 1 }
 }
 
 /** As it is stored. */
 export const MAX_METADATA_BYTES = 4_096
 
+interface JsonFields {
+  readonly metadata?: JsonObject | null | undefined
+  readonly tags?: readonly string[] | null | undefined
+  readonly policy?: JsonObject | null | undefined
+}
+
+type StoredJson = { readonly [Name in keyof JsonFields]?: string | null }
+
+/** The fields that are stored as JSON, after a change of those that it names. */
+function patchJson(before: StoredJson, change: JsonFields, owner: PolicyOwner): StoredJson {
+  const { metadata, tags, policy } = change
+  return {
+    ...(metadata === undefined ? {} : { metadata: patchMetadata(before.metadata ?? null, metadata) }),
+    ...(tags === undefined ? {} : { tags: tags && JSON.stringify(tags) }),
+    ...(policy === undefined ? {} : { policy: patchPolicy(before.policy ?? null, policy, owner) }),
+  }
+}
+
 function patchMetadata(before: string | null, patch: JsonObject | null): string | null {
-  if (patch === null) return null
-  const text = JSON.stringify(mergePatch(before === null ? {} : JSON.parse(before), patch))
-  if (Buffer.byteLength(text) <= MAX_METADATA_BYTES) return text
+  const text = patch && JSON.stringify(patched(before, patch))
+  if (text === null || Buffer.byteLength(text) <= MAX_METADATA_BYTES) return text
   throw new Failure('invalid-request', `metadata must be at most ${MAX_METADATA_BYTES} bytes of JSON`)
 }
+
+/** A policy that restricts nothing is none. */
+function patchPolicy(before: string | null, patch: JsonObject | null, owner: PolicyOwner): string | null {
+  const policy = patch && patched(before, patch)
+  if (policy === null || Object.keys(policy).length === 0) return null
+  const problem = brokenPolicyRule(policy, owner)
+  if (problem !== undefined) throw new Failure('invalid-request', problem)
+  return JSON.stringify(policy)
+}
+
+const patched = (before: string | null, patch: JsonObject) =>
+  mergePatch(before === null ? {} : JSON.parse(before), patch) as JsonObject
 
 /** The fields of an update that differ from the record; undefined if there are none. */
 function changedFields(record: object, update: object): object | undefined {
@@ -72,13 +105,17 @@ export interface NewToken {
   readonly status?: Status
   readonly expiresAt?: Timestamp | null
   readonly metadata?: JsonObject | null
+  readonly tags?: readonly string[] | null
+  readonly policy?: JsonObject | null
 }
 
 /** A new token's fields with their defaults. */
 export function newTokenFields(token: NewToken) {
-  const { subAccountId, name, status = 'active', expiresAt = null, metadata = null } = token
-  return { subAccountId, name, status, expiresAt, metadata: patchMetadata(null, metadata) }
+  const { subAccountId, name, status = 'active', expiresAt = null } = token
+  return { subAccountId, name, status, expiresAt, ...NO_JSON, tags: null, ...patchJson({}, token, 'token') }
 }
+
+const NO_JSON = { metadata: null, policy: null }
 
 export function readNewToken(body: unknown): NewToken {
   return readNew<NewToken>(
@@ -88,7 +125,9 @@ export function readNewToken(body: unknown): NewToken {
       name: nameField,
       status: statusField,
       expiresAt: timeField,
-      metadata: metadataField,
+      metadata: objectField,
+      tags: tagsField,
+      policy: objectField,
     },
     ['subAccountId', 'name'],
   )
@@ -143,15 +182,26 @@ export interface SubAccountUpdate {
   readonly email?: string
   readonly companyName?: string
   readonly status?: SubAccountStatus
+  /** A merge patch, as `metadata` is; null removes all of it. */
+  readonly policy?: JsonObject | null
+  readonly metadata?: JsonObject | null
 }
 
+const SUB_ACCOUNT_FIELDS = {
+  name: nameField,
+  email: emailField,
+  companyName: nameField,
+  status: oneOf(SUB_ACCOUNT_STATUSES),
+}
+
+/** What PUT changes. */
 export function readSubAccountUpdate(body: unknown): SubAccountUpdate {
-  return readChange<SubAccountUpdate>(body, {
-    name: nameField,
-    email: emailField,
-    companyName: nameField,
-    status: oneOf(SUB_ACCOUNT_STATUSES),
-  })
+  return readChange<Omit<SubAccountUpdate, 'policy' | 'metadata'>>(body, SUB_ACCOUNT_FIELDS)
+}
+
+/** What PATCH changes. */
+export function readSubAccountPatch(body: unknown): SubAccountUpdate {
+  return readPatch<SubAccountUpdate>(body, { ...SUB_ACCOUNT_FIELDS, policy: objectField, metadata: objectField })
 }
 
 /** Suspending again keeps the time of the first suspension. */
@@ -160,16 +210,27 @@ export function applySubAccountUpdate<Row extends SubAccount>(
   update: SubAccountUpdate,
   at: Timestamp,
 ): Row {
-  const { status, ...fields } = update
+  const { status, ...rest } = update
+  const fields = { ...rest, ...patchJson(record, rest, 'sub-account') }
   const suspendedAt = status === 'active' ? null : (record.suspendedAt ?? at)
   const changed = changedFields(record, status === undefined ? fields : { ...fields, suspendedAt })
   return changed === undefined ? record : { ...record, ...changed }
 }
 
-export type NewSubAccount = Pick<SubAccount, 'name' | 'email' | 'companyName'>
+export interface NewSubAccount extends Pick<SubAccount, 'name' | 'email' | 'companyName'> {
+  readonly policy?: JsonObject | null
+  readonly metadata?: JsonObject | null
+}
+
+/** A new sub-account's fields with their defaults. */
+export function newSubAccountFields(subAccount: NewSubAccount) {
+  const { name, email, companyName } = subAccount
+  return { name, email, companyName, suspendedAt: null, ...NO_JSON, ...patchJson({}, subAccount, 'sub-account') }
+}
 
 export function readNewSubAccount(body: unknown): NewSubAccount {
-  return readNew<NewSubAccount>(body, { name: nameField, email: emailField, companyName: nameField }, [
+  const { status: _, ...fields } = SUB_ACCOUNT_FIELDS
+  return readNew<NewSubAccount>(body, { ...fields, policy: objectField, metadata: objectField }, [
     'name',
     'email',
     'companyName',

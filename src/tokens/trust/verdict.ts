@@ -1,30 +1,34 @@
 // Whether a presented credential authenticates. Begins with "no"; only the last line says yes.
 import { timingSafeEqual } from 'node:crypto'
 import type { FailureCode } from '../errors.ts'
+import { lifetimeEnd, type Policies, parsePolicy, type ReadyPolicy } from '../model/policy.ts'
 import { RETIRED_CREDENTIALS, SUB_ACCOUNTS, TOKENS } from '../model/tables.ts'
-import type {
-  RetiredCredential,
-  SubAccount,
-  Timestamp,
-  TokenDetails,
-  TokenRecord,
-  VerifiedToken,
+import {
+  type ListedToken,
+  type RetiredCredential,
+  type SubAccount,
+  type Timestamp,
+  type TokenDetails,
+  type TokenRecord,
+  timeOfId,
+  type VerifiedToken,
 } from '../model/token.ts'
 import { isGenuine, type Stamped, type Tampered } from './stamp.ts'
 import type { Stamps } from './vault.ts'
 
 /** The rows that a store finds by the digest of a credential. */
 export interface FoundRows {
-  readonly token: Stamped<VerifiedToken & Pick<TokenRecord, 'digest'>>
-  readonly subAccount: Stamped<Pick<SubAccount, 'id' | 'accountId' | 'suspendedAt'>>
+  readonly token: Stamped<VerifiedToken & Pick<TokenRecord, 'digest' | 'policy'>>
+  readonly subAccount: Stamped<Pick<SubAccount, 'id' | 'accountId' | 'suspendedAt' | 'policy'>>
   /** Set when the digest is that of a former credential. */
   readonly retired: Stamped<RetiredCredential> | undefined
 }
 
-/** What is known of a credential: whether it authenticates then depends on the time only. */
+/** What is known of a credential: what it may do then depends on the time and on what is asked for. */
 export interface Candidate {
   readonly token: VerifiedToken
   readonly suspendedAt: Timestamp | null
+  readonly policies: Policies
   /** Set for a former credential, which works until then. */
   readonly retiresAt: Timestamp | null
   readonly tampered: Tampered | undefined
@@ -35,13 +39,27 @@ export function toCandidate(found: FoundRows, digest: Uint8Array, stamps: Stamps
   const expected = retired?.digest ?? token.digest
   if (expected.length !== digest.length || !timingSafeEqual(expected, digest)) return undefined
   const { id, accountId, subAccountId, status, createdAt, expiresAt, version } = token
+  const policies = readPolicies(token, subAccount)
   return {
     token: { id, accountId, subAccountId, status, createdAt, expiresAt, version },
     suspendedAt: subAccount.suspendedAt,
+    policies: policies ?? UNRESTRICTED,
     retiresAt: retired?.retiresAt ?? null,
-    tampered: findTampered(found, stamps),
+    tampered: findTampered(found, stamps) ?? (policies ? undefined : { kind: 'token', id }),
   }
 }
+
+/** Undefined if either cannot be read: who wrote it is unknown, and so is what it forbids. */
+function readPolicies(token: FoundRows['token'], subAccount: FoundRows['subAccount']): Policies | undefined {
+  if (token.policy === null && subAccount.policy === null) return UNRESTRICTED
+  try {
+    return { token: parsePolicy(token.policy, 'token'), subAccount: parsePolicy(subAccount.policy, 'sub-account') }
+  } catch {
+    return undefined
+  }
+}
+
+const UNRESTRICTED: Policies = { token: undefined, subAccount: undefined }
 
 /** The first of the rows that do not match their stamps, or do not belong together. */
 function findTampered({ token, subAccount, retired }: FoundRows, stamps: Stamps): Tampered | undefined {
@@ -54,10 +72,11 @@ function findTampered({ token, subAccount, retired }: FoundRows, stamps: Stamps)
   return genuine ? undefined : { kind: 'retired', id: retired.tokenId }
 }
 
-export type Refusal = 'unknown' | 'tampered' | 'inactive' | 'expired' | 'suspended'
+/** Why a credential does not authenticate at all. */
+type Unauthenticated = 'unknown' | 'tampered' | 'inactive' | 'expired' | 'suspended'
 
 /** What callers are told. That a row was tampered with is only for the operator. */
-export const FAILURE_OF: Readonly<Record<Refusal, FailureCode>> = {
+export const FAILURE_OF: Readonly<Record<Unauthenticated, FailureCode>> = {
   unknown: 'token-invalid',
   tampered: 'token-invalid',
   inactive: 'token-inactive',
@@ -65,30 +84,56 @@ export const FAILURE_OF: Readonly<Record<Refusal, FailureCode>> = {
   expired: 'token-expired',
 }
 
+export interface Accepted {
+  readonly accepted: true
+  readonly token: VerifiedToken
+  readonly policies: Policies
+}
+
 export type Verdict =
-  | { readonly accepted: true; readonly token: VerifiedToken }
-  | { readonly accepted: false; readonly reason: Refusal; readonly token: VerifiedToken | undefined }
+  | Accepted
+  | { readonly accepted: false; readonly reason: Unauthenticated; readonly token: VerifiedToken | undefined }
 
 export const UNKNOWN: Verdict = { accepted: false, reason: 'unknown', token: undefined }
 
+/** Whether the credential authenticates; what it may do is for its policies to say. */
 export function judge(candidate: Candidate | undefined, now: Timestamp): Verdict {
   if (candidate === undefined) return UNKNOWN
-  const { token, retiresAt, tampered } = candidate
+  const { token, policies, retiresAt, tampered } = candidate
   if (tampered !== undefined) return { accepted: false, reason: 'tampered', token }
   if (retiresAt !== null && retiresAt <= now) return { accepted: false, reason: 'expired', token }
-  const { effectiveStatus } = effectiveState(token, candidate, now)
+  const lifetimeEndsAt = lifetimeEnd(timeOfId(token.id), policies.subAccount)
+  const { effectiveStatus } = effectiveState(token, { suspendedAt: candidate.suspendedAt, lifetimeEndsAt }, now)
   if (effectiveStatus !== 'active') return { accepted: false, reason: effectiveStatus, token }
-  return { accepted: true, token }
+  return { accepted: true, token, policies }
+}
+
+/** The same for a row that a list shows, whose stamp is not checked. */
+export function listedState(token: ListedToken, { suspendedAt, policy }: SubAccount, now: Timestamp) {
+  const lifetimeEndsAt = policy === null ? null : lifetimeEnd(timeOfId(token.id), readableOrNone(policy))
+  return effectiveState(token, { suspendedAt, lifetimeEndsAt }, now)
+}
+
+function readableOrNone(policy: string): ReadyPolicy | undefined {
+  try {
+    return parsePolicy(policy, 'sub-account')
+  } catch {
+    return undefined
+  }
 }
 
 /** Status, expiry and suspension together: what holds for the token now, and which of them decides. */
-export function effectiveState(
+function effectiveState(
   token: Pick<TokenRecord, 'status' | 'expiresAt'>,
-  { suspendedAt }: Pick<SubAccount, 'suspendedAt'>,
+  {
+    suspendedAt,
+    lifetimeEndsAt,
+  }: { readonly suspendedAt: Timestamp | null; readonly lifetimeEndsAt: Timestamp | null },
   now: Timestamp,
 ): Pick<TokenDetails, 'effectiveStatus' | 'blockedBy'> {
   if (token.status !== 'active') return { effectiveStatus: 'inactive', blockedBy: 'token' }
   if (token.expiresAt !== null && token.expiresAt <= now) return { effectiveStatus: 'expired', blockedBy: 'expiry' }
+  if (lifetimeEndsAt !== null && lifetimeEndsAt <= now) return { effectiveStatus: 'expired', blockedBy: 'sub-account' }
   if (suspendedAt !== null) return { effectiveStatus: 'suspended', blockedBy: 'sub-account' }
   return { effectiveStatus: 'active', blockedBy: null }
 }

@@ -132,6 +132,11 @@ export function describeWhole(open: OpenEmptyStore): void {
         findNames: () => closed.findNames(account.id, ['tok_x']),
         findCandidate: () => closed.findCandidate(credentialOf(estate.digest())),
         findActivity: () => closed.findActivity(['tok_x'], 1),
+        reserveUnits: () =>
+          closed.reserveUnits([
+            { subject: 'tok_x', limit: { kind: 'rate', limit: 1, seconds: 1 }, holder: 'x', wanted: 1 },
+          ]),
+        findLimits: () => closed.findLimits(['tok_x']),
         markUsed: () => closed.markUsed(new Map([['tok_x', 1]])),
         listHistory: () => closed.listHistory(account.id, FIRST_PAGE),
         readChains: () => Array.fromAsync(closed.readChains()),

@@ -144,6 +144,10 @@ function filterAndSort(values: Values, accountId: string, query: TokenQuery): st
     ],
   ]
   const conditions = filters.flatMap(([value, write]) => (value === undefined ? [] : [write(values.add(value))]))
+  for (const tag of narrowing?.tags ?? []) {
+    const [account, named] = [values.add(accountId), values.add(tag)]
+    conditions.push(`t.id IN (SELECT token_id FROM token_tags WHERE account_id = ${account} AND tag = ${named})`)
+  }
   if (narrowing?.neverUsed) conditions.push(NEVER_USED)
   if (search !== undefined && sought === undefined) conditions.push('false')
   const sources = {

@@ -13,7 +13,7 @@ import {
   type TokenActivity,
   type TokenRecord,
 } from '../../../tokens/model/token.ts'
-import type { StampedSubAccountRow, TokenRow } from '../../../tokens/ports.ts'
+import type { StampedSubAccountRow, StoredLimit, TokenRow } from '../../../tokens/ports.ts'
 import { type ChainLink, type HistoryQuery, type HistoryRow, toHistoryRow } from '../../../tokens/record/history.ts'
 import type { VaultRow } from '../../../tokens/trust/key-ring.ts'
 import type { Stamped } from '../../../tokens/trust/stamp.ts'
@@ -26,6 +26,7 @@ import {
   HEAD,
   HISTORY_ROW,
   KEY,
+  LIMIT,
   LISTED,
   SUB_ACCOUNT_NAMES,
   SUB_ACCOUNT_ROW,
@@ -241,6 +242,14 @@ export async function findActivity(
     ...[tokenIds, at],
   )
   return new Map(found.map(({ id, ...activity }) => [id, activity]))
+}
+
+export async function findLimits(db: Connection, subjects: readonly string[]): Promise<readonly StoredLimit[]> {
+  const found = await db.tuples(
+    `SELECT ${LIMIT.columns('l')} FROM limits l WHERE l.subject = ANY($1::text[])`,
+    ...[subjects],
+  )
+  return LIMIT.readAll(found)
 }
 
 export async function listHistory(db: Connection, accountId: string, query: HistoryQuery): Promise<Slice<HistoryRow>> {

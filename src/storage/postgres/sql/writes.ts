@@ -2,6 +2,8 @@
 // tokens, so that these changes happen one after the other and cannot deadlock. Statements that do not need each other's
 // answers are sent together; they still run in the order in which they are written here.
 import { Failure } from '../../../tokens/errors.ts'
+import type { Ask, Grant } from '../../../tokens/limiter.ts'
+import { reserve } from '../../../tokens/model/limit.ts'
 import {
   ACCOUNT_KEYS,
   ACCOUNTS,
@@ -289,6 +291,33 @@ export async function resealTokens({ db }: Session, resealed: readonly Resealed[
 export async function retireMasterKey({ db }: Session, id: string, at: number): Promise<void> {
   if ((await db.run('DELETE FROM vault WHERE key_id = $1 AND NOT seals', id)) === 0) return
   await db.run('INSERT INTO retired_master_keys (key_id, retired_at) VALUES ($1, $2)', id, at)
+}
+
+/**
+ * By the database's clock, which all instances share. The insertion locks the rows, in one order everywhere, and returns those
+ * that were there; a state that was never written is empty.
+ */
+export async function reserveUnits({ db }: Session, asks: readonly Ask[]): Promise<readonly Grant[]> {
+  const [subjects, kinds] = [asks.map(({ subject }) => subject), asks.map(({ limit }) => limit.kind)]
+  const found = await db.tuples(
+    `INSERT INTO limits AS l (subject, kind, state)
+     SELECT subject, kind, '' FROM unnest($1::text[], $2::text[]) AS ask (subject, kind) ORDER BY subject, kind
+     ON CONFLICT (subject, kind) DO UPDATE SET state = l.state
+     RETURNING subject, kind, state, (extract(epoch FROM clock_timestamp()) * 1000)::bigint`,
+    ...[subjects, kinds],
+  )
+  const states = new Map(found.map(([subject, kind, state]) => [`${subject} ${kind}`, state as string]))
+  const now = Math.max(...found.map(([, , , at]) => Number(at)))
+  const reserved = asks.map((ask) =>
+    reserve(states.get(`${ask.subject} ${ask.limit.kind}`) || null, ask.limit, ask, now),
+  )
+  await db.run(
+    `UPDATE limits l SET state = reserved.state
+     FROM unnest($1::text[], $2::text[], $3::text[]) AS reserved (subject, kind, state)
+     WHERE l.subject = reserved.subject AND l.kind = reserved.kind`,
+    ...[subjects, kinds, reserved.map(({ state }) => state)],
+  )
+  return reserved.map(({ state: _, ...grant }) => grant)
 }
 
 /** Locks the tokens first, in one order everywhere, so that none is deleted and no two batches wait for each other. */

@@ -101,14 +101,16 @@ function filterAndSort(db: Connection, accountId: string, query: TokenQuery): Ch
   return { ...NOWHERE, total: counted?.n ?? 0 }
 }
 
+const TAGGED = 't.id IN (SELECT token_id FROM token_tags WHERE account_id = ? AND tag = ?)'
+
 function filtersOf(db: Connection, accountId: string, query: TokenQuery, sought: Sought | undefined) {
   const { subAccountId, status, narrowing = {} } = query
   const account = db.get<{ no: number }>('SELECT no FROM accounts WHERE id = ?', accountId)
-  const { createdFrom, createdBefore, expiresFrom, expiresBefore, unexpiredAt, suspended } = narrowing
+  const { createdFrom, createdBefore, expiresFrom, expiresBefore, unexpiredAt, suspended, tags = [] } = narrowing
   const filters = {
     'token_grams MATCH ?': sought && matchExpression(account?.no ?? 0, sought),
-    // The tokens of the few suspended sub-accounts are found by sub-account, not among all of the account's.
-    [suspended ? '+t.account_id = ?' : 't.account_id = ?']: accountId,
+    // The tokens of the few suspended sub-accounts, or with a tag, are found by these, not among all of the account's.
+    [suspended || tags.length > 0 ? '+t.account_id = ?' : 't.account_id = ?']: accountId,
     't.sub_account_id = ?': subAccountId,
     't.status = ?': status,
     'instr(t.folded_name, ?)': sought?.contains,
@@ -125,9 +127,10 @@ function filtersOf(db: Connection, accountId: string, query: TokenQuery, sought:
     source: sought === undefined ? 'tokens t' : 'token_grams g CROSS JOIN tokens t ON t.no = g.rowid',
     conditions: [
       ...given.map(([condition]) => condition),
+      ...tags.map(() => TAGGED),
       ...(narrowing.neverUsed ? [NEVER_USED] : []),
       inTime('t.no'),
     ],
-    values: given.map(([, value]) => value as string | number),
+    values: [...given.map(([, value]) => value as string | number), ...tags.flatMap((tag) => [accountId, tag])],
   }
 }

@@ -16,7 +16,7 @@ import {
   type TokenActivity,
   type TokenRecord,
 } from '../../../tokens/model/token.ts'
-import type { StampedSubAccountRow, TokenRow } from '../../../tokens/ports.ts'
+import type { StampedSubAccountRow, StoredLimit, TokenRow } from '../../../tokens/ports.ts'
 import { type ChainLink, type HistoryQuery, type HistoryRow, toHistoryRow } from '../../../tokens/record/history.ts'
 import type { VaultRow } from '../../../tokens/trust/key-ring.ts'
 import type { Stamped } from '../../../tokens/trust/stamp.ts'
@@ -28,6 +28,7 @@ import {
   HEAD,
   HISTORY_ROW,
   KEY,
+  LIMIT,
   LISTED,
   LISTED_TOKEN,
   OWNER,
@@ -49,6 +50,7 @@ export const NEVER_USED = 'NOT EXISTS (SELECT 1 FROM last_used WHERE token_id = 
 export const SUSPENDED = '(SELECT id FROM sub_accounts WHERE account_id = ? AND suspended_at IS NOT NULL)'
 
 const ACCOUNT_BY = `SELECT ${ACCOUNT.columns('a')} FROM accounts a`
+const LIMIT_OF = `SELECT ${LIMIT.columns('l')} FROM limits l`
 const KEY_BY = `SELECT ${KEY.columns('k')} FROM account_keys k`
 
 export function findAccount(db: Connection, id: string): Account | undefined {
@@ -267,6 +269,10 @@ export function findActivity(db: Connection, tokenIds: readonly string[], at: nu
     if (lastUsedAt !== null || formerCredentialUntil !== null) found.set(id, { lastUsedAt, formerCredentialUntil })
   }
   return found
+}
+
+export function findLimits(db: Connection, subjects: readonly string[]): StoredLimit[] {
+  return subjects.flatMap((subject) => LIMIT.readAll(db.tuples(`${LIMIT_OF} WHERE l.subject = ?`, subject)))
 }
 
 export function listHistory(db: Connection, accountId: string, query: HistoryQuery): Slice<HistoryRow> {

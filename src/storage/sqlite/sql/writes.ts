@@ -2,6 +2,8 @@
 // throws, and is then rolled back as a whole.
 import type { SQLInputValue } from 'node:sqlite'
 import { Failure } from '../../../tokens/errors.ts'
+import type { Ask, Grant } from '../../../tokens/limiter.ts'
+import { reserve } from '../../../tokens/model/limit.ts'
 import {
   ACCOUNT_KEYS,
   ACCOUNTS,
@@ -279,6 +281,21 @@ export function resealTokens({ db }: Session, resealed: readonly Resealed[]): nu
 export function retireMasterKey({ db }: Session, id: string, at: number): void {
   if (db.run('DELETE FROM vault WHERE key_id = ? AND seals = 0', id) === 0) return
   db.run('INSERT INTO retired_master_keys (key_id, retired_at) VALUES (?, ?)', id, at)
+}
+
+/** Needs no history row: what is left of a limit is no change of a token. */
+export function reserveUnits({ db }: Session, asks: readonly Ask[]): readonly Grant[] {
+  const now = Date.now()
+  return asks.map((ask) => {
+    const { subject, limit } = ask
+    const found = db.tuple<[string]>('SELECT state FROM limits WHERE subject = ? AND kind = ?', subject, limit.kind)
+    const { state, ...grant } = reserve(found?.[0] ?? null, limit, ask, now)
+    db.run(
+      'INSERT INTO limits VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET state = excluded.state',
+      ...[subject, limit.kind, state],
+    )
+    return grant
+  })
 }
 
 export function markUsed({ db }: Session, marks: ReadonlyMap<string, number>): void {

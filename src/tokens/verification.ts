@@ -1,0 +1,130 @@
+// What a presented credential may do: whether it authenticates, what its policy and its sub-account's allow, and what is left of
+// their rates and quotas.
+import { Limiter, type LimitUse, type LimitVerdict } from './limiter.ts'
+import { leftOf } from './model/limit.ts'
+import {
+  type Access,
+  effectiveScopes,
+  judgePolicy,
+  type Policies,
+  type PolicyOwner,
+  type ReadyPolicy,
+} from './model/policy.ts'
+import type { Timestamp, VerifiedToken } from './model/token.ts'
+import type { Store } from './ports.ts'
+import { UseMarks } from './record/uses.ts'
+import { kindOfCredential } from './trust/credential.ts'
+import type { Tampered } from './trust/stamp.ts'
+import { type Accepted, judge, UNKNOWN, type Verdict } from './trust/verdict.ts'
+
+/** Not allowed to a credential that does authenticate. */
+interface Forbidden {
+  readonly accepted: false
+  readonly reason: 'address' | 'scope'
+  readonly by: PolicyOwner
+  readonly token: VerifiedToken
+}
+
+type Limited = Extract<LimitVerdict, { accepted: false }> & { readonly token: VerifiedToken }
+
+export type Decision = Verdict | (Accepted & { readonly left: LimitVerdict['left'] }) | Forbidden | Limited
+
+export interface Explanation {
+  readonly accepted: boolean
+  readonly reason: Exclude<Decision, { accepted: true }>['reason'] | null
+  /** Whose policy decides; null where none does. */
+  readonly decidedBy: PolicyOwner | null
+  readonly scopes: readonly string[] | null
+  readonly limits: readonly (LimitUse & { readonly left: number })[]
+}
+
+interface Parts {
+  readonly store: Pick<Store, 'findCandidate' | 'markUsed' | 'reserveUnits' | 'findLimits'>
+  readonly now: () => Timestamp
+  readonly onTampered: (tampered: Tampered) => void
+}
+
+export class Verification {
+  readonly #parts: Parts
+  readonly #limiter: Limiter
+  readonly uses: UseMarks
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.#limiter = new Limiter(parts.store, { now: parts.now, monotonic: () => performance.now() })
+    this.uses = new UseMarks(parts.store)
+  }
+
+  /**
+   * For gateways. Every verdict asks the authoritative store, if only whether something has changed (decision 015). Writes
+   * nothing on its path, except to reserve units of a rate or quota.
+   */
+  async verify(presented: string, access: Access): Promise<Decision> {
+    const verdict = await this.introspect(presented)
+    if (!verdict.accepted) return verdict
+    const { token, policies } = verdict
+    const refused = judgePolicy(policies, access)
+    if (refused !== undefined) return { accepted: false, ...refused, token }
+    const limits = limitsOf(token, policies)
+    if (limits.length === 0) return this.#used(verdict)
+    const taken = await this.#limiter.take(limits)
+    return taken.accepted ? this.#used({ ...verdict, left: taken.left }) : { ...taken, token }
+  }
+
+  #used<Passed extends Accepted>(decision: Passed): Passed {
+    this.uses.mark(decision.token.id, this.#parts.now())
+    return decision
+  }
+
+  /** Whether it authenticates, for somebody other than its holder: not a use of it. */
+  async introspect(presented: string): Promise<Verdict> {
+    const { store, now, onTampered } = this.#parts
+    if (kindOfCredential(presented) !== 'tok') return UNKNOWN
+    const candidate = await store.findCandidate(presented)
+    if (candidate?.tampered !== undefined) onTampered(candidate.tampered)
+    return judge(candidate, now())
+  }
+
+  /** What `verify` would decide, and why. Uses nothing up. */
+  async explain(presented: string, access: Access): Promise<Explanation> {
+    const verdict = await this.introspect(presented)
+    if (!verdict.accepted) {
+      return { accepted: false, reason: verdict.reason, decidedBy: null, scopes: null, limits: [] }
+    }
+    const { token, policies } = verdict
+    const limits = await this.#leftOf(limitsOf(token, policies))
+    const refused = judgePolicy(policies, access)
+    const empty = limits.find(({ left }) => left < 1)
+    const [reason, decidedBy] = refused
+      ? [refused.reason, refused.by]
+      : [empty?.limit.kind ?? null, empty?.owner ?? null]
+    return { accepted: reason === null, reason, decidedBy, scopes: effectiveScopes(policies) ?? null, limits }
+  }
+
+  async #leftOf(limits: readonly LimitUse[]): Promise<Explanation['limits']> {
+    if (limits.length === 0) return []
+    const { store, now } = this.#parts
+    const stored = await store.findLimits([...new Set(limits.map(({ subject }) => subject))])
+    return limits.map((use) => {
+      const state = stored.find(({ subject, kind }) => subject === use.subject && kind === use.limit.kind)?.state
+      return { ...use, left: leftOf(state || null, use.limit, now()).left }
+    })
+  }
+}
+
+/** Rates before quotas, the token's before its sub-account's. */
+function limitsOf({ id, subAccountId }: VerifiedToken, { token, subAccount }: Policies): readonly LimitUse[] {
+  if (token === undefined && subAccount === undefined) return NONE
+  const uses: LimitUse[] = []
+  const add = (kind: 'rate' | 'quota', policy: ReadyPolicy | undefined, owner: PolicyOwner, subject: string) => {
+    const limit = policy?.[kind]
+    if (limit !== undefined) uses.push({ subject, owner, limit: { kind, ...limit } as LimitUse['limit'] })
+  }
+  for (const kind of ['rate', 'quota'] as const) {
+    add(kind, token, 'token', id)
+    add(kind, subAccount, 'sub-account', subAccountId)
+  }
+  return uses
+}
+
+const NONE: readonly LimitUse[] = []
