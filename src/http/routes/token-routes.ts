@@ -351,13 +351,12 @@ const explainToken: AccountRoute = {
 }
 
 function explanationToWire({ accepted, reason, decidedBy, scopes, limits }: Explanation): schemas.WireExplanation {
+  const leastLeft = [...limits].sort((one, other) => one.left - other.left)
   const tightest = (kind: 'rate' | 'quota') => {
-    const [first] = limits.filter(({ limit }) => limit.kind === kind).sort((a, b) => a.left - b.left)
-    if (first === undefined) return null
-    const { kind: _, ...limit } = first.limit
-    return { ...limit, left: first.left, from: first.owner }
+    const found = leastLeft.find(({ limit }) => limit.kind === kind)
+    return found === undefined ? null : { ...found.limit, left: found.left, from: found.owner }
   }
-  const effective = { scopes, rate: tightest('rate'), quota: tightest('quota') }
+  const effective = { scopes, rate: tightest('rate'), quota: tightest('quota') } as schemas.WireExplanation['effective']
   return { accepted, reason: reason === 'tampered' ? 'unknown' : reason, decidedBy, effective }
 }
 

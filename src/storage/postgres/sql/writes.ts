@@ -308,16 +308,20 @@ export async function reserveUnits({ db }: Session, asks: readonly Ask[]): Promi
   )
   const states = new Map(found.map(([subject, kind, state]) => [`${subject} ${kind}`, state as string]))
   const now = Math.max(...found.map(([, , , at]) => Number(at)))
-  const reserved = asks.map((ask) =>
-    reserve(states.get(`${ask.subject} ${ask.limit.kind}`) || null, ask.limit, ask, now),
-  )
+  const reserved = asks.map((ask) => {
+    const { state, ...grant } = reserve(states.get(`${ask.subject} ${ask.limit.kind}`) || null, ask.limit, ask, now)
+    return { ...ask, state, grant }
+  })
+  const granted = reserved.filter(({ state }) => state !== undefined)
   await db.run(
     `UPDATE limits l SET state = reserved.state
      FROM unnest($1::text[], $2::text[], $3::text[]) AS reserved (subject, kind, state)
      WHERE l.subject = reserved.subject AND l.kind = reserved.kind`,
-    ...[subjects, kinds, reserved.map(({ state }) => state)],
+    granted.map(({ subject }) => subject),
+    granted.map(({ limit }) => limit.kind),
+    granted.map(({ state = '' }) => state),
   )
-  return reserved.map(({ state: _, ...grant }) => grant)
+  return reserved.map(({ grant }) => grant)
 }
 
 /** Locks the tokens first, in one order everywhere, so that none is deleted and no two batches wait for each other. */

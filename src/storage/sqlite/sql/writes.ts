@@ -290,10 +290,10 @@ export function reserveUnits({ db }: Session, asks: readonly Ask[]): readonly Gr
     const { subject, limit } = ask
     const found = db.tuple<[string]>('SELECT state FROM limits WHERE subject = ? AND kind = ?', subject, limit.kind)
     const { state, ...grant } = reserve(found?.[0] ?? null, limit, ask, now)
-    db.run(
-      'INSERT INTO limits VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET state = excluded.state',
-      ...[subject, limit.kind, state],
-    )
+    if (state !== undefined) {
+      const keep = 'INSERT INTO limits VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET state = excluded.state'
+      db.run(keep, subject, limit.kind, state)
+    }
     return grant
   })
 }
