@@ -11,6 +11,20 @@ export interface SubAccountSummary {
   readonly companyName: string
 }
 
+export interface Rate {
+  /** How many verifications */
+  readonly limit: number
+  /** Within how many seconds it refills */
+  readonly seconds: number
+}
+
+export interface Quota {
+  /** How many verifications */
+  readonly limit: number
+  /** A day or a month of UTC, or all time */
+  readonly per: 'day' | 'month' | 'ever'
+}
+
 /** Only with `include=details` */
 export interface TokenDetails {
   /** When it stops authenticating; null for never */
@@ -29,6 +43,17 @@ export interface TokenDetails {
   readonly credentialUnreadable: boolean
   /** A JSON object of your own, opaque to the service; null for none */
   readonly metadata: Readonly<Record<string, unknown>> | null
+  /** Words of your own; lists can be filtered by them */
+  readonly tags: readonly string[]
+  /** What is absent is not restricted. The policy of the sub-account holds too; null for none */
+  readonly policy: {
+    /** What it may do; `items:*` stands for all that begins with `items:` */
+    readonly scopes?: readonly string[] | undefined
+    /** From where: CIDR blocks or single addresses */
+    readonly addresses?: readonly string[] | undefined
+    readonly rate?: Rate | undefined
+    readonly quota?: Quota | undefined
+  } | null
 }
 
 export interface Token {
@@ -72,6 +97,8 @@ export interface ListTokensParams {
   readonly page?: number | undefined
   /** Items per page, at most 100; 10 unless set */
   readonly limit?: number | undefined
+  /** Only tokens with this tag; repeated: with all of them */
+  readonly tag?: readonly string[] | undefined
   /** Only tokens never used */
   readonly used?: 'never' | undefined
   /** Only tokens made at this time or later */
@@ -88,6 +115,16 @@ export interface ListTokensParams {
   readonly include?: 'details' | undefined
 }
 
+/** What is absent is not restricted. The policy of the sub-account holds too */
+export interface TokenPolicy {
+  /** What it may do; `items:*` stands for all that begins with `items:` */
+  readonly scopes?: readonly string[] | undefined
+  /** From where: CIDR blocks or single addresses */
+  readonly addresses?: readonly string[] | undefined
+  readonly rate?: Rate | undefined
+  readonly quota?: Quota | undefined
+}
+
 export interface NewToken {
   /** Who the token is for */
   readonly subAccountId: string
@@ -97,8 +134,12 @@ export interface NewToken {
   readonly status?: 'active' | 'inactive' | undefined
   /** When it stops authenticating, with a time zone; never if null or not sent */
   readonly expiresAt?: string | null | undefined
+  /** At most 10 words of your own, which lists can be filtered by */
+  readonly tags?: readonly string[] | null | undefined
   /** A JSON object of your own, at most 4096 bytes as stored */
   readonly metadata?: Readonly<Record<string, unknown>> | null | undefined
+  /** What the token may do; a merge patch in PATCH */
+  readonly policy?: TokenPolicy | null | undefined
 }
 
 export interface CreateTokenParams {
@@ -116,6 +157,8 @@ export interface ListTokensOfSubAccountParams {
   readonly page?: number | undefined
   /** Items per page, at most 100; 10 unless set */
   readonly limit?: number | undefined
+  /** Only tokens with this tag; repeated: with all of them */
+  readonly tag?: readonly string[] | undefined
   /** Only tokens never used */
   readonly used?: 'never' | undefined
   /** Only tokens made at this time or later */
@@ -163,8 +206,12 @@ export interface TokenPatch {
   readonly status?: 'active' | 'inactive' | undefined
   /** When it stops authenticating, with a time zone; never if null or not sent */
   readonly expiresAt?: string | null | undefined
+  /** At most 10 words of your own, which lists can be filtered by */
+  readonly tags?: readonly string[] | null | undefined
   /** A JSON object of your own, at most 4096 bytes as stored */
   readonly metadata?: Readonly<Record<string, unknown>> | null | undefined
+  /** What the token may do; a merge patch in PATCH */
+  readonly policy?: TokenPolicy | null | undefined
 }
 
 export interface PatchTokenParams {
@@ -198,6 +245,46 @@ export interface RotateTokenParams {
   /** An ETag: go ahead only if the token is still at it */
   readonly 'if-match'?: string | undefined
   readonly body?: TokenRotation | undefined
+}
+
+export interface Explanation {
+  readonly accepted: boolean
+  /** As X-Latchkey-Reason would say it */
+  readonly reason: string | null
+  /** Whose policy refuses it */
+  readonly decidedBy: 'token' | 'sub-account' | null
+  readonly effective: {
+    /** Under both policies; null for every scope */
+    readonly scopes: readonly string[] | null
+    readonly rate: {
+      /** How many verifications */
+      readonly limit: number
+      /** Within how many seconds it refills */
+      readonly seconds: number
+      /** What is left now */
+      readonly left: number
+      /** Whose policy has it; of two, the one with less left */
+      readonly from: 'token' | 'sub-account'
+    } | null
+    readonly quota: {
+      /** How many verifications */
+      readonly limit: number
+      /** A day or a month of UTC, or all time */
+      readonly per: 'day' | 'month' | 'ever'
+      /** What is left now */
+      readonly left: number
+      /** Whose policy has it; of two, the one with less left */
+      readonly from: 'token' | 'sub-account'
+    } | null
+  }
+}
+
+export interface ExplainTokenParams {
+  /** The scopes needed, separated by spaces; repeated: one of these sets is enough */
+  readonly scope?: readonly string[] | undefined
+  readonly address?: string | undefined
+  /** The token id */
+  readonly id: string
 }
 
 export interface HistoryEntry {
@@ -251,6 +338,32 @@ export interface HistoryPage {
   readonly names: Readonly<Record<string, string>>
 }
 
+export interface ListAccountHistoryParams {
+  /** From 1; 1 unless set */
+  readonly page?: number | undefined
+  /** Items per page, at most 100; 10 unless set */
+  readonly limit?: number | undefined
+  /** Only what this actor did */
+  readonly by?: string | undefined
+  /** Only this kind of change */
+  readonly action?:
+    | 'account.create'
+    | 'account.rename'
+    | 'key.create'
+    | 'key.revoke'
+    | 'sub-account.create'
+    | 'sub-account.update'
+    | 'token.create'
+    | 'token.update'
+    | 'token.rotate'
+    | 'token.delete'
+    | undefined
+  /** Only changes at this time or later */
+  readonly from?: string | undefined
+  /** Only changes before this time */
+  readonly to?: string | undefined
+}
+
 export interface ListTokenHistoryParams {
   /** From 1; 1 unless set */
   readonly page?: number | undefined
@@ -279,32 +392,6 @@ export interface ListTokenHistoryParams {
   readonly id: string
 }
 
-export interface ListAccountHistoryParams {
-  /** From 1; 1 unless set */
-  readonly page?: number | undefined
-  /** Items per page, at most 100; 10 unless set */
-  readonly limit?: number | undefined
-  /** Only what this actor did */
-  readonly by?: string | undefined
-  /** Only this kind of change */
-  readonly action?:
-    | 'account.create'
-    | 'account.rename'
-    | 'key.create'
-    | 'key.revoke'
-    | 'sub-account.create'
-    | 'sub-account.update'
-    | 'token.create'
-    | 'token.update'
-    | 'token.rotate'
-    | 'token.delete'
-    | undefined
-  /** Only changes at this time or later */
-  readonly from?: string | undefined
-  /** Only changes before this time */
-  readonly to?: string | undefined
-}
-
 export interface SubAccount {
   /** Sub-account identifier */
   readonly _id: string
@@ -326,6 +413,19 @@ export interface SubAccount {
     /** Tokens with status inactive */
     readonly inactive: number
   }
+  /** A ceiling for all tokens; rate and quota are shared by all of them; null for none */
+  readonly policy: {
+    /** What it may do; `items:*` stands for all that begins with `items:` */
+    readonly scopes?: readonly string[] | undefined
+    /** From where: CIDR blocks or single addresses */
+    readonly addresses?: readonly string[] | undefined
+    readonly rate?: Rate | undefined
+    readonly quota?: Quota | undefined
+    /** No token works longer than this after its creation */
+    readonly maxLifetimeSeconds?: number | undefined
+  } | null
+  /** A JSON object of your own, opaque to the service; null for none */
+  readonly metadata: Readonly<Record<string, unknown>> | null
 }
 
 export interface Overview {
@@ -420,6 +520,18 @@ export interface ListSubAccountsParams {
   readonly limit?: number | undefined
 }
 
+/** A ceiling for all tokens; rate and quota are shared by all of them */
+export interface SubAccountPolicy {
+  /** What it may do; `items:*` stands for all that begins with `items:` */
+  readonly scopes?: readonly string[] | undefined
+  /** From where: CIDR blocks or single addresses */
+  readonly addresses?: readonly string[] | undefined
+  readonly rate?: Rate | undefined
+  readonly quota?: Quota | undefined
+  /** No token works longer than this after its creation */
+  readonly maxLifetimeSeconds?: number | undefined
+}
+
 export interface NewSubAccount {
   /** What people call it */
   readonly name: string
@@ -427,6 +539,10 @@ export interface NewSubAccount {
   readonly email: string
   /** The company behind the sub-account */
   readonly companyName: string
+  /** A JSON object of your own, at most 4096 bytes as stored */
+  readonly metadata?: Readonly<Record<string, unknown>> | null | undefined
+  /** What the token may do; a merge patch in PATCH */
+  readonly policy?: SubAccountPolicy | null | undefined
 }
 
 export interface CreateSubAccountParams {
@@ -455,6 +571,32 @@ export interface UpdateSubAccountParams {
   readonly body: SubAccountUpdate
 }
 
+export interface SubAccountPatch {
+  /** What people call it */
+  readonly name?: string | undefined
+  /** How its contact person is reached */
+  readonly email?: string | undefined
+  /** The company behind the sub-account */
+  readonly companyName?: string | undefined
+  /** `suspended` keeps all its tokens from authenticating, at once */
+  readonly status?: 'active' | 'suspended' | undefined
+  /** A JSON object of your own, at most 4096 bytes as stored */
+  readonly metadata?: Readonly<Record<string, unknown>> | null | undefined
+  /** What the token may do; a merge patch in PATCH */
+  readonly policy?: SubAccountPolicy | null | undefined
+}
+
+export interface PatchSubAccountParams {
+  /** The sub-account id */
+  readonly id: string
+  readonly body: SubAccountPatch
+}
+
+export interface VerifyParams {
+  /** The scopes needed, separated by spaces; repeated: one of these sets is enough */
+  readonly scope?: readonly string[] | undefined
+}
+
 export interface IntrospectionResponse {
   /** Whether it authenticates now. Where not, nothing else is said */
   readonly active: boolean
@@ -475,6 +617,8 @@ export interface IntrospectionResponse {
   readonly account_id?: string | undefined
   /** Counts the changes of the token */
   readonly token_version?: number | undefined
+  /** What it may do, separated by spaces; absent where not restricted */
+  readonly scope?: string | undefined
 }
 
 export interface IntrospectionRequest {
@@ -534,8 +678,8 @@ export interface Operations {
   /** Rename, disable or re-enable a token. */
   updateToken: { params: UpdateTokenParams; data: Token }
   /**
-   * Change any field of a token. A JSON merge patch (RFC 7396): null clears a field, members of `metadata`
-   * included.
+   * Change any field of a token. A JSON merge patch (RFC 7396): null clears a field, members of `metadata` and
+   * `policy` included.
    */
   patchToken: { params: PatchTokenParams; data: Token }
   /** Delete a token. */
@@ -545,10 +689,15 @@ export interface Operations {
    * all former credentials stop at once.
    */
   rotateToken: { params: RotateTokenParams; data: Token }
-  /** History of one token, newest first, also after its deletion. */
-  listTokenHistory: { params: ListTokenHistoryParams; data: HistoryPage }
+  /**
+   * What verification would say of a token, and why. Uses nothing up. Without `address`, a token that is bound to
+   * addresses is refused.
+   */
+  explainToken: { params: ExplainTokenParams; data: Explanation }
   /** History of the account, newest first. */
   listAccountHistory: { params: ListAccountHistoryParams; data: HistoryPage }
+  /** History of one token, newest first, also after its deletion. */
+  listTokenHistory: { params: ListTokenHistoryParams; data: HistoryPage }
   /**
    * The account at a glance. Exact counts from one moment. Each is the `total` of the token list with the
    * matching filters: `status`, `effectiveStatus`, `used=never`, `expiresFrom` and `expiresBefore`, `createdFrom`
@@ -569,10 +718,15 @@ export interface Operations {
    */
   updateSubAccount: { params: UpdateSubAccountParams; data: SubAccount }
   /**
+   * Change any field of a sub-account. A JSON merge patch (RFC 7396): null clears a field, members of `metadata`
+   * and `policy` included.
+   */
+  patchSubAccount: { params: PatchSubAccountParams; data: SubAccount }
+  /**
    * Verify a credential (forward-auth). For nginx `auth_request`, Caddy `forward_auth` and the like: 204 lets the
    * request pass, anything else does not. The store is asked every time.
    */
-  verify: { params: Readonly<Record<never, never>>; data: undefined }
+  verify: { params: VerifyParams; data: undefined }
   /**
    * Introspect a credential (RFC 7662). Answers 200 for dead tokens too: never use it as a forward-auth target.
    * The account key is sent as a bearer, or as the secret of an OAuth client: by HTTP Basic or as `client_secret`
@@ -619,8 +773,9 @@ export const operations = {
     body: 'application/json',
     answer: 'data',
   },
-  listTokenHistory: { method: 'GET', path: '/api/v1/apiClient/token/{id}/history', headers: [], answer: 'page' },
+  explainToken: { method: 'GET', path: '/api/v1/apiClient/token/{id}/explain', headers: [], answer: 'data' },
   listAccountHistory: { method: 'GET', path: '/api/v1/apiClient/history', headers: [], answer: 'page' },
+  listTokenHistory: { method: 'GET', path: '/api/v1/apiClient/token/{id}/history', headers: [], answer: 'page' },
   getOverview: { method: 'GET', path: '/api/v1/apiClient/overview', headers: [], answer: 'data' },
   whoami: { method: 'GET', path: '/api/v1/apiClient/whoami', headers: [], answer: 'data' },
   listSubAccounts: { method: 'GET', path: '/api/v1/apiClient/sub-account', headers: [], answer: 'page' },
@@ -634,6 +789,13 @@ export const operations = {
   getSubAccount: { method: 'GET', path: '/api/v1/apiClient/sub-account/{id}', headers: [], answer: 'data' },
   updateSubAccount: {
     method: 'PUT',
+    path: '/api/v1/apiClient/sub-account/{id}',
+    headers: [],
+    body: 'application/json',
+    answer: 'data',
+  },
+  patchSubAccount: {
+    method: 'PATCH',
     path: '/api/v1/apiClient/sub-account/{id}',
     headers: [],
     body: 'application/json',

@@ -114,35 +114,15 @@ function optionsOf({ trustProxy }: ServerParts): FastifyHttpOptions<Server> {
 }
 
 function allRoutes(parts: ServerParts, server: FastifyInstance): readonly Route[] {
-  const service = serviceRoutes(parts, () => server.swagger())
-  const verification = verifyRoutes({ ...parts, onVerdict: (verdict) => parts.metrics.countVerdict(verdict) })
-  const browser = consoleRoutes()
   return [
-    tokenRoutes.listTokens,
-    tokenRoutes.createToken,
-    tokenRoutes.listTokensOfSubAccount,
-    tokenRoutes.getToken,
-    tokenRoutes.updateToken,
-    tokenRoutes.patchToken,
-    tokenRoutes.deleteToken,
-    tokenRoutes.rotateToken,
-    historyRoutes.tokenHistory,
-    historyRoutes.accountHistory,
-    overviewRoutes.overview,
-    whoamiRoutes.whoami,
-    subAccountRoutes.listSubAccounts,
-    subAccountRoutes.createSubAccount,
-    subAccountRoutes.getSubAccount,
-    subAccountRoutes.updateSubAccount,
-    verification.verify,
-    verification.introspect,
-    service.live,
-    service.readiness,
-    service.prometheus,
-    service.description,
-    browser.root,
-    browser.withoutSlash,
-    browser.pages,
+    ...Object.values(tokenRoutes),
+    ...Object.values(historyRoutes),
+    ...Object.values(overviewRoutes),
+    ...Object.values(whoamiRoutes),
+    ...Object.values(subAccountRoutes),
+    ...Object.values(verifyRoutes({ ...parts, onVerdict: (verdict) => parts.metrics.countVerdict(verdict) })),
+    ...Object.values(serviceRoutes(parts, () => server.swagger())),
+    ...Object.values(consoleRoutes()),
   ]
 }
 

@@ -342,7 +342,7 @@ const explainToken: AccountRoute = {
   querystring: Type.Object({ scope: Type.Optional(schemas.Scope), address: Type.Optional(Type.String()) }),
   data: schemas.Explanation,
   success: { message: 'API token explained successfully', example: schemas.exampleExplanation },
-  failures: { 400: ['scope must not be empty'], 404: NOT_FOUND },
+  failures: { 400: ['scope must name at most 64 scopes'], 404: NOT_FOUND },
   async answer(registry, { caller, params, query }) {
     const { id = '' } = params
     const access = { ...readScopeParameter(query), address: readOnce(query, 'address') }
@@ -362,14 +362,14 @@ function explanationToWire({ accepted, reason, decidedBy, scopes, limits }: Expl
 
 export const tokenRoutes = {
   listTokens,
+  createToken,
   listTokensOfSubAccount,
   getToken,
   updateToken,
   patchToken,
-  explainToken,
-  createToken,
   deleteToken,
   rotateToken,
+  explainToken,
 }
 
 function wantsDetails(query: RouteInput['query']): boolean {

@@ -71,6 +71,7 @@ function verifyRoute({ registry, credentialHeader, onVerdict, rateLimits }: Veri
           { 'X-Latchkey-Reason': { type: 'string', enum: ['unknown', 'inactive', 'suspended', 'expired'] } },
         ),
         ...describeFailures([400, 403, 429, 500, 503], {
+          400: ['scope must name at most 64 scopes'],
           403: Object.values(NOT_ALLOWED),
           429: Object.values(USED_UP),
         }),
