@@ -61,7 +61,12 @@ export class Deployment {
   }
 
   async startLatchkey(): Promise<void> {
-    this.#latchkey = this.#cli.spawn(['serve'], { PORT: String(this.ports.latchkey), LOG_LEVEL: 'error' })
+    this.#latchkey = this.#cli.spawn(['serve'], {
+      PORT: String(this.ports.latchkey),
+      LOG_LEVEL: 'error',
+      // The gateway's address.
+      LATCHKEY_TRUST_PROXY: '127.0.0.1',
+    })
     await this.#latchkey.ready()
   }
 
@@ -108,8 +113,8 @@ export class Deployment {
   }
 
   /** What Latchkey itself answers to a verification, without a gateway. */
-  askLatchkey(headers: Ask['headers'] = []): Promise<Heard> {
-    return send(this.#latchkeyUrl, { path: '/api/v1/verify', headers })
+  askLatchkey(headers: Ask['headers'] = [], query = ''): Promise<Heard> {
+    return send(this.#latchkeyUrl, { path: `/api/v1/verify${query}`, headers })
   }
 
   /** For a token that is about to expire. */

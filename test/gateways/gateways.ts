@@ -12,6 +12,7 @@ import { type Guarantees, type Headers, identityOf, isFailureEnvelope, passed, r
 import { arrivedIn, Deployment, identityIn } from './deployment.ts'
 import { DOCS, GATEWAYS } from './machine.ts'
 import { OPEN_CONNECTIONS, restartEndsThem } from './open-connections.ts'
+import { POLICIES } from './policies.ts'
 import { REFUSALS } from './refusals.ts'
 import { digestOf, type StandIn, standInAnswering, standInResetting } from './servers.ts'
 
@@ -193,6 +194,7 @@ const GUARANTEES: Guarantees = {
   },
 
   ...REFUSALS,
+  ...POLICIES,
   ...BROWSERS,
   ...OPEN_CONNECTIONS,
 }
@@ -202,7 +204,9 @@ const FORGED: Headers = [
   ['X-Latchkey-Sub-Account-Id', 'forged'],
   ['X-Latchkey-Account-Id', 'forged'],
   ['X-Latchkey-Token-Version', '999'],
+  ['X-Latchkey-Scopes', 'forged'],
   ['X-Latchkey-Reason', 'forged'],
+  ['X-Latchkey-Error', 'forged'],
 ]
 
 const FORGERIES: readonly Headers[] = [
@@ -217,6 +221,7 @@ const FORGERIES: readonly Headers[] = [
     ['X_Latchkey_Token_Id', 'forged'],
     ['x_latchkey_account_id', 'forged'],
     ['X-Latchkey_Token-Version', '999'],
+    ['X_Latchkey_Scopes', 'forged'],
     ['X_Latchkey-Sub_Account-Id', 'forged'],
   ],
 ]

@@ -14,10 +14,15 @@ const OTHER_REFUSALS = [
     message: 'Forbidden',
     headers: {
       'x-latchkey-reason': 'scope',
+      'x-latchkey-error': 'forbidden',
       'www-authenticate': 'Bearer realm="latchkey", error="insufficient_scope", scope="orders:read"',
     },
   },
-  { status: 429, message: 'Too many requests', headers: { 'x-latchkey-reason': 'rate', 'retry-after': '7' } },
+  {
+    status: 429,
+    message: 'Too many requests',
+    headers: { 'x-latchkey-reason': 'rate', 'x-latchkey-error': 'rate-limited', 'retry-after': '7' },
+  },
 ]
 
 export const REFUSALS: Guarantees = {
@@ -69,7 +74,9 @@ async function sameBody(deployment: Deployment, headers: Parameters<Deployment['
   assert.deepEqual([direct.status, direct.json.message], [401, message])
   assert.deepEqual([through.status, through.json], [401, direct.json])
   assert.match(String(through.headers['content-type']), /^application\/json\b/)
-  assert.equal(through.headers['www-authenticate'], direct.headers['www-authenticate'])
+  for (const name of ['www-authenticate', 'x-latchkey-reason', 'x-latchkey-error']) {
+    assert.equal(through.headers[name], direct.headers[name], name)
+  }
 }
 
 async function answeredBy(deployment: Deployment, status: number, refusal: Refusal): Promise<Heard> {
