@@ -77,6 +77,9 @@ const MOST_LIMITS = 20_000
 /** A limit that refills later is asked about again after this: units may have been returned. */
 const LONGEST_RETRY_MS = 60_000
 
+/** How many times more is reserved than was used of the last reservation, up to a batch. */
+const GROWTH = 4
+
 interface Question {
   readonly use: LimitUse
   waiting: number
@@ -202,13 +205,16 @@ export class Limiter {
     }
   }
 
-  /** Twice as many as were used last: who verifies rarely reserves little. */
+  /** In relation to what was used last: who verifies rarely reserves little. */
   #askOf({ use: { subject, limit }, waiting }: Question): Ask {
     const held = this.#held.get(nameOf({ subject, limit }))
-    const { granted = 0, units: returned = 0, wanted = 1, window = 0, left = limit.limit } = held ?? {}
+    const { granted = 0, units = 0, wanted = 1, window = 0, left = limit.limit } = held ?? {}
     if (held !== undefined) held.units = 0
-    const next = held === undefined || !isSame(held.limit, limit) ? 1 : granted > 0 ? 2 * (granted - returned) : wanted
+    const isAsBefore = held !== undefined && isSame(held.limit, limit)
+    const next = !isAsBefore ? 1 : granted > 0 ? GROWTH * (granted - units) : wanted
     const ahead = waiting === 0 ? 0 : Math.max(0, Math.min(next, batchOf(limit, left)) - waiting)
+    // What is left of a former rate would fill a smaller bucket once for every process.
+    const returned = isAsBefore || limit.kind === 'quota' ? units : 0
     return { subject, limit, holder: this.#holder, needed: waiting, ahead, returned, window }
   }
 

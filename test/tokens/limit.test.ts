@@ -72,7 +72,7 @@ describe('a rate', () => {
   })
 
   test('of a large limit batches are reserved, of a slow one single units', () => {
-    assert.equal(batchOf(rate(1_000, 60), 0), 100)
+    assert.equal(batchOf(rate(1_000, 60), 0), 110)
     assert.equal(batchOf(rate(1_000_000, 60), 0), 31_250)
     assert.equal(batchOf(rate(999, 1), 0), 1)
     assert.equal(batchOf(rate(1_000, 86_400), 0), 1)
@@ -80,7 +80,8 @@ describe('a rate', () => {
 
   test('while units are reserved, the bucket and they together are never more than the limit', () => {
     const [kept, large] = [new Kept(), rate(1_000, 60)]
-    for (const holder of ['a', 'b', 'c', 'd']) assert.equal(kept.ask(large, { holder, needed: 0, ahead: 100 }).granted, 100)
+    for (const holder of ['a', 'b', 'c', 'd'])
+      assert.equal(kept.ask(large, { holder, needed: 0, ahead: 100 }).granted, 100)
     kept.now += 29 * SECOND
     assert.equal(kept.left(large), 600)
     // What was reserved may not be used any more.
@@ -91,9 +92,9 @@ describe('a rate', () => {
   test('a used-up bucket is given out in batches, and says when there is one', () => {
     const [kept, large] = [new Kept(), rate(1_000, 60)]
     kept.ask(large, { needed: 1_000 })
-    assert.deepEqual([kept.ask(large, { needed: 100 }).retryMs, kept.ask(large, { holder: 'b' }).retryMs], [6_000, 60])
-    kept.now += 6 * SECOND
-    assert.equal(kept.ask(large, { needed: 100 }).granted, 100)
+    assert.deepEqual([kept.ask(large, { ahead: 109 }).retryMs, kept.ask(large, { holder: 'b' }).retryMs], [6_600, 60])
+    kept.now += 6_600
+    assert.equal(kept.ask(large, { ahead: 109 }).granted, 110)
   })
 
   test('a clock that goes back refills nothing until it has caught up, and takes nothing away', () => {
@@ -225,7 +226,16 @@ describe('a quota', () => {
 })
 
 test('a state that cannot be read is an error, never a full bucket or an unused quota', () => {
-  const unreadable = ['', '{', 'null', '{}', '[]', '{"level":"x","at":0,"leases":{}}', '{"used":"0"}', '{"level":1,"at":1}']
+  const unreadable = [
+    '',
+    '{',
+    'null',
+    '{}',
+    '[]',
+    '{"level":"x","at":0,"leases":{}}',
+    '{"used":"0"}',
+    '{"level":1,"at":1}',
+  ]
   for (const state of unreadable) {
     const ask = { holder: 'a', needed: 1, ahead: 0, returned: 0, window: 0 }
     for (const limit of [rate(3, 30), quota(3, 'day')]) {

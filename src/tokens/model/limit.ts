@@ -46,8 +46,8 @@ export function leftOf(state: string | null, limit: Limit, now: number): number 
 
 /** Of smaller limits every unit is reserved by itself, when it is used. */
 const SMALLEST_BATCHED = 1_000
-/** Those that a process holds when it is killed are lost, so a batch is also a small part of the limit. */
-const RATE_BATCH = { fewest: 100, part: 1 / 32, seconds: 6 }
+/** One write is for more than 100 verifications. What a process holds when it is killed is lost, so a batch is not larger. */
+const RATE_BATCH = { fewest: 110, part: 1 / 32, seconds: 6.6 }
 const QUOTA_BATCH = { most: 128, part: 1 / 8 }
 
 /** The most that is reserved at once for verifications to come. A batch of a rate refills within seconds. */
