@@ -1,15 +1,13 @@
 // Takes units of rates and quotas for verifications. What a verification needs is mostly at hand, reserved with one write for
 // many; see model/limit.ts.
 import { randomUUID } from 'node:crypto'
-import { batchOf, type Grant, type Limit } from './model/limit.ts'
+import { batchOf, type Grant, type Limit, type Reservation } from './model/limit.ts'
 import type { PolicyOwner } from './model/policy.ts'
 import { Recent } from './recent.ts'
 
-export interface Ask {
+export interface Ask extends Reservation {
   readonly subject: string
   readonly limit: Limit
-  readonly holder: string
-  readonly wanted: number
 }
 
 export type { Grant }
@@ -54,9 +52,17 @@ interface Held {
   readonly limit: Limit
   /** At hand. */
   units: number
+  readonly granted: number
+  /** Of these, reserved for verifications to come. */
+  readonly ahead: number
+  /** How many the last question was for. */
+  readonly wanted: number
+  readonly window: number
   readonly endsAt: Moment
   /** The store has said when asking again is worthwhile; undefined if it granted something. */
   readonly retryAt: number | undefined
+  /** Asked again before that, see LONGEST_RETRY_MS. */
+  readonly askAt: number
   readonly left: number
   readonly resetAt: number | null
 }
@@ -68,8 +74,11 @@ interface Moment {
 
 /** Limits beyond these are forgotten, those not used for longest first; what was reserved of them is lost. */
 const MOST_LIMITS = 20_000
-/** A limit that never refills is asked about again after this: its policy may have been changed and changed back. */
+/** A limit that refills later is asked about again after this: units may have been returned. */
 const LONGEST_RETRY_MS = 60_000
+
+/** How many times more is reserved than was used of the last reservation, up to a batch. */
+const GROWTH = 4
 
 interface Question {
   readonly use: LimitUse
@@ -102,7 +111,10 @@ export class Limiter {
         return { accepted: true, left: this.#leftOf(uses) }
       }
       const refused = lacking.find((use) => this.#waitsFor(use) !== undefined)
-      if (refused !== undefined) return this.#refusal(refused, uses)
+      if (refused !== undefined) {
+        await Promise.all(uses.map((use) => this.#giveBack(use)))
+        return this.#refusal(refused, uses)
+      }
       await Promise.all(lacking.map((use) => this.#ask(use)))
     }
   }
@@ -113,12 +125,17 @@ export class Limiter {
     return this.#clock.monotonic() < held.endsAt.monotonic && this.#clock.now() < held.endsAt.now
   }
 
-  /** Milliseconds until the store is asked again. */
+  /** Milliseconds until there is something again, as long as the store need not be asked. */
   #waitsFor(use: LimitUse): number | undefined {
     const held = this.#held.get(nameOf(use))
     if (held?.retryAt === undefined || !isSame(held.limit, use.limit)) return undefined
-    const waitMs = held.retryAt - this.#clock.monotonic()
-    return waitMs > 0 ? waitMs : undefined
+    const now = this.#clock.monotonic()
+    return now < held.askAt ? held.retryAt - now : undefined
+  }
+
+  /** What this process has reserved and not used. */
+  atHand(use: LimitUse): number {
+    return this.#isAtHand(use) ? this.#known(use).units : 0
   }
 
   #known(use: LimitUse): Held {
@@ -127,12 +144,11 @@ export class Limiter {
 
   #refusal(use: LimitUse, uses: readonly LimitUse[]): LimitVerdict {
     const waitMs = this.#waitsFor(use) ?? 0
-    const isForever = use.limit.kind === 'quota' && use.limit.per === 'ever'
     return {
       accepted: false,
       reason: use.limit.kind,
       by: use.owner,
-      retryAfterSeconds: isForever ? null : Math.max(1, Math.ceil(waitMs / 1_000)),
+      retryAfterSeconds: Number.isFinite(waitMs) ? Math.max(1, Math.ceil(waitMs / 1_000)) : null,
       left: this.#leftOf(uses),
     }
   }
@@ -155,6 +171,14 @@ export class Limiter {
     return question.answered
   }
 
+  /** What was reserved for verifications that another limit has refused. */
+  async #giveBack(use: LimitUse): Promise<void> {
+    const name = nameOf(use)
+    const { units, ahead } = this.#held.get(name) ?? { units: 0, ahead: 0 }
+    if (units <= ahead || this.#asked.has(name)) return
+    await (this.#collected.get(name) ?? this.#collect(name, use)).answered
+  }
+
   #collect(name: string, use: LimitUse): Question {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const question = { use, waiting: 0, answered: promise, answer: resolve, fail: reject }
@@ -170,8 +194,9 @@ export class Limiter {
     const sentAt = { now: this.#clock.now(), monotonic: this.#clock.monotonic() }
     try {
       const asks = [...questions.values()].map((question) => this.#askOf(question))
-      const grants = await this.#store.reserveUnits(asks)
-      for (const [i, [name, { use }]] of [...questions].entries()) this.#hold(name, use, grants[i] as Grant, sentAt)
+      const worthwhile = asks.filter(({ needed, returned }) => needed > 0 || returned > 0)
+      const grants = worthwhile.length === 0 ? [] : await this.#store.reserveUnits(worthwhile)
+      for (const [i, ask] of worthwhile.entries()) this.#hold(ask, grants[i] as Grant, sentAt)
       for (const { answer } of questions.values()) answer()
     } catch (error) {
       for (const { fail } of questions.values()) fail(error)
@@ -180,20 +205,36 @@ export class Limiter {
     }
   }
 
+  /** In relation to what was used last: who verifies rarely reserves little. */
   #askOf({ use: { subject, limit }, waiting }: Question): Ask {
-    const left = this.#held.get(nameOf({ subject, limit }))?.left ?? limit.limit
-    return { subject, limit, holder: this.#holder, wanted: Math.max(waiting, batchOf(limit, left)) }
+    const held = this.#held.get(nameOf({ subject, limit }))
+    const { granted = 0, units = 0, wanted = 1, window = 0, left = limit.limit } = held ?? {}
+    if (held !== undefined) held.units = 0
+    const isAsBefore = held !== undefined && isSame(held.limit, limit)
+    const next = !isAsBefore ? 1 : granted > 0 ? GROWTH * (granted - units) : wanted
+    const ahead = waiting === 0 ? 0 : Math.max(0, Math.min(next, batchOf(limit, left)) - waiting)
+    // What is left of a former rate would fill a smaller bucket once for every process.
+    const returned = isAsBefore || limit.kind === 'quota' ? units : 0
+    return { subject, limit, holder: this.#holder, needed: waiting, ahead, returned, window }
   }
 
-  #hold(name: string, { limit }: LimitUse, grant: Grant, sentAt: Moment): void {
-    const { granted, validMs, left, resetMs, retryMs } = grant
-    this.#held.set(name, {
+  #hold(ask: Ask, grant: Grant, sentAt: Moment): void {
+    const { limit, needed } = ask
+    const { granted, validMs, window, left, resetMs, retryMs } = grant
+    const answeredAt = this.#clock.monotonic()
+    const retryAt = granted > 0 || needed === 0 ? undefined : answeredAt + (retryMs ?? Number.POSITIVE_INFINITY)
+    this.#held.set(nameOf(ask), {
       limit,
       units: granted,
+      granted,
+      ahead: Math.max(0, granted - needed),
+      wanted: needed + ask.ahead,
+      window,
       endsAt: { now: sentAt.now + validMs, monotonic: sentAt.monotonic + validMs },
-      retryAt: granted > 0 ? undefined : sentAt.monotonic + Math.min(retryMs ?? LONGEST_RETRY_MS, LONGEST_RETRY_MS),
+      retryAt,
+      askAt: Math.min(retryAt ?? 0, answeredAt + LONGEST_RETRY_MS),
       left,
-      resetAt: resetMs === null ? null : sentAt.monotonic + resetMs,
+      resetAt: resetMs === null ? null : answeredAt + resetMs,
     })
   }
 }

@@ -1,12 +1,15 @@
 // Every scenario table, for every engine.
 import { authenticationScenarios } from './authentication.scenarios.ts'
+import { beyondScenarios } from './beyond.scenarios.ts'
 import { errorCodeScenarios } from './error-codes.scenarios.ts'
+import { explainScenarios } from './explain.scenarios.ts'
 import { httpScenarios } from './http.scenarios.ts'
 import { introspectionScenarios } from './introspection.scenarios.ts'
 import { lifecycleScenarios } from './lifecycle.scenarios.ts'
 import { listScenarios } from './list.scenarios.ts'
 import { overviewScenarios } from './overview.scenarios.ts'
 import { patchScenarios } from './patch.scenarios.ts'
+import { policyScenarios } from './policy.scenarios.ts'
 import { unknownNamesScenarios } from './unknown-names.scenarios.ts'
 import { updateScenarios } from './update.scenarios.ts'
 import { verifyScenarios } from './verify.scenarios.ts'
@@ -17,6 +20,9 @@ export const allScenarios = {
   'listing and fetching': listScenarios,
   updating: updateScenarios,
   patching: patchScenarios,
+  'policies, tags and metadata': beyondScenarios,
+  'what a policy allows': policyScenarios,
+  'explaining a token': explainScenarios,
   'what HTTP itself says': httpScenarios,
   verification: verifyScenarios,
   'clients of introspection': introspectionScenarios,

@@ -33,7 +33,7 @@ const methods: readonly [string, string, string][] = [
   ['PUT', `${TOKEN}/sub-account/sub_x`, 'GET, HEAD'],
   ['GET', `${TOKEN}/tok_x/rotate`, 'POST'],
   ['DELETE', '/api/v1/apiClient/history', 'GET, HEAD'],
-  ['DELETE', '/api/v1/apiClient/sub-account/sub_x', 'GET, HEAD, PUT'],
+  ['DELETE', '/api/v1/apiClient/sub-account/sub_x', 'GET, HEAD, PUT, PATCH'],
   ['GET', '/oauth2/introspect', 'POST'],
   ['OPTIONS', TOKEN, 'GET, HEAD, POST'],
   ['POST', '/healthz', 'GET, HEAD'],

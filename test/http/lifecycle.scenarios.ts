@@ -230,6 +230,8 @@ const tokenScenarios: readonly Scenario[] = [
         blockedBy: 'expiry',
         credentialUnreadable: false,
         metadata: null,
+        tags: [],
+        policy: null,
       }),
   },
   {
@@ -273,6 +275,8 @@ const subAccountScenarios: readonly Scenario[] = [
         status: 'active',
         suspendedAt: null,
         tokens: { active: 0, inactive: 0 },
+        policy: null,
+        metadata: null,
       })
     },
   },

@@ -157,7 +157,7 @@ export const patchScenarios: readonly Scenario[] = [
   refused(
     'an unknown field',
     { expires_at: 1 },
-    'Unknown field "expires_at"; allowed: name, status, expiresAt, metadata',
+    'Unknown field "expires_at"; allowed: name, status, expiresAt, tags, metadata, policy',
   ),
   refused('one good and one bad field', { name: 'Good', status: 'paused' }, 'status must be active or inactive'),
   refused('null for a name', { name: null }, 'name must be a string'),

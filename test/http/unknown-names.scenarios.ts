@@ -13,7 +13,7 @@ interface Refused {
   readonly reason: string
 }
 
-const NEW_TOKEN = 'allowed: subAccountId, name, status, expiresAt, metadata'
+const NEW_TOKEN = 'allowed: subAccountId, name, status, expiresAt, tags, metadata, policy'
 const NEW_SUB_ACCOUNT = { name: 'Misspelt', email: 'a@b.example', companyName: 'C' }
 const ofToken = async (estate: Estate) => `${BASE}/token/${(await estate.token()).id}`
 const ofSubAccount = ({ mine }: Estate) => `${BASE}/sub-account/${mine.subAccounts[0].id}`
@@ -52,7 +52,7 @@ const refused: readonly Refused[] = [
     what: 'the misspelt field of a new sub-account',
     ask: () => ({ method: 'POST', path: `${BASE}/sub-account`, body: { ...NEW_SUB_ACCOUNT, company: 'C' } }),
     field: 'company',
-    reason: 'Unknown field "company"; allowed: name, email, companyName',
+    reason: 'Unknown field "company"; allowed: name, email, companyName, metadata, policy',
   },
   {
     what: 'a field with the name of a prototype',
@@ -63,7 +63,7 @@ const refused: readonly Refused[] = [
       body: `{"__proto__": 1, ${JSON.stringify(NEW_SUB_ACCOUNT).slice(1)}`,
     }),
     field: '__proto__',
-    reason: 'Unknown field "__proto__"; allowed: name, email, companyName',
+    reason: 'Unknown field "__proto__"; allowed: name, email, companyName, metadata, policy',
   },
   {
     what: 'a field with a name of any length, of which the beginning is repeated,',

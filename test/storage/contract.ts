@@ -5,10 +5,12 @@ import { Estate, type OpenEmptyStore, type TestStore } from '../support/store.ts
 import { describeAccounts } from './contract/accounts.ts'
 import { describeConcurrency } from './contract/concurrency.ts'
 import { describeHistory } from './contract/history.ts'
+import { describeLimits } from './contract/limits.ts'
 import { describeListing } from './contract/listing.ts'
 import { describeListingProperties } from './contract/listing-properties.ts'
 import { describeMasterKeys } from './contract/master-keys.ts'
 import { describeOverview } from './contract/overview.ts'
+import { describePolicies } from './contract/policies.ts'
 import { describeSubAccounts } from './contract/sub-accounts.ts'
 import { describeTokens } from './contract/tokens.ts'
 import { describeUpdateProperties } from './contract/update-properties.ts'
@@ -25,6 +27,7 @@ const parts: Record<string, Part> = {
   listing: describeListing,
   'listing, for any estate and query': describeListingProperties,
   'listing, after any changes': describeUpdateProperties,
+  'policies, tags and metadata': describePolicies,
   'the overview': describeOverview,
   verification: describeVerification,
   history: describeHistory,
@@ -42,6 +45,7 @@ export function describeStore(name: string, open: OpenEmptyStore): void {
     after(() => opened.close())
     for (const [title, part] of Object.entries(parts)) describe(title, () => part(() => estate))
     describe('the store as a whole', () => describeWhole(open))
+    describe('rates and quotas', () => describeLimits(open))
     describe('master keys', () => describeMasterKeys(open))
   })
 }

@@ -20,6 +20,8 @@ export interface CopiedEstate {
   readonly refusedKeys: readonly string[]
   readonly credentials: readonly string[]
   readonly tokenIds: readonly string[]
+  /** Of the first account, with a quota of which some is used. */
+  readonly limitedIds: readonly string[]
   readonly subAccountIds: readonly string[]
   /** A creation that was made with an Idempotency-Key, to be asked for again. */
   readonly creation: object
@@ -45,6 +47,7 @@ export async function build(server: Server): Promise<CopiedEstate> {
   const made = await Promise.all(accounts.map(({ id, owners }, n) => tokensOf(server, id, owners, n)))
   const { id: subAccountId } = accounts[0]?.owners[0] ?? { id: '' }
   const creation = { subAccountId, name: 'Asked for twice' }
+  const limitedIds = await limited(server, accounts[0]?.id ?? '')
   await create(server.url, accounts[0]?.key ?? '', creation)
   await server.registry.uses.flush()
   await server.rotateMasterKey(() => () => {})
@@ -53,6 +56,7 @@ export async function build(server: Server): Promise<CopiedEstate> {
     refusedKeys: accounts.flatMap(({ refusedKeys }) => refusedKeys),
     credentials: made.flatMap(({ credentials }) => credentials),
     tokenIds: made.flatMap(({ ids }) => ids),
+    limitedIds,
     subAccountIds: accounts.flatMap(({ owners }) => owners.map(({ id }) => id)),
     creation,
   }
@@ -92,6 +96,8 @@ async function tokensOf(
     expiresAt: index % 7 === 0 ? NOW + (index % 2 === 0 ? HOUR : -HOUR) : null,
     credential: index % 11 === 0 ? `imported-${n}-${index}-${'x'.repeat(30)}` : undefined,
     createdAt: NOW - index * HOUR,
+    ...(index % 4 === 0 ? { tags: index % 8 === 0 ? ['red', 'ü "x"'] : ['red'], metadata: { index } } : {}),
+    ...(index % 9 === 0 ? { policy: { scopes: ['a', 'b:*'], addresses: ['::/0', '0.0.0.0/0'] } } : {}),
   }))
   const records = await operator.createTokens(list)
   const ids = records.map(({ id }) => id)
@@ -102,9 +108,28 @@ async function tokensOf(
     if (index % 13 === 3) await registry.rotateToken(caller, id, index % 2 === 0 ? 3_600 : 0, origin)
     if (index % 13 === 4) await registry.deleteToken(caller, id, origin)
     // All of them, since asking for everything below would leave marks too; what is refused stays unused.
-    await registry.verify(credentials[index] ?? '')
+    await registry.verify(credentials[index] ?? '', { address: '127.0.0.1' })
   }
   return { ids, credentials }
+}
+
+/** Tokens of a sub-account with a policy, each used a few times. */
+async function limited({ operator, registry }: Server, accountId: string): Promise<string[]> {
+  const policy = { scopes: ['orders:*'], quota: { limit: 1_000, per: 'ever' } }
+  const [owner] = await operator.createSubAccounts(accountId, [
+    { name: 'Limited', email: 'l@x.example', companyName: 'L', policy, metadata: { kept: true } },
+  ])
+  const records = await operator.createTokens(
+    [3, 5].map((limit) => ({
+      ...{ accountId, subAccountId: owner?.id ?? '', name: `Limited to ${limit}` },
+      policy: { quota: { limit, per: 'ever' } },
+    })),
+  )
+  for (const { id } of records) {
+    const { credential } = await registry.getToken(operator.actFor(accountId), id)
+    for (let n = 0; n < 4; n++) await registry.verify(credential)
+  }
+  return records.map(({ id }) => id)
 }
 
 async function create(url: string, key: string, body: object) {
@@ -123,6 +148,7 @@ export async function transcript(env: Environment, estate: CopiedEstate): Promis
       for (const id of estate.tokenIds.filter((_, n) => n % 6 < 2)) await ask(`${API}/token/${id}?include=details`, key)
       for (const id of estate.tokenIds.filter((_, n) => n % 40 < 3)) await ask(`${API}/token/${id}/history`, key)
     }
+    for (const id of estate.limitedIds) await ask(`${API}/token/${id}/explain`, estate.keys[0] ?? '')
     for (const credential of estate.credentials) await ask('/api/v1/verify', credential)
     const again = await create(url, estate.keys[0] ?? '', estate.creation)
     return [...heard, again.text]
@@ -146,9 +172,18 @@ async function answer(url: string, path: string, credential: string): Promise<st
 }
 
 function listsOf({ subAccountIds }: CopiedEstate): string[] {
-  const filters = ['', 'status=inactive', 'search=a', 'search=SS', 'search=%25', 'search=renamed&status=active']
+  const filters = [
+    '',
+    'status=inactive',
+    'search=a',
+    'search=SS',
+    'search=%25',
+    'search=renamed&status=active',
+    'tag=red',
+  ]
+  const byTags = ['tag=red&tag=%C3%BC%20%22x%22', 'tag=none']
   const owners = subAccountIds.map((id) => `subAccountId=${id}`)
-  const tokens = [...filters, ...owners].flatMap((filter) =>
+  const tokens = [...filters, ...byTags, ...owners].flatMap((filter) =>
     [1, 2, 7].map((page) => `/token?limit=100&include=details&page=${page}&${filter}`),
   )
   const history = [1, 2, 20].map((page) => `/history?limit=100&page=${page}`)

@@ -13,6 +13,7 @@ import { StatementNames } from '../../src/storage/postgres/sql/statement-names.t
 import * as writes from '../../src/storage/postgres/sql/writes.ts'
 import type { TokenQuery } from '../../src/tokens/model/page.ts'
 import type { Account, AccountKey, SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
+import { quota, rate } from '../support/limits.ts'
 import { openEmptyPostgres, PATIENT, type TestPostgres } from '../support/postgres.ts'
 import { Estate, rotateToken } from '../support/store.ts'
 
@@ -69,7 +70,10 @@ describe('query plans of PostgreSQL', () => {
     await opened.store.insertSubAccounts(owners, estate.origin())
     for (const owner of owners) {
       const names = Array.from({ length: TOKENS_OF_EACH }, (_, i) => `token number ${i}`)
-      const tokens = await estate.tokens(names.map((name) => estate.tokenRecord(owner, name, { expiresAt: 9 })))
+      const records = names.map((name, i) =>
+        estate.tokenRecord(owner, name, { expiresAt: 9, tags: i % 30 === 0 ? '["red","round"]' : null }),
+      )
+      const tokens = await estate.tokens(records)
       token = tokens[0] as TokenRecord
     }
     subAccount = owners.at(-1) as SubAccount
@@ -80,6 +84,11 @@ describe('query plans of PostgreSQL', () => {
     }
     token = (await opened.store.findTokenByName(token.subAccountId, token.name)) ?? token
     digest = estate.digest()
+    const limited = Array.from({ length: 500 }, (_, n) => ({
+      ...{ subject: `tok_limited_${n}`, limit: rate(5, 60), holder: 'h' },
+      ...{ needed: 1, ahead: 0, returned: 0, window: 0 },
+    }))
+    await opened.store.reserveUnits(limited)
     client = new RecordingClient(clientConfig(opened.options.databaseUrl))
     await client.connect()
     await client.query('VACUUM ANALYZE')
@@ -148,6 +157,11 @@ describe('query plans of PostgreSQL', () => {
     digest: opened.stamps.digest(`${formerUntil}`),
     formerUntil,
   })
+  const ask = (kind: 'rate' | 'quota') => ({
+    subject: token.id,
+    limit: kind === 'rate' ? rate(5, 60) : quota(5, 'day'),
+    ...{ holder: 'h', needed: 1, ahead: 0, returned: 0, window: 0 },
+  })
   const requests: Record<string, () => Promise<unknown>> = {
     'a list of a foreign sub-account': () => listing.listTokens(db, account.id, { ...page, subAccountId: 'sub_x' }),
     'a list narrowed by expiry': () => listing.listTokens(db, account.id, { ...page, narrowing: { expiresBefore: 1 } }),
@@ -156,6 +170,20 @@ describe('query plans of PostgreSQL', () => {
       listing.listTokens(db, account.id, { ...page, narrowing: { unexpiredAt: 1, suspended: true } }),
     'a list of tokens that are not suspended': () =>
       listing.listTokens(db, account.id, { ...page, narrowing: { suspended: false } }),
+    'a list by a tag': () => listing.listTokens(db, account.id, { ...page, narrowing: { tags: ['red'] } }),
+    'a list by several tags and more': () =>
+      listing.listTokens(db, account.id, {
+        ...page,
+        subAccountId: subAccount.id,
+        search: 'number',
+        narrowing: { tags: ['red', 'round'] },
+      }),
+    'a change of tags': () =>
+      writes.changeTokens(session(), account.id, [
+        { id: token.id, change: { kind: 'update', update: { tags: ['new'] } }, origin, expected: undefined },
+      ]),
+    'units reserved': () => writes.reserveUnits(session(), [ask('rate'), ask('quota')]),
+    'what is left of limits': () => reads.findLimits(db, [token.id, subAccount.id]),
     'the filtered history of an account': () => reads.listHistory(db, account.id, { ...page, action: 'token.rotate' }),
     'a search narrowed by use': () =>
       listing.listTokens(db, account.id, { ...page, search: 'number', narrowing: { neverUsed: true } }),

@@ -11,6 +11,7 @@ import * as writes from '../../src/storage/sqlite/sql/writes.ts'
 import { overviewQuestion } from '../../src/tokens/model/overview.ts'
 import type { TokenQuery } from '../../src/tokens/model/page.ts'
 import type { Account, SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
+import { quota, rate } from '../support/limits.ts'
 import { openEmptySqlite, type TestSqlite } from '../support/sqlite.ts'
 import { Estate, START } from '../support/store.ts'
 
@@ -82,7 +83,8 @@ describe('query plans', () => {
     const estate = new Estate(opened)
     account = await estate.account()
     subAccount = await estate.subAccount(account)
-    const records = Array.from({ length: 40 }, (_, i) => estate.tokenRecord(subAccount, `token number ${i}`))
+    const tags = JSON.stringify(['red', 'round'])
+    const records = Array.from({ length: 40 }, (_, i) => estate.tokenRecord(subAccount, `token number ${i}`, { tags }))
     await estate.tokens(records)
     token = records[0] as TokenRecord
     digest = estate.digest()
@@ -147,6 +149,8 @@ describe('query plans', () => {
     { expiresFrom: START, expiresBefore: START + 1 },
     { unexpiredAt: START, suspended: true },
     { unexpiredAt: START, suspended: false },
+    { tags: ['red'] },
+    { tags: ['red', 'round'], unexpiredAt: START, suspended: true },
     { neverUsed: true, createdFrom: 1, createdBefore: 2, expiresFrom: 1, expiresBefore: 2 },
   ] as const
   for (const narrowing of narrowings) {
@@ -170,6 +174,11 @@ describe('query plans', () => {
     sealed: token.sealed,
     digest: opened.stamps.digest(`${formerUntil}`),
     formerUntil,
+  })
+  const ask = (kind: 'rate' | 'quota') => ({
+    subject: token.id,
+    limit: kind === 'rate' ? rate(5, 60) : quota(5, 'day'),
+    ...{ holder: 'h', needed: 1, ahead: 0, returned: 0, window: 0 },
   })
   const requests: Record<string, () => unknown> = {
     'a list of a foreign sub-account': () => listTokens(db, account.id, { ...page, subAccountId: 'sub_x' }),
@@ -199,6 +208,17 @@ describe('query plans', () => {
         requestDigest: 'd',
       }),
     ),
+    'a change of tags': change((session) =>
+      writes.changeToken(
+        session,
+        account.id,
+        token.id,
+        { kind: 'update', update: { tags: ['new'], policy: { scopes: ['a'] } } },
+        origin,
+      ),
+    ),
+    'units reserved': change((session) => writes.reserveUnits(session, [ask('rate'), ask('quota')])),
+    'what is left of limits': () => reads.findLimits(db, [token.id, subAccount.id]),
     'uses marked': change((session) => writes.markUsed(session, new Map([[token.id, 1]]))),
     'a deletion': change((session) => writes.changeToken(session, account.id, token.id, { kind: 'delete' }, origin)),
     'one sub-account': () => reads.findSubAccount(db, account.id, subAccount.id),
@@ -284,6 +304,7 @@ describe('the work of a request', () => {
     const records = Array.from({ length: tokens }, (_, i) => ({
       ...estate.tokenRecord(subAccounts[i % 2 === 0 ? 0 : 1], i === 0 ? 'unlike the rest' : `token number ${i}`),
       status: i % 10 < 5 ? ('active' as const) : ('inactive' as const),
+      tags: i < 5 ? '["rare"]' : null,
     }))
     for (let i = 0; i < tokens; i += 1000) await estate.tokens(records.slice(i, i + 1000))
     const db = new CountingConnection(opened.path)
@@ -304,6 +325,7 @@ describe('the work of a request', () => {
       'one token': count(() => reads.findToken(db, account.id, last.id)),
       'a verification': count(() => reads.findByDigest(db, last.digest)),
       'a search for one': count(list({ search: 'unlike the rest' })),
+      'tokens with a rare tag': count(list({ narrowing: { tags: ['rare'] } })),
     }
     db.close()
     await opened.close()

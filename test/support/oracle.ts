@@ -13,6 +13,8 @@ export interface OracleToken {
   readonly expiresAt?: number | null
   readonly lastUsedAt?: number | null
   readonly isSuspended?: boolean
+  /** As they are stored. */
+  readonly tags?: string | null
 }
 
 export interface OracleQuery {
@@ -40,6 +42,8 @@ export function listByHand(tokens: readonly OracleToken[], query: OracleQuery) {
 
 function isWithin(token: OracleToken, narrowing: Narrowing): boolean {
   const { createdAt, expiresAt = null, lastUsedAt = null, isSuspended = false } = token
+  const own: readonly string[] = JSON.parse(token.tags ?? '[]')
+  if (!(narrowing.tags ?? []).every((tag) => own.includes(tag))) return false
   const { neverUsed, createdFrom, createdBefore, expiresFrom, expiresBefore, unexpiredAt, suspended } = narrowing
   if (unexpiredAt !== undefined && expiresAt !== null && expiresAt <= unexpiredAt) return false
   if (suspended !== undefined && suspended !== isSuspended) return false

@@ -52,6 +52,7 @@ export async function openEmptyPostgres(
     database,
     server,
     options,
+    openAnother: async () => (await openPostgresStore(options)).store,
     async reopen() {
       await store.close()
       store = (await openPostgresStore(options)).store

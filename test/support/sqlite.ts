@@ -29,6 +29,7 @@ export async function openEmptySqlite(): Promise<TestSqlite> {
     keys,
     stamps: new Stamps(storeSecret),
     path: join(dataDir, 'latchkey.db'),
+    openAnother: async () => (await openSqliteStore({ dataDir, keys })).store,
     async reopen() {
       await store.close()
       ;({ store, files } = await openSqliteStore({ dataDir, keys }))

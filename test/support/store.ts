@@ -20,6 +20,8 @@ export interface TestStore {
   readonly store: Store
   readonly stamps: Stamps
   readonly keys: KeyRing
+  /** Opens the same one once more, as another process does. Who asks closes it. */
+  openAnother(): Promise<Store>
   /** Closes the store and opens the same one again. */
   reopen(): Promise<void>
   /** Closes the store and removes it. */

@@ -106,6 +106,9 @@ export function describeFuzz(engine: Engine, { seed, cases }: Fuzzing): void {
               'used',
               'createdFrom',
               'expiresBefore',
+              'tag',
+              'scope',
+              'address',
             ),
             queryText,
           ),
@@ -118,8 +121,9 @@ export function describeFuzz(engine: Engine, { seed, cases }: Fuzzing): void {
       ),
       async (pairs) => {
         const query = pairs.map(([name, value]) => `${name}=${value}`).join('&')
-        for (const path of ['token', 'sub-account', 'history', 'overview', 'whoami'])
+        for (const path of ['token', 'sub-account', 'history', 'overview', 'whoami', `token/${token.id}/explain`])
           await told(mine({ path: `/api/v1/apiClient/${path}?${query}` }), 200, 400, 403)
+        await told({ path: `/api/v1/verify?${query}`, headers: [bearer(token.credential)] }, 204, 400)
       },
     )
 
@@ -135,7 +139,7 @@ export function describeFuzz(engine: Engine, { seed, cases }: Fuzzing): void {
 
     fuzz(
       'a JSON body',
-      fc.tuple(bodies, fc.constantFrom('PUT', 'PATCH', 'POST', 'ROTATE', 'SUB')),
+      fc.tuple(bodies, fc.constantFrom('PUT', 'PATCH', 'POST', 'ROTATE', 'SUB', 'PATCH SUB')),
       async ([body, where]) => {
         const places = {
           PUT: { method: 'PUT', path: `${LIST}/${(await estate.token()).id}` },
@@ -143,6 +147,7 @@ export function describeFuzz(engine: Engine, { seed, cases }: Fuzzing): void {
           POST: { method: 'POST', path: LIST },
           ROTATE: { method: 'POST', path: `${LIST}/tok_none/rotate` },
           SUB: { method: 'POST', path: '/api/v1/apiClient/sub-account' },
+          'PATCH SUB': { method: 'PATCH', path: `/api/v1/apiClient/sub-account/${estate.mine.subAccounts[2].id}` },
         }
         await told(
           mine({ ...places[where as keyof typeof places], body, headers: [JSON_TYPE] }),

@@ -45,14 +45,32 @@ export const fieldNames = fc.constantFrom(
   'subAccountId',
   'expiresAt',
   'overlapSeconds',
+  'metadata',
+  'tags',
+  'policy',
   '_id',
   '__proto__',
   'token',
   'email',
 )
+/** Policies that are nearly right. */
+const policies = fc.record(
+  {
+    scopes: fc.oneof(fc.array(fc.oneof(fc.constantFrom('a', 'a:*', '*', 'a b'), anyText), { maxLength: 3 }), anyText),
+    addresses: fc.array(fc.oneof(fc.ipV4(), fc.ipV6(), fc.constantFrom('10.0.0.0/8', '::/129', '1.2.3.4/8'), anyText), {
+      maxLength: 3,
+    }),
+    rate: fc.record({ limit: fc.oneof(fc.integer(), fc.double()), seconds: fc.integer() }, { requiredKeys: [] }),
+    quota: fc.record({ limit: fc.maxSafeInteger(), per: fc.oneof(fc.constantFrom('day', 'ever'), anyText) }),
+    maxLifetimeSeconds: fc.oneof(fc.integer(), fc.jsonValue()),
+  },
+  { requiredKeys: [] },
+)
 export const fieldValues = fc.oneof(
   anyText,
   fc.jsonValue(),
+  policies,
+  fc.array(anyText, { maxLength: 12 }),
   fc.constantFrom('active', 'inactive', null, Number.MAX_VALUE, -0, '2030-01-01T00:00:00Z'),
 )
 const jsonText = fc.oneof(

@@ -66,6 +66,12 @@ export const guarded: Readonly<Record<string, Guarded>> = {
     other: 404,
     missing: `${TOKEN}/${NOWHERE}/rotate`,
   },
+  [`GET ${TOKEN}/:id/explain`]: {
+    ask: withToken({}, '/explain'),
+    owner: 200,
+    other: 404,
+    missing: `${TOKEN}/${NOWHERE}/explain`,
+  },
   [`GET ${TOKEN}/:id/history`]: {
     ask: withToken({}, '/history'),
     owner: 200,
@@ -89,6 +95,12 @@ export const guarded: Readonly<Record<string, Guarded>> = {
   },
   [`PUT ${SUB_ACCOUNT}/:id`]: {
     ask: ofSubAccount(`${SUB_ACCOUNT}/:id`, () => ({ companyName: 'Changed' })),
+    owner: 200,
+    other: 403,
+    missing: `${SUB_ACCOUNT}/sub_none`,
+  },
+  [`PATCH ${SUB_ACCOUNT}/:id`]: {
+    ask: ofSubAccount(`${SUB_ACCOUNT}/:id`, () => ({ metadata: { changed: true } })),
     owner: 200,
     other: 403,
     missing: `${SUB_ACCOUNT}/sub_none`,
@@ -279,6 +291,25 @@ export function describeNobodyIn(engine: Engine): void {
         }
       })
     }
+
+    test('no policy, however wide, lets anybody in who was not', async () => {
+      const wide = { scopes: ['a:*', 'b'], addresses: ['0.0.0.0/0', '::/0'], rate: { limit: 1_000_000, seconds: 1 } }
+      const policy = wide as never
+      const dead = [
+        await estate.token({ policy, status: 'inactive' }),
+        await estate.token({ policy, expiresAt: 1_000 }),
+      ].map(({ credential }) => credential)
+      const nobodies = everybody.filter(([identity]) => identity !== 'a sub-account’s token').map(([, each]) => each)
+      for (const credential of [...dead, ...nobodies]) {
+        for (const query of ['', '?scope=b', '?scope=b&scope=a:c']) {
+          const heard = await askAs({ path: `${VERIFY}${query}` }, credential)
+          assert.equal(heard.status, 401)
+          for (const header of ['x-latchkey-scopes', 'ratelimit', 'ratelimit-policy']) {
+            assert.equal(heard.headers[header], undefined, header)
+          }
+        }
+      }
+    })
 
     test('introspection tells the owner alone that a token is active', async () => {
       const question = { ...(await guarded['POST /oauth2/introspect']?.ask(estate)), method: 'POST' } as Ask

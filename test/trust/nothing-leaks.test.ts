@@ -128,6 +128,15 @@ describe('nothing leaks', () => {
       keep(`a page nowhere: ${what}`, await send(url, { path: `/${path}/%zz` }))
       keep(`a body broken by it: ${what}`, await mine({ ...put, headers: [JSON_TYPE], body: `{"name": ${secret}` }))
       keep(`fields of it: ${what}`, await mine({ ...put, body: { status: secret, [secret]: secret } }))
+      const patch = { method: 'PATCH', path: `${LIST}/${_id}` }
+      keep(`a status of it in a patch: ${what}`, await mine({ ...patch, body: { status: secret } }))
+      keep(`an address of it: ${what}`, await mine({ ...patch, body: { policy: { addresses: [secret] } } }))
+      keep(`a scope of it: ${what}`, await mine({ ...patch, body: { policy: { scopes: [`${secret} `] } } }))
+      keep(`a rate of it: ${what}`, await mine({ ...patch, body: { policy: { rate: { limit: secret } } } }))
+      keep(`a tag with it: ${what}`, await mine({ ...patch, body: { tags: [secret.padEnd(60, 'x')] } }))
+      keep(`a list by such a tag: ${what}`, await mine({ path: `${LIST}?tag=${path.padEnd(60, 'x')}` }))
+      keep(`an explanation for it: ${what}`, await mine({ path: `${LIST}/${path}/explain?address=${path}` }))
+      keep(`a scope that is none: ${what}`, await mine({ path: `${LIST}/${_id}/explain?scope=${path}%20%20` }))
       keep(`a type of it: ${what}`, await mine({ ...put, headers: [['content-type', path]], body: secret }))
       keep(`a form with it twice: ${what}`, await mine({ ...inform, body: `token=${path}&token=${path}` }))
       // Not x-request-id: what is sent there is an id, and kept, unless it looks like one of our credentials.

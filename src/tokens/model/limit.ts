@@ -1,19 +1,28 @@
-// What is left of a rate or a quota. Processes take units from it in batches and use them up by themselves, so that few
-// verifications write; all of them together never use more than the limit allows. Pure: a state as stored in, a state out.
+// What is left of a rate or a quota. Processes reserve units in batches and use them up by themselves, so that few verifications
+// write; all of them together never use more than the limit allows. Pure: a state as stored in, a state out.
 import type { Quota, Rate } from './policy.ts'
 
 export type Limit = ({ readonly kind: 'rate' } & Rate) | ({ readonly kind: 'quota' } & Quota)
 
-/** Who asks, and for how many. Asking again gives up what is left of the last reservation. */
+/** Who asks, and for how many. */
 export interface Reservation {
   readonly holder: string
-  readonly wanted: number
+  /** For verifications that wait: used as soon as they are granted. */
+  readonly needed: number
+  /** For verifications to come. */
+  readonly ahead: number
+  /** Left of the last reservation: asking again gives it up. */
+  readonly returned: number
+  /** In which `returned` was granted. */
+  readonly window: number
 }
 
 export interface Grant {
   readonly granted: number
   /** For how long they may be used, counted from before the question was asked. */
   readonly validMs: number
+  /** The beginning of the day or month that they are counted in; 0 where there is none. */
+  readonly window: number
   readonly left: number
   /** Until when `left` is all there is; null for ever. */
   readonly resetMs: number | null
@@ -21,7 +30,7 @@ export interface Grant {
   readonly retryMs: number | null
 }
 
-/** `state` is undefined where nothing was granted: there is nothing to store. */
+/** `state` is undefined where nothing has changed: there is nothing to store. */
 export type Reserved = Grant & { readonly state: string | undefined }
 
 /** `state` is null before the first reservation; `now` is the time of the store that keeps it. */
@@ -31,104 +40,132 @@ export function reserve(state: string | null, limit: Limit, ask: Reservation, no
 
 /** What a process that holds none could still get, reservations of others counted as used. */
 export function leftOf(state: string | null, limit: Limit, now: number): number {
-  if (limit.kind === 'rate') return Math.max(0, Math.floor(refill(state, limit, now).level))
+  if (limit.kind === 'rate') return wholeUnits(refill(state, limit, now).level)
   return Math.max(0, limit.limit - currentWindow(state, limit, now).used)
 }
 
-/** Smaller limits are exact to the unit; larger ones are reserved in batches, each with one write. */
+/** Of smaller limits every unit is reserved by itself, when it is used. */
 const SMALLEST_BATCHED = 1_000
-const BATCHES = 8
-/** Units of a quota that a process holds when it is killed are lost. */
-const LARGEST_QUOTA_BATCH = 128
+/** One write is for more than 100 verifications. What a process holds when it is killed is lost, so a batch is not larger. */
+const RATE_BATCH = { fewest: 110, part: 1 / 32, seconds: 6.6 }
+const QUOTA_BATCH = { most: 128, part: 1 / 8 }
 
-export function batchOf({ kind, limit }: Limit, left: number): number {
-  if (kind === 'quota') return Math.max(1, Math.min(LARGEST_QUOTA_BATCH, Math.floor(left / BATCHES)))
-  return limit < SMALLEST_BATCHED ? 1 : Math.floor(limit / BATCHES)
+/** The most that is reserved at once for verifications to come. A batch of a rate refills within seconds. */
+export function batchOf(limit: Limit, left: number): number {
+  if (limit.limit < SMALLEST_BATCHED) return 1
+  if (limit.kind === 'quota') return atLeastOne(Math.min(QUOTA_BATCH.most, left * QUOTA_BATCH.part))
+  const refilled = (limit.limit / limit.seconds) * RATE_BATCH.seconds
+  return atLeastOne(Math.min(Math.max(RATE_BATCH.fewest, limit.limit * RATE_BATCH.part), refilled))
 }
+
+const atLeastOne = (units: number): number => Math.max(1, Math.floor(units))
+
+/** A sum of refills may be a hair below the whole number that it is. */
+const wholeUnits = (level: number): number => Math.max(0, Math.floor(level + 1e-9))
 
 interface RateState {
   /** What is in the bucket, apart from what is reserved. */
   readonly level: number
   /** The time of that, which never goes back: a clock that does refills nothing until it has caught up. */
   readonly at: number
-  /** Reserved units that may not be used yet: by holder, how many and until when. */
-  readonly leases: Readonly<Record<string, readonly [units: number, until: number]>>
+  readonly leases: Leases
 }
 
-/** Shortest time for which a reservation holds: the way to the store and back is part of it. */
-const MIN_LEASE_MS = 2_000
+/** By holder, units that are reserved ahead. They are of one limit: once it is changed, nobody uses them. */
+type Leases = Readonly<Record<string, readonly [units: number, until: number, limit: number, seconds: number]>>
+
+/** Longer than any way to the store and back, which is part of it. */
+const LEASE_MS = 30_000
 
 function reserveRate(state: string | null, limit: Limit & { kind: 'rate' }, ask: Reservation, now: number): Reserved {
-  const { level, at, leases } = refill(state, limit, now)
-  const { [ask.holder]: _ended, ...others } = leases
+  const bucket = refill(state, limit, now)
+  const { [ask.holder]: _ended, ...others } = bucket.leases
+  const level = Math.min(bucket.level + ask.returned, limit.limit - heldOf(others, limit))
+  const available = wholeUnits(level)
+  const wanted = ask.needed + ask.ahead
+  const enough = Math.min(wanted, batchOf(limit, available))
+  const granted = available < enough ? 0 : Math.min(wanted, available)
   const perMs = limit.limit / (limit.seconds * 1_000)
-  const batch = batchOf(limit, 0)
-  const granted = level < batch ? 0 : Math.min(ask.wanted, Math.floor(level))
-  const validMs = Math.max(MIN_LEASE_MS, limit.seconds * 1_000)
-  const left = Math.max(0, Math.floor(level - granted))
-  const resetMs = Math.ceil((limit.limit - left) / perMs)
-  const grant = { granted, validMs, left, resetMs }
-  if (granted === 0) return { ...grant, retryMs: Math.ceil((batch - level) / perMs), state: undefined }
-  const after: RateState = { level: level - granted, at, leases: { ...others, [ask.holder]: [granted, now + validMs] } }
-  return { ...grant, retryMs: null, state: JSON.stringify(after) }
+  const left = available - granted
+  const grant = { granted, validMs: LEASE_MS, window: 0, left, resetMs: Math.ceil((limit.limit - left) / perMs) }
+  const retryMs = granted > 0 ? null : Math.max(1, Math.ceil((enough - level) / perMs))
+  if (granted === 0 && ask.returned === 0) return { ...grant, retryMs, state: undefined }
+  const ahead = granted - ask.needed
+  const lease: Leases = ahead > 0 ? { [ask.holder]: [ahead, now + LEASE_MS, limit.limit, limit.seconds] } : {}
+  const after: RateState = { level: level - granted, at: bucket.at, leases: { ...others, ...lease } }
+  return { ...grant, retryMs, state: JSON.stringify(after) }
+}
+
+function heldOf(leases: Leases, { limit, seconds }: Rate): number {
+  const held = Object.values(leases).filter(([, , ofLimit, ofSeconds]) => ofLimit === limit && ofSeconds === seconds)
+  return held.reduce((sum, [units]) => sum + units, 0)
 }
 
 /**
  * A bucket as it would be if every unit was taken from it when it is used holds at least `level` and all reserved units: it is
  * not taken for fuller than that, so while units are reserved, the level only rises to the limit without them.
  */
-function refill(text: string | null, { limit, seconds }: Rate, now: number): RateState {
-  const state: RateState = text === null ? { level: limit, at: now, leases: {} } : JSON.parse(text)
+function refill(text: string | null, rate: Rate, now: number): RateState {
+  const state: RateState = text === null ? { level: rate.limit, at: now, leases: {} } : JSON.parse(text)
   if (!Number.isFinite(state.level) || !Number.isFinite(state.at)) throw new Error('the state of a rate cannot be read')
-  const perMs = limit / (seconds * 1_000)
-  const leases = new Map(Object.entries(state.leases))
-  let { level, at } = state
+  const perMs = rate.limit / (rate.seconds * 1_000)
+  let { level, at, leases } = state
   const refillUntil = (time: number) => {
-    const held = [...leases.values()].reduce((sum, [units]) => sum + units, 0)
-    level = Math.min(level + Math.max(0, time - at) * perMs, limit - held)
+    level = Math.min(level + Math.max(0, time - at) * perMs, rate.limit - heldOf(leases, rate))
     at = Math.max(at, time)
   }
-  const ends = [...leases].sort(([, [, one]], [, [, other]]) => one - other)
+  const ends = Object.entries(leases).sort(([, [, one]], [, [, other]]) => one - other)
   for (const [holder, [, until]] of ends) {
     if (until > Math.max(now, at)) break
     refillUntil(until)
-    leases.delete(holder)
+    const { [holder]: _ended, ...others } = leases
+    leases = others
   }
   refillUntil(now)
-  return { level, at, leases: Object.fromEntries(leases) }
+  return { level, at, leases }
 }
 
 interface QuotaState {
   readonly per: Quota['per']
   /** The beginning of the day or month that `used` is counted in. */
   readonly from: number
-  /** Reserved units are used up, whatever becomes of them. */
+  /** Reserved units are used up, unless they are returned. */
   readonly used: number
 }
 
 function reserveQuota(state: string | null, limit: Limit & { kind: 'quota' }, ask: Reservation, now: number): Reserved {
-  const { from, used } = currentWindow(state, limit, now)
+  const before = currentWindow(state, limit, now)
+  const { per, from } = before
+  const used = before.used - (ask.window === from ? Math.min(ask.returned, before.used) : 0)
   const remaining = Math.max(0, limit.limit - used)
-  const granted = Math.min(ask.wanted, remaining)
-  const end = windowEnd(limit.per, from)
+  const granted = Math.min(ask.needed + ask.ahead, remaining)
+  const end = windowEnd(per, from)
   const resetMs = end === null ? null : Math.max(0, end - now)
-  const grant = { granted, validMs: resetMs ?? Number.MAX_SAFE_INTEGER, left: remaining - granted, resetMs }
-  if (granted === 0) return { ...grant, retryMs: resetMs, state: undefined }
-  const after: QuotaState = { per: limit.per, from, used: used + granted }
-  return { ...grant, retryMs: null, state: JSON.stringify(after) }
+  const after: QuotaState = { per, from, used: used + granted }
+  return {
+    granted,
+    validMs: resetMs ?? Number.MAX_SAFE_INTEGER,
+    window: from,
+    left: remaining - granted,
+    resetMs,
+    retryMs: granted > 0 ? null : resetMs,
+    state: after.used === before.used && !before.isNew ? undefined : JSON.stringify(after),
+  }
 }
 
 /**
  * A clock that goes back stays in the later window. A policy that counts by another period goes on with what was used: it may
  * count too much until the new window ends, and never gives units twice.
  */
-function currentWindow(text: string | null, { per }: Quota, now: number): QuotaState {
+function currentWindow(text: string | null, { per }: Quota, now: number): QuotaState & { readonly isNew: boolean } {
   const from = windowStart(per, now)
-  if (text === null) return { per, from, used: 0 }
+  if (text === null) return { per, from, used: 0, isNew: false }
   const state: QuotaState = JSON.parse(text)
   if (!Number.isSafeInteger(state.used)) throw new Error('the state of a quota cannot be read')
-  if (state.per !== per) return { per, from, used: state.used }
-  return from > state.from ? { per, from, used: 0 } : state
+  const end = windowEnd(state.per, state.from)
+  if (state.per === per) return from > state.from ? { per, from, used: 0, isNew: false } : { ...state, isNew: false }
+  // Stored even if nothing is granted: the new window must end.
+  return { per, from, used: end !== null && end <= from ? 0 : state.used, isNew: true }
 }
 
 function windowStart(per: Quota['per'], time: number): number {

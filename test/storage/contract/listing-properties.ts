@@ -20,12 +20,16 @@ interface Sketch {
   readonly after: number
   readonly expiresAt: number | null
   readonly lastUsedAt: number | null
+  readonly tags: string | null
 }
+
+const TAGS = ['red', 'Red', 'ü', '"quoted"', '🗝']
 
 const status = fc.constantFrom<Status>('active', 'inactive')
 const time = fc.option(fc.integer({ min: 1, max: 9 }))
+const tags = fc.option(fc.subarray(TAGS, { minLength: 1 }).map((some) => JSON.stringify(some)))
 const tokens: fc.Arbitrary<Sketch[]> = fc.uniqueArray(
-  fc.record({ name: names, owner: fc.nat(2), status, after: fc.nat(1), expiresAt: time, lastUsedAt: time }),
+  fc.record({ name: names, owner: fc.nat(2), status, after: fc.nat(1), expiresAt: time, lastUsedAt: time, tags }),
   { minLength: 1, maxLength: 50, selector: ({ name, owner }) => `${owner} ${name}` },
 )
 
@@ -39,6 +43,7 @@ const narrowing = fc.record(
     expiresBefore: fc.integer({ min: -1, max: 10 }),
     unexpiredAt: fc.integer({ min: -1, max: 10 }),
     suspended: fc.boolean(),
+    tags: fc.subarray([...TAGS, 'nobody has it'], { minLength: 1, maxLength: 3 }),
   },
   { requiredKeys: [] },
 )
@@ -116,7 +121,15 @@ export const describeListingProperties: Part = (estate) => {
       fc.asyncProperty(fc.uniqueArray(names, { minLength: 1, maxLength: 4 }), async (list) => {
         const { account, made } = await build(
           estate(),
-          list.map((name) => ({ name, owner: 0, status: 'active', after: 1, expiresAt: null, lastUsedAt: null })),
+          list.map((name) => ({
+            name,
+            owner: 0,
+            status: 'active',
+            after: 1,
+            expiresAt: null,
+            lastUsedAt: null,
+            tags: null,
+          })),
         )
         for (const { id, name } of made) {
           const characters = [...name]

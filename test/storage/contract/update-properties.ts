@@ -13,12 +13,15 @@ const NAMES = ['deploy', 'Deploy', 'read', 'Σίσυφος', 'a_b', 'x0000e9']
 const name = fc.oneof(fc.constantFrom(...NAMES), names)
 const status = fc.constantFrom<Status>('active', 'inactive')
 const which = fc.nat(9)
+const TAGS = ['red', 'blue', 'ü']
+const tags = fc.option(fc.subarray(TAGS, { minLength: 1 }))
 
 const change = fc.oneof(
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('create' as const), which, name, status }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('rename' as const), which, name }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('switch' as const), which, status }) },
   { weight: 2, arbitrary: fc.record({ kind: fc.constant('both' as const), which, name, status }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant('tag' as const), which, tags }) },
   fc.record({ kind: fc.constant('rotate' as const), which }),
   fc.record({ kind: fc.constant('delete' as const), which }),
 )
@@ -50,7 +53,8 @@ class Model {
       await rotateToken(store, this.account.id, token.id, rotation, this.estate.origin())
     } else {
       const { kind: _, which: __, ...fields } = step
-      const after = { ...token, ...fields }
+      const after =
+        'tags' in fields ? { ...token, tags: fields.tags && JSON.stringify(fields.tags) } : { ...token, ...fields }
       await this.#expect(
         updateToken(store, this.account.id, token.id, fields, this.estate.origin()),
         this.#taken(after) ? 'duplicate-name' : undefined,
@@ -91,7 +95,8 @@ class Model {
   async compare(): Promise<void> {
     const owners = [undefined, ...this.subAccounts.map(({ id }) => id)]
     const searched = [undefined, 'd', 'de', 'DEPLOY', 'σ', '_', ...this.tokens.map((token) => token.name.slice(0, 2))]
-    const queries = owners.flatMap((subAccountId) =>
+    const byTags = TAGS.map((tag) => ({ page: 1, limit: 100, narrowing: { tags: [tag, TAGS[0] ?? tag] } }))
+    const filtered = owners.flatMap((subAccountId) =>
       [undefined, 'active' as const, 'inactive' as const].flatMap((wanted) =>
         searched
           .filter((search) => search === undefined || (search.isWellFormed() && search.trim() === search))
@@ -99,7 +104,7 @@ class Model {
       ),
     )
     await Promise.all(
-      queries.map(async (query) => {
+      [...filtered, ...byTags].map(async (query) => {
         const slice = await this.estate.store.listTokens(this.account.id, query)
         const answer = { ids: slice?.items.map(({ token }) => token.id), total: slice?.total }
         assert.deepEqual(answer, listByHand(this.tokens, query), JSON.stringify(query))

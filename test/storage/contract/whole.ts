@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { VAULT } from '../../../src/tokens/model/tables.ts'
 import type { Store } from '../../../src/tokens/ports.ts'
+import { rate } from '../../support/limits.ts'
 import {
   credentialOf,
   deleteToken,
@@ -134,7 +135,7 @@ export function describeWhole(open: OpenEmptyStore): void {
         findActivity: () => closed.findActivity(['tok_x'], 1),
         reserveUnits: () =>
           closed.reserveUnits([
-            { subject: 'tok_x', limit: { kind: 'rate', limit: 1, seconds: 1 }, holder: 'x', wanted: 1 },
+            { subject: 'tok_x', limit: rate(1, 1), holder: 'x', needed: 1, ahead: 0, returned: 0, window: 0 },
           ]),
         findLimits: () => closed.findLimits(['tok_x']),
         markUsed: () => closed.markUsed(new Map([['tok_x', 1]])),

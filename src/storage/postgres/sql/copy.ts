@@ -165,7 +165,7 @@ class PostgresTarget extends LockedPostgres implements CopyTarget {
   restart(fingerprint: string): Promise<void> {
     const tables = STORED.filter((table) => table !== VAULT).map(tableOf)
     return this.db.transaction([BEGIN], async () => {
-      await this.db.run(`TRUNCATE ${tables.join(', ')}, token_search, token_counts`)
+      await this.db.run(`TRUNCATE ${tables.join(', ')}, token_search, token_counts, token_tags`)
       await this.db.run(`DELETE FROM ${UNFINISHED_COPY}`)
       await this.db.run(`INSERT INTO ${UNFINISHED_COPY} (fingerprint) VALUES ($1)`, fingerprint)
     })

@@ -246,7 +246,9 @@ function orFailure<Result>(work: () => Result): Result | Failure {
 function applyPlan(db: Connection, before: TokenRecord, plan: plans.TokenPlan): Promise<unknown>[] {
   const { after, isDeleted, retired, endRetiredUpTo } = plan
   const { id } = after
-  if (isDeleted) return [db.run('DELETE FROM tokens WHERE id = $1', id)]
+  if (isDeleted) {
+    return [db.run('DELETE FROM tokens WHERE id = $1', id), db.run('DELETE FROM limits WHERE subject = $1', id)]
+  }
   const writing: Promise<unknown>[] = [update(db, 'tokens', changedFields(TOKENS, before, after), id)]
   if (after.name !== before.name) writing.push(renameInSearch(db, after))
   if (endRetiredUpTo !== undefined) {

@@ -247,6 +247,7 @@ function deleteToken(session: Session, { no, token }: Found): void {
   session.db.run('DELETE FROM token_grams WHERE rowid = ?', no)
   session.indexed++
   session.db.run('DELETE FROM tokens WHERE no = ?', no)
+  session.db.run('DELETE FROM limits WHERE subject = ?', token.id)
   session.count(token, -1)
 }
 

@@ -1,0 +1,52 @@
+// The states of rates and quotas in memory, by the real rule, with clocks that a test sets.
+import { setImmediate as turn } from 'node:timers/promises'
+import type { Ask, Grant, LimitStore } from '../../src/tokens/limiter.ts'
+import { type Limit, reserve } from '../../src/tokens/model/limit.ts'
+
+export class Clock {
+  /** Goes on evenly. */
+  elapsed = 0
+  /** By how much the wall clock was set. */
+  set = 0
+  readonly start: number
+
+  constructor(start: number) {
+    this.start = start
+  }
+
+  now = (): number => this.start + this.elapsed + this.set
+  monotonic = (): number => this.elapsed
+}
+
+export class MemoryLimits implements LimitStore {
+  readonly states = new Map<string, string>()
+  readonly #clock: Clock
+  /** Every question, and how many grants were written. */
+  readonly asked: Ask[][] = []
+  written = 0
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  reserveNow(asks: readonly Ask[]): readonly Grant[] {
+    this.asked.push([...asks])
+    return asks.map((ask) => {
+      const name = `${ask.subject} ${ask.limit.kind}`
+      const { state, ...grant } = reserve(this.states.get(name) ?? null, ask.limit, ask, this.#clock.now())
+      if (state !== undefined) {
+        this.states.set(name, state)
+        this.written++
+      }
+      return grant
+    })
+  }
+
+  async reserveUnits(asks: readonly Ask[]): Promise<readonly Grant[]> {
+    await turn()
+    return this.reserveNow(asks)
+  }
+}
+
+export const rate = (limit: number, seconds: number): Limit => ({ kind: 'rate', limit, seconds })
+export const quota = (limit: number, per: 'day' | 'month' | 'ever'): Limit => ({ kind: 'quota', limit, per })

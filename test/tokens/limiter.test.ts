@@ -1,0 +1,199 @@
+// How a process takes units of rates and quotas for its verifications.
+import assert from 'node:assert/strict'
+import { beforeEach, describe, test } from 'node:test'
+import { Limiter, type LimitUse, type LimitVerdict } from '../../src/tokens/limiter.ts'
+import { type Limit, leftOf } from '../../src/tokens/model/limit.ts'
+import { Clock, MemoryLimits, quota, rate } from '../support/limits.ts'
+
+const NOON = Date.UTC(2026, 0, 31, 12)
+const SECOND = 1_000
+const HOUR = 3_600 * SECOND
+
+const ofToken = (limit: Limit): LimitUse => ({ subject: 'tok_1', owner: 'token', limit })
+const ofSubAccount = (limit: Limit): LimitUse => ({ subject: 'sub_1', owner: 'sub-account', limit })
+
+let clock: Clock
+let store: MemoryLimits
+let limiter: Limiter
+
+beforeEach(() => {
+  clock = new Clock(NOON)
+  store = new MemoryLimits(clock)
+  limiter = new Limiter(store, clock)
+})
+
+const left = ({ subject, limit }: LimitUse) =>
+  leftOf(store.states.get(`${subject} ${limit.kind}`) ?? null, limit, clock.now())
+
+/** "yes", or what refuses, whose limit it is, and when to come again. */
+const told = (verdict: LimitVerdict) =>
+  verdict.accepted ? 'yes' : `${verdict.reason} ${verdict.by} ${verdict.retryAfterSeconds}`
+
+async function takeSeveral(count: number, ...uses: readonly LimitUse[]): Promise<string[]> {
+  const verdicts: string[] = []
+  for (let n = 0; n < count; n++) verdicts.push(told(await limiter.take(uses)))
+  return verdicts
+}
+
+describe('one after the other', () => {
+  const small = ofToken(rate(3, 30))
+
+  test('3 per 30 s: three are accepted, the fourth told to wait 10 s, and after it one is', async () => {
+    assert.deepEqual(await takeSeveral(4, small), ['yes', 'yes', 'yes', 'rate token 10'])
+    clock.elapsed += 4_500
+    assert.deepEqual(await takeSeveral(1, small), ['rate token 6'])
+    clock.elapsed += 5_500
+    assert.deepEqual(await takeSeveral(2, small), ['yes', 'rate token 10'])
+  })
+
+  test('Retry-After is right for long waits too: until the day or month ends, or until a slow bucket has one', async () => {
+    assert.deepEqual(await takeSeveral(2, ofToken(quota(1, 'day'))), ['yes', `quota token ${12 * 3_600}`])
+    clock.elapsed += HOUR
+    assert.deepEqual(await takeSeveral(1, ofToken(quota(1, 'day'))), [`quota token ${11 * 3_600}`])
+    assert.deepEqual(await takeSeveral(1, ofToken(rate(1, 86_400))), ['yes'])
+    assert.deepEqual(await takeSeveral(1, ofToken(rate(1, 86_400))), ['rate token 86400'])
+  })
+
+  test('a quota that never ends tells nobody to come again', async () => {
+    assert.deepEqual(await takeSeveral(2, ofToken(quota(1, 'ever'))), ['yes', 'quota token null'])
+  })
+
+  test('a used-up quota is accepted again when its day ends', async () => {
+    const daily = ofToken(quota(2, 'day'))
+    assert.deepEqual(await takeSeveral(3, daily), ['yes', 'yes', `quota token ${12 * 3_600}`])
+    clock.elapsed += 12 * HOUR
+    assert.deepEqual(await takeSeveral(3, daily), ['yes', 'yes', `quota token ${24 * 3_600}`])
+  })
+
+  test('what is refused uses nothing of any of the four limits, whichever refuses', async () => {
+    const limits = (empty: number) =>
+      [rate(10, 3_600), rate(11, 3_600), quota(12, 'day'), quota(13, 'day')].map((limit, at) =>
+        (at % 2 === 0 ? ofToken : ofSubAccount)(at === empty ? { ...limit, limit: 1 } : limit),
+      )
+    for (const empty of [0, 1, 2, 3]) {
+      store.states.clear()
+      limiter = new Limiter(store, clock)
+      const uses = limits(empty)
+      assert.deepEqual(await takeSeveral(1, ...uses), ['yes'])
+      const before = uses.map(left)
+      assert.equal(before[empty], 0)
+      const refusals = new Set(await takeSeveral(5, ...uses))
+      assert.equal(refusals.size, 1)
+      assert.match([...refusals][0] ?? '', new RegExp(`^${uses[empty]?.limit.kind} ${uses[empty]?.owner} `))
+      assert.deepEqual(uses.map(left), before)
+      // Another process that has not asked yet, too.
+      limiter = new Limiter(store, clock)
+      await takeSeveral(5, ...uses)
+      assert.deepEqual(uses.map(left), before)
+    }
+  })
+
+  test('the rate refuses before the quota, the token’s before its sub-account’s', async () => {
+    const uses = [ofToken(rate(1, 60)), ofSubAccount(rate(1, 60)), ofToken(quota(1, 'day'))]
+    assert.deepEqual(await takeSeveral(2, ...uses), ['yes', 'rate token 60'])
+    assert.deepEqual(await takeSeveral(1, ...uses.slice(1)), ['rate sub-account 60'])
+  })
+
+  test('a policy that is edited holds at once, in both directions', async () => {
+    assert.deepEqual(await takeSeveral(4, small), ['yes', 'yes', 'yes', 'rate token 10'])
+    const raised = ofToken(rate(300, 30))
+    clock.elapsed += SECOND
+    assert.deepEqual(new Set(await takeSeveral(10, raised)), new Set(['yes']))
+    const large = ofToken(rate(100_000, 60))
+    clock.elapsed += 60 * SECOND
+    await takeSeveral(500, large)
+    assert.deepEqual(await takeSeveral(4, small), ['yes', 'yes', 'yes', 'rate token 10'])
+    assert.deepEqual(await takeSeveral(1, ofToken(quota(1, 'day'))), ['yes'])
+    assert.deepEqual(await takeSeveral(2, ofToken(quota(2, 'day'))), ['yes', `quota token ${12 * 3_600 - 61}`])
+  })
+
+  test('a clock that is set back or forth gives nobody more, and refuses nobody for longer than its Retry-After', async () => {
+    await takeSeveral(3, small)
+    for (const step of [-HOUR, HOUR, -24 * HOUR, 24 * HOUR]) {
+      clock.set += step
+      assert.deepEqual(await takeSeveral(1, small), ['rate token 10'])
+    }
+    clock.elapsed += 10 * SECOND
+    assert.deepEqual(await takeSeveral(2, small), ['yes', 'rate token 10'])
+  })
+
+  test('who verifies rarely reserves little, who verifies often reserves in batches', async () => {
+    const large = ofToken(quota(100_000, 'month'))
+    await takeSeveral(3, large)
+    assert.ok(left(large) >= 100_000 - 4 * 3)
+    await takeSeveral(9_997, large)
+    assert.ok(store.written <= 100, `${store.written} writes`)
+    assert.ok(left(large) >= 100_000 - 10_000 - 128)
+  })
+
+  test('what is told to be left is exact for one process', async () => {
+    const uses = [ofToken(rate(5_000, 60)), ofToken(quota(10_000, 'day'))]
+    for (let used = 1; used <= 300; used++) {
+      const { left: told } = await limiter.take(uses)
+      assert.deepEqual(
+        told.map((each) => each.left),
+        [5_000 - used, 10_000 - used],
+      )
+      const stored = uses.map((use) => left(use) + limiter.atHand(use))
+      assert.deepEqual(stored, [5_000 - used, 10_000 - used])
+    }
+  })
+})
+
+describe('at the same time', () => {
+  const atOnce = (count: number, ...uses: readonly LimitUse[]) =>
+    Promise.all(Array.from({ length: count }, () => limiter.take(uses)))
+
+  test('of 50 takes of a limit of 7, seven are accepted', async () => {
+    const verdicts = await atOnce(50, ofToken(rate(7, 3_600)), ofSubAccount(quota(20, 'day')))
+    assert.equal(verdicts.filter(({ accepted }) => accepted).length, 7)
+    assert.equal(left(ofSubAccount(quota(20, 'day'))), 13)
+  })
+
+  test('takes share one question, for all limits of all tokens', async () => {
+    await Promise.all([
+      ...Array.from({ length: 20 }, () => limiter.take([ofToken(rate(20, 60)), ofSubAccount(rate(100, 60))])),
+      ...Array.from({ length: 30 }, () =>
+        limiter.take([{ ...ofToken(quota(30, 'day')), subject: 'tok_2' }, ofSubAccount(rate(100, 60))]),
+      ),
+    ])
+    assert.deepEqual(
+      store.asked.map((asks) => asks.map(({ subject, needed }) => [subject, needed])),
+      [
+        [
+          ['tok_1', 20],
+          ['sub_1', 50],
+          ['tok_2', 30],
+        ],
+      ],
+    )
+  })
+
+  test('a bucket that a whole crowd has emptied refills from that moment', async () => {
+    const large = ofToken(rate(1_000, 60))
+    const verdicts = await atOnce(1_500, large)
+    assert.equal(verdicts.filter(({ accepted }) => accepted).length, 1_000)
+    clock.elapsed += 30 * SECOND
+    assert.ok(left(large) >= 490, `${left(large)} left`)
+  })
+
+  test('when the store fails, all that wait are rejected, and the next take asks again', async () => {
+    const failing = {
+      reserveUnits: async () => Promise.reject(new Error('no store')),
+    }
+    const lost = new Limiter(failing, clock)
+    const uses = [ofToken(rate(3, 30)), ofToken(quota(3, 'day'))]
+    const taken = await Promise.allSettled([lost.take(uses), lost.take(uses), lost.take(uses.slice(1))])
+    assert.deepEqual(
+      taken.map((each) => each.status === 'rejected' && (each.reason as Error).message),
+      ['no store', 'no store', 'no store'],
+    )
+    failing.reserveUnits = store.reserveUnits.bind(store) as never
+    assert.equal((await lost.take(uses)).accepted, true)
+  })
+
+  test('a state that cannot be read rejects, and accepts nobody', async () => {
+    store.states.set('tok_1 rate', '{"level":')
+    await assert.rejects(limiter.take([ofToken(rate(3, 30))]))
+  })
+})
