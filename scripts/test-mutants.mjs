@@ -25,8 +25,9 @@ import { mutationsOf } from './test-mutations.mjs'
 
 const ROOT = join(import.meta.dirname, '..')
 const CACHE = join(ROOT, 'node_modules', '.cache', 'latchkey-mutants.json')
-/** The tests of a browser, of packages and of failing disks take long, and what they are for lies elsewhere. */
-const TESTS = 'test/{cli,client,http,storage,tokens,trust}/*.test.ts'
+const TESTS = 'test/{cli,http,storage,tokens,trust}/*.test.ts'
+/** What they test are processes of their own, in which nothing is counted. */
+const TESTS_OF_PROCESSES = /\/(workers|serve|log|lost-thread|linearizability|linearizability-postgres|rotation)\.test/
 const SLOWEST_MEASURED_MS = 600_000
 
 const { values } = parseArgs({
@@ -219,7 +220,7 @@ function totals(results) {
   return ['| folder | faults | caught | |', '|---|---|---|---|', ...rows, line('all', results)].join('\n')
 }
 
-const tests = listed(values.tests)
+const tests = listed(values.tests).filter((file) => !TESTS_OF_PROCESSES.test(file))
 const copy = copyTree()
 const postgres = await PostgresServer.start()
 const results = []
