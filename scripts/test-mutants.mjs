@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import {
+  chmodSync,
   cpSync,
   globSync,
   mkdirSync,
@@ -51,6 +52,8 @@ const listed = (globs) =>
 /** Never the tree itself: a run that is killed leaves nothing behind in it. */
 function copyTree() {
   const copy = mkdtempSync(join(tmpdir(), 'latchkey-mutants-'))
+  // Some tests run a command as another user.
+  chmodSync(copy, 0o755)
   const kept = (from) => !['node_modules', '.git', 'data'].includes(relative(ROOT, from).split(sep).at(-1))
   cpSync(ROOT, copy, { recursive: true, filter: kept })
   for (const folder of globSync('**/node_modules', {
@@ -113,7 +116,11 @@ async function measure(copy, tests, env) {
       { ...env, NODE_V8_COVERAGE: folder, NODE_DISABLE_COMPILE_CACHE: '1' },
       SLOWEST_MEASURED_MS,
     )
-    if (outcome !== undefined) throw new Error(`${test} fails without any fault put in (${outcome})`)
+    // A busy machine can fail a test; what fails here would seem to notice every fault.
+    if (outcome !== undefined) {
+      console.error(`left out, since it fails without any fault put in: ${test} (${outcome})`)
+      continue
+    }
     known[test] = {
       hash: hash(read(test)),
       ms: Math.round(performance.now() - started),
@@ -158,7 +165,7 @@ function partsOf(all) {
 /** The tests that reach a mutant, those of the same folder and the quick ones first. */
 function testsOf({ file, start }, known, tests) {
   const reaches = (test) => {
-    const found = known[test].reached[file]
+    const found = known[test]?.reached[file]
     // Of a file that has changed since, only that it was loaded is known.
     return (
       found !== undefined &&
