@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import type { Part } from './console.test.ts'
+import type { Part } from './world.ts'
 import { focused, holdChanges, openMenu, rowOf, type Tenant } from './world.ts'
 
 export const describeChanges: Part = (world) => {

@@ -1,7 +1,7 @@
 // Credentials on screen: shown when asked for, hidden again, rotated, and missing.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Part } from './console.test.ts'
+import type { Part } from './world.ts'
 import { changeAnswers, openMenu, rowOf, type TokenPage } from './world.ts'
 
 const DAY = 24 * 60 * 60 * 1000

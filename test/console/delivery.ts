@@ -1,7 +1,7 @@
 // How the console reaches the browser: where it is, under which policy, how large, and how it is cached.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Part } from './console.test.ts'
+import type { Part } from './world.ts'
 
 const FIRST_LOAD_BYTES = 250 * 1024
 

@@ -1,7 +1,7 @@
 // Names are data. Sixty that try to be something else are shown, in every place that shows names, as text.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Part } from './console.test.ts'
+import type { Part } from './world.ts'
 import { faultsOf } from './world.ts'
 
 const MARKUP = [
@@ -115,16 +115,17 @@ export const describeHostileNames: Part = (world) => {
       await page.keyboard.press('Escape')
       await page.getByRole('dialog').waitFor({ state: 'detached' })
     }
+    const made = () =>
+      page.evaluate(() => document.querySelectorAll('main :is(img, script, iframe, object, style)').length)
+    assert.equal(await made(), 0)
     await page.goto(`${world().base}history?limit=100`)
     await page.getByText('1–64 of 64 entries').waitFor()
+    assert.equal(await made(), 0)
     for (const view of ['', 'sub-accounts']) {
       await page.goto(`${world().base}${view}`)
       await page.getByText('<img src=x onerror=alert(1)>').first().waitFor()
+      assert.equal(await made(), 0, view)
     }
-    const made = await page.evaluate(
-      () => document.querySelectorAll('main :is(img, script, iframe, object, style)').length,
-    )
-    assert.equal(made, 0)
   })
 
   test('names that steer text or terminals cannot be given: the service says so at the field', async () => {

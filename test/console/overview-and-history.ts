@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import type { Part } from './console.test.ts'
+import type { Part } from './world.ts'
 import { changeAnswers, nextQuery, total } from './world.ts'
 
 const DAY = 24 * 60 * 60 * 1000

@@ -8,7 +8,7 @@ import type { Page } from 'playwright-core'
 import { keepDemo, makeDemo } from '../../src/cli/demo.ts'
 import { readConfig } from '../../src/config.ts'
 import { startServer } from '../../src/process/serving.ts'
-import type { Part } from './console.test.ts'
+import type { Part } from './world.ts'
 import { holdChanges, type Tenant } from './world.ts'
 
 export const describeSignIn: Part = (world) => {

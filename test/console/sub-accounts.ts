@@ -1,7 +1,7 @@
 // Sub-accounts: counts, create, edit, suspend and resume, and one click to the tokens.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Part } from './console.test.ts'
+import type { Part } from './world.ts'
 import { holdChanges, rowOf } from './world.ts'
 
 export const describeSubAccounts: Part = (world) => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import type { Part } from './console.test.ts'
+import type { Part } from './world.ts'
 import { focused, nextQuery, rowOf, type Sketch, total } from './world.ts'
 
 const HOUR = 60 * 60 * 1000

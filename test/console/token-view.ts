@@ -1,7 +1,7 @@
 // The page of one token, and what an unsaved form does when it is left.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Part } from './console.test.ts'
+import type { Part } from './world.ts'
 import { rowOf } from './world.ts'
 
 export const describeTokenView: Part = (world) => {

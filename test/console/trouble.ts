@@ -1,7 +1,7 @@
 // When something is wrong: every view says what, keeps what it had, and gets better by itself or by a click.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Part } from './console.test.ts'
+import type { Part } from './world.ts'
 import { rowOf } from './world.ts'
 
 const VIEWS = ['', 'tokens', 'sub-accounts', 'history']

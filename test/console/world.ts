@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { after, afterEach, before, describe } from 'node:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import type { Latchkey } from '../../src/compose.ts'
 import { type Config, readConfig } from '../../src/config.ts'
@@ -21,6 +22,21 @@ export interface Tenant {
 }
 
 export type Sketch = Partial<Omit<BulkToken, 'accountId' | 'subAccountId'>> & { name: string; owner?: number }
+
+/** Tests that share a browser and a server; each has an account and a browser profile of its own. */
+export type Part = (world: () => World) => void
+
+export function describeConsole(parts: Readonly<Record<string, Part>>): void {
+  describe('the console', () => {
+    let world: World
+    before(async () => {
+      world = await World.open()
+    })
+    afterEach(() => world.assertClean())
+    after(() => world.close())
+    for (const [title, part] of Object.entries(parts)) describe(title, () => part(() => world))
+  })
+}
 
 export class World {
   readonly browser: Browser

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
-import { BODY_LIMIT_BYTES } from '../../src/http/protocol/failures.ts'
+import { BODY_LIMIT_BYTES, CATEGORIES, codesOf, type FailureStatus } from '../../src/http/protocol/failures.ts'
 import { Estate, sqliteEngine } from '../support/estate.ts'
 import { bearer, closeConnections } from '../support/http.ts'
 
@@ -84,14 +84,22 @@ test('the answers with an ETag are those that carry a token, and the description
 })
 
 test('every failure has a code for programs, and the description says which', () => {
+  const codesHere = ({ headers = {} }: Response) =>
+    (headers['X-Latchkey-Error'] as { schema: { examples: string[] } } | undefined)?.schema.examples ?? []
+  const described = new Set<string>()
   for (const { path, method, operation } of operationsOf()) {
-    for (const [status, { headers = {} }] of Object.entries(operation.responses)) {
-      const what = `${method} ${path} ${status}`
-      assert.equal('X-Latchkey-Error' in headers, Number(status) >= 400, what)
+    for (const [status, answer] of Object.entries(operation.responses)) {
+      const codes = codesHere(answer)
+      assert.equal(codes.length > 0, Number(status) >= 400, `${method} ${path} ${status}`)
+      for (const code of codes) described.add(code)
     }
   }
-  const missing = description.paths['/api/v1/apiClient/token/{id}']?.get?.responses['404']
-  assert.match(JSON.stringify(missing?.headers), /"token-not-found"/)
+  const codes = Object.keys(CATEGORIES).flatMap((status) => codesOf(Number(status) as FailureStatus))
+  // Rules of the protocol: said before it is known which operation is meant, and of the files of the console.
+  assert.deepEqual(
+    [...codes, ...codesOf(401)].filter((code) => !described.has(code)),
+    ([405, 408, 416, 431] as const).flatMap(codesOf),
+  )
 })
 
 test('every answer with a body has an example', () => {
@@ -173,12 +181,15 @@ test('the documented query parameters of a list are all there', () => {
 })
 
 test('every described path is there, and closed without a caller where it says so', async () => {
+  const open: string[] = []
   for (const { path, method, operation } of operationsOf()) {
-    if (!path.startsWith('/api/v1/apiClient')) continue
     const heard = await estate.ask({ method: method.toUpperCase(), path: path.replaceAll(/\{\w+\}/g, 'x') })
-    assert.equal(heard.status, 401, `${method} ${path}`)
-    assert.ok(operation.responses['401'])
+    assert.ok(operation.responses[heard.status], `${method} ${path} ${heard.status}`)
+    assert.notEqual(heard.status, 404, `${method} ${path}`)
+    assert.equal(heard.status === 401, (operation.security ?? []).length > 0, `${method} ${path}`)
+    if (heard.status !== 401) open.push(operation.operationId)
   }
+  assert.deepEqual(open.sort(), ['live', 'metrics', 'openapi', 'ready'])
 })
 
 test('what is said of a body that cannot be read is described wherever one is read', async () => {
@@ -211,13 +222,33 @@ test('what is said of a body that cannot be read is described wherever one is re
 })
 
 test('the examples of failures are what the server really says', async () => {
-  const put = description.paths['/api/v1/apiClient/token/{id}']?.put?.responses
-  const media = put?.['404']?.content?.['application/json']
-  const heard = await estate.ask({
-    method: 'PUT',
-    path: '/api/v1/apiClient/token/tok_none',
-    headers: [bearer(estate.mine.key)],
-    body: { status: 'active' },
-  })
-  assert.deepEqual(media?.example, heard.json)
+  const { credential } = await estate.token()
+  const told = new Map<number, number>()
+  for (const { path, method, operation } of operationsOf()) {
+    if (!path.startsWith('/api/v1/apiClient')) continue
+    const callers = [undefined, estate.mine.expiredKey, estate.mine.revokedKey, credential, estate.mine.key]
+    for (const caller of callers) {
+      const body = operation.requestBody && { status: 'active' }
+      const heard = await estate.ask({
+        method: method.toUpperCase(),
+        path: path.replaceAll(/\{\w+\}/g, 'none'),
+        headers: caller === undefined ? [] : [bearer(caller)],
+        ...(body && { body }),
+      })
+      if (heard.status < 400) continue
+      const described = operation.responses[heard.status]
+      const what = `${method} ${path} ${heard.status}: ${heard.text}`
+      assert.ok(described, what)
+      const codes = described.headers?.['X-Latchkey-Error'] as { schema: { examples: string[] } }
+      assert.ok(codes.schema.examples.includes(String(heard.headers['x-latchkey-error'])), what)
+      // Of bodies that are not valid only some are shown.
+      if (heard.status === 400) continue
+      assert.ok(
+        examplesOf(described).some((example) => isDeepStrictEqual(example, heard.json)),
+        what,
+      )
+      told.set(heard.status, (told.get(heard.status) ?? 0) + 1)
+    }
+  }
+  assert.deepEqual([...told.keys()].sort(), [401, 403, 404])
 })

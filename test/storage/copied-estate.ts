@@ -6,6 +6,7 @@ import { type RunningServer, startServer } from '../../src/process/serving.ts'
 import { bearer, send } from '../support/http.ts'
 import { names } from '../support/oracle.ts'
 import { fc } from '../support/properties.ts'
+import { runs } from '../support/runs.ts'
 
 /** The clock of every server that is asked here, so that answers can be compared. */
 const NOW = Date.UTC(2026, 5, 1)
@@ -13,6 +14,8 @@ const HOUR = 3_600_000
 const API = '/api/v1/apiClient'
 /** More than goes over in one part. */
 const TOKENS = 1_300
+/** Of how many tokens two are asked for: no multiple of 13, by which they differ. Fewer than in `npm run test:faults`. */
+const EVERY = runs(18, 6)
 
 export interface CopiedEstate {
   readonly keys: readonly string[]
@@ -145,8 +148,10 @@ export async function transcript(env: Environment, estate: CopiedEstate): Promis
     for (const key of estate.refusedKeys) await ask(`${API}/token`, key)
     for (const key of estate.keys) {
       for (const path of listsOf(estate)) await ask(`${API}${path}`, key)
-      for (const id of estate.tokenIds.filter((_, n) => n % 6 < 2)) await ask(`${API}/token/${id}?include=details`, key)
-      for (const id of estate.tokenIds.filter((_, n) => n % 40 < 3)) await ask(`${API}/token/${id}/history`, key)
+      for (const id of estate.tokenIds.filter((_, n) => n % EVERY < 2))
+        await ask(`${API}/token/${id}?include=details`, key)
+      for (const id of estate.tokenIds.filter((_, n) => n % (7 * EVERY) < 3))
+        await ask(`${API}/token/${id}/history`, key)
     }
     for (const id of estate.limitedIds) await ask(`${API}/token/${id}/explain`, estate.keys[0] ?? '')
     for (const credential of estate.credentials) await ask('/api/v1/verify', credential)

@@ -133,6 +133,8 @@ describe('a thread that ends by itself', () => {
     estate = new Estate(opened)
     account = await estate.account()
     token = await estate.token(await estate.subAccount(account), 'name')
+    // Starts the readers.
+    await opened.store.ping()
   })
   afterEach(async () => {
     process.off('worker', note)
@@ -200,6 +202,7 @@ describe('a thread that ends by itself', () => {
       if (!ended.isReplaced) resolve()
     }
     const { store } = await openSqliteStore({ dataDir, keys: opened.keys, onThreadEnded })
+    await store.ping()
     renameSync(opened.path, `${opened.path}.aside`)
     fail(workers[1])
     await lost
@@ -214,6 +217,61 @@ describe('a thread that ends by itself', () => {
       ],
     )
     await store.close()
+    await opened.reopen()
+  })
+})
+
+describe('a reader thread', () => {
+  let opened: TestSqlite
+  let account: Account
+  let started: number
+  const note = () => void started++
+  beforeEach(async () => {
+    started = 0
+    process.on('worker', note)
+    opened = await openEmptySqlite()
+    account = await new Estate(opened).account()
+  })
+  afterEach(async () => {
+    process.off('worker', note)
+    await opened.close()
+  })
+
+  test('is started when a long question needs it, and a second one when the first is busy', async () => {
+    const { store } = opened
+    await store.listTokens(account.id, FIRST_PAGE)
+    assert.equal(started, 1, 'the writer only')
+    await search(store, account)
+    await search(store, account)
+    assert.equal(started, 2)
+    const others = ['Other', 'Another'].map((name) => new Estate(opened).account(name))
+    await Promise.all((await Promise.all(others)).map((other) => search(store, other)))
+    assert.equal(started, 3)
+    await Promise.all(Array.from({ length: 20 }, () => search(store, account)))
+    assert.equal(started, 3)
+  })
+
+  test('is started by the question whether the store is ready, at the latest', async () => {
+    await Promise.all([opened.store.ping(), opened.store.ping(), search(opened.store, account)])
+    assert.equal(started, 3)
+  })
+
+  test('that cannot be started makes the store not ready, and is tried again by the next question', async () => {
+    const { store } = opened
+    renameSync(opened.path, `${opened.path}.aside`)
+    await assert.rejects(store.ping(), UNAVAILABLE)
+    await assert.rejects(search(store, account), UNAVAILABLE)
+    renameSync(`${opened.path}.aside`, opened.path)
+    assert.equal((await search(store, account))?.total, 0)
+    await store.ping()
+  })
+
+  test('that is being started does not keep a store from closing, and answers first what it was asked', async () => {
+    const asked = search(opened.store, account)
+    await opened.reopen()
+    assert.equal((await asked)?.total, 0)
+    await opened.store.close()
+    await assert.rejects(opened.store.ping(), UNAVAILABLE)
     await opened.reopen()
   })
 })

@@ -18,7 +18,7 @@ import type { Chosen } from './sql/listing.ts'
 import { migrate, requireKnownSchema } from './sql/migrate.ts'
 import * as reads from './sql/reads.ts'
 import type * as writes from './sql/writes.ts'
-import { allOrNone, during, isInRequest, Readers } from './threads/readers.ts'
+import { during, isInRequest, Readers } from './threads/readers.ts'
 import { type EndedThread, RestartingThread } from './threads/restarting-thread.ts'
 
 type Rest<Operation> = Operation extends (target: never, ...args: infer Args) => unknown ? Args : never
@@ -73,13 +73,12 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
   const data = { path, files, storeSecret, journalPath, acceptRevocationLoss }
   let store: SqliteStore | undefined
   const onRestarted = (recovery: Recovery) => store?.refuseIfObstructed(recovery)
-  const [writer, readers] = await allOrNone<[RestartingThread, Readers]>([
-    RestartingThread.start({ ...data, role: 'writer' }, { onEnded, onRestarted }),
-    Readers.start(data, onEnded),
-  ]).catch((error) => {
+  const starting = RestartingThread.start({ ...data, role: 'writer' }, { onEnded, onRestarted })
+  const writer = await starting.catch((error) => {
     db.close()
     throw error
   })
+  const readers = new Readers(data, onEnded)
   store = new SqliteStore(db, writer, readers, new Stamps(storeSecret), files)
   return { store, files: store, storeSecret, applied, replayed: writer.recovery.replayed }
 }
@@ -210,7 +209,7 @@ class SqliteStore implements Store, StoreFiles {
   async ping() {
     await this.#requireRevocations()
     this.#writer.requireAlive()
-    this.#readers.requireAlive()
+    await this.#readers.requireAlive()
     this.#ask('ping')
   }
 

@@ -1,5 +1,6 @@
-// The reader threads, which answer what would take too long on the event loop. Each thread gets one call at a time; the other
-// calls wait in a queue here, where they can time out or be dropped.
+// The reader threads, which answer what would take too long on the event loop. Each is started when it is first needed: most
+// commands end sooner than a thread starts. Each gets one call at a time; the other calls wait in a queue here, where they can
+// time out or be dropped.
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { failure } from '../../../tokens/errors.ts'
 import type { RequestScope } from '../../../tokens/ports.ts'
@@ -38,28 +39,19 @@ export class Readers {
   readonly #queue = new FairQueue(BOUNDS)
   readonly #busy = new Set<RestartingThread>()
   readonly #pending = new Set<Promise<unknown>>()
-  #threads: readonly RestartingThread[] = []
+  readonly #threads: RestartingThread[] = []
+  readonly #starting = new Set<Promise<void>>()
+  readonly #data: Omit<ThreadData, 'role'>
+  readonly #onEnded: (ended: EndedThread) => void
   #isClosed = false
   /** Why a thread could not be replaced. */
   #lost: Error | undefined
-  /** Resolves when a thread has become free, or could not be replaced. */
+  /** Resolves when a thread has become free, or could not be started or replaced. */
   #change = Promise.withResolvers<void>()
 
-  static async start(data: Omit<ThreadData, 'role'>, onEnded: (ended: EndedThread) => void): Promise<Readers> {
-    const readers = new Readers()
-    const listener = {
-      onEnded: (ended: EndedThread) => {
-        if (!ended.isReplaced) readers.#lost = ended.error
-        readers.#announceChange()
-        onEnded(ended)
-      },
-      onRestarted: () => readers.#announceChange(),
-    }
-    const starting = Array.from({ length: THREADS }, () =>
-      RestartingThread.start({ ...data, role: 'reader' }, listener),
-    )
-    readers.#threads = await allOrNone(starting)
-    return readers
+  constructor(data: Omit<ThreadData, 'role'>, onEnded: (ended: EndedThread) => void) {
+    this.#data = data
+    this.#onEnded = onEnded
   }
 
   /** A call for an account, by a request or by the operator. */
@@ -72,7 +64,11 @@ export class Readers {
     return this.#ask(UPKEEP, name, args, undefined)
   }
 
-  requireAlive(): void {
+  /** Starts the threads that no call has needed yet: one that cannot be started is noticed before the first long query. */
+  async requireAlive(): Promise<void> {
+    this.#requireOpen()
+    while (this.#canStart()) void this.#startThread().catch(() => {})
+    await Promise.all(this.#starting)
     for (const thread of this.#threads) thread.requireAlive()
   }
 
@@ -80,11 +76,16 @@ export class Readers {
   async close(): Promise<void> {
     this.#isClosed = true
     await Promise.allSettled(this.#pending)
+    while (this.#starting.size > 0) await Promise.allSettled(this.#starting)
     await Promise.all(this.#threads.map((thread) => thread.close()))
   }
 
-  async #ask(account: string, name: string, args: readonly unknown[], request: Request | undefined) {
+  #requireOpen(): void {
     if (this.#isClosed) throw failure('unavailable', new Error('the store is closed'))
+  }
+
+  async #ask(account: string, name: string, args: readonly unknown[], request: Request | undefined) {
+    this.#requireOpen()
     const { deadlineAt, isGone = () => false } = request ?? {}
     if (deadlineAt !== undefined && deadlineAt <= performance.now()) throw deadlinePassed()
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
@@ -124,7 +125,7 @@ export class Readers {
     }
   }
 
-  /** The queue starts no more calls than there are threads, but a thread may be in the middle of its replacement. */
+  /** The queue starts no more calls than there are threads, but a thread may still be starting. */
   async #takeThread(): Promise<RestartingThread> {
     for (;;) {
       if (this.#lost !== undefined) throw failure('unavailable', this.#lost)
@@ -133,26 +134,41 @@ export class Readers {
         this.#busy.add(thread)
         return thread
       }
-      await this.#change.promise
+      await (this.#canStart() ? this.#startThread() : this.#change.promise)
     }
+  }
+
+  #canStart(): boolean {
+    return this.#threads.length + this.#starting.size < THREADS
+  }
+
+  /** After a failed start, the next call tries again. */
+  #startThread(): Promise<void> {
+    const listener = {
+      onEnded: (ended: EndedThread) => {
+        if (!ended.isReplaced) this.#lost = ended.error
+        this.#announceChange()
+        this.#onEnded(ended)
+      },
+      onRestarted: () => this.#announceChange(),
+    }
+    const starting = RestartingThread.start({ ...this.#data, role: 'reader' }, listener)
+      .then(
+        (thread) => void this.#threads.push(thread),
+        (error) => {
+          throw failure('unavailable', error)
+        },
+      )
+      .finally(() => {
+        this.#starting.delete(starting)
+        this.#announceChange()
+      })
+    this.#starting.add(starting)
+    return starting
   }
 
   #announceChange(): void {
     this.#change.resolve()
     this.#change = Promise.withResolvers()
-  }
-}
-
-/** If one cannot be started the others are closed: they would keep the process from ending. */
-export async function allOrNone<Threads extends readonly { close(): Promise<void> }[]>(
-  starting: {
-    readonly [Place in keyof Threads]: Promise<Threads[Place]>
-  },
-): Promise<Threads> {
-  try {
-    return (await Promise.all(starting)) as unknown as Threads
-  } catch (error) {
-    for (const each of await Promise.allSettled(starting)) if (each.status === 'fulfilled') await each.value.close()
-    throw error
   }
 }
