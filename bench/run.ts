@@ -11,6 +11,7 @@ import { LoadProcess } from './load.ts'
 import { interleave, type Rounds, type Subject } from './measure.ts'
 import { readOptions } from './options.ts'
 import { type Peer, startPeers } from './peers.ts'
+import { policyCost } from './policies.ts'
 import { measurePostgres } from './postgres.ts'
 import { type Results, writeReport } from './report.ts'
 import { Server } from './server.ts'
@@ -99,6 +100,10 @@ async function main(): Promise<Results> {
   }
   await stop(wall)
   await stop(largeServer)
+  if (options.only === undefined || wants('policies')) {
+    say('policies')
+    results.findings.push(await policyCost(bench, work, start))
+  }
   if (options.only === undefined || wants('postgres')) {
     say('PostgreSQL')
     results.findings.push(...(await postgresFindings()))
