@@ -10,6 +10,7 @@ const reasons = {
   'token-inactive': 'Token inactive',
   'sub-account-forbidden': 'Sub account does not belong to you or does not exist',
   'token-cannot-manage': 'A sub-account token cannot manage tokens',
+  'not-allowed': 'This key is not allowed to do that',
   'account-not-found': 'Account not found',
   'key-not-found': 'Account key not found',
   'token-not-found': 'API token not found',

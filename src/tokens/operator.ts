@@ -1,6 +1,8 @@
 // What only the operator does, at the command line: accounts, their keys, and tokens in bulk.
+import { AccountKeys } from './account-keys.ts'
 import { Failure } from './errors.ts'
 import { type Page, type TokenQuery, toPage } from './model/page.ts'
+import { EVERYTHING } from './model/permissions.ts'
 import {
   type Account,
   type AccountKey,
@@ -62,18 +64,15 @@ export class Operator {
     return account
   }
 
-  /** Only the key's digest is stored: the key itself exists only in this result. */
   async createKey(
     accountId: string,
     name: string,
     expiresAt: Timestamp | null,
+    permissions = EVERYTHING,
   ): Promise<AccountKey & { readonly key: string }> {
     await this.getAccount(accountId)
-    const origin = this.origin()
-    const key = newCredential('key')
-    const record = { id: newId('key', origin.at), accountId, name, createdAt: origin.at, expiresAt, revokedAt: null }
-    await this.#parts.store.insertKey({ ...record, digest: this.#parts.stamps.digest(key) }, origin)
-    return { ...record, key }
+    const keys = new AccountKeys(this.#parts)
+    return keys.create(this.actFor(accountId), { name, expiresAt, permissions }, this.origin())
   }
 
   async listKeys(accountId: string): Promise<readonly AccountKey[]> {
@@ -111,7 +110,7 @@ export class Operator {
 
   /** The caller for changes in an account, which the history shows as the operator's. */
   actFor(accountId: string): Caller {
-    return { accountId, by: this.origin().by }
+    return { accountId, by: this.origin().by, permissions: EVERYTHING }
   }
 
   /** All or none. */

@@ -24,13 +24,15 @@ import type { Revocation } from './trust/revocations.ts'
 import { restamp, type Stamped, stampOf } from './trust/stamp.ts'
 import type { Stamps } from './trust/vault.ts'
 
-/** A change that only goes ahead while the token is at one of these versions. */
-export type Expected = { readonly versions: readonly number[] } | undefined
+/** A change that only goes ahead while the token is at one of these versions, and belongs to one of these sub-accounts. */
+export type Expected = { readonly versions?: readonly number[]; readonly subAccounts?: readonly string[] } | undefined
 
 export type TokenChange =
   | { readonly kind: 'update'; readonly update: TokenUpdate }
   | { readonly kind: 'rotate'; readonly rotation: Rotation }
   | { readonly kind: 'delete' }
+  /** Changes nothing of the token: the history says who has seen its credential. */
+  | { readonly kind: 'reveal' }
 
 export interface Plan<Row> {
   readonly after: Stamped<Row>
@@ -57,8 +59,9 @@ export function planTokenChange(
   stamps: Stamps,
   expected?: Expected,
 ): TokenPlan | undefined {
-  if (before === undefined) throw new Failure('token-not-found')
-  if (expected?.versions.includes(before.version) === false) throw new Failure('version-mismatch')
+  const isSeen = before !== undefined && expected?.subAccounts?.includes(before.subAccountId) !== false
+  if (!isSeen) throw new Failure('token-not-found')
+  if (expected?.versions?.includes(before.version) === false) throw new Failure('version-mismatch')
   switch (change.kind) {
     case 'update':
       return planUpdate(before, change.update, origin, stamps)
@@ -66,6 +69,8 @@ export function planTokenChange(
       return planRotation(before, change.rotation, origin, stamps)
     case 'delete':
       return planDeletion(before, origin)
+    case 'reveal':
+      return { ...NOTHING_ELSE, after: before, event: historyEvent(before.accountId, 'token.reveal', before, {}, {}) }
   }
 }
 

@@ -90,13 +90,16 @@ export interface TokenStore {
 
 export type StampedSubAccountRow = SubAccountRow & { readonly subAccount: Stamped<SubAccount> }
 
+export interface SubAccountQuery extends PageRequest {
+  readonly search?: string | undefined
+  /** Only these. */
+  readonly ids?: readonly string[] | null
+}
+
 export interface SubAccountStore {
   insertSubAccounts(subAccounts: readonly SubAccount[], origin: Origin): Promise<void>
   findSubAccount(accountId: string, id: string): Promise<StampedSubAccountRow | undefined>
-  listSubAccounts(
-    accountId: string,
-    query: PageRequest & { search?: string | undefined },
-  ): Promise<Slice<StampedSubAccountRow>>
+  listSubAccounts(accountId: string, query: SubAccountQuery): Promise<Slice<StampedSubAccountRow>>
   updateSubAccount(accountId: string, id: string, update: SubAccountUpdate, origin: Origin): Promise<SubAccountRow>
   /** The account that owns a sub-account or a token, deleted tokens included; for the operator, who has none. */
   findOwner(id: string): Promise<string | undefined>

@@ -67,6 +67,7 @@ export class Estate {
       createdAt: origin.at,
       expiresAt: null,
       revokedAt: null,
+      permissions: null,
       digest: this.digest(),
       ...fields,
     }
@@ -110,6 +111,7 @@ export class Estate {
       version: 1,
       digest: this.digest(),
       sealed: this.sealed(),
+      masked: null,
       tags: null,
       policy: null,
       metadata: null,

@@ -58,6 +58,7 @@ const STATUS_OF: Readonly<Record<FailureCode, FailureStatus | 401>> = {
   'token-inactive': 401,
   'sub-account-forbidden': 403,
   'token-cannot-manage': 403,
+  'not-allowed': 403,
   'account-not-found': 404,
   'key-not-found': 404,
   'token-not-found': 404,

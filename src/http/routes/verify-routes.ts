@@ -3,8 +3,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { Failure, type FailureCode, reasonOf } from '../../tokens/errors.ts'
 import { type RawQuery, readOnce } from '../../tokens/model/page.ts'
+import { requireRight, sees } from '../../tokens/model/permissions.ts'
 import { effectiveScopes } from '../../tokens/model/policy.ts'
-import type { Registry } from '../../tokens/registry.ts'
+import type { Caller, Registry } from '../../tokens/registry.ts'
 import { FAILURE_OF, type Verdict } from '../../tokens/trust/verdict.ts'
 import type { Decision } from '../../tokens/verification.ts'
 import { type Admit, type Authenticate, bearerOf, callerOf } from '../access/caller.ts'
@@ -176,10 +177,11 @@ function introspectRoute(parts: VerifyParts): PlainRoute {
       if (authenticatesTwice(request)) throw new Failure('invalid-request', AUTHENTICATED_TWICE)
       const presented = readOnce(formOf(request), 'token')
       if (presented === undefined) throw new Failure('invalid-request', 'token must be sent')
-      const { accountId } = callerOf(request)
+      const caller = callerOf(request)
+      requireRight(caller.permissions, 'introspect')
       const verdict = await parts.registry.introspect(presented)
       request.tokenId = verdict.token?.id
-      return introspection(verdict, accountId)
+      return introspection(verdict, caller)
     },
   }
 }
@@ -235,8 +237,9 @@ const Introspection = Type.Object(
   { title: 'IntrospectionResponse' },
 )
 
-function introspection(verdict: Verdict, accountId: string) {
+function introspection(verdict: Verdict, { accountId, permissions }: Caller) {
   if (!verdict.accepted || verdict.token.accountId !== accountId) return { active: false }
+  if (!sees(permissions, verdict.token.subAccountId)) return { active: false }
   const { id, subAccountId, createdAt, expiresAt, version } = verdict.token
   const scopes = effectiveScopes(verdict.policies)
   return {

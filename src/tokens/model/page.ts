@@ -39,6 +39,8 @@ export interface Narrowing {
   readonly expiresBefore?: Timestamp
   /** Only tokens that have not expired at this time. */
   readonly unexpiredAt?: Timestamp
+  /** Only tokens of these. */
+  readonly subAccounts?: readonly string[]
   /** Only tokens that have all of these. */
   readonly tags?: readonly string[]
   /** Only tokens of sub-accounts that are suspended, or only of those that are not. */

@@ -76,9 +76,12 @@ export const ACCOUNT_KEYS = table({
     createdAt: number,
     expiresAt: optionalTime,
     revokedAt: optionalTime,
+    /** See permissions.ts. */
+    permissions: optionalJson,
   },
-  stamp: { kind: 'key', fields: ['id', 'accountId', 'expiresAt', 'revokedAt', 'digest'] },
-  history: ['revokedAt'],
+  stamp: { kind: 'key', fields: ['id', 'accountId', 'expiresAt', 'revokedAt', 'digest', 'permissions'] },
+  history: ['revokedAt', 'permissions'],
+  added: ['permissions'],
 })
 
 export const SUB_ACCOUNTS = table({
@@ -118,6 +121,8 @@ export const TOKENS = table({
     digest: bytes,
     /** The credential, encrypted. */
     sealed: bytes,
+    /** The credential as those see it who may not see all of it; null for tokens made before this was stored. */
+    masked: optionalText,
     metadata: optionalJson,
     /** An array of strings; null for none. */
     tags: optionalJson,
@@ -129,7 +134,7 @@ export const TOKENS = table({
     fields: ['id', 'accountId', 'subAccountId', 'status', 'expiresAt', 'version', 'digest', 'policy'],
   },
   history: ['name', 'status', 'expiresAt', 'metadata', 'tags', 'policy'],
-  added: ['metadata', 'tags', 'policy'],
+  added: ['masked', 'metadata', 'tags', 'policy'],
 })
 
 /** Credentials that were rotated out and still work for a while. */

@@ -18,6 +18,7 @@ export const ACTIONS = [
   'token.create',
   'token.update',
   'token.rotate',
+  'token.reveal',
   'token.delete',
 ] as const
 export type Action = (typeof ACTIONS)[number]
@@ -117,7 +118,7 @@ export interface HistoryFilter {
   readonly before?: Timestamp | undefined
 }
 
-export type HistoryQuery = PageRequest & HistoryFilter
+export type HistoryQuery = PageRequest & HistoryFilter & { readonly subAccounts?: readonly string[] }
 
 export function readHistoryQuery(query: RawQuery): HistoryQuery {
   const text = readOnce(query, 'action')

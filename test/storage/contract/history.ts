@@ -14,7 +14,10 @@ async function liveThroughEverything(estate: Estate) {
   const account = { id: `acc_${estate.tick().toString(16)}`, name: 'Acme', createdAt: 1 }
   await store.insertAccount(account, origin(1))
   const key = { id: `key_${estate.tick().toString(16)}`, accountId: account.id, name: 'Console', createdAt: 2 }
-  await store.insertKey({ ...key, expiresAt: null, revokedAt: null, digest: estate.digest() }, origin(2))
+  await store.insertKey(
+    { ...key, expiresAt: null, revokedAt: null, permissions: null, digest: estate.digest() },
+    origin(2),
+  )
   await store.revokeKey(key.id, origin(3))
   const subAccount = estate.subAccountRecord(account)
   await store.insertSubAccounts([subAccount], origin(4))

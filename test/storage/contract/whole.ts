@@ -104,7 +104,15 @@ export function describeWhole(open: OpenEmptyStore): void {
       const origin = estate.origin()
       const subAccount = estate.subAccountRecord(account)
       const [token, sealed] = [estate.tokenRecord(subAccount, 'late'), estate.sealed()]
-      const key = { id: 'key_x', accountId: account.id, name: 'late', createdAt: 1, expiresAt: null, revokedAt: null }
+      const key = {
+        id: 'key_x',
+        accountId: account.id,
+        name: 'late',
+        createdAt: 1,
+        expiresAt: null,
+        revokedAt: null,
+        permissions: null,
+      }
       const overview = { expiredBefore: 1, expiringBefore: 2, weeks: [1, 2], largest: 1 }
       // A method that is added to the store has to be added here.
       const attempts: Record<Exclude<keyof Store, NotAsked>, () => unknown> = {

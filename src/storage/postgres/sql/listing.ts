@@ -1,9 +1,9 @@
 // Pages of tokens and sub-accounts. Each is one statement, so that a page and its total are of one snapshot and one
 // round trip.
 import { seek } from '../../../tokens/model/grams.ts'
-import { canMatch, MAX_LIMIT, type PageRequest, type Slice, type TokenQuery } from '../../../tokens/model/page.ts'
+import { canMatch, MAX_LIMIT, type Slice, type TokenQuery } from '../../../tokens/model/page.ts'
 import { foldCase, idFloor, type Timestamp } from '../../../tokens/model/token.ts'
-import type { StampedSubAccountRow, TokenRow } from '../../../tokens/ports.ts'
+import type { StampedSubAccountRow, SubAccountQuery, TokenRow } from '../../../tokens/ports.ts'
 import { LISTED, SUB_ACCOUNT_ROW, toSubAccountRow } from '../../tables.ts'
 import type { Connection } from '../connection.ts'
 import type { Answer, Value } from './batch.ts'
@@ -32,13 +32,14 @@ function chooseFrom(matches: string, limit: string, skip: string): string {
 export async function listSubAccounts(
   db: Connection,
   accountId: string,
-  { page, limit, search }: PageRequest & { search?: string | undefined },
+  { page, limit, search, ids = null }: SubAccountQuery,
 ): Promise<Slice<StampedSubAccountRow>> {
   if (search !== undefined && !canMatch(search)) return { items: [], total: 0 }
   const folded = search === undefined ? null : foldCase(search)
   const found = await db.tuples(
     `WITH matches AS MATERIALIZED (
        SELECT id FROM sub_accounts WHERE account_id = $1 AND ($2::text IS NULL OR strpos(folded_text, $2) > 0)
+         AND ($5::text[] IS NULL OR id = ANY($5))
      ),
      counted AS (SELECT count(*) AS total FROM matches),
      chosen AS MATERIALIZED (${chooseFrom('matches', '$3', '$4')})
@@ -46,7 +47,7 @@ export async function listSubAccounts(
        SELECT ${SUB_ACCOUNT_ROW}
        FROM chosen JOIN sub_accounts s ON s.id = chosen.id AND s.account_id = $1
      ) AS page ON true ORDER BY page.id DESC`,
-    ...[accountId, folded, limit, (page - 1) * limit],
+    ...[accountId, folded, limit, (page - 1) * limit, ids],
   )
   // An empty page is one row with the total alone.
   const items = found.filter(([, id]) => id !== null).map((values) => toSubAccountRow(values, 1))
@@ -131,6 +132,7 @@ function filterAndSort(values: Values, accountId: string, query: TokenQuery): st
     [sought?.contains, (place) => `strpos(f.folded_name, ${place}) > 0`],
     [accountId, (place) => `${from}.account_id = ${place}`],
     [subAccountId, (place) => `${from}.sub_account_id = ${place}`],
+    [narrowing?.subAccounts, (place) => `${from}.sub_account_id = ANY(${place}::text[])`],
     [status, (place) => `${from}.status = ${place}`],
     [floorOf(narrowing?.createdFrom), (place) => `t.id >= ${place}`],
     [floorOf(narrowing?.createdBefore), (place) => `t.id < ${place}`],

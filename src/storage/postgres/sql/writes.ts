@@ -38,8 +38,9 @@ import { findAccount, findChanged, findSubAccount, lockKey } from './reads.ts'
 /** The lock that migration 003 makes everyone share who seals: the letters "latchsea". */
 const SEALING_LOCK = '7809651199140128097'
 
-function update(db: Connection, table: string, fields: StoredRow, id: string): Promise<number> {
+async function update(db: Connection, table: string, fields: StoredRow, id: string): Promise<number> {
   const values = Object.values(fields)
+  if (values.length === 0) return 0
   const sql = `UPDATE ${table} SET ${assignments(fields, (n) => `$${n}`)} WHERE id = $${values.length + 1}`
   return db.run(sql, ...values, id)
 }

@@ -5,7 +5,7 @@ import { idFloor, type Status } from '../../../tokens/model/token.ts'
 import type { TokenRow } from '../../../tokens/ports.ts'
 import { type Connection, inTime } from '../connection.ts'
 import { matchExpression } from './grams.ts'
-import { findToken, NEVER_USED, ownsSubAccount, SUSPENDED } from './reads.ts'
+import { ANY_OF, findToken, NEVER_USED, ownsSubAccount, SUSPENDED } from './reads.ts'
 
 /** Which tokens a page holds, in its order. */
 export interface Places {
@@ -106,12 +106,22 @@ const TAGGED = 't.id IN (SELECT token_id FROM token_tags WHERE account_id = ? AN
 function filtersOf(db: Connection, accountId: string, query: TokenQuery, sought: Sought | undefined) {
   const { subAccountId, status, narrowing = {} } = query
   const account = db.get<{ no: number }>('SELECT no FROM accounts WHERE id = ?', accountId)
-  const { createdFrom, createdBefore, expiresFrom, expiresBefore, unexpiredAt, suspended, tags = [] } = narrowing
+  const {
+    createdFrom,
+    createdBefore,
+    expiresFrom,
+    expiresBefore,
+    unexpiredAt,
+    suspended,
+    tags = [],
+    subAccounts,
+  } = narrowing
   const filters = {
     'token_grams MATCH ?': sought && matchExpression(account?.no ?? 0, sought),
-    // The tokens of the few suspended sub-accounts, or with a tag, are found by these, not among all of the account's.
-    [suspended || tags.length > 0 ? '+t.account_id = ?' : 't.account_id = ?']: accountId,
+    // The tokens of some sub-accounts, or with a tag, are found by these, not among all of the account's.
+    [suspended || subAccounts || tags.length > 0 ? '+t.account_id = ?' : 't.account_id = ?']: accountId,
     't.sub_account_id = ?': subAccountId,
+    [`t.sub_account_id IN ${ANY_OF}`]: subAccounts && JSON.stringify(subAccounts),
     't.status = ?': status,
     'instr(t.folded_name, ?)': sought?.contains,
     't.id >= ?': createdFrom === undefined ? undefined : idFloor('tok', createdFrom),

@@ -45,6 +45,7 @@ const insertIdempotencyKey = insertion(IDEMPOTENCY_KEYS)
 
 /** Only the columns given: SQLite rewrites every index that has one of the columns named, changed or not. */
 function update(db: Connection, table: string, fields: StoredRow, where: string, value: SQLInputValue): void {
+  if (Object.keys(fields).length === 0) return
   const sql = `UPDATE ${table} SET ${assignments(fields, () => '?')} WHERE ${where} = ?`
   db.run(sql, ...(Object.values(fields) as SQLInputValue[]), value)
 }
