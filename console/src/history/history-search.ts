@@ -13,7 +13,7 @@ export const ACTIONS: Readonly<Record<Action, string>> = {
   'token.create': 'Token created',
   'token.update': 'Token changed',
   'token.rotate': 'Credential rotated',
-  'token.reveal': 'credential shown',
+  'token.reveal': 'Credential shown',
   'token.delete': 'Token deleted',
   'sub-account.create': 'Sub-account created',
   'sub-account.update': 'Sub-account changed',
