@@ -311,6 +311,7 @@ export interface HistoryEntry {
   readonly action:
     | 'account.create'
     | 'account.rename'
+    | 'account.update'
     | 'key.create'
     | 'key.revoke'
     | 'sub-account.create'
@@ -361,6 +362,7 @@ export interface ListAccountHistoryParams {
   readonly action?:
     | 'account.create'
     | 'account.rename'
+    | 'account.update'
     | 'key.create'
     | 'key.revoke'
     | 'sub-account.create'
@@ -388,6 +390,7 @@ export interface ListTokenHistoryParams {
   readonly action?:
     | 'account.create'
     | 'account.rename'
+    | 'account.update'
     | 'key.create'
     | 'key.revoke'
     | 'sub-account.create'
@@ -528,6 +531,8 @@ export interface Key {
   readonly expiresAt: string | null
   /** Since when it is revoked */
   readonly revokedAt: string | null
+  /** Last request with it, to the minute; null for never */
+  readonly lastUsedAt: string | null
 }
 
 export interface KeyPage {
@@ -568,6 +573,8 @@ export interface CreatedKey {
   readonly expiresAt: string | null
   /** Since when it is revoked */
   readonly revokedAt: string | null
+  /** Last request with it, to the minute; null for never */
+  readonly lastUsedAt: string | null
   /** The key itself, shown only once */
   readonly key: string
 }
@@ -739,6 +746,7 @@ export type ErrorCode =
   | 'authentication-required'
   | 'body-too-large'
   | 'conflict'
+  | 'credential-not-stored'
   | 'duplicate-credential'
   | 'duplicate-name'
   | 'forbidden'

@@ -34,6 +34,19 @@ export function addAccountCommands(program: Command, onStore: OnStore): void {
       .requiredOption('--name <name>', 'the new name', readName),
     async ({ operator }, { name }, output, id) => show(output, views.account(await operator.renameAccount(id, name))),
   )
+  onStore<{ credentials: 'once' | 'recoverable' }>(
+    account
+      .command('set')
+      .description('change how an account keeps its credentials')
+      .argument('<id>', 'the account')
+      .addOption(
+        new Option('--credentials <how>', 'once: shown when they are made, never stored; stored ones are erased')
+          .choices(['once', 'recoverable'])
+          .makeOptionMandatory(),
+      ),
+    async ({ operator }, { credentials }, output, id) =>
+      show(output, views.account(await operator.setCredentials(id, credentials === 'once' ? 'once' : null))),
+  )
   onStore(account.command('list').description('all main accounts'), async ({ operator }, _options, output) =>
     showAll(output, (await operator.listAccounts()).map(views.account), 'No accounts yet.'),
   )

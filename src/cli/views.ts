@@ -8,11 +8,11 @@ import { entryOf, type HistoryRow } from '../tokens/record/history.ts'
 
 export type View = Readonly<Record<string, Json>>
 
-export function account({ id, name, createdAt }: Account): View {
-  return { _id: id, name, createdAt: toTime(createdAt) }
+export function account({ id, name, createdAt, credentials }: Account): View {
+  return { _id: id, name, createdAt: toTime(createdAt), credentials: credentials ?? 'recoverable' }
 }
 
-export function key({ id, name, createdAt, expiresAt, revokedAt, permissions }: AccountKey): View {
+export function key({ id, name, createdAt, expiresAt, revokedAt, lastUsedAt, permissions }: AccountKey): View {
   const { role, reveal, subAccounts } = parsePermissions(permissions)
   return {
     _id: id,
@@ -23,6 +23,7 @@ export function key({ id, name, createdAt, expiresAt, revokedAt, permissions }: 
     createdAt: toTime(createdAt),
     expiresAt: toTimeOrNull(expiresAt),
     revokedAt: toTimeOrNull(revokedAt),
+    lastUsedAt: toTimeOrNull(lastUsedAt),
   }
 }
 

@@ -40,6 +40,7 @@ export class AccountKeys {
       createdAt: origin.at,
       expiresAt,
       revokedAt: null,
+      lastUsedAt: null,
       permissions: storePermissions(permissions),
     }
     await this.#store.insertKey({ ...record, digest: this.#stamps.digest(key) }, origin)

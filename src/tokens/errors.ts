@@ -14,6 +14,8 @@ const reasons = {
   'account-not-found': 'Account not found',
   'key-not-found': 'Account key not found',
   'token-not-found': 'API token not found',
+  'credential-not-stored':
+    'The credential was shown when it was made, and is not stored; rotate the token to get a new one',
   'version-mismatch': 'The token has changed since the version named in If-Match',
   'idempotency-conflict': 'This Idempotency-Key was used before with a different request',
   unavailable: 'The token store cannot be reached; try again',

@@ -1,7 +1,7 @@
 // What a change comes to, decided once for both engines: the row after it, its stamp, the history row and the entry of the
 // revocation journal. Pure. An engine loads the rows a plan starts from, writes what it says in one transaction, and commits.
 import { Failure } from './errors.ts'
-import { ACCOUNT_KEYS, RETIRED_CREDENTIALS, SUB_ACCOUNTS, TOKENS } from './model/tables.ts'
+import { ACCOUNT_KEYS, ACCOUNTS, RETIRED_CREDENTIALS, SUB_ACCOUNTS, TOKENS } from './model/tables.ts'
 import type {
   Account,
   AccountKey,
@@ -179,11 +179,19 @@ export function planKeyRevocation(
   }
 }
 
-/** Undefined for the name that the account has already. */
-export function planAccountRename(before: Account | undefined, name: string): HistoryEvent | undefined {
+export type AccountUpdate = Partial<Pick<Account, 'name' | 'credentials'>>
+
+/** Undefined for what the account has already. */
+export function planAccountUpdate(
+  before: Account | undefined,
+  change: AccountUpdate,
+): { readonly after: Account; readonly event: HistoryEvent } | undefined {
   if (before === undefined) throw new Failure('account-not-found')
-  if (before.name === name) return undefined
-  return historyEvent(before.id, 'account.rename', { id: before.id, name }, { name: before.name }, { name })
+  const after = { ...before, ...change }
+  const { from, to } = difference(ACCOUNTS, before, after)
+  if (Object.keys(to).length === 0) return undefined
+  const action = 'name' in to ? 'account.rename' : 'account.update'
+  return { after, event: historyEvent(before.id, action, after, from, to) }
 }
 
 export function accountCreated(account: Account): HistoryEvent {

@@ -29,7 +29,7 @@ import type { RequestScope, Store, SubAccountQuery, TokenRow } from './ports.ts'
 import type { HistoryQuery, HistoryRow, Origin } from './record/history.ts'
 import type { UseMarks } from './record/uses.ts'
 import { type TokenView, TokenViews } from './token-views.ts'
-import { kindOfCredential, maskOf, newCredential } from './trust/credential.ts'
+import { kindOfCredential, maskOf, NOT_STORED, newCredential } from './trust/credential.ts'
 import type { KeyRing } from './trust/key-ring.ts'
 import { isGenuine, type Stamped, type Tampered } from './trust/stamp.ts'
 import { credentialPlace, type MasterKey, type Stamps } from './trust/vault.ts'
@@ -87,6 +87,7 @@ export class Registry {
     const key = await store.findKey(presented)
     if (key === undefined || key.revokedAt !== null || !this.#isGenuineKey(key)) throw new Failure('token-invalid')
     if (key.expiresAt !== null && key.expiresAt <= now()) throw new Failure('token-expired')
+    this.uses.mark(key.id, now())
     return { accountId: key.accountId, by: key.id, byName: key.name, permissions: this.#permissionsOf(key) }
   }
 
@@ -131,8 +132,8 @@ export class Registry {
 
   /** What verification would decide of this token. */
   async explainToken(caller: Caller, id: string, access: Access): Promise<Explanation> {
-    const { credential } = await this.#views.showOne(await this.#findToken(caller, id), {})
-    return this.#verification.explain(credential, access)
+    const { token } = await this.#findToken(caller, id)
+    return this.#verification.explain(token.id, access)
   }
 
   /** See StoreLife. */
@@ -202,6 +203,8 @@ export class Registry {
   /** The token with its credential; the history says who has seen it. */
   async revealToken(caller: Caller, id: string, origin: Origin): Promise<Token> {
     if (!caller.permissions.reveal) throw notAllowed('see credentials')
+    const row = await this.#findToken(caller, id)
+    if (!this.#views.canReveal(row)) throw new Failure('credential-not-stored')
     return this.#views.showOne(await this.#changeToken(caller, id, { kind: 'reveal' }, origin), {}, 'outcome-unknown')
   }
 
@@ -209,10 +212,11 @@ export class Registry {
     const { store, keys, stamps } = this.#parts
     const owned = await this.getSubAccount(caller, token.subAccountId)
     const credential = newCredential('tok')
+    const isStored = await this.#storesCredentials(caller.accountId)
     const idempotency =
       idempotencyKey === undefined ? undefined : { key: idempotencyKey, requestDigest: digestOf(token) }
     const { record, id } = await keys.sealed(store, async (key) => {
-      const record = sealToken(token, caller.accountId, credential, origin.at, key, stamps)
+      const record = sealToken(token, caller.accountId, credential, origin.at, key, stamps, isStored)
       const [id = ''] = await store.insertTokens([record], origin, idempotency)
       return { record, id }
     })
@@ -240,14 +244,19 @@ export class Registry {
     const { store, keys, stamps } = this.#parts
     const row = await this.#findToken(caller, id)
     const credential = newCredential('tok')
+    const isStored = await this.#storesCredentials(caller.accountId)
     const [digest, formerUntil] = [stamps.digest(credential), origin.at + overlapSeconds * 1000]
     const rotated = await keys.sealed(store, (key) => {
-      const sealed = key.seal(credential, credentialPlace(row.token))
+      const sealed = key.seal(isStored ? credential : NOT_STORED, credentialPlace(row.token))
       const rotation = { sealed, digest, masked: maskOf(credential), formerUntil }
       return this.#changeToken(caller, id, { kind: 'rotate', rotation }, origin, expected)
     })
     // The new credential is shown, this once, to callers who see no others too.
-    return this.#views.showOne(rotated, {}, 'outcome-unknown')
+    return { ...(await this.#views.showOne(rotated, { masked: true }, 'outcome-unknown')), credential }
+  }
+
+  async #storesCredentials(accountId: string): Promise<boolean> {
+    return (await this.#parts.store.findAccount(accountId))?.credentials !== 'once'
   }
 
   async listSubAccounts(caller: Caller, query: SubAccountQuery): Promise<Page<SubAccountRow>> {
@@ -344,6 +353,7 @@ export function sealToken(
   createdAt: Timestamp,
   masterKey: MasterKey,
   stamps: Stamps,
+  isStored = true,
 ) {
   const fields = newTokenFields(token)
   const place = { id: newId('tok', createdAt), subAccountId: fields.subAccountId, accountId }
@@ -354,7 +364,7 @@ export function sealToken(
     version: 1,
     digest: stamps.digest(credential),
     masked: maskOf(credential),
-    sealed: masterKey.seal(credential, credentialPlace(place)),
+    sealed: masterKey.seal(isStored ? credential : NOT_STORED, credentialPlace(place)),
   }
 }
 

@@ -1,7 +1,7 @@
 // Tokens as callers see them: with the credential, or with what may be seen of it, and with details where asked for.
 import type { Timestamp, Token } from './model/token.ts'
 import type { Store, TokenRow } from './ports.ts'
-import { maskOf } from './trust/credential.ts'
+import { maskOf, NOT_STORED } from './trust/credential.ts'
 import { KeyNotGiven, type KeyRing, lacksKey } from './trust/key-ring.ts'
 import type { Tampered } from './trust/stamp.ts'
 import { listedState } from './trust/verdict.ts'
@@ -39,6 +39,11 @@ export class TokenViews {
   async showOne(row: TokenRow, view: TokenView, lacking?: Lacking): Promise<Token> {
     const [token] = await this.show([row], view, lacking)
     return token as Token
+  }
+
+  /** False for a credential that was shown once and is not stored. */
+  canReveal({ token }: TokenRow): boolean {
+    return this.#parts.keys.openCredential(token) !== NOT_STORED
   }
 
   async #withDetails(rows: readonly TokenRow[], tokens: readonly Token[]): Promise<Token[]> {
@@ -80,7 +85,8 @@ export class TokenViews {
       const known = this.#opened.get(row)
       if (known !== undefined) return known
       try {
-        const token = toToken(row, this.#parts.keys.openCredential(row.token))
+        const credential = this.#parts.keys.openCredential(row.token)
+        const token = toToken(row, credential === NOT_STORED ? (row.token.masked ?? '') : credential)
         this.#opened.set(row, token)
         return token
       } catch (cause) {

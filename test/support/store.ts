@@ -53,7 +53,7 @@ export class Estate {
 
   async account(name = 'Acme'): Promise<Account> {
     const origin = this.origin()
-    const account = { id: newId('acc', origin.at), name, createdAt: origin.at }
+    const account = { id: newId('acc', origin.at), name, createdAt: origin.at, credentials: null }
     await this.store.insertAccount(account, origin)
     return account
   }
@@ -68,6 +68,7 @@ export class Estate {
       expiresAt: null,
       revokedAt: null,
       permissions: null,
+      lastUsedAt: null,
       digest: this.digest(),
       ...fields,
     }

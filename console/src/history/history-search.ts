@@ -21,6 +21,7 @@ export const ACTIONS: Readonly<Record<Action, string>> = {
   'key.revoke': 'Account key revoked',
   'account.create': 'Account created',
   'account.rename': 'Account renamed',
+  'account.update': 'Account changed',
 }
 
 const FILTERS = {

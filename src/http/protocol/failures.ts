@@ -63,6 +63,7 @@ const STATUS_OF: Readonly<Record<FailureCode, FailureStatus | 401>> = {
   'key-not-found': 404,
   'token-not-found': 404,
   'version-mismatch': 412,
+  'credential-not-stored': 409,
   'idempotency-conflict': 409,
   unavailable: 503,
   'store-full': 503,

@@ -28,6 +28,7 @@ const example = {
   createdAt: '2026-01-31T09:30:00.000Z',
   expiresAt: null,
   revokedAt: null,
+  lastUsedAt: null,
 }
 
 const shared = { tag: 'Keys', right: 'manageKeys' } as const
@@ -121,7 +122,15 @@ const revokeKey: AccountRoute = {
 
 export const keyRoutes = { listKeys, createKey, revokeKey }
 
-function keyToWire({ id, name, createdAt, expiresAt, revokedAt, permissions }: AccountKey): schemas.WireKey {
+function keyToWire({
+  id,
+  name,
+  createdAt,
+  expiresAt,
+  revokedAt,
+  lastUsedAt,
+  permissions,
+}: AccountKey): schemas.WireKey {
   return {
     _id: id,
     name,
@@ -129,5 +138,6 @@ function keyToWire({ id, name, createdAt, expiresAt, revokedAt, permissions }: A
     createdAt: toTime(createdAt),
     expiresAt: toTimeOrNull(expiresAt),
     revokedAt: toTimeOrNull(revokedAt),
+    lastUsedAt: toTimeOrNull(lastUsedAt),
   }
 }

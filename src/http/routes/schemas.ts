@@ -265,6 +265,7 @@ export const Key = Type.Object(
     createdAt: time('Time of creation'),
     expiresAt: orNull(time('When it stops working; null for never')),
     revokedAt: orNull(time('Since when it is revoked')),
+    lastUsedAt: orNull(time('Last request with it, to the minute; null for never')),
   },
   { title: 'Key' },
 )

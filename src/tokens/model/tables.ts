@@ -61,8 +61,15 @@ const optionalJson: Field<string | null> = { type: 'text', isJson: true }
 export const ACCOUNTS = table({
   name: 'accounts',
   key: ['id'],
-  fields: { id: text, name: text, createdAt: number },
-  history: ['name'],
+  fields: {
+    id: text,
+    name: text,
+    createdAt: number,
+    /** `once`: a credential is shown when it is made, and only its digest is stored; null: it can be shown again. */
+    credentials: optionalText as Field<'once' | null>,
+  },
+  history: ['name', 'credentials'],
+  added: ['credentials'],
 })
 
 export const ACCOUNT_KEYS = table({
@@ -76,12 +83,14 @@ export const ACCOUNT_KEYS = table({
     createdAt: number,
     expiresAt: optionalTime,
     revokedAt: optionalTime,
+    /** To the minute. */
+    lastUsedAt: optionalTime,
     /** See permissions.ts. */
     permissions: optionalJson,
   },
   stamp: { kind: 'key', fields: ['id', 'accountId', 'expiresAt', 'revokedAt', 'digest', 'permissions'] },
   history: ['revokedAt', 'permissions'],
-  added: ['permissions'],
+  added: ['lastUsedAt', 'permissions'],
 })
 
 export const SUB_ACCOUNTS = table({

@@ -11,6 +11,7 @@ import type { Stamps } from '../trust/vault.ts'
 export const ACTIONS = [
   'account.create',
   'account.rename',
+  'account.update',
   'key.create',
   'key.revoke',
   'sub-account.create',

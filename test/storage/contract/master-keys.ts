@@ -273,7 +273,7 @@ async function interruptedAt(parts: Rotating, fatal: number, moment: 'before' | 
 /** In more than three parts, made by a process that goes on while the keys change. */
 async function someTokens(estate: Estate, parts: Rotating): Promise<ReadonlyMap<string, string>> {
   const { id: accountId } = await estate.account()
-  const { id: subAccountId } = await estate.subAccount({ id: accountId, name: '', createdAt: 0 })
+  const { id: subAccountId } = await estate.subAccount({ id: accountId, name: '', createdAt: 0, credentials: null })
   const operator = new Operator({ ...parts, keys: parts.keys })
   const credentials = Array.from({ length: 350 }, (_, n) => `credential ${n}`.replace(' ', '-'))
   const records = await operator.createTokens(

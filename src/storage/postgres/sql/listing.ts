@@ -1,6 +1,6 @@
 // Pages of tokens and sub-accounts. Each is one statement, so that a page and its total are of one snapshot and one
 // round trip.
-import { seek } from '../../../tokens/model/grams.ts'
+import { type Sought, seek } from '../../../tokens/model/grams.ts'
 import { canMatch, MAX_LIMIT, type Slice, type TokenQuery } from '../../../tokens/model/page.ts'
 import { foldCase, idFloor, type Timestamp } from '../../../tokens/model/token.ts'
 import type { StampedSubAccountRow, SubAccountQuery, TokenRow } from '../../../tokens/ports.ts'
@@ -128,8 +128,6 @@ function filterAndSort(values: Values, accountId: string, query: TokenQuery): st
   // The search table has these columns itself; only the other filters need the tokens table.
   const from = search === undefined ? 't' : 'f'
   const filters: [Value | undefined, (place: string) => string][] = [
-    [sought && matchExpression(accountId, sought), (place) => `f.grams @@ ${place}::tsquery`],
-    [sought?.contains, (place) => `strpos(f.folded_name, ${place}) > 0`],
     [accountId, (place) => `${from}.account_id = ${place}`],
     [subAccountId, (place) => `${from}.sub_account_id = ${place}`],
     [narrowing?.subAccounts, (place) => `${from}.sub_account_id = ANY(${place}::text[])`],
@@ -146,6 +144,7 @@ function filterAndSort(values: Values, accountId: string, query: TokenQuery): st
     ],
   ]
   const conditions = filters.flatMap(([value, write]) => (value === undefined ? [] : [write(values.add(value))]))
+  if (sought !== undefined) conditions.push(searched(values, accountId, sought))
   for (const tag of narrowing?.tags ?? []) {
     const [account, named] = [values.add(accountId), values.add(tag)]
     conditions.push(`t.id IN (SELECT token_id FROM token_tags WHERE account_id = ${account} AND tag = ${named})`)
@@ -163,6 +162,17 @@ function filterAndSort(values: Values, accountId: string, query: TokenQuery): st
     ),
     counted AS (SELECT count(*) AS total FROM matches),
     chosen AS MATERIALIZED (${chooseFrom('matches', values.add(limit), values.add((page - 1) * limit))})`
+}
+
+/** By parts of the name; a search of four characters also by the end of the credential. */
+function searched(values: Values, accountId: string, sought: Sought): string {
+  const { contains, lastFour } = sought
+  const grams = `f.grams @@ ${values.add(matchExpression(accountId, sought))}::tsquery`
+  const named = contains === undefined ? grams : `${grams} AND strpos(f.folded_name, ${values.add(contains)}) > 0`
+  if (lastFour === undefined) return named
+  const [account, end] = [values.add(accountId), values.add(lastFour)]
+  return `(${named} OR f.token_id = ANY(ARRAY(
+    SELECT id FROM tokens WHERE account_id = ${account} AND masked IS NOT NULL AND right(masked, 4) = ${end})))`
 }
 
 /** The suspended sub-accounts of an account, as an array: evaluated first. */

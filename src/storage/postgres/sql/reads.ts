@@ -235,6 +235,11 @@ export async function findByDigest(db: Connection, digest: Uint8Array): Promise<
   return found.find(({ retired }) => retired === undefined) ?? found[0]
 }
 
+export async function findCandidateRows(db: Connection, tokenId: string): Promise<FoundRows | undefined> {
+  const found = await db.tuple(`SELECT ${CANDIDATE.columns} FROM ${TOKENS_WITH_OWNERS} WHERE t.id = $1`, tokenId)
+  return found && { ...CANDIDATE.read(found), retired: undefined }
+}
+
 export async function findActivity(
   db: Connection,
   tokenIds: readonly string[],

@@ -51,13 +51,19 @@ export async function insertAccount(session: Session, account: Account, origin: 
   await record(session, heads, [[plans.accountCreated(account), origin]])
 }
 
-export async function renameAccount(session: Session, id: string, name: string, origin: Origin): Promise<Account> {
+export async function updateAccount(
+  session: Session,
+  id: string,
+  change: plans.AccountUpdate,
+  origin: Origin,
+): Promise<Account> {
   const { db } = session
   const [heads, before] = await Promise.all([lockHeads(db, [id]), findAccount(db, id)])
-  const event = plans.planAccountRename(before, name)
-  if (event === undefined) return before as Account
-  await Promise.all([update(db, 'accounts', { name }, id), record(session, heads, [[event, origin]])])
-  return { ...(before as Account), name }
+  const plan = plans.planAccountUpdate(before, change)
+  if (plan === undefined || before === undefined) return before as Account
+  const fields = changedFields(ACCOUNTS, before, plan.after)
+  await Promise.all([update(db, 'accounts', fields, id), record(session, heads, [[plan.event, origin]])])
+  return plan.after
 }
 
 export async function insertKey(session: Session, key: StoredKey, origin: Origin): Promise<void> {
@@ -280,12 +286,13 @@ export async function changeMasterKey({ db }: Session, change: MasterKeyChange):
 
 export async function resealTokens({ db }: Session, resealed: readonly Resealed[]): Promise<number> {
   return db.run(
-    `UPDATE tokens t SET sealed = resealed.after
-     FROM unnest($1::text[], $2::bytea[], $3::bytea[]) AS resealed (id, before, after)
+    `UPDATE tokens t SET sealed = resealed.after, masked = coalesce(t.masked, resealed.masked)
+     FROM unnest($1::text[], $2::bytea[], $3::bytea[], $4::text[]) AS resealed (id, before, after, masked)
      WHERE t.id = resealed.id AND t.sealed = resealed.before`,
     resealed.map(({ id }) => id),
     resealed.map(({ before }) => before),
     resealed.map(({ after }) => after),
+    resealed.map(({ masked = null }) => masked),
   )
 }
 
@@ -334,5 +341,13 @@ export async function markUsed({ db }: Session, marks: ReadonlyMap<string, numbe
      ON CONFLICT (token_id) DO UPDATE SET at = greatest(l.at, excluded.at)`,
     [...marks.keys()],
     [...marks.values()],
+  )
+  const keys = [...marks].filter(([id]) => id.startsWith('key_'))
+  if (keys.length === 0) return
+  await db.run(
+    `UPDATE account_keys k SET last_used_at = greatest(k.last_used_at, mark.at)
+     FROM unnest($1::text[], $2::bigint[]) AS mark (id, at) WHERE k.id = mark.id`,
+    keys.map(([id]) => id),
+    keys.map(([, at]) => at),
   )
 }

@@ -245,6 +245,7 @@ export function findNames(db: Connection, accountId: string, ids: readonly strin
 }
 
 const BY_DIGEST = `SELECT ${CANDIDATE.columns} FROM ${TOKENS_WITH_OWNERS} WHERE t.digest = ?`
+const BY_TOKEN = `SELECT ${CANDIDATE.columns} FROM ${TOKENS_WITH_OWNERS} WHERE t.id = ?`
 const BY_FORMER_DIGEST = `
   SELECT ${CANDIDATE.columns}, r.token_id, r.retires_at, r.stamp FROM retired_credentials r
   CROSS JOIN tokens t ON t.id = r.token_id CROSS JOIN sub_accounts s ON s.id = t.sub_account_id WHERE r.digest = ?`
@@ -257,6 +258,11 @@ export function findByDigest(db: Connection, digest: Uint8Array): FoundRows | un
   if (former === undefined) return undefined
   const [tokenId, retiresAt, stamp] = former.slice(CANDIDATE.width) as [string, number, Uint8Array]
   return { ...CANDIDATE.read(former), retired: { digest, tokenId, retiresAt, stamp } }
+}
+
+export function findCandidateRows(db: Connection, tokenId: string): FoundRows | undefined {
+  const found = db.tuple(BY_TOKEN, tokenId)
+  return found && { ...CANDIDATE.read(found), retired: undefined }
 }
 
 export function findActivity(db: Connection, tokenIds: readonly string[], at: number): Map<string, TokenActivity> {
