@@ -74,20 +74,19 @@ export class Operator {
     for (let page = 1; ; page++) {
       const slice = await store.listTokens(accountId, { page, limit: MAX_LIMIT })
       if (slice === undefined || slice.items.length === 0) return erased
-      const stored = slice.items.flatMap(({ token }) => {
-        const masked = maskedForm(token, keys)
-        return masked === undefined ? [] : [{ token, masked }]
-      })
-      erased += await keys.sealed(store, (key) =>
-        store.resealTokens(
-          stored.map(({ token, masked }) => ({
-            id: token.id,
-            before: token.sealed,
-            after: key.seal(NOT_STORED, credentialPlace(token)),
-            masked,
-          })),
+      const stored = slice.items.filter(({ token }) => maskedForm(token, keys) !== undefined)
+      await Promise.all(
+        stored.map(({ token }) =>
+          keys
+            .sealed(store, (key) => {
+              const sealed = key.seal(NOT_STORED, credentialPlace(token))
+              const change = { kind: 'erase', sealed, masked: token.masked ?? maskedForm(token, keys) ?? null } as const
+              return store.changeToken(accountId, token.id, change, this.origin())
+            })
+            .catch(unlessDeleted),
         ),
       )
+      erased += stored.length
     }
   }
 
@@ -231,4 +230,8 @@ function maskedForm(token: ListedToken, keys: KeyRing): string | null | undefine
   } catch {
     return null
   }
+}
+
+function unlessDeleted(error: unknown): void {
+  if (!(error instanceof Failure && error.code === 'token-not-found')) throw error
 }

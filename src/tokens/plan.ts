@@ -31,6 +31,8 @@ export type TokenChange =
   | { readonly kind: 'update'; readonly update: TokenUpdate }
   | { readonly kind: 'rotate'; readonly rotation: Rotation }
   | { readonly kind: 'delete' }
+  /** The credential stays as it is, and can no longer be shown. `sealed` holds none. */
+  | { readonly kind: 'erase'; readonly sealed: Uint8Array; readonly masked: string | null }
   /** Changes nothing of the token: the history says who has seen its credential. */
   | { readonly kind: 'reveal' }
 
@@ -69,6 +71,12 @@ export function planTokenChange(
       return planRotation(before, change.rotation, origin, stamps)
     case 'delete':
       return planDeletion(before, origin)
+    case 'erase': {
+      const { version, accountId } = before
+      const changed = { ...before, sealed: change.sealed, masked: change.masked, version: version + 1 }
+      const after = restamp(TOKENS, before, changed, stamps)
+      return { ...NOTHING_ELSE, after, event: historyEvent(accountId, 'token.erase', after, {}, {}) }
+    }
     case 'reveal':
       return { ...NOTHING_ELSE, after: before, event: historyEvent(before.accountId, 'token.reveal', before, {}, {}) }
   }

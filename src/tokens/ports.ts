@@ -143,8 +143,6 @@ export interface Resealed {
   readonly id: string
   readonly before: Uint8Array
   readonly after: Uint8Array
-  /** Where it was not stored before. */
-  readonly masked?: string | null
 }
 
 /** Examination, copying and rotation of the master key. */

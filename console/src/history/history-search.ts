@@ -14,6 +14,7 @@ export const ACTIONS: Readonly<Record<Action, string>> = {
   'token.update': 'Token changed',
   'token.rotate': 'Credential rotated',
   'token.reveal': 'Credential shown',
+  'token.erase': 'Credential erased',
   'token.delete': 'Token deleted',
   'sub-account.create': 'Sub-account created',
   'sub-account.update': 'Sub-account changed',

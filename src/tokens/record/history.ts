@@ -20,6 +20,7 @@ export const ACTIONS = [
   'token.update',
   'token.rotate',
   'token.reveal',
+  'token.erase',
   'token.delete',
 ] as const
 export type Action = (typeof ACTIONS)[number]

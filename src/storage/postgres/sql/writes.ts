@@ -286,13 +286,12 @@ export async function changeMasterKey({ db }: Session, change: MasterKeyChange):
 
 export async function resealTokens({ db }: Session, resealed: readonly Resealed[]): Promise<number> {
   return db.run(
-    `UPDATE tokens t SET sealed = resealed.after, masked = coalesce(t.masked, resealed.masked)
-     FROM unnest($1::text[], $2::bytea[], $3::bytea[], $4::text[]) AS resealed (id, before, after, masked)
+    `UPDATE tokens t SET sealed = resealed.after
+     FROM unnest($1::text[], $2::bytea[], $3::bytea[]) AS resealed (id, before, after)
      WHERE t.id = resealed.id AND t.sealed = resealed.before`,
     resealed.map(({ id }) => id),
     resealed.map(({ before }) => before),
     resealed.map(({ after }) => after),
-    resealed.map(({ masked = null }) => masked),
   )
 }
 

@@ -178,6 +178,7 @@ export function changeToken(
   expected?: plans.Expected,
 ): TokenRow {
   if (change.kind === 'rotate') requireSealing(session.db, [change.rotation.sealed])
+  if (change.kind === 'erase') requireSealing(session.db, [change.sealed])
   return applyTokenChange(session, accountId, id, change, origin, expected)
 }
 
