@@ -2,6 +2,7 @@
 import { AccountKeys } from './account-keys.ts'
 import { Failure } from './errors.ts'
 import { MAX_LIMIT, type Page, type TokenQuery, toPage } from './model/page.ts'
+import type { Caller } from './model/permissions.ts'
 import { EVERYTHING } from './model/permissions.ts'
 import {
   type Account,
@@ -16,7 +17,7 @@ import {
 import { type NewSubAccount, type NewToken, newSubAccountFields } from './model/update.ts'
 import type { TokenRow } from './ports.ts'
 import type { Origin } from './record/history.ts'
-import { type Caller, type Parts, sealToken } from './registry.ts'
+import { type Parts, sealToken } from './registry.ts'
 import { kindOfCredential, maskOf, NOT_STORED, newCredential } from './trust/credential.ts'
 import type { KeyRing } from './trust/key-ring.ts'
 import { credentialPlace } from './trust/vault.ts'

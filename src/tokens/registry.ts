@@ -4,7 +4,7 @@ import { AccountKeys } from './account-keys.ts'
 import { Failure } from './errors.ts'
 import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from './model/overview.ts'
 import { type Page, type TokenQuery, toPage } from './model/page.ts'
-import { EVERYTHING, notAllowed, type Permissions, parsePermissions, sees } from './model/permissions.ts'
+import { type Caller, EVERYTHING, notAllowed, type Permissions, parsePermissions, sees } from './model/permissions.ts'
 import type { Access } from './model/policy.ts'
 import { ACCOUNT_KEYS, SUB_ACCOUNTS } from './model/tables.ts'
 import {
@@ -35,16 +35,6 @@ import { isGenuine, type Stamped, type Tampered } from './trust/stamp.ts'
 import { credentialPlace, type MasterKey, type Stamps } from './trust/vault.ts'
 import { FAILURE_OF, type Verdict } from './trust/verdict.ts'
 import { type Decision, type Explanation, Verification } from './verification.ts'
-
-/** Who makes a request. */
-export interface Caller {
-  readonly accountId: string
-  /** An account key's id, or `jwt:` and the subject. */
-  readonly by: string
-  /** What the account key is called; for the history. */
-  readonly byName?: string
-  readonly permissions: Permissions
-}
 
 export interface Parts {
   readonly store: Store

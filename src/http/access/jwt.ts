@@ -9,9 +9,10 @@ import {
   jwtVerify,
 } from 'jose'
 import { Failure, OperatorError } from '../../tokens/errors.ts'
+import type { Caller } from '../../tokens/model/permissions.ts'
 import { EVERYTHING, type Permissions } from '../../tokens/model/permissions.ts'
 import { brokenNameRule, type Timestamp } from '../../tokens/model/token.ts'
-import type { Caller, Registry } from '../../tokens/registry.ts'
+import type { Registry } from '../../tokens/registry.ts'
 import { grantsFor, grantsIn } from './grants.ts'
 import { watchedFile } from './watched-file.ts'
 

@@ -3,9 +3,10 @@ import type { FastifyReply, FastifyRequest, FastifySchema, HTTPMethods } from 'f
 import type { Static, TSchema, Type } from 'typebox'
 import { type FailureCode, reasonOf } from '../../tokens/errors.ts'
 import type { RawQuery } from '../../tokens/model/page.ts'
+import type { Caller } from '../../tokens/model/permissions.ts'
 import { notAllowed, RIGHTS, type Right } from '../../tokens/model/permissions.ts'
 import type { Origin } from '../../tokens/record/history.ts'
-import type { Caller, Registry } from '../../tokens/registry.ts'
+import type { Registry } from '../../tokens/registry.ts'
 import type { Admit } from '../access/caller.ts'
 import {
   FailureSchema,

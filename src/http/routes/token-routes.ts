@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { Failure, reasonOf } from '../../tokens/errors.ts'
 import { MAX_TAG_CHARACTERS, MAX_TAGS, NOTHING_TO_UPDATE } from '../../tokens/model/fields.ts'
 import { MAX_LIMIT, MAX_PAGE, type Page, readOnce, readTokenQuery, type TokenQuery } from '../../tokens/model/page.ts'
+import type { Caller } from '../../tokens/model/permissions.ts'
 import { notAllowed } from '../../tokens/model/permissions.ts'
 import { NOT_A_TIME, toTime, toTimeOrNull } from '../../tokens/model/times.ts'
 import {
@@ -19,7 +20,7 @@ import {
   readTokenPatch,
   readTokenUpdate,
 } from '../../tokens/model/update.ts'
-import type { Caller, Registry } from '../../tokens/registry.ts'
+import type { Registry } from '../../tokens/registry.ts'
 import type { TokenView } from '../../tokens/token-views.ts'
 import type { Explanation } from '../../tokens/verification.ts'
 import { etagOf, readIdempotencyKey, readIfMatch } from '../protocol/conditions.ts'

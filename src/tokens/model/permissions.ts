@@ -13,6 +13,16 @@ export interface Permissions {
   readonly subAccounts: readonly string[] | null
 }
 
+/** Who makes a request. */
+export interface Caller {
+  readonly accountId: string
+  /** An account key's id, or `jwt:` and the subject. */
+  readonly by: string
+  /** What the account key is called; for the history. */
+  readonly byName?: string
+  readonly permissions: Permissions
+}
+
 /** Of account keys made before there were permissions, of the operator, and of JWTs without grants. */
 export const EVERYTHING: Permissions = { role: 'owner', reveal: true, subAccounts: null }
 
