@@ -62,7 +62,10 @@ function verifyRoute({ registry, credentialHeader, onVerdict, rateLimits }: Veri
             'X-Latchkey-Sub-Account-Id': { type: 'string' },
             'X-Latchkey-Account-Id': { type: 'string' },
             'X-Latchkey-Token-Version': { type: 'integer' },
-            'X-Latchkey-Scopes': { type: 'string', description: 'Separated by spaces; absent where not restricted' },
+            'X-Latchkey-Scopes': {
+              type: 'string',
+              description: 'Separated by spaces; absent where not restricted, `()` where none is left',
+            },
             'RateLimit-Policy': { type: 'string', description: 'The rates and quotas that apply' },
             RateLimit: { type: 'string', description: 'What is left of them' },
           },
@@ -89,7 +92,7 @@ function verifyRoute({ registry, credentialHeader, onVerdict, rateLimits }: Veri
       if (!decision.accepted) return answerRefusal(request, reply, decision, rateLimits)
       const { id, subAccountId, accountId, version } = decision.token
       const scopes = effectiveScopes(decision.policies)
-      if (scopes !== undefined) reply.header('x-latchkey-scopes', scopes.join(' '))
+      if (scopes !== undefined) reply.header('x-latchkey-scopes', scopes.length === 0 ? NO_SCOPE : scopes.join(' '))
       if ('left' in decision) reply.headers(limitHeaders(decision.left))
       return reply
         .code(204)
@@ -101,6 +104,9 @@ function verifyRoute({ registry, credentialHeader, onVerdict, rateLimits }: Veri
     },
   }
 }
+
+/** No scope can be written so. Gateways drop an empty header, and without one a token would seem unrestricted. */
+const NO_SCOPE = '()'
 
 const NOT_ALLOWED = {
   address: 'This token may not be used from this address',

@@ -136,7 +136,11 @@ function filterAndSort(values: Values, accountId: string, query: TokenQuery): st
     [floorOf(narrowing?.createdBefore), (place) => `t.id < ${place}`],
     [narrowing?.expiresFrom, (place) => `t.expires_at >= ${place}`],
     [narrowing?.expiresBefore, (place) => `t.expires_at < ${place}`],
-    [narrowing?.unexpiredAt, (place) => `(t.expires_at IS NULL OR t.expires_at > ${place})`],
+    [narrowing?.expiredAt, (place) => `(t.expires_at <= ${place} OR ${outlived(values.add(accountId), place)})`],
+    [
+      narrowing?.unexpiredAt,
+      (place) => `(t.expires_at IS NULL OR t.expires_at > ${place}) AND NOT ${outlived(values.add(accountId), place)}`,
+    ],
     [narrowing?.suspended === true ? accountId : undefined, (place) => `t.sub_account_id = ANY(${suspendedOf(place)})`],
     [
       narrowing?.suspended === false ? accountId : undefined,
@@ -163,6 +167,12 @@ function filterAndSort(values: Values, accountId: string, query: TokenQuery): st
     counted AS (SELECT count(*) AS total FROM matches),
     chosen AS MATERIALIZED (${chooseFrom('matches', values.add(limit), values.add((page - 1) * limit))})`
 }
+
+/** Whether a token `t` is older than its sub-account's policy lets it become. */
+export const outlived = (account: string, time: string) => `(t.sub_account_id = ANY(ARRAY(
+    SELECT id FROM sub_accounts WHERE account_id = ${account} AND policy::jsonb ->> 'maxLifetimeSeconds' IS NOT NULL))
+  AND t.created_at + 1000 * (SELECT (policy::jsonb ->> 'maxLifetimeSeconds')::bigint FROM sub_accounts
+    WHERE id = t.sub_account_id) <= ${time})`
 
 /** By parts of the name; a search of four characters also by the end of the credential. */
 function searched(values: Values, accountId: string, sought: Sought): string {

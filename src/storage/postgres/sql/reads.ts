@@ -39,7 +39,7 @@ import {
 } from '../../tables.ts'
 import type { Connection } from '../connection.ts'
 import type { Value } from './batch.ts'
-import { suspendedOf, Values } from './listing.ts'
+import { outlived, suspendedOf, Values } from './listing.ts'
 
 const TOKENS_WITH_OWNERS = 'tokens t JOIN sub_accounts s ON s.id = t.sub_account_id'
 
@@ -150,9 +150,10 @@ export async function readOverview(
        ${countOf('inactive')} AS inactive,
        (SELECT count(*) FROM tokens t
         WHERE t.account_id = $1 ${WITHIN} AND NOT EXISTS (SELECT FROM last_used WHERE token_id = t.id)) AS never_used,
-       (SELECT count(*) FROM tokens WHERE account_id = $1 ${WITHIN} AND expires_at < $2 AND status = 'active') AS expired,
-       (SELECT count(*) FROM tokens WHERE sub_account_id = ANY(${suspendedOf('$1')}) ${WITHIN} AND status = 'active'
-        AND (expires_at IS NULL OR expires_at >= $2)) AS suspended_tokens,
+       (SELECT count(*) FROM tokens t WHERE account_id = $1 ${WITHIN} AND status = 'active'
+        AND (expires_at < $2 OR ${outlived('$1', '$2 - 1')})) AS expired,
+       (SELECT count(*) FROM tokens t WHERE sub_account_id = ANY(${suspendedOf('$1')}) ${WITHIN} AND status = 'active'
+        AND (expires_at IS NULL OR expires_at >= $2) AND NOT ${outlived('$1', '$2 - 1')}) AS suspended_tokens,
        (SELECT count(*) FROM tokens
         WHERE account_id = $1 ${WITHIN} AND expires_at >= $2 AND expires_at < $3 AND status = 'active') AS expiring,
        (SELECT count(*) FROM sub_accounts WHERE account_id = $1 ${AMONG}) AS sub_accounts,

@@ -5,7 +5,7 @@ import { idFloor, type Status } from '../../../tokens/model/token.ts'
 import type { TokenRow } from '../../../tokens/ports.ts'
 import { type Connection, inTime } from '../connection.ts'
 import { matchExpression } from './grams.ts'
-import { ANY_OF, findToken, NEVER_USED, ownsSubAccount, SUSPENDED } from './reads.ts'
+import { ANY_OF, findToken, NEVER_USED, OUTLIVED, ownsSubAccount, SUSPENDED } from './reads.ts'
 
 /** Which tokens a page holds, in its order. */
 export interface Places {
@@ -125,16 +125,7 @@ const TAGGED = 't.id IN (SELECT token_id FROM token_tags WHERE account_id = ? AN
 function filtersOf(db: Connection, accountId: string, query: TokenQuery, sought: Sought | undefined) {
   const { subAccountId, status, narrowing = {} } = query
   const account = db.get<{ no: number }>('SELECT no FROM accounts WHERE id = ?', accountId)
-  const {
-    createdFrom,
-    createdBefore,
-    expiresFrom,
-    expiresBefore,
-    unexpiredAt,
-    suspended,
-    tags = [],
-    subAccounts,
-  } = narrowing
+  const { createdFrom, createdBefore, expiresFrom, expiresBefore, suspended, tags = [], subAccounts } = narrowing
   const filters = {
     // The tokens of some sub-accounts, or with a tag, are found by these, not among all of the account's.
     [suspended || subAccounts || tags.length > 0 ? '+t.account_id = ?' : 't.account_id = ?']: accountId,
@@ -145,17 +136,21 @@ function filtersOf(db: Connection, accountId: string, query: TokenQuery, sought:
     't.id < ?': createdBefore === undefined ? undefined : idFloor('tok', createdBefore),
     't.expires_at >= ?': expiresFrom,
     't.expires_at < ?': expiresBefore,
-    '(t.expires_at IS NULL OR t.expires_at > ?)': unexpiredAt,
     [`t.sub_account_id IN ${SUSPENDED}`]: suspended === true ? accountId : undefined,
     [`t.sub_account_id NOT IN ${SUSPENDED}`]: suspended === false ? accountId : undefined,
   }
   const given = Object.entries(filters).filter(([, value]) => value !== undefined)
+  const ages = [
+    { condition: `(t.expires_at <= ? OR ${OUTLIVED})`, at: narrowing.expiredAt },
+    { condition: `((t.expires_at IS NULL OR t.expires_at > ?) AND NOT ${OUTLIVED})`, at: narrowing.unexpiredAt },
+  ].flatMap(({ condition, at }) => (at === undefined ? [] : [{ condition, at }]))
   const found = sought && searched(account?.no ?? 0, accountId, sought)
   return {
     source: found?.source ?? 'tokens t',
     conditions: [
       ...(found?.conditions ?? []),
       ...given.map(([condition]) => condition),
+      ...ages.map(({ condition }) => condition),
       ...tags.map(() => TAGGED),
       ...(narrowing.neverUsed ? [NEVER_USED] : []),
       inTime('t.no'),
@@ -163,6 +158,7 @@ function filtersOf(db: Connection, accountId: string, query: TokenQuery, sought:
     values: [
       ...(found?.values ?? []),
       ...given.map(([, value]) => value as string | number),
+      ...ages.flatMap(({ at }) => [at, accountId, at]),
       ...tags.flatMap((tag) => [accountId, tag]),
     ],
   }

@@ -46,6 +46,11 @@ export const TOKENS_WITH_OWNERS = 'tokens t CROSS JOIN sub_accounts s ON s.id = 
 
 export const NEVER_USED = 'NOT EXISTS (SELECT 1 FROM last_used WHERE token_id = t.id)'
 
+/** Whether a token `t` is older than its sub-account's policy lets it become, at a time. The account and the time are given. */
+export const OUTLIVED = `(t.sub_account_id IN
+  (SELECT id FROM sub_accounts WHERE account_id = ? AND policy ->> '$.maxLifetimeSeconds' IS NOT NULL)
+  AND t.created_at + 1000 * (SELECT policy ->> '$.maxLifetimeSeconds' FROM sub_accounts WHERE id = t.sub_account_id) <= ?)`
+
 /** The strings of a JSON array. */
 export const ANY_OF = '(SELECT value FROM json_each(?))'
 
@@ -206,16 +211,17 @@ export function readOverview(db: Connection, accountId: string, asked: OverviewQ
        WHERE s.account_id = ?${within('s.id')} ORDER BY active + inactive DESC, s.id DESC LIMIT ?`,
       ...[accountId, ...ids, asked.largest],
     )
+    const now = expiredBefore - 1
     const suspended = db.get<{ n: number }>(
-      `SELECT count(*) AS n FROM tokens WHERE sub_account_id IN ${SUSPENDED}${within('sub_account_id')} AND status = 'active'
-         AND (expires_at IS NULL OR expires_at >= ?)`,
-      ...[accountId, ...ids, expiredBefore],
+      `SELECT count(*) AS n FROM tokens t WHERE t.sub_account_id IN ${SUSPENDED}${within('t.sub_account_id')}
+         AND t.status = 'active' AND (t.expires_at IS NULL OR t.expires_at > ?) AND NOT ${OUTLIVED}`,
+      ...[accountId, ...ids, now, accountId, now],
     )
     const expiring = ` AND t.expires_at >= ? AND t.expires_at < ? AND t.status = 'active'`
     return {
       tokens,
       neverUsed: count(` AND ${NEVER_USED}`),
-      expired: count(expiring, Number.MIN_SAFE_INTEGER, expiredBefore),
+      expired: count(` AND t.status = 'active' AND (t.expires_at <= ? OR ${OUTLIVED})`, now, accountId, now),
       suspendedTokens: suspended?.n ?? 0,
       expiring: count(expiring, expiredBefore, expiringBefore),
       subAccounts: owners?.n ?? 0,
