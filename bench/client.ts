@@ -1,6 +1,5 @@
 // The load: a process of its own with raw sockets, so that its cost is small and never counted as the server's.
 import { connect, type Socket } from 'node:net'
-import { FRESH } from './requests.ts'
 
 export interface Part {
   /** Its part of the requests; shares of one script add up to 1. */
@@ -161,7 +160,6 @@ class Line {
 
 const scripts = new Map<string, Script>()
 const drawers = new Map<string, Drawer>()
-let sent = 0
 
 async function run({ port, script, connections, milliseconds, rate, anySuccess }: Job): Promise<Load> {
   const drawer = drawers.get(script)
@@ -191,8 +189,7 @@ async function run({ port, script, connections, milliseconds, rate, anySuccess }
     if (over && underWay === 0) finished.resolve()
   }
   const ask = (line: Line, at: number): void => {
-    const { text: drawn, status, release } = once?.pop() ?? drawer.draw()
-    const text = drawn.replace(FRESH, String(++sent))
+    const { text, status, release } = once?.pop() ?? drawer.draw()
     underWay++
     line.send(text, (answered, head) => {
       underWay--

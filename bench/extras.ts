@@ -232,33 +232,3 @@ export async function seedSpeed(estates: readonly Estate[], options: Options, wo
     how: 'the whole command, from spawn to exit',
   }
 }
-
-export async function workers(
-  bench: Bench,
-  start: (count: number) => Promise<Server>,
-  cores: number,
-): Promise<Finding> {
-  const found: number[][] = []
-  for (const count of [1, 2]) {
-    const server = await start(count)
-    const job = { port: server.port, script: 'large list', connections: 32, milliseconds: bench.options.roundMs }
-    const rates: number[] = []
-    for (let round = 0; round <= bench.options.rounds; round++) {
-      const loads = await Promise.all([bench.load.run(job), bench.beside.run(job)])
-      rates.push(loads.reduce((sum, { requests, seconds }) => sum + requests / seconds, 0))
-      server.dropLog()
-    }
-    found.push(rates.slice(1))
-    await server.stop()
-  }
-  const [one, two] = found.map((rates) => median(rates))
-  const gain = (two ?? Number.NaN) / (one ?? Number.NaN)
-  const limited = cores < 4
-  return {
-    what: 'LATCHKEY_WORKERS=2 against one worker, requests/s',
-    asked: '≥ 1.6× when the load generator is not the limit',
-    measured: `${gain.toFixed(2)}×${limited ? ` (the load generator is the limit: ${cores} processors for both)` : ''}`,
-    met: gain >= 1.6 ? true : limited ? undefined : false,
-    how: 'list, first pages, from two load processes',
-  }
-}

@@ -1,10 +1,8 @@
-// What was found, for people (Markdown, charts) and for programs (JSON). Misses are shown as misses.
+// What was found, as Markdown. Misses are shown as misses.
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, release, totalmem } from 'node:os'
 import { join } from 'node:path'
-import { barChart } from './chart.ts'
-import type { Estate } from './estate.ts'
 import type { Finding } from './extras.ts'
 import { FIRST, type Figures, figuresOf, type Rounds, ratio } from './measure.ts'
 import type { Options } from './options.ts'
@@ -14,7 +12,6 @@ import { WORKLOADS, type WorkloadName } from './workloads.ts'
 export interface Results {
   readonly options: Options
   readonly peers: readonly Pick<Peer, 'name' | 'title' | 'ahead'>[]
-  readonly estates: readonly Pick<Estate, 'name' | 'accounts' | 'subAccounts' | 'tokens'>[]
   readonly rounds: ReadonlyMap<WorkloadName, Rounds>
   readonly findings: Finding[]
   readonly seconds: number
@@ -38,8 +35,6 @@ export function writeReport(results: Results): void {
   }
   mkdirSync(out, { recursive: true })
   writeFileSync(join(out, 'results.md'), text)
-  writeFileSync(join(out, 'results.json'), `${JSON.stringify(asJson(results), null, 2)}\n`)
-  for (const [name, chart] of charts(results)) writeFileSync(join(out, `${name}.svg`), chart)
   console.error(`Written to ${out}.`)
 }
 
@@ -167,9 +162,8 @@ const HOW = `
   is still being compiled. A short run does without.
 - Requests go over keep-alive connections, one at a time on each: 16, for PUT 64. Accounts and pages follow Zipf's law,
   the token within an account is drawn evenly. Lists are the first ten pages of ten; only full pages are asked for.
-  Ten accounts have a hundred such pages, so an answer may be one given before; the row "no request twice" shows the cost
-  where it is not. Searches are pieces of names of three characters or more with at most 100 matches. Four in five PUTs change the status, one the name,
-  and every one is a real change.
+  Searches are pieces of names of three characters or more with at most 100 matches. Four in five PUTs change the status,
+  one the name, and every one is a real change.
 - Latchkey runs with its default settings, which write one log line a request; the wall and the peers log nothing.
 - The estate of 1,000 tokens has 10 accounts of 5 sub-accounts, so that its pages are as full as those of the large one.
 - Peers hold as many tokens as the large estate, on \`node:sqlite\` with WAL and \`synchronous=FULL\`, as Latchkey. Neither
@@ -185,7 +179,6 @@ function markdown(results: Results): string {
   const size = options.tokens === 1_000_000 ? '' : ` The large estate has only ${thousands(options.tokens)} tokens.`
   const peers = options.peers ? '' : ' Peers were left out (`--no-peers`).'
   const short = options.quick ? 'A short run (`--quick`): its figures are rough. ' : ''
-  const figures = [...charts(results).keys()].map((name) => `![${name}](${name}.svg)`).join('\n\n')
   return `# Benchmark
 
 Made by \`npm run bench\`. ${short}${facts.join(' · ')}.
@@ -201,8 +194,6 @@ In brackets: against the wall.
 
 ${table(['workload', 'server', 'CPU µs a request', 'requests/s', 'p50 ms', 'p99 ms'], details(results))}
 
-${figures}
-
 ## How it was measured
 ${HOW}
 ${table(
@@ -210,60 +201,4 @@ ${table(
   findings.map(({ what, how }) => [what, how]),
 )}
 `
-}
-
-function charts(results: Results): Map<string, string> {
-  const list = measured(results)
-  const found = new Map<string, string>()
-  if (list.length === 0) return found
-  const bars = list.map(({ workload, found: rounds }) => ({
-    label: workload.title,
-    value: ratio(rounds, 'large', 'wall', 'cpuMicros'),
-    limit: workload.wall,
-  }))
-  found.set('wall', barChart('CPU a request against the wall (line: what is asked)', bars))
-  const growth = list.map(({ workload, found: rounds }) => ({
-    label: workload.title,
-    value: ratio(rounds, 'large', 'small', 'cpuMicros'),
-    limit: workload.growth,
-  }))
-  found.set('growth', barChart('CPU a request, large estate against 1,000 tokens (line: what is asked)', growth))
-  const peers = results.peers.flatMap(({ name, title, ahead }) =>
-    list
-      .filter(({ found: rounds }) => rounds.has(name))
-      .map(({ workload, found: rounds }) => ({
-        label: `${workload.name}: ${title}`,
-        value: ratio(rounds, name, 'large', 'cpuMicros'),
-        limit: ahead,
-      })),
-  )
-  if (peers.length > 0)
-    found.set('peers', barChart("CPU a request of peers against Latchkey's (line: what is asked)", peers))
-  return found
-}
-
-function asJson(results: Results) {
-  const { options, estates, findings, seconds } = results
-  const workloads = measured(results).map(({ workload, found }) => ({
-    ...workload,
-    cpuAgainstWall: ratio(found, 'large', 'wall', 'cpuMicros'),
-    growth: ratio(found, 'large', 'small', 'cpuMicros'),
-    servers: Object.fromEntries(
-      [...found].map(([name, rounds]) => [nameOf(results, name), { median: figuresOf(found, name), rounds }]),
-    ),
-  }))
-  const { quick, tokens, rounds, roundMs } = options
-  const plainEstates = estates.map(({ name, accounts, subAccounts, tokens: each }) => ({
-    name,
-    accounts,
-    subAccounts,
-    tokens: each,
-  }))
-  return {
-    machine: machine(options),
-    run: { quick, tokens, rounds, roundMs, seconds },
-    estates: plainEstates,
-    workloads,
-    findings,
-  }
 }

@@ -1,7 +1,4 @@
 // Requests as bytes on the wire.
-/** Stands in a request for a number that is never sent twice. */
-export const FRESH = '{fresh}'
-
 export function get(path: string, bearer: string): string {
   return `GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${bearer}\r\n\r\n`
 }

@@ -1,6 +1,6 @@
 // The whole benchmark, in order: estates, servers, workloads in turn, what else is asked, report.
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { availableParallelism, tmpdir } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Answer, ask, closeAsking } from './ask.ts'
 import type { Script } from './client.ts'
@@ -11,6 +11,7 @@ import { LoadProcess } from './load.ts'
 import { interleave, type Rounds, type Subject } from './measure.ts'
 import { readOptions } from './options.ts'
 import { type Peer, startPeers } from './peers.ts'
+import { policyCost } from './policies.ts'
 import { measurePostgres } from './postgres.ts'
 import { type Results, writeReport } from './report.ts'
 import { Server } from './server.ts'
@@ -34,11 +35,11 @@ const load = new LoadProcess()
 const beside = new LoadProcess()
 const bench = { options, load, beside }
 
-async function start(name: string, estate: Estate, env: Record<string, string> = {}): Promise<Server> {
+async function start(name: string, estate: Estate): Promise<Server> {
   const server = await Server.start({
     name,
     args: [PRODUCT, 'serve'],
-    env: { ...disk?.env, LATCHKEY_DATA_DIR: estate.dataDir, ...env },
+    env: { ...disk?.env, LATCHKEY_DATA_DIR: estate.dataDir },
     log: join(work, `${name}.log`),
   })
   servers.add(server)
@@ -99,11 +100,15 @@ async function main(): Promise<Results> {
   }
   await stop(wall)
   await stop(largeServer)
+  if (options.only === undefined || wants('policies')) {
+    say('policies')
+    results.findings.push(await policyCost(bench, work, start))
+  }
   if (options.only === undefined || wants('postgres')) {
     say('PostgreSQL')
     results.findings.push(...(await postgresFindings()))
   }
-  return { ...results, options, peers, estates: [small, large], seconds: (performance.now() - begun) / 1000 }
+  return { ...results, options, peers, seconds: (performance.now() - begun) / 1000 }
 }
 
 async function postgresFindings(): Promise<extras.Finding[]> {
@@ -197,8 +202,6 @@ async function measureExtras(large: Estate, server: Server, wall: Server): Promi
   const again = () => start('again', large)
   findings.push(await extras.startToReady(options.quick ? 3 : 5, options.tokens, again))
   findings.push(await extras.seedSpeed([large, deep], options, work))
-  const withWorkers = (n: number) => start(`workers-${n}`, large, { LATCHKEY_WORKERS: `${n}` })
-  findings.push(await extras.workers(bench, withWorkers, availableParallelism()))
   return findings
 }
 

@@ -1,7 +1,7 @@
 // What is asked: the requests of each workload over one estate. Accounts and pages follow Zipf's law.
 import type { Part, Script } from './client.ts'
 import type { SampledAccount, SampledToken, Scope } from './estate.ts'
-import { FRESH, get, put } from './requests.ts'
+import { get, put } from './requests.ts'
 
 const TOKEN = '/api/v1/apiClient/token'
 const FIRST_PAGES = 10
@@ -16,7 +16,6 @@ const FEWEST_MATCHES = 5
 export type WorkloadName =
   | 'verify'
   | 'list'
-  | 'list-fresh'
   | 'list-sub'
   | 'list-status'
   | 'list-both'
@@ -39,14 +38,6 @@ export interface Workload {
 export const WORKLOADS: readonly Workload[] = [
   { name: 'verify', title: 'verify, different credentials', connections: 16, repeats: true, wall: 1.8, growth: 1.25 },
   { name: 'list', title: 'list, first pages', connections: 16, repeats: true, wall: 2.6, growth: 1.25 },
-  {
-    name: 'list-fresh',
-    title: 'list, first pages, no request twice',
-    connections: 16,
-    repeats: false,
-    wall: undefined,
-    growth: undefined,
-  },
   { name: 'list-sub', title: 'list by sub-account', connections: 16, repeats: true, wall: 2.6, growth: 1.25 },
   { name: 'list-status', title: 'list by status', connections: 16, repeats: true, wall: 2.6, growth: 1.25 },
   { name: 'list-both', title: 'list by both', connections: 16, repeats: true, wall: 2.6, growth: 1.25 },
@@ -81,10 +72,6 @@ export function buildScripts(accounts: readonly SampledAccount[]): Scripts {
   return {
     verify: [verify],
     list: [list],
-    // The parameter is none of the service's and changes nothing but the request.
-    'list-fresh': [
-      { ...list, groups: list.groups.map((group) => group.map((text) => text.replace(' HTTP', `&r=${FRESH} HTTP`))) },
-    ],
     'list-sub': [listing(accounts, ({ subAccounts }) => subAccounts)],
     'list-status': [listing(accounts, ({ statuses }) => statuses)],
     'list-both': [listing(accounts, ({ both }) => both)],

@@ -113,6 +113,8 @@ export interface ListTokensParams {
   readonly effectiveStatus?: 'active' | 'inactive' | 'expired' | 'suspended' | undefined
   /** Adds `details` to each token */
   readonly include?: 'details' | undefined
+  /** Shows only the last four characters of each credential */
+  readonly credentials?: 'masked' | undefined
 }
 
 /** What is absent is not restricted. The policy of the sub-account holds too */
@@ -173,6 +175,8 @@ export interface ListTokensOfSubAccountParams {
   readonly effectiveStatus?: 'active' | 'inactive' | 'expired' | 'suspended' | undefined
   /** Adds `details` to each token */
   readonly include?: 'details' | undefined
+  /** Shows only the last four characters of each credential */
+  readonly credentials?: 'masked' | undefined
   /** The sub-account id */
   readonly subAccountId: string
 }
@@ -180,6 +184,8 @@ export interface ListTokensOfSubAccountParams {
 export interface GetTokenParams {
   /** Adds `details` to each token */
   readonly include?: 'details' | undefined
+  /** Shows only the last four characters of each credential */
+  readonly credentials?: 'masked' | undefined
   /** The token id */
   readonly id: string
 }
@@ -247,6 +253,11 @@ export interface RotateTokenParams {
   readonly body?: TokenRotation | undefined
 }
 
+export interface RevealTokenParams {
+  /** The token id */
+  readonly id: string
+}
+
 export interface Explanation {
   readonly accepted: boolean
   /** As X-Latchkey-Reason would say it */
@@ -300,6 +311,7 @@ export interface HistoryEntry {
   readonly action:
     | 'account.create'
     | 'account.rename'
+    | 'account.update'
     | 'key.create'
     | 'key.revoke'
     | 'sub-account.create'
@@ -307,6 +319,8 @@ export interface HistoryEntry {
     | 'token.create'
     | 'token.update'
     | 'token.rotate'
+    | 'token.reveal'
+    | 'token.erase'
     | 'token.delete'
   /** The id of what was changed */
   readonly subject: string
@@ -349,6 +363,7 @@ export interface ListAccountHistoryParams {
   readonly action?:
     | 'account.create'
     | 'account.rename'
+    | 'account.update'
     | 'key.create'
     | 'key.revoke'
     | 'sub-account.create'
@@ -356,6 +371,8 @@ export interface ListAccountHistoryParams {
     | 'token.create'
     | 'token.update'
     | 'token.rotate'
+    | 'token.reveal'
+    | 'token.erase'
     | 'token.delete'
     | undefined
   /** Only changes at this time or later */
@@ -375,6 +392,7 @@ export interface ListTokenHistoryParams {
   readonly action?:
     | 'account.create'
     | 'account.rename'
+    | 'account.update'
     | 'key.create'
     | 'key.revoke'
     | 'sub-account.create'
@@ -382,6 +400,8 @@ export interface ListTokenHistoryParams {
     | 'token.create'
     | 'token.update'
     | 'token.rotate'
+    | 'token.reveal'
+    | 'token.erase'
     | 'token.delete'
     | undefined
   /** Only changes at this time or later */
@@ -488,13 +508,100 @@ export interface WhoAmI {
     readonly name: string
   }
   readonly permissions: {
-    /** `owner` may do everything */
-    readonly role: 'owner'
+    /** `owner` may do everything, `manager` all but manage keys, `viewer` read, `verifier` introspect */
+    readonly role: 'owner' | 'manager' | 'viewer' | 'verifier'
     /** Whether credentials are shown */
     readonly reveal: boolean
-    /** The ids of the only sub-accounts that the caller sees; null for all */
+    /** The ids of the only sub-accounts that are seen; null for all */
     readonly subAccounts: readonly string[] | null
   }
+}
+
+export interface Key {
+  /** Account key identifier */
+  readonly _id: string
+  /** What it is for */
+  readonly name: string
+  /** `owner` may do everything, `manager` all but manage keys, `viewer` read, `verifier` introspect */
+  readonly role: 'owner' | 'manager' | 'viewer' | 'verifier'
+  /** Whether credentials are shown */
+  readonly reveal: boolean
+  /** The ids of the only sub-accounts that are seen; null for all */
+  readonly subAccounts: readonly string[] | null
+  /** Time of creation */
+  readonly createdAt: string
+  /** When it stops working; null for never */
+  readonly expiresAt: string | null
+  /** Since when it is revoked */
+  readonly revokedAt: string | null
+  /** Last request with it, to the minute; null for never */
+  readonly lastUsedAt: string | null
+}
+
+export interface KeyPage {
+  readonly items: readonly Key[]
+  /** All matches on all pages, exactly */
+  readonly total: number
+  /** The number of this page, from 1 */
+  readonly page: number
+  /** How many items a page can hold */
+  readonly limit: number
+  /** 0 where nothing matches */
+  readonly totalPages: number
+  readonly hasNextPage: boolean
+  readonly hasPrevPage: boolean
+}
+
+export interface ListKeysParams {
+  /** From 1; 1 unless set */
+  readonly page?: number | undefined
+  /** Items per page, at most 100; 10 unless set */
+  readonly limit?: number | undefined
+}
+
+export interface CreatedKey {
+  /** Account key identifier */
+  readonly _id: string
+  /** What it is for */
+  readonly name: string
+  /** `owner` may do everything, `manager` all but manage keys, `viewer` read, `verifier` introspect */
+  readonly role: 'owner' | 'manager' | 'viewer' | 'verifier'
+  /** Whether credentials are shown */
+  readonly reveal: boolean
+  /** The ids of the only sub-accounts that are seen; null for all */
+  readonly subAccounts: readonly string[] | null
+  /** Time of creation */
+  readonly createdAt: string
+  /** When it stops working; null for never */
+  readonly expiresAt: string | null
+  /** Since when it is revoked */
+  readonly revokedAt: string | null
+  /** Last request with it, to the minute; null for never */
+  readonly lastUsedAt: string | null
+  /** The key itself, shown only once */
+  readonly key: string
+}
+
+export interface NewKey {
+  /** What it is for */
+  readonly name: string
+  /** What it may do */
+  readonly role: 'owner' | 'manager' | 'viewer' | 'verifier'
+  /** Whether credentials are shown; only to owners unless set */
+  readonly reveal?: boolean | undefined
+  /** The only sub-accounts that it sees */
+  readonly subAccounts?: readonly string[] | null | undefined
+  /** Never if null or not sent */
+  readonly expiresAt?: string | null | undefined
+}
+
+export interface CreateKeyParams {
+  readonly body: NewKey
+}
+
+export interface RevokeKeyParams {
+  /** The key id */
+  readonly id: string
 }
 
 export interface SubAccountPage {
@@ -642,6 +749,7 @@ export type ErrorCode =
   | 'authentication-required'
   | 'body-too-large'
   | 'conflict'
+  | 'credential-not-stored'
   | 'duplicate-credential'
   | 'duplicate-name'
   | 'forbidden'
@@ -650,6 +758,7 @@ export type ErrorCode =
   | 'invalid-request'
   | 'key-not-found'
   | 'master-key-superseded'
+  | 'not-allowed'
   | 'not-found'
   | 'outcome-unknown'
   | 'precondition-failed'
@@ -689,6 +798,8 @@ export interface Operations {
    * all former credentials stop at once.
    */
   rotateToken: { params: RotateTokenParams; data: Token }
+  /** Show the credential of a token. The history says who has seen it. */
+  revealToken: { params: RevealTokenParams; data: Token }
   /**
    * What verification would say of a token, and why. Uses nothing up. Without `address`, a token that is bound to
    * addresses is refused.
@@ -706,6 +817,15 @@ export interface Operations {
   getOverview: { params: Readonly<Record<never, never>>; data: Overview }
   /** Who is asking, and what they may do. */
   whoami: { params: Readonly<Record<never, never>>; data: WhoAmI }
+  /** List account keys, newest first. */
+  listKeys: { params: ListKeysParams; data: KeyPage }
+  /**
+   * Create an account key. The key is shown only in this answer. No key can make one that may do more than
+   * itself.
+   */
+  createKey: { params: CreateKeyParams; data: CreatedKey }
+  /** Revoke an account key. */
+  revokeKey: { params: RevokeKeyParams; data: Key }
   /** List sub-accounts. */
   listSubAccounts: { params: ListSubAccountsParams; data: SubAccountPage }
   /** Create a sub-account. */
@@ -773,11 +893,15 @@ export const operations = {
     body: 'application/json',
     answer: 'data',
   },
+  revealToken: { method: 'POST', path: '/api/v1/apiClient/token/{id}/reveal', headers: [], answer: 'data' },
   explainToken: { method: 'GET', path: '/api/v1/apiClient/token/{id}/explain', headers: [], answer: 'data' },
   listAccountHistory: { method: 'GET', path: '/api/v1/apiClient/history', headers: [], answer: 'page' },
   listTokenHistory: { method: 'GET', path: '/api/v1/apiClient/token/{id}/history', headers: [], answer: 'page' },
   getOverview: { method: 'GET', path: '/api/v1/apiClient/overview', headers: [], answer: 'data' },
   whoami: { method: 'GET', path: '/api/v1/apiClient/whoami', headers: [], answer: 'data' },
+  listKeys: { method: 'GET', path: '/api/v1/apiClient/key', headers: [], answer: 'page' },
+  createKey: { method: 'POST', path: '/api/v1/apiClient/key', headers: [], body: 'application/json', answer: 'data' },
+  revokeKey: { method: 'DELETE', path: '/api/v1/apiClient/key/{id}', headers: [], answer: 'data' },
   listSubAccounts: { method: 'GET', path: '/api/v1/apiClient/sub-account', headers: [], answer: 'page' },
   createSubAccount: {
     method: 'POST',

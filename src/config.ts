@@ -54,6 +54,8 @@ const READERS = {
     audience: setting('LATCHKEY_JWT_AUDIENCE', asIs),
     accountClaim: setting('LATCHKEY_JWT_ACCOUNT_CLAIM', asIs),
   }),
+  /** What the callers of the identity provider may do; everything without it. */
+  jwtGrants: setting('LATCHKEY_JWT_GRANTS', asIs),
   trustProxy: setting('LATCHKEY_TRUST_PROXY', proxies, ''),
   rateLimits: group({
     perKey: setting('LATCHKEY_RATE_LIMIT_KEY', rate),

@@ -1,6 +1,7 @@
 // Accounts, their keys and their sub-accounts.
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { readPageRequest, readSearch } from '../tokens/model/page.ts'
+import { permissionsOf, ROLES, type Role } from '../tokens/model/permissions.ts'
 import { readSubAccountPatch } from '../tokens/model/update.ts'
 import { addPaging, type OnStore, show, showAll, showPage } from './command.ts'
 import {
@@ -33,6 +34,19 @@ export function addAccountCommands(program: Command, onStore: OnStore): void {
       .requiredOption('--name <name>', 'the new name', readName),
     async ({ operator }, { name }, output, id) => show(output, views.account(await operator.renameAccount(id, name))),
   )
+  onStore<{ credentials: 'once' | 'recoverable' }>(
+    account
+      .command('set')
+      .description('change how an account keeps its credentials')
+      .argument('<id>', 'the account')
+      .addOption(
+        new Option('--credentials <how>', 'once: shown when they are made, never stored; stored ones are erased')
+          .choices(['once', 'recoverable'])
+          .makeOptionMandatory(),
+      ),
+    async ({ operator }, { credentials }, output, id) =>
+      show(output, views.account(await operator.setCredentials(id, credentials === 'once' ? 'once' : null))),
+  )
   onStore(account.command('list').description('all main accounts'), async ({ operator }, _options, output) =>
     showAll(output, (await operator.listAccounts()).map(views.account), 'No accounts yet.'),
   )
@@ -40,17 +54,22 @@ export function addAccountCommands(program: Command, onStore: OnStore): void {
 
 export function addKeyCommands(program: Command, onStore: OnStore): void {
   const key = program.command('key').description('account keys: the bearers of main accounts')
-  onStore<{ account: string; name: string } & Expiry>(
+  onStore<{ account: string; name: string; role: Role; reveal?: boolean; subAccount?: readonly string[] } & Expiry>(
     addExpiry(
       key
         .command('create')
         .description('create an account key; it is shown only this once')
         .requiredOption('--account <id>', 'the account')
-        .option('--name <name>', 'what it is for', readName, 'unnamed'),
+        .option('--name <name>', 'what it is for', readName, 'unnamed')
+        .addOption(new Option('--role <role>', 'what it may do').choices(ROLES).default('owner'))
+        .option('--reveal', 'it shows credentials; only an owner does unless this is set')
+        .option('--no-reveal', 'it does not show credentials')
+        .option('--sub-account <id...>', 'only these sub-accounts; can be repeated'),
     ),
-    async ({ operator }, { account, name, ...expiry }, output) => {
+    async ({ operator }, { account, name, role, reveal, subAccount: subAccounts = null, ...expiry }, output) => {
       const expiresAt = readExpiry(expiry, operator.origin().at)
-      show(output, views.newKey(await operator.createKey(account, name, expiresAt)))
+      const permissions = permissionsOf({ role, subAccounts, ...(reveal === undefined ? {} : { reveal }) })
+      show(output, views.newKey(await operator.createKey(account, name, expiresAt, permissions)))
     },
   )
   onStore<{ account: string }>(

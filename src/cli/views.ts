@@ -1,5 +1,6 @@
 // Records as the command line prints them, with the field names of the API.
 import type { Json } from '../tokens/model/fields.ts'
+import { parsePermissions } from '../tokens/model/permissions.ts'
 import { toTime, toTimeOrNull } from '../tokens/model/times.ts'
 import type { Account, AccountKey, SubAccount, SubAccountRow, Token } from '../tokens/model/token.ts'
 import type { TokenRow } from '../tokens/ports.ts'
@@ -7,17 +8,22 @@ import { entryOf, type HistoryRow } from '../tokens/record/history.ts'
 
 export type View = Readonly<Record<string, Json>>
 
-export function account({ id, name, createdAt }: Account): View {
-  return { _id: id, name, createdAt: toTime(createdAt) }
+export function account({ id, name, createdAt, credentials }: Account): View {
+  return { _id: id, name, createdAt: toTime(createdAt), credentials: credentials ?? 'recoverable' }
 }
 
-export function key({ id, name, createdAt, expiresAt, revokedAt }: AccountKey): View {
+export function key({ id, name, createdAt, expiresAt, revokedAt, lastUsedAt, permissions }: AccountKey): View {
+  const { role, reveal, subAccounts } = parsePermissions(permissions)
   return {
     _id: id,
     name,
+    role,
+    reveal,
+    subAccounts,
     createdAt: toTime(createdAt),
     expiresAt: toTimeOrNull(expiresAt),
     revokedAt: toTimeOrNull(revokedAt),
+    lastUsedAt: toTimeOrNull(lastUsedAt),
   }
 }
 

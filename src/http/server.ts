@@ -13,6 +13,7 @@ import Fastify, {
 } from 'fastify'
 import type { Logger } from 'pino'
 import { Failure } from '../tokens/errors.ts'
+import { requireRight } from '../tokens/model/permissions.ts'
 import type { Registry } from '../tokens/registry.ts'
 import { type Admit, type Authenticate, callerOf } from './access/caller.ts'
 import { admitWith, type RateLimits } from './access/rate-limits.ts'
@@ -30,12 +31,14 @@ import { unknownNamesCheck } from './protocol/unknown-names.ts'
 import { apiDescription, withNamedSchemas } from './routes/api-description.ts'
 import { CONSOLE_FILES, consoleRoutes } from './routes/console-routes.ts'
 import { historyRoutes } from './routes/history-routes.ts'
+import { keyRoutes } from './routes/key-routes.ts'
 import { overviewRoutes } from './routes/overview-routes.ts'
 import {
   type AccountRoute,
   isWrite,
   type PlainRoute,
   type Route,
+  rightOf,
   type SerializerOf,
   schemaOf,
   withFailures,
@@ -119,6 +122,7 @@ function allRoutes(parts: ServerParts, server: FastifyInstance): readonly Route[
     ...Object.values(historyRoutes),
     ...Object.values(overviewRoutes),
     ...Object.values(whoamiRoutes),
+    ...Object.values(keyRoutes),
     ...Object.values(subAccountRoutes),
     ...Object.values(verifyRoutes({ ...parts, onVerdict: (verdict) => parts.metrics.countVerdict(verdict) })),
     ...Object.values(serviceRoutes(parts, () => server.swagger())),
@@ -181,6 +185,7 @@ function addAccountRoute(server: FastifyInstance, parts: ServerParts, admit: Adm
   const { registry, app, now } = parts
   const { success, toJson } = route
   const showMessage = isWrite(route) ? 1 : 0
+  const right = rightOf(route)
   const envelopeJson = successJson(app, showMessage)
   const checkNames = route.ignoresUnknown ? undefined : unknownNamesCheck(route)
   const handle = async (request: FastifyRequest, reply: FastifyReply) => {
@@ -205,9 +210,10 @@ function addAccountRoute(server: FastifyInstance, parts: ServerParts, admit: Adm
     url: route.url,
     schema: withoutFailures(schemaOf(route)),
     // Before the body is read: an unauthenticated caller learns nothing, not even what is wrong with the request.
-    onRequest: (request) => {
+    onRequest: async (request) => {
       request.route = route.url
-      return admit(request)
+      await admit(request)
+      if (right !== null) requireRight(callerOf(request).permissions, right)
     },
     async handler(request, reply) {
       const { message = success.message, data } = await handle(request, reply)

@@ -128,8 +128,9 @@ function machineClock(log: Logger): () => number {
   return steadyClock({ wall: Date.now, elapsed: () => performance.now(), onSetBack })
 }
 
-async function authenticatorOf({ jwt }: Config, registry: Registry, now: () => number): Promise<Authenticate> {
+async function authenticatorOf(config: Config, registry: Registry, now: () => number): Promise<Authenticate> {
+  const { jwt, jwtGrants } = config
   if (jwt === undefined) return (key) => registry.authenticate(key)
   const { jwtAuthenticator } = await import('../http/access/jwt.ts')
-  return jwtAuthenticator(jwt, registry, now)
+  return jwtAuthenticator(jwt, registry, now, jwtGrants)
 }

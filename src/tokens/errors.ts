@@ -10,9 +10,12 @@ const reasons = {
   'token-inactive': 'Token inactive',
   'sub-account-forbidden': 'Sub account does not belong to you or does not exist',
   'token-cannot-manage': 'A sub-account token cannot manage tokens',
+  'not-allowed': 'This key is not allowed to do that',
   'account-not-found': 'Account not found',
   'key-not-found': 'Account key not found',
   'token-not-found': 'API token not found',
+  'credential-not-stored':
+    'The credential was shown when it was made, and is not stored; rotate the token to get a new one',
   'version-mismatch': 'The token has changed since the version named in If-Match',
   'idempotency-conflict': 'This Idempotency-Key was used before with a different request',
   unavailable: 'The token store cannot be reached; try again',

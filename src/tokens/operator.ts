@@ -1,9 +1,13 @@
 // What only the operator does, at the command line: accounts, their keys, and tokens in bulk.
+import { AccountKeys } from './account-keys.ts'
 import { Failure } from './errors.ts'
-import { type Page, type TokenQuery, toPage } from './model/page.ts'
+import { MAX_LIMIT, type Page, type TokenQuery, toPage } from './model/page.ts'
+import type { Caller } from './model/permissions.ts'
+import { EVERYTHING } from './model/permissions.ts'
 import {
   type Account,
   type AccountKey,
+  type ListedToken,
   newId,
   type SubAccount,
   type Timestamp,
@@ -13,8 +17,10 @@ import {
 import { type NewSubAccount, type NewToken, newSubAccountFields } from './model/update.ts'
 import type { TokenRow } from './ports.ts'
 import type { Origin } from './record/history.ts'
-import { type Caller, type Parts, sealToken } from './registry.ts'
-import { kindOfCredential, newCredential } from './trust/credential.ts'
+import { type Parts, sealToken } from './registry.ts'
+import { kindOfCredential, maskOf, NOT_STORED, newCredential } from './trust/credential.ts'
+import type { KeyRing } from './trust/key-ring.ts'
+import { credentialPlace } from './trust/vault.ts'
 
 /** A token to create; without a credential, a new one is generated. */
 export interface BulkToken extends NewToken {
@@ -43,13 +49,46 @@ export class Operator {
 
   async createAccount(name: string): Promise<Account> {
     const origin = this.origin()
-    const account = { id: newId('acc', origin.at), name, createdAt: origin.at }
+    const account = { id: newId('acc', origin.at), name, createdAt: origin.at, credentials: null }
     await this.#parts.store.insertAccount(account, origin)
     return account
   }
 
   renameAccount(id: string, name: string): Promise<Account> {
-    return this.#parts.store.renameAccount(id, name, this.origin())
+    return this.#parts.store.updateAccount(id, { name }, this.origin())
+  }
+
+  /**
+   * With `once`, credentials are shown when they are made and not stored, and those that are stored are erased. Back from that,
+   * only new credentials can be shown again.
+   */
+  async setCredentials(id: string, credentials: Account['credentials']): Promise<Account> {
+    const account = await this.#parts.store.updateAccount(id, { credentials }, this.origin())
+    // Again until nothing is left: tokens that come and go meanwhile move others to pages that were read before.
+    if (credentials === 'once') while ((await this.#eraseCredentials(id)) > 0);
+    return account
+  }
+
+  async #eraseCredentials(accountId: string): Promise<number> {
+    const { store, keys } = this.#parts
+    let erased = 0
+    for (let page = 1; ; page++) {
+      const slice = await store.listTokens(accountId, { page, limit: MAX_LIMIT })
+      if (slice === undefined || slice.items.length === 0) return erased
+      const stored = slice.items.filter(({ token }) => maskedForm(token, keys) !== undefined)
+      await Promise.all(
+        stored.map(({ token }) =>
+          keys
+            .sealed(store, (key) => {
+              const sealed = key.seal(NOT_STORED, credentialPlace(token))
+              const change = { kind: 'erase', sealed, masked: token.masked ?? maskedForm(token, keys) ?? null } as const
+              return store.changeToken(accountId, token.id, change, this.origin())
+            })
+            .catch(unlessDeleted),
+        ),
+      )
+      erased += stored.length
+    }
   }
 
   listAccounts(): Promise<readonly Account[]> {
@@ -62,18 +101,15 @@ export class Operator {
     return account
   }
 
-  /** Only the key's digest is stored: the key itself exists only in this result. */
   async createKey(
     accountId: string,
     name: string,
     expiresAt: Timestamp | null,
+    permissions = EVERYTHING,
   ): Promise<AccountKey & { readonly key: string }> {
     await this.getAccount(accountId)
-    const origin = this.origin()
-    const key = newCredential('key')
-    const record = { id: newId('key', origin.at), accountId, name, createdAt: origin.at, expiresAt, revokedAt: null }
-    await this.#parts.store.insertKey({ ...record, digest: this.#parts.stamps.digest(key) }, origin)
-    return { ...record, key }
+    const keys = new AccountKeys(this.#parts)
+    return keys.create(this.actFor(accountId), { name, expiresAt, permissions }, this.origin())
   }
 
   async listKeys(accountId: string): Promise<readonly AccountKey[]> {
@@ -111,22 +147,29 @@ export class Operator {
 
   /** The caller for changes in an account, which the history shows as the operator's. */
   actFor(accountId: string): Caller {
-    return { accountId, by: this.origin().by }
+    return { accountId, by: this.origin().by, permissions: EVERYTHING }
   }
 
   /** All or none. */
   async createTokens(list: readonly BulkToken[]): Promise<readonly TokenRecord[]> {
     const { store, keys, stamps } = this.#parts
     const origin = this.origin()
+    const shownOnce = await this.#accountsShownOnce(list)
     return keys.sealed(store, async (key) => {
       const records = list.map((token) => {
-        const credential = token.credential ?? newCredential('tok')
-        return sealToken(token, token.accountId, credential, token.createdAt ?? origin.at, key, stamps)
+        const { accountId, credential = newCredential('tok'), createdAt = origin.at } = token
+        return sealToken(token, accountId, credential, createdAt, key, stamps, !shownOnce.has(accountId))
       })
       // Sorted by id, so that most indexes grow at their end.
       await store.insertTokens(records.toSorted(byId), origin)
       return records
     })
+  }
+
+  async #accountsShownOnce(list: readonly BulkToken[]): Promise<ReadonlySet<string>> {
+    const ids = [...new Set(list.map(({ accountId }) => accountId))]
+    const accounts = await Promise.all(ids.map((id) => this.#parts.store.findAccount(id)))
+    return new Set(accounts.filter((account) => account?.credentials === 'once').map((account) => account?.id ?? ''))
   }
 
   /** Without decrypting the credential, so that a token with a damaged one can be shown. */
@@ -178,4 +221,18 @@ export function brokenCredentialRule(credential: string): string | undefined {
   if (kindOfCredential(credential) === 'tok') return undefined
   if (credential.startsWith('lk_')) return 'looks like a Latchkey credential, but is incomplete or not one of a token'
   return 'must be 1 to 1024 printable ASCII characters without spaces'
+}
+
+/** Undefined for a credential that is not stored; null for one that cannot be decrypted. */
+function maskedForm(token: ListedToken, keys: KeyRing): string | null | undefined {
+  try {
+    const credential = keys.openCredential(token)
+    return credential === NOT_STORED ? undefined : maskOf(credential)
+  } catch {
+    return null
+  }
+}
+
+function unlessDeleted(error: unknown): void {
+  if (!(error instanceof Failure && error.code === 'token-not-found')) throw error
 }

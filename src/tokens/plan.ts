@@ -1,7 +1,7 @@
 // What a change comes to, decided once for both engines: the row after it, its stamp, the history row and the entry of the
 // revocation journal. Pure. An engine loads the rows a plan starts from, writes what it says in one transaction, and commits.
 import { Failure } from './errors.ts'
-import { ACCOUNT_KEYS, RETIRED_CREDENTIALS, SUB_ACCOUNTS, TOKENS } from './model/tables.ts'
+import { ACCOUNT_KEYS, ACCOUNTS, RETIRED_CREDENTIALS, SUB_ACCOUNTS, TOKENS } from './model/tables.ts'
 import type {
   Account,
   AccountKey,
@@ -24,13 +24,17 @@ import type { Revocation } from './trust/revocations.ts'
 import { restamp, type Stamped, stampOf } from './trust/stamp.ts'
 import type { Stamps } from './trust/vault.ts'
 
-/** A change that only goes ahead while the token is at one of these versions. */
-export type Expected = { readonly versions: readonly number[] } | undefined
+/** A change that only goes ahead while the token is at one of these versions, and belongs to one of these sub-accounts. */
+export type Expected = { readonly versions?: readonly number[]; readonly subAccounts?: readonly string[] } | undefined
 
 export type TokenChange =
   | { readonly kind: 'update'; readonly update: TokenUpdate }
   | { readonly kind: 'rotate'; readonly rotation: Rotation }
   | { readonly kind: 'delete' }
+  /** The credential stays as it is, and can no longer be shown. `sealed` holds none. */
+  | { readonly kind: 'erase'; readonly sealed: Uint8Array; readonly masked: string | null }
+  /** Changes nothing of the token: the history says who has seen its credential. */
+  | { readonly kind: 'reveal' }
 
 export interface Plan<Row> {
   readonly after: Stamped<Row>
@@ -57,8 +61,9 @@ export function planTokenChange(
   stamps: Stamps,
   expected?: Expected,
 ): TokenPlan | undefined {
-  if (before === undefined) throw new Failure('token-not-found')
-  if (expected?.versions.includes(before.version) === false) throw new Failure('version-mismatch')
+  const isSeen = before !== undefined && expected?.subAccounts?.includes(before.subAccountId) !== false
+  if (!isSeen) throw new Failure('token-not-found')
+  if (expected?.versions?.includes(before.version) === false) throw new Failure('version-mismatch')
   switch (change.kind) {
     case 'update':
       return planUpdate(before, change.update, origin, stamps)
@@ -66,6 +71,14 @@ export function planTokenChange(
       return planRotation(before, change.rotation, origin, stamps)
     case 'delete':
       return planDeletion(before, origin)
+    case 'erase': {
+      const { version, accountId } = before
+      const changed = { ...before, sealed: change.sealed, masked: change.masked, version: version + 1 }
+      const after = restamp(TOKENS, before, changed, stamps)
+      return { ...NOTHING_ELSE, after, event: historyEvent(accountId, 'token.erase', after, {}, {}) }
+    }
+    case 'reveal':
+      return { ...NOTHING_ELSE, after: before, event: historyEvent(before.accountId, 'token.reveal', before, {}, {}) }
   }
 }
 
@@ -174,11 +187,19 @@ export function planKeyRevocation(
   }
 }
 
-/** Undefined for the name that the account has already. */
-export function planAccountRename(before: Account | undefined, name: string): HistoryEvent | undefined {
+export type AccountUpdate = Partial<Pick<Account, 'name' | 'credentials'>>
+
+/** Undefined for what the account has already. */
+export function planAccountUpdate(
+  before: Account | undefined,
+  change: AccountUpdate,
+): { readonly after: Account; readonly event: HistoryEvent } | undefined {
   if (before === undefined) throw new Failure('account-not-found')
-  if (before.name === name) return undefined
-  return historyEvent(before.id, 'account.rename', { id: before.id, name }, { name: before.name }, { name })
+  const after = { ...before, ...change }
+  const { from, to } = difference(ACCOUNTS, before, after)
+  if (Object.keys(to).length === 0) return undefined
+  const action = 'name' in to ? 'account.rename' : 'account.update'
+  return { after, event: historyEvent(before.id, action, after, from, to) }
 }
 
 export function accountCreated(account: Account): HistoryEvent {

@@ -16,7 +16,7 @@ import type {
   TokenRecord,
 } from './model/token.ts'
 import type { SubAccountUpdate } from './model/update.ts'
-import type { Expected, TokenChange } from './plan.ts'
+import type { AccountUpdate, Expected, TokenChange } from './plan.ts'
 import type { ChainLink, HistoryQuery, HistoryRow, Origin } from './record/history.ts'
 import type { VaultRow } from './trust/key-ring.ts'
 import type { Stamped } from './trust/stamp.ts'
@@ -47,7 +47,9 @@ export interface AccessStore {
   findKey(presented: string): Promise<Stamped<StoredKey> | undefined>
   /** All that verification needs to know about a credential. */
   findCandidate(presented: string): Promise<Candidate | undefined>
-  /** Later times win. Unknown tokens are ignored. */
+  /** The same for a token itself, whose credential need not be known. */
+  findCandidateOf(tokenId: string): Promise<Candidate | undefined>
+  /** Of tokens and account keys. Later times win. Unknown ones are ignored. */
   markUsed(marks: ReadonlyMap<string, Timestamp>): Promise<void>
   /** Takes units of rates and quotas from what is left of them: all processes together never get more than a limit allows. */
   reserveUnits: LimitStore['reserveUnits']
@@ -90,13 +92,16 @@ export interface TokenStore {
 
 export type StampedSubAccountRow = SubAccountRow & { readonly subAccount: Stamped<SubAccount> }
 
+export interface SubAccountQuery extends PageRequest {
+  readonly search?: string | undefined
+  /** Only these. */
+  readonly ids?: readonly string[] | null
+}
+
 export interface SubAccountStore {
   insertSubAccounts(subAccounts: readonly SubAccount[], origin: Origin): Promise<void>
   findSubAccount(accountId: string, id: string): Promise<StampedSubAccountRow | undefined>
-  listSubAccounts(
-    accountId: string,
-    query: PageRequest & { search?: string | undefined },
-  ): Promise<Slice<StampedSubAccountRow>>
+  listSubAccounts(accountId: string, query: SubAccountQuery): Promise<Slice<StampedSubAccountRow>>
   updateSubAccount(accountId: string, id: string, update: SubAccountUpdate, origin: Origin): Promise<SubAccountRow>
   /** The account that owns a sub-account or a token, deleted tokens included; for the operator, who has none. */
   findOwner(id: string): Promise<string | undefined>
@@ -105,8 +110,8 @@ export interface SubAccountStore {
 export interface AccountStore {
   insertAccount(account: Account, origin: Origin): Promise<void>
   listAccounts(): Promise<readonly Account[]>
-  /** Rejects with `account-not-found`; the name that the account already has changes nothing. */
-  renameAccount(id: string, name: string, origin: Origin): Promise<Account>
+  /** Rejects with `account-not-found`; what the account already has changes nothing. */
+  updateAccount(id: string, change: AccountUpdate, origin: Origin): Promise<Account>
   insertKey(key: StoredKey, origin: Origin): Promise<void>
   listKeys(accountId: string): Promise<readonly AccountKey[]>
   /** Rejects with `key-not-found`; revoking again changes nothing. */

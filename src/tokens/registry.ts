@@ -1,8 +1,10 @@
 // What callers can do, the same over HTTP and at the command line; what only the operator can do is in operator.ts.
 import { createHash } from 'node:crypto'
+import { AccountKeys } from './account-keys.ts'
 import { Failure } from './errors.ts'
 import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from './model/overview.ts'
-import { type Page, type PageRequest, type TokenQuery, toPage } from './model/page.ts'
+import { type Page, type TokenQuery, toPage } from './model/page.ts'
+import { type Caller, EVERYTHING, notAllowed, type Permissions, parsePermissions, sees } from './model/permissions.ts'
 import type { Access } from './model/policy.ts'
 import { ACCOUNT_KEYS, SUB_ACCOUNTS } from './model/tables.ts'
 import {
@@ -22,25 +24,17 @@ import {
   type SubAccountUpdate,
   type TokenUpdate,
 } from './model/update.ts'
-import type { Expected } from './plan.ts'
-import type { RequestScope, Store, TokenRow } from './ports.ts'
+import type { Expected, TokenChange } from './plan.ts'
+import type { RequestScope, Store, SubAccountQuery, TokenRow } from './ports.ts'
 import type { HistoryQuery, HistoryRow, Origin } from './record/history.ts'
 import type { UseMarks } from './record/uses.ts'
-import { kindOfCredential, newCredential } from './trust/credential.ts'
-import { KeyNotGiven, type KeyRing, lacksKey } from './trust/key-ring.ts'
+import { type TokenView, TokenViews } from './token-views.ts'
+import { kindOfCredential, maskOf, NOT_STORED, newCredential } from './trust/credential.ts'
+import type { KeyRing } from './trust/key-ring.ts'
 import { isGenuine, type Stamped, type Tampered } from './trust/stamp.ts'
 import { credentialPlace, type MasterKey, type Stamps } from './trust/vault.ts'
-import { FAILURE_OF, listedState, type Verdict } from './trust/verdict.ts'
+import { FAILURE_OF, type Verdict } from './trust/verdict.ts'
 import { type Decision, type Explanation, Verification } from './verification.ts'
-
-/** Who makes a request. */
-export interface Caller {
-  readonly accountId: string
-  /** An account key's id, or `jwt:` and the subject. */
-  readonly by: string
-  /** What the account key is called; for the history. */
-  readonly byName?: string
-}
 
 export interface Parts {
   readonly store: Store
@@ -60,13 +54,16 @@ export interface Overview {
 export class Registry {
   readonly #parts: Parts
   readonly #verification: Verification
-  // An engine returns the same object while nothing about it has changed, so what is derived from it is derived once.
+  readonly keys: AccountKeys
+  // An engine returns the same object while nothing about it has changed: it is checked once.
   readonly #genuineKeys = new WeakSet<StoredKey>()
-  readonly #opened = new WeakMap<TokenRow, Token>()
+  readonly #views: TokenViews
 
   constructor(parts: Parts) {
     this.#parts = parts
     this.#verification = new Verification(parts)
+    this.#views = new TokenViews(parts)
+    this.keys = new AccountKeys(parts)
   }
 
   get uses(): UseMarks {
@@ -80,7 +77,18 @@ export class Registry {
     const key = await store.findKey(presented)
     if (key === undefined || key.revokedAt !== null || !this.#isGenuineKey(key)) throw new Failure('token-invalid')
     if (key.expiresAt !== null && key.expiresAt <= now()) throw new Failure('token-expired')
-    return { accountId: key.accountId, by: key.id, byName: key.name }
+    this.uses.mark(key.id, now())
+    return { accountId: key.accountId, by: key.id, byName: key.name, permissions: this.#permissionsOf(key) }
+  }
+
+  /** What is unreadable was not written by this version: nobody knows what it forbids. */
+  #permissionsOf({ id, permissions }: StoredKey): Permissions {
+    try {
+      return parsePermissions(permissions)
+    } catch {
+      this.#parts.onTampered({ kind: 'key', id })
+      throw new Failure('token-invalid')
+    }
   }
 
   #isGenuineKey(key: Stamped<StoredKey>): boolean {
@@ -92,10 +100,10 @@ export class Registry {
   }
 
   /** A caller authenticated by another service, such as the platform's identity provider. */
-  async callerFor(accountId: string, by: string): Promise<Caller> {
+  async callerFor(accountId: string, by: string, permissions = EVERYTHING): Promise<Caller> {
     const account = await this.#parts.store.findAccount(accountId)
     if (account === undefined) throw new Failure('token-invalid')
-    return { accountId: account.id, by }
+    return { accountId: account.id, by, permissions }
   }
 
   async #refuseToken(presented: string): Promise<never> {
@@ -114,8 +122,8 @@ export class Registry {
 
   /** What verification would decide of this token. */
   async explainToken(caller: Caller, id: string, access: Access): Promise<Explanation> {
-    const { credential } = await this.getToken(caller, id)
-    return this.#verification.explain(credential, access)
+    const { token } = await this.#findToken(caller, id)
+    return this.#verification.explain(token.id, access)
   }
 
   /** See StoreLife. */
@@ -123,18 +131,34 @@ export class Registry {
     return this.#parts.store.during(request, work)
   }
 
-  async listTokens(caller: Caller, query: TokenQuery, withDetails = false): Promise<Page<Token>> {
-    const slice = await this.#parts.store.listTokens(caller.accountId, query)
+  async listTokens(caller: Caller, query: TokenQuery, view: TokenView = {}): Promise<Page<Token>> {
+    const scoped = scopedQuery(caller, query)
+    const slice = scoped && (await this.#parts.store.listTokens(caller.accountId, scoped))
     if (slice === undefined) throw new Failure('sub-account-forbidden')
-    const items = await (withDetails ? this.#detailed(slice.items) : this.#open(slice.items))
+    const items = await this.#views.show(slice.items, viewFor(caller, view))
     return toPage({ items, total: slice.total }, query)
   }
 
-  async getToken(caller: Caller, id: string, withDetails = false): Promise<Token> {
-    const row = await this.#parts.store.findToken(caller.accountId, id)
-    if (row === undefined) throw new Failure('token-not-found')
-    const [token] = await (withDetails ? this.#detailed([row]) : this.#open([row]))
-    return token as Token
+  async getToken(caller: Caller, id: string, view: TokenView = {}): Promise<Token> {
+    return this.#views.showOne(await this.#findToken(caller, id), viewFor(caller, view))
+  }
+
+  async #findToken({ accountId, permissions }: Caller, id: string): Promise<TokenRow> {
+    const row = await this.#parts.store.findToken(accountId, id)
+    if (row === undefined || !sees(permissions, row.token.subAccountId)) throw new Failure('token-not-found')
+    return row
+  }
+
+  #changeToken(
+    caller: Caller,
+    id: string,
+    change: TokenChange,
+    origin: Origin,
+    expected?: Expected,
+  ): Promise<TokenRow> {
+    const { subAccounts } = caller.permissions
+    const within = subAccounts === null ? expected : { ...expected, subAccounts }
+    return this.#parts.store.changeToken(caller.accountId, id, change, origin, within)
   }
 
   async updateToken(
@@ -145,7 +169,7 @@ export class Registry {
     expected?: Expected,
   ): Promise<Token> {
     const change = { kind: 'update', update } as const
-    return this.#openChanged(await this.#parts.store.changeToken(caller.accountId, id, change, origin, expected))
+    return this.#showChanged(caller, await this.#changeToken(caller, id, change, origin, expected))
   }
 
   /** The same with details, for changes beyond the document. */
@@ -157,20 +181,32 @@ export class Registry {
     expected?: Expected,
   ): Promise<Token> {
     const change = { kind: 'update', update } as const
-    const row = await this.#parts.store.changeToken(caller.accountId, id, change, origin, expected)
-    const [token] = await this.#detailed([row], 'outcome-unknown')
-    return token as Token
+    const row = await this.#changeToken(caller, id, change, origin, expected)
+    return this.#showChanged(caller, row, { details: true })
+  }
+
+  /** The change is durable already. */
+  #showChanged(caller: Caller, row: TokenRow, view: TokenView = {}): Promise<Token> {
+    return this.#views.showOne(row, viewFor(caller, view), 'outcome-unknown')
+  }
+
+  /** The token with its credential; the history says who has seen it. */
+  async revealToken(caller: Caller, id: string, origin: Origin): Promise<Token> {
+    if (!caller.permissions.reveal) throw notAllowed('see credentials')
+    const row = await this.#findToken(caller, id)
+    if (!this.#views.canReveal(row)) throw new Failure('credential-not-stored')
+    return this.#views.showOne(await this.#changeToken(caller, id, { kind: 'reveal' }, origin), {}, 'outcome-unknown')
   }
 
   async createToken(caller: Caller, token: NewToken, origin: Origin, idempotencyKey?: string): Promise<Token> {
     const { store, keys, stamps } = this.#parts
-    const owned = await store.findSubAccount(caller.accountId, token.subAccountId)
-    if (owned === undefined) throw new Failure('sub-account-forbidden')
+    const owned = await this.getSubAccount(caller, token.subAccountId)
     const credential = newCredential('tok')
+    const isStored = await this.#storesCredentials(caller.accountId)
     const idempotency =
       idempotencyKey === undefined ? undefined : { key: idempotencyKey, requestDigest: digestOf(token) }
     const { record, id } = await keys.sealed(store, async (key) => {
-      const record = sealToken(token, caller.accountId, credential, origin.at, key, stamps)
+      const record = sealToken(token, caller.accountId, credential, origin.at, key, stamps, isStored)
       const [id = ''] = await store.insertTokens([record], origin, idempotency)
       return { record, id }
     })
@@ -184,7 +220,7 @@ export class Registry {
 
   /** Without decrypting the credential: an unreadable one must not make the deletion look like a failure. */
   async deleteToken(caller: Caller, id: string, origin: Origin, expected?: Expected): Promise<Pick<Token, 'id'>> {
-    const { token } = await this.#parts.store.changeToken(caller.accountId, id, { kind: 'delete' }, origin, expected)
+    const { token } = await this.#changeToken(caller, id, { kind: 'delete' }, origin, expected)
     return { id: token.id }
   }
 
@@ -196,29 +232,33 @@ export class Registry {
     expected?: Expected,
   ): Promise<Token> {
     const { store, keys, stamps } = this.#parts
-    const row = await store.findToken(caller.accountId, id)
-    if (row === undefined) throw new Failure('token-not-found')
+    const row = await this.#findToken(caller, id)
     const credential = newCredential('tok')
+    const isStored = await this.#storesCredentials(caller.accountId)
     const [digest, formerUntil] = [stamps.digest(credential), origin.at + overlapSeconds * 1000]
     const rotated = await keys.sealed(store, (key) => {
-      const sealed = key.seal(credential, credentialPlace(row.token))
-      const rotation = { sealed, digest, formerUntil }
-      return store.changeToken(caller.accountId, id, { kind: 'rotate', rotation }, origin, expected)
+      const sealed = key.seal(isStored ? credential : NOT_STORED, credentialPlace(row.token))
+      const rotation = { sealed, digest, masked: maskOf(credential), formerUntil }
+      return this.#changeToken(caller, id, { kind: 'rotate', rotation }, origin, expected)
     })
-    return this.#openChanged(rotated)
+    // The new credential is shown, this once, to callers who see no others too.
+    return { ...(await this.#views.showOne(rotated, { masked: true }, 'outcome-unknown')), credential }
   }
 
-  async listSubAccounts(
-    caller: Caller,
-    query: PageRequest & { search?: string | undefined },
-  ): Promise<Page<SubAccountRow>> {
-    const slice = await this.#parts.store.listSubAccounts(caller.accountId, query)
+  async #storesCredentials(accountId: string): Promise<boolean> {
+    return (await this.#parts.store.findAccount(accountId))?.credentials !== 'once'
+  }
+
+  async listSubAccounts(caller: Caller, query: SubAccountQuery): Promise<Page<SubAccountRow>> {
+    const ids = caller.permissions.subAccounts
+    const slice = await this.#parts.store.listSubAccounts(caller.accountId, { ...query, ids })
     for (const { subAccount } of slice.items) this.#notice(subAccount)
     return toPage(slice, query)
   }
 
   async getSubAccount(caller: Caller, id: string): Promise<SubAccountRow> {
-    const row = await this.#parts.store.findSubAccount(caller.accountId, id)
+    const isSeen = sees(caller.permissions, id)
+    const row = isSeen ? await this.#parts.store.findSubAccount(caller.accountId, id) : undefined
     if (row === undefined) throw new Failure('sub-account-forbidden')
     this.#notice(row.subAccount)
     return row
@@ -231,7 +271,8 @@ export class Registry {
   }
 
   async createSubAccount(caller: Caller, fields: NewSubAccount, origin: Origin): Promise<SubAccountRow> {
-    const { accountId } = caller
+    const { accountId, permissions } = caller
+    if (permissions.subAccounts !== null) throw notAllowed('create sub-accounts')
     const subAccount = {
       ...newSubAccountFields(fields),
       id: newId('sub', origin.at),
@@ -242,18 +283,21 @@ export class Registry {
     return { subAccount, tokens: { active: 0, inactive: 0 } }
   }
 
-  updateSubAccount(caller: Caller, id: string, update: SubAccountUpdate, origin: Origin): Promise<SubAccountRow> {
+  async updateSubAccount(caller: Caller, id: string, update: SubAccountUpdate, origin: Origin): Promise<SubAccountRow> {
+    if (!sees(caller.permissions, id)) throw new Failure('sub-account-forbidden')
     return this.#parts.store.updateSubAccount(caller.accountId, id, update, origin)
   }
 
   /** Of one token, deleted ones included, or of the whole account. */
   async listHistory(caller: Caller, query: HistoryQuery): Promise<Page<HistoryRow>> {
     const { store } = this.#parts
-    const slice = await store.listHistory(caller.accountId, query)
+    const { subAccounts } = caller.permissions
+    const within = subAccounts === null ? {} : { subAccounts }
+    const slice = await store.listHistory(caller.accountId, { ...query, ...within })
     const { tokenId } = query
     if (tokenId !== undefined && slice.total === 0) {
       // The other filters may match nothing; a token that never existed has no history at all.
-      const any = await store.listHistory(caller.accountId, { tokenId, page: 1, limit: 1 })
+      const any = await store.listHistory(caller.accountId, { tokenId, page: 1, limit: 1, ...within })
       if (any.total === 0) throw new Failure('token-not-found')
     }
     return toPage(slice, query)
@@ -271,67 +315,25 @@ export class Registry {
 
   async overview(caller: Caller): Promise<Overview> {
     const { store, now } = this.#parts
-    const question = overviewQuestion(now())
+    const question = overviewQuestion(now(), caller.permissions.subAccounts)
     const account = await this.getAccount(caller)
     return { account, question, counts: await store.readOverview(account.id, question) }
   }
-
-  async #detailed(rows: readonly TokenRow[], lacking?: Parameters<typeof lacksKey>[1]): Promise<Token[]> {
-    const { store, now } = this.#parts
-    const activity = await store.findActivity(
-      rows.map(({ token }) => token.id),
-      now(),
-    )
-    const tokens = await this.#open(rows, lacking)
-    return rows.map(({ token, subAccount }, i) => {
-      const opened = tokens[i] as Token
-      const { lastUsedAt = null, formerCredentialUntil = null } = activity.get(token.id) ?? {}
-      const { expiresAt, metadata, tags, policy } = token
-      const { credentialUnreadable } = opened
-      const state = listedState(token, subAccount, now())
-      const stored = { expiresAt, metadata, tags, policy }
-      return { ...opened, details: { ...stored, lastUsedAt, formerCredentialUntil, ...state, credentialUnreadable } }
-    })
-  }
-
-  /** A credential that cannot be decrypted is shown as empty: its token can still be listed, disabled, deleted and rotated. */
-  async #open(rows: readonly TokenRow[], lacking?: Parameters<typeof lacksKey>[1]): Promise<Token[]> {
-    const unreadable: { readonly id: string; readonly cause: unknown }[] = []
-    const tokens = rows.map((row) => {
-      const known = this.#opened.get(row)
-      if (known !== undefined) return known
-      try {
-        const token = toToken(row, this.#parts.keys.openCredential(row.token))
-        this.#opened.set(row, token)
-        return token
-      } catch (cause) {
-        unreadable.push({ id: row.token.id, cause })
-        return toToken(row, undefined)
-      }
-    })
-    for (const { id, cause } of unreadable) {
-      if (cause instanceof KeyNotGiven && (await this.#isNeeded(cause.keyId))) throw lacksKey(cause.keyId, lacking)
-      this.#parts.onTampered({ kind: 'credential', id })
-    }
-    return tokens
-  }
-
-  /** The change is durable already. */
-  async #openChanged(row: TokenRow): Promise<Token> {
-    const [token] = await this.#open([row], 'outcome-unknown')
-    return token as Token
-  }
-
-  /** A tampered row can name any key; only a key that the store knows can be one that this process lacks. */
-  async #isNeeded(keyId: string): Promise<boolean> {
-    return (await this.#parts.store.readVault()).some((row) => row.keyId === keyId)
-  }
 }
 
-function toToken({ token, subAccount }: TokenRow, credential: string | undefined): Token {
-  const { id, name, status, createdAt, version } = token
-  const credentialUnreadable = credential === undefined
-  return { id, name, credential: credential ?? '', status, createdAt, version, subAccount, credentialUnreadable }
+/** Callers who may see credentials can still ask not to. */
+function viewFor({ permissions }: Caller, { details = false, masked = false }: TokenView): TokenView {
+  return { details, masked: masked || !permissions.reveal }
+}
+
+/** Undefined for a sub-account that the caller does not see. */
+function scopedQuery({ permissions }: Caller, query: TokenQuery): TokenQuery | undefined {
+  const { subAccounts } = permissions
+  if (subAccounts === null) return query
+  if (query.subAccountId !== undefined) return sees(permissions, query.subAccountId) ? query : undefined
+  const [first, ...others] = subAccounts
+  if (others.length === 0) return { ...query, subAccountId: first }
+  return { ...query, narrowing: { ...query.narrowing, subAccounts } }
 }
 
 export function sealToken(
@@ -341,6 +343,7 @@ export function sealToken(
   createdAt: Timestamp,
   masterKey: MasterKey,
   stamps: Stamps,
+  isStored = true,
 ) {
   const fields = newTokenFields(token)
   const place = { id: newId('tok', createdAt), subAccountId: fields.subAccountId, accountId }
@@ -350,7 +353,8 @@ export function sealToken(
     createdAt,
     version: 1,
     digest: stamps.digest(credential),
-    sealed: masterKey.seal(credential, credentialPlace(place)),
+    masked: maskOf(credential),
+    sealed: masterKey.seal(isStored ? credential : NOT_STORED, credentialPlace(place)),
   }
 }
 

@@ -15,7 +15,7 @@ import type { Store } from './ports.ts'
 import { UseMarks } from './record/uses.ts'
 import { kindOfCredential } from './trust/credential.ts'
 import type { Tampered } from './trust/stamp.ts'
-import { type Accepted, judge, UNKNOWN, type Verdict } from './trust/verdict.ts'
+import { type Accepted, type Candidate, judge, UNKNOWN, type Verdict } from './trust/verdict.ts'
 
 /** Not allowed to a credential that does authenticate. */
 interface Forbidden {
@@ -39,7 +39,7 @@ export interface Explanation {
 }
 
 interface Parts {
-  readonly store: Pick<Store, 'findCandidate' | 'markUsed' | 'reserveUnits' | 'findLimits'>
+  readonly store: Pick<Store, 'findCandidate' | 'findCandidateOf' | 'markUsed' | 'reserveUnits' | 'findLimits'>
   readonly now: () => Timestamp
   readonly onTampered: (tampered: Tampered) => void
 }
@@ -78,16 +78,19 @@ export class Verification {
 
   /** Whether it authenticates, for somebody other than its holder: not a use of it. */
   async introspect(presented: string): Promise<Verdict> {
-    const { store, now, onTampered } = this.#parts
     if (kindOfCredential(presented) !== 'tok') return UNKNOWN
-    const candidate = await store.findCandidate(presented)
+    return this.#judge(await this.#parts.store.findCandidate(presented))
+  }
+
+  #judge(candidate: Candidate | undefined): Verdict {
+    const { now, onTampered } = this.#parts
     if (candidate?.tampered !== undefined) onTampered(candidate.tampered)
     return judge(candidate, now())
   }
 
-  /** What `verify` would decide, and why. Uses nothing up. */
-  async explain(presented: string, access: Access): Promise<Explanation> {
-    const verdict = await this.introspect(presented)
+  /** What `verify` would decide of a token's credential, and why. Uses nothing up. */
+  async explain(tokenId: string, access: Access): Promise<Explanation> {
+    const verdict = this.#judge(await this.#parts.store.findCandidateOf(tokenId))
     if (!verdict.accepted) {
       return { accepted: false, reason: verdict.reason, decidedBy: null, scopes: null, limits: [] }
     }

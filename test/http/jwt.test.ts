@@ -48,6 +48,60 @@ const environment = (jwks: string) => ({
 })
 const account = (estate: Estate) => ({ 'https://platform.example/account': estate.mine.accountId })
 
+describe('with a file of grants', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'latchkey-grants-'))
+  const [jwks, grants] = [join(folder, 'jwks.json'), join(folder, 'grants.json')]
+  const grant = (list: readonly object[]) => writeFileSync(grants, JSON.stringify(list))
+  let key: SigningKey
+  let estate: Estate
+  before(async () => {
+    key = await newKey('only')
+    writeFileSync(jwks, JSON.stringify({ keys: [key.jwk] }))
+    grant([])
+    estate = await Estate.open(sqliteEngine, { ...environment(jwks), LATCHKEY_JWT_GRANTS: grants })
+  })
+  after(async () => {
+    closeConnections()
+    await estate.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const ask = async (claims: JWTPayload, path = LIST, method = 'GET') =>
+    estate.ask({ method, path, headers: [bearer(await sign(key, { ...account(estate), ...claims }))] })
+
+  test('a JWT that matches no grant is refused, also one of another account or with a value that only begins so', async () => {
+    grant([
+      { claim: 'groups', value: 'support', account: estate.theirs.accountId, role: 'owner' },
+      { claim: 'groups', value: 'support', account: 'acc_none', role: 'owner' },
+      { claim: 'groups', value: 'support desk', account: estate.mine.accountId, role: 'owner' },
+    ])
+    for (const groups of [undefined, [], 'support', ['support'], ['support desk 2']]) {
+      assert.equal((await ask({ groups })).status, 401, JSON.stringify(groups))
+    }
+  })
+
+  test('one that matches may do what the first grant says, from the next request after a change', async () => {
+    await estate.token()
+    const { accountId: granted } = estate.mine
+    grant([{ claim: 'groups', value: 'support', account: granted, role: 'viewer' }])
+    const listed = await ask({ groups: ['x', 'support'] })
+    assert.match(listed.json.data.items[0].token, /^lk_tok_…/)
+    assert.equal((await ask({ groups: 'support' }, LIST, 'POST')).status, 403)
+    grant([
+      { claim: 'groups', value: 'support', account: granted, role: 'owner', reveal: true },
+      { claim: 'groups', value: 'support', account: granted, role: 'viewer' },
+    ])
+    assert.doesNotMatch((await ask({ groups: 'support' })).json.data.items[0].token, /…/)
+    grant([])
+    assert.equal((await ask({ groups: 'support' })).status, 401)
+  })
+
+  test('a file that cannot be read lets nobody in, and account keys go on', async () => {
+    writeFileSync(grants, '[{"claim":"groups"}]')
+    assert.equal((await ask({ groups: 'support' })).status, 503)
+    assert.equal((await estate.mineAsks({ path: LIST })).status, 200)
+  })
+})
+
 describe('with the keys of the issuer in a file', () => {
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-jwks-'))
   const file = join(folder, 'jwks.json')

@@ -1,5 +1,7 @@
 // The overview, lists narrowed as it counts, and names in the history: extensions beside the documented answers.
+
 import assert from 'node:assert/strict'
+import { EVERYTHING } from '../../src/tokens/model/permissions.ts'
 import type { Estate } from '../support/estate.ts'
 import { type Ask, bearer, type Heard } from '../support/http.ts'
 import { invalid, type Scenario, unauthenticated } from './scenario.ts'
@@ -119,7 +121,7 @@ export const overviewScenarios: readonly Scenario[] = [
     ask: async (estate) => {
       const { account, key, keyId, used } = await freshTenant(estate)
       const { registry, operator } = estate.running
-      const caller = { accountId: account.id, by: keyId }
+      const caller = { accountId: account.id, by: keyId, permissions: EVERYTHING }
       const origin = { ...operator.origin(), by: keyId, byName: 'Console' }
       await registry.updateToken(caller, used?.id ?? '', { name: 'renamed' }, origin)
       return { path: `${LIST}/${used?.id}/history`, headers: [bearer(key)] }

@@ -187,15 +187,18 @@ describe('a PostgreSQL store in trouble', () => {
     await Promise.all(Array.from({ length: 10 }, () => store.ping()))
     await server.stop('SIGQUIT')
     await assert.rejects(store.ping(), { code: 'unavailable' })
-    await assert.rejects(store.insertAccount({ id: 'acc_x', name: 'X', createdAt: 1 }, estate.origin()), {
-      code: 'unavailable',
-    })
+    await assert.rejects(
+      store.insertAccount({ id: 'acc_x', name: 'X', createdAt: 1, credentials: null }, estate.origin()),
+      {
+        code: 'unavailable',
+      },
+    )
     const again = await PostgresServer.start({ data: server.data, port: server.port })
     await within(
       PLENTY_MS,
       back(() => store.ping()),
     )
-    await store.insertAccount({ id: 'acc_x', name: 'X', createdAt: 1 }, estate.origin())
+    await store.insertAccount({ id: 'acc_x', name: 'X', createdAt: 1, credentials: null }, estate.origin())
     await store.close()
     await again.remove()
   })

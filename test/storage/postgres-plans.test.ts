@@ -228,7 +228,7 @@ describe('query plans of PostgreSQL', () => {
     'a token by its name': () => reads.findTokenByName(db, subAccount.id, 'second'),
     'names by their ids': () => reads.findNames(db, account.id, [token.id, subAccount.id]),
     'the keys of an account': () => reads.listKeys(db, account.id),
-    'the renaming of an account': () => writes.renameAccount(session(), account.id, 'Renamed', origin),
+    'the renaming of an account': () => writes.updateAccount(session(), account.id, { name: 'Renamed' }, origin),
     'the revocation of a key': () => writes.revokeKey(session(), key.id, origin),
     'a stretch of the chains': () => reads.readChainPart(db, { accountId: account.id, seq: 1 }, 10),
   }

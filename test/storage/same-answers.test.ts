@@ -124,7 +124,7 @@ function comparable(value: unknown): unknown {
 
 async function build(list: readonly { name: string; owner: number; status: Status; after: number }[]) {
   const origin = made.origin()
-  const account = { id: `acc_${origin.at.toString(16)}`, name: 'Acme', createdAt: origin.at }
+  const account = { id: `acc_${origin.at.toString(16)}`, name: 'Acme', createdAt: origin.at, credentials: null }
   await askBoth((store) => store.insertAccount(account, origin))
   const owners = [0, 1, 2].map(() => made.subAccountRecord(account))
   await askBoth((store) => store.insertSubAccounts(owners, origin))

@@ -55,7 +55,7 @@ export class Estate {
 
   async account(name = 'Acme'): Promise<Account> {
     const origin = this.origin()
-    const account = { id: newId('acc', origin.at), name, createdAt: origin.at }
+    const account = { id: newId('acc', origin.at), name, createdAt: origin.at, credentials: null }
     await this.store.insertAccount(account, origin)
     return account
   }
@@ -69,6 +69,8 @@ export class Estate {
       createdAt: origin.at,
       expiresAt: null,
       revokedAt: null,
+      permissions: null,
+      lastUsedAt: null,
       digest: this.digest(),
       ...fields,
     }
@@ -112,6 +114,7 @@ export class Estate {
       version: 1,
       digest: this.digest(),
       sealed: this.sealed(),
+      masked: null,
       tags: null,
       policy: null,
       metadata: null,

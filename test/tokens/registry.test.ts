@@ -221,7 +221,7 @@ describe('tokens', () => {
     const { caller, subAccount } = await anAccount(service)
     const fields = { subAccountId: subAccount.id, name: 'short', expiresAt: START + 5 }
     const { id } = await service.registry.createToken(caller, fields, origin())
-    const blocked = async () => (await service.registry.getToken(caller, id, true)).details?.blockedBy
+    const blocked = async () => (await service.registry.getToken(caller, id, { details: true })).details?.blockedBy
     assert.equal(await blocked(), null)
     await service.registry.updateSubAccount(caller, subAccount.id, { status: 'suspended' }, origin())
     assert.equal(await blocked(), 'sub-account')
@@ -242,7 +242,7 @@ describe('verification', () => {
     const { caller, token } = await aToken()
     const lastUsedAt = async () => {
       await service.registry.uses.flush()
-      return (await service.registry.getToken(caller, token.id, true)).details?.lastUsedAt
+      return (await service.registry.getToken(caller, token.id, { details: true })).details?.lastUsedAt
     }
     await service.registry.introspect(token.credential)
     assert.equal(await lastUsedAt(), null)

@@ -187,6 +187,7 @@ describe('a change of a record', () => {
     version: 3,
     digest: Buffer.from('d'),
     sealed: Buffer.from('s'),
+    masked: null,
     metadata: null,
     tags: null,
     policy: null,

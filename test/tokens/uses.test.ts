@@ -49,7 +49,10 @@ test('a flush that fails keeps its marks for the next one, and later marks win o
     await estate.opened.reopen()
     let current = closed
     const uses = new UseMarks({ markUsed: (marks) => current.markUsed(marks) })
-    const other = await estate.token(await estate.subAccount({ id: accountId, name: '', createdAt: 0 }), 'other')
+    const other = await estate.token(
+      await estate.subAccount({ id: accountId, name: '', createdAt: 0, credentials: null }),
+      'other',
+    )
     uses.mark(id, 5)
     uses.mark(other.id, 6)
     const failing = uses.flush()
@@ -71,7 +74,10 @@ test('a flush of nothing asks the store nothing', () =>
 test('past a hundred thousand marks only tokens already marked are marked, until the next flush', () =>
   withToken(async (estate, accountId, id) => {
     const { store } = estate
-    const late = await estate.token(await estate.subAccount({ id: accountId, name: '', createdAt: 0 }), 'late')
+    const late = await estate.token(
+      await estate.subAccount({ id: accountId, name: '', createdAt: 0, credentials: null }),
+      'late',
+    )
     const uses = new UseMarks(store)
     const lastUses = async () => {
       await uses.flush()
@@ -101,7 +107,10 @@ function counted({ store }: Estate, failing?: number) {
 
 test('a backlog is written in parts, and a flush that fails keeps only what it has not written', () =>
   withToken(async (estate, accountId, first) => {
-    const last = await estate.token(await estate.subAccount({ id: accountId, name: '', createdAt: 0 }), 'last')
+    const last = await estate.token(
+      await estate.subAccount({ id: accountId, name: '', createdAt: 0, credentials: null }),
+      'last',
+    )
     const { uses, asked } = counted(estate, 2)
     const lastUses = async () => {
       const found = await estate.store.findActivity([first, last.id], 0)

@@ -23,6 +23,7 @@ const aToken = (fields: Partial<TokenRecord> = {}): TokenRecord => ({
   version: 1,
   digest: current,
   sealed: Buffer.from('s'),
+  masked: null,
   metadata: null,
   tags: null,
   policy: null,
@@ -177,6 +178,7 @@ describe('a row altered by hand gets nobody in', () => {
       createdAt: 1,
       expiresAt: 5,
       revokedAt: 6,
+      permissions: null,
       digest: current,
     }
     const stamped = { ...key, stamp: stampOf(ACCOUNT_KEYS, key, stamps) }

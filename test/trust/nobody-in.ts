@@ -7,6 +7,7 @@ import { type Ask, bearer, closeConnections, type Heard } from '../support/http.
 
 const TOKEN = '/api/v1/apiClient/token'
 const SUB_ACCOUNT = '/api/v1/apiClient/sub-account'
+const KEY = '/api/v1/apiClient/key'
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
 /** What the owner is told, and what another account is told of the same thing, when `ask` is filled in for the owner. */
@@ -66,6 +67,12 @@ export const guarded: Readonly<Record<string, Guarded>> = {
     other: 404,
     missing: `${TOKEN}/${NOWHERE}/rotate`,
   },
+  [`POST ${TOKEN}/:id/reveal`]: {
+    ask: withToken({}, '/reveal'),
+    owner: 200,
+    other: 404,
+    missing: `${TOKEN}/${NOWHERE}/reveal`,
+  },
   [`GET ${TOKEN}/:id/explain`]: {
     ask: withToken({}, '/explain'),
     owner: 200,
@@ -104,6 +111,17 @@ export const guarded: Readonly<Record<string, Guarded>> = {
     owner: 200,
     other: 403,
     missing: `${SUB_ACCOUNT}/sub_none`,
+  },
+  [`GET ${KEY}`]: { ask: () => ({ path: KEY }), owner: 200, other: 200 },
+  [`POST ${KEY}`]: { ask: () => ({ path: KEY, body: { name: 'New', role: 'viewer' } }), owner: 201, other: 201 },
+  [`DELETE ${KEY}/:id`]: {
+    ask: async ({ running, mine }) => {
+      const permissions = { role: 'viewer', reveal: false, subAccounts: [mine.subAccounts[0].id] } as const
+      return { path: `${KEY}/${(await running.operator.createKey(mine.accountId, 'k', null, permissions)).id}` }
+    },
+    owner: 200,
+    other: 404,
+    missing: `${KEY}/key_none`,
   },
   'POST /oauth2/introspect': {
     ask: async (estate) => ({

@@ -13,6 +13,8 @@ export const ACTIONS: Readonly<Record<Action, string>> = {
   'token.create': 'Token created',
   'token.update': 'Token changed',
   'token.rotate': 'Credential rotated',
+  'token.reveal': 'Credential shown',
+  'token.erase': 'Credential erased',
   'token.delete': 'Token deleted',
   'sub-account.create': 'Sub-account created',
   'sub-account.update': 'Sub-account changed',
@@ -20,6 +22,7 @@ export const ACTIONS: Readonly<Record<Action, string>> = {
   'key.revoke': 'Account key revoked',
   'account.create': 'Account created',
   'account.rename': 'Account renamed',
+  'account.update': 'Account changed',
 }
 
 const FILTERS = {

@@ -1,7 +1,7 @@
 // Authenticates a request: from the Authorization header to the caller.
 import type { FastifyRequest } from 'fastify'
 import { Failure } from '../../tokens/errors.ts'
-import type { Caller } from '../../tokens/registry.ts'
+import type { Caller } from '../../tokens/model/permissions.ts'
 import { countHeaders } from '../protocol/client-error.ts'
 
 declare module 'fastify' {

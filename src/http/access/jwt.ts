@@ -1,5 +1,4 @@
 // JWTs of the platform's own identity provider, accepted in place of an account key.
-import { readFileSync, statSync } from 'node:fs'
 import {
   createLocalJWKSet,
   createRemoteJWKSet,
@@ -10,8 +9,12 @@ import {
   jwtVerify,
 } from 'jose'
 import { Failure, OperatorError } from '../../tokens/errors.ts'
+import type { Caller } from '../../tokens/model/permissions.ts'
+import { EVERYTHING, type Permissions } from '../../tokens/model/permissions.ts'
 import { brokenNameRule, type Timestamp } from '../../tokens/model/token.ts'
-import type { Caller, Registry } from '../../tokens/registry.ts'
+import type { Registry } from '../../tokens/registry.ts'
+import { grantsFor, grantsIn } from './grants.ts'
+import { watchedFile } from './watched-file.ts'
 
 export interface JwtSettings {
   /** A URL, or the path of a file. */
@@ -21,6 +24,9 @@ export interface JwtSettings {
   /** The claim that holds the account's id. */
   readonly accountClaim: string
 }
+
+/** The permissions that the grants give for an account; everything where there are no grants. */
+type PermissionsFor = (claims: JWTPayload, accountId: string) => Permissions | undefined
 
 /** Asymmetric signatures only: who knows a shared secret to verify JWTs can also sign them. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
@@ -38,14 +44,41 @@ export function jwtAuthenticator(
   settings: JwtSettings,
   registry: Registry,
   now: () => Timestamp,
+  grantsPath?: string,
 ): (presented: string) => Promise<Caller> {
   const keys = keysAt(settings.jwks)
+  const permissionsFor = grantedBy(grantsPath)
   return async (presented) => {
     if (issuerOf(presented) !== settings.issuer) return registry.authenticate(presented)
     const claims = await verify(presented, keys, settings, now())
     const accountId = claims[settings.accountClaim]
     if (typeof accountId !== 'string') throw new Failure('token-invalid')
-    return registry.callerFor(accountId, `jwt:${subjectOf(claims)}`)
+    const permissions = permissionsFor(claims, accountId)
+    if (permissions === undefined) throw new Failure('token-invalid')
+    return registry.callerFor(accountId, `jwt:${subjectOf(claims)}`, permissions)
+  }
+}
+
+/** The first grant in the file that matches decides. A file that cannot be read lets nobody in. */
+function grantedBy(path: string | undefined): PermissionsFor {
+  if (path === undefined) return () => EVERYTHING
+  const grants = readable(() => grantsIn(path))
+  return (claims, accountId) => {
+    try {
+      return grantsFor(claims, grants()).find(({ account }) => account === accountId)?.permissions
+    } catch (cause) {
+      throw new Failure('unavailable', undefined, undefined, { cause })
+    }
+  }
+}
+
+function readable<Value>(read: () => Value): Value {
+  try {
+    return read()
+  } catch (error) {
+    throw new OperatorError(
+      `LATCHKEY_JWT_GRANTS must be a file with a JSON array of grants: ${(error as Error).message}`,
+    )
   }
 }
 
@@ -116,23 +149,8 @@ function remoteKeys(url: string): JWTVerifyGetKey {
   return createRemoteJWKSet(new URL(url), { timeoutDuration: FETCH_TIMEOUT_MS, cooldownDuration: 1_000 })
 }
 
-/** Checks the file on every use, so that a removed key is refused at once; reads it again only when it has changed. */
+/** A removed key is refused at once. */
 function fileKeys(path: string): JWTVerifyGetKey {
-  let keySet = readKeys(path)
-  return async (header, token) => {
-    // A missing or invalid file throws: the keys read before may have been removed from it.
-    if (stateOf(path) !== keySet.state) keySet = readKeys(path)
-    return keySet.find(header, token)
-  }
-}
-
-function readKeys(path: string) {
-  // State before content: a write between the two lines is then noticed at the next check.
-  const state = stateOf(path)
-  return { state, find: createLocalJWKSet(JSON.parse(readFileSync(path, 'utf8'))) }
-}
-
-function stateOf(path: string): string {
-  const { ino, size, mtimeMs } = statSync(path)
-  return `${ino} ${size} ${mtimeMs}`
+  const find = watchedFile(path, (text) => createLocalJWKSet(JSON.parse(text)))
+  return async (header, token) => find()(header, token)
 }

@@ -2,9 +2,10 @@
 import { Type } from 'typebox'
 import { reasonOf } from '../../tokens/errors.ts'
 import type { Page } from '../../tokens/model/page.ts'
+import type { Caller } from '../../tokens/model/permissions.ts'
 import { NOT_A_TIME } from '../../tokens/model/times.ts'
 import { ACTIONS, entryOf, type HistoryRow, readHistoryQuery } from '../../tokens/record/history.ts'
-import type { Caller, Registry } from '../../tokens/registry.ts'
+import type { Registry } from '../../tokens/registry.ts'
 import type { AccountRoute } from './route.ts'
 import * as schemas from './schemas.ts'
 

@@ -3,8 +3,10 @@ import type { FastifyReply, FastifyRequest, FastifySchema, HTTPMethods } from 'f
 import type { Static, TSchema, Type } from 'typebox'
 import { type FailureCode, reasonOf } from '../../tokens/errors.ts'
 import type { RawQuery } from '../../tokens/model/page.ts'
+import type { Caller } from '../../tokens/model/permissions.ts'
+import { notAllowed, RIGHTS, type Right } from '../../tokens/model/permissions.ts'
 import type { Origin } from '../../tokens/record/history.ts'
-import type { Caller, Registry } from '../../tokens/registry.ts'
+import type { Registry } from '../../tokens/registry.ts'
 import type { Admit } from '../access/caller.ts'
 import {
   FailureSchema,
@@ -62,6 +64,8 @@ export interface AccountRoute {
   }
   /** The failures specific to this route, with their reasons. */
   readonly failures: Reasons
+  /** Default: to read for GET, to change for the others. Null: every caller may. */
+  readonly right?: Right | null
   /** True for the routes of the service document, which requires it; all others refuse unknown fields and parameters. */
   readonly ignoresUnknown?: true
   readonly answer: (registry: Registry, input: RouteInput) => Promise<RouteResult>
@@ -101,7 +105,7 @@ const UNAUTHENTICATED_CODES: readonly FailureCode[] = [
 
 /** Failures of every route that needs an account key. */
 const COMMON_FAILURES: Reasons = {
-  403: [reasonOf('token-cannot-manage')],
+  403: [reasonOf('token-cannot-manage'), notAllowed(RIGHTS.read).message],
   429: [CATEGORIES[429]],
   500: [CATEGORIES[500]],
   503: [reasonOf('unavailable')],
@@ -112,6 +116,8 @@ const BODY_FAILURES: Reasons = {
   413: [BODY_REASONS.tooLarge],
   415: [BODY_REASONS.wrongType('application/json')],
 }
+
+export const rightOf = ({ method, right = method === 'GET' ? 'read' : 'change' }: AccountRoute) => right
 
 export const isWrite = ({ method }: AccountRoute) => method !== 'GET'
 

@@ -4,6 +4,7 @@ import { type Static, Type } from 'typebox'
 import type { Json, JsonObject } from '../../tokens/model/fields.ts'
 import { EXPIRING_DAYS, WEEKS } from '../../tokens/model/overview.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE } from '../../tokens/model/page.ts'
+import { ROLES } from '../../tokens/model/permissions.ts'
 import { MAX_RATE, MAX_RATE_SECONDS, type Policy, QUOTA_PERIODS } from '../../tokens/model/policy.ts'
 import { EFFECTIVE_STATUSES, STATUSES } from '../../tokens/model/token.ts'
 import { MAX_METADATA_BYTES, SUB_ACCOUNT_STATUSES } from '../../tokens/model/update.ts'
@@ -245,7 +246,34 @@ export const Overview = Type.Object(
 export type WireOverview = Static<typeof Overview>
 
 export const CALLER_KINDS = ['key', 'jwt'] as const
-export const ROLES = ['owner'] as const
+
+const Permissions = {
+  role: oneOf(ROLES, '`owner` may do everything, `manager` all but manage keys, `viewer` read, `verifier` introspect'),
+  reveal: Type.Boolean({ description: 'Whether credentials are shown' }),
+  subAccounts: Type.Unsafe<readonly string[] | null>({
+    type: ['array', 'null'],
+    items: { type: 'string' },
+    description: 'The ids of the only sub-accounts that are seen; null for all',
+  }),
+}
+
+export const Key = Type.Object(
+  {
+    _id: text('Account key identifier', 'key_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
+    name: text('What it is for', 'Support desk'),
+    ...Permissions,
+    createdAt: time('Time of creation'),
+    expiresAt: orNull(time('When it stops working; null for never')),
+    revokedAt: orNull(time('Since when it is revoked')),
+    lastUsedAt: orNull(time('Last request with it, to the minute; null for never')),
+  },
+  { title: 'Key' },
+)
+export type WireKey = Static<typeof Key>
+export const CreatedKey = Type.Object(
+  { ...Key.properties, key: text('The key itself, shown only once', 'lk_key_…') },
+  { title: 'CreatedKey' },
+)
 
 export const WhoAmI = Type.Object(
   {
@@ -256,13 +284,7 @@ export const WhoAmI = Type.Object(
       name: text("What the account key is called, or the JWT's subject", 'Console'),
     }),
     permissions: Type.Object({
-      role: oneOf(ROLES, '`owner` may do everything'),
-      reveal: Type.Boolean({ description: 'Whether credentials are shown' }),
-      subAccounts: Type.Unsafe<readonly string[] | null>({
-        type: ['array', 'null'],
-        items: { type: 'string' },
-        description: 'The ids of the only sub-accounts that the caller sees; null for all',
-      }),
+      ...Permissions,
     }),
   },
   { title: 'WhoAmI' },
@@ -281,6 +303,7 @@ function pageFields<Item extends ReturnType<typeof Type.Object>>(item: Item) {
   }
 }
 
+export const KeyPage = Type.Object(pageFields(Key), { title: 'KeyPage' })
 export const TokenPage = Type.Object(pageFields(Token), { title: 'TokenPage' })
 export const SubAccountPage = Type.Object(pageFields(SubAccount), { title: 'SubAccountPage' })
 export const HistoryPage = Type.Object({ ...pageFields(HistoryEntry), names: Names }, { title: 'HistoryPage' })

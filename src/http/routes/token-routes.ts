@@ -3,6 +3,8 @@ import { Type } from 'typebox'
 import { Failure, reasonOf } from '../../tokens/errors.ts'
 import { MAX_TAG_CHARACTERS, MAX_TAGS, NOTHING_TO_UPDATE } from '../../tokens/model/fields.ts'
 import { MAX_LIMIT, MAX_PAGE, type Page, readOnce, readTokenQuery, type TokenQuery } from '../../tokens/model/page.ts'
+import type { Caller } from '../../tokens/model/permissions.ts'
+import { notAllowed } from '../../tokens/model/permissions.ts'
 import { NOT_A_TIME, toTime, toTimeOrNull } from '../../tokens/model/times.ts'
 import {
   EFFECTIVE_STATUSES,
@@ -18,7 +20,8 @@ import {
   readTokenPatch,
   readTokenUpdate,
 } from '../../tokens/model/update.ts'
-import type { Caller, Registry } from '../../tokens/registry.ts'
+import type { Registry } from '../../tokens/registry.ts'
+import type { TokenView } from '../../tokens/token-views.ts'
 import type { Explanation } from '../../tokens/verification.ts'
 import { etagOf, readIdempotencyKey, readIfMatch } from '../protocol/conditions.ts'
 import { readScopeParameter } from '../protocol/policy-headers.ts'
@@ -34,6 +37,9 @@ const STALE = [reasonOf('version-mismatch')]
 
 const Include = {
   include: Type.Optional(Type.String({ enum: ['details'], description: 'Adds `details` to each token' })),
+  credentials: Type.Optional(
+    Type.String({ enum: ['masked'], description: 'Shows only the last four characters of each credential' }),
+  ),
 }
 
 const Filters = {
@@ -181,7 +187,7 @@ const getToken: AccountRoute = {
   failures: { 400: ['include must be details'], 404: NOT_FOUND },
   ignoresUnknown: true,
   async answer(registry, { caller, params, query }) {
-    return tokenResult(await registry.getToken(caller, params.id ?? '', wantsDetails(query)))
+    return tokenResult(await registry.getToken(caller, params.id ?? '', readView(query)))
   },
 }
 
@@ -331,6 +337,22 @@ const rotateToken: AccountRoute = {
   },
 }
 
+const revealToken: AccountRoute = {
+  ...oneToken,
+  method: 'POST',
+  url: `${BASE}/:id/reveal`,
+  operationId: 'revealToken',
+  summary: 'Show the credential of a token',
+  description: 'The history says who has seen it.',
+  right: 'read',
+  params: schemas.TokenId,
+  success: { message: 'API token revealed successfully', example: exampleToken, headers: ETAG },
+  failures: { 403: [notAllowed('see credentials').message], 404: NOT_FOUND },
+  async answer(registry, { caller, params, origin }) {
+    return tokenResult(await registry.revealToken(caller, params.id ?? '', origin))
+  },
+}
+
 const explainToken: AccountRoute = {
   method: 'GET',
   url: `${BASE}/:id/explain`,
@@ -369,17 +391,21 @@ export const tokenRoutes = {
   patchToken,
   deleteToken,
   rotateToken,
+  revealToken,
   explainToken,
 }
 
-function wantsDetails(query: RouteInput['query']): boolean {
-  const include = readOnce(query, 'include')
-  if (include === undefined || include === 'details') return include === 'details'
-  throw new Failure('invalid-request', 'include must be details')
+function readView(query: RouteInput['query']): TokenView {
+  const [include, credentials] = [readOnce(query, 'include'), readOnce(query, 'credentials')]
+  if (include !== undefined && include !== 'details') throw new Failure('invalid-request', 'include must be details')
+  if (credentials !== undefined && credentials !== 'masked') {
+    throw new Failure('invalid-request', 'credentials must be masked')
+  }
+  return { details: include !== undefined, masked: credentials !== undefined }
 }
 
 async function listResult(registry: Registry, caller: Caller, raw: RouteInput['query'], query: TokenQuery) {
-  const page = await registry.listTokens(caller, query, wantsDetails(raw))
+  const page = await registry.listTokens(caller, query, readView(raw))
   return { message: `Found ${page.total} API token(s)`, data: page }
 }
 

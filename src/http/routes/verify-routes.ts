@@ -3,6 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { Failure, type FailureCode, reasonOf } from '../../tokens/errors.ts'
 import { type RawQuery, readOnce } from '../../tokens/model/page.ts'
+import type { Caller } from '../../tokens/model/permissions.ts'
+import { requireRight, sees } from '../../tokens/model/permissions.ts'
 import { effectiveScopes } from '../../tokens/model/policy.ts'
 import type { Registry } from '../../tokens/registry.ts'
 import { FAILURE_OF, type Verdict } from '../../tokens/trust/verdict.ts'
@@ -60,7 +62,10 @@ function verifyRoute({ registry, credentialHeader, onVerdict, rateLimits }: Veri
             'X-Latchkey-Sub-Account-Id': { type: 'string' },
             'X-Latchkey-Account-Id': { type: 'string' },
             'X-Latchkey-Token-Version': { type: 'integer' },
-            'X-Latchkey-Scopes': { type: 'string', description: 'Separated by spaces; absent where not restricted' },
+            'X-Latchkey-Scopes': {
+              type: 'string',
+              description: 'Separated by spaces; absent where not restricted, `()` where none is left',
+            },
             'RateLimit-Policy': { type: 'string', description: 'The rates and quotas that apply' },
             RateLimit: { type: 'string', description: 'What is left of them' },
           },
@@ -87,7 +92,7 @@ function verifyRoute({ registry, credentialHeader, onVerdict, rateLimits }: Veri
       if (!decision.accepted) return answerRefusal(request, reply, decision, rateLimits)
       const { id, subAccountId, accountId, version } = decision.token
       const scopes = effectiveScopes(decision.policies)
-      if (scopes !== undefined) reply.header('x-latchkey-scopes', scopes.join(' '))
+      if (scopes !== undefined) reply.header('x-latchkey-scopes', scopes.length === 0 ? NO_SCOPE : scopes.join(' '))
       if ('left' in decision) reply.headers(limitHeaders(decision.left))
       return reply
         .code(204)
@@ -99,6 +104,9 @@ function verifyRoute({ registry, credentialHeader, onVerdict, rateLimits }: Veri
     },
   }
 }
+
+/** No scope can be written so. Gateways drop an empty header, and without one a token would seem unrestricted. */
+const NO_SCOPE = '()'
 
 const NOT_ALLOWED = {
   address: 'This token may not be used from this address',
@@ -176,10 +184,11 @@ function introspectRoute(parts: VerifyParts): PlainRoute {
       if (authenticatesTwice(request)) throw new Failure('invalid-request', AUTHENTICATED_TWICE)
       const presented = readOnce(formOf(request), 'token')
       if (presented === undefined) throw new Failure('invalid-request', 'token must be sent')
-      const { accountId } = callerOf(request)
+      const caller = callerOf(request)
+      requireRight(caller.permissions, 'introspect')
       const verdict = await parts.registry.introspect(presented)
       request.tokenId = verdict.token?.id
-      return introspection(verdict, accountId)
+      return introspection(verdict, caller)
     },
   }
 }
@@ -235,8 +244,9 @@ const Introspection = Type.Object(
   { title: 'IntrospectionResponse' },
 )
 
-function introspection(verdict: Verdict, accountId: string) {
+function introspection(verdict: Verdict, { accountId, permissions }: Caller) {
   if (!verdict.accepted || verdict.token.accountId !== accountId) return { active: false }
+  if (!sees(permissions, verdict.token.subAccountId)) return { active: false }
   const { id, subAccountId, createdAt, expiresAt, version } = verdict.token
   const scopes = effectiveScopes(verdict.policies)
   return {

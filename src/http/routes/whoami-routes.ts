@@ -1,13 +1,12 @@
 // Who is asking: the account, the caller and what the caller may do, so that a program need not find out by trying.
-import type { Caller } from '../../tokens/registry.ts'
+
+import type { Caller } from '../../tokens/model/permissions.ts'
+import { EVERYTHING } from '../../tokens/model/permissions.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
 import type { AccountRoute } from './route.ts'
 import * as schemas from './schemas.ts'
 
 const JWT = 'jwt:'
-
-/** Every caller may do everything today. */
-const PERMISSIONS: schemas.WireWhoAmI['permissions'] = { role: 'owner', reveal: true, subAccounts: null }
 
 const whoami: AccountRoute = {
   method: 'GET',
@@ -15,19 +14,24 @@ const whoami: AccountRoute = {
   operationId: 'whoami',
   summary: 'Who is asking, and what they may do',
   tag: 'Overview',
+  right: null,
   data: schemas.WhoAmI,
   success: {
     message: 'Caller retrieved successfully',
     example: {
       account: { id: 'acc_019b2f0c5a3c8e1d2c3b4a5f6e7d', name: 'Acme' },
       caller: { kind: 'key', id: 'key_019b2f0c5a3c8e1d2c3b4a5f6e7d', name: 'Console' },
-      permissions: PERMISSIONS,
+      permissions: EVERYTHING,
     },
   },
   failures: { 400: [unknownName('parameter', 'verbose', [])] },
   async answer(registry, { caller }) {
     const { id, name } = await registry.getAccount(caller)
-    const data: schemas.WireWhoAmI = { account: { id, name }, caller: callerToWire(caller), permissions: PERMISSIONS }
+    const data: schemas.WireWhoAmI = {
+      account: { id, name },
+      caller: callerToWire(caller),
+      permissions: caller.permissions,
+    }
     return { data }
   },
 }

@@ -189,7 +189,7 @@ class PostgresStore implements Store {
   }
 
   insertAccount = this.#change(writes.insertAccount)
-  renameAccount = this.#change(writes.renameAccount)
+  updateAccount = this.#change(writes.updateAccount)
   insertKey = this.#change(writes.insertKey)
   revokeKey = this.#change(writes.revokeKey)
   insertSubAccounts = this.#change(writes.insertSubAccounts)
@@ -204,6 +204,7 @@ class PostgresStore implements Store {
   retireMasterKey = this.#change(writes.retireMasterKey)
 
   readonly #findKey = this.#read('verification', reads.findKey)
+  readonly #findCandidateRows = this.#read('shortReads', reads.findCandidateRows)
   readonly #findByDigest = this.#read('verification', reads.findByDigest)
   /** Authenticates callers of an identity provider. */
   findAccount = this.#read('verification', reads.findAccount)
@@ -239,6 +240,11 @@ class PostgresStore implements Store {
     const digest = this.#stamps.digest(presented)
     const found = await this.#findByDigest(digest)
     return found && toCandidate(found, digest, this.#stamps)
+  }
+
+  findCandidateOf: Store['findCandidateOf'] = async (tokenId) => {
+    const found = await this.#findCandidateRows(tokenId)
+    return found && toCandidate(found, found.token.digest, this.#stamps)
   }
 
   during = <Result>({ waitedMs, isGone }: RequestScope, work: () => Result) =>

@@ -166,7 +166,7 @@ class SqliteStore implements Store, StoreFiles {
   during = during
 
   insertAccount = this.#change('insertAccount')
-  renameAccount = this.#change('renameAccount')
+  updateAccount = this.#change('updateAccount')
   insertKey = this.#change('insertKey')
   revokeKey = this.#change('revokeKey')
   insertSubAccounts = this.#change('insertSubAccounts')
@@ -182,6 +182,7 @@ class SqliteStore implements Store, StoreFiles {
 
   findAccount = this.#identity((id) => reads.findAccount(this.#db, id))
   findKey = this.#identity((presented) => this.#memory.findKey(presented))
+  findCandidateOf = this.#identity((id) => this.#memory.findCandidateOf(id))
   findCandidate = this.#identity((presented) => this.#memory.findCandidate(presented))
 
   listAccounts = this.#query('listAccounts')

@@ -19,6 +19,8 @@ export interface OverviewQuestion {
   readonly weeks: readonly Timestamp[]
   /** How many sub-accounts to name. */
   readonly largest: number
+  /** Only these count; all of the account's if there are none. */
+  readonly subAccounts?: readonly string[] | null
 }
 
 export interface OverviewCounts {
@@ -37,12 +39,13 @@ export interface OverviewCounts {
   readonly made: readonly number[]
 }
 
-export function overviewQuestion(now: Timestamp): OverviewQuestion {
+export function overviewQuestion(now: Timestamp, subAccounts: readonly string[] | null = null): OverviewQuestion {
   const monday = Math.floor((now - FIRST_MONDAY) / WEEK_MS) * WEEK_MS + FIRST_MONDAY
   return {
     expiredBefore: now + 1,
     expiringBefore: now + 1 + EXPIRING_DAYS * DAY_MS,
     weeks: Array.from({ length: WEEKS + 1 }, (_, index) => monday + (index + 1 - WEEKS) * WEEK_MS),
     largest: LARGEST,
+    subAccounts,
   }
 }

@@ -37,8 +37,11 @@ export interface Narrowing {
   readonly createdBefore?: Timestamp
   readonly expiresFrom?: Timestamp
   readonly expiresBefore?: Timestamp
-  /** Only tokens that have not expired at this time. */
+  /** Only tokens that have expired at this time, or lived as long as their sub-account's policy lets them; or only the others. */
+  readonly expiredAt?: Timestamp
   readonly unexpiredAt?: Timestamp
+  /** Only tokens of these. */
+  readonly subAccounts?: readonly string[]
   /** Only tokens that have all of these. */
   readonly tags?: readonly string[]
   /** Only tokens of sub-accounts that are suspended, or only of those that are not. */
@@ -83,7 +86,7 @@ export function readPageRequest(query: RawQuery): PageRequest {
 
 export function readTokenQuery(query: RawQuery, now: Timestamp): TokenQuery {
   const narrowed = readNarrowing(query)
-  const effective = readEffectiveStatus(query, now, narrowed)
+  const effective = readEffectiveStatus(query, now)
   const documented = {
     ...readPageRequest(query),
     subAccountId: readOnce(query, 'subAccountId'),
@@ -95,11 +98,7 @@ export function readTokenQuery(query: RawQuery, now: Timestamp): TokenQuery {
 }
 
 /** The filters that select tokens by effective status; the same order of reasons as `effectiveState`. */
-function readEffectiveStatus(
-  query: RawQuery,
-  now: Timestamp,
-  { expiresBefore = Number.POSITIVE_INFINITY }: Narrowing,
-): Pick<TokenQuery, 'status' | 'narrowing'> | undefined {
+function readEffectiveStatus(query: RawQuery, now: Timestamp): Pick<TokenQuery, 'status' | 'narrowing'> | undefined {
   const text = readOnce(query, 'effectiveStatus')
   if (text === undefined) return undefined
   const effective = EFFECTIVE_STATUSES.find((known) => known === text)
@@ -113,7 +112,7 @@ function readEffectiveStatus(
     case 'inactive':
       return { status: 'inactive' }
     case 'expired':
-      return { status: 'active', narrowing: { expiresBefore: Math.min(expiresBefore, now + 1) } }
+      return { status: 'active', narrowing: { expiredAt: now } }
     default:
       return { status: 'active', narrowing: { unexpiredAt: now, suspended: effective === 'suspended' } }
   }

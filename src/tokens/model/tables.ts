@@ -61,8 +61,15 @@ const optionalJson: Field<string | null> = { type: 'text', isJson: true }
 export const ACCOUNTS = table({
   name: 'accounts',
   key: ['id'],
-  fields: { id: text, name: text, createdAt: number },
-  history: ['name'],
+  fields: {
+    id: text,
+    name: text,
+    createdAt: number,
+    /** `once`: a credential is shown when it is made, and only its digest is stored; null: it can be shown again. */
+    credentials: optionalText as Field<'once' | null>,
+  },
+  history: ['name', 'credentials'],
+  added: ['credentials'],
 })
 
 export const ACCOUNT_KEYS = table({
@@ -76,9 +83,14 @@ export const ACCOUNT_KEYS = table({
     createdAt: number,
     expiresAt: optionalTime,
     revokedAt: optionalTime,
+    /** To the minute. */
+    lastUsedAt: optionalTime,
+    /** See permissions.ts. */
+    permissions: optionalJson,
   },
-  stamp: { kind: 'key', fields: ['id', 'accountId', 'expiresAt', 'revokedAt', 'digest'] },
-  history: ['revokedAt'],
+  stamp: { kind: 'key', fields: ['id', 'accountId', 'expiresAt', 'revokedAt', 'digest', 'permissions'] },
+  history: ['revokedAt', 'permissions'],
+  added: ['lastUsedAt', 'permissions'],
 })
 
 export const SUB_ACCOUNTS = table({
@@ -118,6 +130,8 @@ export const TOKENS = table({
     digest: bytes,
     /** The credential, encrypted. */
     sealed: bytes,
+    /** The credential as those see it who may not see all of it; null for tokens made before this was stored. */
+    masked: optionalText,
     metadata: optionalJson,
     /** An array of strings; null for none. */
     tags: optionalJson,
@@ -129,7 +143,7 @@ export const TOKENS = table({
     fields: ['id', 'accountId', 'subAccountId', 'status', 'expiresAt', 'version', 'digest', 'policy'],
   },
   history: ['name', 'status', 'expiresAt', 'metadata', 'tags', 'policy'],
-  added: ['metadata', 'tags', 'policy'],
+  added: ['masked', 'metadata', 'tags', 'policy'],
 })
 
 /** Credentials that were rotated out and still work for a while. */

@@ -155,6 +155,7 @@ const overlapField: FieldReader<number> = (value, field) => {
 export interface Rotation {
   readonly sealed: Uint8Array
   readonly digest: Uint8Array
+  readonly masked?: string
   /** Until when the former credential still works; it stops at once if this is not later than the rotation. */
   readonly formerUntil: Timestamp
 }
@@ -164,10 +165,10 @@ export interface Rotation {
  * earlier rotations too, so that a rotation ends a leak: the ones that retire up to `outlived` are deleted.
  */
 export function applyRotation<Token extends TokenRecord>(record: Token, rotation: Rotation, at: Timestamp) {
-  const { sealed, digest, formerUntil } = rotation
+  const { sealed, digest, masked = null, formerUntil } = rotation
   const overlaps = formerUntil > at
   return {
-    after: { ...record, sealed, digest, version: record.version + 1 },
+    after: { ...record, sealed, digest, masked, version: record.version + 1 },
     retired: overlaps ? { digest: record.digest, tokenId: record.id, retiresAt: formerUntil } : undefined,
     outlived: overlaps ? at : Number.MAX_SAFE_INTEGER,
     facts: { formerCredentialUntil: overlaps ? formerUntil : null },

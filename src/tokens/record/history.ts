@@ -11,6 +11,7 @@ import type { Stamps } from '../trust/vault.ts'
 export const ACTIONS = [
   'account.create',
   'account.rename',
+  'account.update',
   'key.create',
   'key.revoke',
   'sub-account.create',
@@ -18,6 +19,8 @@ export const ACTIONS = [
   'token.create',
   'token.update',
   'token.rotate',
+  'token.reveal',
+  'token.erase',
   'token.delete',
 ] as const
 export type Action = (typeof ACTIONS)[number]
@@ -117,7 +120,7 @@ export interface HistoryFilter {
   readonly before?: Timestamp | undefined
 }
 
-export type HistoryQuery = PageRequest & HistoryFilter
+export type HistoryQuery = PageRequest & HistoryFilter & { readonly subAccounts?: readonly string[] }
 
 export function readHistoryQuery(query: RawQuery): HistoryQuery {
   const text = readOnce(query, 'action')

@@ -31,6 +31,19 @@ export function kindOfCredential(presented: string): CredentialKind | undefined 
   return presented.startsWith('lk_key_') ? 'key' : 'tok'
 }
 
+/** Sealed in place of a credential that is shown once and not stored. */
+export const NOT_STORED = ''
+
+export const MASK_SHOWS = 4
+/** Of a shorter one, four characters would be too much of it. */
+const SHORTEST_WITH_END = 16
+
+/** What those see who may not see the credential: its kind and its last four characters. */
+export function maskOf(credential: string): string {
+  const kind = OWN_PREFIX.exec(credential)?.[0] ?? ''
+  return `${kind}…${credential.length < SHORTEST_WITH_END ? '' : credential.slice(-MASK_SHOWS)}`
+}
+
 function checksum(body: string): string {
   let rest = crc32(body)
   let text = ''

@@ -1,8 +1,10 @@
 // Reads every stamped row and lists those that were changed outside Latchkey, and the stored totals that are wrong.
+
 import { RETIRED_CREDENTIALS, STORED, type StoredRow, SUB_ACCOUNTS, type Table, TOKENS } from '../model/tables.ts'
 import type { Status, TokenRecord } from '../model/token.ts'
 import type { Store } from '../ports.ts'
 import type { ChainLink } from '../record/history.ts'
+import { NOT_STORED } from '../trust/credential.ts'
 import type { KeyRing } from '../trust/key-ring.ts'
 import { isGenuine, type Stamped, type Tampered } from '../trust/stamp.ts'
 import type { Stamps } from '../trust/vault.ts'
@@ -64,6 +66,7 @@ function examineCredential(token: TokenRecord, { keys, stamps }: Parts): RowProb
   } catch {
     return problem('cannot be decrypted: it was changed outside Latchkey; rotate the token to get a new one')
   }
+  if (credential === NOT_STORED) return undefined
   const same = Buffer.compare(stamps.digest(credential), token.digest) === 0
   return same ? undefined : problem('is not the one that authenticates: an older one was put back outside Latchkey')
 }

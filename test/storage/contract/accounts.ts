@@ -29,10 +29,10 @@ export const describeAccounts: Part = (estate) => {
 
   test('an account is renamed, with a history row that says from what to what', async () => {
     const account = await estate().account('Acme')
-    const renamed = await estate().store.renameAccount(account.id, 'Acme & Söhne', estate().origin())
+    const renamed = await estate().store.updateAccount(account.id, { name: 'Acme & Söhne' }, estate().origin())
     assert.deepEqual(plain(renamed), { ...plain(account), name: 'Acme & Söhne' })
     assert.deepEqual(plain((await estate().store.findAccount(account.id)) ?? {}), plain(renamed))
-    await estate().store.renameAccount(account.id, 'Acme & Söhne', estate().origin())
+    await estate().store.updateAccount(account.id, { name: 'Acme & Söhne' }, estate().origin())
     const { items, total } = await estate().store.listHistory(account.id, { page: 1, limit: 1 })
     assert.deepEqual(
       [total, ...items.map(({ action, subject, from, to }) => ({ action, subject, from, to }))],
@@ -41,7 +41,7 @@ export const describeAccounts: Part = (estate) => {
   })
 
   test('an account that does not exist cannot be renamed', async () => {
-    await assert.rejects(estate().store.renameAccount('acc_nothing', 'x', estate().origin()), {
+    await assert.rejects(estate().store.updateAccount('acc_nothing', { name: 'x' }, estate().origin()), {
       code: 'account-not-found',
     })
   })
@@ -79,7 +79,7 @@ export const describeAccounts: Part = (estate) => {
   })
 
   test('a key of an account that does not exist is refused, and not kept', async () => {
-    const nobody = { id: 'acc_nobody', name: 'Nobody', createdAt: 0 }
+    const nobody = { id: 'acc_nobody', name: 'Nobody', createdAt: 0, credentials: null }
     await assert.rejects(estate().key(nobody))
     assert.deepEqual(await estate().store.listKeys(nobody.id), [])
   })

@@ -11,10 +11,13 @@ const origin = (at: number) => ({ by: 'key_of_caller', at, requestId: `req-${at}
 /** One of every change there is, at times 1 to 10. */
 async function liveThroughEverything(estate: Estate) {
   const { store } = estate
-  const account = { id: `acc_${estate.tick().toString(16)}`, name: 'Acme', createdAt: 1 }
+  const account = { id: `acc_${estate.tick().toString(16)}`, name: 'Acme', createdAt: 1, credentials: null }
   await store.insertAccount(account, origin(1))
   const key = { id: `key_${estate.tick().toString(16)}`, accountId: account.id, name: 'Console', createdAt: 2 }
-  await store.insertKey({ ...key, expiresAt: null, revokedAt: null, digest: estate.digest() }, origin(2))
+  await store.insertKey(
+    { ...key, expiresAt: null, revokedAt: null, permissions: null, lastUsedAt: null, digest: estate.digest() },
+    origin(2),
+  )
   await store.revokeKey(key.id, origin(3))
   const subAccount = estate.subAccountRecord(account)
   await store.insertSubAccounts([subAccount], origin(4))

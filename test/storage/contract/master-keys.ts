@@ -1,7 +1,9 @@
 // Master keys: one of them seals, nothing is stored that another has sealed, and a rotation may end at any step.
+
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import { EVERYTHING } from '../../../src/tokens/model/permissions.ts'
 import { TOKENS } from '../../../src/tokens/model/tables.ts'
 import type { TokenRecord } from '../../../src/tokens/model/token.ts'
 import { Operator } from '../../../src/tokens/operator.ts'
@@ -271,7 +273,7 @@ async function interruptedAt(parts: Rotating, fatal: number, moment: 'before' | 
 /** In more than three parts, made by a process that goes on while the keys change. */
 async function someTokens(estate: Estate, parts: Rotating): Promise<ReadonlyMap<string, string>> {
   const { id: accountId } = await estate.account()
-  const { id: subAccountId } = await estate.subAccount({ id: accountId, name: '', createdAt: 0 })
+  const { id: subAccountId } = await estate.subAccount({ id: accountId, name: '', createdAt: 0, credentials: null })
   const operator = new Operator({ ...parts, keys: parts.keys })
   const credentials = Array.from({ length: 350 }, (_, n) => `credential ${n}`.replace(' ', '-'))
   const records = await operator.createTokens(
@@ -291,7 +293,7 @@ async function requireAll(estate: Estate, parts: Rotating, credentials: Readonly
   const account = await estate.account()
   const { id: subAccountId } = await estate.subAccount(account)
   const registry = new Registry({ ...parts, keys })
-  const caller = { accountId: account.id, by: 'test' }
+  const caller = { accountId: account.id, by: 'test', permissions: EVERYTHING }
   const made = await registry.createToken(caller, { subAccountId, name: 'new' }, estate.origin())
   await registry.deleteToken(caller, made.id, estate.origin())
 }

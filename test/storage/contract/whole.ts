@@ -105,14 +105,23 @@ export function describeWhole(open: OpenEmptyStore): void {
       const origin = estate.origin()
       const subAccount = estate.subAccountRecord(account)
       const [token, sealed] = [estate.tokenRecord(subAccount, 'late'), estate.sealed()]
-      const key = { id: 'key_x', accountId: account.id, name: 'late', createdAt: 1, expiresAt: null, revokedAt: null }
+      const key = {
+        id: 'key_x',
+        accountId: account.id,
+        name: 'late',
+        createdAt: 1,
+        expiresAt: null,
+        revokedAt: null,
+        permissions: null,
+        lastUsedAt: null,
+      }
       const overview = { expiredBefore: 1, expiringBefore: 2, weeks: [1, 2], largest: 1 }
       // A method that is added to the store has to be added here.
       const attempts: Record<Exclude<keyof Store, NotAsked>, () => unknown> = {
         insertAccount: () => closed.insertAccount({ ...account, id: 'acc_late' }, origin),
         findAccount: () => closed.findAccount(account.id),
         listAccounts: () => closed.listAccounts(),
-        renameAccount: () => closed.renameAccount(account.id, 'late', origin),
+        updateAccount: () => closed.updateAccount(account.id, { name: 'late' }, origin),
         insertKey: () => closed.insertKey({ ...key, digest: estate.digest() }, origin),
         findKey: () => closed.findKey(credentialOf(estate.digest())),
         listKeys: () => closed.listKeys(account.id),
@@ -131,6 +140,7 @@ export function describeWhole(open: OpenEmptyStore): void {
         countExpiring: () => closed.countExpiring(1, 2),
         readOverview: () => closed.readOverview(account.id, overview),
         findNames: () => closed.findNames(account.id, ['tok_x']),
+        findCandidateOf: () => closed.findCandidateOf('tok_x'),
         findCandidate: () => closed.findCandidate(credentialOf(estate.digest())),
         findActivity: () => closed.findActivity(['tok_x'], 1),
         reserveUnits: () =>

@@ -1,9 +1,9 @@
 // Pages of tokens and sub-accounts. Each is one statement, so that a page and its total are of one snapshot and one
 // round trip.
-import { seek } from '../../../tokens/model/grams.ts'
-import { canMatch, MAX_LIMIT, type PageRequest, type Slice, type TokenQuery } from '../../../tokens/model/page.ts'
+import { type Sought, seek } from '../../../tokens/model/grams.ts'
+import { canMatch, MAX_LIMIT, type Slice, type TokenQuery } from '../../../tokens/model/page.ts'
 import { foldCase, idFloor, type Timestamp } from '../../../tokens/model/token.ts'
-import type { StampedSubAccountRow, TokenRow } from '../../../tokens/ports.ts'
+import type { StampedSubAccountRow, SubAccountQuery, TokenRow } from '../../../tokens/ports.ts'
 import { LISTED, SUB_ACCOUNT_ROW, toSubAccountRow } from '../../tables.ts'
 import type { Connection } from '../connection.ts'
 import type { Answer, Value } from './batch.ts'
@@ -32,13 +32,14 @@ function chooseFrom(matches: string, limit: string, skip: string): string {
 export async function listSubAccounts(
   db: Connection,
   accountId: string,
-  { page, limit, search }: PageRequest & { search?: string | undefined },
+  { page, limit, search, ids = null }: SubAccountQuery,
 ): Promise<Slice<StampedSubAccountRow>> {
   if (search !== undefined && !canMatch(search)) return { items: [], total: 0 }
   const folded = search === undefined ? null : foldCase(search)
   const found = await db.tuples(
     `WITH matches AS MATERIALIZED (
        SELECT id FROM sub_accounts WHERE account_id = $1 AND ($2::text IS NULL OR strpos(folded_text, $2) > 0)
+         AND ($5::text[] IS NULL OR id = ANY($5))
      ),
      counted AS (SELECT count(*) AS total FROM matches),
      chosen AS MATERIALIZED (${chooseFrom('matches', '$3', '$4')})
@@ -46,7 +47,7 @@ export async function listSubAccounts(
        SELECT ${SUB_ACCOUNT_ROW}
        FROM chosen JOIN sub_accounts s ON s.id = chosen.id AND s.account_id = $1
      ) AS page ON true ORDER BY page.id DESC`,
-    ...[accountId, folded, limit, (page - 1) * limit],
+    ...[accountId, folded, limit, (page - 1) * limit, ids],
   )
   // An empty page is one row with the total alone.
   const items = found.filter(([, id]) => id !== null).map((values) => toSubAccountRow(values, 1))
@@ -127,16 +128,19 @@ function filterAndSort(values: Values, accountId: string, query: TokenQuery): st
   // The search table has these columns itself; only the other filters need the tokens table.
   const from = search === undefined ? 't' : 'f'
   const filters: [Value | undefined, (place: string) => string][] = [
-    [sought && matchExpression(accountId, sought), (place) => `f.grams @@ ${place}::tsquery`],
-    [sought?.contains, (place) => `strpos(f.folded_name, ${place}) > 0`],
     [accountId, (place) => `${from}.account_id = ${place}`],
     [subAccountId, (place) => `${from}.sub_account_id = ${place}`],
+    [narrowing?.subAccounts, (place) => `${from}.sub_account_id = ANY(${place}::text[])`],
     [status, (place) => `${from}.status = ${place}`],
     [floorOf(narrowing?.createdFrom), (place) => `t.id >= ${place}`],
     [floorOf(narrowing?.createdBefore), (place) => `t.id < ${place}`],
     [narrowing?.expiresFrom, (place) => `t.expires_at >= ${place}`],
     [narrowing?.expiresBefore, (place) => `t.expires_at < ${place}`],
-    [narrowing?.unexpiredAt, (place) => `(t.expires_at IS NULL OR t.expires_at > ${place})`],
+    [narrowing?.expiredAt, (place) => `(t.expires_at <= ${place} OR ${outlived(values.add(accountId), place)})`],
+    [
+      narrowing?.unexpiredAt,
+      (place) => `(t.expires_at IS NULL OR t.expires_at > ${place}) AND NOT ${outlived(values.add(accountId), place)}`,
+    ],
     [narrowing?.suspended === true ? accountId : undefined, (place) => `t.sub_account_id = ANY(${suspendedOf(place)})`],
     [
       narrowing?.suspended === false ? accountId : undefined,
@@ -144,6 +148,7 @@ function filterAndSort(values: Values, accountId: string, query: TokenQuery): st
     ],
   ]
   const conditions = filters.flatMap(([value, write]) => (value === undefined ? [] : [write(values.add(value))]))
+  if (sought !== undefined) conditions.push(searched(values, accountId, sought))
   for (const tag of narrowing?.tags ?? []) {
     const [account, named] = [values.add(accountId), values.add(tag)]
     conditions.push(`t.id IN (SELECT token_id FROM token_tags WHERE account_id = ${account} AND tag = ${named})`)
@@ -161,6 +166,23 @@ function filterAndSort(values: Values, accountId: string, query: TokenQuery): st
     ),
     counted AS (SELECT count(*) AS total FROM matches),
     chosen AS MATERIALIZED (${chooseFrom('matches', values.add(limit), values.add((page - 1) * limit))})`
+}
+
+/** Whether a token `t` is older than its sub-account's policy lets it become. */
+export const outlived = (account: string, time: string) => `(t.sub_account_id = ANY(ARRAY(
+    SELECT id FROM sub_accounts WHERE account_id = ${account} AND policy::jsonb ->> 'maxLifetimeSeconds' IS NOT NULL))
+  AND t.created_at + 1000 * (SELECT (policy::jsonb ->> 'maxLifetimeSeconds')::bigint FROM sub_accounts
+    WHERE id = t.sub_account_id) <= ${time})`
+
+/** By parts of the name; a search of four characters also by the end of the credential. */
+function searched(values: Values, accountId: string, sought: Sought): string {
+  const { contains, lastFour } = sought
+  const grams = `f.grams @@ ${values.add(matchExpression(accountId, sought))}::tsquery`
+  const named = contains === undefined ? grams : `${grams} AND strpos(f.folded_name, ${values.add(contains)}) > 0`
+  if (lastFour === undefined) return named
+  const [account, end] = [values.add(accountId), values.add(lastFour)]
+  return `(${named} OR f.token_id = ANY(ARRAY(
+    SELECT id FROM tokens WHERE account_id = ${account} AND masked IS NOT NULL AND right(masked, 4) = ${end})))`
 }
 
 /** The suspended sub-accounts of an account, as an array: evaluated first. */

@@ -39,7 +39,7 @@ import {
 } from '../../tables.ts'
 import type { Connection } from '../connection.ts'
 import type { Value } from './batch.ts'
-import { suspendedOf, Values } from './listing.ts'
+import { outlived, suspendedOf, Values } from './listing.ts'
 
 const TOKENS_WITH_OWNERS = 'tokens t JOIN sub_accounts s ON s.id = t.sub_account_id'
 
@@ -141,26 +141,28 @@ export async function countExpiring(db: Connection, from: Timestamp, before: Tim
 export async function readOverview(
   db: Connection,
   accountId: string,
-  { expiredBefore, expiringBefore, weeks, largest }: OverviewQuestion,
+  { expiredBefore, expiringBefore, weeks, largest, subAccounts = null }: OverviewQuestion,
 ): Promise<OverviewCounts> {
   const floors = weeks.map((time) => idFloor('tok', time))
   const row = await db.get<OverviewColumns>(
     `SELECT
-       coalesce((SELECT count FROM token_counts WHERE scope = $1 AND status = 'active'), 0) AS active,
-       coalesce((SELECT count FROM token_counts WHERE scope = $1 AND status = 'inactive'), 0) AS inactive,
+       ${countOf('active')} AS active,
+       ${countOf('inactive')} AS inactive,
        (SELECT count(*) FROM tokens t
-        WHERE t.account_id = $1 AND NOT EXISTS (SELECT FROM last_used WHERE token_id = t.id)) AS never_used,
-       (SELECT count(*) FROM tokens WHERE account_id = $1 AND expires_at < $2 AND status = 'active') AS expired,
-       (SELECT count(*) FROM tokens WHERE sub_account_id = ANY(${suspendedOf('$1')}) AND status = 'active'
-        AND (expires_at IS NULL OR expires_at >= $2)) AS suspended_tokens,
+        WHERE t.account_id = $1 ${WITHIN} AND NOT EXISTS (SELECT FROM last_used WHERE token_id = t.id)) AS never_used,
+       (SELECT count(*) FROM tokens t WHERE account_id = $1 ${WITHIN} AND status = 'active'
+        AND (expires_at < $2 OR ${outlived('$1', '$2 - 1')})) AS expired,
+       (SELECT count(*) FROM tokens t WHERE sub_account_id = ANY(${suspendedOf('$1')}) ${WITHIN} AND status = 'active'
+        AND (expires_at IS NULL OR expires_at >= $2) AND NOT ${outlived('$1', '$2 - 1')}) AS suspended_tokens,
        (SELECT count(*) FROM tokens
-        WHERE account_id = $1 AND expires_at >= $2 AND expires_at < $3 AND status = 'active') AS expiring,
-       (SELECT count(*) FROM sub_accounts WHERE account_id = $1) AS sub_accounts,
-       (SELECT count(suspended_at) FROM sub_accounts WHERE account_id = $1) AS suspended,
-       ARRAY(SELECT (SELECT count(*)::float8 FROM tokens WHERE account_id = $1 AND id >= week.first AND id < week.next)
+        WHERE account_id = $1 ${WITHIN} AND expires_at >= $2 AND expires_at < $3 AND status = 'active') AS expiring,
+       (SELECT count(*) FROM sub_accounts WHERE account_id = $1 ${AMONG}) AS sub_accounts,
+       (SELECT count(suspended_at) FROM sub_accounts WHERE account_id = $1 ${AMONG}) AS suspended,
+       ARRAY(SELECT (SELECT count(*)::float8 FROM tokens
+                     WHERE account_id = $1 ${WITHIN} AND id >= week.first AND id < week.next)
              FROM unnest($4::text[], $5::text[]) WITH ORDINALITY AS week (first, next, no) ORDER BY no) AS made,
        ${LARGEST} AS largest`,
-    ...[accountId, expiredBefore, expiringBefore, floors.slice(0, -1), floors.slice(1), largest],
+    ...[accountId, expiredBefore, expiringBefore, floors.slice(0, -1), floors.slice(1), largest, subAccounts],
   )
   if (row === undefined) throw new Error('an overview is one row')
   return {
@@ -190,9 +192,15 @@ interface OverviewColumns {
   largest: unknown[][] | null
 }
 
+/** Only tokens of the sub-accounts asked for, or only these; all if there are none. */
+const WITHIN = 'AND ($7::text[] IS NULL OR sub_account_id = ANY($7))'
+const AMONG = 'AND ($7::text[] IS NULL OR id = ANY($7))'
+const countOf = (status: Status) =>
+  `(SELECT coalesce(sum(count), 0)::bigint FROM token_counts WHERE scope = ANY(coalesce($7, ARRAY[$1])) AND status = '${status}')`
+
 const LARGEST = `(SELECT json_agg(json_build_array(${SUB_ACCOUNT_NAMES.join(', ')})) FROM (
   SELECT * FROM (
-    SELECT ${SUB_ACCOUNT_ROW} FROM sub_accounts s WHERE s.account_id = $1
+    SELECT ${SUB_ACCOUNT_ROW} FROM sub_accounts s WHERE s.account_id = $1 ${AMONG}
   ) AS owner ORDER BY active + inactive DESC, id DESC LIMIT $6) AS row)`
 
 export async function findNames(
@@ -228,6 +236,11 @@ export async function findByDigest(db: Connection, digest: Uint8Array): Promise<
   return found.find(({ retired }) => retired === undefined) ?? found[0]
 }
 
+export async function findCandidateRows(db: Connection, tokenId: string): Promise<FoundRows | undefined> {
+  const found = await db.tuple(`SELECT ${CANDIDATE.columns} FROM ${TOKENS_WITH_OWNERS} WHERE t.id = $1`, tokenId)
+  return found && { ...CANDIDATE.read(found), retired: undefined }
+}
+
 export async function findActivity(
   db: Connection,
   tokenIds: readonly string[],
@@ -252,8 +265,13 @@ export async function findLimits(db: Connection, subjects: readonly string[]): P
   return LIMIT.readAll(found)
 }
 
+/** What was done to these sub-accounts and their tokens, deleted ones included. */
+const ofSubAccounts = (account: string, ids: string) => `(subject = ANY(${ids}::text[]) OR token_id IN (
+  SELECT c.token_id FROM history c WHERE c.account_id = ${account} AND c.action = 'token.create'
+    AND c.to_facts::jsonb ->> 'subAccountId' = ANY(${ids}::text[])))`
+
 export async function listHistory(db: Connection, accountId: string, query: HistoryQuery): Promise<Slice<HistoryRow>> {
-  const { page, limit, tokenId, by, action, from, before } = query
+  const { page, limit, tokenId, by, action, from, before, subAccounts } = query
   const values = new Values()
   const [account, take, skip] = [values.add(accountId), values.add(limit), values.add((page - 1) * limit)]
   const filters: [Value | undefined, string][] = [
@@ -266,6 +284,7 @@ export async function listHistory(db: Connection, accountId: string, query: Hist
   const conditions = filters.flatMap(([value, condition]) =>
     value === undefined ? [] : [`${condition} ${values.add(value)}`],
   )
+  if (subAccounts !== undefined) conditions.push(ofSubAccounts(account, values.add(subAccounts)))
   const found = await db.tuples(
     conditions.length === 0
       ? wholeHistory(account, take, skip)

@@ -38,8 +38,9 @@ import { findAccount, findChanged, findSubAccount, lockKey } from './reads.ts'
 /** The lock that migration 003 makes everyone share who seals: the letters "latchsea". */
 const SEALING_LOCK = '7809651199140128097'
 
-function update(db: Connection, table: string, fields: StoredRow, id: string): Promise<number> {
+async function update(db: Connection, table: string, fields: StoredRow, id: string): Promise<number> {
   const values = Object.values(fields)
+  if (values.length === 0) return 0
   const sql = `UPDATE ${table} SET ${assignments(fields, (n) => `$${n}`)} WHERE id = $${values.length + 1}`
   return db.run(sql, ...values, id)
 }
@@ -50,13 +51,19 @@ export async function insertAccount(session: Session, account: Account, origin: 
   await record(session, heads, [[plans.accountCreated(account), origin]])
 }
 
-export async function renameAccount(session: Session, id: string, name: string, origin: Origin): Promise<Account> {
+export async function updateAccount(
+  session: Session,
+  id: string,
+  change: plans.AccountUpdate,
+  origin: Origin,
+): Promise<Account> {
   const { db } = session
   const [heads, before] = await Promise.all([lockHeads(db, [id]), findAccount(db, id)])
-  const event = plans.planAccountRename(before, name)
-  if (event === undefined) return before as Account
-  await Promise.all([update(db, 'accounts', { name }, id), record(session, heads, [[event, origin]])])
-  return { ...(before as Account), name }
+  const plan = plans.planAccountUpdate(before, change)
+  if (plan === undefined || before === undefined) return before as Account
+  const fields = changedFields(ACCOUNTS, before, plan.after)
+  await Promise.all([update(db, 'accounts', fields, id), record(session, heads, [[plan.event, origin]])])
+  return plan.after
 }
 
 export async function insertKey(session: Session, key: StoredKey, origin: Origin): Promise<void> {
@@ -335,5 +342,13 @@ export async function markUsed({ db }: Session, marks: ReadonlyMap<string, numbe
      ON CONFLICT (token_id) DO UPDATE SET at = greatest(l.at, excluded.at)`,
     [...marks.keys()],
     [...marks.values()],
+  )
+  const keys = [...marks].filter(([id]) => id.startsWith('key_'))
+  if (keys.length === 0) return
+  await db.run(
+    `UPDATE account_keys k SET last_used_at = greatest(k.last_used_at, mark.at)
+     FROM unnest($1::text[], $2::bigint[]) AS mark (id, at) WHERE k.id = mark.id`,
+    keys.map(([id]) => id),
+    keys.map(([, at]) => at),
   )
 }

@@ -97,6 +97,11 @@ export class Memory {
     return candidate
   }
 
+  findCandidateOf(tokenId: string): Candidate | undefined {
+    const found = reads.findCandidateRows(this.#db, tokenId)
+    return found && toCandidate(found, found.token.digest, this.#stamps)
+  }
+
   findKey(presented: string): Stamped<StoredKey> | undefined {
     const name = nameOf(presented)
     const known = this.#keys.get(name)

@@ -5,7 +5,7 @@ import { idFloor, type Status } from '../../../tokens/model/token.ts'
 import type { TokenRow } from '../../../tokens/ports.ts'
 import { type Connection, inTime } from '../connection.ts'
 import { matchExpression } from './grams.ts'
-import { findToken, NEVER_USED, ownsSubAccount, SUSPENDED } from './reads.ts'
+import { ANY_OF, findToken, NEVER_USED, OUTLIVED, ownsSubAccount, SUSPENDED } from './reads.ts'
 
 /** Which tokens a page holds, in its order. */
 export interface Places {
@@ -101,36 +101,65 @@ function filterAndSort(db: Connection, accountId: string, query: TokenQuery): Ch
   return { ...NOWHERE, total: counted?.n ?? 0 }
 }
 
+/** By parts of the name; a search of four characters also by the end of the credential. */
+function searched(accountNo: number, accountId: string, sought: Sought) {
+  const { contains, lastFour } = sought
+  const named = {
+    source: 'token_grams g CROSS JOIN tokens t ON t.no = g.rowid',
+    conditions: ['token_grams MATCH ?', ...(contains === undefined ? [] : ['instr(t.folded_name, ?)'])],
+    values: [matchExpression(accountNo, sought), ...(contains === undefined ? [] : [contains])],
+  }
+  if (lastFour === undefined) return named
+  return {
+    source: `(
+      SELECT t.no FROM ${named.source} WHERE ${named.conditions.join(' AND ')}
+      UNION SELECT no FROM tokens WHERE account_id = ? AND masked IS NOT NULL AND substr(masked, -4) = ?
+    ) f CROSS JOIN tokens t ON t.no = f.no`,
+    conditions: [],
+    values: [...named.values, accountId, lastFour],
+  }
+}
+
 const TAGGED = 't.id IN (SELECT token_id FROM token_tags WHERE account_id = ? AND tag = ?)'
 
 function filtersOf(db: Connection, accountId: string, query: TokenQuery, sought: Sought | undefined) {
   const { subAccountId, status, narrowing = {} } = query
   const account = db.get<{ no: number }>('SELECT no FROM accounts WHERE id = ?', accountId)
-  const { createdFrom, createdBefore, expiresFrom, expiresBefore, unexpiredAt, suspended, tags = [] } = narrowing
+  const { createdFrom, createdBefore, expiresFrom, expiresBefore, suspended, tags = [], subAccounts } = narrowing
   const filters = {
-    'token_grams MATCH ?': sought && matchExpression(account?.no ?? 0, sought),
-    // The tokens of the few suspended sub-accounts, or with a tag, are found by these, not among all of the account's.
-    [suspended || tags.length > 0 ? '+t.account_id = ?' : 't.account_id = ?']: accountId,
+    // The tokens of some sub-accounts, or with a tag, are found by these, not among all of the account's.
+    [suspended || subAccounts || tags.length > 0 ? '+t.account_id = ?' : 't.account_id = ?']: accountId,
     't.sub_account_id = ?': subAccountId,
+    [`t.sub_account_id IN ${ANY_OF}`]: subAccounts && JSON.stringify(subAccounts),
     't.status = ?': status,
-    'instr(t.folded_name, ?)': sought?.contains,
     't.id >= ?': createdFrom === undefined ? undefined : idFloor('tok', createdFrom),
     't.id < ?': createdBefore === undefined ? undefined : idFloor('tok', createdBefore),
     't.expires_at >= ?': expiresFrom,
     't.expires_at < ?': expiresBefore,
-    '(t.expires_at IS NULL OR t.expires_at > ?)': unexpiredAt,
     [`t.sub_account_id IN ${SUSPENDED}`]: suspended === true ? accountId : undefined,
     [`t.sub_account_id NOT IN ${SUSPENDED}`]: suspended === false ? accountId : undefined,
   }
   const given = Object.entries(filters).filter(([, value]) => value !== undefined)
+  const ages = [
+    { condition: `(t.expires_at <= ? OR ${OUTLIVED})`, at: narrowing.expiredAt },
+    { condition: `((t.expires_at IS NULL OR t.expires_at > ?) AND NOT ${OUTLIVED})`, at: narrowing.unexpiredAt },
+  ].flatMap(({ condition, at }) => (at === undefined ? [] : [{ condition, at }]))
+  const found = sought && searched(account?.no ?? 0, accountId, sought)
   return {
-    source: sought === undefined ? 'tokens t' : 'token_grams g CROSS JOIN tokens t ON t.no = g.rowid',
+    source: found?.source ?? 'tokens t',
     conditions: [
+      ...(found?.conditions ?? []),
       ...given.map(([condition]) => condition),
+      ...ages.map(({ condition }) => condition),
       ...tags.map(() => TAGGED),
       ...(narrowing.neverUsed ? [NEVER_USED] : []),
       inTime('t.no'),
     ],
-    values: [...given.map(([, value]) => value as string | number), ...tags.flatMap((tag) => [accountId, tag])],
+    values: [
+      ...(found?.values ?? []),
+      ...given.map(([, value]) => value as string | number),
+      ...ages.flatMap(({ at }) => [at, accountId, at]),
+      ...tags.flatMap((tag) => [accountId, tag]),
+    ],
   }
 }

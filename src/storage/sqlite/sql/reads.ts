@@ -2,7 +2,7 @@
 // thread.
 
 import type { OverviewCounts, OverviewQuestion } from '../../../tokens/model/overview.ts'
-import { canMatch, type PageRequest, type Slice } from '../../../tokens/model/page.ts'
+import { canMatch, type Slice } from '../../../tokens/model/page.ts'
 import type { StoredRow, Table } from '../../../tokens/model/tables.ts'
 import {
   type Account,
@@ -16,7 +16,7 @@ import {
   type TokenActivity,
   type TokenRecord,
 } from '../../../tokens/model/token.ts'
-import type { StampedSubAccountRow, StoredLimit, TokenRow } from '../../../tokens/ports.ts'
+import type { StampedSubAccountRow, StoredLimit, SubAccountQuery, TokenRow } from '../../../tokens/ports.ts'
 import { type ChainLink, type HistoryQuery, type HistoryRow, toHistoryRow } from '../../../tokens/record/history.ts'
 import type { VaultRow } from '../../../tokens/trust/key-ring.ts'
 import type { Stamped } from '../../../tokens/trust/stamp.ts'
@@ -45,6 +45,14 @@ import { type Connection, inTime } from '../connection.ts'
 export const TOKENS_WITH_OWNERS = 'tokens t CROSS JOIN sub_accounts s ON s.id = t.sub_account_id'
 
 export const NEVER_USED = 'NOT EXISTS (SELECT 1 FROM last_used WHERE token_id = t.id)'
+
+/** Whether a token `t` is older than its sub-account's policy lets it become, at a time. The account and the time are given. */
+export const OUTLIVED = `(t.sub_account_id IN
+  (SELECT id FROM sub_accounts WHERE account_id = ? AND policy ->> '$.maxLifetimeSeconds' IS NOT NULL)
+  AND t.created_at + 1000 * (SELECT policy ->> '$.maxLifetimeSeconds' FROM sub_accounts WHERE id = t.sub_account_id) <= ?)`
+
+/** The strings of a JSON array. */
+export const ANY_OF = '(SELECT value FROM json_each(?))'
 
 /** The suspended sub-accounts of an account. */
 export const SUSPENDED = '(SELECT id FROM sub_accounts WHERE account_id = ? AND suspended_at IS NOT NULL)'
@@ -92,16 +100,17 @@ export function findOwner(db: Connection, id: string): string | undefined {
 export function listSubAccounts(
   db: Connection,
   accountId: string,
-  { page, limit, search }: PageRequest & { search?: string | undefined },
+  { page, limit, search, ids = null }: SubAccountQuery,
 ): Slice<StampedSubAccountRow> {
   if (search !== undefined && !canMatch(search)) return { items: [], total: 0 }
-  const where = `s.account_id = ?1 AND (?2 IS NULL OR instr(s.folded_text, ?2) > 0) AND ${inTime('random()')}`
-  const folded = search === undefined ? null : foldCase(search)
+  const where = `s.account_id = ?1 AND (?2 IS NULL OR instr(s.folded_text, ?2) > 0)
+    AND (?3 IS NULL OR s.id IN (SELECT value FROM json_each(?3))) AND ${inTime('random()')}`
+  const values = [accountId, search === undefined ? null : foldCase(search), ids && JSON.stringify(ids)]
   return db.snapshot(() => {
-    const total = db.get<{ n: number }>(`SELECT count(*) AS n FROM sub_accounts s WHERE ${where}`, accountId, folded)
+    const total = db.get<{ n: number }>(`SELECT count(*) AS n FROM sub_accounts s WHERE ${where}`, ...values)
     const found = db.tuples(
-      `SELECT ${SUB_ACCOUNT_ROW} FROM sub_accounts s WHERE ${where} ORDER BY s.id DESC LIMIT ?3 OFFSET ?4`,
-      ...[accountId, folded, limit, (page - 1) * limit],
+      `SELECT ${SUB_ACCOUNT_ROW} FROM sub_accounts s WHERE ${where} ORDER BY s.id DESC LIMIT ?4 OFFSET ?5`,
+      ...[...values, limit, (page - 1) * limit],
     )
     return { items: found.map((values) => toSubAccountRow(values)), total: total?.n ?? 0 }
   })
@@ -178,35 +187,42 @@ export function countExpiring(db: Connection, from: number, before: number): num
 }
 
 export function readOverview(db: Connection, accountId: string, asked: OverviewQuestion): OverviewCounts {
-  const { expiredBefore, expiringBefore, weeks } = asked
+  const { expiredBefore, expiringBefore, weeks, subAccounts = null } = asked
+  const ids = subAccounts === null ? [] : [JSON.stringify(subAccounts)]
+  const within = (column: string) => (subAccounts === null ? '' : ` AND ${column} IN ${ANY_OF}`)
   const count = (where: string, ...values: (string | number)[]) =>
     db.get<{ n: number }>(
-      `SELECT count(*) AS n FROM tokens t WHERE t.account_id = ?${where} AND ${inTime('t.no')}`,
-      accountId,
-      ...values,
+      `SELECT count(*) AS n FROM tokens t WHERE t.account_id = ?${within('t.sub_account_id')}${where} AND ${inTime('t.no')}`,
+      ...[accountId, ...ids, ...values],
     )?.n ?? 0
   return db.snapshot(() => {
     const tokens = { active: 0, inactive: 0 }
     const counted = db.all<{ status: Status; count: number }>(
-      'SELECT status, count FROM token_counts WHERE scope = ?',
-      accountId,
+      `SELECT status, sum(count) AS count FROM token_counts WHERE scope IN ${ANY_OF} GROUP BY status`,
+      JSON.stringify(subAccounts ?? [accountId]),
     )
     for (const row of counted) tokens[row.status] = row.count
     const owners = db.get<{ n: number; suspended: number }>(
-      'SELECT count(*) AS n, count(suspended_at) AS suspended FROM sub_accounts WHERE account_id = ?',
-      accountId,
+      `SELECT count(*) AS n, count(suspended_at) AS suspended FROM sub_accounts WHERE account_id = ?${within('id')}`,
+      ...[accountId, ...ids],
     )
     const largest = db.tuples(
       `SELECT ${SUB_ACCOUNT_ROW} FROM sub_accounts s
-       WHERE s.account_id = ? ORDER BY active + inactive DESC, s.id DESC LIMIT ?`,
-      ...[accountId, asked.largest],
+       WHERE s.account_id = ?${within('s.id')} ORDER BY active + inactive DESC, s.id DESC LIMIT ?`,
+      ...[accountId, ...ids, asked.largest],
+    )
+    const now = expiredBefore - 1
+    const suspended = db.get<{ n: number }>(
+      `SELECT count(*) AS n FROM tokens t WHERE t.sub_account_id IN ${SUSPENDED}${within('t.sub_account_id')}
+         AND t.status = 'active' AND (t.expires_at IS NULL OR t.expires_at > ?) AND NOT ${OUTLIVED}`,
+      ...[accountId, ...ids, now, accountId, now],
     )
     const expiring = ` AND t.expires_at >= ? AND t.expires_at < ? AND t.status = 'active'`
     return {
       tokens,
       neverUsed: count(` AND ${NEVER_USED}`),
-      expired: count(expiring, Number.MIN_SAFE_INTEGER, expiredBefore),
-      suspendedTokens: countSuspended(db, accountId, expiredBefore),
+      expired: count(` AND t.status = 'active' AND (t.expires_at <= ? OR ${OUTLIVED})`, now, accountId, now),
+      suspendedTokens: suspended?.n ?? 0,
       expiring: count(expiring, expiredBefore, expiringBefore),
       subAccounts: owners?.n ?? 0,
       suspended: owners?.suspended ?? 0,
@@ -218,15 +234,6 @@ export function readOverview(db: Connection, accountId: string, asked: OverviewQ
         ),
     }
   })
-}
-
-function countSuspended(db: Connection, accountId: string, expiredBefore: number): number {
-  const counted = db.get<{ n: number }>(
-    `SELECT count(*) AS n FROM tokens WHERE sub_account_id IN ${SUSPENDED} AND status = 'active'
-       AND (expires_at IS NULL OR expires_at >= ?)`,
-    ...[accountId, expiredBefore],
-  )
-  return counted?.n ?? 0
 }
 
 export function findNames(db: Connection, accountId: string, ids: readonly string[]): Map<string, string> {
@@ -244,6 +251,7 @@ export function findNames(db: Connection, accountId: string, ids: readonly strin
 }
 
 const BY_DIGEST = `SELECT ${CANDIDATE.columns} FROM ${TOKENS_WITH_OWNERS} WHERE t.digest = ?`
+const BY_TOKEN = `SELECT ${CANDIDATE.columns} FROM ${TOKENS_WITH_OWNERS} WHERE t.id = ?`
 const BY_FORMER_DIGEST = `
   SELECT ${CANDIDATE.columns}, r.token_id, r.retires_at, r.stamp FROM retired_credentials r
   CROSS JOIN tokens t ON t.id = r.token_id CROSS JOIN sub_accounts s ON s.id = t.sub_account_id WHERE r.digest = ?`
@@ -256,6 +264,11 @@ export function findByDigest(db: Connection, digest: Uint8Array): FoundRows | un
   if (former === undefined) return undefined
   const [tokenId, retiresAt, stamp] = former.slice(CANDIDATE.width) as [string, number, Uint8Array]
   return { ...CANDIDATE.read(former), retired: { digest, tokenId, retiresAt, stamp } }
+}
+
+export function findCandidateRows(db: Connection, tokenId: string): FoundRows | undefined {
+  const found = db.tuple(BY_TOKEN, tokenId)
+  return found && { ...CANDIDATE.read(found), retired: undefined }
 }
 
 export function findActivity(db: Connection, tokenIds: readonly string[], at: number): Map<string, TokenActivity> {
@@ -275,12 +288,23 @@ export function findLimits(db: Connection, subjects: readonly string[]): StoredL
   return subjects.flatMap((subject) => LIMIT.readAll(db.tuples(`${LIMIT_OF} WHERE l.subject = ?`, subject)))
 }
 
+/** What was done to these sub-accounts and their tokens, deleted ones included. */
+const OF_SUB_ACCOUNTS = `(subject IN ${ANY_OF} OR token_id IN (
+  SELECT c.token_id FROM history c
+  WHERE c.account_id = ? AND c.action = 'token.create' AND c.to_facts ->> '$.subAccountId' IN ${ANY_OF}))`
+
 export function listHistory(db: Connection, accountId: string, query: HistoryQuery): Slice<HistoryRow> {
-  const { page, limit, tokenId, by, action, from, before } = query
+  const { page, limit, tokenId, by, action, from, before, subAccounts } = query
   const filters = { 'token_id = ?': tokenId, 'by = ?': by, 'action = ?': action, 'at >= ?': from, 'at < ?': before }
-  const given = Object.entries(filters).filter(([, value]) => value !== undefined)
-  const where = ['account_id = ?', ...given.map(([condition]) => condition), inTime('no')].join(' AND ')
-  const values = [accountId, ...given.map(([, value]) => value as string | number)]
+  const given = Object.entries(filters).flatMap(([condition, value]) =>
+    value === undefined ? [] : [{ condition, values: [value] }],
+  )
+  if (subAccounts !== undefined) {
+    const ids = JSON.stringify(subAccounts)
+    given.push({ condition: OF_SUB_ACCOUNTS, values: [ids, accountId, ids] })
+  }
+  const where = ['account_id = ?', ...given.map(({ condition }) => condition), inTime('no')].join(' AND ')
+  const values = [accountId, ...given.flatMap((each) => each.values)]
   return db.snapshot(() => {
     const counted =
       given.length === 0

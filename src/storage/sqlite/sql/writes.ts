@@ -45,6 +45,7 @@ const insertIdempotencyKey = insertion(IDEMPOTENCY_KEYS)
 
 /** Only the columns given: SQLite rewrites every index that has one of the columns named, changed or not. */
 function update(db: Connection, table: string, fields: StoredRow, where: string, value: SQLInputValue): void {
+  if (Object.keys(fields).length === 0) return
   const sql = `UPDATE ${table} SET ${assignments(fields, () => '?')} WHERE ${where} = ?`
   db.run(sql, ...(Object.values(fields) as SQLInputValue[]), value)
 }
@@ -54,13 +55,13 @@ export function insertAccount(session: Session, account: Account, origin: Origin
   session.record(plans.accountCreated(account), origin)
 }
 
-export function renameAccount(session: Session, id: string, name: string, origin: Origin): Account {
+export function updateAccount(session: Session, id: string, change: plans.AccountUpdate, origin: Origin): Account {
   const before = findAccount(session.db, id) as Account
-  const event = plans.planAccountRename(before, name)
-  if (event === undefined) return before
-  update(session.db, 'accounts', { name }, 'id', id)
-  session.record(event, origin)
-  return { ...before, name }
+  const plan = plans.planAccountUpdate(before, change)
+  if (plan === undefined) return before
+  update(session.db, 'accounts', changedFields(ACCOUNTS, before, plan.after), 'id', id)
+  session.record(plan.event, origin)
+  return plan.after
 }
 
 export function insertKey(session: Session, key: StoredKey, origin: Origin): void {
@@ -177,6 +178,7 @@ export function changeToken(
   expected?: plans.Expected,
 ): TokenRow {
   if (change.kind === 'rotate') requireSealing(session.db, [change.rotation.sealed])
+  if (change.kind === 'erase') requireSealing(session.db, [change.sealed])
   return applyTokenChange(session, accountId, id, change, origin, expected)
 }
 
@@ -301,6 +303,10 @@ export function reserveUnits({ db }: Session, asks: readonly Ask[]): readonly Gr
 
 export function markUsed({ db }: Session, marks: ReadonlyMap<string, number>): void {
   for (const [tokenId, at] of marks) {
+    if (tokenId.startsWith('key_')) {
+      db.run('UPDATE account_keys SET last_used_at = max(coalesce(last_used_at, 0), ?) WHERE id = ?', at, tokenId)
+      continue
+    }
     // Nearly every token that is used was used before: updating first halves the cost.
     if (db.run('UPDATE last_used SET at = max(at, ?) WHERE token_id = ?', at, tokenId) > 0) continue
     db.run('INSERT INTO last_used (token_id, at) SELECT id, ? FROM tokens WHERE id = ?', at, tokenId)

@@ -1,0 +1,143 @@
+// Account keys: list, create with rights, revoke.
+import { Type } from 'typebox'
+import { reasonOf } from '../../tokens/errors.ts'
+import { nameField, oneOf, readNew, timeField } from '../../tokens/model/fields.ts'
+import { readPageRequest } from '../../tokens/model/page.ts'
+import {
+  flagField,
+  parsePermissions,
+  permissionsOf,
+  ROLES,
+  type Role,
+  subAccountsField,
+} from '../../tokens/model/permissions.ts'
+import { toTime, toTimeOrNull } from '../../tokens/model/times.ts'
+import { type AccountKey, MAX_NAME_CHARACTERS } from '../../tokens/model/token.ts'
+import type { AccountRoute } from './route.ts'
+import * as schemas from './schemas.ts'
+
+const BASE = '/api/v1/apiClient/key'
+const NOT_FOUND = [reasonOf('key-not-found')]
+
+const example = {
+  _id: 'key_019b2f0c5a3c8e1d2c3b4a5f6e7d',
+  name: 'Support desk',
+  role: 'viewer',
+  reveal: false,
+  subAccounts: null,
+  createdAt: '2026-01-31T09:30:00.000Z',
+  expiresAt: null,
+  revokedAt: null,
+  lastUsedAt: null,
+}
+
+const shared = { tag: 'Keys', right: 'manageKeys' } as const
+
+const listKeys: AccountRoute = {
+  ...shared,
+  method: 'GET',
+  url: BASE,
+  operationId: 'listKeys',
+  summary: 'List account keys, newest first',
+  querystring: Type.Object({ ...schemas.PageParameters }),
+  data: schemas.KeyPage,
+  success: { message: 'Found 1 account key(s)', example: schemas.examplePage([example]) },
+  failures: { 400: ['page must be a whole number from 1 to 2147483647'] },
+  async answer(registry, { caller, query }) {
+    const page = await registry.keys.list(caller, readPageRequest(query))
+    return { message: `Found ${page.total} account key(s)`, data: { ...page, items: page.items.map(keyToWire) } }
+  },
+}
+
+interface NewKeyBody {
+  readonly name: string
+  readonly role: Role
+  readonly reveal?: boolean
+  readonly subAccounts?: readonly string[] | null
+  readonly expiresAt?: number | null
+}
+
+const createKey: AccountRoute = {
+  ...shared,
+  method: 'POST',
+  url: BASE,
+  operationId: 'createKey',
+  summary: 'Create an account key',
+  description: 'The key is shown only in this answer. No key can make one that may do more than itself.',
+  body: Type.Object(
+    {
+      name: Type.String({ minLength: 1, maxLength: MAX_NAME_CHARACTERS, description: 'What it is for' }),
+      role: Type.String({ enum: [...ROLES], description: 'What it may do' }),
+      reveal: Type.Optional(Type.Boolean({ description: 'Whether credentials are shown; only to owners unless set' })),
+      subAccounts: Type.Optional(
+        Type.Union([Type.Array(Type.String()), Type.Null()], { description: 'The only sub-accounts that it sees' }),
+      ),
+      expiresAt: Type.Optional(
+        Type.Union([Type.String({ format: 'date-time' }), Type.Null()], { description: 'Never if null or not sent' }),
+      ),
+    },
+    { title: 'NewKey' },
+  ),
+  data: schemas.CreatedKey,
+  success: { status: 201, message: 'Account key created successfully', example: { ...example, key: 'lk_key_EXAMPLE' } },
+  failures: { 400: ['role is required'], 403: [reasonOf('sub-account-forbidden')] },
+  async answer(registry, { caller, body, origin }) {
+    const {
+      name,
+      expiresAt = null,
+      ...fields
+    } = readNew<NewKeyBody>(
+      body,
+      {
+        name: nameField,
+        role: oneOf(ROLES),
+        reveal: flagField,
+        subAccounts: subAccountsField,
+        expiresAt: timeField,
+      },
+      ['name', 'role'],
+    )
+    const created = await registry.keys.create(caller, { name, expiresAt, permissions: permissionsOf(fields) }, origin)
+    return { data: { ...keyToWire(created), key: created.key } }
+  },
+}
+
+const revokeKey: AccountRoute = {
+  ...shared,
+  method: 'DELETE',
+  url: `${BASE}/:id`,
+  operationId: 'revokeKey',
+  summary: 'Revoke an account key',
+  params: Type.Object({ id: Type.String({ description: 'The key id' }) }),
+  data: schemas.Key,
+  success: {
+    message: 'Account key revoked successfully',
+    example: { ...example, revokedAt: '2026-02-28T09:30:00.000Z' },
+  },
+  failures: { 404: NOT_FOUND },
+  async answer(registry, { caller, params, origin }) {
+    return { data: keyToWire(await registry.keys.revoke(caller, params.id ?? '', origin)) }
+  },
+}
+
+export const keyRoutes = { listKeys, createKey, revokeKey }
+
+function keyToWire({
+  id,
+  name,
+  createdAt,
+  expiresAt,
+  revokedAt,
+  lastUsedAt,
+  permissions,
+}: AccountKey): schemas.WireKey {
+  return {
+    _id: id,
+    name,
+    ...parsePermissions(permissions),
+    createdAt: toTime(createdAt),
+    expiresAt: toTimeOrNull(expiresAt),
+    revokedAt: toTimeOrNull(revokedAt),
+    lastUsedAt: toTimeOrNull(lastUsedAt),
+  }
+}

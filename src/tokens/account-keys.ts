@@ -1,0 +1,67 @@
+// The account keys of an account: made, listed and revoked by callers who may, and at the command line.
+import { Failure } from './errors.ts'
+import { type Page, type PageRequest, toPage } from './model/page.ts'
+import type { Caller } from './model/permissions.ts'
+import { covers, type Permissions, parsePermissions, requireWithin, storePermissions } from './model/permissions.ts'
+import { type AccountKey, newId, type Timestamp } from './model/token.ts'
+import type { Store } from './ports.ts'
+import type { Origin } from './record/history.ts'
+import { newCredential } from './trust/credential.ts'
+import type { Stamps } from './trust/vault.ts'
+
+export interface NewKey {
+  readonly name: string
+  readonly permissions: Permissions
+  readonly expiresAt: Timestamp | null
+}
+
+export class AccountKeys {
+  readonly #store: Store
+  readonly #stamps: Stamps
+
+  constructor({ store, stamps }: { readonly store: Store; readonly stamps: Stamps }) {
+    this.#store = store
+    this.#stamps = stamps
+  }
+
+  /** Only the key's digest is stored: the key itself exists only in this result. */
+  async create(caller: Caller, fields: NewKey, origin: Origin): Promise<AccountKey & { readonly key: string }> {
+    const { accountId } = caller
+    const { name, permissions, expiresAt } = fields
+    requireWithin(permissions, caller.permissions)
+    for (const id of permissions.subAccounts ?? []) {
+      if ((await this.#store.findSubAccount(accountId, id)) === undefined) throw new Failure('sub-account-forbidden')
+    }
+    const key = newCredential('key')
+    const record = {
+      id: newId('key', origin.at),
+      accountId,
+      name,
+      createdAt: origin.at,
+      expiresAt,
+      revokedAt: null,
+      lastUsedAt: null,
+      permissions: storePermissions(permissions),
+    }
+    await this.#store.insertKey({ ...record, digest: this.#stamps.digest(key) }, origin)
+    return { ...record, key }
+  }
+
+  async list(caller: Caller, query: PageRequest): Promise<Page<AccountKey>> {
+    const all = await this.#listed(caller)
+    const skip = (query.page - 1) * query.limit
+    return toPage({ items: all.slice(skip, skip + query.limit), total: all.length }, query)
+  }
+
+  async revoke(caller: Caller, id: string, origin: Origin): Promise<AccountKey> {
+    const known = await this.#listed(caller)
+    if (!known.some((key) => key.id === id)) throw new Failure('key-not-found')
+    return this.#store.revokeKey(id, origin)
+  }
+
+  /** An account has few keys: all of them are read, and those that the caller may not see left out. */
+  async #listed({ accountId, permissions }: Caller): Promise<readonly AccountKey[]> {
+    const all = await this.#store.listKeys(accountId)
+    return all.filter((key) => covers(permissions, parsePermissions(key.permissions)))
+  }
+}

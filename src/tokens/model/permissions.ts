@@ -1,0 +1,120 @@
+// What a caller may do: a role, whether credentials are shown, and the sub-accounts that it sees. Pure.
+import { Failure } from '../errors.ts'
+import { type FieldReader, isObject } from './fields.ts'
+
+export const ROLES = ['owner', 'manager', 'viewer', 'verifier'] as const
+export type Role = (typeof ROLES)[number]
+
+export interface Permissions {
+  readonly role: Role
+  /** Whether credentials are shown. */
+  readonly reveal: boolean
+  /** The only ones that exist for the caller; null for all of the account. */
+  readonly subAccounts: readonly string[] | null
+}
+
+/** Who makes a request. */
+export interface Caller {
+  readonly accountId: string
+  /** An account key's id, or `jwt:` and the subject. */
+  readonly by: string
+  /** What the account key is called; for the history. */
+  readonly byName?: string
+  readonly permissions: Permissions
+}
+
+/** Of account keys made before there were permissions, of the operator, and of JWTs without grants. */
+export const EVERYTHING: Permissions = { role: 'owner', reveal: true, subAccounts: null }
+
+/** What a route needs, by what the caller is told it may not do. */
+export const RIGHTS = {
+  introspect: 'introspect credentials',
+  read: 'read tokens and sub-accounts',
+  change: 'change tokens and sub-accounts',
+  manageKeys: 'manage account keys',
+} as const
+export type Right = keyof typeof RIGHTS
+
+const RIGHTS_OF: Readonly<Record<Role, readonly Right[]>> = {
+  owner: ['introspect', 'read', 'change', 'manageKeys'],
+  manager: ['introspect', 'read', 'change'],
+  viewer: ['introspect', 'read'],
+  verifier: ['introspect'],
+}
+
+export function requireRight({ role }: Permissions, right: Right): void {
+  if (RIGHTS_OF[role].includes(right)) return
+  throw notAllowed(RIGHTS[right])
+}
+
+export const notAllowed = (what: string) => new Failure('not-allowed', `This key is not allowed to ${what}`)
+
+export function sees({ subAccounts }: Permissions, subAccountId: string): boolean {
+  return subAccounts === null || subAccounts.includes(subAccountId)
+}
+
+/** Nobody can give a right away that they do not have. */
+export function requireWithin(wanted: Permissions, own: Permissions): void {
+  if (wanted.reveal && !own.reveal) throw notAllowed('let others see credentials')
+  if (own.subAccounts === null) return
+  const { subAccounts: ids } = wanted
+  if (ids === null) throw notAllowed('give access to all sub-accounts')
+  if (!ids.every((id) => sees(own, id))) throw new Failure('sub-account-forbidden')
+}
+
+/** Who may see everything of a key: those who see all that it sees. */
+export function covers(own: Permissions, { subAccounts }: Permissions): boolean {
+  return own.subAccounts === null || (subAccounts?.every((id) => sees(own, id)) ?? false)
+}
+
+/** As stored with an account key; null for everything. Throws if it cannot be read. */
+export function parsePermissions(text: string | null): Permissions {
+  if (text === null) return EVERYTHING
+  const value: unknown = JSON.parse(text)
+  if (!isPermissions(value)) throw new Error('the permissions of an account key cannot be read')
+  return value
+}
+
+export function storePermissions({ role, reveal, subAccounts }: Permissions): string | null {
+  const isEverything = role === 'owner' && reveal && subAccounts === null
+  return isEverything ? null : JSON.stringify({ role, reveal, subAccounts })
+}
+
+function isPermissions(value: unknown): value is Permissions {
+  if (!isObject(value)) return false
+  const { role, reveal, subAccounts } = value as Readonly<Record<string, unknown>>
+  return (
+    ROLES.some((known) => known === role) &&
+    typeof reveal === 'boolean' &&
+    (subAccounts === null || areIds(subAccounts))
+  )
+}
+
+const MAX_SUB_ACCOUNTS = 100
+const areIds = (value: unknown) => Array.isArray(value) && value.every((id) => typeof id === 'string')
+
+/** Owners see credentials unless said otherwise, the others do not. */
+export function permissionsOf(fields: {
+  role: Role
+  reveal?: boolean
+  subAccounts?: readonly string[] | null
+}): Permissions {
+  const { role, reveal = role === 'owner', subAccounts = null } = fields
+  return { role, reveal, subAccounts }
+}
+
+export const flagField: FieldReader<boolean> = (value, field) =>
+  typeof value === 'boolean'
+    ? { state: 'valid', value }
+    : { state: 'unusable', message: `${field} must be true or false` }
+
+/** `null` for all. */
+export const subAccountsField: FieldReader<readonly string[] | null> = (value, field) => {
+  if (value === null) return { state: 'valid', value: null }
+  if (!areIds(value)) return { state: 'unusable', message: `${field} must be an array of ids, or null for all` }
+  const ids = value as readonly string[]
+  if (ids.length === 0 || ids.length > MAX_SUB_ACCOUNTS || new Set(ids).size < ids.length) {
+    return { state: 'broken', message: `${field} must be 1 to ${MAX_SUB_ACCOUNTS} different ids, or null for all` }
+  }
+  return { state: 'valid', value: ids }
+}

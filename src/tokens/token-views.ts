@@ -1,0 +1,114 @@
+// Tokens as callers see them: with the credential, or with what may be seen of it, and with details where asked for.
+import type { Timestamp, Token } from './model/token.ts'
+import type { Store, TokenRow } from './ports.ts'
+import { maskOf, NOT_STORED } from './trust/credential.ts'
+import { KeyNotGiven, type KeyRing, lacksKey } from './trust/key-ring.ts'
+import type { Tampered } from './trust/stamp.ts'
+import { listedState } from './trust/verdict.ts'
+
+export interface TokenView {
+  readonly details?: boolean
+  readonly masked?: boolean
+}
+
+interface Parts {
+  readonly store: Pick<Store, 'findActivity' | 'readVault'>
+  readonly keys: KeyRing
+  readonly now: () => Timestamp
+  readonly onTampered: (tampered: Tampered) => void
+}
+
+/** What a caller is told when a change is durable, but its result cannot be shown. */
+type Lacking = Parameters<typeof lacksKey>[1]
+
+export class TokenViews {
+  readonly #parts: Parts
+  // An engine returns the same object while nothing about it has changed, so what is derived from it is derived once.
+  readonly #opened = new WeakMap<TokenRow, Token>()
+  readonly #masked = new WeakMap<TokenRow, Token>()
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  async show(rows: readonly TokenRow[], { details, masked }: TokenView, lacking?: Lacking): Promise<Token[]> {
+    const tokens = await (masked ? this.#mask(rows, lacking) : this.#open(rows, lacking))
+    return details ? this.#withDetails(rows, tokens) : tokens
+  }
+
+  async showOne(row: TokenRow, view: TokenView, lacking?: Lacking): Promise<Token> {
+    const [token] = await this.show([row], view, lacking)
+    return token as Token
+  }
+
+  /** False for a credential that was shown once and is not stored. */
+  canReveal({ token }: TokenRow): boolean {
+    return this.#parts.keys.openCredential(token) !== NOT_STORED
+  }
+
+  async #withDetails(rows: readonly TokenRow[], tokens: readonly Token[]): Promise<Token[]> {
+    const { store, now } = this.#parts
+    const ids = rows.map(({ token }) => token.id)
+    const activity = await store.findActivity(ids, now())
+    return rows.map(({ token, subAccount }, i) => {
+      const shown = tokens[i] as Token
+      const { lastUsedAt = null, formerCredentialUntil = null } = activity.get(token.id) ?? {}
+      const { expiresAt, metadata, tags, policy } = token
+      const { credentialUnreadable } = shown
+      const state = listedState(token, subAccount, now())
+      const stored = { expiresAt, metadata, tags, policy }
+      return { ...shown, details: { ...stored, lastUsedAt, formerCredentialUntil, ...state, credentialUnreadable } }
+    })
+  }
+
+  /** Decrypts nothing, except for tokens made before their masked form was stored. */
+  async #mask(rows: readonly TokenRow[], lacking?: Lacking): Promise<Token[]> {
+    const older = rows.filter((row) => row.token.masked === null && !this.#masked.has(row))
+    const opened = await this.#open(older, lacking)
+    for (const [i, row] of older.entries()) {
+      const { credential, credentialUnreadable } = opened[i] as Token
+      if (!credentialUnreadable) this.#masked.set(row, toToken(row, maskOf(credential)))
+    }
+    return rows.map((row) => {
+      const known = this.#masked.get(row)
+      if (known !== undefined) return known
+      const token = toToken(row, row.token.masked ?? undefined)
+      if (row.token.masked !== null) this.#masked.set(row, token)
+      return token
+    })
+  }
+
+  /** A credential that cannot be decrypted is shown as empty: its token can still be listed, disabled, deleted and rotated. */
+  async #open(rows: readonly TokenRow[], lacking?: Lacking): Promise<Token[]> {
+    const unreadable: { readonly id: string; readonly cause: unknown }[] = []
+    const tokens = rows.map((row) => {
+      const known = this.#opened.get(row)
+      if (known !== undefined) return known
+      try {
+        const credential = this.#parts.keys.openCredential(row.token)
+        const token = toToken(row, credential === NOT_STORED ? (row.token.masked ?? '') : credential)
+        this.#opened.set(row, token)
+        return token
+      } catch (cause) {
+        unreadable.push({ id: row.token.id, cause })
+        return toToken(row, undefined)
+      }
+    })
+    for (const { id, cause } of unreadable) {
+      if (cause instanceof KeyNotGiven && (await this.#isNeeded(cause.keyId))) throw lacksKey(cause.keyId, lacking)
+      this.#parts.onTampered({ kind: 'credential', id })
+    }
+    return tokens
+  }
+
+  /** A tampered row can name any key; only a key that the store knows can be one that this process lacks. */
+  async #isNeeded(keyId: string): Promise<boolean> {
+    return (await this.#parts.store.readVault()).some((row) => row.keyId === keyId)
+  }
+}
+
+function toToken({ token, subAccount }: TokenRow, credential: string | undefined): Token {
+  const { id, name, status, createdAt, version } = token
+  const credentialUnreadable = credential === undefined
+  return { id, name, credential: credential ?? '', status, createdAt, version, subAccount, credentialUnreadable }
+}
