@@ -1,8 +1,14 @@
 // The account keys of an account: made, listed and revoked by callers who may, and at the command line.
 import { Failure } from './errors.ts'
 import { type Page, type PageRequest, toPage } from './model/page.ts'
-import type { Caller } from './model/permissions.ts'
-import { covers, type Permissions, parsePermissions, requireWithin, storePermissions } from './model/permissions.ts'
+import {
+  type Caller,
+  covers,
+  type Permissions,
+  parsePermissions,
+  requireWithin,
+  storePermissions,
+} from './model/permissions.ts'
 import { type AccountKey, newId, type Timestamp } from './model/token.ts'
 import type { Store } from './ports.ts'
 import type { Origin } from './record/history.ts'

@@ -2,8 +2,7 @@
 import { AccountKeys } from './account-keys.ts'
 import { Failure } from './errors.ts'
 import { MAX_LIMIT, type Page, type TokenQuery, toPage } from './model/page.ts'
-import type { Caller } from './model/permissions.ts'
-import { EVERYTHING } from './model/permissions.ts'
+import { type Caller, EVERYTHING } from './model/permissions.ts'
 import {
   type Account,
   type AccountKey,

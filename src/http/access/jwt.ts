@@ -9,8 +9,7 @@ import {
   jwtVerify,
 } from 'jose'
 import { Failure, OperatorError } from '../../tokens/errors.ts'
-import type { Caller } from '../../tokens/model/permissions.ts'
-import { EVERYTHING, type Permissions } from '../../tokens/model/permissions.ts'
+import { type Caller, EVERYTHING, type Permissions } from '../../tokens/model/permissions.ts'
 import { brokenNameRule, type Timestamp } from '../../tokens/model/token.ts'
 import type { Registry } from '../../tokens/registry.ts'
 import { grantsFor, grantsIn } from './grants.ts'

@@ -1,18 +1,11 @@
-// The documented endpoints, and those that create, rotate and delete a token.
+// The documented endpoints, and all else that can be done with a token.
 import { Type } from 'typebox'
 import { Failure, reasonOf } from '../../tokens/errors.ts'
 import { MAX_TAG_CHARACTERS, MAX_TAGS, NOTHING_TO_UPDATE } from '../../tokens/model/fields.ts'
-import { MAX_LIMIT, MAX_PAGE, type Page, readOnce, readTokenQuery, type TokenQuery } from '../../tokens/model/page.ts'
-import type { Caller } from '../../tokens/model/permissions.ts'
-import { notAllowed } from '../../tokens/model/permissions.ts'
-import { NOT_A_TIME, toTime, toTimeOrNull } from '../../tokens/model/times.ts'
-import {
-  EFFECTIVE_STATUSES,
-  MAX_NAME_CHARACTERS,
-  STATUSES,
-  type Token,
-  type TokenDetails,
-} from '../../tokens/model/token.ts'
+import { MAX_LIMIT, MAX_PAGE, readOnce, readTokenQuery, type TokenQuery } from '../../tokens/model/page.ts'
+import { type Caller, notAllowed } from '../../tokens/model/permissions.ts'
+import { NOT_A_TIME } from '../../tokens/model/times.ts'
+import { EFFECTIVE_STATUSES, MAX_NAME_CHARACTERS, STATUSES, type Token } from '../../tokens/model/token.ts'
 import {
   MAX_OVERLAP_SECONDS,
   readNewToken,
@@ -22,12 +15,12 @@ import {
 } from '../../tokens/model/update.ts'
 import type { Registry } from '../../tokens/registry.ts'
 import type { TokenView } from '../../tokens/token-views.ts'
-import type { Explanation } from '../../tokens/verification.ts'
 import { etagOf, readIdempotencyKey, readIfMatch } from '../protocol/conditions.ts'
 import { readScopeParameter } from '../protocol/policy-headers.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
-import type { AccountRoute, RouteInput, RouteResult, SerializerOf } from './route.ts'
+import type { AccountRoute, RouteInput, RouteResult } from './route.ts'
 import * as schemas from './schemas.ts'
+import { explanationToWire, pageToJson, tokenToJson } from './token-wire.ts'
 
 const BASE = '/api/v1/apiClient/token'
 
@@ -372,16 +365,6 @@ const explainToken: AccountRoute = {
   },
 }
 
-function explanationToWire({ accepted, reason, decidedBy, scopes, limits }: Explanation): schemas.WireExplanation {
-  const leastLeft = [...limits].sort((one, other) => one.left - other.left)
-  const tightest = (kind: 'rate' | 'quota') => {
-    const found = leastLeft.find(({ limit }) => limit.kind === kind)
-    return found === undefined ? null : { ...found.limit, left: found.left, from: found.owner }
-  }
-  const effective = { scopes, rate: tightest('rate'), quota: tightest('quota') } as schemas.WireExplanation['effective']
-  return { accepted, reason: reason === 'tampered' ? 'unknown' : reason, decidedBy, effective }
-}
-
 export const tokenRoutes = {
   listTokens,
   createToken,
@@ -411,64 +394,4 @@ async function listResult(registry: Registry, caller: Caller, raw: RouteInput['q
 
 function tokenResult(token: Token): RouteResult {
   return { data: token, headers: { etag: etagOf(token.version) }, tokenId: token.id }
-}
-
-/** Inserts the cached JSON of each token into the JSON of a page without items. */
-function pageToJson(data: object, serializerOf: SerializerOf): string {
-  const page = data as Page<Token>
-  const frame = serializerOf(schemas.TokenPage)({ ...page, items: [] })
-  let items = ''
-  for (const token of page.items)
-    items += items === '' ? tokenToJson(token, serializerOf) : `,${tokenToJson(token, serializerOf)}`
-  const at = frame.indexOf('"items":[]') + '"items":['.length
-  return frame.slice(0, at) + items + frame.slice(at)
-}
-
-/** The store returns the same object for as long as nothing about the token has changed. */
-const cachedJson = new WeakMap<Token, string>()
-
-function tokenToJson(data: object, serializerOf: SerializerOf): string {
-  const token = data as Token
-  const cached = cachedJson.get(token)
-  if (cached !== undefined) return cached
-  const json = serializerOf(schemas.Token)(toWire(token))
-  cachedJson.set(token, json)
-  return json
-}
-
-function toWire(token: Token): schemas.WireToken {
-  const { id, name, credential, status, createdAt, subAccount } = token
-  // No spread here: with one, the compiler would accept unknown fields.
-  const wire: schemas.WireToken = {
-    _id: id,
-    name,
-    token: credential,
-    status,
-    createdAt: toTime(createdAt),
-    subAccount: {
-      _id: subAccount.id,
-      name: subAccount.name,
-      email: subAccount.email,
-      companyName: subAccount.companyName,
-    },
-  }
-  if (token.details !== undefined) wire.details = detailsToWire(token.details, token.version)
-  return wire
-}
-
-function detailsToWire(details: TokenDetails, version: number): schemas.WireTokenDetails {
-  const { expiresAt, lastUsedAt, formerCredentialUntil, effectiveStatus, blockedBy, credentialUnreadable } = details
-  const { metadata, tags, policy } = details
-  return {
-    expiresAt: toTimeOrNull(expiresAt),
-    lastUsedAt: toTimeOrNull(lastUsedAt),
-    version,
-    formerCredentialUntil: toTimeOrNull(formerCredentialUntil),
-    effectiveStatus,
-    blockedBy,
-    credentialUnreadable,
-    metadata: metadata === null ? null : JSON.parse(metadata),
-    tags: tags === null ? [] : JSON.parse(tags),
-    policy: policy === null ? null : JSON.parse(policy),
-  }
 }

@@ -1,7 +1,6 @@
 // Who is asking: the account, the caller and what the caller may do, so that a program need not find out by trying.
 
-import type { Caller } from '../../tokens/model/permissions.ts'
-import { EVERYTHING } from '../../tokens/model/permissions.ts'
+import { type Caller, EVERYTHING } from '../../tokens/model/permissions.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
 import type { AccountRoute } from './route.ts'
 import * as schemas from './schemas.ts'

@@ -1,0 +1,83 @@
+// Tokens and explanations as they are sent.
+import type { Page } from '../../tokens/model/page.ts'
+import { toTime, toTimeOrNull } from '../../tokens/model/times.ts'
+import type { Token, TokenDetails } from '../../tokens/model/token.ts'
+import type { Explanation } from '../../tokens/verification.ts'
+import type { SerializerOf } from './route.ts'
+import * as schemas from './schemas.ts'
+
+/** Inserts the cached JSON of each token into the JSON of a page without items. */
+export function pageToJson(data: object, serializerOf: SerializerOf): string {
+  const page = data as Page<Token>
+  const frame = serializerOf(schemas.TokenPage)({ ...page, items: [] })
+  let items = ''
+  for (const token of page.items)
+    items += items === '' ? tokenToJson(token, serializerOf) : `,${tokenToJson(token, serializerOf)}`
+  const at = frame.indexOf('"items":[]') + '"items":['.length
+  return frame.slice(0, at) + items + frame.slice(at)
+}
+
+/** The store returns the same object for as long as nothing about the token has changed. */
+const cachedJson = new WeakMap<Token, string>()
+
+export function tokenToJson(data: object, serializerOf: SerializerOf): string {
+  const token = data as Token
+  const cached = cachedJson.get(token)
+  if (cached !== undefined) return cached
+  const json = serializerOf(schemas.Token)(toWire(token))
+  cachedJson.set(token, json)
+  return json
+}
+
+function toWire(token: Token): schemas.WireToken {
+  const { id, name, credential, status, createdAt, subAccount } = token
+  // No spread here: with one, the compiler would accept unknown fields.
+  const wire: schemas.WireToken = {
+    _id: id,
+    name,
+    token: credential,
+    status,
+    createdAt: toTime(createdAt),
+    subAccount: {
+      _id: subAccount.id,
+      name: subAccount.name,
+      email: subAccount.email,
+      companyName: subAccount.companyName,
+    },
+  }
+  if (token.details !== undefined) wire.details = detailsToWire(token.details, token.version)
+  return wire
+}
+
+function detailsToWire(details: TokenDetails, version: number): schemas.WireTokenDetails {
+  const { expiresAt, lastUsedAt, formerCredentialUntil, effectiveStatus, blockedBy, credentialUnreadable } = details
+  const { metadata, tags, policy } = details
+  return {
+    expiresAt: toTimeOrNull(expiresAt),
+    lastUsedAt: toTimeOrNull(lastUsedAt),
+    version,
+    formerCredentialUntil: toTimeOrNull(formerCredentialUntil),
+    effectiveStatus,
+    blockedBy,
+    credentialUnreadable,
+    metadata: metadata === null ? null : JSON.parse(metadata),
+    tags: tags === null ? [] : JSON.parse(tags),
+    policy: policy === null ? null : JSON.parse(policy),
+  }
+}
+
+export function explanationToWire({
+  accepted,
+  reason,
+  decidedBy,
+  scopes,
+  limits,
+}: Explanation): schemas.WireExplanation {
+  const leastLeft = [...limits].sort((one, other) => one.left - other.left)
+  const tightest = (kind: 'rate' | 'quota') => {
+    const found = leastLeft.find(({ limit }) => limit.kind === kind)
+    return found === undefined ? null : { ...found.limit, left: found.left, from: found.owner }
+  }
+  const effective = { scopes, rate: tightest('rate'), quota: tightest('quota') } as schemas.WireExplanation['effective']
+  return { accepted, reason: reason === 'tampered' ? 'unknown' : reason, decidedBy, effective }
+}
