@@ -10,7 +10,8 @@ import { parseSearch, stringifySearch } from './search/search-params.ts'
 import { readSubAccountSearch } from './sub-accounts/sub-account-search.ts'
 import { SubAccountsView } from './sub-accounts/sub-accounts-view.tsx'
 import { readTokenSearch } from './tokens/token-search.ts'
-import { TokenView } from './tokens/token-view.tsx'
+
+const loadLater = async () => (await import('./later-views.ts')).laterViews
 
 const root = createRootRoute({ component: Frame, notFoundComponent: NotFound })
 const overview = createRoute({
@@ -18,23 +19,27 @@ const overview = createRoute({
   path: '/',
   component: OverviewView,
 })
-// Loaded on its own: the picker for sub-accounts in it is a tenth of all the code.
 const tokens = createRoute({
   getParentRoute: () => root,
   path: '/tokens',
-  component: lazyRouteComponent(() => import('./tokens/tokens-view.tsx'), 'TokensView'),
+  component: lazyRouteComponent(loadLater, 'TokensView'),
   validateSearch: readTokenSearch,
 })
 const token = createRoute({
   getParentRoute: () => root,
   path: '/tokens/$tokenId',
-  component: TokenView,
+  component: lazyRouteComponent(loadLater, 'TokenView'),
 })
 const subAccounts = createRoute({
   getParentRoute: () => root,
   path: '/sub-accounts',
   component: SubAccountsView,
   validateSearch: readSubAccountSearch,
+})
+const subAccount = createRoute({
+  getParentRoute: () => root,
+  path: '/sub-accounts/$subAccountId',
+  component: lazyRouteComponent(loadLater, 'SubAccountView'),
 })
 const history = createRoute({
   getParentRoute: () => root,
@@ -43,7 +48,7 @@ const history = createRoute({
   validateSearch: readHistorySearch,
 })
 
-const routeTree = root.addChildren([overview, tokens, token, subAccounts, history])
+const routeTree = root.addChildren([overview, tokens, token, subAccounts, subAccount, history])
 
 /** Called once the key is out of the address, so that the router never sees it. */
 export function createConsoleRouter() {

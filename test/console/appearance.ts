@@ -1,11 +1,13 @@
 // Every view, light and dark, wide and narrow: nothing that axe calls serious, nothing wider than the screen, and all of
 // it within reach of the keyboard. With SCREENSHOTS set to a folder, each is also photographed.
+
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { EVERYTHING } from '../../src/tokens/model/permissions.ts'
 import type { Part } from './world.ts'
 import { changeAnswers, type Tenant, type TokenPage, type World } from './world.ts'
 
@@ -377,7 +379,7 @@ async function showcase(world: World): Promise<Tenant> {
     .filter((_, index) => index % 3 !== 0)
     .map(({ id }, i) => [id, now - i * 7 * 3_600_000] as const)
   await store.markUsed(new Map(marks))
-  const caller = { accountId: tenant.accountId, by: tenant.keyId }
+  const caller = { accountId: tenant.accountId, by: tenant.keyId, permissions: EVERYTHING }
   const origin = () => ({ ...operator.origin(), by: tenant.keyId, address: '192.0.2.7' })
   await registry.updateSubAccount(caller, tenant.subAccounts[3]?.id ?? '', { status: 'suspended' }, origin())
   const zapier = tenant.tokens.findLast(({ name }) => name === 'Zapier')?.id ?? ''

@@ -1,7 +1,9 @@
 // The overview, whose every figure leads to what it counts; and history as sentences.
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { EVERYTHING } from '../../src/tokens/model/permissions.ts'
 import type { Part } from './world.ts'
 import { changeAnswers, nextQuery, total } from './world.ts'
 
@@ -100,7 +102,7 @@ export const describeOverviewAndHistory: Part = (world) => {
   test('history is filtered by actor, action and days, and the address keeps it', async () => {
     const tenant = await world().tenant([{ name: 'one' }])
     const { registry, operator } = world().running
-    const caller = { accountId: tenant.accountId, by: tenant.keyId }
+    const caller = { accountId: tenant.accountId, by: tenant.keyId, permissions: EVERYTHING }
     await registry.updateToken(
       caller,
       tenant.tokens[0]?.id ?? '',
@@ -154,7 +156,7 @@ export const describeOverviewAndHistory: Part = (world) => {
   test('history is written in sentences, for a token next to the list and for the account on its own page', async () => {
     const tenant = await world().tenant([{ name: 'first' }], ['North'])
     const { registry, operator } = world().running
-    const caller = { accountId: tenant.accountId, by: tenant.keyId }
+    const caller = { accountId: tenant.accountId, by: tenant.keyId, permissions: EVERYTHING }
     const origin = () => ({ ...operator.origin(), by: tenant.keyId, address: '192.0.2.7', requestId: 'req-7' })
     const [token, owner] = [tenant.tokens[0]?.id ?? '', tenant.subAccounts[0]?.id ?? '']
     await registry.updateToken(caller, token, { name: 'second', status: 'inactive' }, origin())

@@ -1,5 +1,5 @@
 // What went wrong, in words that say what to do next. The service's own message is always part of them.
-import { LatchkeyError } from '../../../client/latchkey-client.ts'
+import { type FieldProblem, LatchkeyError } from '../../../client/latchkey-client.ts'
 
 const RETRY_SECONDS = 3
 
@@ -62,7 +62,7 @@ export function explain(error: unknown, kind: RequestKind): Explanation {
 
 /** One line, for a toast or a list of failures. */
 export function shortReason(error: unknown): string {
-  if (error instanceof LatchkeyError && error.status === 412) {
+  if (isConflict(error)) {
     return 'it has been changed by somebody else since, and nothing of that is overwritten'
   }
   if (error instanceof LatchkeyError && error.status > 0) return error.message
@@ -85,6 +85,19 @@ export function fieldErrors<Field extends string>(
   }
   return errors
 }
+
+/**
+ * What the service objects to, with the path of each field. What it finds only when it merges a patch comes as a sentence that
+ * begins with that path, and without details.
+ */
+export function problemsOf(error: unknown): readonly FieldProblem[] {
+  if (!(error instanceof LatchkeyError) || error.code !== 'invalid-request') return []
+  const { message, details } = error
+  return [...details, { field: message.split(' ', 1)[0] ?? '', message }]
+}
+
+/** Somebody else has changed the token since the version that the change was made for. */
+export const isConflict = (error: unknown): boolean => error instanceof LatchkeyError && error.status === 412
 
 /** The service names no field for a name that is taken, since nothing is wrong with the name itself. */
 export function duplicateName(error: unknown): string | undefined {

@@ -57,6 +57,21 @@ export const queries = {
       placeholderData: keepPreviousData,
     }),
 
+  /** What verification would say of a token; each `turn` asks anew. */
+  explanation: (
+    client: LatchkeyClient,
+    id: string,
+    asked: { readonly scopes: readonly string[]; readonly address: string; readonly turn?: number },
+  ) =>
+    queryOptions({
+      queryKey: [...TOKENS, 'explanation', id, asked],
+      queryFn: ({ signal }) => {
+        const scope = asked.scopes.length === 0 ? undefined : [asked.scopes.join(' ')]
+        return client.explainToken({ id, scope, address: asked.address || undefined }, { signal })
+      },
+      gcTime: 0,
+    }),
+
   tokenHistory: (client: LatchkeyClient, id: string, page: number, limit: number) =>
     queryOptions({
       queryKey: [...HISTORY, 'token', id, page, limit],
@@ -84,6 +99,9 @@ export const queries = {
       queryFn: ({ signal }) => client.getSubAccount({ id }, { signal }),
     }),
 }
+
+/** For a change that is made only if the token is still as it was read. */
+export const etagOf = ({ details }: Token): string | undefined => details && `"${details.version}"`
 
 function pageOf(items: readonly Token[], limit: number): TokenPage {
   const total = items.length

@@ -1,6 +1,7 @@
 // One history entry as a sentence: who did what to what. Things are called by their names, or by their ids without one.
 import { Fragment, type ReactNode } from 'react'
 import type { HistoryEntry } from '../../../client/latchkey-client.ts'
+import { type Policy, policyChanges } from '../policy/words.ts'
 import { Name } from '../ui/name.tsx'
 import { Moment } from '../ui/time.tsx'
 
@@ -54,7 +55,12 @@ function did({ action, subject, from, to }: HistoryEntry, names: Names): ReactNo
     case 'key.revoke':
       return <>revoked the account key {it}</>
     case 'sub-account.create':
-      return <>created the sub-account {it}</>
+      return (
+        <>
+          created the sub-account {it}
+          {withPolicy(to.policy)}
+        </>
+      )
     case 'sub-account.update':
       return subAccountUpdate(it, from, to)
     case 'token.create':
@@ -80,6 +86,8 @@ function tokenCreate(it: ReactNode, to: Fields, names: Names): ReactNode {
           , expiring <Moment at={to.expiresAt} />
         </>
       )}
+      {Array.isArray(to.tags) && <>, with {tagWords(to.tags)}</>}
+      {withPolicy(to.policy)}
     </>
   )
 }
@@ -89,7 +97,8 @@ function tokenUpdate(it: ReactNode, from: Fields, to: Fields): ReactNode {
   if (to.status === 'inactive') parts.push(<>disabled the token {it}</>)
   if (to.status === 'active') parts.push(<>enabled the token {it}</>)
   if (to.name !== undefined) parts.push(renamed('token', from.name, to.name))
-  if (to.metadata !== undefined) parts.push(<>changed the metadata of {it}</>)
+  if (to.tags !== undefined) parts.push(...tagChanges(it, from.tags, to.tags))
+  parts.push(...policyAndMetadata(it, from, to))
   if (to.expiresAt === null) parts.push(<>removed the expiry of {it}</>)
   if (typeof to.expiresAt === 'string') {
     parts.push(
@@ -140,8 +149,69 @@ function subAccountUpdate(it: ReactNode, from: Fields, to: Fields): ReactNode {
         changed the e-mail address of {it} {fromTo(from.email, to.email)}
       </>,
     )
-  return joined(parts)
+  parts.push(...policyAndMetadata(it, from, to))
+  return joined(parts.length === 0 ? [<>changed the sub-account {it}</>] : parts)
 }
+
+/** What tokens and sub-accounts have in common. */
+function policyAndMetadata(it: ReactNode, from: Fields, to: Fields): readonly ReactNode[] {
+  const parts: ReactNode[] = []
+  if (to.policy !== undefined) {
+    const changes = policyChanges(policyOf(from.policy), policyOf(to.policy))
+    parts.push(
+      <>
+        changed the policy of {it}
+        {changes.length > 0 && `: ${changes.join('; ')}`}
+      </>,
+    )
+  }
+  if (to.metadata !== undefined) parts.push(<>changed the metadata of {it}</>)
+  return parts
+}
+
+const policyOf = (value: Value): Policy | null => (typeof value === 'object' ? (value as Policy | null) : null)
+
+function withPolicy(policy: Value): ReactNode {
+  const allows = policyChanges(null, policyOf(policy))
+  return allows.length > 0 && `; its policy: ${allows.join('; ')}`
+}
+
+const tagsOf = (value: Value): readonly string[] => (Array.isArray(value) ? value.map(String) : [])
+
+function tagChanges(it: ReactNode, before: Value, after: Value): readonly ReactNode[] {
+  const [from, to] = [tagsOf(before), tagsOf(after)]
+  const added = to.filter((tag) => !from.includes(tag))
+  const removed = from.filter((tag) => !to.includes(tag))
+  if (added.length + removed.length === 0) return [<>reordered the tags of {it}</>]
+  return [
+    ...(added.length === 0
+      ? []
+      : [
+          <>
+            gave {it} {tagWords(added)}
+          </>,
+        ]),
+    ...(removed.length === 0
+      ? []
+      : [
+          <>
+            took {tagWords(removed)} from {it}
+          </>,
+        ]),
+  ]
+}
+
+const tagWords = (tags: readonly string[]): ReactNode => (
+  <>
+    the {tags.length === 1 ? 'tag' : 'tags'}{' '}
+    {tags.map((tag, index) => (
+      <Fragment key={tag}>
+        {index > 0 && ', '}
+        <Name>{tag}</Name>
+      </Fragment>
+    ))}
+  </>
+)
 
 type Value = Fields[string] | undefined
 

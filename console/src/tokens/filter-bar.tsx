@@ -2,6 +2,7 @@
 import { ActionIcon, Group, NativeSelect } from '@mantine/core'
 import { useCallback } from 'react'
 import { SubAccountPicker } from '../sub-accounts/sub-account-picker.tsx'
+import { ChipsInput } from '../ui/chips-input.tsx'
 import classes from '../ui/filters.module.css'
 import { utcDay } from '../ui/format.ts'
 import { Icon } from '../ui/icon.tsx'
@@ -43,7 +44,7 @@ const STATUSES: Readonly<Record<string, { readonly label: string; readonly filte
 }
 
 export function FilterBar({ search, changeSearch }: FilterBarProps) {
-  const { status, effectiveStatus, subAccount, used, expiry, created } = search
+  const { status, effectiveStatus, subAccount, tag = [], used, expiry, created } = search
   const chosenStatus = effectiveStatus ?? (status === 'active' ? 'enabled' : (status ?? ''))
   const onSearch = useCallback((text?: string) => changeSearch({ search: text }, 'replace'), [changeSearch])
   return (
@@ -92,6 +93,13 @@ export function FilterBar({ search, changeSearch }: FilterBarProps) {
         onChange={({ currentTarget: { value } }) =>
           changeSearch({ created: chosen(value), createdFrom: undefined, createdBefore: undefined })
         }
+      />
+      <ChipsInput
+        aria-label="Tags"
+        className={tag.length === 0 ? classes.brief : classes.chosen}
+        placeholder={tag.length === 0 ? 'Any tag' : 'and another tag'}
+        value={tag}
+        onChange={(tags) => changeSearch({ tag: tags.length === 0 ? undefined : tags })}
       />
       <CreatedFilter search={search} changeSearch={changeSearch} />
     </search>

@@ -13,11 +13,19 @@ import text from '../ui/text.module.css'
 import { Moment, RelativeTime, useNow } from '../ui/time.tsx'
 import { fullName, isUnreadable } from './about-token.tsx'
 import { RenameForm } from './rename-form.tsx'
+import { TagList } from './tags.tsx'
 import { renameButtonId, useTokenActions } from './token-actions.tsx'
 import classes from './tokens.module.css'
 
 export const tokenColumns = (openMenu: (token: Token, button: HTMLElement) => void): readonly Column<Token>[] => [
-  { header: 'Name', role: 'name', card: 'head', cell: (token) => <TokenName token={token} /> },
+  {
+    header: 'Name',
+    role: 'name',
+    card: 'head',
+    cell: (token) => <NameAndTags token={token} />,
+    cardCell: (token) => <TokenName token={token} />,
+  },
+  { header: 'Tags', card: 'line', inTable: false, cell: (token) => <TagList token={token} /> },
   { header: 'Sub-account', card: 'line', cell: (token) => <Owner token={token} /> },
   { header: 'Status', card: 'head', cell: (token) => <TokenStatus token={token} /> },
   { header: 'Credential', card: 'line', cell: (token) => <TokenCredential token={token} /> },
@@ -39,6 +47,15 @@ export const tokenColumns = (openMenu: (token: Token, button: HTMLElement) => vo
     cell: (token) => <TokenButtons token={token} openMenu={openMenu} />,
   },
 ]
+
+function NameAndTags({ token }: { token: Token }) {
+  return (
+    <div className={classes.nameAndTags}>
+      <TokenName token={token} />
+      <TagList token={token} />
+    </div>
+  )
+}
 
 export function TokenName({ token }: { token: Token }) {
   const { start, renaming, endRenaming } = useTokenActions()

@@ -4,7 +4,7 @@ import { getRouteApi } from '@tanstack/react-router'
 import { useCallback } from 'react'
 import { queries, type TokenListParams } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
-import { oneOf, type Param, pageOf, paging, readSearch, type Search, text } from '../search/search-params.ts'
+import { many, oneOf, type Param, pageOf, paging, readSearch, type Search, text } from '../search/search-params.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 const EXPIRES_SOON_DAYS = 30
@@ -29,6 +29,8 @@ const FILTERS = {
     status: undefined,
   })),
   subAccount: filter(text, (subAccountId) => ({ subAccountId })),
+  /** Tokens that have all of them. */
+  tag: filter(many(text), (tag) => ({ tag })),
   used: filter(oneOf('never'), (used) => ({ used })),
   expiry: filter(oneOf('soon', 'expired'), (expiry, now) =>
     expiry === 'expired'
@@ -65,6 +67,12 @@ function change(search: TokenSearch, part: TokenSearch): TokenSearch {
   const next = { ...search, page: undefined, ...part }
   const isOtherFilter = FILTER_NAMES.some((name) => name !== 'search' && name in part)
   return isOtherFilter && isTokenId(next.search) ? { ...next, search: undefined } : next
+}
+
+/** The search of the list, or of any other view, with one more tag to filter by. */
+export function withTag(search: Readonly<Record<string, unknown>>, tag: string): TokenSearch {
+  const known = readTokenSearch({ ...search, history: undefined })
+  return readTokenSearch(change(known, { tag: [...new Set([...(known.tag ?? []), tag])] }))
 }
 
 const route = getRouteApi('/tokens')

@@ -1,20 +1,24 @@
 // One token on a page of its own, with what can be done to it and its history.
-import { Button, Code, Group, Stack, Title } from '@mantine/core'
+import { Button, Group, Stack, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import type { Token } from '../../../client/latchkey-client.ts'
 import { queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
 import { TokenHistory } from '../history/token-history.tsx'
+import { TryIt } from '../policy/try-it.tsx'
 import { CopyableId } from '../ui/copyable-id.tsx'
 import { Facts } from '../ui/facts.tsx'
+import { Metadata } from '../ui/metadata.tsx'
 import { QueryResult } from '../ui/query-result.tsx'
 import { TokenStatus } from '../ui/status.tsx'
 import text from '../ui/text.module.css'
 import { Moment, RelativeTime } from '../ui/time.tsx'
 import { ViewTitle } from '../ui/view-title.tsx'
+import { EditableTags } from './tags.tsx'
 import { TokenActionsProvider, useTokenActions } from './token-actions.tsx'
 import { Owner, TokenCredential, TokenName } from './token-cells.tsx'
+import { TokenPolicy } from './token-policy.tsx'
 
 const route = getRouteApi('/tokens/$tokenId')
 
@@ -37,6 +41,8 @@ export function TokenView() {
         {(data) => (
           <Stack gap="lg">
             <AllFacts token={data} />
+            <TokenPolicy key={`policy of ${tokenId}`} token={data} />
+            <TryIt key={`try ${tokenId}`} tokenId={tokenId} />
             <div>
               <Title order={2} size="h4">
                 History
@@ -80,18 +86,10 @@ function AllFacts({ token }: { token: Token }) {
         ['Status', <TokenStatus key="status" token={token} />],
         ['Credential', <TokenCredential key="credential" token={token} />],
         ['Created', <Moment key="created" at={token.createdAt} />],
+        ['Tags', <EditableTags key="tags" token={token} />],
         ['Last used', <RelativeTime key="used" at={lastUsedAt} none="Never" />],
         ['Expires', expiresAt === null ? 'Never' : <Moment key="expires" at={expiresAt} />],
-        [
-          'Metadata',
-          metadata === null ? (
-            'None'
-          ) : (
-            <Code key="metadata" block>
-              {JSON.stringify(metadata, null, 2)}
-            </Code>
-          ),
-        ],
+        ['Metadata', <Metadata key="metadata" value={metadata} />],
       ]}
     />
   )

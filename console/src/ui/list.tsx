@@ -12,6 +12,10 @@ interface Item {
 export interface Column<Row> {
   readonly header: string
   readonly cell: (row: Row) => ReactNode
+  /** Instead of `cell` in a card. */
+  readonly cardCell?: (row: Row) => ReactNode
+  /** False for what a table shows within another cell. */
+  readonly inTable?: false
   /** Where a card has it: in the first line, on a line of its own, among the labelled facts, or nowhere. */
   readonly card: 'head' | 'line' | 'fact' | 'none'
   /** `name`: what the row is called. `actions`: its buttons, at the end; the header is then only read out. */
@@ -70,7 +74,7 @@ export function List<Row extends Item>(props: ListProps<Row>) {
                 <SelectAll items={items} selection={selection} />
               </th>
             )}
-            {columns.map(({ header, role }) => (
+            {columns.filter(isInTable).map(({ header, role }) => (
               <th key={header}>{role === 'actions' ? <VisuallyHidden>{header}</VisuallyHidden> : header}</th>
             ))}
           </tr>
@@ -80,6 +84,8 @@ export function List<Row extends Item>(props: ListProps<Row>) {
     </div>
   )
 }
+
+const isInTable = ({ inTable }: Column<never>): boolean => inTable !== false
 
 interface RowProps {
   readonly row: Item
@@ -98,7 +104,7 @@ const TableRowMemo = memo(function TableRow(props: RowProps) {
           <SelectBox {...props} />
         </td>
       )}
-      {columns.map(({ header, cell, role }) =>
+      {columns.filter(isInTable).map(({ header, cell, role }) =>
         role === 'name' ? (
           <th key={header} scope="row">
             {cell(row as never)}
@@ -120,7 +126,10 @@ const CardMemo = memo(function Card(props: RowProps) {
     <li ref={keepFocusOnRemoval} className={classes.card} data-id={row._id} data-selected={isSelected || undefined}>
       <div className={classes.cardHead}>
         {isSelected !== undefined && <SelectBox {...props} />}
-        {columns.map(({ header, cell, card }) => card === 'head' && <div key={header}>{cell(row as never)}</div>)}
+        {columns.map(
+          ({ header, cell, cardCell = cell, card }) =>
+            card === 'head' && <div key={header}>{cardCell(row as never)}</div>,
+        )}
       </div>
       {columns.map(
         ({ header, cell, card, role }) =>

@@ -1,5 +1,6 @@
 // The small buttons of list rows. Plain elements, unlike Mantine's: a page of a hundred rows has five hundred of them.
-import type { MouseEvent } from 'react'
+import { createLink } from '@tanstack/react-router'
+import type { ComponentProps, MouseEvent } from 'react'
 import { cx } from './cx.ts'
 import { Icon, type IconName } from './icon.tsx'
 import classes from './row-buttons.module.css'
@@ -46,3 +47,6 @@ export function SmallButton({ children, label, onClick }: SmallButtonProps) {
     </button>
   )
 }
+
+/** A link that looks like the buttons next to it; a link, so that it can be opened in a tab of its own. */
+export const SmallLink = createLink((props: ComponentProps<'a'>) => <a {...props} className={classes.small} />)

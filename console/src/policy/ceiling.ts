@@ -1,0 +1,54 @@
+// What a sub-account's policy takes away from a token's: both hold.
+import type { Quota, Rate } from '../../../client/latchkey-client.ts'
+import { coversAddress } from './addresses.ts'
+
+/** `items:*` covers all that begins with `items:` and goes on. */
+export function coversScope(wide: string, narrow: string): boolean {
+  if (wide === narrow) return true
+  const prefix = wide.endsWith(':*') ? wide.slice(0, -1) : undefined
+  return prefix !== undefined && narrow.startsWith(prefix) && narrow.length > prefix.length
+}
+
+export type ListMember = 'scopes' | 'addresses'
+
+const COVERS = { scopes: coversScope, addresses: coversAddress }
+
+type Listed = readonly string[] | undefined
+
+/** How much of one scope or address block of a token its sub-account allows. */
+export function allowanceOf(member: ListMember, each: string, ceiling: Listed): 'all' | 'part' | 'none' {
+  if (ceiling === undefined || ceiling.some((wide) => COVERS[member](wide, each))) return 'all'
+  return ceiling.some((narrow) => COVERS[member](each, narrow)) ? 'part' : 'none'
+}
+
+/** What holds under both lists; undefined where neither restricts. */
+export function inEffect(member: ListMember, own: Listed, ceiling: Listed): Listed {
+  if (own === undefined || ceiling === undefined) return own ?? ceiling
+  const both = own.flatMap((each) => {
+    if (allowanceOf(member, each, ceiling) === 'all') return [each]
+    return ceiling.filter((narrow) => COVERS[member](each, narrow))
+  })
+  return [...new Set(both)]
+}
+
+export type Tighter = 'own' | 'ceiling' | 'both'
+
+const compare = (ownIsTighter: boolean, ceilingIsTighter: boolean): Tighter =>
+  ownIsTighter ? 'own' : ceilingIsTighter ? 'ceiling' : 'both'
+
+/** Tighter is what allows fewer at once and fewer in the long run. */
+export function tighterRate(own: Rate, ceiling: Rate): Tighter {
+  const isTighter = (one: Rate, other: Rate) =>
+    one.limit <= other.limit && one.limit * other.seconds <= other.limit * one.seconds
+  return compare(isTighter(own, ceiling), isTighter(ceiling, own))
+}
+
+/** The most days that each period has; a limit of one period may still be the tighter one for a longer period. */
+const DAYS: Readonly<Record<Quota['per'], number>> = { day: 1, month: 31, ever: Number.POSITIVE_INFINITY }
+
+/** Tighter is what the other one can never refuse first. */
+export function tighterQuota(own: Quota, ceiling: Quota): Tighter {
+  const isTighter = (one: Quota, other: Quota) =>
+    DAYS[one.per] >= DAYS[other.per] ? one.limit <= other.limit : one.limit * DAYS[other.per] <= other.limit
+  return compare(isTighter(own, ceiling), isTighter(ceiling, own))
+}

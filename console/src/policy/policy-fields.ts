@@ -1,0 +1,149 @@
+// The fields of the policy form: from a policy, back to one, what is wrong with them, and what was changed.
+import { problemsOf } from '../api/errors.ts'
+import { number } from '../ui/format.ts'
+import { addressProblem } from './addresses.ts'
+import { DURATION_UNITS, type DurationUnit, type Policy, splitDuration } from './words.ts'
+
+const MAX_LISTED = 64
+const MAX_RATE = 1_000_000
+const MAX_RATE_SECONDS = 86_400
+const MAX_QUOTA = 1_000_000_000_000
+const MAX_LIFETIME_SECONDS = 100 * 365 * 86_400
+
+export type Member = keyof Policy
+
+/** Numbers are as they were typed. A member that is off keeps its fields, but is not restricted. */
+export interface PolicyFields {
+  readonly on: Readonly<Record<Member, boolean>>
+  readonly scopes: readonly string[]
+  readonly addresses: readonly string[]
+  readonly rate: { readonly limit: string; readonly count: string; readonly unit: DurationUnit }
+  readonly quota: { readonly limit: string; readonly per: 'day' | 'month' | 'ever' }
+  readonly maxLifetimeSeconds: { readonly count: string; readonly unit: DurationUnit }
+}
+
+export function fieldsOf(policy: Policy | null): PolicyFields {
+  const { scopes, addresses, rate, quota, maxLifetimeSeconds } = policy ?? {}
+  return {
+    on: {
+      scopes: scopes !== undefined,
+      addresses: addresses !== undefined,
+      rate: rate !== undefined,
+      quota: quota !== undefined,
+      maxLifetimeSeconds: maxLifetimeSeconds !== undefined,
+    },
+    scopes: scopes ?? [],
+    addresses: addresses ?? [],
+    rate: { limit: rate ? number(rate.limit) : '', ...durationField(rate?.seconds, 'seconds') },
+    quota: { limit: quota ? number(quota.limit) : '', per: quota?.per ?? 'day' },
+    maxLifetimeSeconds: durationField(maxLifetimeSeconds, 'days'),
+  }
+}
+
+function durationField(seconds: number | undefined, unit: DurationUnit) {
+  if (seconds === undefined) return { count: '', unit }
+  const split = splitDuration(seconds)
+  return { count: number(split.count), unit: split.unit }
+}
+
+/** With separators between the digits or without; NaN for anything else. */
+const toNumber = (typed: string): number =>
+  /^\d[\d,\s]*$/.test(typed.trim()) ? Number(typed.replace(/[,\s]/g, '')) : Number.NaN
+
+const toSeconds = ({ count, unit }: PolicyFields['maxLifetimeSeconds']): number =>
+  toNumber(count) * DURATION_UNITS[unit]
+
+export function policyOf(fields: PolicyFields): Policy {
+  const { on, scopes, addresses, rate, quota, maxLifetimeSeconds } = fields
+  return {
+    ...(on.scopes && { scopes }),
+    ...(on.addresses && { addresses }),
+    ...(on.rate && { rate: { limit: toNumber(rate.limit), seconds: toSeconds(rate) } }),
+    ...(on.quota && { quota: { limit: toNumber(quota.limit), per: quota.per } }),
+    ...(on.maxLifetimeSeconds && { maxLifetimeSeconds: toSeconds(maxLifetimeSeconds) }),
+  }
+}
+
+const MEMBERS: readonly Member[] = ['scopes', 'addresses', 'rate', 'quota', 'maxLifetimeSeconds']
+
+/** A merge patch: only the members that differ, null for those that are removed. */
+export type PolicyPatch = { readonly [Name in Member]?: Policy[Name] | null }
+
+export function patchOf(before: Policy | null, after: Policy): PolicyPatch {
+  const changed = MEMBERS.filter((member) => JSON.stringify(before?.[member]) !== JSON.stringify(after[member]))
+  return Object.fromEntries(changed.map((member) => [member, after[member] ?? null]))
+}
+
+type Problems = { readonly [Name in Member]?: string }
+
+/** What is wrong with the members that are on, in words. */
+export function problemsOfFields(fields: PolicyFields): Problems {
+  const { on, scopes, addresses, rate, quota, maxLifetimeSeconds } = fields
+  const found: { [Name in Member]?: string | undefined } = {
+    scopes: listProblem(scopes, 'scopes', scopeProblem),
+    addresses: listProblem(addresses, 'addresses', addressProblem),
+    rate:
+      numberProblem(toNumber(rate.limit), 'The number of verifications', MAX_RATE) ??
+      numberProblem(toSeconds(rate), 'The time', MAX_RATE_SECONDS, '24 hours'),
+    quota: numberProblem(toNumber(quota.limit), 'The number of verifications', MAX_QUOTA),
+    maxLifetimeSeconds: numberProblem(toSeconds(maxLifetimeSeconds), 'The time', MAX_LIFETIME_SECONDS, '36,500 days'),
+  }
+  return Object.fromEntries(
+    MEMBERS.filter((member) => on[member] && found[member] !== undefined).map((member) => [member, found[member]]),
+  )
+}
+
+export function scopeProblem(scope: string): string | undefined {
+  if (/^(?:[A-Za-z0-9:._/-]{1,100}|[A-Za-z0-9:._/-]{0,98}:\*)$/.test(scope)) return undefined
+  if (scope.length > 100) return 'is too long: a scope has at most 100 characters'
+  if (scope.includes('*')) return 'has * in the wrong place: only :* at the end stands for any rest'
+  return 'is no scope: a scope has letters, digits and : . _ / - only'
+}
+
+function listProblem(
+  list: readonly string[],
+  what: string,
+  problemOf: (each: string) => string | undefined,
+): string | undefined {
+  if (list.length > MAX_LISTED) return `At most ${MAX_LISTED} ${what} are possible; these are ${list.length}`
+  const wrong = list.find((each) => problemOf(each) !== undefined)
+  return wrong === undefined ? undefined : `“${wrong}” ${problemOf(wrong)}`
+}
+
+function numberProblem(value: number, what: string, max: number, maxWords = number(max)): string | undefined {
+  if (Number.isNaN(value)) return `${what} must be a whole number`
+  if (value < 1) return `${what} must be at least 1`
+  return value > max ? `${what} must be at most ${maxWords}` : undefined
+}
+
+/** Such as `policy.addresses[0]` or `policy.rate.limit`. */
+const PATH = /policy\.(\w+)(?:\[(\d+)\])?(?:\.\w+)*/
+
+/** What the service objects to, at its member, in the service's own words but for the names of the fields. */
+export function refusedMembers(error: unknown, sent: PolicyFields): Problems {
+  const found: [Member, string][] = []
+  for (const { field, message } of problemsOf(error)) {
+    const member = memberOf(PATH.exec(field)?.[1])
+    if (member === undefined) continue
+    const text = message.replaceAll(new RegExp(PATH, 'g'), (path, name, at) => nameOf(name, at, sent) ?? path)
+    found.push([member, text])
+  }
+  return Object.fromEntries(found)
+}
+
+const memberOf = (name: string | undefined): Member | undefined => MEMBERS.find((each) => each === name)
+
+function nameOf(name: string, at: string | undefined, sent: PolicyFields): string | undefined {
+  const member = memberOf(name)
+  if (member === undefined) return undefined
+  const listed = member === 'scopes' || member === 'addresses' ? sent[member][Number(at)] : undefined
+  return listed === undefined ? LABELS[member] : `“${listed}”`
+}
+
+export const LABELS: Readonly<Record<Member, string>> = {
+  scopes: 'Scopes',
+  addresses: 'Addresses',
+  rate: 'Rate',
+  quota: 'Quota',
+  maxLifetimeSeconds: 'Lifetime',
+}

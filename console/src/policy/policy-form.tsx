@@ -1,0 +1,126 @@
+// Changes a policy. Only what was changed is sent, and only if nobody else has changed the token meanwhile.
+import { Button, Group, Stack } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { useEffect, useRef, useState } from 'react'
+import type { LatchkeyClient } from '../../../client/latchkey-client.ts'
+import { isConflict } from '../api/errors.ts'
+import type { Identified, Kind } from '../api/queries.ts'
+import { useChange } from '../api/use-change.tsx'
+import { BusyButton } from '../ui/busy-button.tsx'
+import { ErrorAlert } from '../ui/error-alert.tsx'
+import { Name } from '../ui/name.tsx'
+import { useToast } from '../ui/toasts.tsx'
+import { UnsavedChanges } from '../ui/unsaved-changes.tsx'
+import { Warning } from '../ui/warning.tsx'
+import { LifetimeField, ListField, QuotaField, RateField } from './member-fields.tsx'
+import {
+  fieldsOf,
+  type PolicyFields,
+  type PolicyPatch,
+  patchOf,
+  policyOf,
+  problemsOfFields,
+  refusedMembers,
+} from './policy-fields.ts'
+import { type Policy, policyChanges } from './words.ts'
+
+/** A token or a sub-account, as far as its policy goes. */
+export interface PolicyOwner {
+  readonly kind: Kind
+  readonly name: string
+  readonly policy: Policy | null
+  /** Of a token: undefined where the service has none. */
+  readonly etag: string | undefined
+  readonly send: (client: LatchkeyClient, patch: PolicyPatch, ifMatch: string | undefined) => Promise<Identified>
+}
+
+interface PolicyFormProps {
+  readonly owner: PolicyOwner
+  readonly ceiling: Policy | undefined
+  readonly onDone: () => void
+}
+
+export function PolicyForm({ owner, ceiling, onDone }: PolicyFormProps) {
+  const { form, save, run, meanwhile, refused } = usePolicyForm(owner, onDone)
+  const leave = () => {
+    if (!save.isPending) onDone()
+  }
+  const isAboutFields = Object.keys(refused).length > 0
+  const element = useRef<HTMLFormElement>(null)
+  // The button that opened the form is gone, and the focus with it.
+  useEffect(() => element.current?.querySelector('input')?.focus(), [])
+  return (
+    <form ref={element} onSubmit={form.onSubmit(run)} noValidate aria-label={`Policy of ${owner.name}`}>
+      <Stack gap={14} p={16} bd="1px solid var(--color-line)" bdrs={10} bg="var(--color-surface)">
+        <ListField member="scopes" form={form} ceiling={ceiling} />
+        <ListField member="addresses" form={form} ceiling={ceiling} />
+        <RateField form={form} ceiling={ceiling} />
+        <QuotaField form={form} ceiling={ceiling} />
+        {owner.kind === 'sub-account' && <LifetimeField form={form} />}
+        {meanwhile !== undefined && <ChangedMeanwhile changes={meanwhile} />}
+        {save.error !== null && !isAboutFields && !isConflict(save.error) && (
+          <ErrorAlert error={save.error} kind="change" retry={() => run()} busy={save.isPending} />
+        )}
+        <Group gap="sm">
+          <BusyButton type="submit" busy={save.isPending}>
+            {meanwhile === undefined ? 'Save policy' : 'Save mine on top'}
+          </BusyButton>
+          <Button variant="default" aria-disabled={save.isPending} onClick={leave}>
+            {meanwhile === undefined ? 'Cancel' : 'Discard mine'}
+          </Button>
+        </Group>
+      </Stack>
+      <UnsavedChanges unsaved={form.isDirty() && !save.isPending} />
+    </form>
+  )
+}
+
+function usePolicyForm(owner: PolicyOwner, onDone: () => void) {
+  const toast = useToast()
+  // As it was when the form was opened: a refresh may bring what somebody else has changed meanwhile.
+  const [base] = useState(owner)
+  const form = useForm<PolicyFields>({
+    initialValues: fieldsOf(base.policy),
+    validate: problemsOfFields,
+    validateInputOnChange: ['scopes', 'addresses'],
+  })
+  const save = useChange({
+    kind: owner.kind,
+    name: owner.name,
+    send: (client, { patch, ifMatch }: { patch: PolicyPatch; ifMatch: string | undefined }) =>
+      owner.send(client, patch, ifMatch),
+    onDone() {
+      toast({
+        text: (
+          <>
+            The policy of <Name>{owner.name}</Name> is saved
+          </>
+        ),
+      })
+      onDone()
+    },
+  })
+  const hasConflict = isConflict(save.error)
+  const changes = policyChanges(base.policy, owner.policy)
+  const run = () => {
+    const patch = patchOf(base.policy, policyOf(form.values))
+    if (Object.keys(patch).length === 0) return onDone()
+    // Once the person was told of the other change, theirs goes on top of it.
+    const ifMatch = hasConflict || changes.length > 0 ? owner.etag : base.etag
+    const onError = (error: unknown) => form.setErrors(refusedMembers(error, form.values))
+    save.mutate({ patch, ifMatch }, { onError })
+  }
+  const meanwhile = hasConflict || (changes.length > 0 && !save.isPending) ? changes : undefined
+  return { form, save, run, meanwhile, refused: refusedMembers(save.error, form.values) }
+}
+
+function ChangedMeanwhile({ changes }: { changes: readonly string[] }) {
+  return (
+    <Warning role="status">
+      It has been changed since you opened this form. What you have entered is still here, and not saved.{' '}
+      {changes.length === 0
+        ? 'The other change is not about the policy.'
+        : `The policy is different now: ${changes.join('; ')}. Where you have changed the same, saving replaces that.`}
+    </Warning>
+  )
+}

@@ -1,0 +1,191 @@
+// A policy in words; a token's next to its sub-account's, with what the two together allow.
+import { Text } from '@mantine/core'
+import type { ReactNode } from 'react'
+import chip from '../ui/chip.module.css'
+import { Chips } from '../ui/chips.tsx'
+import { cx } from '../ui/cx.ts'
+import text from '../ui/text.module.css'
+import { Moment } from '../ui/time.tsx'
+import { allowanceOf, inEffect, type ListMember, type Tighter, tighterQuota, tighterRate } from './ceiling.ts'
+import { LABELS, type Member } from './policy-fields.ts'
+import classes from './policy-table.module.css'
+import { capitalized, lifetimeWords, type Policy, quotaWords, rateWords } from './words.ts'
+
+/** The policy of the sub-account that a token belongs to. */
+export interface Ceiling {
+  readonly policy: Policy
+  /** Of the token. */
+  readonly createdAt: string
+}
+
+interface Row {
+  readonly member: Member
+  /** One for each header. */
+  readonly cells: readonly ReactNode[]
+}
+
+interface PolicyTableProps {
+  readonly policy: Policy
+  readonly withLifetime: boolean
+  /** Undefined where no other policy holds too. */
+  readonly ceiling: Ceiling | undefined
+}
+
+export function PolicyTable({ policy, withLifetime, ceiling }: PolicyTableProps) {
+  const rows = ceiling === undefined ? ownRows(policy, withLifetime) : rowsUnder(policy, ceiling)
+  const headers = ceiling === undefined ? ['Policy'] : ['This token', 'Its sub-account', 'In effect']
+  return (
+    <table className={classes.table} aria-label="Policy">
+      {headers.length > 1 && (
+        <thead>
+          <tr>
+            <td />
+            {headers.map((header) => (
+              <th key={header} scope="col">
+                {header}
+              </th>
+            ))}
+          </tr>
+        </thead>
+      )}
+      <tbody>
+        {rows.map(({ member, cells }) => (
+          <tr key={member} data-member={member}>
+            <th scope="row">{LABELS[member]}</th>
+            {cells.map((cell, index) => (
+              <td key={headers[index]} data-label={headers.length === 1 ? undefined : headers[index]}>
+                <div>{cell}</div>
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+function ownRows(
+  { scopes, addresses, rate, quota, maxLifetimeSeconds }: Policy,
+  withLifetime: boolean,
+): readonly Row[] {
+  const rows: Row[] = [
+    { member: 'scopes', cells: [<Listed key="own" list={scopes} member="scopes" />] },
+    { member: 'addresses', cells: [<Listed key="own" list={addresses} member="addresses" />] },
+    { member: 'rate', cells: [limitCell(rate, rateWords)] },
+    { member: 'quota', cells: [limitCell(quota, quotaWords)] },
+  ]
+  if (withLifetime) rows.push({ member: 'maxLifetimeSeconds', cells: [limitCell(maxLifetimeSeconds, lifetimeWords)] })
+  return rows
+}
+
+function rowsUnder(own: Policy, { policy: ceiling, createdAt }: Ceiling): readonly Row[] {
+  const rows: Row[] = [
+    listRow('scopes', own, ceiling),
+    listRow('addresses', own, ceiling),
+    { member: 'rate', cells: limitCells(own.rate, ceiling.rate, rateWords, tighterRate) },
+    { member: 'quota', cells: limitCells(own.quota, ceiling.quota, quotaWords, tighterQuota) },
+  ]
+  const lifetime = ceiling.maxLifetimeSeconds
+  if (lifetime === undefined) return rows
+  const end = new Date(Date.parse(createdAt) + lifetime * 1_000).toISOString()
+  const cells = [
+    <span key="own" className={text.dim}>
+      As its expiry says
+    </span>,
+    limitCell(lifetime, lifetimeWords),
+    <>
+      Ends <Moment at={end} /> at the latest
+    </>,
+  ]
+  return [...rows, { member: 'maxLifetimeSeconds', cells }]
+}
+
+function listRow(member: ListMember, { [member]: own }: Policy, { [member]: ceiling }: Policy): Row {
+  return {
+    member,
+    cells: [
+      <Listed key="own" list={own} member={member} ceiling={ceiling} />,
+      <Listed key="ceiling" list={ceiling} member={member} />,
+      <Listed key="effect" list={inEffect(member, own, ceiling)} member={member} />,
+    ],
+  }
+}
+
+function limitCell<Limit>(limit: Limit | undefined, words: (limit: Limit) => string, note?: string): ReactNode {
+  if (limit === undefined) return <NotRestricted />
+  return (
+    <>
+      {capitalized(words(limit))}
+      {note !== undefined && <span className={text.dim}>, {note}</span>}
+    </>
+  )
+}
+
+const TIGHTER: Readonly<Record<Tighter, string>> = {
+  own: "the token's limit is the tighter one",
+  ceiling: "the sub-account's limit is the tighter one",
+  both: 'both limits hold',
+}
+
+function limitCells<Limit>(
+  own: Limit | undefined,
+  ceiling: Limit | undefined,
+  words: (limit: Limit) => string,
+  compare: (own: Limit, ceiling: Limit) => Tighter,
+): readonly ReactNode[] {
+  const each = [limitCell(own, words), limitCell(ceiling, words, 'shared by all its tokens')]
+  if (own === undefined || ceiling === undefined) return [...each, limitCell(own ?? ceiling, words)]
+  const tighter = compare(own, ceiling)
+  const effect = { own: words(own), ceiling: words(ceiling), both: `${words(own)}, and ${words(ceiling)}` }[tighter]
+  return [...each, limitCell(effect, String, TIGHTER[tighter])]
+}
+
+const NotRestricted = () => <span className={text.dim}>Not restricted</span>
+
+interface ListedProps {
+  readonly list: readonly string[] | undefined
+  readonly member: ListMember
+  /** What it does not allow is struck through. */
+  readonly ceiling?: readonly string[] | undefined
+}
+
+const NONE = { scopes: 'No scope at all', addresses: 'From nowhere' }
+
+function Listed({ list, member, ceiling }: ListedProps) {
+  if (list === undefined) return <NotRestricted />
+  if (list.length === 0) {
+    return (
+      <Text span inherit c="var(--color-warning)">
+        {NONE[member]}
+      </Text>
+    )
+  }
+  return (
+    <Chips>
+      {list.map((each) => (
+        <li key={each}>
+          <ListedOne each={each} allowance={allowanceOf(member, each, ceiling)} />
+        </li>
+      ))}
+    </Chips>
+  )
+}
+
+export const NOT_ALLOWED = 'not allowed by the sub-account'
+
+function ListedOne({ each, allowance }: { each: string; allowance: 'all' | 'part' | 'none' }) {
+  const code = <code>{each}</code>
+  if (allowance === 'all') return <span className={chip.chip}>{code}</span>
+  if (allowance === 'part') {
+    return (
+      <>
+        <span className={chip.chip}>{code}</span> <span className={chip.note}>allowed in part by the sub-account</span>
+      </>
+    )
+  }
+  return (
+    <>
+      <s className={cx(chip.chip, chip.struck)}>{code}</s> <span className={chip.note}>{NOT_ALLOWED}</span>
+    </>
+  )
+}

@@ -1,0 +1,29 @@
+// The dialogs of sub-accounts, wherever they are opened from.
+import type { SubAccount } from '../../../client/latchkey-client.ts'
+import { Dialog } from '../ui/dialog.tsx'
+import { SubAccountForm } from './sub-account-form.tsx'
+import { SuspendDialog } from './suspend-dialog.tsx'
+
+export type OpenDialog =
+  | { readonly kind: 'create'; readonly subAccount?: never }
+  | { readonly kind: 'edit' | 'suspend'; readonly subAccount: SubAccount }
+
+export function SubAccountDialog({ shown, close }: { shown: OpenDialog | undefined; close: () => void }) {
+  return (
+    <Dialog shown={shown} titleOf={titleOf} close={close}>
+      {(dialog) =>
+        dialog.kind === 'suspend' ? (
+          <SuspendDialog subAccount={dialog.subAccount} close={close} />
+        ) : (
+          <SubAccountForm subAccount={dialog.subAccount} close={close} />
+        )
+      }
+    </Dialog>
+  )
+}
+
+function titleOf(dialog: OpenDialog): string {
+  if (dialog.kind === 'create') return 'Create a sub-account'
+  if (dialog.kind === 'edit') return 'Edit the sub-account'
+  return dialog.subAccount.status === 'active' ? 'Suspend this sub-account?' : 'Resume this sub-account?'
+}

@@ -1,0 +1,98 @@
+// One sub-account on a page of its own: its facts, and the policy under which all its tokens are.
+import { Button, Group, Stack } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi, Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import type { SubAccount, SubAccountPolicy } from '../../../client/latchkey-client.ts'
+import { queries } from '../api/queries.ts'
+import { useClient } from '../api/session.tsx'
+import type { PolicyOwner } from '../policy/policy-form.tsx'
+import { PolicySection } from '../policy/policy-section.tsx'
+import { CopyableId } from '../ui/copyable-id.tsx'
+import { Facts } from '../ui/facts.tsx'
+import { Metadata } from '../ui/metadata.tsx'
+import { Name } from '../ui/name.tsx'
+import { QueryResult } from '../ui/query-result.tsx'
+import { SubAccountStatus } from '../ui/status.tsx'
+import text from '../ui/text.module.css'
+import { Moment } from '../ui/time.tsx'
+import { ViewTitle } from '../ui/view-title.tsx'
+import { TokenCounts } from './sub-account-cells.tsx'
+import { type OpenDialog, SubAccountDialog } from './sub-account-dialog.tsx'
+
+const route = getRouteApi('/sub-accounts/$subAccountId')
+
+export function SubAccountView() {
+  const { subAccountId } = route.useParams()
+  const subAccount = useQuery(queries.subAccount(useClient(), subAccountId))
+  const [dialog, setDialog] = useState<OpenDialog>()
+  return (
+    <>
+      <ViewTitle title={subAccount.data?.name ?? 'Sub-account'}>
+        {subAccount.data && <Buttons subAccount={subAccount.data} open={setDialog} />}
+      </ViewTitle>
+      <QueryResult
+        query={subAccount}
+        what="the sub-account"
+        errorAction={
+          <Link to="/sub-accounts" className={text.link}>
+            To all sub-accounts
+          </Link>
+        }
+      >
+        {(data) => (
+          <Stack gap="lg">
+            <AllFacts subAccount={data} />
+            <PolicySection key={subAccountId} owner={ownerOf(data)}>
+              A ceiling for all tokens of this sub-account: none can do more, whatever its own policy says. Rate and
+              quota are shared by all of them.
+            </PolicySection>
+          </Stack>
+        )}
+      </QueryResult>
+      <SubAccountDialog shown={dialog} close={() => setDialog(undefined)} />
+    </>
+  )
+}
+
+function Buttons({ subAccount, open }: { subAccount: SubAccount; open: (dialog: OpenDialog) => void }) {
+  return (
+    <Group gap="xs">
+      <Button variant="default" onClick={() => open({ kind: 'edit', subAccount })}>
+        Edit
+      </Button>
+      <Button variant="default" onClick={() => open({ kind: 'suspend', subAccount })}>
+        {subAccount.status === 'active' ? 'Suspend' : 'Resume'}
+      </Button>
+    </Group>
+  )
+}
+
+function AllFacts({ subAccount }: { subAccount: SubAccount }) {
+  const { _id, companyName, email, createdAt, metadata } = subAccount
+  return (
+    <Facts
+      isRaised
+      facts={[
+        ['Id', <CopyableId key="id" id={_id} what="Sub-account id" />],
+        ['Company', <Name key="company">{companyName}</Name>],
+        ['E-mail', <Name key="email">{email}</Name>],
+        ['Status', <SubAccountStatus key="status" subAccount={subAccount} />],
+        ['Tokens', <TokenCounts key="tokens" subAccount={subAccount} />],
+        ['Created', <Moment key="created" at={createdAt} />],
+        ['Metadata', <Metadata key="metadata" value={metadata} />],
+      ]}
+    />
+  )
+}
+
+function ownerOf({ _id, name, policy }: SubAccount): PolicyOwner {
+  return {
+    kind: 'sub-account',
+    name,
+    policy,
+    // The API has no ETag for sub-accounts; a merge patch leaves alone what it does not name.
+    etag: undefined,
+    send: (client, patch) => client.patchSubAccount({ id: _id, body: { policy: patch as SubAccountPolicy } }),
+  }
+}

@@ -1,0 +1,146 @@
+// The tags of a token: each leads to the tokens that have it. On the token's own page they are changed in place.
+import { Button, Group, Stack } from '@mantine/core'
+import { useForm } from '@mantine/form'
+import { Link } from '@tanstack/react-router'
+import { memo, useEffect, useState } from 'react'
+import type { Token } from '../../../client/latchkey-client.ts'
+import { fieldErrors, isConflict, shortReason } from '../api/errors.ts'
+import { etagOf } from '../api/queries.ts'
+import { useChange } from '../api/use-change.tsx'
+import { BusyButton } from '../ui/busy-button.tsx'
+import chip from '../ui/chip.module.css'
+import { Chips } from '../ui/chips.tsx'
+import { ChipsInput } from '../ui/chips-input.tsx'
+import { keepFocus } from '../ui/focus.ts'
+import { Name, Outcome } from '../ui/name.tsx'
+import { IconButton } from '../ui/row-buttons.tsx'
+import text from '../ui/text.module.css'
+import { useToast } from '../ui/toasts.tsx'
+import { UnsavedChanges } from '../ui/unsaved-changes.tsx'
+import { fullName } from './about-token.tsx'
+import { withTag } from './token-search.ts'
+
+const MAX_TAGS = 10
+const MAX_TAG_CHARACTERS = 50
+const NO_TAGS: readonly string[] = []
+
+const tagsOf = ({ details }: Token): readonly string[] => details?.tags ?? NO_TAGS
+
+export const TagList = memo(function TagList({ token }: { token: Token }) {
+  const tags = tagsOf(token)
+  if (tags.length === 0) return null
+  return (
+    <Chips label={`Tags of ${fullName(token)}`}>
+      {tags.map((tag) => (
+        <li key={tag}>
+          <Link
+            to="/tokens"
+            search={(previous) => withTag(previous, tag)}
+            className={chip.chip}
+            aria-label={`Tokens with the tag ${tag}`}
+          >
+            <Name>{tag}</Name>
+          </Link>
+        </li>
+      ))}
+    </Chips>
+  )
+})
+
+const EDIT_BUTTON = 'edit-tags'
+
+export function EditableTags({ token }: { token: Token }) {
+  const [isEditing, setEditing] = useState(false)
+  useEffect(() => {
+    if (isEditing) return () => keepFocus(EDIT_BUTTON)
+  }, [isEditing])
+  if (isEditing) return <TagsForm token={token} onDone={() => setEditing(false)} />
+  return (
+    <Group gap={6}>
+      {tagsOf(token).length === 0 ? <span className={text.dim}>None</span> : <TagList token={token} />}
+      <IconButton
+        icon="pencil"
+        id={EDIT_BUTTON}
+        label={`Change the tags of ${fullName(token)}`}
+        onClick={() => setEditing(true)}
+      />
+    </Group>
+  )
+}
+
+function TagsForm({ token, onDone }: { token: Token; onDone: () => void }) {
+  const toast = useToast()
+  // As they were when the form was opened: a refresh may bring what somebody else has changed meanwhile.
+  const [base] = useState(token)
+  const form = useForm({
+    initialValues: { tags: tagsOf(base) },
+    validate: { tags: problemOf },
+    validateInputOnChange: true,
+  })
+  const save = useChange({
+    kind: 'token',
+    name: token.name,
+    send: (client, { tags, ifMatch }: { tags: readonly string[]; ifMatch: string | undefined }) =>
+      client.patchToken({ id: token._id, 'if-match': ifMatch, body: { tags } }),
+    onDone({ name }) {
+      toast({ text: <Outcome name={name} what="has new tags" /> })
+      onDone()
+    },
+  })
+  const leave = () => {
+    if (!save.isPending) onDone()
+  }
+  const submit = form.onSubmit(({ tags }) => {
+    if (!form.isDirty()) return leave()
+    // Once the person was told of another change, theirs goes on top of it.
+    const ifMatch = etagOf(isConflict(save.error) ? token : base)
+    save.mutate({ tags, ifMatch }, { onError: (error) => form.setErrors({ tags: reasonOf(error) }) })
+  })
+  return (
+    <form
+      onSubmit={submit}
+      aria-label={`Tags of ${fullName(token)}`}
+      onKeyDown={(event) => {
+        if (event.key === 'Escape') leave()
+      }}
+    >
+      <Stack gap={6}>
+        <ChipsInput
+          size="xs"
+          aria-label="Tags"
+          placeholder="Type one, then Enter"
+          splitChars={[',', '\n']}
+          autoFocus
+          {...form.getInputProps('tags')}
+          value={form.values.tags}
+        />
+        {isConflict(save.error) && (
+          <span className={text.small}>
+            Its tags are now: {tagsOf(token).length === 0 ? 'none' : <Name>{tagsOf(token).join(', ')}</Name>}. Saving
+            again replaces them.
+          </span>
+        )}
+        <Group gap={6}>
+          <BusyButton type="submit" size="compact-xs" busy={save.isPending}>
+            Save tags
+          </BusyButton>
+          <Button size="compact-xs" variant="default" aria-disabled={save.isPending} onClick={leave}>
+            Cancel
+          </Button>
+        </Group>
+      </Stack>
+      <UnsavedChanges unsaved={form.isDirty() && !save.isPending} />
+    </form>
+  )
+}
+
+function problemOf(tags: readonly string[]): string | undefined {
+  if (tags.length > MAX_TAGS) return `At most ${MAX_TAGS} tags are possible; these are ${tags.length}`
+  const long = tags.find((tag) => [...tag].length > MAX_TAG_CHARACTERS)
+  return long && `“${long}” is too long: a tag has at most ${MAX_TAG_CHARACTERS} characters`
+}
+
+function reasonOf(error: unknown): string {
+  if (isConflict(error)) return 'The token has been changed since you began. What you have entered is not saved yet.'
+  return fieldErrors(error, { tags: 'tags' }).tags ?? shortReason(error)
+}

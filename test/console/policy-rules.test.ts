@@ -1,0 +1,210 @@
+// The console's own reading of policies agrees with the service's, so that what it says before sending is true; and its words.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { addressProblem, coversAddress, singleAddressProblem } from '../../console/src/policy/addresses.ts'
+import { allowanceOf, inEffect, tighterQuota, tighterRate } from '../../console/src/policy/ceiling.ts'
+import { fieldsOf, patchOf, policyOf, problemsOfFields, scopeProblem } from '../../console/src/policy/policy-fields.ts'
+import { durationWords, policyChanges, quotaWords, rateWords } from '../../console/src/policy/words.ts'
+import { containsAddress, parseAddress, parseBlock } from '../../src/tokens/model/addresses.ts'
+import { brokenPolicyRule, effectiveScopes, judgePolicy, parsePolicy } from '../../src/tokens/model/policy.ts'
+
+const octet = fc.oneof(fc.integer({ min: 0, max: 255 }), fc.constantFrom(256, 999)).map(String)
+const ipv4 = fc.oneof(
+  fc.array(octet, { minLength: 3, maxLength: 5 }).map((parts) => parts.join('.')),
+  fc.constantFrom('010.0.0.1', '10.1', '0x7f.1', '0.0.0.0'),
+)
+const group = fc.oneof(
+  { weight: 5, arbitrary: fc.constantFrom('0', '1', 'db8', 'FFFF', '2001', '0000') },
+  fc.constantFrom('', '10000', 'g'),
+)
+const ipv6 = fc.oneof(
+  fc.array(group, { minLength: 2, maxLength: 9 }).map((groups) => groups.join(':')),
+  fc
+    .tuple(fc.array(group, { maxLength: 4 }), fc.array(group, { maxLength: 4 }))
+    .map(([left, right]) => `${left.join(':')}::${right.join(':')}`),
+  ipv4.map((end) => `::ffff:${end}`),
+  fc.constantFrom('::', '::1', 'fe80::1%eth0', '[::1]', '1::2::3', '::1.2.3.4', ' ::1', '::ffff:0:0'),
+)
+const address = fc.oneof(ipv4, ipv6)
+const block = fc
+  .tuple(
+    address,
+    fc.constantFrom(
+      '',
+      '',
+      '/0',
+      '/8',
+      '/24',
+      '/32',
+      '/33',
+      '/64',
+      '/96',
+      '/104',
+      '/128',
+      '/129',
+      '/',
+      '/08',
+      '/a',
+      '/8/8',
+    ),
+  )
+  .map((parts) => parts.join(''))
+
+test('an address or block is refused here exactly if the service refuses it', () => {
+  fc.assert(
+    fc.property(block, (text) =>
+      assert.equal(addressProblem(text) === undefined, typeof parseBlock(text) !== 'string', text),
+    ),
+    { numRuns: 3_000 },
+  )
+  fc.assert(
+    fc.property(fc.oneof(address, fc.string()), (text) =>
+      assert.equal(singleAddressProblem(text) === undefined, parseAddress(text) !== undefined, text),
+    ),
+    { numRuns: 1_000 },
+  )
+})
+
+test('what is wrong with an address is said in words, with the block that was meant', () => {
+  assert.match(addressProblem('10.1') ?? '', /^is not an address: write one such as 203\.0\.113\.7/)
+  assert.match(addressProblem('10.0.0.0/33') ?? '', /0 to 32 after the slash/)
+  assert.match(addressProblem('203.0.113.7/24') ?? '', /write 203\.0\.113\.0\/24/)
+  assert.match(addressProblem('2001:db8::1/32') ?? '', /write 2001:db8::\/32/)
+})
+
+const FEW = [
+  '10.0.0.0/8',
+  '10.1.0.0/16',
+  '10.1.2.3',
+  '192.0.2.0/24',
+  '::/0',
+  '2001:db8::/32',
+  '2001:db8::1',
+  '::ffff:10.0.0.0/104',
+  '0.0.0.0/0',
+]
+
+test('one block covers another exactly if the service finds its addresses in it', () => {
+  for (const wide of FEW) {
+    for (const single of ['10.1.2.3', '192.0.2.9', '2001:db8::1', '::1']) {
+      const [outer, inner] = [parseBlock(wide), parseAddress(single)]
+      assert.ok(typeof outer !== 'string' && inner !== undefined)
+      assert.equal(coversAddress(wide, single), containsAddress(outer, inner), `${wide} ${single}`)
+    }
+  }
+  assert.ok(coversAddress('10.0.0.0/8', '10.1.0.0/16'))
+  assert.ok(!coversAddress('10.1.0.0/16', '10.0.0.0/8'))
+})
+
+const scope = fc.oneof(
+  fc.constantFrom('a', 'a:*', 'a:b', 'a:b:*', 'a:b:c', 'b', 'b:*', 'b:c', ':*', 'a:'),
+  fc.string({ maxLength: 4 }),
+)
+const goodScopes = fc.uniqueArray(fc.constantFrom('a', 'a:*', 'a:b', 'a:b:*', 'a:b:c', 'b', 'b:*', 'b:c', ':*', 'a:'), {
+  maxLength: 4,
+})
+
+test('a scope is refused here exactly if the service refuses it', () => {
+  fc.assert(
+    fc.property(scope, (text) =>
+      assert.equal(scopeProblem(text) === undefined, brokenPolicyRule({ scopes: [text] }, 'token') === undefined, text),
+    ),
+  )
+})
+
+test('the scopes shown as in effect allow what the service allows, and what is struck through allows nothing', () => {
+  fc.assert(
+    fc.property(
+      goodScopes,
+      goodScopes,
+      fc.constantFrom('a', 'a:b', 'a:b:c', 'a:x', 'b', 'b:c', ':x', 'a:'),
+      (own, ceiling, asked) => {
+        const ready = (scopes: readonly string[] | undefined) => parsePolicy(JSON.stringify({ scopes }), 'token')
+        const isAllowed = (token: readonly string[] | undefined, subAccount?: readonly string[]) =>
+          judgePolicy(
+            { token: ready(token), subAccount: ready(subAccount) },
+            { scopes: [[asked]], address: undefined },
+          ) === undefined
+        assert.equal(isAllowed(inEffect('scopes', own, ceiling)), isAllowed(own, ceiling))
+        const struck = own.filter((each) => allowanceOf('scopes', each, ceiling) === 'none')
+        assert.deepEqual(effectiveScopes({ token: ready(struck), subAccount: ready(ceiling) }), [])
+      },
+    ),
+    { numRuns: 2_000 },
+  )
+})
+
+test('the tighter of two limits is named only where it is the tighter one in every case', () => {
+  assert.equal(tighterRate({ limit: 10, seconds: 60 }, { limit: 100, seconds: 60 }), 'own')
+  assert.equal(tighterRate({ limit: 100, seconds: 60 }, { limit: 100, seconds: 600 }), 'ceiling')
+  assert.equal(tighterRate({ limit: 10, seconds: 1 }, { limit: 100, seconds: 600 }), 'both')
+  assert.equal(tighterQuota({ limit: 10, per: 'day' }, { limit: 20, per: 'day' }), 'own')
+  assert.equal(tighterQuota({ limit: 10, per: 'day' }, { limit: 310, per: 'month' }), 'own')
+  assert.equal(tighterQuota({ limit: 10, per: 'day' }, { limit: 300, per: 'month' }), 'both')
+  assert.equal(tighterQuota({ limit: 10, per: 'day' }, { limit: 10, per: 'month' }), 'ceiling')
+  assert.equal(tighterQuota({ limit: 10, per: 'day' }, { limit: 1_000, per: 'ever' }), 'both')
+})
+
+const policy = {
+  scopes: ['orders:read', 'items:*'],
+  addresses: ['203.0.113.0/24'],
+  rate: { limit: 100, seconds: 60 },
+  quota: { limit: 10_000, per: 'day' },
+  maxLifetimeSeconds: 7_776_000,
+} as const
+
+test('a policy comes through the form unchanged, and then nothing is sent', () => {
+  const fields = fieldsOf(policy)
+  assert.deepEqual(policyOf(fields), policy)
+  assert.deepEqual(patchOf(policy, policyOf(fields)), {})
+  assert.deepEqual(problemsOfFields(fields), {})
+  assert.deepEqual(policyOf(fieldsOf(null)), {})
+})
+
+test('only what was changed is in the patch, with null for what is removed', () => {
+  const fields = fieldsOf(policy)
+  const changed = policyOf({ ...fields, on: { ...fields.on, rate: false }, scopes: ['orders:read'] })
+  assert.deepEqual(patchOf(policy, changed), { scopes: ['orders:read'], rate: null })
+})
+
+test('limits and changes read as a person would say them', () => {
+  assert.equal(rateWords(policy.rate), 'at most 100 verifications in 60 seconds')
+  assert.equal(quotaWords(policy.quota), 'at most 10,000 verifications a day')
+  assert.deepEqual([90, 120, 3_600, 86_400, 7_776_000, 1].map(durationWords), [
+    '90 seconds',
+    '2 minutes',
+    '60 minutes',
+    '24 hours',
+    '90 days',
+    '1 second',
+  ])
+  assert.deepEqual(
+    policyChanges(policy, { ...policy, scopes: ['orders:read', 'a', 'b'], quota: { limit: 5, per: 'ever' } }),
+    [
+      'scopes a, b added',
+      'scope items:* removed',
+      'at most 5 verifications in all (before: at most 10,000 verifications a day)',
+    ],
+  )
+  assert.deepEqual(policyChanges(policy, null).length, 5)
+  assert.deepEqual(policyChanges(null, { addresses: [] }), ['no address allowed'])
+})
+
+test('numbers are checked before they are sent, by the rules of the service', () => {
+  const typed = (limit: string, count: string) => ({
+    ...fieldsOf(policy),
+    rate: { limit, count, unit: 'hours' as const },
+  })
+  for (const [limit, count, expected] of [
+    ['ten', '1', /^The number of verifications must be a whole number$/],
+    ['0', '1', /at least 1/],
+    ['1,000,001', '1', /at most 1,000,000/],
+    ['1 000', '25', /^The time must be at most 24 hours$/],
+    ['', '1', /whole number/],
+    ['1.5', '1', /whole number/],
+  ] as const) {
+    assert.match(problemsOfFields(typed(limit, count)).rate ?? '', expected)
+  }
+  assert.deepEqual(problemsOfFields(typed('1,000', '24')), {})
+})

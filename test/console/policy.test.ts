@@ -1,0 +1,371 @@
+// Policies and tags in the console, in a real Chromium against the real server.
+import assert from 'node:assert/strict'
+import { mkdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { join } from 'node:path'
+import { after, afterEach, before, describe, test } from 'node:test'
+import type { Page, Request } from 'playwright-core'
+import { rowOf, type Sketch, type Tenant, total, World } from './world.ts'
+
+const CEILING = {
+  scopes: ['orders:*', 'items:read'],
+  addresses: ['203.0.113.0/24'],
+  rate: { limit: 50, seconds: 60 },
+  quota: { limit: 10_000, per: 'day' },
+}
+const OWN = {
+  scopes: ['orders:read', 'billing:write'],
+  rate: { limit: 100, seconds: 60 },
+  quota: { limit: 100, per: 'day' },
+}
+
+describe('policies and tags in the console', () => {
+  let world: World
+  before(async () => {
+    world = await World.open()
+  })
+  afterEach(() => world.assertClean())
+  after(() => world.close())
+
+  /** As somebody else would, past the console. */
+  async function patch(tenant: Tenant, path: string, body: object): Promise<void> {
+    const response = await fetch(`${world.running.url}/api/v1/apiClient/${path}`, {
+      method: 'PATCH',
+      headers: { authorization: `Bearer ${tenant.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    })
+    assert.equal(response.status, 200, await response.text())
+  }
+
+  const pathOf = (tenant: Tenant, index = 0) => `tokens/${tenant.tokens[index]?.id}`
+
+  async function tenantWith(sketch: Omit<Sketch, 'name'> = {}, ceiling?: object): Promise<Tenant> {
+    const tenant = await world.tenant([{ name: 'deploy', ...sketch }])
+    if (ceiling !== undefined) await patch(tenant, `sub-account/${tenant.subAccounts[0]?.id}`, { policy: ceiling })
+    return tenant
+  }
+
+  /** The body and the If-Match of the change that is sent by what is done. */
+  async function sentBy(page: Page, act: () => Promise<unknown>) {
+    const sent = page.waitForRequest((request: Request) => request.method() === 'PATCH')
+    await act()
+    const request = await sent
+    return { body: request.postDataJSON() as object, ifMatch: (await request.allHeaders())['if-match'] }
+  }
+
+  const cell = (page: Page, member: string, column: number) =>
+    page.locator(`[data-member=${member}]`).getByRole('cell').nth(column)
+
+  const change = (page: Page) => page.getByRole('button', { name: 'Change policy' }).click()
+  const save = (page: Page) => page.getByRole('button', { name: 'Save policy' }).click()
+
+  const chipsInput = (page: Page, name: string) => page.getByRole('combobox', { name, exact: true })
+
+  async function addChips(page: Page, label: string, ...chips: readonly string[]): Promise<void> {
+    for (const chip of chips) {
+      await chipsInput(page, label).fill(chip)
+      await page.keyboard.press('Enter')
+    }
+  }
+
+  test('a policy is made, changed and removed in words; only what was changed is sent, and it holds', async () => {
+    const tenant = await tenantWith()
+    const { credential } = await world.stored(tenant)
+    const page = await world.signedIn(tenant, pathOf(tenant))
+    await page.getByText('restricts nothing further').waitFor()
+    assert.equal(await cell(page, 'scopes', 0).textContent(), 'Not restricted')
+    await change(page)
+    await page.getByLabel('Only these scopes').check()
+    await addChips(page, 'Scopes', 'orders:read', 'items:*')
+    await page.getByLabel('Limit the rate').check()
+    await page.getByLabel('Rate: verifications').fill('100')
+    await page.getByLabel('Rate: time', { exact: true }).fill('60')
+    await page.getByLabel('Set a quota').check()
+    await page.getByLabel('Quota: verifications').fill('10,000')
+    const made = await sentBy(page, () => save(page))
+    assert.deepEqual(made, {
+      ifMatch: '"1"',
+      body: {
+        policy: {
+          scopes: ['orders:read', 'items:*'],
+          rate: { limit: 100, seconds: 60 },
+          quota: { limit: 10_000, per: 'day' },
+        },
+      },
+    })
+    await page.getByText('The policy of deploy is saved').waitFor()
+    assert.equal(await cell(page, 'rate', 0).textContent(), 'At most 100 verifications in 60 seconds')
+    assert.equal(await cell(page, 'quota', 0).textContent(), 'At most 10,000 verifications a day')
+    await page
+      .getByText('only scopes orders:read, items:* allowed; at most 100 verifications in 60 seconds; at most 10,000')
+      .waitFor()
+    assert.equal(await world.verify(credential), 204)
+
+    await change(page)
+    await page.getByRole('button', { name: 'Remove items:*' }).click()
+    await page.getByLabel('Limit the rate').uncheck()
+    await page.getByLabel('Only from these addresses').check()
+    await addChips(page, 'Addresses', '203.0.113.0/24')
+    const changed = await sentBy(page, () => save(page))
+    assert.deepEqual(changed, {
+      ifMatch: '"2"',
+      body: { policy: { scopes: ['orders:read'], rate: null, addresses: ['203.0.113.0/24'] } },
+    })
+    await page.getByText('scope items:* removed; only address 203.0.113.0/24 allowed; no limit of the rate').waitFor()
+    assert.equal(await world.verify(credential), 403)
+
+    await change(page)
+    await page.getByLabel('Only these scopes').uncheck()
+    await page.getByLabel('Only from these addresses').uncheck()
+    await page.getByLabel('Set a quota').uncheck()
+    await save(page)
+    await page.locator('[data-member=quota]').getByText('Not restricted').waitFor()
+    assert.equal((await world.stored(tenant)).version, 4)
+    assert.equal(await world.verify(credential), 204)
+  })
+
+  test('what is wrong is said at its field before it is sent, and so is what only the service notices', async () => {
+    const tenant = await tenantWith()
+    const page = await world.signedIn(tenant, pathOf(tenant))
+    await change(page)
+    await page.getByLabel('Only from these addresses').check()
+    await page.getByText('Without any, every request is refused').waitFor()
+    await addChips(page, 'Addresses', '203.0.113.7/24')
+    await page.getByRole('alert').filter({ hasText: 'write 203.0.113.0/24' }).waitFor()
+    await page.getByLabel('Limit the rate').check()
+    let requests = 0
+    page.on('request', (request) => {
+      if (request.method() === 'PATCH') requests++
+    })
+    await save(page)
+    const reason = page.getByRole('alert').filter({ hasText: 'must be a whole number' })
+    await reason.waitFor()
+    const describedBy = await page.getByLabel('Rate: verifications').getAttribute('aria-describedby')
+    assert.equal(describedBy, await reason.getAttribute('id'))
+    assert.equal(requests, 0)
+    await page.getByLabel('Limit the rate').uncheck()
+    // By keyboard alone: Backspace takes the last chip away.
+    await chipsInput(page, 'Addresses').focus()
+    await page.keyboard.press('Backspace')
+    await addChips(page, 'Addresses', '10.0.0.0/8', '::ffff:10.0.0.0/104')
+    await save(page)
+    await page.getByRole('alert').filter({ hasText: '“::ffff:10.0.0.0/104” is the same as “10.0.0.0/8”' }).waitFor()
+    assert.equal(requests, 1)
+    await page.getByRole('button', { name: 'Remove ::ffff:10.0.0.0/104' }).click()
+    await save(page)
+    await page.getByText('The policy of deploy is saved').waitFor()
+  })
+
+  test("what the sub-account's ceiling takes away is shown next to the token's own policy", async () => {
+    const tenant = await tenantWith({ policy: OWN }, { ...CEILING, maxLifetimeSeconds: 90 * 86_400 })
+    const page = await world.signedIn(tenant, pathOf(tenant))
+    await page.getByText('holds too').waitFor()
+    await page.locator('s').filter({ hasText: 'billing:write' }).waitFor()
+    assert.equal(await cell(page, 'scopes', 0).textContent(), 'orders:readbilling:write not allowed by the sub-account')
+    assert.equal(await cell(page, 'scopes', 2).textContent(), 'orders:read')
+    assert.equal(await cell(page, 'addresses', 2).textContent(), '203.0.113.0/24')
+    assert.match((await cell(page, 'rate', 2).textContent()) ?? '', /At most 50 .*sub-account's limit is the tighter/)
+    assert.match((await cell(page, 'quota', 2).textContent()) ?? '', /At most 100 .*token's limit is the tighter/)
+    assert.match((await cell(page, 'maxLifetimeSeconds', 2).textContent()) ?? '', /^Ends .* at the latest$/)
+    // While it is edited, too.
+    await change(page)
+    await addChips(page, 'Scopes', 'admin')
+    await page.getByText('Not allowed by the sub-account, and without effect: billing:write, admin').waitFor()
+    await page.getByText('Its sub-account: orders:*, items:read').waitFor()
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('link', { name: 'North', exact: true }).click()
+    await page.getByRole('heading', { name: 'North', level: 1 }).waitFor()
+  })
+
+  test('"Try it" says whether a request is accepted, why not, who decides, and what is left', async () => {
+    const tenant = await tenantWith({ policy: OWN }, CEILING)
+    const page = await world.signedIn(tenant, pathOf(tenant))
+    const ask = async (scope: string, address: string, ...expected: readonly string[]) => {
+      await chipsInput(page, 'Scopes that are needed').focus()
+      await page.keyboard.press('Backspace')
+      if (scope !== '') await addChips(page, 'Scopes that are needed', scope)
+      await page.getByLabel('Address it is used from').fill(address)
+      await page.getByRole('button', { name: 'Try it' }).click()
+      for (const text of expected) await page.getByText(text).waitFor()
+    }
+    await ask(
+      'orders:read',
+      '203.0.113.7',
+      'A request from 203.0.113.7 that needs orders:read would be let in',
+      'Scopes in effect: orders:read.',
+      'Rate: 50 of 50 left now (all tokens of the sub-account together have at most 50 verifications in 60 seconds)',
+      'Quota: 100 of 100 left (the token has at most 100 verifications a day)',
+    )
+    await ask('billing:write', '203.0.113.7', "The sub-account's policy does not allow billing:write")
+    await ask('items:read', '203.0.113.7', "The token's policy does not allow items:read")
+    await ask('', '198.51.100.1', "198.51.100.1 is not among the addresses that the sub-account's policy allows")
+    await ask('', '', 'allows certain addresses only: enter the one it is used from')
+    await ask('orders:*', 'nowhere', 'is a pattern: name the scopes', 'The address must be one address')
+    // What is changed meanwhile changes the answer.
+    await ask('', '203.0.113.7', 'A request from 203.0.113.7 would be let in')
+    await page.getByRole('button', { name: 'Disable', exact: true }).click()
+    await page.getByRole('button', { name: 'Disable token' }).click()
+    await page.getByText('The token is disabled.').waitFor()
+  })
+
+  test('tags are changed on the page of a token, shown in the list, and a click filters by them', async () => {
+    const tenant = await world.tenant([
+      { name: 'one' },
+      { name: 'two', tags: ['edge', 'nightly'] },
+      { name: 'three', tags: ['edge'] },
+    ])
+    const page = await world.signedIn(tenant, pathOf(tenant))
+    await page.getByRole('button', { name: 'Change the tags of one of North' }).click()
+    await addChips(page, 'Tags', 'edge', 'x'.repeat(51))
+    await page.getByRole('alert').filter({ hasText: 'a tag has at most 50 characters' }).waitFor()
+    await page.keyboard.press('Backspace')
+    const sent = await sentBy(page, () => page.getByRole('button', { name: 'Save tags' }).click())
+    assert.deepEqual(sent, { ifMatch: '"1"', body: { tags: ['edge'] } })
+    await page.getByText('gave one the tag edge').waitFor()
+
+    await page.getByRole('link', { name: 'Tokens with the tag edge' }).click()
+    await page.getByText('1–3 of 3 tokens').waitFor()
+    assert.equal(new URL(page.url()).search, '?tag=edge')
+    await rowOf(page, 'two').getByRole('link', { name: 'Tokens with the tag nightly' }).click()
+    await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
+    assert.equal(new URL(page.url()).search, '?tag=edge&tag=nightly')
+    await page.reload()
+    await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Remove nightly' }).click()
+    await page.getByText('1–3 of 3 tokens').waitFor()
+    await addChips(page, 'Tags', 'nobody')
+    await page.getByText('No token matches').waitFor()
+    await page.getByRole('button', { name: 'Clear all filters' }).click()
+    await page.getByText('1–3 of 3 tokens').waitFor()
+    assert.equal(new URL(page.url()).search, '')
+    // As cards, too.
+    await page.setViewportSize({ width: 400, height: 800 })
+    await page.getByRole('list', { name: 'Tags of two of North' }).getByText('nightly').waitFor()
+  })
+
+  test('a change that somebody else made meanwhile is told, nothing is lost, and saving again goes on top of it', async () => {
+    const tenant = await tenantWith({ policy: { scopes: ['orders:read'] } })
+    const page = await world.signedIn(tenant, pathOf(tenant))
+    await change(page)
+    await addChips(page, 'Scopes', 'items:read')
+    await patch(tenant, `token/${tenant.tokens[0]?.id}`, { policy: { quota: { limit: 7, per: 'day' } } })
+    await save(page)
+    await page.getByText('It has been changed since you opened this form').waitFor()
+    await page.getByText('The policy is different now: at most 7 verifications a day').waitFor()
+    await page.getByRole('button', { name: 'Remove items:read' }).waitFor()
+    const sent = await sentBy(page, () => page.getByRole('button', { name: 'Save mine on top' }).click())
+    assert.deepEqual(sent, { ifMatch: '"2"', body: { policy: { scopes: ['orders:read', 'items:read'] } } })
+    await page.getByText('The policy of deploy is saved').waitFor()
+    assert.equal(await cell(page, 'quota', 0).textContent(), 'At most 7 verifications a day')
+  })
+
+  test('a policy that is half changed is not left without asking', async () => {
+    const tenant = await tenantWith()
+    const page = await world.signedIn(tenant, pathOf(tenant))
+    await change(page)
+    await page.getByRole('link', { name: 'History', exact: true }).click()
+    await page.getByRole('heading', { name: 'History', level: 1 }).waitFor()
+    await page.goBack()
+    await change(page)
+    await page.getByLabel('Only these scopes').check()
+    await page.getByRole('link', { name: 'History', exact: true }).click()
+    const question = page.getByRole('dialog', { name: 'Leave without saving?' })
+    await question.getByRole('button', { name: 'Stay' }).click()
+    await question.waitFor({ state: 'detached' })
+    assert.ok(await page.getByLabel('Only these scopes').isChecked())
+    await page.getByRole('link', { name: 'History', exact: true }).click()
+    await question.getByRole('button', { name: 'Leave' }).click()
+    await page.getByRole('heading', { name: 'History', level: 1 }).waitFor()
+  })
+
+  test('a sub-account has a page with its facts, its metadata and the policy of all its tokens', async () => {
+    const tenant = await tenantWith()
+    const { credential } = await world.stored(tenant)
+    await patch(tenant, `sub-account/${tenant.subAccounts[0]?.id}`, { metadata: { plan: 'gold' } })
+    const page = await world.signedIn(tenant, 'sub-accounts')
+    await page.getByRole('link', { name: 'Policy of North' }).click()
+    await page.getByRole('heading', { name: 'North', level: 1 }).waitFor()
+    await page.getByRole('definition').getByText('"plan": "gold"').waitFor()
+    await change(page)
+    await page.getByLabel('Limit the lifetime of its tokens').check()
+    await page.getByLabel('Lifetime: time').fill('90')
+    await page.getByLabel('Only from these addresses').check()
+    await addChips(page, 'Addresses', '203.0.113.0/24')
+    const sent = await sentBy(page, () => save(page))
+    assert.deepEqual(sent.body, { policy: { addresses: ['203.0.113.0/24'], maxLifetimeSeconds: 7_776_000 } })
+    await page.getByText('No token works longer than 90 days after its creation').waitFor()
+    assert.equal(await world.verify(credential), 403)
+    await page.getByRole('link', { name: 'History', exact: true }).click()
+    await page.getByText('only address 203.0.113.0/24 allowed; no token works longer than 90 days').waitFor()
+    await page.goto(`${world.base}sub-accounts/sub_0`)
+    await page.getByRole('link', { name: 'To all sub-accounts' }).click()
+    await total(page).getByText('2 sub-accounts').waitFor()
+  })
+
+  // What fits does not depend on the colours, nor these on the width.
+  for (const [colorScheme, width] of [
+    ['light', 1280],
+    ['dark', 360],
+  ] as const) {
+    test(`policy, form and answer, ${colorScheme}, ${width} wide, pass axe and fit the screen`, async () => {
+      const tags = ['edge', 'nightly', 'owned by platform']
+      const tenant = await tenantWith({ policy: OWN, tags }, { ...CEILING, maxLifetimeSeconds: 90 * 86_400 })
+      const options = { colorScheme, viewport: { width, height: 900 }, reducedMotion: 'reduce' as const }
+      const page = await world.signedIn(tenant, pathOf(tenant), options)
+      const look = (name: string) => assertLooks(page, `${name}-${colorScheme}-${width}`)
+      await page.locator('s').waitFor()
+      await page.getByLabel('Address it is used from').fill('198.51.100.1')
+      await page.getByRole('button', { name: 'Try it' }).click()
+      await page.getByText('Refused').waitFor()
+      await look('policy')
+      await page.getByRole('button', { name: 'Change the tags of' }).click()
+      await change(page)
+      await addChips(page, 'Scopes', 'not a scope!')
+      await page.getByLabel('Quota: verifications').fill('many')
+      await save(page)
+      await page.getByRole('alert').filter({ hasText: 'whole number' }).waitFor()
+      await look('policy-form')
+      await page.getByRole('button', { name: 'Cancel' }).last().click()
+      await page.goto(`${world.base}sub-accounts/${tenant.subAccounts[0]?.id}`)
+      await page.locator('[data-member=rate]').waitFor()
+      await look('sub-account')
+      await page.goto(`${world.base}tokens?tag=edge`)
+      await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
+      await photograph(page, `tags-${colorScheme}-${width}`)
+    })
+  }
+})
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+interface Violation {
+  readonly id: string
+  readonly impact: string
+  readonly nodes: readonly { readonly html: string }[]
+}
+
+/** Nothing that axe calls serious, and nothing wider than the screen. */
+async function assertLooks(page: Page, where: string): Promise<void> {
+  await photograph(page, where)
+  await page.evaluate(axeSource)
+  const violations = await page.evaluate(async () => {
+    const { axe } = window as unknown as { axe: { run(options: object): Promise<{ violations: Violation[] }> } }
+    return (await axe.run({ resultTypes: ['violations'], preload: false })).violations
+  })
+  const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+  assert.deepEqual(
+    serious.map(({ id, nodes }) => `${where}: ${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' ')}`),
+    [],
+  )
+}
+
+/** Nothing is wider than the screen; with SCREENSHOTS set to a folder, there is a picture. */
+async function photograph(page: Page, where: string): Promise<void> {
+  const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth])
+  assert.ok((content ?? 0) <= (screen ?? 0), `${where} is ${content} wide on ${screen}`)
+  const folder = process.env.SCREENSHOTS
+  if (folder === undefined) return
+  mkdirSync(folder, { recursive: true })
+  await page.evaluate(() => window.scrollTo(0, 0))
+  await page.screenshot({ path: join(folder, `${where}.png`), fullPage: true })
+}
