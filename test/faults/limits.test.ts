@@ -1,4 +1,6 @@
 import { describeHammering } from './hammering.ts'
 
-describeHammering('four instances on PostgreSQL', { seconds: 4, kills: 1, quota: 500 })
-describeHammering('three workers on the embedded store', { seconds: 4, kills: 1, quota: 500 })
+const LENGTH = { seconds: 6, most: 3_000, kills: 1, rate: { limit: 300, seconds: 60 }, quota: 400 }
+
+describeHammering('four instances on PostgreSQL', LENGTH)
+describeHammering('three workers on the embedded store', LENGTH)
