@@ -245,7 +245,8 @@ describe('a copy', () => {
       `SELECT table_name || '.' || column_name AS column FROM information_schema.columns WHERE table_schema = 'public'`,
     )
     // A store that is copied has one master key, which seals.
-    const derived = /^(latchkey_migrations|token_search|token_counts|token_tags|rate_limits)\.|\.folded_text$|^vault\.seals$/
+    const derived =
+      /^(latchkey_migrations|token_search|token_counts|token_tags|rate_limits)\.|\.folded_text$|^vault\.seals$/
     const kept = found.map(({ column }) => column).filter((column) => !derived.test(column))
     assert.deepEqual(kept.sort(), columns.sort())
     const db = new DatabaseSync(join(cli.dataDir, 'latchkey.db'), { readOnly: true })
@@ -255,7 +256,8 @@ describe('a copy', () => {
       )
       .all() as { column: string }[]
     db.close()
-    const made = /^(token_grams|token_counts|token_tags|revocation_journal|sqlite_)|\.(no|folded_text|folded_name)$|^vault\.seals$/
+    const made =
+      /^(token_grams|token_counts|token_tags|revocation_journal|sqlite_)|\.(no|folded_text|folded_name)$|^vault\.seals$/
     assert.deepEqual(
       own
         .map(({ column }) => column)
