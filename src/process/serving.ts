@@ -96,6 +96,7 @@ async function serve(
     await closeConnections(server.server, sockets)
     await server.close()
     await registry.uses.flush().catch((err: unknown) => log.error({ err }, 'last-used marks were lost'))
+    await registry.releaseLimits().catch((err: unknown) => log.error({ err }, 'reserved units of limits were lost'))
     await store.close()
   }
   return { ...latchkey, server, metrics, url, stop }

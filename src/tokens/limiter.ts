@@ -49,6 +49,7 @@ interface Clock {
 
 /** What this process knows of a limit. */
 interface Held {
+  readonly subject: string
   readonly limit: Limit
   /** At hand. */
   units: number
@@ -79,6 +80,13 @@ const LONGEST_RETRY_MS = 60_000
 
 /** How many times more is reserved than was used of the last reservation, up to a batch. */
 const GROWTH = 4
+
+const RETURNED_AT_ONCE = 1_000
+
+interface AskedFor {
+  readonly use: Pick<LimitUse, 'subject' | 'limit'>
+  readonly waiting: number
+}
 
 interface Question {
   readonly use: LimitUse
@@ -131,6 +139,15 @@ export class Limiter {
     if (held?.retryAt === undefined || !isSame(held.limit, use.limit)) return undefined
     const now = this.#clock.monotonic()
     return now < held.askAt ? held.retryAt - now : undefined
+  }
+
+  /** Returns all that is at hand, before the process ends: nothing of a quota is lost by a restart. */
+  async release(): Promise<void> {
+    const held = [...this.#held.values().filter(({ units }) => units > 0)]
+    for (let at = 0; at < held.length; at += RETURNED_AT_ONCE) {
+      const some = held.slice(at, at + RETURNED_AT_ONCE)
+      await this.#store.reserveUnits(some.map((use) => this.#askOf({ use, waiting: 0 })))
+    }
   }
 
   /** What this process has reserved and not used. */
@@ -206,7 +223,7 @@ export class Limiter {
   }
 
   /** In relation to what was used last: who verifies rarely reserves little. */
-  #askOf({ use: { subject, limit }, waiting }: Question): Ask {
+  #askOf({ use: { subject, limit }, waiting }: AskedFor): Ask {
     const held = this.#held.get(nameOf({ subject, limit }))
     const { granted = 0, units = 0, wanted = 1, window = 0, left = limit.limit } = held ?? {}
     if (held !== undefined) held.units = 0
@@ -219,11 +236,12 @@ export class Limiter {
   }
 
   #hold(ask: Ask, grant: Grant, sentAt: Moment): void {
-    const { limit, needed } = ask
+    const { subject, limit, needed } = ask
     const { granted, validMs, window, left, resetMs, retryMs } = grant
     const answeredAt = this.#clock.monotonic()
     const retryAt = granted > 0 || needed === 0 ? undefined : answeredAt + (retryMs ?? Number.POSITIVE_INFINITY)
     this.#held.set(nameOf(ask), {
+      subject,
       limit,
       units: granted,
       granted,

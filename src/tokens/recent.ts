@@ -18,6 +18,12 @@ export class Recent<Key, Value> {
     return old
   }
 
+  /** Of both generations; a key that is in both comes once, as `get` has it. */
+  *values(): Generator<Value> {
+    yield* this.#young.values()
+    for (const [key, value] of this.#old) if (!this.#young.has(key)) yield value
+  }
+
   set(key: Key, value: Value): void {
     if (this.#count >= this.#limit) {
       this.#old = this.#young

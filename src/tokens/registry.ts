@@ -70,6 +70,10 @@ export class Registry {
     return this.#verification.uses
   }
 
+  releaseLimits(): Promise<void> {
+    return this.#verification.release()
+  }
+
   /** The account that an account key belongs to; a Failure for everything else, a working token included. */
   async authenticate(presented: string): Promise<Caller> {
     const { store, now } = this.#parts

@@ -76,6 +76,11 @@ export class Verification {
     return decision
   }
 
+  /** When the process ends: others can use what it has reserved of rates and quotas. */
+  release(): Promise<void> {
+    return this.#limiter.release()
+  }
+
   /** Whether it authenticates, for somebody other than its holder: not a use of it. */
   async introspect(presented: string): Promise<Verdict> {
     if (kindOfCredential(presented) !== 'tok') return UNKNOWN

@@ -89,7 +89,8 @@ describe('--json prints exactly one document', () => {
     const create = ['token', 'create', '--sub-account', estate.subAccount._id, '--name', 'Got', '--json']
     const { _id, token } = (await cli.run(...create)).json
     const got = await cli.run('token', 'get', _id, '--json')
-    const keys = ['_id', 'name', 'status', 'createdAt', 'expiresAt', 'subAccount', 'account']
+    const carried = ['tags', 'metadata', 'policy']
+    const keys = ['_id', 'name', 'status', 'createdAt', 'expiresAt', 'subAccount', ...carried, 'account']
     assert.deepEqual(Object.keys(got.json), keys)
     assert.deepEqual([got.json.name, got.json.account], ['Got', estate.account._id])
     for (const { stdout } of [got, await cli.run('token', 'get', _id)]) assert.ok(!stdout.includes(token))

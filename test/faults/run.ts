@@ -15,7 +15,17 @@ const KEPT = join(ROOT, 'docs', 'reliability.json')
 const PAGE = join(ROOT, 'docs', 'fault-tests.md')
 const LOAD = Math.round(loadavg()[0] ?? 0)
 const TIMEOUT_MS = 1_800_000
-const FAULTS = ['long', 'linearizability', 'rotation', 'failover', 'pgbouncer', 'grants', 'million', 'one-caller']
+const FAULTS = [
+  'long',
+  'linearizability',
+  'rotation',
+  'failover',
+  'pgbouncer',
+  'grants',
+  'million',
+  'one-caller',
+  'limits',
+]
 /** Tests of random cases, which are repeated more often here than in `npm test`. */
 const MORE_RUNS = [
   'storage/copy',

@@ -126,6 +126,17 @@ describe('one after the other', () => {
     assert.ok(left(large) >= 100_000 - 10_000 - 128)
   })
 
+  test('a process that ends returns what it has reserved of every limit, and loses nothing', async () => {
+    const uses = [ofToken(rate(5_000, 60)), ofToken(quota(10_000, 'day')), ofSubAccount(quota(2_000, 'ever'))]
+    await takeSeveral(300, ...uses)
+    assert.ok(uses.every((use) => left(use) < use.limit.limit - 300))
+    await limiter.release()
+    assert.deepEqual(uses.map(left), [4_700, 9_700, 1_700])
+    await limiter.release()
+    assert.deepEqual(uses.map(left), [4_700, 9_700, 1_700])
+    assert.deepEqual(await takeSeveral(1, ...uses), ['yes'])
+  })
+
   test('what is told to be left is exact for one process', async () => {
     const uses = [ofToken(rate(5_000, 60)), ofToken(quota(10_000, 'day'))]
     for (let used = 1; used <= 300; used++) {

@@ -44,9 +44,11 @@ export function readNew<Shape extends object>(
   readers: Readers<Shape>,
   required: readonly (keyof Shape & string)[],
 ): Shape {
-  const { values, problems, broken, unusable, absent } = readFields(body, readers)
+  const { values, problems: all, broken, unusable, absent } = readFields(body, readers)
   const missing = required.find((field) => absent.has(field))
   const wrong = broken ?? unusable
+  // What may be left out is no problem where it was.
+  const problems = all.filter(({ field }) => !absent.has(field) || required.some((name) => name === field))
   if (wrong !== undefined) throw new Failure('invalid-request', wrong.message, problems)
   if (missing !== undefined) throw new Failure('invalid-request', `${missing} is required`, problems)
   return values as Shape
