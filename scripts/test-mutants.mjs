@@ -28,7 +28,8 @@ const ROOT = join(import.meta.dirname, '..')
 const CACHE = join(ROOT, 'node_modules', '.cache', 'latchkey-mutants.json')
 const TESTS = 'test/{cli,http,storage,tokens,trust}/*.test.ts'
 /** What they test are processes of their own, in which nothing is counted. */
-const TESTS_OF_PROCESSES = /\/(workers|serve|log|lost-thread|linearizability|linearizability-postgres|rotation)\.test/
+const TESTS_OF_PROCESSES =
+  /\/(workers|serve|log|lost-thread|linearizability|linearizability-postgres|rotation|copy)\.test/
 const SLOWEST_MEASURED_MS = 600_000
 
 const { values } = parseArgs({
@@ -73,6 +74,7 @@ async function runTest(cwd, file, env, limitMs) {
     stdio: ['ignore', 'pipe', 'ignore'],
     env: { ...process.env, SEED: '1', NODE_V8_COVERAGE: '', ...env },
   })
+  running = child.pid
   let outcome
   const exited = once(child, 'exit')
   const end = (reason) => {
@@ -90,6 +92,9 @@ async function runTest(cwd, file, env, limitMs) {
   endGroup(child.pid)
   return outcome ?? (code === 0 ? undefined : 'caught')
 }
+
+/** The process group of the test that runs. */
+let running
 
 function endGroup(pid) {
   try {
@@ -231,6 +236,13 @@ const tests = listed(values.tests).filter((file) => !TESTS_OF_PROCESSES.test(fil
 const copy = copyTree()
 const postgres = await PostgresServer.start()
 const results = []
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.once(signal, () => {
+    if (running !== undefined) endGroup(running)
+    rmSync(copy, { recursive: true, force: true })
+    process.exit(1)
+  })
+}
 try {
   const env = { [SHARED_POSTGRES]: JSON.stringify({ data: postgres.data, port: postgres.port }) }
   const known = await measure(copy, tests, env)
@@ -249,4 +261,4 @@ try {
   await postgres.remove()
   rmSync(copy, { recursive: true, force: true })
 }
-console.log(`\n${totals(results)}`)
+if (results.length > 0) console.log(`\n${totals(results)}`)

@@ -110,7 +110,8 @@ export class World {
   /** A fresh browser profile. Whatever happens in it is held against the test by `assertClean`. */
   async page(options: BrowserContextOptions = {}): Promise<Page> {
     const context = await this.browser.newContext({ viewport: { width: 1280, height: 860 }, ...options })
-    context.setDefaultTimeout(10_000)
+    // Only for what would never come: a busy machine is slow.
+    context.setDefaultTimeout(60_000)
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])
     const page = await context.newPage()
     this.watch(page)

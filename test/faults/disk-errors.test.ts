@@ -1,3 +1,3 @@
 import { describeFileLimit } from './disk-errors.ts'
 
-describeFileLimit(2)
+describeFileLimit(1)

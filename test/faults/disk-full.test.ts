@@ -1,3 +1,3 @@
 import { describeDiskFull } from './disk-full.ts'
 
-describeDiskFull('pages', 2, 0)
+describeDiskFull('pages', 1, 0)

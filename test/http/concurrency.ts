@@ -7,7 +7,7 @@ import { runs } from '../support/runs.ts'
 
 const TOKEN = '/api/v1/apiClient/token'
 const CALLERS = 100
-const ROUNDS = runs(10, 50)
+const ROUNDS = runs(3, 50)
 
 export function describeConcurrency(engine: Engine): void {
   describe(`many callers at once on the ${engine.name} store`, () => {

@@ -95,6 +95,18 @@ test('beyond the bound of all unread answers the largest is cut off, and the oth
   }
 })
 
+test('answers that were read are no part of that bound, however many there were', async () => {
+  const here = await listen(createNodeServer(answerBytes, 2.5 * LARGE))
+  const [caller, socket] = await here.connect()
+  for (let n = 1; n <= 5; n++) {
+    caller.write(ask(LARGE))
+    await settle(here)
+    await read(caller, n * LARGE)
+  }
+  assert.ok(caller.bytesRead >= 5 * LARGE && !socket.destroyed)
+  caller.destroy()
+})
+
 test('beyond the bound of all waiting requests the connection with most of them is cut off', async () => {
   const held: (() => void)[] = []
   const hold: RequestListener = (request, response) => void held.push(() => answerBytes(request, response))

@@ -1,13 +1,14 @@
 // Rate limits: off unless configured, 429 and never 401, and counted for all processes and instances together.
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import { readConfig } from '../../src/config.ts'
 import { networkOf } from '../../src/http/access/rate-limits.ts'
 import { startServer } from '../../src/process/serving.ts'
 import { Cli, COVERED } from '../support/cli.ts'
 import { type Engine, Estate, sqliteEngine } from '../support/estate.ts'
 import { type Ask, bearer, closeConnections, type Heard, send } from '../support/http.ts'
-import { postgresEngine } from '../support/postgres.ts'
+import { postgresEngine, sharedServer } from '../support/postgres.ts'
 
 after(closeConnections)
 
@@ -163,6 +164,28 @@ test('instances on one PostgreSQL count together', () =>
     assert.equal(heard.filter(({ status }) => status === 200).length, 20)
     assert.equal(heard.filter(({ status }) => status === 429).length, 40)
     await second.stop()
+  }))
+
+test('what PostgreSQL has counted is removed when it limits nobody any more', () =>
+  withEstate(postgresEngine, {}, async ({ config, running: { limiter } }) => {
+    assert.ok(limiter)
+    const kept = async () => {
+      const rows = await (await sharedServer()).query<{ name: Buffer }>(
+        new URL(config.databaseUrl ?? '').pathname.slice(1),
+        'SELECT name FROM rate_limits',
+      )
+      return rows.length
+    }
+    await limiter.take('over at once', { count: 1, perMs: 1 })
+    await limiter.take('for an hour', { count: 1, perMs: 3_600_000 })
+    assert.equal(await kept(), 2)
+    // Once a minute, with the next request.
+    const { now } = performance
+    performance.now = () => now.call(performance) + 61_000
+    const taking = limiter.take('for an hour', { count: 1, perMs: 3_600_000 })
+    performance.now = now
+    assert.ok((await taking) > 0)
+    while ((await kept()) !== 1) await pause(10)
   }))
 
 test('workers on one port count together', async () => {

@@ -18,7 +18,7 @@ import { runs } from '../support/runs.ts'
 import { openEmptySqlite } from '../support/sqlite.ts'
 import { deleteToken, Estate, plain, type TestStore, updateToken } from '../support/store.ts'
 
-const ESTATES = runs(25, 100)
+const ESTATES = runs(12, 100)
 const QUESTIONS = 90
 const CHANGES = 10
 

@@ -6,7 +6,7 @@ import { deleteToken, FIRST_PAGE, updateToken } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
 
 const CONTENDERS = 100
-const ROUNDS = runs(10, 50)
+const ROUNDS = runs(3, 50)
 
 export const describeConcurrency: Part = (estate) => {
   test(`of a hundred simultaneous renames to one name exactly one succeeds, ${ROUNDS} times over`, async () => {

@@ -9,7 +9,7 @@ import { runs } from '../../support/runs.ts'
 import type { Estate } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
 
-const ESTATES = runs(15, 80)
+const ESTATES = runs(8, 80)
 const QUERIES_PER_ESTATE = 100
 
 interface Sketch {
@@ -149,7 +149,7 @@ export const describeListingProperties: Part = (estate) => {
           )
         }
       }),
-      { numRuns: runs(10, 40) },
+      { numRuns: runs(5, 40) },
     )
   })
 }

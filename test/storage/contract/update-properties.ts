@@ -132,7 +132,7 @@ export const describeUpdateProperties: Part = (estate) => {
         }
         await model.compare()
       }),
-      { numRuns: runs(20, 60) },
+      { numRuns: runs(10, 60) },
     )
   })
 }
