@@ -180,13 +180,22 @@ interface Found {
   /** More than 0 by a whole unit: over the limit. */
   readonly over: number
   readonly used: number
+  /** Verifications for each unit that the limit allows. */
+  readonly load: number
 }
 
 function assess(kind: Kind, { asked, accepted, seconds }: Hammered, { rate, quota }: Length): Found {
   const isRate = kind.endsWith('rate')
   const allowed = isRate ? rate.limit * (1 + seconds / rate.seconds) : quota
   const over = isRate ? mostOver(accepted, rate) : accepted.length - quota
-  return { kind, asked, accepted: accepted.length, over: Math.floor(over), used: accepted.length / allowed }
+  return {
+    kind,
+    asked,
+    accepted: accepted.length,
+    over: Math.floor(over),
+    used: accepted.length / allowed,
+    load: asked / allowed,
+  }
 }
 
 type Engine = 'four instances on PostgreSQL' | 'three workers on the embedded store'
@@ -229,10 +238,13 @@ async function run(engine: Engine, length: Length, isAlone = false): Promise<rea
 }
 
 const told = (found: readonly Found[]) =>
-  found.map(({ kind, accepted, over, used }) => {
-    const share = `${(100 * used).toFixed(1)}% used`
+  found.map(({ kind, accepted, over, used, load }) => {
+    const share = `${(100 * used).toFixed(1)}% used at ${load.toFixed(1)} times the load`
     return `${kind}: ${accepted} accepted, ${Math.max(0, over)} over, ${share}`
   })
+
+/** With less, much of what was reserved is still in the processes at the end: the machine was too busy to tell. */
+const LOAD_THAT_TELLS = { rate: 5, quota: 1.5 }
 
 /** What a killed process has reserved of a quota is lost: at most this. */
 const LARGEST_BATCH = 128
@@ -242,10 +254,11 @@ export function describeHammering(engine: Engine, length: Length, controlled?: L
   test(`${engine}, killed ${kills} times under load for ${seconds} s, accept no more than the limits, and nearly all of them`, async (t) => {
     const found = await run(engine, length)
     for (const line of told(found)) t.diagnostic(line)
-    for (const { kind, over, asked, accepted, used } of found) {
+    for (const { kind, over, asked, accepted, used, load } of found) {
       const isQuota = kind.endsWith('quota')
       assert.ok(over <= 0, `${kind}: ${over} over`)
-      if (controlled !== undefined) assert.ok(used >= 0.95, `${kind}: ${used} used`)
+      const tells = load >= LOAD_THAT_TELLS[isQuota ? 'quota' : 'rate']
+      if (controlled !== undefined && tells) assert.ok(used >= 0.95, `${kind}: ${used} used`)
       // On a busy machine there may be fewer than the limits allow; nearly all of those are accepted then.
       const reachable = Math.min(asked - SENDERS, isQuota ? quota : rate.limit) - kills * LARGEST_BATCH
       assert.ok(accepted >= 0.95 * reachable, `${kind}: ${accepted} of ${reachable}`)
