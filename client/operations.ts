@@ -198,6 +198,8 @@ export interface TokenUpdate {
 }
 
 export interface UpdateTokenParams {
+  /** Shows only the last four characters of each credential */
+  readonly credentials?: 'masked' | undefined
   /** The token id */
   readonly id: string
   /** An ETag: go ahead only if the token is still at it */
@@ -221,6 +223,8 @@ export interface TokenPatch {
 }
 
 export interface PatchTokenParams {
+  /** Shows only the last four characters of each credential */
+  readonly credentials?: 'masked' | undefined
   /** The token id */
   readonly id: string
   /** An ETag: go ahead only if the token is still at it */
@@ -320,6 +324,7 @@ export interface HistoryEntry {
     | 'token.update'
     | 'token.rotate'
     | 'token.reveal'
+    | 'token.erase'
     | 'token.delete'
   /** The id of what was changed */
   readonly subject: string
@@ -371,6 +376,7 @@ export interface ListAccountHistoryParams {
     | 'token.update'
     | 'token.rotate'
     | 'token.reveal'
+    | 'token.erase'
     | 'token.delete'
     | undefined
   /** Only changes at this time or later */
@@ -399,6 +405,7 @@ export interface ListTokenHistoryParams {
     | 'token.update'
     | 'token.rotate'
     | 'token.reveal'
+    | 'token.erase'
     | 'token.delete'
     | undefined
   /** Only changes at this time or later */
