@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useCallback, useMemo, useState } from 'react'
 import type { SubAccount } from '../../../client/latchkey-client.ts'
+import { usePermissions } from '../api/permissions.ts'
 import { queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
 import { pageOf } from '../search/search-params.ts'
@@ -35,6 +36,7 @@ type Open = (dialog: OpenDialog) => void
 
 export function SubAccountsView() {
   const { search, changeSearch } = useSubAccountSearch()
+  const { createSubAccounts } = usePermissions()
   const place = pageOf(search)
   const subAccounts = useQuery(queries.subAccounts(useClient(), { search: search.search, ...place }))
   const [dialog, setDialog] = useState<OpenDialog>()
@@ -44,9 +46,11 @@ export function SubAccountsView() {
   return (
     <>
       <ViewTitle title="Sub-accounts">
-        <Button leftSection={<Icon name="plus" />} onClick={() => setDialog({ kind: 'create' })}>
-          Create sub-account
-        </Button>
+        {createSubAccounts && (
+          <Button leftSection={<Icon name="plus" />} onClick={() => setDialog({ kind: 'create' })}>
+            Create sub-account
+          </Button>
+        )}
       </ViewTitle>
       <search className={filters.filters}>
         <SearchBox
@@ -65,7 +69,11 @@ export function SubAccountsView() {
                 total={page.total}
                 toFirstPage={() => changeSearch({})}
                 clearFilters={search.search === undefined ? undefined : () => changeSearch({ search: undefined })}
-                hint="Tokens belong to sub-accounts: create one to begin."
+                hint={
+                  createSubAccounts
+                    ? 'Tokens belong to sub-accounts: create one to begin.'
+                    : 'Your account key may not create any.'
+                }
               />
             ) : (
               <List
@@ -152,6 +160,7 @@ function TokenCounts({ subAccount: { _id, name, tokens } }: { subAccount: SubAcc
 
 function Buttons({ subAccount, open }: { subAccount: SubAccount; open: Open }) {
   const verb = subAccount.status === 'active' ? 'Suspend' : 'Resume'
+  if (!usePermissions().change) return null
   return (
     <RowActions>
       <SmallButton label={`Edit ${subAccount.name}`} onClick={() => open({ kind: 'edit', subAccount })}>
