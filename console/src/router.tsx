@@ -11,7 +11,8 @@ import { parseSearch, stringifySearch } from './search/search-params.ts'
 import { readSubAccountSearch } from './sub-accounts/sub-account-search.ts'
 import { SubAccountsView } from './sub-accounts/sub-accounts-view.tsx'
 import { readTokenSearch } from './tokens/token-search.ts'
-import { TokenView } from './tokens/token-view.tsx'
+
+const loadLater = async () => (await import('./later-views.ts')).laterViews
 
 const root = createRootRoute({ component: Frame, notFoundComponent: NotFound })
 const overview = createRoute({
@@ -19,17 +20,16 @@ const overview = createRoute({
   path: '/',
   component: OverviewView,
 })
-// Loaded on its own: the picker for sub-accounts in it is a tenth of all the code.
 const tokens = createRoute({
   getParentRoute: () => root,
   path: '/tokens',
-  component: lazyRouteComponent(() => import('./tokens/tokens-view.tsx'), 'TokensView'),
+  component: lazyRouteComponent(loadLater, 'TokensView'),
   validateSearch: readTokenSearch,
 })
 const token = createRoute({
   getParentRoute: () => root,
   path: '/tokens/$tokenId',
-  component: TokenView,
+  component: lazyRouteComponent(loadLater, 'TokenView'),
 })
 const subAccounts = createRoute({
   getParentRoute: () => root,
@@ -47,7 +47,7 @@ const history = createRoute({
 const keys = createRoute({
   getParentRoute: () => root,
   path: '/keys',
-  component: lazyRouteComponent(() => import('./keys/keys-view.tsx'), 'KeysView'),
+  component: lazyRouteComponent(loadLater, 'KeysView'),
   validateSearch: readKeySearch,
 })
 

@@ -1,0 +1,7 @@
+// The views that are loaded when the first of them is needed, as one piece: what chooses from lists and makes chips, which all
+// of them use, is a tenth of all the code.
+import { KeysView } from './keys/keys-view.tsx'
+import { TokenView } from './tokens/token-view.tsx'
+import { TokensView } from './tokens/tokens-view.tsx'
+
+export const laterViews = { KeysView, TokensView, TokenView }
