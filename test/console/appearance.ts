@@ -195,20 +195,13 @@ const SHOTS: readonly Shot[] = [
   ['suspend', 'sub-accounts', (page) => first(page, /^Suspend/).click()],
   ['history', 'history'],
   ['keys', 'keys'],
-  [
-    'create-key',
-    'keys',
-    async (page) => {
-      await page.getByRole('button', { name: 'Create key' }).click()
-      await page.getByRole('radio', { name: 'Only some' }).check()
-    },
-  ],
+  ['create-key', 'keys', (page) => page.getByRole('button', { name: 'Create key' }).click()],
   ['revoke-key', 'keys', (page) => first(page, /^Revoke/).click()],
   [
     'who-am-i',
     'keys',
     async (page) => {
-      await page.getByRole('button', { name: /Owner$/ }).click()
+      await page.getByRole('button', { name: /^Demo account/ }).click()
       await page.getByText('Shown when you ask').waitFor()
     },
   ],

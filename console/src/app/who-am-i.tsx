@@ -28,7 +28,7 @@ export function WhoAmI({ who }: { who: Who }) {
       <div
         id={id}
         popover="auto"
-        role="dialog"
+        role="group"
         aria-label="Who you are and what you may do"
         className={classes.panel}
         onToggle={({ newState }) => setOpen(newState === 'open')}

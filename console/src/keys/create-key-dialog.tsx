@@ -66,7 +66,7 @@ export function CreateKeyDialog({ close }: { close: () => void }) {
           {...form.getInputProps('name')}
         />
         <Fieldset variant="unstyled" p={0} legend="What may it do?">
-          <Stack gap={8} mt={8}>
+          <Stack gap={8}>
             {Object.entries(ROLES).map(([role, { label, may }]) => (
               <ChoiceCard
                 key={role}

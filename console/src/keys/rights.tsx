@@ -10,7 +10,7 @@ import text from '../ui/text.module.css'
 export type Role = Rights['role']
 
 export const ROLES: Readonly<Record<Role, { readonly label: string; readonly may: string }>> = {
-  owner: { label: 'Owner', may: 'May do everything, and manage account keys' },
+  owner: { label: 'Owner', may: 'May do everything, account keys included' },
   manager: { label: 'Manager', may: 'May read, create and change tokens and sub-accounts' },
   viewer: { label: 'Viewer', may: 'May read tokens, sub-accounts and their history' },
   verifier: { label: 'Verifier', may: 'May ask whether a credential is valid, and nothing else' },

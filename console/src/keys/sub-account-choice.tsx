@@ -24,7 +24,7 @@ export function SubAccountChoice({ ids, canChooseAll, onChange, error }: SubAcco
   }
   return (
     <Fieldset variant="unstyled" p={0} legend="Which sub-accounts does it see?">
-      <Stack gap={8} mt={8}>
+      <Stack gap={8}>
         {canChooseAll && (
           <>
             <ChoiceCard
