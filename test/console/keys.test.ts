@@ -116,7 +116,7 @@ describe('account keys and rights in the console', () => {
       .getByText(`lk_tok_…${credential.slice(-4)}`)
       .waitFor()
     await page.getByRole('button', { name: /Viewer/ }).click()
-    const about = page.getByRole('group', { name: 'Who you are' })
+    const about = page.getByRole('region', { name: 'Who you are' })
     await about.getByText('May read tokens').waitFor()
     await about.getByText('Not shown to you').waitFor()
     await about.getByText('Account key limited').waitFor()
@@ -151,7 +151,7 @@ describe('account keys and rights in the console', () => {
     assert.equal(await page.getByText('South', { exact: true }).count(), 0)
     assert.equal(await page.getByRole('button', { name: 'Create sub-account' }).count(), 0)
     await page.getByRole('button', { name: /Manager/ }).click()
-    await page.getByRole('group', { name: 'Who you are' }).getByText('North', { exact: true }).waitFor()
+    await page.getByRole('region', { name: 'Who you are' }).getByText('North', { exact: true }).waitFor()
   })
 
   test('an owner without credentials, of some sub-accounts, can give no more than that', async () => {

@@ -25,16 +25,15 @@ export function WhoAmI({ who }: { who: Who }) {
         </span>
         <span className={classes.role}>{ROLES[permissions.role].label}</span>
       </button>
-      <div
+      <section
         id={id}
         popover="auto"
-        role="group"
         aria-label="Who you are and what you may do"
         className={classes.panel}
         onToggle={({ newState }) => setOpen(newState === 'open')}
       >
         {isOpen && <AboutMe who={who} />}
-      </div>
+      </section>
     </>
   )
 }
