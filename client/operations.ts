@@ -198,6 +198,8 @@ export interface TokenUpdate {
 }
 
 export interface UpdateTokenParams {
+  /** Shows only the last four characters of each credential */
+  readonly credentials?: 'masked' | undefined
   /** The token id */
   readonly id: string
   /** An ETag: go ahead only if the token is still at it */
@@ -221,6 +223,8 @@ export interface TokenPatch {
 }
 
 export interface PatchTokenParams {
+  /** Shows only the last four characters of each credential */
+  readonly credentials?: 'masked' | undefined
   /** The token id */
   readonly id: string
   /** An ETag: go ahead only if the token is still at it */

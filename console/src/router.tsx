@@ -5,6 +5,7 @@ import { NotFound } from './app/not-found.tsx'
 import { ViewError } from './app/view-error.tsx'
 import { readHistorySearch } from './history/history-search.ts'
 import { HistoryView } from './history/history-view.tsx'
+import { readKeySearch } from './keys/key-search.ts'
 import { OverviewView } from './overview/overview-view.tsx'
 import { parseSearch, stringifySearch } from './search/search-params.ts'
 import { readSubAccountSearch } from './sub-accounts/sub-account-search.ts'
@@ -48,7 +49,14 @@ const history = createRoute({
   validateSearch: readHistorySearch,
 })
 
-const routeTree = root.addChildren([overview, tokens, token, subAccounts, subAccount, history])
+const keys = createRoute({
+  getParentRoute: () => root,
+  path: '/keys',
+  component: lazyRouteComponent(loadLater, 'KeysView'),
+  validateSearch: readKeySearch,
+})
+
+const routeTree = root.addChildren([overview, tokens, token, subAccounts, subAccount, history, keys])
 
 /** Called once the key is out of the address, so that the router never sees it. */
 export function createConsoleRouter() {

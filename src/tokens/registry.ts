@@ -171,9 +171,10 @@ export class Registry {
     update: TokenUpdate,
     origin: Origin,
     expected?: Expected,
+    view?: TokenView,
   ): Promise<Token> {
     const change = { kind: 'update', update } as const
-    return this.#showChanged(caller, await this.#changeToken(caller, id, change, origin, expected))
+    return this.#showChanged(caller, await this.#changeToken(caller, id, change, origin, expected), view)
   }
 
   /** The same with details, for changes beyond the document. */
@@ -183,10 +184,11 @@ export class Registry {
     update: TokenUpdate,
     origin: Origin,
     expected?: Expected,
+    view?: TokenView,
   ): Promise<Token> {
     const change = { kind: 'update', update } as const
     const row = await this.#changeToken(caller, id, change, origin, expected)
-    return this.#showChanged(caller, row, { details: true })
+    return this.#showChanged(caller, row, { ...view, details: true })
   }
 
   /** The change is durable already. */

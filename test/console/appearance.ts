@@ -7,7 +7,6 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { EVERYTHING } from '../../src/tokens/model/permissions.ts'
 import type { Part } from './world.ts'
 import { changeAnswers, type Tenant, type TokenPage, type World } from './world.ts'
 
@@ -60,8 +59,9 @@ const EVERYWHERE = [
   'history-of-a-token',
   'sub-accounts',
   'history',
+  'keys',
 ]
-const ALSO_DARK = ['bulk', 'menu', 'trouble']
+const ALSO_DARK = ['bulk', 'create-key', 'who-am-i', 'menu', 'trouble']
 
 const first = (page: Page, name: RegExp) => page.getByRole('button', { name }).first()
 
@@ -204,6 +204,17 @@ const SHOTS: readonly Shot[] = [
   ['sub-accounts', 'sub-accounts'],
   ['suspend', 'sub-accounts', (page) => first(page, /^Suspend/).click()],
   ['history', 'history'],
+  ['keys', 'keys'],
+  ['create-key', 'keys', (page) => page.getByRole('button', { name: 'Create key' }).click()],
+  ['revoke-key', 'keys', (page) => first(page, /^Revoke/).click()],
+  [
+    'who-am-i',
+    'keys',
+    async (page) => {
+      await page.getByRole('button', { name: /^Demo account/ }).click()
+      await page.getByText('Shown when you ask').waitFor()
+    },
+  ],
   ['not-found', 'nowhere'],
   [
     'new-credential',
@@ -303,7 +314,7 @@ export const describeAppearance: Part = (world) => {
       })
       assert.match(outline, /solid [1-9]|auto [1-9]/, `${await focused()} has no visible focus`)
     }
-    const verbs = ['Select', 'Rename', 'Reveal credential of', 'Copy credential of']
+    const verbs = ['Select', 'Rename', 'Show credential of', 'Copy credential of']
     for (const name of ['Status', ...verbs.map((verb) => `${verb} two of North`)]) {
       assert.ok(seen.includes(name), `${name} among ${seen.join(', ')}`)
     }
@@ -379,7 +390,7 @@ async function showcase(world: World): Promise<Tenant> {
     .filter((_, index) => index % 3 !== 0)
     .map(({ id }, i) => [id, now - i * 7 * 3_600_000] as const)
   await store.markUsed(new Map(marks))
-  const caller = { accountId: tenant.accountId, by: tenant.keyId, permissions: EVERYTHING }
+  const caller = operator.actFor(tenant.accountId)
   const origin = () => ({ ...operator.origin(), by: tenant.keyId, address: '192.0.2.7' })
   await registry.updateSubAccount(caller, tenant.subAccounts[3]?.id ?? '', { status: 'suspended' }, origin())
   const zapier = tenant.tokens.findLast(({ name }) => name === 'Zapier')?.id ?? ''

@@ -239,7 +239,7 @@ export const describeChanges: Part = (world) => {
     const { registry, operator } = world().running
     const caller = operator.actFor(tenant.accountId)
     await registry.deleteToken(caller, tenant.tokens[3]?.id ?? '', operator.origin())
-    const limited = `**/apiClient/token/${tenant.tokens[4]?.id}`
+    const limited = `**/apiClient/token/${tenant.tokens[4]?.id}*`
     await page.route(limited, (route) => route.fulfill({ status: 429, json: tooMany, headers: { 'retry-after': '7' } }))
     await page.getByRole('group', { name: 'Selected tokens' }).getByRole('button', { name: 'Disable' }).click()
     await page.getByRole('dialog', { name: 'Disable 11 tokens?' }).waitFor()

@@ -3,7 +3,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { EVERYTHING } from '../../src/tokens/model/permissions.ts'
 import type { Part } from './world.ts'
 import { changeAnswers, nextQuery, total } from './world.ts'
 
@@ -102,7 +101,7 @@ export const describeOverviewAndHistory: Part = (world) => {
   test('history is filtered by actor, action and days, and the address keeps it', async () => {
     const tenant = await world().tenant([{ name: 'one' }])
     const { registry, operator } = world().running
-    const caller = { accountId: tenant.accountId, by: tenant.keyId, permissions: EVERYTHING }
+    const caller = operator.actFor(tenant.accountId)
     await registry.updateToken(
       caller,
       tenant.tokens[0]?.id ?? '',
@@ -156,7 +155,7 @@ export const describeOverviewAndHistory: Part = (world) => {
   test('history is written in sentences, for a token next to the list and for the account on its own page', async () => {
     const tenant = await world().tenant([{ name: 'first' }], ['North'])
     const { registry, operator } = world().running
-    const caller = { accountId: tenant.accountId, by: tenant.keyId, permissions: EVERYTHING }
+    const caller = operator.actFor(tenant.accountId)
     const origin = () => ({ ...operator.origin(), by: tenant.keyId, address: '192.0.2.7', requestId: 'req-7' })
     const [token, owner] = [tenant.tokens[0]?.id ?? '', tenant.subAccounts[0]?.id ?? '']
     await registry.updateToken(caller, token, { name: 'second', status: 'inactive' }, origin())

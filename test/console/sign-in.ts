@@ -183,7 +183,7 @@ export const describeSignIn: Part = (world) => {
       await page.getByRole('button', { name: 'Undo' }).waitFor()
 
       // One more is confirmed only when the account is already another.
-      const release = await holdChanges(page, `**/apiClient/token/${former.tokens[1]?.id}`)
+      const release = await holdChanges(page, `**/apiClient/token/${former.tokens[1]?.id}*`)
       await rename(page, 'under way')
       await change(page, next)
       await page.getByText('theirs', { exact: true }).waitFor()
@@ -249,7 +249,7 @@ export const describeSignIn: Part = (world) => {
     const former = await world().tenant([{ name: 'late' }])
     const next = await world().tenant([{ name: 'theirs' }])
     const page = await world().signedIn(former, 'tokens')
-    const release = await holdChanges(page, `**/apiClient/token/${former.tokens[0]?.id}`)
+    const release = await holdChanges(page, `**/apiClient/token/${former.tokens[0]?.id}*`)
     await rename(page, 'late')
     await handOver['signing out and in']?.(page, next)
     await page.getByText('theirs', { exact: true }).waitFor()

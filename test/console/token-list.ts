@@ -33,7 +33,7 @@ export const describeTokenList: Part = (world) => {
     assert.deepEqual(cells.slice(1, 7), [
       'NorthNorth Ltd',
       'Active',
-      `lk_tok_••••••••${credential.slice(-4)}`,
+      `lk_tok_…${credential.slice(-4)}`,
       'just now',
       '2 days ago',
       'Never',
@@ -45,10 +45,10 @@ export const describeTokenList: Part = (world) => {
     assert.equal(await total(page).textContent(), '1–25 of 34 tokens')
     assert.ok(!(await page.content()).includes(credential), 'the credential is not in the page until asked for')
 
-    await page.getByRole('button', { name: 'Reveal credential of Deploy production' }).click()
+    await page.getByRole('button', { name: 'Show credential of Deploy production' }).click()
     await row.getByText(credential, { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Hide credential of Deploy production' }).click()
-    await row.getByText(`lk_tok_••••••••${credential.slice(-4)}`).waitFor()
+    await row.getByText(`lk_tok_…${credential.slice(-4)}`).waitFor()
     await page.getByRole('button', { name: 'Copy credential of Deploy production' }).click()
     await page.getByText('Credential copied to the clipboard').waitFor()
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), credential)

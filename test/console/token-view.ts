@@ -20,7 +20,7 @@ export const describeTokenView: Part = (world) => {
     assert.match(
       facts,
       new RegExp(
-        `^deploy \\| ${id} \\| NorthNorth Ltd \\| Active \\| lk_tok_•+\\w{4} \\| .* \\| Never \\| Never \\| \\{\\s*"team": "edge"\\s*\\}$`,
+        `^deploy \\| ${id} \\| NorthNorth Ltd \\| Active \\| lk_tok_…\\w{4} \\| .* \\| Never \\| Never \\| \\{\\s*"team": "edge"\\s*\\}$`,
       ),
     )
     await page.reload()
@@ -49,7 +49,7 @@ export const describeTokenView: Part = (world) => {
     await page.getByRole('dialog').getByRole('button', { name: 'Rotate credential' }).click()
     const fresh = (await page.getByTestId('new-credential').textContent()) ?? ''
     await page.getByRole('button', { name: 'Done' }).click()
-    await page.getByText(`lk_tok_••••••••${fresh.slice(-4)}`).waitFor()
+    await page.getByText(`lk_tok_…${fresh.slice(-4)}`).waitFor()
 
     await page.getByRole('button', { name: 'Delete', exact: true }).click()
     await page.getByLabel(/^Type release/).fill('release')

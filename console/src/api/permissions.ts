@@ -1,16 +1,42 @@
 // What the caller may do. Views ask here before they offer something; the service decides again at each request.
 import { useQuery } from '@tanstack/react-query'
+import { useMemo } from 'react'
+import type { WhoAmI } from '../../../client/latchkey-client.ts'
 import { queries } from './queries.ts'
 import { useClient } from './session.tsx'
 
-interface Permissions {
+export type Rights = WhoAmI['permissions']
+
+export interface Permissions {
   /** Whether credentials are shown and copied. */
   readonly reveal: boolean
+  /** Tokens and sub-accounts: create, change, disable, rotate, delete. */
+  readonly change: boolean
+  readonly createSubAccounts: boolean
+  /** All sub-accounts, or only some. */
+  readonly seesAll: boolean
+  readonly manageKeys: boolean
 }
 
-/** Assumed until the service has answered, so that a slow answer takes nothing away: every caller may do all of it. */
-const ALL: Permissions = { reveal: true }
+export function permissionsOf({ role, reveal, subAccounts }: Rights): Permissions {
+  const change = role === 'owner' || role === 'manager'
+  return {
+    reveal,
+    change,
+    createSubAccounts: change && subAccounts === null,
+    seesAll: subAccounts === null,
+    manageKeys: role === 'owner',
+  }
+}
 
+const ALL: Permissions = { reveal: true, change: true, createSubAccounts: true, seesAll: true, manageKeys: true }
+const NONE: Permissions = { reveal: false, change: false, createSubAccounts: false, seesAll: false, manageKeys: false }
+
+/** Nothing is offered before the service has said what is allowed. Where it cannot say, each request decides for itself. */
 export function usePermissions(): Permissions {
-  return useQuery(queries.whoami(useClient())).data?.permissions ?? ALL
+  const { data, isError } = useQuery(queries.whoami(useClient()))
+  return useMemo(() => {
+    if (data === undefined) return isError ? ALL : NONE
+    return permissionsOf(data.permissions)
+  }, [data, isError])
 }

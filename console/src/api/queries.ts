@@ -1,7 +1,11 @@
 // Everything the console reads: one entry per question, with its cache key. A change names the keys it makes out of date.
 import { keepPreviousData, type QueryClient, queryOptions } from '@tanstack/react-query'
 import type { LatchkeyClient, Token, TokenPage } from '../../../client/latchkey-client.ts'
+import { masked } from '../ui/format.ts'
 import { isNotFound } from './errors.ts'
+
+/** No credential is held that is not shown: each read and each change asks for masked ones. */
+export const MASKED = { credentials: 'masked' } as const
 
 type Params<Name extends keyof LatchkeyClient> = NonNullable<Parameters<LatchkeyClient[Name]>[0]>
 
@@ -12,6 +16,7 @@ type SubAccountListParams = Params<'listSubAccounts'>
 const TOKENS = ['tokens'] as const
 const SUB_ACCOUNTS = ['sub-accounts'] as const
 const OVERVIEW = ['overview'] as const
+const KEYS = ['keys'] as const
 export const HISTORY = ['history'] as const
 
 export const queries = {
@@ -32,14 +37,14 @@ export const queries = {
   tokens: (client: LatchkeyClient, search: object, params: () => TokenListParams) =>
     queryOptions({
       queryKey: [...TOKENS, 'list', search],
-      queryFn: ({ signal }) => client.listTokens({ ...params(), include: 'details' }, { signal }),
+      queryFn: ({ signal }) => client.listTokens({ ...params(), include: 'details', ...MASKED }, { signal }),
       placeholderData: keepPreviousData,
     }),
 
   token: (client: LatchkeyClient, id: string) =>
     queryOptions({
       queryKey: [...TOKENS, 'one', id],
-      queryFn: ({ signal }) => client.getToken({ id, include: 'details' }, { signal }),
+      queryFn: ({ signal }) => client.getToken({ id, include: 'details', ...MASKED }, { signal }),
     }),
 
   /** A page with the one token or with none, since the list itself is searched by name only. */
@@ -48,7 +53,7 @@ export const queries = {
       queryKey: [...TOKENS, 'list', { id, limit } as object],
       queryFn: async ({ signal }): Promise<TokenPage> => {
         try {
-          return pageOf([await client.getToken({ id, include: 'details' }, { signal })], limit)
+          return pageOf([await client.getToken({ id, include: 'details', ...MASKED }, { signal })], limit)
         } catch (error) {
           if (isNotFound(error)) return pageOf([], limit)
           throw error
@@ -98,6 +103,13 @@ export const queries = {
       queryKey: [...SUB_ACCOUNTS, 'one', id],
       queryFn: ({ signal }) => client.getSubAccount({ id }, { signal }),
     }),
+
+  keys: (client: LatchkeyClient, page: number, limit: number) =>
+    queryOptions({
+      queryKey: [...KEYS, 'list', page, limit],
+      queryFn: ({ signal }) => client.listKeys({ page, limit }, { signal }),
+      placeholderData: keepPreviousData,
+    }),
 }
 
 /** For a change that is made only if the token is still as it was read. */
@@ -108,14 +120,15 @@ function pageOf(items: readonly Token[], limit: number): TokenPage {
   return { items, total, page: 1, limit, totalPages: total, hasNextPage: false, hasPrevPage: false }
 }
 
-export type Kind = 'token' | 'sub-account'
+export type Kind = 'token' | 'sub-account' | 'key'
 
-const KEY_OF = { token: TOKENS, 'sub-account': SUB_ACCOUNTS } as const
+const KEY_OF = { token: TOKENS, 'sub-account': SUB_ACCOUNTS, key: KEYS } as const
 
 /** Sub-accounts and the overview count tokens; a token shows its sub-account. */
 const OUTDATED_BY = {
   token: [TOKENS, SUB_ACCOUNTS, OVERVIEW, HISTORY],
   'sub-account': [SUB_ACCOUNTS, TOKENS, OVERVIEW, HISTORY],
+  key: [KEYS, HISTORY],
 } as const
 
 /** Not awaited by anyone: a list that hangs must not hold up the outcome of a change. */
@@ -127,9 +140,15 @@ export interface Identified {
   readonly _id: string
 }
 
+/** An answer that shows a new credential or key is for the dialog that asked; what is kept has its masked form, or none. */
+function withoutSecrets(item: Identified & { readonly token?: unknown; readonly key?: unknown }): Identified {
+  const { key: _, ...rest } = item
+  return typeof rest.token === 'string' ? Object.assign(rest, { token: masked(rest.token) }) : rest
+}
+
 /** Puts what the service has confirmed into everything that shows it, before that is fetched again. */
 export function updateCached(cache: QueryClient, kind: Kind, confirmed: readonly Identified[]): void {
-  const byId = new Map(confirmed.map((each) => [each._id, each]))
+  const byId = new Map(confirmed.map((each) => [each._id, withoutSecrets(each)]))
   const update = <Item extends Identified>(item: Item): Item =>
     byId.has(item._id) ? { ...item, ...byId.get(item._id) } : item
   cache.setQueriesData<{ readonly items: readonly Identified[] }>(

@@ -1,22 +1,26 @@
 // What surrounds every view: who is signed in, the links to the views, light or dark.
-import { ActionIcon, Button, Group, Text, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
+import { ActionIcon, Button, Group, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet } from '@tanstack/react-router'
+import { type Permissions, usePermissions } from '../api/permissions.ts'
 import { queries } from '../api/queries.ts'
 import { useClient, useSession } from '../api/session.tsx'
 import { Icon } from '../ui/icon.tsx'
-import { Name } from '../ui/name.tsx'
 import classes from './frame.module.css'
 import { LinkedKeyDialog } from './linked-key-dialog.tsx'
+import { NoConsole } from './no-console.tsx'
+import { WhoAmI } from './who-am-i.tsx'
 
 const VIEWS = [
   { to: '/', label: 'Overview' },
   { to: '/tokens', label: 'Tokens' },
   { to: '/sub-accounts', label: 'Sub-accounts' },
   { to: '/history', label: 'History' },
-] as const
+  { to: '/keys', label: 'Keys', needs: 'manageKeys' },
+] as const satisfies readonly { readonly to: string; readonly label: string; readonly needs?: keyof Permissions }[]
 
 export function Frame() {
+  const { data } = useQuery(queries.whoami(useClient()))
   return (
     <>
       <a className={classes.skip} href="#main">
@@ -25,7 +29,7 @@ export function Frame() {
       <Header />
       <LinkedKeyDialog />
       <main id="main" className={classes.main}>
-        <Outlet />
+        {data?.permissions.role === 'verifier' ? <NoConsole /> : <Outlet />}
       </main>
     </>
   )
@@ -34,6 +38,8 @@ export function Frame() {
 function Header() {
   const { signOut } = useSession()
   const { data } = useQuery(queries.whoami(useClient()))
+  const permissions = usePermissions()
+  const views = VIEWS.filter((view) => !('needs' in view) || permissions[view.needs])
   return (
     <header className={classes.header}>
       <div className={classes.row}>
@@ -41,18 +47,14 @@ function Header() {
           <Icon name="key" size={22} /> Latchkey
         </Link>
         <nav aria-label="Views" className={classes.views}>
-          {VIEWS.map(({ to, label }) => (
+          {views.map(({ to, label }) => (
             <Link key={to} to={to} activeOptions={{ exact: to === '/', includeSearch: false }}>
               {label}
             </Link>
           ))}
         </nav>
         <Group gap={8} wrap="nowrap" className={classes.end}>
-          {data !== undefined && (
-            <Text span size="sm" c="dimmed" truncate maw="22ch" title="The account you are signed in to">
-              <Name>{data.account.name}</Name>
-            </Text>
-          )}
+          {data !== undefined && <WhoAmI who={data} />}
           <ColorSchemeButton />
           <Button size="xs" variant="default" leftSection={<Icon name="sign-out" size={14} />} onClick={signOut}>
             Sign out

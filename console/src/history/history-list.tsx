@@ -50,6 +50,8 @@ function iconOf({ action, to }: HistoryEntry): IconName {
   if (action === 'token.delete' || action === 'key.revoke') return 'trash'
   if (action === 'token.rotate') return 'rotate'
   if (action === 'key.create') return 'key'
+  if (action === 'token.reveal') return 'eye'
+  if (action === 'token.erase') return 'eye-off'
   if (to.status !== undefined && action === 'token.update') return 'power'
   if (to.suspendedAt !== undefined) return 'power'
   return action.endsWith('.create') ? 'plus' : 'pencil'

@@ -1,7 +1,9 @@
 // One history entry as a sentence: who did what to what. Things are called by their names, or by their ids without one.
 import { Fragment, type ReactNode } from 'react'
 import type { HistoryEntry } from '../../../client/latchkey-client.ts'
+import type { Rights } from '../api/permissions.ts'
 import { type Policy, policyChanges } from '../policy/words.ts'
+import { plural } from '../ui/format.ts'
 import { Name } from '../ui/name.tsx'
 import { Moment } from '../ui/time.tsx'
 
@@ -50,8 +52,15 @@ function did({ action, subject, from, to }: HistoryEntry, names: Names): ReactNo
           renamed this account from <Name>{String(from.name)}</Name> to <Name>{String(to.name)}</Name>
         </>
       )
+    case 'account.update':
+      return accountUpdate(to)
     case 'key.create':
-      return <>made the account key {it}</>
+      return (
+        <>
+          made the account key {it}
+          {keyRights(to.permissions, names)}
+        </>
+      )
     case 'key.revoke':
       return <>revoked the account key {it}</>
     case 'sub-account.create':
@@ -69,12 +78,39 @@ function did({ action, subject, from, to }: HistoryEntry, names: Names): ReactNo
       return tokenUpdate(it, from, to)
     case 'token.rotate':
       return tokenRotate(it, to)
+    case 'token.reveal':
+      return <>was shown the credential of {it}</>
+    case 'token.erase':
+      return <>erased the stored credential of {it}, which goes on working</>
     case 'token.delete':
       return <>deleted the token {it}</>
   }
 }
 
 type Fields = HistoryEntry['to']
+
+function accountUpdate({ credentials }: Fields): ReactNode {
+  if (credentials === 'once') return 'had credentials of this account shown once and not stored'
+  if (credentials === null) return 'had new credentials of this account stored, so that they can be shown again'
+  return 'changed this account'
+}
+
+/** Keys of earlier versions, and those that may do everything, have no rights in their entry. */
+function keyRights(value: Value, names: Names): ReactNode {
+  if (typeof value !== 'object' || value === null) return null
+  const { role, reveal, subAccounts } = value as Partial<Rights>
+  return (
+    <>
+      : {role}, {reveal ? 'shows credentials' : 'shows no credentials'}
+      {Array.isArray(subAccounts) && <>, sees only {subAccountsOf(subAccounts, names)}</>}
+    </>
+  )
+}
+
+function subAccountsOf(ids: readonly string[], names: Names): ReactNode {
+  if (!ids.every((id) => id in names)) return plural(ids.length, 'sub-account')
+  return joined(ids.map((id) => called(id, names)))
+}
 
 function tokenCreate(it: ReactNode, to: Fields, names: Names): ReactNode {
   return (

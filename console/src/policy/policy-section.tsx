@@ -1,6 +1,7 @@
 // What a token may do, or all tokens of a sub-account, and the way to change it.
 import { Button, Group, Text, Title } from '@mantine/core'
 import { type ReactNode, useEffect, useId, useState } from 'react'
+import { usePermissions } from '../api/permissions.ts'
 import { keepFocus } from '../ui/focus.ts'
 import { PolicyForm, type PolicyOwner } from './policy-form.tsx'
 import { type Ceiling, PolicyTable } from './policy-table.tsx'
@@ -16,6 +17,7 @@ const NO_POLICY = {}
 
 export function PolicySection({ owner, ceiling, children }: PolicySectionProps) {
   const [isChanging, setChanging] = useState(false)
+  const { change } = usePermissions()
   const titleId = useId()
   const buttonId = useId()
   useEffect(() => {
@@ -27,7 +29,7 @@ export function PolicySection({ owner, ceiling, children }: PolicySectionProps) 
         <Title order={2} size="h4" id={titleId}>
           Policy
         </Title>
-        {!isChanging && (
+        {change && !isChanging && (
           <Button id={buttonId} variant="default" size="xs" onClick={() => setChanging(true)}>
             Change policy
           </Button>

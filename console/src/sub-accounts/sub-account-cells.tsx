@@ -2,6 +2,7 @@
 import { Group } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { SubAccount } from '../../../client/latchkey-client.ts'
+import { usePermissions } from '../api/permissions.ts'
 import { cx } from '../ui/cx.ts'
 import { number } from '../ui/format.ts'
 import { type Column, RowActions } from '../ui/list.tsx'
@@ -67,6 +68,7 @@ export function TokenCounts({ subAccount: { _id, name, tokens } }: { subAccount:
 
 function Buttons({ subAccount, open }: { subAccount: SubAccount; open: Open }) {
   const verb = subAccount.status === 'active' ? 'Suspend' : 'Resume'
+  const { change } = usePermissions()
   return (
     <RowActions>
       <SmallLink
@@ -76,12 +78,16 @@ function Buttons({ subAccount, open }: { subAccount: SubAccount; open: Open }) {
       >
         Policy
       </SmallLink>
-      <SmallButton label={`Edit ${subAccount.name}`} onClick={() => open({ kind: 'edit', subAccount })}>
-        Edit
-      </SmallButton>
-      <SmallButton label={`${verb} ${subAccount.name}`} onClick={() => open({ kind: 'suspend', subAccount })}>
-        {verb}
-      </SmallButton>
+      {change && (
+        <>
+          <SmallButton label={`Edit ${subAccount.name}`} onClick={() => open({ kind: 'edit', subAccount })}>
+            Edit
+          </SmallButton>
+          <SmallButton label={`${verb} ${subAccount.name}`} onClick={() => open({ kind: 'suspend', subAccount })}>
+            {verb}
+          </SmallButton>
+        </>
+      )}
     </RowActions>
   )
 }

@@ -2,6 +2,7 @@
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useCallback, useMemo, useState } from 'react'
+import { usePermissions } from '../api/permissions.ts'
 import { queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
 import { pageOf } from '../search/search-params.ts'
@@ -19,6 +20,7 @@ import { useSubAccountSearch } from './sub-account-search.ts'
 
 export function SubAccountsView() {
   const { search, changeSearch } = useSubAccountSearch()
+  const { createSubAccounts } = usePermissions()
   const place = pageOf(search)
   const subAccounts = useQuery(queries.subAccounts(useClient(), { search: search.search, ...place }))
   const [dialog, setDialog] = useState<OpenDialog>()
@@ -27,9 +29,11 @@ export function SubAccountsView() {
   return (
     <>
       <ViewTitle title="Sub-accounts">
-        <Button leftSection={<Icon name="plus" />} onClick={() => setDialog({ kind: 'create' })}>
-          Create sub-account
-        </Button>
+        {createSubAccounts && (
+          <Button leftSection={<Icon name="plus" />} onClick={() => setDialog({ kind: 'create' })}>
+            Create sub-account
+          </Button>
+        )}
       </ViewTitle>
       <search className={filters.filters}>
         <SearchBox
@@ -48,7 +52,11 @@ export function SubAccountsView() {
                 total={page.total}
                 toFirstPage={() => changeSearch({})}
                 clearFilters={search.search === undefined ? undefined : () => changeSearch({ search: undefined })}
-                hint="Tokens belong to sub-accounts: create one to begin."
+                hint={
+                  createSubAccounts
+                    ? 'Tokens belong to sub-accounts: create one to begin.'
+                    : 'Your account key may not create any.'
+                }
               />
             ) : (
               <List

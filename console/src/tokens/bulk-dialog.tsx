@@ -3,6 +3,7 @@ import { Button, Group, Progress, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import type { LatchkeyClient, Token } from '../../../client/latchkey-client.ts'
 import { shortReason } from '../api/errors.ts'
+import { MASKED } from '../api/queries.ts'
 import { useChange } from '../api/use-change.tsx'
 import { BusyButton } from '../ui/busy-button.tsx'
 import { DialogButtons } from '../ui/dialog.tsx'
@@ -168,7 +169,7 @@ function useBulk(status: OwnStatus, onDone: (failed: readonly Token[]) => void) 
 /** The token as the service has confirmed it, or the reason why it has not. */
 async function setOne(client: LatchkeyClient, token: Token, status: OwnStatus): Promise<Token | string> {
   try {
-    const confirmed = await client.updateToken({ id: token._id, body: { status } })
+    const confirmed = await client.updateToken({ id: token._id, body: { status }, ...MASKED })
     return confirmed.status === status ? confirmed : `The service left it ${confirmed.status}`
   } catch (error) {
     return shortReason(error)

@@ -1,5 +1,5 @@
 // Creates a token and shows its credential.
-import { NativeSelect, Stack, TextInput } from '@mantine/core'
+import { Stack, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useState } from 'react'
 import type { LatchkeyClient } from '../../../client/latchkey-client.ts'
@@ -9,29 +9,16 @@ import { SubAccountPicker } from '../sub-accounts/sub-account-picker.tsx'
 import { BusyButton } from '../ui/busy-button.tsx'
 import { DialogButtons } from '../ui/dialog.tsx'
 import { ErrorAlert } from '../ui/error-alert.tsx'
+import { type Expiry, ExpiryInput, isPastTime, timeOf } from '../ui/expiry-input.tsx'
 import { useNow } from '../ui/time.tsx'
 import { UnsavedChanges } from '../ui/unsaved-changes.tsx'
 import { CredentialReady } from './credential-ready.tsx'
 
-const DAY_SECONDS = 24 * 60 * 60
-
-const EXPIRIES = [
-  { value: '', label: 'Never' },
-  { value: '7', label: 'In 7 days' },
-  { value: '30', label: 'In 30 days' },
-  { value: '90', label: 'In 90 days' },
-  { value: '365', label: 'In a year' },
-  { value: 'at', label: 'At a time of my choice' },
-]
-
 const LABELS = { subAccountId: 'Sub-account', name: 'Name', expiresAt: 'The time of expiry' }
 
-interface Fields {
+interface Fields extends Expiry {
   readonly subAccountId: string | undefined
   readonly name: string
-  readonly expiresAt: string
-  /** As the browser's field has it: a time in the reader's time zone. */
-  readonly at: string
 }
 
 type Request = Parameters<LatchkeyClient['createToken']>[0]
@@ -76,16 +63,11 @@ export function CreateDialog({ subAccountId, close }: { subAccountId: string | u
           data-autofocus={subAccountId !== undefined || undefined}
           {...form.getInputProps('name')}
         />
-        <NativeSelect label="Expires" data={EXPIRIES} {...form.getInputProps('expiresAt')} />
-        {fields.expiresAt === 'at' && (
-          <TextInput
-            type="datetime-local"
-            label="Time of expiry, in your zone"
-            required
-            {...form.getInputProps('at')}
-            error={isPast && 'This time is past: the token would never authenticate'}
-          />
-        )}
+        <ExpiryInput
+          choice={form.getInputProps('expiresAt')}
+          time={form.getInputProps('at')}
+          past={isPast && 'This time is past: the token would never authenticate'}
+        />
         {create.error !== null && !isAboutFields && (
           <ErrorAlert error={create.error} kind="change" retry={run} busy={create.isPending} />
         )}
@@ -105,20 +87,9 @@ function errorsOf(error: unknown): { [Name in keyof typeof LABELS]?: string } {
   return duplicate === undefined ? fieldErrors(error, LABELS) : { name: duplicate }
 }
 
-/** A time within the present minute counts as past: it would be over before the service has answered. */
-function isPastTime({ expiresAt, at }: Fields, now: number): boolean {
-  return expiresAt === 'at' && Date.parse(at) < now + 60_000
-}
-
-function requestOf({ subAccountId = '', name, expiresAt, at }: Fields, now: number): Request {
+function requestOf({ subAccountId = '', name, ...expiry }: Fields, now: number): Request {
   return {
     'idempotency-key': newIdempotencyKey(),
-    body: { subAccountId, name, expiresAt: timeOf(expiresAt, at, now) },
+    body: { subAccountId, name, expiresAt: timeOf(expiry, now) },
   }
-}
-
-function timeOf(expiresAt: string, at: string, now: number): string | null {
-  if (expiresAt === '') return null
-  if (expiresAt === 'at') return Number.isNaN(Date.parse(at)) ? at : new Date(at).toISOString()
-  return new Date(now + Number(expiresAt) * DAY_SECONDS * 1000).toISOString()
 }

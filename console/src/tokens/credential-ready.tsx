@@ -1,8 +1,11 @@
 // The end of creating and rotating: the new credential in full.
 import { Button, Group, Stack, Text } from '@mantine/core'
 import type { Token } from '../../../client/latchkey-client.ts'
+import { usePermissions } from '../api/permissions.ts'
 import { NewCredential } from '../ui/credential.tsx'
+import { isMasked } from '../ui/format.ts'
 import { Outcome } from '../ui/name.tsx'
+import { Warning } from '../ui/warning.tsx'
 import { fullName } from './about-token.tsx'
 
 interface CredentialReadyProps {
@@ -12,15 +15,26 @@ interface CredentialReadyProps {
 }
 
 export function CredentialReady({ token, outcome, close }: CredentialReadyProps) {
+  const { reveal } = usePermissions()
   return (
     <Stack gap="md">
       <Text size="sm" role="status">
         <Outcome name={token.name} what={outcome} />
       </Text>
-      <NewCredential value={token.token} of={fullName(token)} />
-      <Text size="sm" c="dimmed">
-        It is hidden after a minute, and can be revealed in the list at any time.
-      </Text>
+      {isMasked(token.token) ? (
+        <Warning>
+          Its credential was in an answer that did not arrive here, and is not shown twice. Rotate it to get a new one.
+        </Warning>
+      ) : (
+        <>
+          <NewCredential value={token.token} of={fullName(token)} />
+          <Text size="sm" c="dimmed">
+            {reveal
+              ? 'It is hidden after a minute. It can be shown again in the list, unless your account keeps no credentials.'
+              : 'Copy it now: once this is closed, you cannot be shown it again.'}
+          </Text>
+        </>
+      )}
       <Group justify="flex-end">
         <Button variant="default" onClick={close}>
           Done

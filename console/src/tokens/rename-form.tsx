@@ -4,6 +4,7 @@ import { useForm } from '@mantine/form'
 import { useState } from 'react'
 import type { Token } from '../../../client/latchkey-client.ts'
 import { fieldErrors, shortReason } from '../api/errors.ts'
+import { MASKED } from '../api/queries.ts'
 import { useChange } from '../api/use-change.tsx'
 import { BusyButton } from '../ui/busy-button.tsx'
 import { Name, Outcome } from '../ui/name.tsx'
@@ -18,7 +19,7 @@ export function RenameForm({ token, onDone }: { token: Token; onDone: () => void
   const rename = useChange({
     kind: 'token',
     name: former,
-    send: (client, name: string) => client.updateToken({ id: token._id, body: { name } }),
+    send: (client, name: string) => client.updateToken({ id: token._id, body: { name }, ...MASKED }),
     onDone(renamed) {
       // In a toast, since the row may disappear: it need not match the filter any more.
       toast({

@@ -1,6 +1,7 @@
 // Disables or enables one token, after saying what that means.
 import { Stack, Text } from '@mantine/core'
 import type { Token } from '../../../client/latchkey-client.ts'
+import { MASKED } from '../api/queries.ts'
 import { useToggle } from '../api/use-toggle.tsx'
 import { BusyButton } from '../ui/busy-button.tsx'
 import { DialogButtons } from '../ui/dialog.tsx'
@@ -18,7 +19,8 @@ export function StatusDialog({ token, close }: { token: Token; close: () => void
   const { toggle, error, isPending } = useToggle({
     kind: 'token',
     item: token,
-    send: (client, status, ifMatch) => client.updateToken({ id: token._id, 'if-match': ifMatch, body: { status } }),
+    send: (client, status, ifMatch) =>
+      client.updateToken({ id: token._id, 'if-match': ifMatch, body: { status }, ...MASKED }),
     isConditional: true,
     opposite: oppositeStatus,
     outcome: (status) => (status === 'active' ? 'is enabled' : 'is disabled'),

@@ -5,7 +5,8 @@ import { Link } from '@tanstack/react-router'
 import { memo, useEffect, useState } from 'react'
 import type { Token } from '../../../client/latchkey-client.ts'
 import { fieldErrors, isConflict, shortReason } from '../api/errors.ts'
-import { etagOf } from '../api/queries.ts'
+import { usePermissions } from '../api/permissions.ts'
+import { etagOf, MASKED } from '../api/queries.ts'
 import { useChange } from '../api/use-change.tsx'
 import { BusyButton } from '../ui/busy-button.tsx'
 import chip from '../ui/chip.module.css'
@@ -51,6 +52,7 @@ const EDIT_BUTTON = 'edit-tags'
 
 export function EditableTags({ token }: { token: Token }) {
   const [isEditing, setEditing] = useState(false)
+  const { change } = usePermissions()
   useEffect(() => {
     if (isEditing) return () => keepFocus(EDIT_BUTTON)
   }, [isEditing])
@@ -58,12 +60,14 @@ export function EditableTags({ token }: { token: Token }) {
   return (
     <Group gap={6}>
       {tagsOf(token).length === 0 ? <span className={text.dim}>None</span> : <TagList token={token} />}
-      <IconButton
-        icon="pencil"
-        id={EDIT_BUTTON}
-        label={`Change the tags of ${fullName(token)}`}
-        onClick={() => setEditing(true)}
-      />
+      {change && (
+        <IconButton
+          icon="pencil"
+          id={EDIT_BUTTON}
+          label={`Change the tags of ${fullName(token)}`}
+          onClick={() => setEditing(true)}
+        />
+      )}
     </Group>
   )
 }
@@ -81,7 +85,7 @@ function TagsForm({ token, onDone }: { token: Token; onDone: () => void }) {
     kind: 'token',
     name: token.name,
     send: (client, { tags, ifMatch }: { tags: readonly string[]; ifMatch: string | undefined }) =>
-      client.patchToken({ id: token._id, 'if-match': ifMatch, body: { tags } }),
+      client.patchToken({ id: token._id, 'if-match': ifMatch, body: { tags }, ...MASKED }),
     onDone({ name }) {
       toast({ text: <Outcome name={name} what="has new tags" /> })
       onDone()

@@ -1,6 +1,7 @@
 // What can be done to a token, wherever it is shown: the actions, their dialogs, and renaming in place.
 import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useState } from 'react'
 import type { Token } from '../../../client/latchkey-client.ts'
+import { type Permissions, usePermissions } from '../api/permissions.ts'
 import { useCopyText } from '../ui/copy.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { keepFocus } from '../ui/focus.ts'
@@ -12,6 +13,8 @@ export type TokenAction = 'rename' | 'status' | 'rotate' | 'history' | 'copy-id'
 
 interface TokenActions {
   readonly start: (action: TokenAction, token: Token) => void
+  /** Of the caller: what is not allowed is not offered. */
+  readonly permissions: Permissions
   /** The id of the token that is being renamed. */
   readonly renaming: string | undefined
   readonly endRenaming: () => void
@@ -41,6 +44,7 @@ export function TokenActionsProvider({ showHistory, onDeleted, children }: Token
   const [dialog, setDialog] = useState<OpenDialog>()
   const [renaming, setRenaming] = useState<string>()
   const copyText = useCopyText()
+  const permissions = usePermissions()
   const start = useCallback(
     (action: TokenAction, token: Token) => {
       if (action === 'rename') setRenaming(token._id)
@@ -54,7 +58,10 @@ export function TokenActionsProvider({ showHistory, onDeleted, children }: Token
   useEffect(() => {
     if (renaming !== undefined) return () => keepFocus(renameButtonId(renaming))
   }, [renaming])
-  const actions = useMemo(() => ({ start, renaming, endRenaming }), [start, renaming, endRenaming])
+  const actions = useMemo(
+    () => ({ start, permissions, renaming, endRenaming }),
+    [start, permissions, renaming, endRenaming],
+  )
   const close = () => setDialog(undefined)
   return (
     <TokenActionsContext value={actions}>

@@ -3,7 +3,6 @@ import { Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { memo } from 'react'
 import type { Token } from '../../../client/latchkey-client.ts'
-import { Credential } from '../ui/credential.tsx'
 import { cx } from '../ui/cx.ts'
 import { type Column, RowActions } from '../ui/list.tsx'
 import { Name } from '../ui/name.tsx'
@@ -12,6 +11,7 @@ import { TokenStatus } from '../ui/status.tsx'
 import text from '../ui/text.module.css'
 import { Moment, RelativeTime, useNow } from '../ui/time.tsx'
 import { fullName, isUnreadable } from './about-token.tsx'
+import { Credential, NoCredential } from './credential.tsx'
 import { RenameForm } from './rename-form.tsx'
 import { TagList } from './tags.tsx'
 import { renameButtonId, useTokenActions } from './token-actions.tsx'
@@ -58,20 +58,22 @@ function NameAndTags({ token }: { token: Token }) {
 }
 
 export function TokenName({ token }: { token: Token }) {
-  const { start, renaming, endRenaming } = useTokenActions()
+  const { start, renaming, endRenaming, permissions } = useTokenActions()
   if (renaming === token._id) return <RenameForm token={token} onDone={endRenaming} />
   return (
     <span className={classes.name}>
       <Link to="/tokens/$tokenId" params={{ tokenId: token._id }} className={text.plainLink}>
         <Name clip>{token.name}</Name>
       </Link>
-      <IconButton
-        icon="pencil"
-        id={renameButtonId(token._id)}
-        className={classes.renameButton}
-        label={`Rename ${fullName(token)}`}
-        onClick={() => start('rename', token)}
-      />
+      {permissions.change && (
+        <IconButton
+          icon="pencil"
+          id={renameButtonId(token._id)}
+          className={classes.renameButton}
+          label={`Rename ${fullName(token)}`}
+          onClick={() => start('rename', token)}
+        />
+      )}
     </span>
   )
 }
@@ -95,19 +97,10 @@ export const Owner = memo(function Owner({ token: { subAccount } }: { token: Tok
 })
 
 export function TokenCredential({ token }: { token: Token }) {
-  if (isUnreadable(token)) {
-    return (
-      <span className={text.twoLines} title="The service cannot decrypt it. Rotating gives the token a new credential.">
-        <Text span inherit fw={500} c="var(--color-warning)">
-          Cannot be read
-        </Text>
-        <span className={cx(text.dim, text.small)}>Rotate it to get a new one</span>
-      </span>
-    )
-  }
+  if (isUnreadable(token)) return <NoCredential token={token} problem="unreadable" />
   return (
     <span className={text.twoLines}>
-      <Credential value={token.token} of={fullName(token)} />
+      <Credential token={token} />
       <FormerCredential token={token} />
     </span>
   )
@@ -136,13 +129,15 @@ interface TokenButtonsProps {
 }
 
 const TokenButtons = memo(function TokenButtons({ token, openMenu }: TokenButtonsProps) {
-  const { start } = useTokenActions()
+  const { start, permissions } = useTokenActions()
   const verb = token.status === 'active' ? 'Disable' : 'Enable'
   return (
     <RowActions>
-      <SmallButton label={`${verb} ${fullName(token)}`} onClick={() => start('status', token)}>
-        {verb}
-      </SmallButton>
+      {permissions.change && (
+        <SmallButton label={`${verb} ${fullName(token)}`} onClick={() => start('status', token)}>
+          {verb}
+        </SmallButton>
+      )}
       <IconButton
         icon="more"
         label={`Actions for ${fullName(token)}`}

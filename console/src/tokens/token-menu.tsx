@@ -12,6 +12,9 @@ export interface OpenMenu {
   readonly button: HTMLElement
 }
 
+/** Everything else changes the token. */
+const READS: readonly TokenAction[] = ['history', 'copy-id']
+
 const ITEMS: readonly (readonly [TokenAction, IconName, (token: Token) => string])[] = [
   ['rename', 'pencil', () => 'Rename'],
   ['status', 'power', ({ status }) => (status === 'active' ? 'Disable…' : 'Enable…')],
@@ -22,7 +25,7 @@ const ITEMS: readonly (readonly [TokenAction, IconName, (token: Token) => string
 ]
 
 export function TokenMenu({ menu: { token, button }, close }: { menu: OpenMenu; close: () => void }) {
-  const { start } = useTokenActions()
+  const { start, permissions } = useTokenActions()
   const popover = useRef<HTMLDivElement>(null)
   useLayoutEffect(() => {
     const element = popover.current
@@ -63,7 +66,7 @@ export function TokenMenu({ menu: { token, button }, close }: { menu: OpenMenu; 
         if (newState === 'closed') leave()
       }}
     >
-      {ITEMS.map(([action, icon, label]) => (
+      {ITEMS.filter(([action]) => permissions.change || READS.includes(action)).map(([action, icon, label]) => (
         <button
           key={action}
           type="button"

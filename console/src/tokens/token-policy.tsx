@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { Token, TokenPolicy as WirePolicy } from '../../../client/latchkey-client.ts'
 import { shortReason } from '../api/errors.ts'
-import { etagOf, queries } from '../api/queries.ts'
+import { etagOf, MASKED, queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
 import type { PolicyOwner } from '../policy/policy-form.tsx'
 import { PolicySection } from '../policy/policy-section.tsx'
@@ -25,6 +25,7 @@ export function TokenPolicy({ token }: { token: Token }) {
         'if-match': ifMatch,
         // A merge patch: null removes a member, which the type of a whole policy does not say.
         body: { policy: patch as WirePolicy },
+        ...MASKED,
       }),
   }
   const link = (

@@ -57,8 +57,9 @@ export function TokenView() {
 }
 
 function TokenButtons({ token }: { token: Token }) {
-  const { start } = useTokenActions()
+  const { start, permissions } = useTokenActions()
   const isActive = token.status === 'active'
+  if (!permissions.change) return null
   return (
     <Group gap="xs">
       <Button variant="default" onClick={() => start('status', token)}>

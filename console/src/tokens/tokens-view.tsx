@@ -2,6 +2,7 @@
 import { Button } from '@mantine/core'
 import { useMemo, useState } from 'react'
 import type { Token } from '../../../client/latchkey-client.ts'
+import { usePermissions } from '../api/permissions.ts'
 import { HistoryDrawer } from '../history/history-drawer.tsx'
 import { pageOf } from '../search/search-params.ts'
 import { Dialog } from '../ui/dialog.tsx'
@@ -29,6 +30,7 @@ type OpenDialog =
 
 export function TokensView() {
   const { search, changeSearch, showHistory } = useTokenSearch()
+  const { change } = usePermissions()
   const tokens = useTokens(search)
   const [dialog, setDialog] = useState<OpenDialog>()
   const [menu, setMenu] = useState<OpenMenu>()
@@ -39,9 +41,11 @@ export function TokensView() {
   return (
     <TokenActionsProvider showHistory={showHistory}>
       <ViewTitle title="Tokens">
-        <Button leftSection={<Icon name="plus" />} onClick={() => setDialog({ kind: 'create' })}>
-          Create token
-        </Button>
+        {change && (
+          <Button leftSection={<Icon name="plus" />} onClick={() => setDialog({ kind: 'create' })}>
+            Create token
+          </Button>
+        )}
       </ViewTitle>
       <FilterBar search={search} changeSearch={changeSearch} />
       <QueryResult
@@ -58,7 +62,11 @@ export function TokensView() {
                 total={page.total}
                 toFirstPage={() => changeSearch({})}
                 clearFilters={clearFilters}
-                hint="Create the first one, for one of your sub-accounts."
+                hint={
+                  change
+                    ? 'Create the first one, for one of your sub-accounts.'
+                    : 'Your account key may not create any.'
+                }
               />
             ) : (
               <List
@@ -67,12 +75,14 @@ export function TokensView() {
                 columns={columns}
                 cardsBelow="68em"
                 stale={tokens.isPlaceholderData}
-                selection={{
-                  ids: selection.ids,
-                  select: selection.select,
-                  selectAll: (selected) => selection.setSelected(selected ? page.items : []),
-                  nameOf: fullName,
-                }}
+                {...(change && {
+                  selection: {
+                    ids: selection.ids,
+                    select: selection.select,
+                    selectAll: (selected) => selection.setSelected(selected ? page.items : []),
+                    nameOf: fullName,
+                  },
+                })}
               />
             )}
             <SelectionBar

@@ -4,8 +4,8 @@ import { useToast } from './toasts.tsx'
 
 const COPIED_MS = 2_000
 
-/** `what` is what the text is, such as "Credential". */
-export function useCopy(text: string, what: string) {
+/** `what` is what the text is, such as "Credential". A text that must be fetched first may turn out not to be there. */
+export function useCopy(text: string | (() => Promise<string | undefined>), what: string) {
   const [copied, setCopied] = useState(false)
   const copyText = useCopyText()
   useEffect(() => {
@@ -13,7 +13,11 @@ export function useCopy(text: string, what: string) {
     const timer = setTimeout(() => setCopied(false), COPIED_MS)
     return () => clearTimeout(timer)
   }, [copied])
-  return { copied, copy: () => void copyText(text, what).then(setCopied) }
+  const copy = async () => {
+    const found = typeof text === 'string' ? text : await text()
+    if (found !== undefined) setCopied(await copyText(found, what))
+  }
+  return { copied, copy: () => void copy() }
 }
 
 export function useCopyText() {

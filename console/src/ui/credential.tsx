@@ -1,47 +1,34 @@
-// A credential on screen: masked until asked for, and masked again after a while.
+// Credentials and account keys on screen: what shows and hides them, and a new one in its dialog.
 import { Button } from '@mantine/core'
 import { useEffect, useState } from 'react'
-import { usePermissions } from '../api/permissions.ts'
 import { useCopy } from './copy.ts'
 import classes from './credential.module.css'
-import { isMasked, masked } from './format.ts'
+import { masked } from './format.ts'
 import { Icon } from './icon.tsx'
 import { IconButton } from './row-buttons.tsx'
 
-interface CredentialProps {
-  /** In full, or already masked by the service: then there is nothing to reveal or copy. */
+/** How long a secret stays on screen. */
+export const SHOWN_MS = 60_000
+
+export type Secret = 'credential' | 'key'
+
+interface NewCredentialProps {
   readonly value: string
-  /** The name of its token. */
+  readonly what?: Secret
+  /** The name of the token or key. */
   readonly of: string
 }
 
-export function Credential({ value, of }: CredentialProps) {
-  const { reveal } = usePermissions()
-  if (isMasked(value) || !reveal) return <code className={classes.masked}>{masked(value)}</code>
-  return <RevealableCredential value={value} of={of} />
-}
-
-function RevealableCredential({ value, of }: CredentialProps) {
-  const { revealed, toggle } = useRevealed(value, false)
-  const { copied, copy } = useCopy(value, 'Credential')
-  return (
-    <span className={classes.credential}>
-      <code className={revealed ? classes.revealed : classes.masked}>{revealed ? value : masked(value)}</code>
-      <RevealButton revealed={revealed} toggle={toggle} of={of} />
-      <IconButton icon={copied ? 'check' : 'copy'} label={`Copy credential of ${of}`} onClick={copy} />
-    </span>
-  )
-}
-
-/** A new credential, shown without being asked for: this is what the dialog was opened for. */
-export function NewCredential({ value, of }: CredentialProps) {
-  const { revealed, toggle } = useRevealed(value, true)
-  const { copied, copy } = useCopy(value, 'Credential')
+/** Shown without being asked for: this is what the dialog was opened for. It is held until the dialog is closed. */
+export function NewCredential({ value, what = 'credential', of }: NewCredentialProps) {
+  const [isShown, setShown] = useState(true)
+  useHiding(isShown, setShown)
+  const { copied, copy } = useCopy(value, what === 'key' ? 'Account key' : 'Credential')
   return (
     <>
       <div className={classes.newCredential}>
-        <code data-testid="new-credential">{revealed ? value : masked(value)}</code>
-        <RevealButton revealed={revealed} toggle={toggle} of={of} />
+        <code data-testid={`new-${what}`}>{isShown ? value : masked(value)}</code>
+        <ShowButton isShown={isShown} toggle={() => setShown(!isShown)} what={what} of={of} />
       </div>
       <Button
         variant={copied ? 'light' : 'filled'}
@@ -49,33 +36,53 @@ export function NewCredential({ value, of }: CredentialProps) {
         onClick={copy}
         autoFocus
       >
-        {copied ? 'Copied' : 'Copy credential'}
+        {copied ? 'Copied' : `Copy ${what}`}
       </Button>
     </>
   )
 }
 
-function RevealButton({ revealed, toggle, of }: { revealed: boolean; toggle: () => void; of: string }) {
+/** After a minute, and with the tab. `setShown` must be stable. */
+function useHiding(isShown: boolean, setShown: (isShown: boolean) => void): void {
+  useEffect(() => {
+    if (!isShown) return
+    const hide = () => setShown(false)
+    const timer = setTimeout(hide, SHOWN_MS)
+    const stop = onHiddenTab(hide)
+    return () => {
+      clearTimeout(timer)
+      stop()
+    }
+  }, [isShown, setShown])
+}
+
+/** Also when the page is left: the browser may keep it to come back to. */
+export function onHiddenTab(hide: () => void): () => void {
+  const listener = () => {
+    if (document.hidden) hide()
+  }
+  document.addEventListener('visibilitychange', listener)
+  window.addEventListener('pagehide', hide)
+  return () => {
+    document.removeEventListener('visibilitychange', listener)
+    window.removeEventListener('pagehide', hide)
+  }
+}
+
+interface ShowButtonProps {
+  readonly isShown: boolean
+  readonly toggle: () => void
+  readonly what?: Secret
+  readonly of: string
+}
+
+export function ShowButton({ isShown, toggle, what = 'credential', of }: ShowButtonProps) {
   return (
     <IconButton
-      icon={revealed ? 'eye-off' : 'eye'}
-      label={`${revealed ? 'Hide' : 'Reveal'} credential of ${of}`}
-      pressed={revealed}
+      icon={isShown ? 'eye-off' : 'eye'}
+      label={`${isShown ? 'Hide' : 'Show'} ${what} of ${of}`}
+      pressed={isShown}
       onClick={toggle}
     />
   )
-}
-
-const REVEALED_MS = 60_000
-
-/** The state is the credential that was revealed, so that one which replaces it by a rotation is masked at first. */
-function useRevealed(value: string, initially: boolean) {
-  const [shown, setShown] = useState(initially ? value : undefined)
-  const revealed = shown === value
-  useEffect(() => {
-    if (!revealed) return
-    const timer = setTimeout(() => setShown(undefined), REVEALED_MS)
-    return () => clearTimeout(timer)
-  }, [revealed])
-  return { revealed, toggle: () => setShown(revealed ? undefined : value) }
 }

@@ -55,11 +55,12 @@ export const isSecret = (text: string): boolean => /^lk_[a-z]+_/.test(text)
 export const isMasked = (credential: string): boolean => credential.includes('…')
 
 const SHOWN_END = 4
+/** Of a shorter one, four characters would be too much of it. */
+const SHORTEST_WITH_END = 16
 
-/** Prefix and last four. A credential of another format shows no more than its last four, a short one nothing. */
+/** As the service masks it: the kind, an ellipsis, and the last four. */
 export function masked(credential: string): string {
-  if (isMasked(credential)) return credential
-  const prefix = /^lk_[a-z]+_/.exec(credential)?.[0] ?? ''
-  const end = credential.length - prefix.length >= 12 ? credential.slice(-SHOWN_END) : ''
-  return `${prefix}••••••••${end}`
+  if (credential === '' || isMasked(credential)) return credential
+  const kind = /^lk_[a-z]+_/.exec(credential)?.[0] ?? ''
+  return `${kind}…${credential.length < SHORTEST_WITH_END ? '' : credential.slice(-SHOWN_END)}`
 }

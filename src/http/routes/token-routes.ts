@@ -28,11 +28,15 @@ const NOT_FOUND = [reasonOf('token-not-found')]
 const NOT_YOURS = [reasonOf('sub-account-forbidden')]
 const STALE = [reasonOf('version-mismatch')]
 
-const Include = {
-  include: Type.Optional(Type.String({ enum: ['details'], description: 'Adds `details` to each token' })),
+const Credentials = {
   credentials: Type.Optional(
     Type.String({ enum: ['masked'], description: 'Shows only the last four characters of each credential' }),
   ),
+}
+
+const Include = {
+  include: Type.Optional(Type.String({ enum: ['details'], description: 'Adds `details` to each token' })),
+  ...Credentials,
 }
 
 const Filters = {
@@ -191,6 +195,7 @@ const updateToken: AccountRoute = {
   operationId: 'updateToken',
   summary: 'Rename, disable or re-enable a token',
   params: schemas.TokenId,
+  querystring: Type.Object({ ...Credentials }),
   headers: IfMatch,
   body: Type.Object({ name: Type.Optional(Name), status: Type.Optional(Status) }, { title: 'TokenUpdate' }),
   success: {
@@ -204,9 +209,9 @@ const updateToken: AccountRoute = {
     412: STALE,
   },
   ignoresUnknown: true,
-  async answer(registry, { caller, params, body, headers, origin }) {
-    const change = readTokenUpdate(body)
-    return tokenResult(await registry.updateToken(caller, params.id ?? '', change, origin, readIfMatch(headers)))
+  async answer(registry, { caller, params, query, body, headers, origin }) {
+    const [change, view] = [readTokenUpdate(body), readMasked(query)]
+    return tokenResult(await registry.updateToken(caller, params.id ?? '', change, origin, readIfMatch(headers), view))
   },
 }
 
@@ -218,6 +223,7 @@ const patchToken: AccountRoute = {
   summary: 'Change any field of a token',
   description: 'A JSON merge patch (RFC 7396): null clears a field, members of `metadata` and `policy` included.',
   params: schemas.TokenId,
+  querystring: Type.Object({ ...Credentials }),
   headers: IfMatch,
   body: Type.Object(
     {
@@ -233,9 +239,9 @@ const patchToken: AccountRoute = {
     404: NOT_FOUND,
     412: STALE,
   },
-  async answer(registry, { caller, params, body, headers, origin }) {
-    const update = readTokenPatch(body)
-    return tokenResult(await registry.patchToken(caller, params.id ?? '', update, origin, readIfMatch(headers)))
+  async answer(registry, { caller, params, query, body, headers, origin }) {
+    const [update, view] = [readTokenPatch(body), readMasked(query)]
+    return tokenResult(await registry.patchToken(caller, params.id ?? '', update, origin, readIfMatch(headers), view))
   },
 }
 
@@ -379,12 +385,18 @@ export const tokenRoutes = {
 }
 
 function readView(query: RouteInput['query']): TokenView {
-  const [include, credentials] = [readOnce(query, 'include'), readOnce(query, 'credentials')]
+  const include = readOnce(query, 'include')
   if (include !== undefined && include !== 'details') throw new Failure('invalid-request', 'include must be details')
+  return { details: include !== undefined, ...readMasked(query) }
+}
+
+/** Changes take it too: who asks to be shown no credentials gets none in any answer that makes none. */
+function readMasked(query: RouteInput['query']): TokenView {
+  const credentials = readOnce(query, 'credentials')
   if (credentials !== undefined && credentials !== 'masked') {
     throw new Failure('invalid-request', 'credentials must be masked')
   }
-  return { details: include !== undefined, masked: credentials !== undefined }
+  return { masked: credentials !== undefined }
 }
 
 async function listResult(registry: Registry, caller: Caller, raw: RouteInput['query'], query: TokenQuery) {

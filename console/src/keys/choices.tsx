@@ -1,0 +1,60 @@
+// What is chosen for a new account key: cards of which one is chosen, and a switch.
+import { type ComponentProps, type ReactNode, useId } from 'react'
+import { cx } from '../ui/cx.ts'
+import text from '../ui/text.module.css'
+import classes from './keys.module.css'
+
+interface ChoiceCardProps extends Omit<ComponentProps<'input'>, 'type' | 'className'> {
+  readonly label: string
+  readonly description: string
+}
+
+export function ChoiceCard({ label, description, ...input }: ChoiceCardProps) {
+  return <Card type="radio" label={label} description={description} {...input} />
+}
+
+interface RevealSwitchProps {
+  readonly isOn: boolean
+  /** Why it cannot be switched on. */
+  readonly refusal: string | undefined
+  readonly onChange: (isOn: boolean) => void
+}
+
+export function RevealSwitch({ isOn, refusal, onChange }: RevealSwitchProps) {
+  return (
+    <Card
+      type="checkbox"
+      role="switch"
+      label="Shows credentials"
+      description={
+        refusal ?? 'Without this, only the last four characters; a new credential is shown once, to whoever makes it'
+      }
+      disabled={refusal !== undefined}
+      checked={isOn}
+      onChange={(event) => onChange(event.currentTarget.checked)}
+    />
+  )
+}
+
+interface CardProps extends ComponentProps<'input'> {
+  readonly label: string
+  readonly description: ReactNode
+}
+
+/** The input is named by its label alone; the rest is read out after it. */
+function Card({ label, description, ...input }: CardProps) {
+  const id = useId()
+  return (
+    <label className={classes.card}>
+      <input {...input} aria-labelledby={`${id}-label`} aria-describedby={`${id}-description`} />
+      <span className={text.twoLines}>
+        <span id={`${id}-label`} className={classes.cardLabel}>
+          {label}
+        </span>
+        <span id={`${id}-description`} className={cx(text.dim, text.small)}>
+          {description}
+        </span>
+      </span>
+    </label>
+  )
+}

@@ -1,0 +1,103 @@
+// The account keys: what each may do, when it was used, and the ways to make and to revoke one.
+import { Button } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { useMemo, useState } from 'react'
+import type { Key } from '../../../client/latchkey-client.ts'
+import { usePermissions } from '../api/permissions.ts'
+import { queries } from '../api/queries.ts'
+import { useClient } from '../api/session.tsx'
+import { pageOf } from '../search/search-params.ts'
+import { Dialog } from '../ui/dialog.tsx'
+import { Empty, EmptyPage } from '../ui/empty-page.tsx'
+import { Icon } from '../ui/icon.tsx'
+import { List } from '../ui/list.tsx'
+import { Pager } from '../ui/pager.tsx'
+import { QueryResult } from '../ui/query-result.tsx'
+import { ViewTitle } from '../ui/view-title.tsx'
+import { CreateKeyDialog } from './create-key-dialog.tsx'
+import { keyColumns } from './key-cells.tsx'
+import { RevokeDialog } from './revoke-dialog.tsx'
+
+const route = getRouteApi('/keys')
+
+export function KeysView() {
+  const whoami = useQuery(queries.whoami(useClient()))
+  const { manageKeys } = usePermissions()
+  if (whoami.data !== undefined && !manageKeys) {
+    return (
+      <>
+        <ViewTitle title="Account keys" />
+        <Empty
+          title="Your account key may not manage account keys"
+          description="Only keys with the role owner may. Ask whoever gave you yours."
+        />
+      </>
+    )
+  }
+  return <Keys ownId={whoami.data?.caller.id} />
+}
+
+type OpenDialog = { readonly kind: 'create' } | { readonly kind: 'revoke'; readonly key: Key }
+
+function Keys({ ownId }: { ownId: string | undefined }) {
+  const search = route.useSearch()
+  const navigate = route.useNavigate()
+  const { page: current, limit } = pageOf(search)
+  const keys = useQuery(queries.keys(useClient(), current, limit))
+  const [dialog, setDialog] = useState<OpenDialog>()
+  const columns = useMemo(() => keyColumns(ownId, (key) => setDialog({ kind: 'revoke', key })), [ownId])
+  const toPage = (place: typeof search) => void navigate({ to: '/keys', search: place })
+  const close = () => setDialog(undefined)
+  return (
+    <>
+      <ViewTitle title="Account keys">
+        <Button leftSection={<Icon name="plus" />} onClick={() => setDialog({ kind: 'create' })}>
+          Create key
+        </Button>
+      </ViewTitle>
+      <QueryResult query={keys} what="account keys" rows={6}>
+        {(page) => (
+          <>
+            {page.items.length === 0 ? (
+              <EmptyPage
+                one="account key"
+                total={page.total}
+                toFirstPage={() => toPage({})}
+                clearFilters={undefined}
+                hint="Create one for each program and each person, with no more rights than they need."
+              />
+            ) : (
+              <List
+                label="Account keys"
+                items={page.items}
+                columns={columns}
+                cardsBelow="68em"
+                stale={keys.isPlaceholderData}
+              />
+            )}
+            <Pager
+              page={page}
+              current={current}
+              one="account key"
+              onPage={(next) => toPage({ ...search, page: next })}
+              onLimit={(next) => toPage({ limit: next })}
+            />
+          </>
+        )}
+      </QueryResult>
+      <Dialog shown={dialog} titleOf={titleOf} close={close}>
+        {(shown) =>
+          shown.kind === 'create' ? (
+            <CreateKeyDialog close={close} />
+          ) : (
+            <RevokeDialog accountKey={shown.key} isOwn={shown.key._id === ownId} close={close} />
+          )
+        }
+      </Dialog>
+    </>
+  )
+}
+
+const titleOf = ({ kind }: OpenDialog): string =>
+  kind === 'create' ? 'Create an account key' : 'Revoke this account key?'

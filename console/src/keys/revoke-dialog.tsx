@@ -1,0 +1,54 @@
+// Revokes an account key, after saying what that means.
+import { Stack, Text } from '@mantine/core'
+import type { Key } from '../../../client/latchkey-client.ts'
+import { useChange } from '../api/use-change.tsx'
+import { BusyButton } from '../ui/busy-button.tsx'
+import { DialogButtons } from '../ui/dialog.tsx'
+import { ErrorAlert } from '../ui/error-alert.tsx'
+import { Facts } from '../ui/facts.tsx'
+import { Name, Outcome } from '../ui/name.tsx'
+import { RelativeTime } from '../ui/time.tsx'
+import { useToast } from '../ui/toasts.tsx'
+import { Warning } from '../ui/warning.tsx'
+import { ROLES } from './rights.tsx'
+
+interface RevokeDialogProps {
+  readonly accountKey: Key
+  readonly isOwn: boolean
+  readonly close: () => void
+}
+
+export function RevokeDialog({ accountKey: { _id, name, role, lastUsedAt }, isOwn, close }: RevokeDialogProps) {
+  const toast = useToast()
+  const revoke = useChange({
+    kind: 'key',
+    name,
+    send: (client) => client.revokeKey({ id: _id }),
+    onDone: () => toast({ text: <Outcome name={name} what="is revoked" /> }),
+  })
+  const confirm = () => revoke.mutate(undefined, { onSuccess: close })
+  return (
+    <Stack gap="md">
+      <Text size="sm">
+        From the moment the service confirms, every request with this key is refused. This cannot be undone: what uses
+        the key needs another one.
+      </Text>
+      {isOwn && <Warning>You are signed in with this key, and will be signed out.</Warning>}
+      <Facts
+        facts={[
+          ['Account key', <Name key="name">{name}</Name>],
+          ['Role', ROLES[role].label],
+          ['Last used', <RelativeTime key="used" at={lastUsedAt} none="Never" />],
+        ]}
+      />
+      {revoke.error !== null && (
+        <ErrorAlert error={revoke.error} kind="change" retry={confirm} busy={revoke.isPending} />
+      )}
+      <DialogButtons>
+        <BusyButton color="red" busy={revoke.isPending} onClick={confirm} data-autofocus>
+          Revoke key
+        </BusyButton>
+      </DialogButtons>
+    </Stack>
+  )
+}
