@@ -13,6 +13,7 @@ const reasons = {
   'not-allowed': 'This key is not allowed to do that',
   'account-not-found': 'Account not found',
   'key-not-found': 'Account key not found',
+  'session-not-found': 'Session not found',
   'token-not-found': 'API token not found',
   'version-mismatch': 'The token has changed since the version named in If-Match',
   'idempotency-conflict': 'This Idempotency-Key was used before with a different request',

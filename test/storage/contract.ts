@@ -9,6 +9,7 @@ import { describeListing } from './contract/listing.ts'
 import { describeListingProperties } from './contract/listing-properties.ts'
 import { describeMasterKeys } from './contract/master-keys.ts'
 import { describeOverview } from './contract/overview.ts'
+import { describeSessions } from './contract/sessions.ts'
 import { describeSubAccounts } from './contract/sub-accounts.ts'
 import { describeTokens } from './contract/tokens.ts'
 import { describeUpdateProperties } from './contract/update-properties.ts'
@@ -20,6 +21,7 @@ export type Part = (estate: () => Estate) => void
 
 const parts: Record<string, Part> = {
   'accounts and keys': describeAccounts,
+  sessions: describeSessions,
   'sub-accounts': describeSubAccounts,
   tokens: describeTokens,
   listing: describeListing,

@@ -113,6 +113,7 @@ export function describeWhole(open: OpenEmptyStore): void {
         revokedAt: null,
         permissions: null,
       }
+      const session = estate.sessionRecord(account)
       const overview = { expiredBefore: 1, expiringBefore: 2, weeks: [1, 2], largest: 1 }
       // A method that is added to the store has to be added here.
       const attempts: Record<Exclude<keyof Store, NotAsked>, () => unknown> = {
@@ -124,6 +125,12 @@ export function describeWhole(open: OpenEmptyStore): void {
         findKey: () => closed.findKey(credentialOf(estate.digest())),
         listKeys: () => closed.listKeys(account.id),
         revokeKey: () => closed.revokeKey('key_x', origin),
+        insertSession: () => closed.insertSession(session),
+        findSession: () => closed.findSession(credentialOf(estate.digest())),
+        listSessions: () => closed.listSessions(account.id),
+        changeSession: () => closed.changeSession('ses_x', { kind: 'seen', at: 1 }),
+        deleteSession: () => closed.deleteSession('ses_x'),
+        revokeSession: () => closed.revokeSession(account.id, 'ses_x', origin),
         insertSubAccounts: () => closed.insertSubAccounts([subAccount], origin),
         findSubAccount: () => closed.findSubAccount(account.id, 'sub_x'),
         findOwner: () => closed.findOwner('tok_x'),
