@@ -53,6 +53,8 @@ function did({ action, subject, from, to }: HistoryEntry, names: Names): ReactNo
       return <>made the account key {it}</>
     case 'key.revoke':
       return <>revoked the account key {it}</>
+    case 'session.revoke':
+      return <>signed {it} out of the console</>
     case 'sub-account.create':
       return <>created the sub-account {it}</>
     case 'sub-account.update':
