@@ -53,6 +53,7 @@ function Header() {
               <Name>{data.account.name}</Name>
             </Text>
           )}
+          <OtherAccountButton />
           <ColorSchemeButton />
           <Button size="xs" variant="default" leftSection={<Icon name="sign-out" size={14} />} onClick={signOut}>
             Sign out
@@ -60,6 +61,17 @@ function Header() {
         </Group>
       </div>
     </header>
+  )
+}
+
+/** Nothing where there is no choice. */
+function OtherAccountButton() {
+  const { presence, chooseAgain } = useSession()
+  if (presence.account === null || presence.accounts.length < 2) return null
+  return (
+    <Button size="xs" variant="default" onClick={chooseAgain}>
+      Other account
+    </Button>
   )
 }
 
