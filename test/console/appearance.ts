@@ -18,7 +18,7 @@ interface Violation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[]
 }
 
-async function assertAccessible(page: Page, where: string): Promise<void> {
+export async function assertAccessible(page: Page, where: string): Promise<void> {
   await page.evaluate(axeSource)
   const violations = await page.evaluate(async () => {
     const { axe } = window as unknown as { axe: { run(options: object): Promise<{ violations: Violation[] }> } }
