@@ -136,7 +136,7 @@ function allRoutes(parts: ServerParts, server: FastifyInstance): readonly Route[
     ...Object.values(whoamiRoutes),
     ...Object.values(keyRoutes),
     ...Object.values(sessionRoutes),
-    ...Object.values(authRoutes(parts)),
+    ...authRoutes(parts),
     ...Object.values(subAccountRoutes),
     ...Object.values(verifyRoutes({ ...parts, onVerdict: (verdict) => parts.metrics.countVerdict(verdict) })),
     ...Object.values(serviceRoutes(parts, () => server.swagger())),

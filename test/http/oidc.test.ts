@@ -167,7 +167,7 @@ function describeSignIn(engine: Engine): void {
       assertRefused(first.browser, refused, 403, /You have no access[\s\S]*&#60;b&#62;a&#60;\/b&#62;@example.com/)
 
       provider.grant({ ...grantFor(''), claim: 'email', value: 'boss@example.com' })
-      provider.people.set('alice', { email: 'boss@example.com', email_verified: false })
+      provider.people.set('alice', { email: 'boss@example.com', email_verified: 'false' })
       const second = await begin()
       assertRefused(second.browser, await second.browser.open(second.callback), 403, /You have no access/)
 
@@ -204,6 +204,8 @@ function describeSignIn(engine: Engine): void {
       const choose = (account: unknown) => ask(browser, '/auth/account', 'POST', { account })
       assert.equal((await choose('acc_nothing')).status, 403)
       assert.equal((await choose(7)).status, 400)
+      const misspelt = await ask(browser, '/auth/account', 'POST', { account: mine, acount: mine })
+      assert.deepEqual([misspelt.status, misspelt.text.includes('acount')], [400, true])
       for (const [account, name] of [
         [theirs, 'Theirs'],
         [mine, 'Mine'],

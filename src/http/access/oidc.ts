@@ -109,19 +109,21 @@ const OF_THE_SIGN_IN = ['iss', 'aud', 'azp', 'nonce', 'at_hash', 'c_hash', 's_ha
 const isText = (value: unknown) => typeof value === 'string'
 
 function personOf(claims: Claims): Person {
-  const { sub, email, email_verified: isVerified } = claims
+  const { sub, email } = claims
+  // A text at some providers.
+  const isDoubtful = String(claims.email_verified) === 'false'
   if (typeof sub !== 'string' || sub === '' || brokenNameRule(sub) !== undefined) {
     throw new SignInRefused('misconfigured', 'the subject cannot be stored')
   }
   // Anybody could say that an address is theirs.
-  const unusable = isVerified === false ? [...OF_THE_SIGN_IN, 'email'] : OF_THE_SIGN_IN
+  const unusable = isDoubtful ? [...OF_THE_SIGN_IN, 'email'] : OF_THE_SIGN_IN
   const kept = Object.entries(claims).filter(
     ([name, value]) => !unusable.includes(name) && (isText(value) || (Array.isArray(value) && value.every(isText))),
   )
   if (Buffer.byteLength(JSON.stringify(kept)) > MAX_CLAIMS_BYTES) {
     throw new SignInRefused('misconfigured', `the claims are larger than ${MAX_CLAIMS_BYTES} bytes`)
   }
-  const address = typeof email === 'string' && isVerified !== false ? normalizeName(email) : ''
+  const address = typeof email === 'string' && !isDoubtful ? normalizeName(email) : ''
   const isName = address !== '' && brokenNameRule(address) === undefined
   return { subject: sub, email: isName ? address : null, claims: Object.fromEntries(kept) }
 }

@@ -57,7 +57,7 @@ export interface SignIn {
   readonly publicUrl: string
 }
 
-interface Cookie {
+export interface Cookie {
   readonly name: string
   readonly attributes: string
 }
