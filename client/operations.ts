@@ -307,7 +307,7 @@ export interface HistoryEntry {
   readonly seq: number
   /** When */
   readonly at: string
-  /** An account key id, `jwt:` and a subject, or `operator` */
+  /** An account key id, `jwt:` or `oidc:` and a subject, or `operator` */
   readonly by: string
   /** What that account key was called then */
   readonly byName: string | null
@@ -318,6 +318,7 @@ export interface HistoryEntry {
     | 'account.update'
     | 'key.create'
     | 'key.revoke'
+    | 'session.revoke'
     | 'sub-account.create'
     | 'sub-account.update'
     | 'token.create'
@@ -370,6 +371,7 @@ export interface ListAccountHistoryParams {
     | 'account.update'
     | 'key.create'
     | 'key.revoke'
+    | 'session.revoke'
     | 'sub-account.create'
     | 'sub-account.update'
     | 'token.create'
@@ -399,6 +401,7 @@ export interface ListTokenHistoryParams {
     | 'account.update'
     | 'key.create'
     | 'key.revoke'
+    | 'session.revoke'
     | 'sub-account.create'
     | 'sub-account.update'
     | 'token.create'
@@ -504,11 +507,11 @@ export interface WhoAmI {
     readonly name: string
   }
   readonly caller: {
-    /** An account key, or a JWT of the identity provider */
-    readonly kind: 'key' | 'jwt'
+    /** An account key, a JWT of the identity provider, or a person who is signed in to the console */
+    readonly kind: 'key' | 'jwt' | 'oidc'
     /** As the history names the caller in `by` */
     readonly id: string
-    /** What the account key is called, or the JWT's subject */
+    /** What the account key is called, the JWT's subject, or the person's e-mail address */
     readonly name: string
   }
   readonly permissions: {
@@ -605,6 +608,47 @@ export interface CreateKeyParams {
 
 export interface RevokeKeyParams {
   /** The key id */
+  readonly id: string
+}
+
+export interface Session {
+  /** Session identifier */
+  readonly _id: string
+  /** The person, as the identity provider knows them */
+  readonly subject: string
+  /** Their e-mail address when they signed in */
+  readonly email: string | null
+  /** When they signed in */
+  readonly createdAt: string
+  /** Their last request, to the minute */
+  readonly lastUsedAt: string
+  /** When they are signed out unless they go on */
+  readonly expiresAt: string
+}
+
+export interface SessionPage {
+  readonly items: readonly Session[]
+  /** All matches on all pages, exactly */
+  readonly total: number
+  /** The number of this page, from 1 */
+  readonly page: number
+  /** How many items a page can hold */
+  readonly limit: number
+  /** 0 where nothing matches */
+  readonly totalPages: number
+  readonly hasNextPage: boolean
+  readonly hasPrevPage: boolean
+}
+
+export interface ListSessionsParams {
+  /** From 1; 1 unless set */
+  readonly page?: number | undefined
+  /** Items per page, at most 100; 10 unless set */
+  readonly limit?: number | undefined
+}
+
+export interface RevokeSessionParams {
+  /** The session id */
   readonly id: string
 }
 
@@ -768,6 +812,7 @@ export type ErrorCode =
   | 'precondition-failed'
   | 'rate-limited'
   | 'revocations-unknown'
+  | 'session-not-found'
   | 'store-full'
   | 'sub-account-forbidden'
   | 'token-cannot-manage'
@@ -830,6 +875,10 @@ export interface Operations {
   createKey: { params: CreateKeyParams; data: CreatedKey }
   /** Revoke an account key. */
   revokeKey: { params: RevokeKeyParams; data: Key }
+  /** List the people who are signed in to the console, newest first. */
+  listSessions: { params: ListSessionsParams; data: SessionPage }
+  /** Sign somebody out. Their next request is refused. To keep somebody from signing in again, change the grants. */
+  revokeSession: { params: RevokeSessionParams; data: Session }
   /** List sub-accounts. */
   listSubAccounts: { params: ListSubAccountsParams; data: SubAccountPage }
   /** Create a sub-account. */
@@ -906,6 +955,8 @@ export const operations = {
   listKeys: { method: 'GET', path: '/api/v1/apiClient/key', headers: [], answer: 'page' },
   createKey: { method: 'POST', path: '/api/v1/apiClient/key', headers: [], body: 'application/json', answer: 'data' },
   revokeKey: { method: 'DELETE', path: '/api/v1/apiClient/key/{id}', headers: [], answer: 'data' },
+  listSessions: { method: 'GET', path: '/api/v1/apiClient/session', headers: [], answer: 'page' },
+  revokeSession: { method: 'DELETE', path: '/api/v1/apiClient/session/{id}', headers: [], answer: 'data' },
   listSubAccounts: { method: 'GET', path: '/api/v1/apiClient/sub-account', headers: [], answer: 'page' },
   createSubAccount: {
     method: 'POST',

@@ -56,6 +56,14 @@ const READERS = {
   }),
   /** What the callers of the identity provider may do; everything without it. */
   jwtGrants: setting('LATCHKEY_JWT_GRANTS', asIs),
+  /** The identity provider through which people sign in to the console. */
+  oidc: allOrNone({
+    issuer: setting('LATCHKEY_OIDC_ISSUER', issuerUrl),
+    clientId: setting('LATCHKEY_OIDC_CLIENT_ID', asIs),
+    clientSecret: secret('LATCHKEY_OIDC_CLIENT_SECRET'),
+    publicUrl: setting('LATCHKEY_PUBLIC_URL', originUrl),
+    grants: setting('LATCHKEY_OIDC_GRANTS', asIs),
+  }),
   trustProxy: setting('LATCHKEY_TRUST_PROXY', proxies, ''),
   rateLimits: group({
     perKey: setting('LATCHKEY_RATE_LIMIT_KEY', rate),
@@ -123,20 +131,29 @@ function setting<Value>(name: string, parse: Parse<Value>, fallback?: string): R
 }
 
 /** A half-configured identity provider would refuse, or accept, everybody. */
-function allOrNone<Key extends string>(
-  readers: Readonly<Record<Key, Reader<string | undefined>>>,
-): Reader<Readonly<Record<Key, string>> | undefined> {
+function allOrNone<All extends Readers>(
+  readers: All,
+): Reader<{ readonly [Key in keyof All]: NonNullable<ReturnType<All[Key]['read']>> } | undefined> {
   const { names, read } = group(readers)
   return {
     names,
     read(env) {
       const values = read(env)
-      const isSet = Object.values(values).filter((value) => value !== undefined)
-      if (isSet.length === 0) return undefined
-      if (isSet.length === names.length) return values as Record<Key, string>
-      throw new OperatorError(`Set all of ${names.join(', ')}, or none`)
+      const isSet = Object.values(values).map((value) => value !== undefined)
+      if (!isSet.includes(true)) return undefined
+      if (!isSet.includes(false)) return values as never
+      const needed = Object.values(readers).map((reader) => reader.names.join(' or '))
+      throw new OperatorError(`Set all of ${needed.join(', ')}, or none`)
     },
   }
+}
+
+/** A secret itself, or the path of a file that has it; the file is read when it is needed. */
+export type Secret = { readonly text: string } | { readonly file: string }
+
+function secret(name: string): Reader<Secret | undefined> {
+  const [direct, inFile] = [setting(name, (text) => ({ text })), setting(`${name}_FILE`, (file) => ({ file }))]
+  return { names: [...direct.names, ...inFile.names], read: (env) => direct.read(env) ?? inFile.read(env) }
 }
 
 function asIs(text: string): string {
@@ -158,6 +175,24 @@ function headerName(text: string, name: string): string {
   if (text.toLowerCase() !== 'authorization') return text.toLowerCase()
   throw new OperatorError(
     `${name} must be another header than Authorization, whose bearer credentials are always taken`,
+  )
+}
+
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/
+
+/** Over plain HTTP, anybody on the way could sign in as anybody. */
+function issuerUrl(text: string, name: string): string {
+  const url = URL.parse(text)
+  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.test(url.hostname))) return text
+  throw new OperatorError(`${name} must begin with https://, as the identity provider's own configuration states it`)
+}
+
+function originUrl(text: string, name: string): string {
+  const url = URL.parse(text)
+  const isOrigin = url !== null && /^https?:$/.test(url.protocol) && text.replace(/\/$/, '') === url.origin
+  if (isOrigin) return url.origin
+  throw new OperatorError(
+    `${name} must be where browsers reach this service, without a path, such as https://tokens.example.com`,
   )
 }
 

@@ -4,10 +4,9 @@
 import './styles.ts'
 import { MantineProvider } from '@mantine/core'
 import { RouterProvider } from '@tanstack/react-router'
-import { StrictMode } from 'react'
+import { lazy, StrictMode, Suspense } from 'react'
 import { createRoot } from 'react-dom/client'
 import { SessionProvider, takeKeyFromAddress, useSession } from './api/session.tsx'
-import { SignIn } from './app/sign-in.tsx'
 import { createConsoleRouter } from './router.tsx'
 import { theme } from './theme.ts'
 import { ToastProvider } from './ui/toasts.tsx'
@@ -15,8 +14,25 @@ import { ToastProvider } from './ui/toasts.tsx'
 const linkedKey = takeKeyFromAddress()
 const router = createConsoleRouter()
 
+// Not needed by those who are signed in. A page whose files are gone, after an update, gets the new ones.
+const startAgain = () => {
+  location.reload()
+  return { SignIn: () => null, AccountChoice: () => null }
+}
+const SignIn = lazy(async () => ({ default: (await import('./app/sign-in.tsx').catch(startAgain)).SignIn }))
+const AccountChoice = lazy(async () => ({
+  default: (await import('./app/account-choice.tsx').catch(startAgain)).AccountChoice,
+}))
+
 function App() {
-  return useSession().connection === undefined ? <SignIn /> : <RouterProvider router={router} />
+  const { state } = useSession()
+  return (
+    <Suspense>
+      {state === 'signed-out' && <SignIn />}
+      {state === 'choosing' && <AccountChoice />}
+      {state === 'signed-in' && <RouterProvider router={router} />}
+    </Suspense>
+  )
 }
 
 const root = document.getElementById('root')

@@ -15,8 +15,9 @@ import type { Logger } from 'pino'
 import { Failure } from '../tokens/errors.ts'
 import { requireRight } from '../tokens/model/permissions.ts'
 import type { Registry } from '../tokens/registry.ts'
-import { type Admit, type Authenticate, callerOf } from './access/caller.ts'
-import { admitWith, type RateLimits } from './access/rate-limits.ts'
+import { type Admit, type Authenticate, bearerOf, callerOf } from './access/caller.ts'
+import { admitThrough, admitWith, type RateLimits } from './access/rate-limits.ts'
+import { authenticateEither, type SignIn } from './access/session.ts'
 import type { Metrics } from './observe/metrics.ts'
 import { recorder } from './observe/recorder.ts'
 import { addBodyParsers } from './protocol/body.ts'
@@ -29,6 +30,7 @@ import { hasRequestsWaiting } from './protocol/pipelining.ts'
 import { requestIdOf } from './protocol/request-id.ts'
 import { unknownNamesCheck } from './protocol/unknown-names.ts'
 import { apiDescription, withNamedSchemas } from './routes/api-description.ts'
+import { authRoutes } from './routes/auth-routes.ts'
 import { CONSOLE_FILES, consoleRoutes } from './routes/console-routes.ts'
 import { historyRoutes } from './routes/history-routes.ts'
 import { keyRoutes } from './routes/key-routes.ts'
@@ -45,6 +47,7 @@ import {
   withoutFailures,
 } from './routes/route.ts'
 import { serviceRoutes } from './routes/service-routes.ts'
+import { sessionRoutes } from './routes/session-routes.ts'
 import { subAccountRoutes } from './routes/sub-account-routes.ts'
 import { tokenRoutes } from './routes/token-routes.ts'
 import { verifyRoutes } from './routes/verify-routes.ts'
@@ -63,10 +66,12 @@ export interface ServerParts {
   /** Addresses of proxies whose X-Forwarded-For is trusted. */
   readonly trustProxy: readonly string[]
   readonly rateLimits?: RateLimits | undefined
+  /** How people sign in to the console without an account key; undefined if they cannot. */
+  readonly signIn?: SignIn | undefined
 }
 
 export async function buildServer(parts: ServerParts): Promise<FastifyInstance> {
-  const admit = admitWith(parts.authenticator, parts.rateLimits)
+  const admit = admission(parts)
   const server = Fastify(optionsOf(parts))
   // Before the plugins are registered: their routes would otherwise keep Fastify's own error handler.
   server.setErrorHandler((error, request, reply) => sendFailure(parts, request, reply, error))
@@ -92,6 +97,13 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     throw routeNotFound()
   })
   return server
+}
+
+/** By a bearer or, where people can sign in to the console, by their cookie. */
+function admission({ registry, authenticator, signIn, rateLimits }: ServerParts): Admit {
+  if (signIn === undefined) return admitWith(authenticator, rateLimits)
+  const byBearer = async (request: FastifyRequest) => authenticator(bearerOf(request))
+  return admitThrough(authenticateEither(registry, signIn, byBearer), rateLimits)
 }
 
 function optionsOf({ trustProxy }: ServerParts): FastifyHttpOptions<Server> {
@@ -123,6 +135,8 @@ function allRoutes(parts: ServerParts, server: FastifyInstance): readonly Route[
     ...Object.values(overviewRoutes),
     ...Object.values(whoamiRoutes),
     ...Object.values(keyRoutes),
+    ...Object.values(sessionRoutes),
+    ...authRoutes(parts),
     ...Object.values(subAccountRoutes),
     ...Object.values(verifyRoutes({ ...parts, onVerdict: (verdict) => parts.metrics.countVerdict(verdict) })),
     ...Object.values(serviceRoutes(parts, () => server.swagger())),

@@ -1,13 +1,15 @@
 // The running server: HTTP on an open store. Only `serve` imports this file: the HTTP libraries are slow to load.
+import { readFileSync } from 'node:fs'
 import type { Server as HttpServer } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import pino, { type Logger } from 'pino'
 import { type Latchkey, type OpenOptions, openLatchkey } from '../compose.ts'
-import { type Config, packageVersion } from '../config.ts'
+import { type Config, packageVersion, type Secret } from '../config.ts'
 import type { Authenticate } from '../http/access/caller.ts'
 import { RateLimits } from '../http/access/rate-limits.ts'
+import type { SignIn } from '../http/access/session.ts'
 import { Metrics } from '../http/observe/metrics.ts'
 import { throttled } from '../http/observe/throttled.ts'
 import { buildServer } from '../http/server.ts'
@@ -78,6 +80,7 @@ async function serve(
     isDraining: () => draining,
     credentialHeader: config.credentialHeader,
     trustProxy: config.trustProxy,
+    signIn: await signInOf(config),
     rateLimits: rateLimitsOf(config, metrics, latchkey.limiter ?? limiter),
   })
   const sockets = new Set<Socket>()
@@ -134,4 +137,25 @@ async function authenticatorOf(config: Config, registry: Registry, now: () => nu
   if (jwt === undefined) return (key) => registry.authenticate(key)
   const { jwtAuthenticator } = await import('../http/access/jwt.ts')
   return jwtAuthenticator(jwt, registry, now, jwtGrants)
+}
+
+async function signInOf({ oidc }: Config): Promise<SignIn | undefined> {
+  if (oidc === undefined) return undefined
+  const [{ OidcProvider }, { grantsIn }] = await Promise.all([
+    import('../http/access/oidc.ts'),
+    import('../http/access/grants.ts'),
+  ])
+  const grants = grantsIn(oidc.grants, 'LATCHKEY_OIDC_GRANTS')
+  const settings = { ...oidc, clientSecret: readSecret(oidc.clientSecret) }
+  const provider = new OidcProvider(settings, () => grants().map(({ claim }) => claim))
+  return { provider, grants, publicUrl: oidc.publicUrl }
+}
+
+function readSecret(secret: Secret): string {
+  if ('text' in secret) return secret.text
+  try {
+    return readFileSync(secret.file, 'utf8').trim()
+  } catch (error) {
+    throw new OperatorError(`LATCHKEY_OIDC_CLIENT_SECRET_FILE cannot be read: ${(error as Error).message}`)
+  }
 }

@@ -1,5 +1,6 @@
 // SQL made from the domain's tables, for both engines. Columns are always named: a statement that PostgreSQL has prepared with
 // a * fails as soon as a column is added.
+import type { StoredSession } from '../tokens/model/session.ts'
 import {
   ACCOUNT_KEYS,
   ACCOUNTS,
@@ -7,6 +8,7 @@ import {
   HISTORY_HEADS,
   LIMITS,
   type RecordOf,
+  SESSIONS,
   type StoredRow,
   SUB_ACCOUNTS,
   storedFields,
@@ -92,6 +94,7 @@ class Joined<Left, Right> {
 
 export const ACCOUNT = new Selection<Account>(namesOf(ACCOUNTS))
 export const KEY = new Selection<Stamped<StoredKey>>(namesOf(ACCOUNT_KEYS))
+export const SESSION = new Selection<Stamped<StoredSession>>(namesOf(SESSIONS))
 export const LIMIT = new Selection<RecordOf<typeof LIMITS>>(namesOf(LIMITS))
 export const TOKEN = new Selection<Stamped<TokenRecord>>(namesOf(TOKENS))
 

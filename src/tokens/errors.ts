@@ -13,6 +13,7 @@ const reasons = {
   'not-allowed': 'This key is not allowed to do that',
   'account-not-found': 'Account not found',
   'key-not-found': 'Account key not found',
+  'session-not-found': 'Session not found',
   'token-not-found': 'API token not found',
   'credential-not-stored':
     'The credential was shown when it was made, and is not stored; rotate the token to get a new one',

@@ -1,7 +1,8 @@
 // What a change comes to, decided once for both engines: the row after it, its stamp, the history row and the entry of the
 // revocation journal. Pure. An engine loads the rows a plan starts from, writes what it says in one transaction, and commits.
 import { Failure } from './errors.ts'
-import { ACCOUNT_KEYS, ACCOUNTS, RETIRED_CREDENTIALS, SUB_ACCOUNTS, TOKENS } from './model/tables.ts'
+import { applySessionChange, type SessionChange, type StoredSession } from './model/session.ts'
+import { ACCOUNT_KEYS, ACCOUNTS, RETIRED_CREDENTIALS, SESSIONS, SUB_ACCOUNTS, TOKENS } from './model/tables.ts'
 import type {
   Account,
   AccountKey,
@@ -185,6 +186,22 @@ export function planKeyRevocation(
     revocation: { kind: 'key-off', id: before.id, at },
     isReenabled: false,
   }
+}
+
+/** Undefined for a change that changes nothing. */
+export function planSessionChange(
+  before: Stamped<StoredSession> | undefined,
+  change: SessionChange,
+  stamps: Stamps,
+): Stamped<StoredSession> | undefined {
+  const after = before && applySessionChange(before, change)
+  return before === undefined || after === undefined || after === before
+    ? undefined
+    : restamp(SESSIONS, before, after, stamps)
+}
+
+export function sessionRevoked({ id, accountId, subject, email }: StoredSession): HistoryEvent {
+  return historyEvent(accountId ?? '', 'session.revoke', { id, name: email ?? subject }, { subject }, {})
 }
 
 export type AccountUpdate = Partial<Pick<Account, 'name' | 'credentials'>>

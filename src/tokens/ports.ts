@@ -2,6 +2,7 @@
 import type { LimitStore } from './limiter.ts'
 import type { OverviewCounts, OverviewQuestion } from './model/overview.ts'
 import type { PageRequest, Slice, TokenQuery } from './model/page.ts'
+import type { SessionChange, StoredSession } from './model/session.ts'
 import type { LIMITS, RecordOf, StoredRow, Table } from './model/tables.ts'
 import type {
   Account,
@@ -38,7 +39,14 @@ import type { Candidate } from './trust/verdict.ts'
  * - When the store cannot be asked, every method rejects with `unavailable`.
  * - An engine may return the same object for as long as nothing about it has changed; callers never modify it.
  */
-export type Store = AccessStore & TokenStore & SubAccountStore & AccountStore & ReportStore & UpkeepStore & StoreLife
+export type Store = AccessStore &
+  SessionStore &
+  TokenStore &
+  SubAccountStore &
+  AccountStore &
+  ReportStore &
+  UpkeepStore &
+  StoreLife
 
 /** Authentication. */
 export interface AccessStore {
@@ -58,6 +66,22 @@ export interface AccessStore {
 }
 
 export type StoredLimit = RecordOf<typeof LIMITS>
+
+/** People who are signed in to the console. */
+export interface SessionStore {
+  /** Removes those that have ended, too. */
+  insertSession(session: StoredSession): Promise<void>
+  /** By the cookie, of which only the digest is stored. One that has ended may still be found. */
+  findSession(presented: string): Promise<Stamped<StoredSession> | undefined>
+  /** Newest first; those that have ended may be among them. */
+  listSessions(accountId: string): Promise<readonly StoredSession[]>
+  /** One that is gone stays so. */
+  changeSession(id: string, change: SessionChange): Promise<void>
+  /** For the person, who signs out; one that is gone changes nothing. */
+  deleteSession(id: string): Promise<void>
+  /** For others, and therefore with a history row. Rejects with `session-not-found`. */
+  revokeSession(accountId: string, id: string, origin: Origin): Promise<StoredSession>
+}
 
 export interface TokenRow {
   readonly token: ListedToken

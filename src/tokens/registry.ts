@@ -28,6 +28,7 @@ import type { Expected, TokenChange } from './plan.ts'
 import type { RequestScope, Store, SubAccountQuery, TokenRow } from './ports.ts'
 import type { HistoryQuery, HistoryRow, Origin } from './record/history.ts'
 import type { UseMarks } from './record/uses.ts'
+import { Sessions } from './sessions.ts'
 import { type TokenView, TokenViews } from './token-views.ts'
 import { kindOfCredential, maskOf, NOT_STORED, newCredential } from './trust/credential.ts'
 import type { KeyRing } from './trust/key-ring.ts'
@@ -55,6 +56,7 @@ export class Registry {
   readonly #parts: Parts
   readonly #verification: Verification
   readonly keys: AccountKeys
+  readonly sessions: Sessions
   // An engine returns the same object while nothing about it has changed: it is checked once.
   readonly #genuineKeys = new WeakSet<StoredKey>()
   readonly #views: TokenViews
@@ -64,6 +66,7 @@ export class Registry {
     this.#verification = new Verification(parts)
     this.#views = new TokenViews(parts)
     this.keys = new AccountKeys(parts)
+    this.sessions = new Sessions(parts)
   }
 
   get uses(): UseMarks {
@@ -104,10 +107,14 @@ export class Registry {
   }
 
   /** A caller authenticated by another service, such as the platform's identity provider. */
-  async callerFor(accountId: string, by: string, permissions = EVERYTHING): Promise<Caller> {
-    const account = await this.#parts.store.findAccount(accountId)
+  async callerFor(accountId: string, by: string, permissions = EVERYTHING, byName?: string): Promise<Caller> {
+    const account = await this.findAccount(accountId)
     if (account === undefined) throw new Failure('token-invalid')
-    return { accountId: account.id, by, permissions }
+    return { accountId: account.id, by, permissions, ...(byName !== undefined && { byName }) }
+  }
+
+  findAccount(id: string): Promise<Account | undefined> {
+    return this.#parts.store.findAccount(id)
   }
 
   async #refuseToken(presented: string): Promise<never> {

@@ -20,7 +20,7 @@ interface Violation {
 }
 
 /** Most of axe's time goes by rows. Where `once`, it looks at one of those that differ in nothing but their text. */
-async function assertAccessible(page: Page, where: string, once: boolean): Promise<void> {
+export async function assertAccessible(page: Page, where: string, once = false): Promise<void> {
   await page.evaluate(axeSource)
   const violations = await page.evaluate(async (isOnce) => {
     const makes = new Set<string>()

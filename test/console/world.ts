@@ -41,21 +41,30 @@ export function describeConsole(parts: Readonly<Record<string, Part>>): void {
 export class World {
   readonly browser: Browser
   readonly config: Config
+  readonly #options: { readonly now?: () => number }
   running: RunningServer & Latchkey
   readonly #watched: { readonly page: Page; readonly faults: string[] }[] = []
 
-  private constructor(browser: Browser, config: Config, running: RunningServer & Latchkey) {
+  private constructor(
+    browser: Browser,
+    config: Config,
+    options: { readonly now?: () => number },
+    running: RunningServer & Latchkey,
+  ) {
     this.browser = browser
     this.config = config
+    this.#options = options
     this.running = running
   }
 
-  static async open(): Promise<World> {
+  static async open(settings: Readonly<Record<string, string>> = {}, now?: () => number): Promise<World> {
     const dataDir = mkdtempSync(join(tmpdir(), 'latchkey-console-'))
-    const first = readConfig({ PORT: '0', LATCHKEY_DATA_DIR: dataDir })
-    const [browser, running] = await Promise.all([launchBrowser(), startServer(first)])
+    const first = readConfig({ PORT: '0', LATCHKEY_DATA_DIR: dataDir, ...settings })
+    const options = now === undefined ? {} : { now }
+    const server = startServer(first, options)
+    const [browser, running] = await Promise.all([launchBrowser(), server])
     // The port stays the same when the server is stopped and started again.
-    return new World(browser, { ...first, port: Number(new URL(running.url).port) }, running)
+    return new World(browser, { ...first, port: Number(new URL(running.url).port) }, options, running)
   }
 
   async close(): Promise<void> {
@@ -65,7 +74,7 @@ export class World {
   }
 
   async restart(): Promise<void> {
-    this.running = await startServer(this.config)
+    this.running = await startServer(this.config, this.#options)
   }
 
   get base(): string {

@@ -11,6 +11,7 @@ import { describeListingProperties } from './contract/listing-properties.ts'
 import { describeMasterKeys } from './contract/master-keys.ts'
 import { describeOverview } from './contract/overview.ts'
 import { describePolicies } from './contract/policies.ts'
+import { describeSessions } from './contract/sessions.ts'
 import { describeSubAccounts } from './contract/sub-accounts.ts'
 import { describeTokens } from './contract/tokens.ts'
 import { describeUpdateProperties } from './contract/update-properties.ts'
@@ -22,6 +23,7 @@ export type Part = (estate: () => Estate) => void
 
 const parts: Record<string, Part> = {
   'accounts and keys': describeAccounts,
+  sessions: describeSessions,
   'sub-accounts': describeSubAccounts,
   tokens: describeTokens,
   listing: describeListing,

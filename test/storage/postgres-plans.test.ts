@@ -189,7 +189,11 @@ describe('query plans of PostgreSQL', () => {
       listing.listTokens(db, account.id, { ...page, search: 'number', narrowing: { neverUsed: true } }),
     'one token': () => reads.findToken(db, account.id, token.id),
     'an authentication': () => reads.findKey(db, digest),
+    'an authentication of a person': () => reads.findSession(db, digest),
+    'a list of people who are signed in': () => reads.listSessions(db, account.id),
     'a verification': () => reads.findByDigest(db, token.digest),
+    'a new session, and the removal of those that have ended': () =>
+      writes.insertSession(session(), new Estate(opened).sessionRecord(account)),
     'a change of name and status': () =>
       writes.changeTokens(session(), account.id, [
         {

@@ -185,8 +185,13 @@ describe('query plans', () => {
     'one token': () => reads.findToken(db, account.id, token.id),
     'a missing token': () => reads.findToken(db, account.id, 'tok_x'),
     'an authentication': () => reads.findKey(db, digest),
+    'an authentication of a person': () => reads.findSession(db, digest),
+    'a list of people who are signed in': () => reads.listSessions(db, account.id),
     'a verification': () => reads.findByDigest(db, token.digest),
     'a verification of an unknown credential': () => reads.findByDigest(db, digest),
+    'a new session, and the removal of those that have ended': change((session) =>
+      writes.insertSession(session, new Estate(opened).sessionRecord(account)),
+    ),
     'a change of name and status': change((session) =>
       writes.changeToken(
         session,

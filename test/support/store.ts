@@ -1,5 +1,6 @@
 // What a test needs of any engine's store: an empty one, the same one opened again, and an estate to put into it.
 import { randomBytes } from 'node:crypto'
+import type { StoredSession } from '../../src/tokens/model/session.ts'
 import {
   type Account,
   type ListedToken,
@@ -76,6 +77,22 @@ export class Estate {
     }
     await this.store.insertKey(key, origin)
     return key
+  }
+
+  /** A person who is signed in; not yet stored. */
+  sessionRecord(account: Account | undefined, fields: Partial<StoredSession> = {}): StoredSession {
+    const createdAt = fields.createdAt ?? this.tick()
+    return {
+      id: newId('ses', createdAt),
+      digest: this.digest(),
+      accountId: account?.id ?? null,
+      subject: 'alice',
+      email: 'alice@example.com',
+      claims: '{"groups":["support"]}',
+      createdAt,
+      seenAt: createdAt,
+      ...fields,
+    }
   }
 
   subAccountRecord(account: Account, fields: Partial<SubAccount> = {}): SubAccount {

@@ -88,6 +88,12 @@ export const guarded: Readonly<Record<string, Guarded>> = {
   'GET /api/v1/apiClient/history': { ask: () => ({ path: '/api/v1/apiClient/history' }), owner: 200, other: 200 },
   'GET /api/v1/apiClient/overview': { ask: () => ({ path: '/api/v1/apiClient/overview' }), owner: 200, other: 200 },
   'GET /api/v1/apiClient/whoami': { ask: () => ({ path: '/api/v1/apiClient/whoami' }), owner: 200, other: 200 },
+  'GET /api/v1/apiClient/session': { ask: () => ({ path: '/api/v1/apiClient/session' }), owner: 200, other: 200 },
+  'DELETE /api/v1/apiClient/session/:id': {
+    ask: () => ({ path: '/api/v1/apiClient/session/ses_none' }),
+    owner: 404,
+    other: 404,
+  },
   [`GET ${SUB_ACCOUNT}`]: { ask: () => ({ path: SUB_ACCOUNT }), owner: 200, other: 200 },
   [`POST ${SUB_ACCOUNT}`]: {
     ask: () => ({ path: SUB_ACCOUNT, body: { name: 'New', email: 'new@new.example', companyName: 'New' } }),
@@ -148,6 +154,7 @@ const open: Readonly<Record<string, number>> = {
   '/docs/*': 404,
   '/docs/json': 200,
   '/docs/yaml': 200,
+  '/auth/session': 200,
   '/console': 308,
   '/console/*': 200,
 }

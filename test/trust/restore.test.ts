@@ -298,3 +298,25 @@ test('a database set back by hand is brought up to date by its journal when it i
     for (const n of [0, 2]) assert.equal(await accepts(it, targets.tokens[n]?.credential ?? ''), false)
   })
 })
+
+test('nobody is signed in to a restored store: those who signed out since the backup would be back', async () => {
+  const source = new BackedUp()
+  try {
+    const person = { subject: 'alice', email: null, claims: {} }
+    const cookie = await source.living(async ({ operator, registry }) => {
+      const { id } = await operator.createAccount('Acme')
+      const started = await registry.sessions.start(person, id)
+      await registry.sessions.find(started)
+      return started
+    })
+    await source.backUp()
+    const folder = source.emptyFolder()
+    assert.equal((await folder.run('restore', source.file)).code, 0)
+    await opened(folder.dataDir, async ({ registry }) => {
+      await assert.rejects(registry.sessions.find(cookie), { code: 'token-invalid' })
+    })
+    await source.living(({ registry }) => registry.sessions.find(cookie))
+  } finally {
+    source.dispose()
+  }
+})

@@ -68,6 +68,31 @@ export function describeTampering(engine: Engine): void {
     assert.deepEqual([report.healthy, report.problems, report.problemCount], [true, [], 0])
   })
 
+  describe('a session altered by hand lets nobody in:', () => {
+    const person = { subject: 'alice', email: 'alice@example.com', claims: { groups: ['support'] } }
+    const alterations: Readonly<Record<string, string>> = {
+      'another claim': `claims = '{"groups":["platform"]}'`,
+      'another person': "subject = 'boss'",
+      'another address': "email = 'boss@example.com'",
+      'another account': 'account_id = ?2',
+      'a later beginning': 'created_at = created_at + 1',
+      'a later use': 'seen_at = seen_at + 1',
+    }
+    for (const [what, assignment] of Object.entries(alterations)) {
+      test(what, async () => {
+        const { sessions } = estate.running.registry
+        const cookie = await sessions.start(person, estate.mine.accountId)
+        const { id } = await sessions.find(cookie)
+        const values = assignment.includes('?2') ? [estate.theirs.accountId] : []
+        await db.run(`UPDATE sessions SET ${assignment} WHERE id = ?1`, id, ...values)
+        const before = await countOf('session')
+        await assert.rejects(sessions.find(cookie), { code: 'token-invalid' })
+        assert.equal(await countOf('session'), before + 1)
+        altered.add(`session ${id}`)
+      })
+    }
+  })
+
   describe('a token altered by hand authenticates nobody:', () => {
     let other: Token
     beforeEach(async () => {

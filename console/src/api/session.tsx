@@ -1,8 +1,19 @@
-// Who is signed in. The key lives in this tab's session storage and in memory, and nowhere else.
+// Who is signed in: by an account key, which lives in this tab's session storage and in memory and nowhere else, or as a
+// person whom the company's identity provider vouches for, by a cookie that no script can read.
 import { focusManager, QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import { createClient, type LatchkeyClient } from '../../../client/latchkey-client.ts'
 import { explainRefusal, retryAfterMs, worthRetrying } from './errors.ts'
+import {
+  chooseAccount,
+  type End,
+  endSession,
+  NOBODY,
+  type Presence,
+  readPresence,
+  SHOWN_ACCOUNT,
+  whyEnded,
+} from './presence.ts'
 
 const KEY = 'latchkey.account-key'
 const FRAGMENT = '#key='
@@ -22,15 +33,23 @@ type CallWithETag = <Data extends object>(
 ) => Promise<Data & { readonly etag: string | undefined }>
 
 export interface Session {
+  /** What the page shows: `unknown` until the service has said whether somebody is signed in. */
+  readonly state: 'unknown' | 'signed-out' | 'choosing' | 'signed-in'
   readonly connection: Connection | undefined
-  /** Why the last session ended, where it was not the person who ended it. */
+  /** Who is at this browser, as far as the identity provider knows. */
+  readonly presence: Presence
+  /** Why the last key was refused, and why the last session of a person ended, unless the person ended it. */
   readonly reason: string | undefined
+  readonly end: End | undefined
   /** A link has brought another account key. The person decides whether it replaces the one in use. */
   readonly isKeyOffered: boolean
   acceptOffer(): void
   declineOffer(): void
   signIn(key: string): void
   signOut(): void
+  /** Of the accounts that the person may work in. */
+  choose(accountId: string): Promise<void>
+  chooseAgain(): void
 }
 
 const SessionContext = createContext<Session | undefined>(undefined)
@@ -73,48 +92,104 @@ function keep(key: string | undefined): string | undefined {
 
 /** `linkedKey` is the one of the address with which the page was opened. */
 export function SessionProvider({ linkedKey, children }: { linkedKey: string | undefined; children: ReactNode }) {
-  const [key, setKey] = useState(() => keep(sessionStorage.getItem(KEY) ?? linkedKey))
+  const [key, setKey] = useState(() => sessionStorage.getItem(KEY) ?? undefined)
   const [offered, setOffered] = useState(linkedKey === key ? undefined : linkedKey)
   const [reason, setReason] = useState<string>()
+  const [end, setEnd] = useState<End>()
+  const [presence, setPresence] = useState<Presence>()
+  const [isChoosing, setChoosing] = useState(false)
 
   const change = useCallback((next: string | undefined, why?: string) => {
     setOffered(undefined)
     setReason(why)
+    setEnd(undefined)
     setKey(keep(next))
   }, [])
 
+  const isSignedIn = key !== undefined || (presence?.person ?? null) !== null
+  useEffect(() => {
+    void readPresence().then((found) => {
+      setPresence(found)
+      const hasEnded = found.ended !== null || (found.person !== null && found.accounts.length === 0)
+      if (hasEnded && sessionStorage.getItem(KEY) === null) setEnd(whyEnded(found))
+    })
+  }, [])
+  // A link must not put a person into another account unnoticed.
+  useEffect(() => {
+    if (offered !== undefined && !isSignedIn && presence !== undefined) change(offered)
+  }, [offered, isSignedIn, presence, change])
   useEffect(() => {
     const onLink = () => {
       const linked = takeKeyFromAddress()
-      if (linked === undefined || linked === key) return
-      // A link must not put a person into another account unnoticed.
-      if (key === undefined) change(linked)
-      else setOffered(linked)
+      if (linked !== undefined && linked !== key) setOffered(linked)
     }
     window.addEventListener('hashchange', onLink)
     return () => window.removeEventListener('hashchange', onLink)
+  }, [key])
+
+  const account = key === undefined ? presence?.account?.id : undefined
+  /** Who asks. A late answer to somebody else ends nothing. */
+  const identity = key ?? account
+  const current = useRef(identity)
+  useEffect(() => {
+    current.current = identity
+  }, [identity])
+  const connection = useMemo(() => {
+    if (key !== undefined) {
+      const refuse: OnRefused = (...why) => change(undefined, explainRefusal(...why))
+      return connect({ accountKey: key }, {}, (...why) => current.current === key && refuse(...why))
+    }
+    if (account === undefined) return undefined
+    const askAgain = async () => {
+      if (current.current !== account) return
+      const found = await readPresence()
+      setPresence(found)
+      if (found.accounts.length === 0) setEnd(whyEnded(found))
+    }
+    return connect({}, { [SHOWN_ACCOUNT]: account }, askAgain)
+  }, [key, account, change])
+
+  const signOut = useCallback(async () => {
+    if (key !== undefined) change(undefined)
+    setEnd(undefined)
+    // Also behind a key: who signs out does not expect to be somebody else then.
+    setPresence((known) => ({ ...NOBODY, provider: known?.provider ?? false }))
+    if (key !== undefined) return
+    try {
+      const next = await endSession()
+      if (next !== undefined) location.assign(next)
+    } catch {
+      setEnd('unconfirmed')
+    }
   }, [key, change])
 
-  const connection = useMemo(
-    () => (key === undefined ? undefined : connect(key, (why) => change(undefined, why))),
-    [key, change],
-  )
   const session = useMemo<Session>(
     () => ({
+      state: !isSignedIn && offered !== undefined ? 'unknown' : stateOf(key, presence, isChoosing),
       connection,
+      presence: presence ?? NOBODY,
       reason,
+      end,
       isKeyOffered: offered !== undefined,
       acceptOffer: () => change(offered),
       declineOffer: () => setOffered(undefined),
       signIn: (accepted) => change(accepted),
-      signOut: () => change(undefined),
+      signOut: () => void signOut(),
+      async choose(accountId) {
+        const chosen = await chooseAccount(accountId)
+        // Not a page of the account before, whose things this one does not have.
+        if (isChoosing && accountId !== account) location.assign('/console/')
+        else setPresence(chosen)
+        setChoosing(false)
+      },
+      chooseAgain: () => setChoosing(true),
     }),
-    [connection, reason, offered, change],
+    [key, isSignedIn, account, connection, presence, isChoosing, reason, end, offered, change, signOut],
   )
-  // Each key has a cache of its own, and a change of key mounts all components again: no data of one account is left
-  // for the next, and the answer to a request that is still under way is not shown.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the key decides, though it is not used
-  const cache = useMemo(makeQueryClient, [key])
+  // Everybody has a cache of their own, and a change mounts all components again: no data of one account is left for the
+  // next, and the answer to a request that is still under way is not shown.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: who asks decides, though it is not used
+  const cache = useMemo(makeQueryClient, [identity])
   const former = useRef(cache)
   // The former cache holds credentials: it is cleared now, not when its entries expire.
   useEffect(() => {
@@ -124,35 +199,47 @@ export function SessionProvider({ linkedKey, children }: { linkedKey: string | u
   }, [cache])
   return (
     <SessionContext value={session}>
-      <QueryClientProvider key={key} client={cache}>
+      <QueryClientProvider key={identity} client={cache}>
         {children}
       </QueryClientProvider>
     </SessionContext>
   )
 }
 
-/** The one place that notices an ended key, whichever request met it. */
-function connect(key: string, end: (reason: string) => void): Connection {
+function stateOf(key: string | undefined, presence: Presence | undefined, isChoosing: boolean): Session['state'] {
+  if (key !== undefined) return 'signed-in'
+  if (presence === undefined) return 'unknown'
+  if (presence.person === null || presence.accounts.length === 0) return 'signed-out'
+  return presence.account === null || isChoosing ? 'choosing' : 'signed-in'
+}
+
+type OnRefused = (code: string | undefined, message: unknown) => unknown
+
+/** The one place that notices that somebody may no longer ask, whichever request met it. */
+function connect(
+  caller: { readonly accountKey?: string },
+  headers: Readonly<Record<string, string>>,
+  onRefused: OnRefused,
+): Connection {
   const fetchAndNotice: typeof fetch = async (input, init) => {
-    const response = await fetch(input, init)
-    // A late answer to a former key ends nothing.
-    if (response.status === 401 && sessionStorage.getItem(KEY) === key) {
+    const response = await fetch(input, { ...init, headers: { ...(init?.headers as object), ...headers } })
+    if (response.status === 401) {
       const body: unknown = await response
         .clone()
         .json()
         .catch(() => undefined)
       const code = response.headers.get('x-latchkey-error') ?? undefined
-      end(explainRefusal(code, (body as { message?: unknown } | undefined)?.message))
+      onRefused(code, (body as { message?: unknown } | undefined)?.message)
     }
     return response
   }
   return {
-    client: createClient({ ...NO_RETRIES, accountKey: key, fetch: fetchAndNotice }),
+    client: createClient({ ...NO_RETRIES, ...caller, fetch: fetchAndNotice }),
     async callWithETag(call) {
       let etag: string | undefined
       const client = createClient({
         ...NO_RETRIES,
-        accountKey: key,
+        ...caller,
         async fetch(input, init) {
           const response = await fetchAndNotice(input, init)
           etag = response.headers.get('etag') ?? undefined

@@ -55,6 +55,7 @@ function Header() {
         </nav>
         <Group gap={8} wrap="nowrap" className={classes.end}>
           {data !== undefined && <WhoAmI who={data} />}
+          <OtherAccountButton />
           <ColorSchemeButton />
           <Button size="xs" variant="default" leftSection={<Icon name="sign-out" size={14} />} onClick={signOut}>
             Sign out
@@ -62,6 +63,17 @@ function Header() {
         </Group>
       </div>
     </header>
+  )
+}
+
+/** Nothing where there is no choice. */
+function OtherAccountButton() {
+  const { presence, chooseAgain } = useSession()
+  if (presence.account === null || presence.accounts.length < 2) return null
+  return (
+    <Button size="xs" variant="default" onClick={chooseAgain}>
+      Other account
+    </Button>
   )
 }
 

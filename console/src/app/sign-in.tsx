@@ -1,16 +1,27 @@
-// Signing in with an account key, which is checked with a request to the service.
-import { Alert, Center, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core'
+// Signing in: through the company's identity provider, where there is one, or with an account key, which is checked with a
+// request to the service.
+import { Alert, Button, Center, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useEffect } from 'react'
 import { createClient, LatchkeyError } from '../../../client/latchkey-client.ts'
 import { codeOf, explain, explainRefusal } from '../api/errors.ts'
+import type { End } from '../api/presence.ts'
 import { looksLikeKey, NO_RETRIES, useSession } from '../api/session.tsx'
 import { BusyButton } from '../ui/busy-button.tsx'
 import { Icon } from '../ui/icon.tsx'
 import frame from './frame.module.css'
 
+const ENDS: Readonly<Record<End, string>> = {
+  expired: 'Your session has expired: it was not used for 30 minutes, or began 12 hours ago. Sign in again.',
+  ended: 'Your session was ended by an owner of the account, or elsewhere. Sign in again.',
+  gone: 'Your session has ended, such as by signing out in another tab. Sign in again.',
+  'no-access': 'You no longer have access to any account. Ask your operator for a grant, then sign in again.',
+  unconfirmed: 'The service did not confirm it: your session may be open until it has not been used for 30 minutes.',
+}
+
 export function SignIn() {
-  const { signIn, reason } = useSession()
+  const { signIn, reason, end, presence } = useSession()
+  const why = end === undefined ? reason : ENDS[end]
   const form = useForm({ initialValues: { key: '' } })
   useEffect(() => {
     document.title = 'Sign in · Latchkey'
@@ -30,10 +41,20 @@ export function SignIn() {
           <Title order={1} size="h3">
             Sign in
           </Title>
-          {reason !== undefined && form.errors.key === undefined && (
+          {why !== undefined && form.errors.key === undefined && (
             <Alert color="yellow" variant="light" role="alert" title="You were signed out">
-              {reason}
+              {why}
             </Alert>
+          )}
+          {presence.provider && (
+            <>
+              <Button component="a" href={signInAddress()}>
+                Sign in with your company account
+              </Button>
+              <Text size="sm" c="dimmed" ta="center">
+                or with an account key
+              </Text>
+            </>
           )}
           <PasswordInput
             label="Account key"
@@ -46,7 +67,7 @@ export function SignIn() {
             visibilityToggleButtonProps={{ 'aria-label': 'Show the key' }}
             {...form.getInputProps('key')}
           />
-          <BusyButton type="submit" busy={form.submitting}>
+          <BusyButton type="submit" variant={presence.provider ? 'default' : 'filled'} busy={form.submitting}>
             Sign in
           </BusyButton>
           <Text size="sm" c="dimmed">
@@ -57,6 +78,11 @@ export function SignIn() {
       </Paper>
     </Center>
   )
+}
+
+/** The provider sends the person back to the page that is open now. */
+function signInAddress(): string {
+  return `/auth/login?returnTo=${encodeURIComponent(`${location.pathname}${location.search}`)}`
 }
 
 /** Why the key is refused; undefined when it is accepted. */

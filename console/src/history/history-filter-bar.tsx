@@ -50,7 +50,7 @@ function ActorSelect({ by, onChange }: { by: string | undefined; onChange: (by: 
       data={[
         { value: '', label: 'Anyone' },
         { value: 'operator', label: 'The operator' },
-        ...others.map(([value, name]) => ({ value, label: name.replace(/^jwt:/, '') })),
+        ...others.map(([value, name]) => ({ value, label: name.replace(/^[a-z]+:/, '') })),
       ]}
     />
   )

@@ -20,6 +20,7 @@ export const ACTIONS: Readonly<Record<Action, string>> = {
   'sub-account.update': 'Sub-account changed',
   'key.create': 'Account key created',
   'key.revoke': 'Account key revoked',
+  'session.revoke': 'Somebody signed out',
   'account.create': 'Account created',
   'account.rename': 'Account renamed',
   'account.update': 'Account changed',

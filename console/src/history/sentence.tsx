@@ -63,6 +63,8 @@ function did({ action, subject, from, to }: HistoryEntry, names: Names): ReactNo
       )
     case 'key.revoke':
       return <>revoked the account key {it}</>
+    case 'session.revoke':
+      return <>signed {it} out of the console</>
     case 'sub-account.create':
       return (
         <>

@@ -1,5 +1,6 @@
 // What the people and programs of an identity provider may do: a JSON file that gives permissions for values of their claims.
 // Who matches no grant gets in nowhere.
+import { failure, OperatorError } from '../../tokens/errors.ts'
 import { isObject } from '../../tokens/model/fields.ts'
 import {
   flagField,
@@ -21,8 +22,21 @@ export interface Grant {
 
 export type Claims = Readonly<Record<string, unknown>>
 
-export function grantsIn(path: string): () => readonly Grant[] {
-  return watchedFile(path, parseGrants)
+/** The grants as the file has them now. A file that cannot be read lets nobody in; `setting` names it to the operator. */
+export function grantsIn(path: string, setting: string): () => readonly Grant[] {
+  let read: () => readonly Grant[]
+  try {
+    read = watchedFile(path, parseGrants)
+  } catch (error) {
+    throw new OperatorError(`${setting} must be a file with a JSON array of grants: ${(error as Error).message}`)
+  }
+  return () => {
+    try {
+      return read()
+    } catch (cause) {
+      throw failure('unavailable', cause)
+    }
+  }
 }
 
 export function parseGrants(text: string): readonly Grant[] {
@@ -55,7 +69,12 @@ function readGrant(entry: unknown): Grant | undefined {
   return { claim: claim as string, value: value as string, account: account as string, permissions }
 }
 
-/** All that match, in the order of the file. */
-export function grantsFor(claims: Claims, grants: readonly Grant[]): readonly Grant[] {
-  return grants.filter(({ claim, value }) => Object.hasOwn(claims, claim) && [claims[claim]].flat().includes(value))
+/** By account, in the order of the file. Where several grants for an account match, the first one decides. */
+export function grantedTo(claims: Claims, grants: readonly Grant[]): ReadonlyMap<string, Permissions> {
+  const granted = new Map<string, Permissions>()
+  for (const { claim, value, account, permissions } of grants) {
+    if (granted.has(account) || !Object.hasOwn(claims, claim)) continue
+    if ([claims[claim]].flat().includes(value)) granted.set(account, permissions)
+  }
+  return granted
 }

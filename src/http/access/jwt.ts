@@ -12,7 +12,7 @@ import { Failure, OperatorError } from '../../tokens/errors.ts'
 import { type Caller, EVERYTHING, type Permissions } from '../../tokens/model/permissions.ts'
 import { brokenNameRule, type Timestamp } from '../../tokens/model/token.ts'
 import type { Registry } from '../../tokens/registry.ts'
-import { grantsFor, grantsIn } from './grants.ts'
+import { grantedTo, grantsIn } from './grants.ts'
 import { watchedFile } from './watched-file.ts'
 
 export interface JwtSettings {
@@ -58,27 +58,10 @@ export function jwtAuthenticator(
   }
 }
 
-/** The first grant in the file that matches decides. A file that cannot be read lets nobody in. */
 function grantedBy(path: string | undefined): PermissionsFor {
   if (path === undefined) return () => EVERYTHING
-  const grants = readable(() => grantsIn(path))
-  return (claims, accountId) => {
-    try {
-      return grantsFor(claims, grants()).find(({ account }) => account === accountId)?.permissions
-    } catch (cause) {
-      throw new Failure('unavailable', undefined, undefined, { cause })
-    }
-  }
-}
-
-function readable<Value>(read: () => Value): Value {
-  try {
-    return read()
-  } catch (error) {
-    throw new OperatorError(
-      `LATCHKEY_JWT_GRANTS must be a file with a JSON array of grants: ${(error as Error).message}`,
-    )
-  }
+  const grants = grantsIn(path, 'LATCHKEY_JWT_GRANTS')
+  return (claims, accountId) => grantedTo(claims, grants()).get(accountId)
 }
 
 /** The subject is stored in the history, so it must obey the rules for names. */

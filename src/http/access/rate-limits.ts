@@ -1,6 +1,7 @@
 // Rate limits: per account key, per address, and per address for failed authentication. None unless configured.
 import type { FastifyRequest } from 'fastify'
 import { Failure } from '../../tokens/errors.ts'
+import type { Caller } from '../../tokens/model/permissions.ts'
 import type { Limiter, RateLimitRules } from '../../tokens/trust/rate-limit.ts'
 import { answerTo, HttpFailure } from '../protocol/failures.ts'
 import { type Admit, type Authenticate, bearerOf, callerOf } from './caller.ts'
@@ -38,15 +39,22 @@ export class RateLimits {
   }
 }
 
-/** Authenticates a request within the rate limits. */
+/** Authenticates a request by its bearer, or another credential, within the rate limits. */
 export function admitWith(
   authenticator: Authenticate,
   rateLimits: RateLimits | undefined,
   credentialOf = bearerOf,
 ): Admit {
+  return admitThrough(async (request) => authenticator(credentialOf(request)), rateLimits)
+}
+
+export function admitThrough(
+  authenticate: (request: FastifyRequest) => Promise<Caller>,
+  rateLimits: RateLimits | undefined,
+): Admit {
   return async (request) => {
     try {
-      request.caller = await authenticator(credentialOf(request))
+      request.caller = await authenticate(request)
     } catch (error) {
       if (rateLimits !== undefined && isFailedAttempt(error)) await rateLimits.countFailure(request)
       throw error

@@ -61,6 +61,7 @@ const STATUS_OF: Readonly<Record<FailureCode, FailureStatus | 401>> = {
   'not-allowed': 403,
   'account-not-found': 404,
   'key-not-found': 404,
+  'session-not-found': 404,
   'token-not-found': 404,
   'version-mismatch': 412,
   'credential-not-stored': 409,

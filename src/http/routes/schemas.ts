@@ -194,7 +194,7 @@ export const HistoryEntry = Type.Object(
   {
     seq: Type.Integer({ description: "Counts the account's entries from 1" }),
     at: time('When'),
-    by: text('An account key id, `jwt:` and a subject, or `operator`', 'key_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
+    by: text('An account key id, `jwt:` or `oidc:` and a subject, or `operator`', 'key_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
     byName: orNull(text('What that account key was called then', 'Console')),
     action: oneOf(ACTIONS, 'What was done'),
     subject: text('The id of what was changed'),
@@ -245,7 +245,7 @@ export const Overview = Type.Object(
 )
 export type WireOverview = Static<typeof Overview>
 
-export const CALLER_KINDS = ['key', 'jwt'] as const
+export const CALLER_KINDS = ['key', 'jwt', 'oidc'] as const
 
 const Permissions = {
   role: oneOf(ROLES, '`owner` may do everything, `manager` all but manage keys, `viewer` read, `verifier` introspect'),
@@ -275,13 +275,29 @@ export const CreatedKey = Type.Object(
   { title: 'CreatedKey' },
 )
 
+export const Session = Type.Object(
+  {
+    _id: text('Session identifier', 'ses_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
+    subject: text('The person, as the identity provider knows them', 'alice'),
+    email: orNull(text('Their e-mail address when they signed in', 'alice@example.com')),
+    createdAt: time('When they signed in'),
+    lastUsedAt: time('Their last request, to the minute'),
+    expiresAt: time('When they are signed out unless they go on'),
+  },
+  { title: 'Session' },
+)
+export type WireSession = Static<typeof Session>
+
 export const WhoAmI = Type.Object(
   {
     account: Type.Object({ id: text('Account identifier'), name: text('Account name', 'Acme') }),
     caller: Type.Object({
-      kind: oneOf(CALLER_KINDS, 'An account key, or a JWT of the identity provider'),
+      kind: oneOf(
+        CALLER_KINDS,
+        'An account key, a JWT of the identity provider, or a person who is signed in to the console',
+      ),
       id: text('As the history names the caller in `by`', 'key_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
-      name: text("What the account key is called, or the JWT's subject", 'Console'),
+      name: text("What the account key is called, the JWT's subject, or the person's e-mail address", 'Console'),
     }),
     permissions: Type.Object({
       ...Permissions,
@@ -303,6 +319,7 @@ function pageFields<Item extends ReturnType<typeof Type.Object>>(item: Item) {
   }
 }
 
+export const SessionPage = Type.Object(pageFields(Session), { title: 'SessionPage' })
 export const KeyPage = Type.Object(pageFields(Key), { title: 'KeyPage' })
 export const TokenPage = Type.Object(pageFields(Token), { title: 'TokenPage' })
 export const SubAccountPage = Type.Object(pageFields(SubAccount), { title: 'SubAccountPage' })

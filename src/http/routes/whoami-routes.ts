@@ -5,7 +5,7 @@ import { unknownName } from '../protocol/unknown-names.ts'
 import type { AccountRoute } from './route.ts'
 import * as schemas from './schemas.ts'
 
-const JWT = 'jwt:'
+const [JWT, OIDC] = ['jwt:', 'oidc:']
 
 const whoami: AccountRoute = {
   method: 'GET',
@@ -39,5 +39,6 @@ export const whoamiRoutes = { whoami }
 
 function callerToWire({ by, byName }: Caller): schemas.WireWhoAmI['caller'] {
   if (by.startsWith(JWT)) return { kind: 'jwt', id: by, name: by.slice(JWT.length) }
+  if (by.startsWith(OIDC)) return { kind: 'oidc', id: by, name: byName ?? by.slice(OIDC.length) }
   return { kind: 'key', id: by, name: byName ?? by }
 }

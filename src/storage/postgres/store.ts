@@ -192,6 +192,10 @@ class PostgresStore implements Store {
   updateAccount = this.#change(writes.updateAccount)
   insertKey = this.#change(writes.insertKey)
   revokeKey = this.#change(writes.revokeKey)
+  insertSession = this.#change(writes.insertSession)
+  changeSession = this.#change(writes.changeSession)
+  deleteSession = this.#change(writes.deleteSession)
+  revokeSession = this.#change(writes.revokeSession)
   insertSubAccounts = this.#change(writes.insertSubAccounts)
   updateSubAccount = this.#change(writes.updateSubAccount)
   insertTokens = this.#change(writes.insertTokens)
@@ -205,12 +209,14 @@ class PostgresStore implements Store {
 
   readonly #findKey = this.#read('verification', reads.findKey)
   readonly #findCandidateRows = this.#read('shortReads', reads.findCandidateRows)
+  readonly #findSession = this.#read('verification', reads.findSession)
   readonly #findByDigest = this.#read('verification', reads.findByDigest)
   /** Authenticates callers of an identity provider. */
   findAccount = this.#read('verification', reads.findAccount)
   ping = this.#read('verification', reads.ping)
 
   listKeys = this.#read('shortReads', reads.listKeys)
+  listSessions = this.#read('shortReads', reads.listSessions)
   findSubAccount = this.#read('shortReads', reads.findSubAccount)
   findOwner = this.#read('shortReads', reads.findOwner)
   findToken = this.#read('shortReads', reads.findToken)
@@ -235,6 +241,8 @@ class PostgresStore implements Store {
   }
 
   findKey: Store['findKey'] = (presented) => this.#findKey(this.#stamps.digest(presented))
+
+  findSession: Store['findSession'] = (presented) => this.#findSession(this.#stamps.digest(presented))
 
   findCandidate: Store['findCandidate'] = async (presented) => {
     const digest = this.#stamps.digest(presented)

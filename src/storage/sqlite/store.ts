@@ -140,6 +140,7 @@ function readOnce<Result>(path: string, read: (db: DatabaseSync) => Result): Res
 class SqliteStore implements Store, StoreFiles {
   readonly #db: Connection
   readonly #memory: Memory
+  readonly #stamps: Stamps
   readonly #writer: RestartingThread
   readonly #readers: Readers
   readonly #watch: NodeJS.Timeout
@@ -155,6 +156,7 @@ class SqliteStore implements Store, StoreFiles {
     files: readonly OpenedFile[],
   ) {
     this.#db = db
+    this.#stamps = stamps
     this.#memory = new Memory(db, stamps)
     this.#writer = writer
     this.#readers = readers
@@ -169,6 +171,10 @@ class SqliteStore implements Store, StoreFiles {
   updateAccount = this.#change('updateAccount')
   insertKey = this.#change('insertKey')
   revokeKey = this.#change('revokeKey')
+  insertSession = this.#change('insertSession')
+  changeSession = this.#change('changeSession')
+  deleteSession = this.#change('deleteSession')
+  revokeSession = this.#change('revokeSession')
   insertSubAccounts = this.#change('insertSubAccounts')
   updateSubAccount = this.#change('updateSubAccount')
   insertTokens = this.#change('insertTokens')
@@ -183,10 +189,12 @@ class SqliteStore implements Store, StoreFiles {
   findAccount = this.#identity((id) => reads.findAccount(this.#db, id))
   findKey = this.#identity((presented) => this.#memory.findKey(presented))
   findCandidateOf = this.#identity((id) => this.#memory.findCandidateOf(id))
+  findSession = this.#identity((presented) => reads.findSession(this.#db, this.#stamps.digest(presented)))
   findCandidate = this.#identity((presented) => this.#memory.findCandidate(presented))
 
   listAccounts = this.#query('listAccounts')
   listKeys = this.#query('listKeys')
+  listSessions = this.#query('listSessions')
   findSubAccount = this.#query('findSubAccount')
   findOwner = this.#query('findOwner')
   findActivity = this.#query('findActivity')

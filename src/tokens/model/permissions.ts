@@ -16,9 +16,9 @@ export interface Permissions {
 /** Who makes a request. */
 export interface Caller {
   readonly accountId: string
-  /** An account key's id, or `jwt:` and the subject. */
+  /** An account key's id, or `jwt:` or `oidc:` and the subject. */
   readonly by: string
-  /** What the account key is called; for the history. */
+  /** What the account key is called, or the person's e-mail address; for the history. */
   readonly byName?: string
   readonly permissions: Permissions
 }

@@ -56,6 +56,7 @@ const optionalText: Field<string | null> = { type: 'text' }
 const number: Field<number> = { type: 'number' }
 const optionalTime: Field<Timestamp | null> = { type: 'number' }
 const bytes: Field<Uint8Array> = { type: 'bytes' }
+const json: Field<string> = { type: 'text', isJson: true }
 const optionalJson: Field<string | null> = { type: 'text', isJson: true }
 
 export const ACCOUNTS = table({
@@ -91,6 +92,31 @@ export const ACCOUNT_KEYS = table({
   stamp: { kind: 'key', fields: ['id', 'accountId', 'expiresAt', 'revokedAt', 'digest', 'permissions'] },
   history: ['revokedAt', 'permissions'],
   added: ['lastUsedAt', 'permissions'],
+})
+
+/** People who are signed in to the console; see sessions.ts. */
+export const SESSIONS = table({
+  name: 'sessions',
+  key: ['id'],
+  fields: {
+    id: text,
+    /** Of the cookie. */
+    digest: bytes,
+    /** The account that the person works in; null until it is chosen. */
+    accountId: optionalText,
+    /** As the identity provider names the person. */
+    subject: text,
+    email: optionalText,
+    /** What the identity provider says of the person; grants are matched with it at each request. */
+    claims: json,
+    createdAt: number,
+    /** Of a request, to the minute. */
+    seenAt: number,
+  },
+  stamp: {
+    kind: 'session',
+    fields: ['id', 'digest', 'accountId', 'subject', 'email', 'claims', 'createdAt', 'seenAt'],
+  },
 })
 
 export const SUB_ACCOUNTS = table({
@@ -209,6 +235,7 @@ export const STORED: readonly Table[] = [
   table({ name: 'retiredMasterKeys', key: ['keyId'], fields: { keyId: text, retiredAt: number } }),
   ACCOUNTS,
   ACCOUNT_KEYS,
+  SESSIONS,
   SUB_ACCOUNTS,
   TOKENS,
   RETIRED_CREDENTIALS,

@@ -77,7 +77,7 @@ export interface TokenDetails {
   readonly policy: string | null
 }
 
-export type IdPrefix = 'acc' | 'sub' | 'tok' | 'key'
+export type IdPrefix = 'acc' | 'sub' | 'tok' | 'key' | 'ses'
 
 /**
  * An id begins with its time of creation, so that sorting ids sorts by (createdAt, id): lists rely on it.

@@ -14,6 +14,7 @@ export const ACTIONS = [
   'account.update',
   'key.create',
   'key.revoke',
+  'session.revoke',
   'sub-account.create',
   'sub-account.update',
   'token.create',
@@ -27,9 +28,9 @@ export type Action = (typeof ACTIONS)[number]
 
 /** Who makes a change, from where, and when. */
 export interface Origin {
-  /** An account key's id, `operator` for the command line, or `jwt:` and the subject. */
+  /** An account key's id, `operator` for the command line, or `jwt:` or `oidc:` and the subject. */
   readonly by: string
-  /** What the account key was called at that time. */
+  /** What the account key was called at that time, or the person's e-mail address. */
   readonly byName?: string | null
   readonly at: Timestamp
   readonly requestId: string | null

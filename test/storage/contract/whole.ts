@@ -115,6 +115,7 @@ export function describeWhole(open: OpenEmptyStore): void {
         permissions: null,
         lastUsedAt: null,
       }
+      const session = estate.sessionRecord(account)
       const overview = { expiredBefore: 1, expiringBefore: 2, weeks: [1, 2], largest: 1 }
       // A method that is added to the store has to be added here.
       const attempts: Record<Exclude<keyof Store, NotAsked>, () => unknown> = {
@@ -126,6 +127,12 @@ export function describeWhole(open: OpenEmptyStore): void {
         findKey: () => closed.findKey(credentialOf(estate.digest())),
         listKeys: () => closed.listKeys(account.id),
         revokeKey: () => closed.revokeKey('key_x', origin),
+        insertSession: () => closed.insertSession(session),
+        findSession: () => closed.findSession(credentialOf(estate.digest())),
+        listSessions: () => closed.listSessions(account.id),
+        changeSession: () => closed.changeSession('ses_x', { kind: 'seen', at: 1 }),
+        deleteSession: () => closed.deleteSession('ses_x'),
+        revokeSession: () => closed.revokeSession(account.id, 'ses_x', origin),
         insertSubAccounts: () => closed.insertSubAccounts([subAccount], origin),
         findSubAccount: () => closed.findSubAccount(account.id, 'sub_x'),
         findOwner: () => closed.findOwner('tok_x'),

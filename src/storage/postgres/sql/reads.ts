@@ -2,6 +2,7 @@
 // from one snapshot and one round trip.
 import type { OverviewCounts, OverviewQuestion } from '../../../tokens/model/overview.ts'
 import type { Slice } from '../../../tokens/model/page.ts'
+import type { StoredSession } from '../../../tokens/model/session.ts'
 import type { StoredRow, Table } from '../../../tokens/model/tables.ts'
 import {
   type Account,
@@ -28,6 +29,7 @@ import {
   KEY,
   LIMIT,
   LISTED,
+  SESSION,
   SUB_ACCOUNT_NAMES,
   SUB_ACCOUNT_ROW,
   selectList,
@@ -44,6 +46,7 @@ import { outlived, suspendedOf, Values } from './listing.ts'
 const TOKENS_WITH_OWNERS = 'tokens t JOIN sub_accounts s ON s.id = t.sub_account_id'
 
 const ACCOUNT_BY = `SELECT ${ACCOUNT.columns('a')} FROM accounts a`
+const SESSION_BY = `SELECT ${SESSION.columns('s')} FROM sessions s`
 const KEY_BY = `SELECT ${KEY.columns('k')} FROM account_keys k`
 
 export async function findAccount(db: Connection, id: string): Promise<Account | undefined> {
@@ -66,6 +69,18 @@ export async function lockKey(db: Connection, id: string): Promise<Stamped<Store
 
 export async function listKeys(db: Connection, accountId: string): Promise<AccountKey[]> {
   return KEY.readAll(await db.tuples(`${KEY_BY} WHERE k.account_id = $1 ORDER BY k.id DESC`, accountId))
+}
+
+export async function findSession(db: Connection, digest: Uint8Array): Promise<Stamped<StoredSession> | undefined> {
+  return SESSION.readOne(await db.tuple(`${SESSION_BY} WHERE s.digest = $1`, digest))
+}
+
+export async function lockSession(db: Connection, id: string): Promise<Stamped<StoredSession> | undefined> {
+  return SESSION.readOne(await db.tuple(`${SESSION_BY} WHERE s.id = $1 FOR UPDATE`, id))
+}
+
+export async function listSessions(db: Connection, accountId: string): Promise<StoredSession[]> {
+  return SESSION.readAll(await db.tuples(`${SESSION_BY} WHERE s.account_id = $1 ORDER BY s.id DESC`, accountId))
 }
 
 export async function findSubAccount(

@@ -4,11 +4,13 @@
 import { Failure } from '../../../tokens/errors.ts'
 import type { Ask, Grant } from '../../../tokens/limiter.ts'
 import { reserve } from '../../../tokens/model/limit.ts'
+import { IDLE_MS, LONGEST_MS, type SessionChange, type StoredSession } from '../../../tokens/model/session.ts'
 import {
   ACCOUNT_KEYS,
   ACCOUNTS,
   IDEMPOTENCY_KEYS,
   RETIRED_CREDENTIALS,
+  SESSIONS,
   type StoredRow,
   SUB_ACCOUNTS,
   TOKENS,
@@ -33,7 +35,7 @@ import type { Connection } from '../connection.ts'
 import { indexedGrams } from './grams.ts'
 import { lockHeads, type Recorded, record, type Session } from './history.ts'
 import { insertRows } from './insertion.ts'
-import { findAccount, findChanged, findSubAccount, lockKey } from './reads.ts'
+import { findAccount, findChanged, findSubAccount, lockKey, lockSession } from './reads.ts'
 
 /** The lock that migration 003 makes everyone share who seals: the letters "latchsea". */
 const SEALING_LOCK = '7809651199140128097'
@@ -84,6 +86,40 @@ export async function revokeKey(session: Session, id: string, origin: Origin): P
     record(session, heads, [[plan.event, origin]]),
   ])
   return plan.after
+}
+
+export async function insertSession({ db, stamps }: Session, session: StoredSession): Promise<void> {
+  const { createdAt: now } = session
+  await Promise.all([
+    db.run('DELETE FROM sessions WHERE created_at <= $1', now - LONGEST_MS),
+    db.run('DELETE FROM sessions WHERE seen_at <= $1', now - IDLE_MS),
+    insertRows(db, SESSIONS, [{ ...session, stamp: stampOf(SESSIONS, session, stamps) }]),
+  ])
+}
+
+export async function changeSession({ db, stamps }: Session, id: string, change: SessionChange): Promise<void> {
+  const before = await lockSession(db, id)
+  const after = plans.planSessionChange(before, change, stamps)
+  if (before !== undefined && after !== undefined) {
+    await update(db, 'sessions', changedFields(SESSIONS, before, after), id)
+  }
+}
+
+export async function deleteSession({ db }: Session, id: string): Promise<void> {
+  await db.run('DELETE FROM sessions WHERE id = $1', id)
+}
+
+export async function revokeSession(
+  session: Session,
+  accountId: string,
+  id: string,
+  origin: Origin,
+): Promise<StoredSession> {
+  const { db } = session
+  const [heads, found] = await Promise.all([lockHeads(db, [accountId]), lockSession(db, id)])
+  if (found?.accountId !== accountId) throw new Failure('session-not-found')
+  await Promise.all([deleteSession(session, id), record(session, heads, [[plans.sessionRevoked(found), origin]])])
+  return found
 }
 
 export async function insertSubAccounts(

@@ -15,7 +15,7 @@ import {
   trailerLength,
 } from '../../../tokens/upkeep/backup.ts'
 import { wrongKey } from '../../vault.ts'
-import { Connection, inUse, isBusy, isCorrupt, isStoreFault } from '../connection.ts'
+import { Connection, inUse, isBusy, isCorrupt, isStoreFault, openDatabase } from '../connection.ts'
 import { Journal } from '../journal/journal.ts'
 import { Session } from '../session.ts'
 import { newestSchema } from '../sql/migrate.ts'
@@ -60,6 +60,7 @@ export async function restoreSqlite(options: RestoreOptions, file: string, onByt
     if (!isManifestStamp(signed, new Stamps(storeSecret))) {
       throw new OperatorError(`${file} was altered: the stamp of its manifest is wrong. Nothing was changed.`)
     }
+    endSessions(part)
     const movedAside = fs.existsSync(path) ? replaceStore(options, part) : undefined
     if (movedAside === undefined) fs.renameSync(part, path)
     syncPath(dataDir)
@@ -118,6 +119,17 @@ async function copyOut(file: string, part: string, { manifest }: SignedManifest,
     fs.fsyncSync(target)
   } finally {
     fs.closeSync(target)
+  }
+}
+
+/** Sessions that ended since the backup must not come back: everybody signs in again. */
+function endSessions(part: string): void {
+  const db = openDatabase(part)
+  try {
+    const exists = db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'sessions'").get() !== undefined
+    if (exists) db.exec('DELETE FROM sessions')
+  } finally {
+    db.close()
   }
 }
 

@@ -3,6 +3,7 @@
 
 import type { OverviewCounts, OverviewQuestion } from '../../../tokens/model/overview.ts'
 import { canMatch, type Slice } from '../../../tokens/model/page.ts'
+import type { StoredSession } from '../../../tokens/model/session.ts'
 import type { StoredRow, Table } from '../../../tokens/model/tables.ts'
 import {
   type Account,
@@ -32,6 +33,7 @@ import {
   LISTED,
   LISTED_TOKEN,
   OWNER,
+  SESSION,
   SUB_ACCOUNT_ROW,
   selectList,
   TOKEN,
@@ -59,6 +61,7 @@ export const SUSPENDED = '(SELECT id FROM sub_accounts WHERE account_id = ? AND 
 
 const ACCOUNT_BY = `SELECT ${ACCOUNT.columns('a')} FROM accounts a`
 const LIMIT_OF = `SELECT ${LIMIT.columns('l')} FROM limits l`
+const SESSION_BY = `SELECT ${SESSION.columns('s')} FROM sessions s`
 const KEY_BY = `SELECT ${KEY.columns('k')} FROM account_keys k`
 
 export function findAccount(db: Connection, id: string): Account | undefined {
@@ -79,6 +82,18 @@ export function findKeyById(db: Connection, id: string): Stamped<StoredKey> | un
 
 export function listKeys(db: Connection, accountId: string): AccountKey[] {
   return KEY.readAll(db.tuples(`${KEY_BY} WHERE k.account_id = ? ORDER BY k.id DESC`, accountId))
+}
+
+export function findSession(db: Connection, digest: Uint8Array): Stamped<StoredSession> | undefined {
+  return SESSION.readOne(db.tuple(`${SESSION_BY} WHERE s.digest = ?`, digest))
+}
+
+export function findSessionById(db: Connection, id: string): Stamped<StoredSession> | undefined {
+  return SESSION.readOne(db.tuple(`${SESSION_BY} WHERE s.id = ?`, id))
+}
+
+export function listSessions(db: Connection, accountId: string): StoredSession[] {
+  return SESSION.readAll(db.tuples(`${SESSION_BY} WHERE s.account_id = ? ORDER BY s.id DESC`, accountId))
 }
 
 export function findSubAccount(db: Connection, accountId: string, id: string): StampedSubAccountRow | undefined {

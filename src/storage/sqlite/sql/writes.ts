@@ -4,11 +4,13 @@ import type { SQLInputValue } from 'node:sqlite'
 import { Failure } from '../../../tokens/errors.ts'
 import type { Ask, Grant } from '../../../tokens/limiter.ts'
 import { reserve } from '../../../tokens/model/limit.ts'
+import { IDLE_MS, LONGEST_MS, type SessionChange, type StoredSession } from '../../../tokens/model/session.ts'
 import {
   ACCOUNT_KEYS,
   ACCOUNTS,
   IDEMPOTENCY_KEYS,
   RETIRED_CREDENTIALS,
+  SESSIONS,
   type StoredRow,
   SUB_ACCOUNTS,
   TOKENS,
@@ -34,10 +36,18 @@ import type { Connection } from '../connection.ts'
 import type { Session } from '../session.ts'
 import { indexedGrams } from './grams.ts'
 import { insertion } from './insertion.ts'
-import { findAccount, findKeyById, findSubAccount, findSubAccountName, TOKENS_WITH_OWNERS } from './reads.ts'
+import {
+  findAccount,
+  findKeyById,
+  findSessionById,
+  findSubAccount,
+  findSubAccountName,
+  TOKENS_WITH_OWNERS,
+} from './reads.ts'
 
 const insertAccountRow = insertion(ACCOUNTS)
 const insertKeyRow = insertion(ACCOUNT_KEYS)
+const insertSessionRow = insertion(SESSIONS)
 const insertSubAccountRow = insertion(SUB_ACCOUNTS, ['foldedText'])
 const insertTokenRow = insertion(TOKENS, ['no', 'foldedName'])
 const insertRetired = insertion(RETIRED_CREDENTIALS)
@@ -78,6 +88,34 @@ export function revokeKey(session: Session, id: string, origin: Origin): Account
   session.record(plan.event, origin)
   session.note(id, plan, origin.at)
   return plan.after
+}
+
+export function insertSession({ db, stamps }: Session, session: StoredSession): void {
+  const { createdAt: now } = session
+  db.run('DELETE FROM sessions WHERE created_at <= ?', now - LONGEST_MS)
+  db.run('DELETE FROM sessions WHERE seen_at <= ?', now - IDLE_MS)
+  insertSessionRow(db, { ...session, stamp: stampOf(SESSIONS, session, stamps) })
+}
+
+export function changeSession({ db, stamps }: Session, id: string, change: SessionChange): void {
+  const before = findSessionById(db, id)
+  const after = plans.planSessionChange(before, change, stamps)
+  if (before !== undefined && after !== undefined) {
+    update(db, 'sessions', changedFields(SESSIONS, before, after), 'id', id)
+  }
+}
+
+export function deleteSession({ db }: Session, id: string): void {
+  db.run('DELETE FROM sessions WHERE id = ?', id)
+}
+
+export function revokeSession(session: Session, accountId: string, id: string, origin: Origin): StoredSession {
+  const { db } = session
+  const found = findSessionById(db, id)
+  if (found?.accountId !== accountId) throw new Failure('session-not-found')
+  deleteSession(session, id)
+  session.record(plans.sessionRevoked(found), origin)
+  return found
 }
 
 export function insertSubAccounts(session: Session, subAccounts: readonly SubAccount[], origin: Origin): void {

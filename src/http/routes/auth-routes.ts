@@ -1,0 +1,218 @@
+// Signing in to the console through the company's identity provider, and out again. Browsers are sent here by links, so what
+// goes wrong is said in a page; the console's own requests get JSON.
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Logger } from 'pino'
+import { Type } from 'typebox'
+import { Failure } from '../../tokens/errors.ts'
+import { isObject } from '../../tokens/model/fields.ts'
+import type { RawQuery } from '../../tokens/model/page.ts'
+import { endOf, type StoredSession } from '../../tokens/model/session.ts'
+import { toTime } from '../../tokens/model/times.ts'
+import type { Account } from '../../tokens/model/token.ts'
+import type { Registry } from '../../tokens/registry.ts'
+import type { Person } from '../../tokens/sessions.ts'
+import {
+  CALLBACK,
+  type Cookie,
+  clearCookie,
+  grantedIn,
+  Login,
+  loginCookie,
+  readCookie,
+  requireOwnOrigin,
+  type SignIn,
+  SignInRefused,
+  safeReturn,
+  sessionCookie,
+  setCookie,
+} from '../access/session.ts'
+import { HttpFailure } from '../protocol/failures.ts'
+import { unknownNamesCheck } from '../protocol/unknown-names.ts'
+import { PAGE_HEADERS, refusalPage } from './auth-pages.ts'
+import type { PlainRoute } from './route.ts'
+
+const SESSION = '/auth/session'
+const CONSOLE = '/console/'
+
+interface Parts {
+  readonly registry: Registry
+  readonly log: Logger
+  readonly now: () => number
+  readonly signIn?: SignIn | undefined
+}
+
+type NamedAccount = Pick<Account, 'id' | 'name'>
+
+/** What the console is told about the person at the browser. */
+interface Presence {
+  /** Whether people can sign in through an identity provider. */
+  readonly provider: boolean
+  readonly person: { readonly subject: string; readonly email: string | null } | null
+  /** The one that is chosen. */
+  readonly account: NamedAccount | null
+  /** Those to choose from. */
+  readonly accounts: readonly NamedAccount[]
+  /** When the session ends unless it is used. */
+  readonly endsAt: string | null
+  /** Why a session that the browser still knows of is none any more. */
+  readonly ended: 'expired' | 'ended' | null
+}
+
+const NOBODY: Presence = { provider: false, person: null, account: null, accounts: [], endsAt: null, ended: null }
+
+/** Answers are about one person, and must not be kept by anybody. */
+const PRIVATE = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
+
+type Respond = PlainRoute['respond']
+
+export function authRoutes({ signIn, ...parts }: Parts): readonly PlainRoute[] {
+  const hidden = { schema: { hide: true }, access: 'anyone' } as const
+  const route = (method: 'GET' | 'POST', url: string, respond: Respond): PlainRoute => ({
+    ...hidden,
+    method,
+    url,
+    respond: (request, reply) => respond(request, reply.headers(PRIVATE)),
+  })
+  if (signIn === undefined) return [route('GET', SESSION, async () => NOBODY)]
+  const desk = new SignInDesk({ ...parts, signIn })
+  return [
+    route('GET', SESSION, (request, reply) => desk.tellPresence(request, reply)),
+    route('GET', '/auth/login', (request, reply) => desk.login(request, reply)),
+    route('GET', CALLBACK, (request, reply) => desk.complete(request, reply)),
+    route('POST', '/auth/logout', (request, reply) => desk.logout(request, reply)),
+    route('POST', '/auth/account', (request) => desk.choose(request)),
+  ]
+}
+
+const checkNames = unknownNamesCheck({ body: Type.Object({ account: Type.String() }) })
+
+class SignInDesk {
+  readonly #parts: Parts & { readonly signIn: SignIn }
+  readonly #session: Cookie
+  readonly #login: Cookie
+
+  constructor(parts: Parts & { readonly signIn: SignIn }) {
+    this.#parts = parts
+    this.#session = sessionCookie(parts.signIn.publicUrl)
+    this.#login = loginCookie(parts.signIn.publicUrl)
+  }
+
+  async tellPresence(request: FastifyRequest, reply: FastifyReply): Promise<Presence> {
+    const cookie = this.#presented(request)
+    if (cookie === undefined) return { ...NOBODY, provider: true }
+    try {
+      return await this.#presenceOf(await this.#parts.registry.sessions.find(cookie))
+    } catch (error) {
+      if (!(error instanceof Failure) || !['token-invalid', 'token-expired'].includes(error.code)) throw error
+      reply.header('set-cookie', clearCookie(this.#session))
+      return { ...NOBODY, provider: true, ended: error.code === 'token-expired' ? 'expired' : 'ended' }
+    }
+  }
+
+  async login(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    const { registry, now, signIn } = this.#parts
+    const { returnTo } = request.query as { returnTo?: unknown }
+    const begun = Login.begin(safeReturn(returnTo, signIn.publicUrl), now())
+    try {
+      const address = await signIn.provider.begin(begun.secrets(registry))
+      // Only a link of the console brings this cookie. The callback gets none, and sets the next one.
+      const former = readCookie(request, this.#session)
+      if (former !== undefined) await registry.sessions.end(former)
+      reply.header('set-cookie', setCookie(this.#login, begun.cookie, Login.maxAgeSeconds))
+      return reply.redirect(address.href, 302)
+    } catch (error) {
+      return this.#refuse(request, reply, error)
+    }
+  }
+
+  /** The provider has sent the browser back. */
+  async complete(request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+    const { registry, now, signIn } = this.#parts
+    reply.header('set-cookie', clearCookie(this.#login))
+    try {
+      const begun = Login.resume(readCookie(request, this.#login), signIn.publicUrl, now())
+      if (begun === undefined) throw new SignInRefused('invalid', 'this browser has not begun it, or too long ago')
+      const query = request.url.slice(request.url.indexOf('?') + 1)
+      const person = await signIn.provider.finish(`?${query}`, begun.secrets(registry))
+      return await this.#admit(request, reply, person, begun.returnTo)
+    } catch (error) {
+      return this.#refuse(request, reply, error)
+    }
+  }
+
+  async #admit(request: FastifyRequest, reply: FastifyReply, person: Person, returnTo: string): Promise<unknown> {
+    const { registry, log } = this.#parts
+    const about = { reqId: request.id, by: `oidc:${person.subject}` }
+    const [first, ...others] = await this.#accountsOf({ claims: JSON.stringify(person.claims) })
+    if (first === undefined) {
+      log.warn(about, 'sign-in refused: no grant matches')
+      return sendPage(reply, refusalPage('stranger', request.id, person.email ?? person.subject))
+    }
+    const cookie = await registry.sessions.start(person, others.length === 0 ? first.id : null)
+    log.info(about, 'signed in')
+    reply.header('set-cookie', setCookie(this.#session, cookie))
+    return reply.redirect(returnTo, 303)
+  }
+
+  #refuse(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
+    if (!(error instanceof SignInRefused)) throw error
+    const { kind, message: reason } = error
+    this.#parts.log.warn({ reqId: request.id, kind, reason }, 'sign-in failed')
+    return sendPage(reply, refusalPage(kind, request.id))
+  }
+
+  async logout(request: FastifyRequest, reply: FastifyReply): Promise<object> {
+    const { registry, signIn } = this.#parts
+    const cookie = this.#presented(request)
+    if (cookie !== undefined) await registry.sessions.end(cookie)
+    reply.header('set-cookie', clearCookie(this.#session))
+    // Signed out here, whatever the provider says.
+    const endSessionUrl = await signIn.provider.endUrl(CONSOLE).catch(() => undefined)
+    return { endSessionUrl: endSessionUrl ?? null }
+  }
+
+  async choose(request: FastifyRequest): Promise<Presence> {
+    const { sessions } = this.#parts.registry
+    const cookie = this.#presented(request)
+    if (cookie === undefined) throw new Failure('authentication-required')
+    const session = await sessions.find(cookie)
+    checkNames({ query: request.query as RawQuery, body: request.body })
+    const { account } = (isObject(request.body) ? request.body : {}) as { account?: unknown }
+    if (typeof account !== 'string') throw new HttpFailure(400, 'account must be the id of an account')
+    const accounts = await this.#accountsOf(session)
+    if (!accounts.some(({ id }) => id === account)) throw new HttpFailure(403, 'You have no access to this account')
+    await sessions.choose(session, account)
+    return this.#presenceOf({ ...session, accountId: account })
+  }
+
+  /** The cookie of a person who is signed in; refuses what another site has caused. */
+  #presented(request: FastifyRequest): string | undefined {
+    requireOwnOrigin(request, this.#parts.signIn.publicUrl)
+    return readCookie(request, this.#session)
+  }
+
+  async #presenceOf(session: StoredSession): Promise<Presence> {
+    const accounts = await this.#accountsOf(session)
+    const { subject, email, accountId } = session
+    return {
+      provider: true,
+      person: { subject, email },
+      account: accounts.find(({ id }) => id === accountId) ?? null,
+      accounts,
+      endsAt: toTime(endOf(session)),
+      ended: null,
+    }
+  }
+
+  /** Accounts that a grant names but that do not exist are left out. */
+  async #accountsOf(session: Pick<StoredSession, 'claims'>): Promise<readonly NamedAccount[]> {
+    const { registry, signIn } = this.#parts
+    const ids = [...grantedIn(session, signIn).keys()]
+    const found = await Promise.all(ids.map((id) => registry.findAccount(id)))
+    return found.filter((account) => account !== undefined).map(({ id, name }) => ({ id, name }))
+  }
+}
+
+function sendPage(reply: FastifyReply, { status, html }: ReturnType<typeof refusalPage>): FastifyReply {
+  return reply.code(status).headers(PAGE_HEADERS).send(html)
+}

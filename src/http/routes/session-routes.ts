@@ -1,0 +1,67 @@
+// The people who are signed in to the console: an owner lists them, and signs them out.
+import { Type } from 'typebox'
+import { reasonOf } from '../../tokens/errors.ts'
+import { readPageRequest } from '../../tokens/model/page.ts'
+import { endOf, type StoredSession } from '../../tokens/model/session.ts'
+import { toTime } from '../../tokens/model/times.ts'
+import type { AccountRoute } from './route.ts'
+import * as schemas from './schemas.ts'
+
+const BASE = '/api/v1/apiClient/session'
+
+const example = {
+  _id: 'ses_019b2f0c5a3c8e1d2c3b4a5f6e7d',
+  subject: 'alice',
+  email: 'alice@example.com',
+  createdAt: '2026-01-31T09:30:00.000Z',
+  lastUsedAt: '2026-01-31T09:45:00.000Z',
+  expiresAt: '2026-01-31T10:15:00.000Z',
+}
+
+const shared = { tag: 'Sessions', right: 'manageKeys' } as const
+
+const listSessions: AccountRoute = {
+  ...shared,
+  method: 'GET',
+  url: BASE,
+  operationId: 'listSessions',
+  summary: 'List the people who are signed in to the console, newest first',
+  querystring: Type.Object({ ...schemas.PageParameters }),
+  data: schemas.SessionPage,
+  success: { message: 'Found 1 session(s)', example: schemas.examplePage([example]) },
+  failures: { 400: ['page must be a whole number from 1 to 2147483647'] },
+  async answer(registry, { caller, query }) {
+    const page = await registry.sessions.list(caller, readPageRequest(query))
+    return { message: `Found ${page.total} session(s)`, data: { ...page, items: page.items.map(sessionToWire) } }
+  },
+}
+
+const revokeSession: AccountRoute = {
+  ...shared,
+  method: 'DELETE',
+  url: `${BASE}/:id`,
+  operationId: 'revokeSession',
+  summary: 'Sign somebody out',
+  description: 'Their next request is refused. To keep somebody from signing in again, change the grants.',
+  params: Type.Object({ id: Type.String({ description: 'The session id' }) }),
+  data: schemas.Session,
+  success: { message: 'Session ended successfully', example },
+  failures: { 404: [reasonOf('session-not-found')] },
+  async answer(registry, { caller, params, origin }) {
+    return { data: sessionToWire(await registry.sessions.revoke(caller, params.id ?? '', origin)) }
+  },
+}
+
+export const sessionRoutes = { listSessions, revokeSession }
+
+function sessionToWire(session: StoredSession): schemas.WireSession {
+  const { id, subject, email, createdAt, seenAt } = session
+  return {
+    _id: id,
+    subject,
+    email,
+    createdAt: toTime(createdAt),
+    lastUsedAt: toTime(seenAt),
+    expiresAt: toTime(endOf(session)),
+  }
+}

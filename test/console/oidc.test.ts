@@ -1,0 +1,222 @@
+// The console of a service with an identity provider, in a real Chromium: signing in and out as a person.
+import assert from 'node:assert/strict'
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
+import type { BrowserContext, Page } from 'playwright-core'
+import { freePort, TestProvider } from '../support/identity-provider.ts'
+import { assertAccessible } from './appearance.ts'
+import { type Tenant, World } from './world.ts'
+
+const MINUTE = 60_000
+const BUTTON = 'Sign in with your company account'
+
+describe('the console with an identity provider', () => {
+  const clock = { now: Date.now() }
+  let provider: TestProvider
+  let world: World
+  let tenant: Tenant
+  before(async () => {
+    provider = await TestProvider.start(`http://127.0.0.1:${await freePort()}`)
+    provider.grant()
+    world = await World.open(provider.settings, () => clock.now)
+  })
+  after(async () => {
+    await world.close()
+    await provider.close()
+  })
+  beforeEach(async () => {
+    tenant = await world.tenant([{ name: 'mine' }], ['North'], 'My own account')
+    provider.people.clear()
+    provider.people.set('alice', { email: 'alice@example.com', groups: ['support'] })
+    provider.grant(grantFor(tenant))
+  })
+  afterEach(() => world.assertClean())
+
+  const grantFor = ({ accountId }: Tenant, more: object = {}) => ({
+    ...{ claim: 'groups', value: 'support', account: accountId, role: 'owner' },
+    ...more,
+  })
+  const signIn = async (page: Page, path = 'tokens') => {
+    await page.goto(`${world.base}${path}`)
+    await page.getByRole('link', { name: BUTTON }).click()
+  }
+  const signedIn = async (): Promise<Page> => {
+    const page = await world.page()
+    await signIn(page)
+    await page.getByText('mine', { exact: true }).waitFor()
+    return page
+  }
+  const another = async (context: BrowserContext): Promise<Page> => {
+    const page = await context.newPage()
+    world.watch(page)
+    return page
+  }
+  const focus = (page: Page) => page.evaluate(() => window.dispatchEvent(new Event('focus')))
+  const assertSignedOut = async (page: Page, words: string | RegExp) => {
+    await page.getByText('You were signed out').waitFor()
+    await page.getByText(words).waitFor()
+    await page.getByRole('link', { name: BUTTON }).waitFor()
+    assert.equal(await page.getByText('mine', { exact: true }).count(), 0)
+  }
+
+  test('a person signs in without a key, and nothing of it is kept where a script could read it', async () => {
+    const page = await world.page()
+    const requests: { url: string; authorization: string | undefined }[] = []
+    page.on('request', (request) => {
+      const { authorization } = request.headers()
+      if (request.url().startsWith(world.running.url)) requests.push({ url: request.url(), authorization })
+    })
+    await page.goto(`${world.base}tokens?status=active`)
+    const links = page.getByRole('main').getByRole('link')
+    assert.equal(await links.first().textContent(), BUTTON, 'before the account key')
+    await assertAccessible(page, 'sign-in')
+    await page.getByRole('link', { name: BUTTON }).click()
+    await page.getByText('mine', { exact: true }).waitFor()
+    assert.equal(page.url(), `${world.base}tokens?status=active`)
+    assert.deepEqual(
+      requests.filter(({ authorization }) => authorization !== undefined),
+      [],
+    )
+    const kept = await page.evaluate(() => [{ ...sessionStorage }, { ...localStorage }, document.cookie])
+    assert.deepEqual(kept, [{}, {}, ''])
+    const [cookie] = (await page.context().cookies(world.base)).filter(({ name }) => name === 'latchkey-session')
+    assert.deepEqual([cookie?.httpOnly, cookie?.sameSite, cookie?.expires], [true, 'Strict', -1])
+
+    await page.reload()
+    await page.getByText('mine', { exact: true }).waitFor()
+    const tab = await another(page.context())
+    await tab.goto(`${world.base}tokens`)
+    await tab.getByText('mine', { exact: true }).waitFor()
+    // A change by a cookie, and who made it.
+    await tab.getByRole('button', { name: 'Disable mine' }).click()
+    await tab.getByRole('button', { name: 'Disable token' }).click()
+    await tab.getByText('mine is disabled').waitFor()
+    await tab.getByRole('link', { name: 'History' }).click()
+    await tab.getByRole('main').locator('bdi', { hasText: 'alice@example.com' }).first().waitFor()
+  })
+
+  test('a session that expires leads back to the sign-in page, with words, and on to where one was', async () => {
+    const page = await signedIn()
+    clock.now += 31 * MINUTE
+    await focus(page)
+    await assertSignedOut(page, /Your session has expired/)
+    await page.getByRole('link', { name: BUTTON }).click()
+    await page.getByText('mine', { exact: true }).waitFor()
+    assert.equal(page.url(), `${world.base}tokens`)
+    // Also when the page is opened afterwards.
+    clock.now += 31 * MINUTE
+    await page.reload()
+    await assertSignedOut(page, /Your session has expired/)
+  })
+
+  test('a session that an owner ends, and a grant that is taken away, show at the next request', async () => {
+    const page = await signedIn()
+    const { registry, operator } = world.running
+    const caller = operator.actFor(tenant.accountId)
+    const [session] = (await registry.sessions.list(caller, { page: 1, limit: 1 })).items
+    await registry.sessions.revoke(caller, session?.id ?? '', operator.origin())
+    await focus(page)
+    await assertSignedOut(page, /ended by an owner/)
+
+    await page.getByRole('link', { name: BUTTON }).click()
+    await page.getByText('mine', { exact: true }).waitFor()
+    provider.grant()
+    await focus(page)
+    await assertSignedOut(page, /no longer have access to any account/)
+  })
+
+  test('signing out ends the session in every tab, and at the provider', async () => {
+    const page = await signedIn()
+    const tab = await another(page.context())
+    await tab.goto(`${world.base}tokens`)
+    await tab.getByText('mine', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    // The provider's own page asks whether it is to forget the person, too.
+    await page.getByRole('button', { name: 'Yes, sign me out' }).click()
+    await page.getByRole('link', { name: BUTTON }).waitFor()
+    assert.equal(page.url(), world.base)
+    assert.equal(await page.getByText('You were signed out').count(), 0)
+    await focus(tab)
+    await assertSignedOut(tab, /signing out in another tab/)
+    assert.deepEqual(await page.context().cookies(world.base), [])
+  })
+
+  test('while the provider is down a page says so, and an account key still works', async () => {
+    const page = await world.page()
+    await page.goto(world.base)
+    await page.getByRole('link', { name: BUTTON }).waitFor()
+    await provider.down()
+    try {
+      // Its configuration may be known already, so that only the browser notices.
+      await world.running.stop()
+      await world.restart()
+      await page.getByRole('link', { name: BUTTON }).click()
+      await page.getByRole('heading', { name: 'Your company’s sign-in does not answer' }).waitFor()
+      await assertAccessible(page, 'provider down')
+      await page.getByRole('link', { name: 'Use an account key' }).click()
+      await page.getByLabel('Account key').fill(tenant.key)
+      await page.getByRole('button', { name: 'Sign in' }).click()
+      await page.getByText('My own account').first().waitFor()
+    } finally {
+      await provider.up()
+    }
+  })
+
+  test('a person without a grant is refused with a page that says what to do', async () => {
+    provider.people.set('alice', { email: 'alice@example.com', groups: ['others'] })
+    const page = await world.page()
+    await signIn(page)
+    await page.getByRole('heading', { name: 'You have no access to Latchkey' }).waitFor()
+    await page.getByText('alice@example.com').waitFor()
+    await page.getByText('Ask your operator to add a grant').waitFor()
+    assert.deepEqual(
+      (await page.context().cookies(world.base)).map(({ name }) => name),
+      [],
+    )
+    provider.people.set('alice', { email: 'alice@example.com', groups: ['support'] })
+    await page.getByRole('link', { name: 'Sign in again' }).click()
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  })
+
+  test('of several accounts one is chosen, and another one later, in all tabs', async () => {
+    const other = await world.tenant([{ name: 'theirs' }], ['South'], 'Another account')
+    provider.grant(grantFor(tenant), grantFor(other, { role: 'viewer' }))
+    const page = await world.page()
+    await signIn(page)
+    await page.getByRole('heading', { name: 'Choose an account' }).waitFor()
+    await assertAccessible(page, 'account choice')
+    await page.getByRole('button', { name: 'My own account' }).click()
+    await page.getByText('mine', { exact: true }).waitFor()
+    const tab = await another(page.context())
+    await tab.goto(`${world.base}tokens`)
+    await tab.getByText('mine', { exact: true }).waitFor()
+
+    await page.getByRole('button', { name: 'Other account' }).click()
+    await page.getByRole('button', { name: 'Another account' }).click()
+    await page.getByText('Another account').first().waitFor()
+    assert.equal(page.url(), world.base)
+    // The other tab shows what is chosen now, rather than asking for one account in the place of the other.
+    await focus(tab)
+    await tab.getByText('theirs', { exact: true }).waitFor()
+    assert.equal(await tab.getByText('mine', { exact: true }).count(), 0)
+  })
+
+  test('a link with an account key asks before it replaces the person who is signed in', async () => {
+    const other = await world.tenant([{ name: 'theirs' }], ['South'], 'Another account')
+    const page = await signedIn()
+    await page.goto('about:blank')
+    await page.goto(`${world.base}tokens#key=${other.key}`)
+    const question = page.getByRole('dialog', { name: 'Sign in with the key of the link?' })
+    await question.getByText('You are signed in to My own account').waitFor()
+    assert.equal(page.url(), `${world.base}tokens`)
+    await question.getByRole('button', { name: 'Stay signed in' }).click()
+    await page.reload()
+    await page.getByText('mine', { exact: true }).waitFor()
+
+    await page.evaluate((fragment) => location.assign(fragment), `#key=${other.key}`)
+    await question.getByRole('button', { name: 'Use the other key' }).click()
+    await page.getByText('theirs', { exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByLabel('Account key').waitFor()
+    assert.equal(await page.evaluate(() => sessionStorage.length), 0)
+  })
+})

@@ -1,0 +1,240 @@
+// Signing in through a real identity provider: what is refused, and how it is said.
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { Login, loginCookie, safeReturn, sessionCookie, setCookie } from '../../src/http/access/session.ts'
+import { CookieBrowser, type Headers } from '../support/cookie-browser.ts'
+import { Estate, sqliteEngine } from '../support/estate.ts'
+import { bearer, closeConnections } from '../support/http.ts'
+import { freePort, TestProvider } from '../support/identity-provider.ts'
+import { API, MINUTE, SESSION_COOKIE, SignInWorld } from '../support/sign-in-world.ts'
+
+describe('refused:', () => {
+  let world: SignInWorld
+  before(async () => {
+    world = await SignInWorld.open(sqliteEngine)
+  })
+  after(() => world.close())
+  beforeEach(() => world.nextDay())
+
+  test('a request that another site has caused is refused, whatever the cookie', async () => {
+    const { browser } = await world.signedIn()
+    const token = `${world.url}${API}/token/${(await world.estate.token()).id}`
+    const tried: readonly (readonly [number, string, string, Headers, unknown?])[] = [
+      [200, 'GET', token, [['sec-fetch-site', 'same-origin']]],
+      [200, 'GET', token, [['sec-fetch-site', 'none']]],
+      [200, 'GET', token, []],
+      [403, 'GET', token, [['sec-fetch-site', 'cross-site']]],
+      [403, 'GET', token, [['sec-fetch-site', 'same-site']]],
+      [403, 'GET', token, [['origin', 'https://evil.example']]],
+      [403, 'DELETE', token, []],
+      [403, 'DELETE', token, [['origin', 'null']]],
+      [403, 'DELETE', token, [['origin', world.provider.issuer]]],
+      [
+        403,
+        'DELETE',
+        token,
+        [
+          ['origin', world.url],
+          ['sec-fetch-site', 'none'],
+        ],
+      ],
+      [
+        403,
+        'DELETE',
+        token,
+        [
+          ['origin', world.url],
+          ['sec-fetch-site', 'same-site'],
+        ],
+      ],
+      [403, 'PUT', token, [['sec-fetch-site', 'same-origin']], { status: 'inactive' }],
+      [403, 'POST', `${world.url}/auth/logout`, []],
+      [403, 'POST', `${world.url}/auth/logout`, [['origin', 'https://evil.example']]],
+      [
+        403,
+        'POST',
+        `${world.url}/auth/account`,
+        [['sec-fetch-site', 'cross-site']],
+        { account: world.estate.mine.accountId },
+      ],
+      [403, 'GET', `${world.url}/auth/session`, [['sec-fetch-site', 'cross-site']]],
+      [200, 'DELETE', token, world.own],
+    ]
+    for (const [status, method, address, headers, body] of tried) {
+      const heard = await browser.open(address, method, headers, body)
+      assert.equal(heard.status, status, `${method} ${address} ${headers.join()}: ${heard.text}`)
+    }
+  })
+
+  test('a cookie is for the console only, and together with a bearer it is refused', async () => {
+    const { browser, cookie } = await world.signedIn()
+    const { credential } = await world.estate.token()
+    const both = await browser.open(`${world.url}${API}/whoami`, 'GET', [...world.own, bearer(world.estate.mine.key)])
+    assert.equal(both.status, 400)
+    assert.match(both.json.errors?.[0]?.message ?? both.text, /not both/)
+    assert.equal((await browser.open(`${world.url}/api/v1/verify`)).status, 401)
+    assert.equal((await browser.open(`${world.url}/api/v1/verify`, 'GET', [bearer(credential)])).status, 204)
+    const form: Headers = [...world.own, ['content-type', 'application/x-www-form-urlencoded']]
+    assert.equal(
+      (await browser.open(`${world.url}/oauth2/introspect`, 'POST', form, `token=${credential}`)).status,
+      401,
+    )
+    assert.equal((await browser.open(`${world.url}/api/v1/nowhere`, 'GET', world.own)).status, 401)
+    for (const wrong of [`${cookie}x`, 'x', cookie.toLowerCase()]) {
+      browser.jar(world.url).set(SESSION_COOKIE, wrong)
+      assert.equal((await world.ask(browser, `${API}/whoami`)).status, 401)
+    }
+    // Sent twice, one of the two is somebody else's.
+    browser.jar(world.url).set(SESSION_COOKIE, `${cookie}; latchkey-session=${cookie}`)
+    assert.equal((await world.ask(browser, `${API}/whoami`)).status, 401)
+  })
+
+  test('a sign-in that was not begun in this browser, was completed before or takes too long is refused', async () => {
+    const words = /cannot be completed[\s\S]*Sign in again/
+    const { callback, browser } = await world.signedIn()
+    const elsewhere = new CookieBrowser()
+    world.assertRefused(elsewhere, await elsewhere.open(callback), 400, words)
+    browser.jars.get(world.url)?.delete(SESSION_COOKIE)
+    world.assertRefused(browser, await browser.open(callback), 400, words)
+
+    const begun = await world.begin()
+    const login = begun.browser.jar(world.url).get('latchkey-login') ?? ''
+    await begun.browser.open(begun.callback)
+    begun.browser.jar(world.url).clear()
+    // Even with the cookie kept, the code works once.
+    begun.browser.jar(world.url).set('latchkey-login', login)
+    world.assertRefused(begun.browser, await begun.browser.open(begun.callback), 400, words)
+
+    const late = await world.begin()
+    world.clock.now += 10 * MINUTE
+    world.assertRefused(late.browser, await late.browser.open(late.callback), 400, words)
+  })
+
+  const tampered: Record<string, (callback: URL, other: URL) => void> = {
+    'a forged state': ({ searchParams }) => searchParams.set('state', 'A'.repeat(43)),
+    'no state': ({ searchParams }) => searchParams.delete('state'),
+    'the state of another sign-in': ({ searchParams }, other) =>
+      searchParams.set('state', other.searchParams.get('state') ?? ''),
+    "another person's code": ({ searchParams }, other) =>
+      searchParams.set('code', other.searchParams.get('code') ?? ''),
+    'no code': ({ searchParams }) => searchParams.delete('code'),
+    'another issuer': ({ searchParams }) => searchParams.set('iss', 'https://evil.example'),
+  }
+  for (const [what, tamper] of Object.entries(tampered)) {
+    test(`an answer with ${what} is refused`, async () => {
+      const [mine, other] = [await world.begin(), await world.begin()]
+      const address = new URL(mine.callback)
+      tamper(address, new URL(other.callback))
+      world.assertRefused(mine.browser, await mine.browser.open(address.href), 400, /cannot be completed/)
+    })
+  }
+
+  test('an ID token for another sign-in is refused by its nonce, and a forged cookie by the state', async () => {
+    const browser = new CookieBrowser()
+    const { headers } = await browser.open(`${world.url}/auth/login`)
+    const address = new URL(String(headers.location))
+    address.searchParams.set('nonce', 'A'.repeat(43))
+    const callback = await browser.follow(address.href, `${world.url}/auth/callback`)
+    world.assertRefused(browser, await browser.open(callback), 400, /cannot be completed/)
+
+    const second = await world.begin()
+    second.browser.jar(world.url).set('latchkey-login', Login.begin('/console/', world.clock.now).cookie)
+    world.assertRefused(second.browser, await second.browser.open(second.callback), 400, /cannot be completed/)
+  })
+
+  test('somebody whom the provider refuses is told so', async () => {
+    world.provider.person = ''
+    const { browser, callback } = await world.begin()
+    world.assertRefused(browser, await browser.open(callback), 403, /has refused/)
+  })
+
+  test('while the provider is down nobody new gets in, those who are in go on, and signing out works', async () => {
+    const { browser } = await world.signedIn()
+    const begun = await world.begin()
+    await world.provider.down()
+    try {
+      world.assertRefused(begun.browser, await begun.browser.open(begun.callback), 503, /does not answer/)
+      assert.equal((await world.ask(browser, `${API}/whoami`)).status, 200)
+      assert.equal((await world.ask(browser, '/auth/logout', 'POST')).status, 200)
+      assert.equal((await world.ask(browser, `${API}/whoami`)).status, 401)
+    } finally {
+      await world.provider.up()
+    }
+    await world.signedIn()
+  })
+})
+
+describe('a provider that is not what it should be', () => {
+  const refusal = async (issuer: (own: string) => string, answer: (own: string) => object) => {
+    const server = createServer((_request, response) => {
+      response.setHeader('content-type', 'application/json').end(JSON.stringify(answer(own)))
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const own = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const provider = await TestProvider.start('http://127.0.0.1:1')
+    provider.grant()
+    const settings = { ...provider.settings, PORT: '0', LATCHKEY_OIDC_ISSUER: issuer(own) }
+    const estate = await Estate.open(sqliteEngine, settings)
+    try {
+      return await estate.ask({ path: '/auth/login' })
+    } finally {
+      closeConnections()
+      await Promise.all([estate.close(), provider.close()])
+      server.closeAllConnections()
+      server.close()
+    }
+  }
+  const metadata = (issuer: string) => ({ issuer, authorization_endpoint: issuer, token_endpoint: issuer })
+
+  test('one that says it is another issuer is not used, and the page says whom to tell', async () => {
+    const heard = await refusal(
+      (own) => own,
+      () => metadata('https://evil.example'),
+    )
+    assert.equal(heard.status, 503)
+    assert.match(heard.text, /do not fit together[\s\S]*Tell your operator/)
+    assert.equal(heard.headers['set-cookie'], undefined)
+  })
+
+  test('one that cannot be reached stops no server from starting', async () => {
+    const port = await freePort()
+    const heard = await refusal(() => `http://127.0.0.1:${port}`, metadata)
+    assert.equal(heard.status, 503)
+    assert.match(heard.text, /does not answer/)
+  })
+})
+
+test('a sign-in leads back into the console, and nowhere else', () => {
+  const home = 'https://tokens.example.com'
+  for (const [asked, returned] of [
+    ['/console/tokens?status=active', '/console/tokens?status=active'],
+    ['/console/tokens#key=lk_key_x', '/console/tokens'],
+    [`${home}/console/history`, '/console/history'],
+    ['/console/../api/v1/apiClient/token', '/console/'],
+    ['/console', '/console/'],
+    ['/docs', '/console/'],
+    ['https://evil.example/console/', '/console/'],
+    ['//evil.example/console/', '/console/'],
+    ['/\\evil.example/console/', '/console/'],
+    ['javascript:alert(1)', '/console/'],
+    [`/console/${'x'.repeat(2_000)}`, '/console/'],
+    [['/console/tokens', '/console/history'], '/console/'],
+    [undefined, '/console/'],
+  ] as const) {
+    assert.equal(safeReturn(asked, home), returned)
+  }
+})
+
+test('over HTTPS, cookies are for this host and HTTPS alone', () => {
+  const home = 'https://tokens.example.com'
+  assert.equal(
+    setCookie(sessionCookie(home), 'x'),
+    '__Host-latchkey-session=x; Path=/; HttpOnly; SameSite=Strict; Secure',
+  )
+  assert.equal(
+    setCookie(loginCookie(home), 'x', 600),
+    '__Host-latchkey-login=x; Path=/; HttpOnly; SameSite=Lax; Secure; Max-Age=600',
+  )
+})

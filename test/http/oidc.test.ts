@@ -1,0 +1,255 @@
+// Signing in to the console through a real identity provider: who gets in, how far, and for how long.
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, describe, test } from 'node:test'
+import { CookieBrowser, type Headers } from '../support/cookie-browser.ts'
+import { type Engine, Estate, sqliteEngine } from '../support/estate.ts'
+import { bearer, closeConnections } from '../support/http.ts'
+import { postgresEngine } from '../support/postgres.ts'
+import { API, MINUTE, SESSION_COOKIE, SignInWorld } from '../support/sign-in-world.ts'
+
+function describeSignIn(engine: Engine): void {
+  describe(`signing in, on the ${engine.name} store`, () => {
+    let world: SignInWorld
+    before(async () => {
+      world = await SignInWorld.open(engine)
+    })
+    after(() => world.close())
+    beforeEach(() => world.nextDay())
+
+    test('a person whom a grant matches gets in by a cookie alone, with the rights of that grant', async () => {
+      const { browser, heard } = await world.signedIn('/console/tokens?status=active')
+      assert.equal(heard.headers.location, '/console/tokens?status=active')
+      const [cookie = ''] = [heard.headers['set-cookie'] ?? []].flat().filter((line) => /session=\w/.test(line))
+      assert.match(cookie, /^latchkey-session=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/)
+      assert.equal(heard.headers['cache-control'], 'no-store')
+      const whoami = await world.ask(browser, `${API}/whoami`)
+      assert.deepEqual(whoami.json.data, {
+        account: { id: world.estate.mine.accountId, name: 'Mine' },
+        caller: { kind: 'oidc', id: 'oidc:alice', name: 'alice@example.com' },
+        permissions: { role: 'owner', reveal: true, subAccounts: null },
+      })
+      assert.deepEqual(await world.presence(browser), {
+        provider: true,
+        person: { subject: 'alice', email: 'alice@example.com' },
+        account: { id: world.estate.mine.accountId, name: 'Mine' },
+        accounts: [{ id: world.estate.mine.accountId, name: 'Mine' }],
+        endsAt: new Date(world.clock.now + 30 * MINUTE).toISOString(),
+        ended: null,
+      })
+    })
+
+    test('the provider is asked by the code flow with PKCE, a state and a nonce, and for the scope of the claim', async () => {
+      await world.begin()
+      const asked = Object.fromEntries(world.provider.asked ?? [])
+      assert.equal(asked.response_type, 'code')
+      assert.equal(asked.code_challenge_method, 'S256')
+      assert.equal(asked.scope, 'openid email profile groups')
+      for (const name of ['code_challenge', 'state', 'nonce']) assert.match(asked[name] ?? '', /^[\w-]{43}$/)
+    })
+
+    test('what a person does is in the history with the subject, and the e-mail address of that time', async () => {
+      const { browser } = await world.signedIn()
+      const { id } = await world.estate.token()
+      assert.equal((await world.ask(browser, `${API}/token/${id}`, 'PUT', { status: 'inactive' })).status, 200)
+      const [entry] = (await world.estate.mineAsks({ path: `${API}/token/${id}/history` })).json.data.items
+      assert.deepEqual([entry.by, entry.byName], ['oidc:alice', 'alice@example.com'])
+    })
+
+    test('nobody gets in without a matching grant, or by an address that the provider has not verified', async () => {
+      world.provider.people.set('alice', { email: '<b>a</b>@example.com', groups: ['others'] })
+      const first = await world.begin()
+      const refused = await first.browser.open(first.callback)
+      world.assertRefused(first.browser, refused, 403, /You have no access[\s\S]*&#60;b&#62;a&#60;\/b&#62;@example.com/)
+
+      world.provider.grant({ ...world.grantFor(''), claim: 'email', value: 'boss@example.com' })
+      world.provider.people.set('alice', { email: 'boss@example.com', email_verified: 'false' })
+      const second = await world.begin()
+      world.assertRefused(second.browser, await second.browser.open(second.callback), 403, /You have no access/)
+
+      world.provider.grant(world.grantFor('support', { account: 'acc_nothing' }))
+      world.provider.people.set('alice', { groups: ['support'] })
+      const third = await world.begin()
+      world.assertRefused(third.browser, await third.browser.open(third.callback), 403, /You have no access/)
+    })
+
+    test('a changed grant holds at the next request, and a removed one ends access', async () => {
+      const { browser } = await world.signedIn()
+      const create = () =>
+        world.ask(browser, `${API}/sub-account`, 'POST', { name: 'N', email: 'n@n.example', companyName: 'N' })
+      assert.equal((await create()).status, 201)
+      world.provider.grant(
+        world.grantFor('staff', { role: 'viewer', subAccounts: [world.estate.mine.subAccounts[0].id] }),
+      )
+      assert.equal((await create()).status, 403)
+      assert.equal((await world.ask(browser, `${API}/sub-account`)).json.data.total, 1)
+      world.provider.grant()
+      const refused = await world.ask(browser, `${API}/sub-account`)
+      assert.deepEqual([refused.status, refused.headers['x-latchkey-error']], [401, 'token-invalid'])
+      assert.deepEqual((await world.presence(browser)).accounts, [])
+    })
+
+    test('where grants name several accounts the person chooses one, and can choose another', async () => {
+      const [mine, theirs] = [world.estate.mine.accountId, world.estate.theirs.accountId]
+      world.provider.grant(
+        world.grantFor('support'),
+        world.grantFor('staff', { role: 'viewer' }),
+        world.grantFor('staff', { account: theirs }),
+      )
+      const { browser } = await world.signedIn()
+      assert.equal((await world.presence(browser)).account, null)
+      assert.deepEqual(
+        (await world.presence(browser)).accounts.map(({ id }: { id: string }) => id),
+        [mine, theirs],
+      )
+      assert.equal((await world.ask(browser, `${API}/whoami`)).status, 403)
+      const choose = (account: unknown) => world.ask(browser, '/auth/account', 'POST', { account })
+      assert.equal((await choose('acc_nothing')).status, 403)
+      assert.equal((await choose(7)).status, 400)
+      const misspelt = await world.ask(browser, '/auth/account', 'POST', { account: mine, acount: mine })
+      assert.deepEqual([misspelt.status, misspelt.text.includes('acount')], [400, true])
+      for (const [account, name] of [
+        [theirs, 'Theirs'],
+        [mine, 'Mine'],
+      ]) {
+        assert.equal((await choose(account)).json.account.name, name)
+        assert.equal((await world.ask(browser, `${API}/whoami`)).json.data.account.name, name)
+      }
+      // The first grant that matches decides.
+      assert.equal((await world.ask(browser, `${API}/whoami`)).json.data.permissions.role, 'owner')
+      // A tab that still shows the other account is told, rather than served from this one.
+      const headers = (account: string): Headers => [...world.own, ['x-latchkey-account', account]]
+      assert.equal((await browser.open(`${world.url}${API}/whoami`, 'GET', headers(theirs))).status, 401)
+      assert.equal((await browser.open(`${world.url}${API}/whoami`, 'GET', headers(mine))).status, 200)
+    })
+
+    test('a session ends 30 minutes after its last use, and 12 hours after it began', async () => {
+      const { browser } = await world.signedIn()
+      const status = async () => (await world.ask(browser, `${API}/whoami`)).status
+      const began = world.clock.now
+      while (world.clock.now - began < 12 * 60 * MINUTE - 25 * MINUTE) {
+        world.clock.now += 25 * MINUTE
+        assert.equal(await status(), 200, `after ${(world.clock.now - began) / MINUTE} minutes`)
+      }
+      world.clock.now = began + 12 * 60 * MINUTE - 1
+      assert.equal(await status(), 200)
+      world.clock.now++
+      const refused = await world.ask(browser, `${API}/whoami`)
+      assert.deepEqual([refused.status, refused.headers['x-latchkey-error']], [401, 'token-expired'])
+
+      const idle = (await world.signedIn()).browser
+      world.clock.now += 30 * MINUTE - 1
+      assert.equal((await world.ask(idle, `${API}/whoami`)).status, 200)
+      world.clock.now += 30 * MINUTE
+      assert.equal((await world.presence(idle)).ended, 'expired')
+      assert.equal(idle.jar(world.url).has(SESSION_COOKIE), false, 'the browser is told to forget it')
+    })
+
+    test('uses are written once a minute at most', async () => {
+      const { browser } = await world.signedIn()
+      const lastUsed = async () =>
+        (await world.estate.mineAsks({ path: `${API}/session` })).json.data.items[0].lastUsedAt
+      const began = world.clock.now
+      for (const [after, written] of [
+        [MINUTE - 1, 0],
+        [MINUTE, MINUTE],
+        [2 * MINUTE - 1, MINUTE],
+      ] as const) {
+        world.clock.now = began + after
+        await Promise.all([1, 2, 3].map(() => world.ask(browser, `${API}/whoami`)))
+        assert.equal(await lastUsed(), new Date(began + written).toISOString())
+      }
+    })
+
+    test('signing out ends the session here and leads to the provider, where it ends too', async () => {
+      const { browser, cookie } = await world.signedIn()
+      const out = await world.ask(browser, '/auth/logout', 'POST')
+      assert.equal(out.status, 200)
+      assert.equal(browser.jar(world.url).size, 0)
+      const end = new URL(out.json.endSessionUrl)
+      assert.equal(end.origin, world.provider.issuer)
+      assert.deepEqual(Object.fromEntries(end.searchParams), {
+        client_id: 'latchkey',
+        post_logout_redirect_uri: `${world.url}/console/`,
+      })
+      // A copy of the cookie is of no use.
+      browser.jar(world.url).set(SESSION_COOKIE, cookie)
+      assert.equal((await world.ask(browser, `${API}/whoami`)).status, 401)
+      assert.equal((await world.presence(browser)).ended, 'ended')
+      assert.equal((await world.ask(browser, '/auth/logout', 'POST')).status, 200, 'again changes nothing')
+    })
+
+    test('every sign-in makes a new session, and one that is begun in the console ends the former', async () => {
+      const { browser, cookie } = await world.signedIn()
+      const stale = new CookieBrowser()
+      stale.jar(world.url).set(SESSION_COOKIE, 'A'.repeat(43))
+      for (const each of [browser, stale]) {
+        const planted = each.jar(world.url).get(SESSION_COOKIE)
+        const { callback } = await world.begin(each)
+        await each.open(callback)
+        assert.notEqual(each.jar(world.url).get(SESSION_COOKIE), planted)
+        assert.equal((await world.ask(each, `${API}/whoami`)).status, 200)
+      }
+      const former = new CookieBrowser()
+      former.jar(world.url).set(SESSION_COOKIE, cookie)
+      assert.equal((await world.ask(former, `${API}/whoami`)).status, 401)
+    })
+
+    test('an owner lists those who are signed in and signs them out; others may not, and other accounts see none', async () => {
+      const { browser } = await world.signedIn()
+      const { items } = (await world.estate.mineAsks({ path: `${API}/session` })).json.data
+      const [{ _id: id, subject, email }] = items
+      assert.deepEqual([items.length, subject, email], [1, 'alice', 'alice@example.com'])
+      const asOthers = (path: string, method: string) =>
+        world.estate.ask({ path, method, headers: [bearer(world.estate.theirs.key)] })
+      assert.equal((await asOthers(`${API}/session`, 'GET')).json.data.total, 0)
+      assert.equal((await asOthers(`${API}/session/${id}`, 'DELETE')).status, 404)
+      world.provider.grant(world.grantFor('support', { role: 'manager' }))
+      assert.equal((await world.ask(browser, `${API}/session`)).status, 403)
+      assert.equal((await world.ask(browser, `${API}/session/${id}`, 'DELETE')).status, 403)
+      world.provider.grant(world.grantFor('support', { subAccounts: [world.estate.mine.subAccounts[0].id] }))
+      assert.equal((await world.ask(browser, `${API}/session`)).json.data.total, 0)
+      assert.equal((await world.ask(browser, `${API}/session/${id}`, 'DELETE')).status, 404)
+      world.provider.grant(world.grantFor('support'))
+      assert.equal((await world.ask(browser, `${API}/session`)).json.data.total, 1)
+
+      assert.equal((await world.estate.mineAsks({ path: `${API}/session/${id}`, method: 'DELETE' })).status, 200)
+      assert.equal((await world.ask(browser, `${API}/whoami`)).status, 401)
+      assert.equal((await world.estate.mineAsks({ path: `${API}/session/${id}`, method: 'DELETE' })).status, 404)
+      const [entry] = (await world.estate.mineAsks({ path: `${API}/history` })).json.data.items
+      assert.deepEqual([entry.action, entry.subjectName], ['session.revoke', 'alice@example.com'])
+    })
+
+    test('no cookie, code or secret is in the log or on disk', async () => {
+      world.estate.secrets.add(world.provider.clientSecret)
+      await world.signedIn()
+      assert.ok(world.estate.logged.join('').includes('"by":"oidc:alice"'))
+      assert.deepEqual(await world.estate.whereSecretsLie(), [])
+    })
+
+    test('a grants file that cannot be read lets nobody in, until it can be', async () => {
+      const { browser } = await world.signedIn()
+      world.provider.grant({ nonsense: true })
+      assert.equal((await world.ask(browser, `${API}/whoami`)).status, 503)
+      world.provider.grant(world.grantFor('support'))
+      assert.equal((await world.ask(browser, `${API}/whoami`)).status, 200)
+    })
+  })
+}
+
+describeSignIn(sqliteEngine)
+describeSignIn(postgresEngine)
+
+test('without a provider there is no way to sign in but the key, and a cookie means nothing', async () => {
+  const estate = await Estate.open(sqliteEngine)
+  try {
+    const { json } = await estate.ask({ path: '/auth/session' })
+    assert.deepEqual([json.provider, json.person], [false, null])
+    for (const path of ['/auth/login', '/auth/callback']) assert.equal((await estate.ask({ path })).status, 404)
+    const headers: Headers = [['cookie', 'latchkey-session=x']]
+    assert.equal((await estate.ask({ path: `${API}/whoami`, headers })).status, 401)
+    assert.equal((await estate.mineAsks({ path: `${API}/whoami`, headers })).status, 200)
+  } finally {
+    closeConnections()
+    await estate.close()
+  }
+})

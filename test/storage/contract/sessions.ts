@@ -1,0 +1,102 @@
+// Sessions of people who are signed in to the console.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { IDLE_MS, LONGEST_MS, type StoredSession } from '../../../src/tokens/model/session.ts'
+import { SESSIONS } from '../../../src/tokens/model/tables.ts'
+import { isGenuine } from '../../../src/tokens/trust/stamp.ts'
+import { credentialOf, FIRST_PAGE, plain } from '../../support/store.ts'
+import type { Part } from '../contract.ts'
+
+const MINUTE = 60_000
+
+export const describeSessions: Part = (estate) => {
+  const find = ({ digest }: StoredSession) => estate().store.findSession(credentialOf(digest))
+  const started = async (...args: Parameters<ReturnType<typeof estate>['sessionRecord']>) => {
+    const session = estate().sessionRecord(...args)
+    await estate().store.insertSession(session)
+    return session
+  }
+  const assertStored = async (session: StoredSession) => {
+    const found = await find(session)
+    assert.ok(found)
+    assert.deepEqual(plain(found), plain(session))
+    assert.equal(isGenuine(SESSIONS, found, estate().opened.stamps), true)
+  }
+
+  test('a session is found by its cookie, of which only the digest is stored, and by nothing else', async () => {
+    const account = await estate().account()
+    await assertStored(await started(account, { email: null, claims: '{"name":"Zoë ☂"}' }))
+    await assertStored(await started(undefined))
+    for (const cookie of ['', 'nothing', '💥']) assert.equal(await estate().store.findSession(cookie), undefined)
+  })
+
+  test('a use is written once a minute at most, and the choice of an account each time', async () => {
+    const [first, second] = [await estate().account(), await estate().account()]
+    const session = await started(undefined)
+    const seen = (after: number) =>
+      estate().store.changeSession(session.id, { kind: 'seen', at: session.createdAt + after })
+    await seen(MINUTE - 1)
+    await assertStored(session)
+    await Promise.all([seen(MINUTE), seen(MINUTE + 1), seen(MINUTE + 2)])
+    const { seenAt = 0 } = (await find(session)) ?? {}
+    assert.ok(seenAt >= session.createdAt + MINUTE && seenAt <= session.createdAt + MINUTE + 2)
+    for (const { id: accountId } of [first, first, second]) {
+      await estate().store.changeSession(session.id, { kind: 'account', accountId })
+      await assertStored({ ...session, seenAt, accountId })
+    }
+  })
+
+  test('a session is listed in the account that was chosen, newest first, and in no other', async () => {
+    const [mine, theirs] = [await estate().account(), await estate().account()]
+    const sessions = [await started(mine), await started(mine)]
+    await started(theirs)
+    await started(undefined)
+    assert.deepEqual(
+      (await estate().store.listSessions(mine.id)).map(({ id }) => id),
+      sessions.map(({ id }) => id).reverse(),
+    )
+  })
+
+  test('a session that was ended is gone at once, and cannot be changed back into being', async () => {
+    const account = await estate().account()
+    const session = await started(account)
+    await estate().store.deleteSession(session.id)
+    assert.equal(await find(session), undefined)
+    await estate().store.changeSession(session.id, { kind: 'seen', at: session.createdAt + MINUTE })
+    await estate().store.deleteSession(session.id)
+    assert.equal(await find(session), undefined)
+  })
+
+  test('an owner ends a session of the account only, with a history row that says whose', async () => {
+    const [mine, theirs] = [await estate().account(), await estate().account()]
+    const session = await started(mine)
+    const undecided = await started(undefined)
+    for (const [accountId, id] of [
+      [theirs.id, session.id],
+      [mine.id, undecided.id],
+      [mine.id, 'ses_nothing'],
+    ] as const) {
+      const refused = estate().store.revokeSession(accountId, id, estate().origin())
+      await assert.rejects(refused, { code: 'session-not-found' })
+    }
+    await assertStored(session)
+    await estate().store.revokeSession(mine.id, session.id, estate().origin())
+    assert.equal(await find(session), undefined)
+    const { items } = await estate().store.listHistory(mine.id, FIRST_PAGE)
+    const { action, subject, subjectName, from, to } = items[0] ?? {}
+    const expected = { action: 'session.revoke', subject: session.id, subjectName: 'alice@example.com' }
+    assert.deepEqual({ action, subject, subjectName, from, to }, { ...expected, from: { subject: 'alice' }, to: {} })
+  })
+
+  test('a new session removes those that have ended, and no others', async () => {
+    const account = await estate().account()
+    const now = estate().tick()
+    const idle = await started(account, { createdAt: now - IDLE_MS })
+    const old = await started(account, { createdAt: now - LONGEST_MS, seenAt: now })
+    const lasting = await started(account, { createdAt: now - LONGEST_MS + 1, seenAt: now - IDLE_MS + 1 })
+    const fresh = await started(account, { createdAt: now })
+    assert.deepEqual([await find(idle), await find(old)], [undefined, undefined])
+    await assertStored(lasting)
+    await assertStored(fresh)
+  })
+}
