@@ -35,6 +35,10 @@ export function describeCredentials(engine: Engine): void {
         ]) {
           assert.match((await mine(path)).json.data.token, masked)
         }
+        for (const method of ['PUT', 'PATCH']) {
+          const changed = await mine(`${TOKEN}/${made.id}?credentials=masked`, method, { status: 'active' })
+          assert.match(changed.json.data.token, masked)
+        }
         const { items } = (await mine(`${TOKEN}?credentials=masked&limit=100`)).json.data
         const listed = items.find(({ _id }: { _id: string }) => _id === made.id)
         assert.match(listed.token, masked)

@@ -26,10 +26,15 @@ export function Credential({ token }: { token: Token }) {
 function RevealableCredential({ token }: { token: Token }) {
   const shown = useShownCredential(token._id, token.token)
   const { reveal, problem, isOnScreen } = useReveal(token)
+  const isAsked = useRef(false)
   const { copied, copy } = useCopy(async () => shown ?? (await reveal()), 'Credential')
   if (problem !== undefined) return <NoCredential token={token} problem={problem} takesFocus />
   const show = async () => {
+    // Two clicks are one request, and one row of history.
+    if (isAsked.current) return
+    isAsked.current = true
     const credential = await reveal()
+    isAsked.current = false
     if (credential !== undefined && isOnScreen.current) showCredential(token._id, credential)
   }
   return (
