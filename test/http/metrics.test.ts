@@ -174,6 +174,26 @@ test('every metric is named as promtool wants it', async () => {
   }
 })
 
+test('durations are counted in buckets whose bounds dashboards and alerts can rely on', async () => {
+  const estate = await Estate.open(sqliteEngine)
+  try {
+    await estate.mineAsks({ path: '/api/v1/apiClient/token' })
+    const { text } = await estate.ask({ path: '/metrics' })
+    const bounds = (name: string) => {
+      const found = text.matchAll(new RegExp(`^latchkey_${name}_duration_seconds_bucket\\{.*le="([^"]+)"`, 'gm'))
+      return [...new Set(Array.from(found, ([, bound]) => bound))].join(' ')
+    }
+    assert.equal(bounds('http_request'), '0.0005 0.001 0.0025 0.005 0.01 0.025 0.05 0.1 0.25 0.5 1 2.5 +Inf')
+    assert.equal(
+      bounds('store_operation'),
+      '0.00001 0.000025 0.00005 0.0001 0.00025 0.0005 0.001 0.0025 0.005 0.01 0.05 0.25 1 +Inf',
+    )
+  } finally {
+    closeConnections()
+    await estate.close()
+  }
+})
+
 test('the build is named: version, Node.js and engine', async () => {
   const estate = await Estate.open(sqliteEngine)
   try {
