@@ -16,6 +16,7 @@ import {
   timeField,
 } from '../tokens/model/fields.ts'
 import type { Timestamp } from '../tokens/model/token.ts'
+import { newTokenFields } from '../tokens/model/update.ts'
 import { type BulkToken, brokenCredentialRule, type Operator } from '../tokens/operator.ts'
 import type { Output } from './output.ts'
 import { startProgress } from './progress.ts'
@@ -173,6 +174,8 @@ function makeChecker(operator: Operator): (line: Buffer) => Promise<Checked> {
       if (text.trim() === '') return 'blank'
       const line = readLine(text)
       const { subAccountId, name, credential } = line
+      // Refuses what is too long, or no policy, for this line instead of for the whole batch.
+      newTokenFields(line)
       if (!owners.has(subAccountId)) owners.set(subAccountId, await operator.findOwner(subAccountId))
       const accountId = owners.get(subAccountId)
       if (accountId === undefined) return { problem: `sub-account ${subAccountId} does not exist` }

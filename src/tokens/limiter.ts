@@ -120,8 +120,9 @@ export class Limiter {
       }
       const refused = lacking.find((use) => this.#waitsFor(use) !== undefined)
       if (refused !== undefined) {
+        const waitMs = this.#waitsFor(refused) ?? 0
         await Promise.all(uses.map((use) => this.#giveBack(use)))
-        return this.#refusal(refused, uses)
+        return this.#refusal(refused, waitMs, uses)
       }
       await Promise.all(lacking.map((use) => this.#ask(use)))
     }
@@ -159,8 +160,7 @@ export class Limiter {
     return this.#held.get(nameOf(use)) as Held
   }
 
-  #refusal(use: LimitUse, uses: readonly LimitUse[]): LimitVerdict {
-    const waitMs = this.#waitsFor(use) ?? 0
+  #refusal(use: LimitUse, waitMs: number, uses: readonly LimitUse[]): LimitVerdict {
     return {
       accepted: false,
       reason: use.limit.kind,

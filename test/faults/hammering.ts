@@ -15,6 +15,8 @@ import { chances } from '../support/seed.ts'
 import { record } from './report.ts'
 
 const SENDERS = 32
+/** A connection that was on its way to a worker when that was killed is never answered. */
+const PATIENCE_MS = 10_000
 const ALONE = join(import.meta.dirname, 'counting-alone-server.ts')
 
 export interface Length {
@@ -132,7 +134,8 @@ async function hammer(
     const url = urls[Math.floor(chance() * urls.length)] ?? ''
     const credential = credentials[Math.floor(chance() * credentials.length)] ?? ''
     const askedAt = performance.now()
-    const heard = await send(url, { path: '/api/v1/verify', headers: [bearer(credential)] }).catch(() => undefined)
+    const asking = send(url, { path: '/api/v1/verify', headers: [bearer(credential)] }).catch(() => undefined)
+    const heard = await Promise.race([asking, pause(PATIENCE_MS, undefined, { ref: false })])
     result.asked++
     asked++
     if (heard === undefined) return pause(5)
