@@ -78,6 +78,7 @@ test('the answers with an ETag are those that carry a token, and the description
     'getToken 200',
     'openapi 200',
     'patchToken 200',
+    'revealToken 200',
     'rotateToken 200',
     'updateToken 200',
   ])

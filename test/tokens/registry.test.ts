@@ -1,9 +1,11 @@
 // The service's verbs, on a real store.
+
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { Failure } from '../../src/tokens/errors.ts'
+import { EVERYTHING } from '../../src/tokens/model/permissions.ts'
 import type { Token } from '../../src/tokens/model/token.ts'
 import { newCredential } from '../../src/tokens/trust/credential.ts'
 import { MasterKey } from '../../src/tokens/trust/vault.ts'
@@ -43,7 +45,7 @@ function alterByHand(sql: string, ...values: (string | number | Uint8Array)[]): 
 describe('authentication', () => {
   test('takes an account key for its account', async () => {
     const { account, key, caller } = await anAccount(service)
-    assert.deepEqual(caller, { accountId: account.id, by: key.id, byName: key.name })
+    assert.deepEqual(caller, { accountId: account.id, by: key.id, byName: key.name, permissions: EVERYTHING })
   })
 
   test('refuses a key from its expiry on', async () => {

@@ -22,6 +22,8 @@ const NEEDED: Readonly<Record<string, Right | null>> = {
   'GET /api/v1/apiClient/key': 'manageKeys',
   'POST /api/v1/apiClient/key': 'manageKeys',
   'DELETE /api/v1/apiClient/key/:id': 'manageKeys',
+  'GET /api/v1/apiClient/session': 'manageKeys',
+  'DELETE /api/v1/apiClient/session/:id': 'manageKeys',
 }
 
 const neededFor = (route: string): Right | null => {

@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { SubAccount, SubAccountPolicy } from '../../../client/latchkey-client.ts'
+import { usePermissions } from '../api/permissions.ts'
 import { queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
 import type { PolicyOwner } from '../policy/policy-form.tsx'
@@ -56,6 +57,7 @@ export function SubAccountView() {
 }
 
 function Buttons({ subAccount, open }: { subAccount: SubAccount; open: (dialog: OpenDialog) => void }) {
+  if (!usePermissions().change) return null
   return (
     <Group gap="xs">
       <Button variant="default" onClick={() => open({ kind: 'edit', subAccount })}>
