@@ -27,6 +27,13 @@ describe('a connection', () => {
   })
   afterEach(() => removeFolder(folder))
 
+  test('that cannot read its pages does not call them damaged', () => {
+    const db = new Connection(path, 'write')
+    assert.equal(db.findDamage(), undefined)
+    db.close()
+    assert.throws(() => db.findDamage(), /not open|finalized/)
+  })
+
   test('is set up so that what is committed stays', () => {
     for (const mode of ['write', 'read'] as const) {
       const db = new Connection(path, mode)

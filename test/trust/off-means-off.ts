@@ -23,9 +23,11 @@ export function describeOffMeansOff(whole: Length, whileCut: Length): void {
 
     let control = ''
     test('the test finds a cache with a time to live', async (t) => {
-      const estate = await instances.estate(8)
       const outcome = await served(instances.startWithCache(), (urls) =>
-        runLoad({ urls, ...estate, flips: 200, verifications: 4_000, tolerateFaults: true }),
+        untilFound(async () => {
+          const estate = await instances.estate(8)
+          return runLoad({ urls, ...estate, flips: 200, verifications: 4_000, tolerateFaults: true })
+        }),
       )
       control = `a cache of 50 ms: ${tell(outcome)}`
       t.diagnostic(control)
@@ -73,20 +75,28 @@ async function served<Result>(servers: Servers, work: (urls: string[]) => Promis
   }
 }
 
+/** On a machine so busy that a flip takes longer than the cache keeps, one run may find nothing. Each begins with new tokens. */
+async function untilFound(load: () => ReturnType<typeof runLoad>): ReturnType<typeof runLoad> {
+  const MOST = 20
+  let outcome = await load()
+  for (let n = 1; n < MOST && outcome.violations.length === 0; n++) outcome = await load()
+  return outcome
+}
+
 /** Several processes that share one embedded store. */
 export function describeEmbeddedOffMeansOff({ flips, verifications }: Length): void {
   describe('several servers on one store', () => {
     const cli = new Cli()
     let estate: Targets
     before(async () => {
-      estate = await makeTargetsIn({ LATCHKEY_DATA_DIR: cli.dataDir }, 24)
+      estate = await makeTargetsIn({ LATCHKEY_DATA_DIR: cli.dataDir }, 16)
     })
     after(() => cli.dispose())
 
     test(`of ${verifications} verifications beside ${flips} flips, none shows an older state than was acknowledged`, async (t) => {
       const outcome = await served(
         new Servers(3, () => cli.spawn(['serve'], { PORT: '0', LOG_LEVEL: 'error' })),
-        (urls) => runLoad({ urls, ...estate, tokens: estate.tokens.slice(0, 16), flips, verifications }),
+        (urls) => runLoad({ urls, ...estate, flips, verifications }),
       )
       t.diagnostic(tell(outcome))
       assert.ok(outcome.flips >= flips)
@@ -97,7 +107,11 @@ export function describeEmbeddedOffMeansOff({ flips, verifications }: Length): v
     test('the same test finds a cache with a time to live', async () => {
       const outcome = await served(
         new Servers(3, () => cli.spawnScript(join(import.meta.dirname, 'ttl-server.ts'), { PORT: '0' })),
-        (urls) => runLoad({ urls, ...estate, tokens: estate.tokens.slice(16), flips: 200, verifications: 4_000 }),
+        (urls) =>
+          untilFound(async () => {
+            const own = await makeTargetsIn({ LATCHKEY_DATA_DIR: cli.dataDir }, 8)
+            return runLoad({ urls, ...own, flips: 200, verifications: 4_000 })
+          }),
       )
       assert.ok(outcome.violations.length > 0)
     })
