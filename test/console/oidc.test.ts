@@ -192,6 +192,7 @@ describe('the console with an identity provider', () => {
 
     await page.getByRole('button', { name: 'Other account' }).click()
     await page.getByRole('button', { name: 'Another account' }).click()
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
     await page.getByText('Another account').first().waitFor()
     assert.equal(page.url(), world.base)
     // The other tab shows what is chosen now, rather than asking for one account in the place of the other.
@@ -215,8 +216,11 @@ describe('the console with an identity provider', () => {
     await page.evaluate((fragment) => location.assign(fragment), `#key=${other.key}`)
     await question.getByRole('button', { name: 'Use the other key' }).click()
     await page.getByText('theirs', { exact: true }).waitFor()
-    await page.getByRole('button', { name: 'Sign out' }).click()
-    await page.getByLabel('Account key').waitFor()
+    // A key that is refused does not make the tab somebody else's.
+    await world.running.operator.revokeKey(other.keyId)
+    await focus(page)
+    await page.getByText('this account key is unknown or has been revoked').waitFor()
     assert.equal(await page.evaluate(() => sessionStorage.length), 0)
+    assert.equal(await page.getByText('mine', { exact: true }).count(), 0)
   })
 })

@@ -32,9 +32,11 @@ async function ask(path: string, init: RequestInit = {}): Promise<unknown> {
 }
 
 /** Where the service cannot be asked, nobody is signed in; an account key can still be tried. */
-export function readPresence(): Promise<Presence> {
-  return ask('/auth/session').catch(() => NOBODY) as Promise<Presence>
+export function readPresence(provider = false): Promise<Presence> {
+  return ask('/auth/session').catch(() => ({ ...NOBODY, provider })) as Promise<Presence>
 }
+
+export const hasAccess = ({ person, accounts }: Presence) => person !== null && accounts.length > 0
 
 export function chooseAccount(account: string): Promise<Presence> {
   const headers = { 'content-type': 'application/json' }

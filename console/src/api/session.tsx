@@ -8,6 +8,7 @@ import {
   chooseAccount,
   type End,
   endSession,
+  hasAccess,
   NOBODY,
   type Presence,
   readPresence,
@@ -104,13 +105,15 @@ export function SessionProvider({ linkedKey, children }: { linkedKey: string | u
     setReason(why)
     setEnd(undefined)
     setKey(keep(next))
+    // Whoever signs out, or whose key is refused, must not be somebody else then.
+    if (next === undefined) setPresence((known) => ({ ...NOBODY, provider: known?.provider ?? false }))
   }, [])
 
-  const isSignedIn = key !== undefined || (presence?.person ?? null) !== null
+  const isSignedIn = key !== undefined || (presence !== undefined && hasAccess(presence))
   useEffect(() => {
     void readPresence().then((found) => {
       setPresence(found)
-      const hasEnded = found.ended !== null || (found.person !== null && found.accounts.length === 0)
+      const hasEnded = found.ended !== null || (found.person !== null && !hasAccess(found))
       if (hasEnded && sessionStorage.getItem(KEY) === null) setEnd(whyEnded(found))
     })
   }, [])
@@ -142,18 +145,15 @@ export function SessionProvider({ linkedKey, children }: { linkedKey: string | u
     if (account === undefined) return undefined
     const askAgain = async () => {
       if (current.current !== account) return
-      const found = await readPresence()
+      const found = await readPresence(true)
       setPresence(found)
-      if (found.accounts.length === 0) setEnd(whyEnded(found))
+      if (!hasAccess(found)) setEnd(whyEnded(found))
     }
     return connect({}, { [SHOWN_ACCOUNT]: account }, askAgain)
   }, [key, account, change])
 
   const signOut = useCallback(async () => {
-    if (key !== undefined) change(undefined)
-    setEnd(undefined)
-    // Also behind a key: who signs out does not expect to be somebody else then.
-    setPresence((known) => ({ ...NOBODY, provider: known?.provider ?? false }))
+    change(undefined)
     if (key !== undefined) return
     try {
       const next = await endSession()
@@ -178,16 +178,28 @@ export function SessionProvider({ linkedKey, children }: { linkedKey: string | u
       async choose(accountId) {
         const chosen = await chooseAccount(accountId)
         // Not a page of the account before, whose things this one does not have.
-        if (isChoosing && accountId !== account) location.assign('/console/')
-        else setPresence(chosen)
+        if (isChoosing && accountId !== account) return location.assign('/console/')
+        setPresence(chosen)
         setChoosing(false)
       },
       chooseAgain: () => setChoosing(true),
     }),
     [key, isSignedIn, account, connection, presence, isChoosing, reason, end, offered, change, signOut],
   )
-  // Everybody has a cache of their own, and a change mounts all components again: no data of one account is left for the
-  // next, and the answer to a request that is still under way is not shown.
+  return (
+    <SessionContext value={session}>
+      <QueryClientProvider key={identity} client={useCacheOf(identity)}>
+        {children}
+      </QueryClientProvider>
+    </SessionContext>
+  )
+}
+
+/**
+ * Everybody has a cache of their own, and a change mounts all components again: no data of one account is left for the next,
+ * and the answer to a request that is still under way is not shown.
+ */
+function useCacheOf(identity: string | undefined): QueryClient {
   // biome-ignore lint/correctness/useExhaustiveDependencies: who asks decides, though it is not used
   const cache = useMemo(makeQueryClient, [identity])
   const former = useRef(cache)
@@ -197,19 +209,13 @@ export function SessionProvider({ linkedKey, children }: { linkedKey: string | u
     former.current.clear()
     former.current = cache
   }, [cache])
-  return (
-    <SessionContext value={session}>
-      <QueryClientProvider key={identity} client={cache}>
-        {children}
-      </QueryClientProvider>
-    </SessionContext>
-  )
+  return cache
 }
 
 function stateOf(key: string | undefined, presence: Presence | undefined, isChoosing: boolean): Session['state'] {
   if (key !== undefined) return 'signed-in'
   if (presence === undefined) return 'unknown'
-  if (presence.person === null || presence.accounts.length === 0) return 'signed-out'
+  if (!hasAccess(presence)) return 'signed-out'
   return presence.account === null || isChoosing ? 'choosing' : 'signed-in'
 }
 
