@@ -71,6 +71,7 @@ async function account({ operator, registry }: Server, name: string) {
   const expired = await operator.createKey(id, 'expired', NOW - 1)
   const revoked = await operator.createKey(id, 'revoked', null)
   await operator.revokeKey(revoked.id)
+  await registry.sessions.start({ subject: `person of ${name}`, email: null, claims: { groups: ['ü'] } }, id)
   const fields = ['Ä', 'B', 'Suspended', 'Empty'].map((each) => ({
     name: `${name} ${each}`,
     email: `${each.toLowerCase()}@x.example`,

@@ -60,7 +60,7 @@ function readsThrough(line: string, plan: readonly string[]): boolean {
   return (
     line.startsWith('SCAN') &&
     !subquery &&
-    !/VIRTUAL TABLE INDEX \d+:\S|^SCAN (CONSTANT ROW|2-ROW VALUES CLAUSE)|^SCAN \(subquery/.test(line)
+    !/VIRTUAL TABLE INDEX \d+:\S|^SCAN (CONSTANT ROW|2-ROW VALUES CLAUSE|json_each)|^SCAN \(subquery/.test(line)
   )
 }
 
