@@ -22,7 +22,7 @@ after(() => cli.dispose())
 
 describe('--json prints exactly one document', () => {
   test('account create', () => {
-    assert.deepEqual(Object.keys(estate.account), ['_id', 'name', 'createdAt'])
+    assert.deepEqual(Object.keys(estate.account), ['_id', 'name', 'createdAt', 'credentials'])
     assert.match(estate.account._id, /^acc_/)
   })
 
@@ -117,7 +117,7 @@ describe('--json prints exactly one document', () => {
   test('account rename tells the account, and the history tells from what to what', async () => {
     const { _id, createdAt } = (await cli.run('account', 'create', '--name', 'Before', '--json')).json
     const renamed = (await cli.run('account', 'rename', _id, '--name', 'After', '--json')).json
-    assert.deepEqual(renamed, { _id, name: 'After', createdAt })
+    assert.deepEqual(renamed, { _id, name: 'After', createdAt, credentials: 'recoverable' })
     const [latest] = (await cli.run('history', 'list', _id, '--json')).json
     assert.deepEqual([latest.action, latest.from, latest.to], ['account.rename', { name: 'Before' }, { name: 'After' }])
     assert.deepEqual((await cli.run('history', 'verify', '--json')).json.problems, [])
@@ -378,7 +378,7 @@ describe('people get tables and sentences', () => {
   test('a list is a table', async () => {
     const { stdout } = await cli.run('key', 'list', '--account', estate.account._id)
     const [head = '', ...rows] = stdout.trim().split('\n')
-    assert.match(head, /^_id +name +createdAt +expiresAt +revokedAt$/)
+    assert.match(head, /^_id +name +role +reveal +subAccounts +createdAt +expiresAt +revokedAt +lastUsedAt$/)
     assert.ok(rows.length >= 3)
     assert.equal(new Set(rows.map((row) => row.indexOf('20'))).size > 0, true)
   })

@@ -101,8 +101,10 @@ export const describeChanges: Part = (world) => {
 
     await page.getByText('live is disabled').waitFor()
     // Other messages do not take its place.
-    for (let i = 0; i < 3; i++) await page.getByRole('button', { name: 'Copy credential of live' }).click()
-    await page.getByText('Credential copied to the clipboard').nth(2).waitFor()
+    for (let i = 0; i < 3; i++) {
+      await page.getByRole('button', { name: 'Copy credential of live' }).click()
+      await page.getByText('Credential copied to the clipboard').nth(i).waitFor()
+    }
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByText('live is enabled').waitFor()
     await rowOf(page, 'live').getByText('Active', { exact: true }).waitFor()

@@ -53,6 +53,8 @@ function statementByStatement(before: () => void, isMade: (statement: string) =>
     let open = ''
     for (const part of script.split(/(?<=;)[ \t]*$/m)) {
       open += part
+      // The statements of a trigger belong to it.
+      if (/CREATE TRIGGER/.test(open) && !/END;\s*$/.test(open)) continue
       if (!isMade(open)) {
         open = ''
         continue
