@@ -48,10 +48,13 @@ export const TOKENS_WITH_OWNERS = 'tokens t CROSS JOIN sub_accounts s ON s.id = 
 
 export const NEVER_USED = 'NOT EXISTS (SELECT 1 FROM last_used WHERE token_id = t.id)'
 
+/** Null also for a policy that was altered and is no JSON: its tokens are refused anyway. */
+const MAX_LIFETIME = `CASE WHEN json_valid(policy) THEN policy ->> '$.maxLifetimeSeconds' END`
+
 /** Whether a token `t` is older than its sub-account's policy lets it become, at a time. The account and the time are given. */
 export const OUTLIVED = `(t.sub_account_id IN
-  (SELECT id FROM sub_accounts WHERE account_id = ? AND policy ->> '$.maxLifetimeSeconds' IS NOT NULL)
-  AND t.created_at + 1000 * (SELECT policy ->> '$.maxLifetimeSeconds' FROM sub_accounts WHERE id = t.sub_account_id) <= ?)`
+  (SELECT id FROM sub_accounts WHERE account_id = ? AND ${MAX_LIFETIME} IS NOT NULL)
+  AND t.created_at + 1000 * (SELECT ${MAX_LIFETIME} FROM sub_accounts WHERE id = t.sub_account_id) <= ?)`
 
 /** The strings of a JSON array. */
 export const ANY_OF = '(SELECT value FROM json_each(?))'
@@ -306,7 +309,8 @@ export function findLimits(db: Connection, subjects: readonly string[]): StoredL
 /** What was done to these sub-accounts and their tokens, deleted ones included. */
 const OF_SUB_ACCOUNTS = `(subject IN ${ANY_OF} OR token_id IN (
   SELECT c.token_id FROM history c
-  WHERE c.account_id = ? AND c.action = 'token.create' AND c.to_facts ->> '$.subAccountId' IN ${ANY_OF}))`
+  WHERE c.account_id = ? AND c.action = 'token.create'
+    AND CASE WHEN json_valid(c.to_facts) THEN c.to_facts ->> '$.subAccountId' END IN ${ANY_OF}))`
 
 export function listHistory(db: Connection, accountId: string, query: HistoryQuery): Slice<HistoryRow> {
   const { page, limit, tokenId, by, action, from, before, subAccounts } = query

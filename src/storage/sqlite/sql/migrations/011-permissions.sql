@@ -10,5 +10,7 @@ ALTER TABLE tokens ADD COLUMN masked TEXT;
 CREATE INDEX tokens_by_last_four ON tokens (account_id, substr(masked, -4)) WHERE masked IS NOT NULL;
 
 -- Which sub-account a token was created for, also after its deletion: for the history that a key for some sub-accounts sees.
-CREATE INDEX history_by_sub_account ON history (account_id, to_facts ->> '$.subAccountId', token_id)
+-- A row that was altered and is no JSON is of none.
+CREATE INDEX history_by_sub_account
+  ON history (account_id, CASE WHEN json_valid(to_facts) THEN to_facts ->> '$.subAccountId' END, token_id)
   WHERE action = 'token.create';
