@@ -11,6 +11,7 @@ export default async function* report(events) {
   let failed = 0
   let coverage = ''
   const tests = []
+  const failures = []
   const files = new Map()
   for await (const { type, data } of events) {
     const isTest = data?.details?.type !== 'suite'
@@ -18,7 +19,9 @@ export default async function* report(events) {
     if (type === 'test:fail' && isTest) {
       failed++
       const error = data.details.error
-      yield `\n✖ ${data.name}\n  ${relative('', data.file ?? '')}:${data.line}\n${indent(String(error?.cause?.stack ?? error?.stack ?? error))}\n`
+      const place = `${relative('', data.file ?? '')}:${data.line}`
+      failures.push(`  ${place}: ${data.name}\n`)
+      yield `\n✖ ${data.name}\n  ${place}\n${indent(String(error?.cause?.stack ?? error?.stack ?? error))}\n`
     }
     if (type === 'test:pass' || type === 'test:fail') {
       const file = relative('', data.file ?? '')
@@ -41,7 +44,9 @@ export default async function* report(events) {
   yield `\n${processorTime()}`
   if (failed > 0 && process.env.SEED !== undefined)
     yield `SEED=${process.env.SEED} repeats the random choices of this run.\n`
-  yield `${coverage}${passed} passed, ${failed} failed\n`
+  yield coverage
+  if (failed > 0) yield `Failed:\n${failures.join('')}`
+  yield `${passed} passed, ${failed} failed\n`
 }
 
 function slowest(what, all) {
