@@ -1,8 +1,9 @@
 // The views that are loaded when the first of them is needed, as one piece: what chooses from lists and makes chips, which all
 // of them use, is a tenth of all the code.
 import { KeysView } from './keys/keys-view.tsx'
+import { PeopleView } from './people/people-view.tsx'
 import { SubAccountView } from './sub-accounts/sub-account-view.tsx'
 import { TokenView } from './tokens/token-view.tsx'
 import { TokensView } from './tokens/tokens-view.tsx'
 
-export const laterViews = { KeysView, SubAccountView, TokensView, TokenView }
+export const laterViews = { KeysView, PeopleView, SubAccountView, TokensView, TokenView }

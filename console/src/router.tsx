@@ -5,8 +5,8 @@ import { NotFound } from './app/not-found.tsx'
 import { ViewError } from './app/view-error.tsx'
 import { readHistorySearch } from './history/history-search.ts'
 import { HistoryView } from './history/history-view.tsx'
-import { readKeySearch } from './keys/key-search.ts'
 import { OverviewView } from './overview/overview-view.tsx'
+import { readPageSearch } from './search/page-search.ts'
 import { parseSearch, stringifySearch } from './search/search-params.ts'
 import { readSubAccountSearch } from './sub-accounts/sub-account-search.ts'
 import { SubAccountsView } from './sub-accounts/sub-accounts-view.tsx'
@@ -53,10 +53,17 @@ const keys = createRoute({
   getParentRoute: () => root,
   path: '/keys',
   component: lazyRouteComponent(loadLater, 'KeysView'),
-  validateSearch: readKeySearch,
+  validateSearch: readPageSearch,
 })
 
-const routeTree = root.addChildren([overview, tokens, token, subAccounts, subAccount, history, keys])
+const people = createRoute({
+  getParentRoute: () => root,
+  path: '/people',
+  component: lazyRouteComponent(loadLater, 'PeopleView'),
+  validateSearch: readPageSearch,
+})
+
+const routeTree = root.addChildren([overview, tokens, token, subAccounts, subAccount, history, keys, people])
 
 /** Called once the key is out of the address, so that the router never sees it. */
 export function createConsoleRouter() {

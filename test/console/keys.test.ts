@@ -135,6 +135,11 @@ describe('account keys and rights in the console', () => {
     assert.equal(await navigation(page).getByRole('link', { name: 'Keys' }).count(), 0)
     await page.goto(`${world.base}keys`)
     await page.getByText('Your account key may not manage account keys').waitFor()
+    await page.goto(`${world.base}people`)
+    await page.getByText('You may not see who is signed in').waitFor()
+    const owner = await world.signedIn(tenant, 'people')
+    await owner.getByText('Nobody signs in with a company account here').waitFor()
+    assert.equal(await navigation(owner).getByRole('link', { name: 'People' }).count(), 0)
   })
 
   test('a manager changes tokens but sees no keys; with some sub-accounts only, it cannot create others', async () => {

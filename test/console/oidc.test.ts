@@ -110,10 +110,14 @@ describe('the console with an identity provider', () => {
 
   test('a session that an owner ends, and a grant that is taken away, show at the next request', async () => {
     const page = await signedIn()
-    const { registry, operator } = world.running
-    const caller = operator.actFor(tenant.accountId)
-    const [session] = (await registry.sessions.list(caller, { page: 1, limit: 1 })).items
-    await registry.sessions.revoke(caller, session?.id ?? '', operator.origin())
+    const owner = await world.signedIn(tenant, 'tokens')
+    await owner.getByRole('navigation').getByRole('link', { name: 'People' }).click()
+    await owner.getByRole('heading', { name: 'Signed-in people' }).waitFor()
+    await owner.getByRole('button', { name: 'Sign out alice@example.com' }).click()
+    await assertAccessible(owner, 'people')
+    await owner.getByRole('dialog').getByRole('button', { name: 'Sign out' }).click()
+    await owner.getByText('alice@example.com is signed out').waitFor()
+    await owner.getByText('No sessions yet').waitFor()
     await focus(page)
     await assertSignedOut(page, /ended by an owner/)
 

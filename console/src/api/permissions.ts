@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import type { WhoAmI } from '../../../client/latchkey-client.ts'
 import { queries } from './queries.ts'
-import { useClient } from './session.tsx'
+import { useClient, useSession } from './session.tsx'
 
 export type Rights = WhoAmI['permissions']
 
@@ -16,9 +16,11 @@ export interface Permissions {
   /** All sub-accounts, or only some. */
   readonly seesAll: boolean
   readonly manageKeys: boolean
+  /** See who is signed in, and sign them out: where people sign in at all. */
+  readonly manageSessions: boolean
 }
 
-export function permissionsOf({ role, reveal, subAccounts }: Rights): Permissions {
+export function permissionsOf({ role, reveal, subAccounts }: Rights, hasProvider: boolean): Permissions {
   const change = role === 'owner' || role === 'manager'
   return {
     reveal,
@@ -26,17 +28,19 @@ export function permissionsOf({ role, reveal, subAccounts }: Rights): Permission
     createSubAccounts: change && subAccounts === null,
     seesAll: subAccounts === null,
     manageKeys: role === 'owner',
+    manageSessions: role === 'owner' && hasProvider,
   }
 }
 
-const ALL: Permissions = { reveal: true, change: true, createSubAccounts: true, seesAll: true, manageKeys: true }
-const NONE: Permissions = { reveal: false, change: false, createSubAccounts: false, seesAll: false, manageKeys: false }
+const EVERYTHING: Rights = { role: 'owner', reveal: true, subAccounts: null }
+const NOTHING: Rights = { role: 'verifier', reveal: false, subAccounts: [] }
 
 /** Nothing is offered before the service has said what is allowed. Where it cannot say, each request decides for itself. */
 export function usePermissions(): Permissions {
   const { data, isError } = useQuery(queries.whoami(useClient()))
-  return useMemo(() => {
-    if (data === undefined) return isError ? ALL : NONE
-    return permissionsOf(data.permissions)
-  }, [data, isError])
+  const { provider } = useSession().presence
+  return useMemo(
+    () => permissionsOf(data?.permissions ?? (isError ? EVERYTHING : NOTHING), provider),
+    [data, isError, provider],
+  )
 }

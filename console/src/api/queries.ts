@@ -17,6 +17,7 @@ const TOKENS = ['tokens'] as const
 const SUB_ACCOUNTS = ['sub-accounts'] as const
 const OVERVIEW = ['overview'] as const
 const KEYS = ['keys'] as const
+const SESSIONS = ['sessions'] as const
 export const HISTORY = ['history'] as const
 
 export const queries = {
@@ -110,6 +111,13 @@ export const queries = {
       queryFn: ({ signal }) => client.listKeys({ page, limit }, { signal }),
       placeholderData: keepPreviousData,
     }),
+
+  sessions: (client: LatchkeyClient, page: number, limit: number) =>
+    queryOptions({
+      queryKey: [...SESSIONS, 'list', page, limit],
+      queryFn: ({ signal }) => client.listSessions({ page, limit }, { signal }),
+      placeholderData: keepPreviousData,
+    }),
 }
 
 /** For a change that is made only if the token is still as it was read. */
@@ -120,15 +128,16 @@ function pageOf(items: readonly Token[], limit: number): TokenPage {
   return { items, total, page: 1, limit, totalPages: total, hasNextPage: false, hasPrevPage: false }
 }
 
-export type Kind = 'token' | 'sub-account' | 'key'
+export type Kind = 'token' | 'sub-account' | 'key' | 'session'
 
-const KEY_OF = { token: TOKENS, 'sub-account': SUB_ACCOUNTS, key: KEYS } as const
+const KEY_OF = { token: TOKENS, 'sub-account': SUB_ACCOUNTS, key: KEYS, session: SESSIONS } as const
 
 /** Sub-accounts and the overview count tokens; a token shows its sub-account. */
 const OUTDATED_BY = {
   token: [TOKENS, SUB_ACCOUNTS, OVERVIEW, HISTORY],
   'sub-account': [SUB_ACCOUNTS, TOKENS, OVERVIEW, HISTORY],
   key: [KEYS, HISTORY],
+  session: [SESSIONS, HISTORY],
 } as const
 
 /** Not awaited by anyone: a list that hangs must not hold up the outcome of a change. */

@@ -17,6 +17,7 @@ const VIEWS = [
   { to: '/sub-accounts', label: 'Sub-accounts' },
   { to: '/history', label: 'History' },
   { to: '/keys', label: 'Keys', needs: 'manageKeys' },
+  { to: '/people', label: 'People', needs: 'manageSessions' },
 ] as const satisfies readonly { readonly to: string; readonly label: string; readonly needs?: keyof Permissions }[]
 
 export function Frame() {

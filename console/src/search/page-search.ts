@@ -1,4 +1,4 @@
-// The search parameters of the account keys: the place in the list.
-import { paging, readSearch, type Search } from '../search/search-params.ts'
+// The search parameters of a list that has no filters: the place in the list.
+import { paging, readSearch, type Search } from './search-params.ts'
 
-export const readKeySearch = (raw: Readonly<Record<string, unknown>>): Search<typeof paging> => readSearch(paging, raw)
+export const readPageSearch = (raw: Readonly<Record<string, unknown>>): Search<typeof paging> => readSearch(paging, raw)

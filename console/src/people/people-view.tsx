@@ -1,0 +1,125 @@
+// The people who are signed in to the console through the company's identity provider, and the way to sign one out.
+import { useQuery } from '@tanstack/react-query'
+import { getRouteApi } from '@tanstack/react-router'
+import { useMemo, useState } from 'react'
+import type { Session } from '../../../client/latchkey-client.ts'
+import { usePermissions } from '../api/permissions.ts'
+import { queries } from '../api/queries.ts'
+import { useClient, useSession } from '../api/session.tsx'
+import { pageOf } from '../search/search-params.ts'
+import { Dialog } from '../ui/dialog.tsx'
+import { Empty, EmptyPage } from '../ui/empty-page.tsx'
+import { type Column, List, RowActions } from '../ui/list.tsx'
+import { Name } from '../ui/name.tsx'
+import { Pager } from '../ui/pager.tsx'
+import { QueryResult } from '../ui/query-result.tsx'
+import { SmallButton } from '../ui/row-buttons.tsx'
+import text from '../ui/text.module.css'
+import { RelativeTime } from '../ui/time.tsx'
+import { ViewTitle } from '../ui/view-title.tsx'
+import { nameOf, SignOutDialog } from './sign-out-dialog.tsx'
+
+const route = getRouteApi('/people')
+const TITLE = 'Signed-in people'
+
+export function PeopleView() {
+  const whoami = useQuery(queries.whoami(useClient()))
+  const { manageKeys, manageSessions } = usePermissions()
+  const { presence } = useSession()
+  if (whoami.data === undefined || manageSessions) return <People ownSubject={presence.person?.subject} />
+  return (
+    <>
+      <ViewTitle title={TITLE} />
+      {manageKeys ? (
+        <Empty
+          title="Nobody signs in with a company account here"
+          description="This service has no identity provider. People sign in with account keys."
+        />
+      ) : (
+        <Empty title="You may not see who is signed in" description="Only the role owner may." />
+      )}
+    </>
+  )
+}
+
+function People({ ownSubject }: { ownSubject: string | undefined }) {
+  const search = route.useSearch()
+  const navigate = route.useNavigate()
+  const { page: current, limit } = pageOf(search)
+  const sessions = useQuery(queries.sessions(useClient(), current, limit))
+  const [ending, setEnding] = useState<Session>()
+  const columns = useMemo(() => sessionColumns(ownSubject, setEnding), [ownSubject])
+  const toPage = (place: typeof search) => void navigate({ to: '/people', search: place })
+  const close = () => setEnding(undefined)
+  return (
+    <>
+      <ViewTitle title={TITLE} />
+      <QueryResult query={sessions} what="signed-in people" rows={6}>
+        {(page) => (
+          <>
+            {page.items.length === 0 ? (
+              <EmptyPage
+                one="session"
+                total={page.total}
+                toFirstPage={() => toPage({})}
+                clearFilters={undefined}
+                hint="Whoever signs in with a company account is listed here until the session ends."
+              />
+            ) : (
+              <List
+                label={TITLE}
+                items={page.items}
+                columns={columns}
+                cardsBelow="48em"
+                stale={sessions.isPlaceholderData}
+              />
+            )}
+            <Pager
+              page={page}
+              current={current}
+              one="session"
+              onPage={(next) => toPage({ ...search, page: next })}
+              onLimit={(next) => toPage({ limit: next })}
+            />
+          </>
+        )}
+      </QueryResult>
+      <Dialog shown={ending} titleOf={() => 'Sign this person out?'} close={close}>
+        {(session) => <SignOutDialog session={session} isOwn={session.subject === ownSubject} close={close} />}
+      </Dialog>
+    </>
+  )
+}
+
+const sessionColumns = (
+  ownSubject: string | undefined,
+  signOut: (session: Session) => void,
+): readonly Column<Session>[] => [
+  {
+    header: 'Person',
+    role: 'name',
+    card: 'head',
+    cell: (session) => (
+      <span className={text.twoLines}>
+        <Name clip>{nameOf(session)}</Name>
+        {session.subject === ownSubject && <span className={text.dim}>You</span>}
+      </span>
+    ),
+  },
+  { header: 'Subject', card: 'fact', cell: ({ subject }) => <Name clip>{subject}</Name> },
+  { header: 'Signed in', card: 'fact', cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
+  { header: 'Last request', card: 'fact', cell: ({ lastUsedAt }) => <RelativeTime at={lastUsedAt} /> },
+  { header: 'Ends', card: 'fact', cell: ({ expiresAt }) => <RelativeTime at={expiresAt} /> },
+  {
+    header: 'Actions',
+    role: 'actions',
+    card: 'line',
+    cell: (session) => (
+      <RowActions>
+        <SmallButton label={`Sign out ${nameOf(session)}`} onClick={() => signOut(session)}>
+          Sign out
+        </SmallButton>
+      </RowActions>
+    ),
+  },
+]
