@@ -38,14 +38,20 @@ export async function prepareEstate(folder: string, shape: Shape): Promise<Estat
     writeFileSync(`${report}.new`, printed)
     renameSync(`${report}.new`, report)
   }
+  // One that was made by an earlier version would be migrated by the first server, which could take longer than it has.
+  await run(['migrate'], { LATCHKEY_DATA_DIR: join(home, 'data') })
   const { accounts } = JSON.parse(readFileSync(report, 'utf8')) as { accounts: { key: string }[] }
   return { ...shape, dataDir: join(home, 'data'), keys: accounts.map(({ key }) => key), seedSeconds }
 }
 
-/** Returns what the command prints. */
-export async function seed(store: Record<string, string>, { accounts, subAccounts, tokens }: Shape): Promise<string> {
+export function seed(store: Record<string, string>, { accounts, subAccounts, tokens }: Shape): Promise<string> {
   const sizes = ['--accounts', accounts, '--sub-accounts', subAccounts, '--tokens', tokens].map(String)
-  const child = spawn(process.execPath, [PRODUCT, 'seed', ...sizes, '--json'], {
+  return run(['seed', ...sizes, '--json'], store)
+}
+
+/** Returns what the command prints. */
+async function run(command: readonly string[], store: Record<string, string>): Promise<string> {
+  const child = spawn(process.execPath, [PRODUCT, ...command], {
     env: { ...process.env, ...store },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -54,7 +60,7 @@ export async function seed(store: Record<string, string>, { accounts, subAccount
     printed += chunk
   })
   const [code] = await once(child, 'close')
-  if (code !== 0) throw new Error(`latchkey seed ended with ${code}`)
+  if (code !== 0) throw new Error(`latchkey ${command[0]} ended with ${code}`)
   return printed
 }
 

@@ -1,23 +1,26 @@
-// Everything that must pass: the checks, then all tests on real parts, with the coverage of src/ measured.
+// Everything that must pass: the checks, and all tests on real parts. With `--coverage` (`npm run test:coverage`), also how much
+// of src/ they cover, which takes a sixth more processor time.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
-import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { finished } from 'node:stream/promises'
 import { run } from 'node:test'
+import { parseArgs } from 'node:util'
 import { PostgresServer, SHARED_POSTGRES } from '../test/support/postgres-server.ts'
 import { SEED } from '../test/support/seed.ts'
 import report from './test-reporter.mjs'
 
-/** Files at a time, covered and not. More than the two cores that the times in CONTRIBUTING.md are for: many tests wait. */
-const CONCURRENCY = 2
-/** What they run is covered by the others, and counting takes a sixth of the processor time of a test. */
-const UNCOVERED = /^test\/(client|console|faults|trust)\//
+const { values, positionals: wanted } = parseArgs({
+  options: { coverage: { type: 'boolean', default: false } },
+  allowPositionals: true,
+})
+
+/** Files at a time. More than the two cores that the times in CONTRIBUTING.md are for: many tests wait. */
+const CONCURRENCY = 4
 const LEAST_COVERED_LINES = 95
 /** A test that hangs fails; those asked for by name may be long ones. */
-const TIMEOUT_MS = process.argv.length > 2 ? 1_800_000 : 400_000
+const TIMEOUT_MS = wanted.length > 0 ? 1_800_000 : 400_000
 /** Begun first, the longest before the others: a long one begun last would run alone. */
 const LONGEST = [
   'test/console/tokens.test.ts',
@@ -39,14 +42,6 @@ function inOrder(files) {
   return files.toSorted((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
 }
 
-/** The events of several runs, as they come. */
-function merged(runs) {
-  const all = new PassThrough({ objectMode: true })
-  for (const each of runs) each.pipe(all, { end: false })
-  void Promise.all(runs.map((each) => finished(each, { writable: false }))).then(() => all.end())
-  return all
-}
-
 /** Beside the tests, since its parts use one core. A failure ends the tests. */
 async function check(stop) {
   const checking = spawn(process.execPath, ['scripts/check.mjs'], { stdio: ['ignore', 'pipe', 'pipe'] })
@@ -61,7 +56,6 @@ async function check(stop) {
   stop.abort()
 }
 
-const wanted = process.argv.slice(2)
 const files = inOrder(globSync(wanted.length > 0 ? wanted : 'test/**/*.test.ts', { exclude: ['**/node_modules/**'] }))
 if (files.length === 0) throw new Error(`there is no file ${wanted.join(' ')}`)
 if (files.some((file) => file.startsWith('test/console/'))) mustRun('test/console/install-browser.ts')
@@ -78,16 +72,8 @@ if (postgres) process.env[SHARED_POSTGRES] = JSON.stringify({ data: postgres.dat
 const stop = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abort())
 try {
-  const options = { concurrency: CONCURRENCY, timeout: TIMEOUT_MS, signal: stop.signal }
-  const isCovered = (file) => wanted.length === 0 && !UNCOVERED.test(file)
-  const { true: covered = [], false: others = [] } = Object.groupBy(files, isCovered)
-  const env = { ...process.env }
-  const events = merged([
-    ...(covered.length > 0
-      ? [run({ files: covered, coverage: true, coverageIncludeGlobs: ['src/**'], ...options })]
-      : []),
-    ...(others.length > 0 ? [run({ files: others, env, ...options })] : []),
-  ])
+  const coverage = { coverage: values.coverage, coverageIncludeGlobs: ['src/**'] }
+  const events = run({ files, ...coverage, concurrency: CONCURRENCY, timeout: TIMEOUT_MS, signal: stop.signal })
   events.on('data', ({ type, data }) => {
     const isLow = type === 'test:coverage' && data.summary.totals.coveredLinePercent < LEAST_COVERED_LINES
     if (isLow) console.error(`Less than ${LEAST_COVERED_LINES}% of the lines of src/ are covered.`)

@@ -25,7 +25,7 @@ export async function assertAccessible(page: Page, where: string, once = false):
   const violations = await page.evaluate(async (isOnce) => {
     const makes = new Set<string>()
     for (const row of isOnce ? document.querySelectorAll('tbody tr, li, article') : []) {
-      const make = row.outerHTML.replaceAll(/>[^<]+/g, '>').replaceAll(/ (?!class|role)[\w-]+="[^"]*"/g, '')
+      const make = row.outerHTML.replaceAll(/>[^<]+/g, '>').replaceAll(/ (?!class|role)([\w-]+)="[^"]*"/g, ' $1')
       if (makes.has(make)) row.setAttribute('data-repeated', '')
       makes.add(make)
     }
