@@ -92,21 +92,26 @@ async function main(): Promise<Results> {
   await beside.teach('reads', readScript)
 
   const results = await measureWorkloads(wall, largeServer, smallServer, scripts, peers)
+  // What fails late must not lose what was measured before.
+  const add = async (what: string, measure: () => Promise<extras.Finding[]>) => {
+    const failed = (error: Error) => [{ ...extras.notMeasured(what, 'to be measured', error.message), met: false }]
+    results.findings.push(...(await measure().catch(failed)))
+  }
   for (const { server } of peers) await stop(server)
   await stop(smallServer)
   if (options.only === undefined || wants('extras')) {
     await wall.tell({ answers: await answersOf(largeServer, readScript) })
-    results.findings.push(...(await measureExtras(large, largeServer, wall)))
+    await add('extras', () => measureExtras(large, largeServer, wall))
   }
   await stop(wall)
   await stop(largeServer)
   if (options.only === undefined || wants('policies')) {
     say('policies')
-    results.findings.push(await policyCost(bench, work, start))
+    await add('policies', async () => [await policyCost(bench, work, start)])
   }
   if (options.only === undefined || wants('postgres')) {
     say('PostgreSQL')
-    results.findings.push(...(await postgresFindings()))
+    await add('PostgreSQL', postgresFindings)
   }
   return { ...results, options, peers, seconds: (performance.now() - begun) / 1000 }
 }
