@@ -12,7 +12,7 @@ import { makePrivate } from '../files/files.ts'
 import { accountNumber } from '../session.ts'
 import { databaseIn, isUnfinishedCopy, readSecret, requireStore, UNFINISHED_COPY } from '../store.ts'
 import { indexedGrams } from './grams.ts'
-import { insertion } from './insertion.ts'
+import { insertion, insertTags } from './insertion.ts'
 import { migrateOn } from './migrate.ts'
 import { readRows, readVault } from './reads.ts'
 
@@ -120,9 +120,11 @@ class SqliteTarget extends LockedSqlite implements CopyTarget {
   }
 
   #writeToken(row: StoredRow, no: number): void {
-    const { accountId, name } = row as unknown as TokenRecord
+    const token = row as unknown as TokenRecord
+    const { accountId, name } = token
     const foldedName = foldCase(name)
     insertRow.get(TOKENS)?.(this.db, { ...row, no, foldedName })
+    insertTags(this.db, token)
     const grams = indexedGrams(accountNumber(this.db, accountId), foldedName)
     this.db.run('INSERT INTO token_grams (rowid, grams) VALUES (?, ?)', no, grams)
   }

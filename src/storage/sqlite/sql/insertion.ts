@@ -1,6 +1,7 @@
-// INSERT statements made from the tables' fields.
+// INSERT statements made from the tables' fields, and what is inserted with a token.
 import type { SQLInputValue } from 'node:sqlite'
 import type { Table } from '../../../tokens/model/tables.ts'
+import type { TokenRecord } from '../../../tokens/model/token.ts'
 import { columnOf, namesOf, tableOf } from '../../tables.ts'
 import type { Connection } from '../connection.ts'
 
@@ -12,4 +13,10 @@ export function insertion(table: Table, derived: readonly string[] = []): (db: C
     const values = row as Readonly<Record<string, SQLInputValue>>
     db.run(sql, ...names.map((name) => values[name] ?? null))
   }
+}
+
+/** For lists by tag. Triggers follow the changes and the deletion of a token. */
+export function insertTags(db: Connection, { accountId, id, tags }: TokenRecord): void {
+  if (tags === null) return
+  db.run('INSERT INTO token_tags SELECT ?, value, ? FROM json_each(?)', accountId, id, tags)
 }

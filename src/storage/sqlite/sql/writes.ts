@@ -35,7 +35,7 @@ import { asListed, assignments, CHANGED, changedFields } from '../../tables.ts'
 import type { Connection } from '../connection.ts'
 import type { Session } from '../session.ts'
 import { indexedGrams } from './grams.ts'
-import { insertion } from './insertion.ts'
+import { insertion, insertTags } from './insertion.ts'
 import {
   findAccount,
   findKeyById,
@@ -190,6 +190,7 @@ function insertToken(session: Session, token: TokenRecord, owner: string, no: nu
   const { db, stamps } = session
   const foldedName = foldCase(token.name)
   insertTokenRow(db, { ...token, stamp: stampOf(TOKENS, token, stamps), no, foldedName })
+  insertTags(db, token)
   const grams = indexedGrams(session.accountNumber(token.accountId), foldedName)
   db.run('INSERT INTO token_grams (rowid, grams) VALUES (?, ?)', no, grams)
   session.indexed++
