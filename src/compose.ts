@@ -39,6 +39,8 @@ export interface Latchkey {
   readonly keys: KeyRing
   /** The migrations applied when the store was opened. */
   readonly applied: readonly string[]
+  /** Settings of the database with which a confirmed change can be lost. */
+  readonly weaknesses: readonly string[]
   /** Rate limits shared by all instances; only PostgreSQL has it. */
   readonly limiter: Limiter | undefined
   /** The PostgreSQL connection pools, by kind of call. */
@@ -65,7 +67,7 @@ export async function openLatchkey(config: Config, options: OpenOptions = {}): P
   const keys = openKeyRing(config)
   const started = performance.now()
   const opened = await openEngine(config, keys, options)
-  const { store: engine, files, storeSecret, applied, limiter, poolUsage, replayed = 0 } = opened
+  const { store: engine, files, storeSecret, applied, limiter, poolUsage, weaknesses = [], replayed = 0 } = opened
   if (applied.length > 0) {
     log?.info({ applied, openingMs: Math.round(performance.now() - started) }, 'the store was migrated')
   }
@@ -74,6 +76,7 @@ export async function openLatchkey(config: Config, options: OpenOptions = {}): P
     throw error
   })
   if (obstacle !== undefined) log?.error({ obstacle }, 'all requests are refused; run `latchkey doctor`')
+  for (const weakness of weaknesses) log?.warn(`PostgreSQL: ${weakness}`)
   if (replayed > 0) log?.warn({ replayed }, 'the revocation journal was ahead of the store, and has been replayed')
   const store = metrics?.timed(engine) ?? engine
   const stamps = new Stamps(storeSecret)
@@ -93,6 +96,7 @@ export async function openLatchkey(config: Config, options: OpenOptions = {}): P
     stamps,
     keys,
     applied,
+    weaknesses,
     limiter,
     poolUsage,
     rotateMasterKey: (onPhase) => rotateLocked(config, { store, keys, now }, onPhase),
@@ -105,6 +109,7 @@ interface Engine {
   readonly files?: StoreFiles
   readonly storeSecret: Uint8Array
   readonly applied: readonly string[]
+  readonly weaknesses?: readonly string[]
   readonly replayed?: number
   readonly limiter?: Limiter
   readonly poolUsage?: OpenedStore['poolUsage']

@@ -75,7 +75,7 @@ export async function examine(latchkey: Latchkey, onPhase: OnPhase = () => () =>
 }
 
 async function examineAll(latchkey: Latchkey, damage: Damage, onPhase: OnPhase): Promise<DoctorReport> {
-  const { store, files, keys } = latchkey
+  const { store, files, keys, weaknesses } = latchkey
   const obstacle = await files?.findObstacle()
   if (obstacle === undefined) await store.ping()
   const counts = await store.countTokens()
@@ -84,6 +84,7 @@ async function examineAll(latchkey: Latchkey, damage: Damage, onPhase: OnPhase):
   const retiring = (await store.readVault()).filter(({ seals }) => !seals).map(({ keyId }) => keyId)
   const checks = [
     storeCheck(damage),
+    { check: 'durability', result: weaknesses.length === 0 ? 'no setting weakens it' : weaknesses.join('; ') },
     {
       check: 'master key',
       result:

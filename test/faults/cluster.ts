@@ -14,6 +14,7 @@ export class Cluster {
   readonly #database: string
   #primary: PostgresServer
   #standby: PostgresServer | undefined
+  #former: PostgresServer | undefined
 
   private constructor(mode: Mode, forwarders: [Forwarder, Forwarder], database: string, primary: PostgresServer) {
     this.#mode = mode
@@ -32,7 +33,15 @@ export class Cluster {
   }
 
   get url(): string {
-    return `postgres://postgres@127.0.0.1:${this.#address.port}/${this.#database}`
+    return this.urlAt(this.#address.port)
+  }
+
+  urlAt(port: number): string {
+    return `postgres://postgres@127.0.0.1:${port}/${this.#database}`
+  }
+
+  get primaryPort(): number {
+    return this.#primary.port
   }
 
   /** Stops the primary for a moment, and makes the standby of a copy of its files. */
@@ -83,6 +92,16 @@ export class Cluster {
     removeFolder(former.data)
   }
 
+  /** The primary is cut off from the standby, which is promoted, and runs on at the address. */
+  async promoteBeside(): Promise<void> {
+    if (this.#standby === undefined) throw new Error('there is no standby')
+    this.#replication.lead(undefined)
+    await this.#standby.query('postgres', 'SELECT pg_promote()')
+    this.#former = this.#primary
+    this.#primary = this.#standby
+    this.#standby = undefined
+  }
+
   follow(): void {
     this.#address.lead(this.#primary.port)
   }
@@ -100,6 +119,7 @@ export class Cluster {
     this.#address.close()
     this.#replication.close()
     await this.#standby?.remove()
+    await this.#former?.remove()
     await this.#primary.remove()
   }
 }

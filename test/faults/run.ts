@@ -20,6 +20,7 @@ const FAULTS = [
   'linearizability',
   'rotation',
   'failover',
+  'stale-primary',
   'pgbouncer',
   'grants',
   'million',

@@ -208,14 +208,12 @@ describe('a PostgreSQL store in trouble', () => {
     const holders = async () =>
       (await told.server.query<{ pid: number }>(told.database, HOLDERS, [IN_USE_LOCK])).map(({ pid }) => pid)
     try {
-      const [first, ...others] = await holders()
-      assert.ok(first !== undefined && others.length === 0)
-      await told.server.query(told.database, 'SELECT pg_terminate_backend($1)', [first])
+      const first = await holders()
+      assert.ok(first.length > 0)
+      for (const pid of first) await told.server.query(told.database, 'SELECT pg_terminate_backend($1)', [pid])
       let now = await holders()
-      while (now.length === 0 || now[0] === first) now = await holders()
-      assert.equal(now.length, 1)
+      while (now.length === 0 || now.some((pid) => first.includes(pid))) now = await holders()
       await told.store.ping()
-      assert.deepEqual(await holders(), now, 'and uses it when it is asked')
       await told.store.close()
       while (now.length > 0) now = await holders()
     } finally {

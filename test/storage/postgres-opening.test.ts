@@ -94,6 +94,7 @@ describe('opening a PostgreSQL store', () => {
       assert.rejects(openPostgresStore({ databaseUrl: url, keys }), { name: 'OperatorError', message })
     await refused('postgres://somebody:secret@127.0.0.1:1/latchkey', /^((?!secret).)*ECONNREFUSED((?!secret).)*$/)
     await refused(`${databaseUrl}?options=-c%20synchronous_commit=off`, /synchronous_commit/)
+    await refused(`${databaseUrl}?options=-c%20default_transaction_read_only=on`, /read-only/)
     await server.query('postgres', `CREATE DATABASE latin TEMPLATE template0 ENCODING LATIN1 LOCALE 'C'`)
     await refused(server.url('latin'), /UTF8/)
     await server.query('postgres', 'DROP DATABASE latin')

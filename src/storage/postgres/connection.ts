@@ -15,6 +15,8 @@ const ANY_WARNING = '01000'
 const DISK_FULL = '53100'
 /** Raised by the triggers of migration 003. */
 const SUPERSEDED = 'LK001'
+/** Raised by the function of migration 009. */
+const UNCONFIRMED_PRIMARY = 'LK002'
 
 const REFUSALS: Readonly<Record<string, 'duplicate-name' | 'duplicate-credential'>> = {
   tokens_name_taken: 'duplicate-name',
@@ -32,6 +34,7 @@ export class Connection {
   #gathered: Statement[] = []
   #underway = false
   #committing = false
+  #timeline: Promise<string> | undefined
 
   constructor(client: pg.ClientBase, names = UNNAMED, remembered = new Remembered()) {
     this.#client = client
@@ -42,6 +45,12 @@ export class Connection {
   /** True once COMMIT was sent: from then on the outcome is unknown until it is answered. */
   get committing(): boolean {
     return this.#committing
+  }
+
+  /** Of the server, asked once per call: each promotion of a standby begins another one. */
+  get timeline(): Promise<string> {
+    this.#timeline ??= this.tuple('SELECT current_timeline()').then((found) => String(found?.[0]))
+    return this.#timeline
   }
 
   async get<Result>(sql: string, ...values: Value[]): Promise<Result | undefined> {
@@ -218,6 +227,7 @@ export function translateError(error: unknown): unknown {
   const refusal = error.code === UNIQUE_VIOLATION ? REFUSALS[error.constraint ?? ''] : undefined
   if (refusal !== undefined) return new Failure(refusal)
   if (error.code === DISK_FULL) return failure('store-full', error)
+  if (error.code === UNCONFIRMED_PRIMARY) return failure('unavailable', error)
   if (error.code === SUPERSEDED) return new Failure('master-key-superseded')
   return STORE_FAULTS.test(error.code ?? '') ? failure('unavailable', error) : error
 }

@@ -7,6 +7,7 @@ import { FairQueue } from '../fair-queue.ts'
 import { CallerGone, Connection, DeadlinePassed, isLost, translateError, type Work } from './connection.ts'
 import type { Remembered } from './memory/same-rows.ts'
 import { SharedReads } from './memory/shared-reads.ts'
+import { requireFitServer } from './server.ts'
 import { typeParser } from './sql/batch.ts'
 import type { StatementNames } from './sql/statement-names.ts'
 
@@ -22,7 +23,6 @@ const MAX_WAITING = 2_000
 const MAX_WAITING_PER_ACCOUNT = 1_000
 /** Limits how long a former primary that does not know about the failover is still used. */
 const MAX_LIFETIME_SECONDS = 300
-const OLDEST_VERSION = 140_000
 /** The retry interval of a pool that stays connected. */
 const RECONNECT_MS = 1_000
 
@@ -271,6 +271,11 @@ export class Pool {
     return this.#settings.names.inUse ? [BEGIN] : [BEGIN, ...this.#requiredSettings('SET LOCAL')]
   }
 
+  /** A server that has just become the primary makes no changes yet: see lease.ts. */
+  get beginChange(): readonly string[] {
+    return [...this.begin, 'SELECT require_confirmed_timeline()']
+  }
+
   /** Override the defaults of the server, the database and the role. */
   #requiredSettings(set: 'SET' | 'SET LOCAL'): string[] {
     return [
@@ -334,20 +339,4 @@ class Deadline {
 async function shareStore(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query(`SELECT pg_try_advisory_lock_shared(${IN_USE_LOCK}) AS shared`)
   if (!rows[0].shared) throw new OperatorError('The store is locked by another process, which copies it.')
-}
-
-/** Refuses servers on which the guarantees of the store would not hold. */
-export async function requireFitServer(client: pg.ClientBase): Promise<void> {
-  const { rows } = await client.query(
-    `SELECT pg_is_in_recovery() AS standby, current_setting('synchronous_commit') AS durability,
-       current_setting('server_encoding') AS encoding, current_setting('server_version_num')::int AS version`,
-  )
-  const { standby, durability, encoding, version } = rows[0]
-  if (version < OLDEST_VERSION) throw new OperatorError('PostgreSQL 14 or newer is needed')
-  if (encoding !== 'UTF8') throw new OperatorError(`The database's encoding must be UTF8, but is ${encoding}`)
-  // A standby may not know yet that a token was switched off.
-  if (standby) throw new OperatorError('The PostgreSQL server is a standby. DATABASE_URL must lead to the primary.')
-  if (durability === 'off') {
-    throw new OperatorError('synchronous_commit is off, so that a confirmed change could be lost. Turn it on.')
-  }
 }

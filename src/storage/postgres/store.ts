@@ -8,10 +8,12 @@ import { toCandidate } from '../../tokens/trust/verdict.ts'
 import { readChainLinks } from '../../tokens/upkeep/examination.ts'
 import { toVaultRow, type VaultColumns } from '../tables.ts'
 import { openSecret } from '../vault.ts'
-import type { Connection } from './connection.ts'
+import type { Connection, Work } from './connection.ts'
+import { Lease } from './lease.ts'
 import { GroupedChanges } from './memory/grouped.ts'
 import { Remembered } from './memory/same-rows.ts'
-import { clientConfig, LIMITS, Pool, type PoolUsage, requestScope, requireFitServer } from './pool.ts'
+import { clientConfig, LIMITS, Pool, type PoolUsage, requestScope } from './pool.ts'
+import { findWeaknesses, requireFitServer } from './server.ts'
 import type { Session } from './sql/history.ts'
 import * as listing from './sql/listing.ts'
 import { migrate, requireKnownSchema, requireUpToDate, tableExists } from './sql/migrate.ts'
@@ -38,6 +40,8 @@ export interface OpenedStore {
   readonly store: Store
   readonly storeSecret: Uint8Array
   readonly applied: readonly string[]
+  /** Settings of the server with which a confirmed change can be lost. */
+  readonly weaknesses: readonly string[]
   readonly limiter: PostgresLimiter
   /** Does not query the database. */
   readonly poolUsage: () => Readonly<Record<PoolKind, PoolUsage>>
@@ -67,7 +71,7 @@ function poolSizes(poolSize: number): Record<PoolKind, number> {
 export async function openPostgresStore(options: PostgresOptions): Promise<OpenedStore> {
   const { databaseUrl, prepared = true, poolSize = 10, limits = LIMITS, warn } = options
   if (poolSize < SMALLEST_POOL) throw new OperatorError(`LATCHKEY_PG_POOL must be at least ${SMALLEST_POOL}`)
-  const { storeSecret, applied } = await withClient(databaseUrl, (client) => open(client, options))
+  const { storeSecret, applied, weaknesses } = await withClient(databaseUrl, (client) => open(client, options))
   const settings = { databaseUrl, names: new StatementNames(prepared, warn), limits, remembered: new Remembered() }
   const sizes = poolSizes(poolSize)
   const ofEachKind = <Value>(make: (kind: PoolKind) => Value): Record<PoolKind, Value> => ({
@@ -77,16 +81,19 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
     changes: make('changes'),
   })
   const pools = ofEachKind((kind) => new Pool(settings, sizes[kind]))
+  const lease = new Lease(pools.changes, warn)
   try {
     await pools.verification.stayConnected()
+    await lease.start()
   } catch (error) {
     await pools.verification.close()
     throw error instanceof OperatorError ? error : failure('unavailable', error)
   }
   return {
-    store: new PostgresStore(pools, new Stamps(storeSecret)),
+    store: new PostgresStore(pools, lease, new Stamps(storeSecret)),
     storeSecret,
     applied,
+    weaknesses,
     limiter: new PostgresLimiter(pools.verification),
     poolUsage: () => ofEachKind((kind) => pools[kind].usage),
   }
@@ -136,7 +143,7 @@ async function open(client: pg.Client, { databaseUrl, keys, autoMigrate = true }
   })
   const storeSecret = known ?? (await readSecret(client, databaseUrl, keys))
   if (storeSecret === undefined) throw new OperatorError('The store was created but cannot be read')
-  return { storeSecret, applied }
+  return { storeSecret, applied, weaknesses: await findWeaknesses(client) }
 }
 
 /** The store secret; undefined for an empty database. Refuses a ring that lacks a key, and changes nothing. */
@@ -179,11 +186,13 @@ function accountOf(argument: unknown): string {
 
 class PostgresStore implements Store {
   readonly #pools: Pools
+  readonly #lease: Lease
   readonly #stamps: Stamps
   readonly #grouped: GroupedChanges
 
-  constructor(pools: Pools, stamps: Stamps) {
+  constructor(pools: Pools, lease: Lease, stamps: Stamps) {
     this.#pools = pools
+    this.#lease = lease
     this.#stamps = stamps
     this.#grouped = new GroupedChanges(pools.changes, stamps)
   }
@@ -267,6 +276,7 @@ class PostgresStore implements Store {
   }
 
   async close(): Promise<void> {
+    await this.#lease.close()
     await Promise.all(Object.values(this.#pools).map((pool) => pool.close()))
   }
 
@@ -276,7 +286,11 @@ class PostgresStore implements Store {
     operation: Operation,
   ) {
     return (...args: Rest<Operation>) =>
-      this.#pools[kind].ask((db) => operation(db, ...(args as never[]))) as Result<Operation>
+      this.#ask(kind, (db) => operation(db, ...(args as never[]))) as Result<Operation>
+  }
+
+  #ask(kind: 'verification' | 'shortReads', work: Work<unknown>): Promise<unknown> {
+    return this.#pools[kind].ask(kind === 'verification' ? this.#lease.guard(work) : work)
   }
 
   /** A read on its own connection, for which accounts take turns. */
@@ -289,7 +303,7 @@ class PostgresStore implements Store {
     return (...args: Rest<Operation>) => {
       const { changes } = this.#pools
       return changes.lend(accountOf(args[0]), (db) =>
-        db.transaction(changes.begin, () => operation({ db, stamps: this.#stamps }, ...(args as never[]))),
+        db.transaction(changes.beginChange, () => operation({ db, stamps: this.#stamps }, ...(args as never[]))),
       ) as Result<Operation>
     }
   }

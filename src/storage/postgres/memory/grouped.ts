@@ -77,7 +77,7 @@ export class GroupedChanges {
     try {
       const call = { account: accountId, deadlineMs: Math.max(0, msLeft), isGone }
       const outcomes = await this.#pool.lendFor(call, (db) =>
-        db.transaction(this.#pool.begin, async () => {
+        db.transaction(this.#pool.beginChange, async () => {
           const made = await changeTokens({ db, stamps: this.#stamps }, accountId, asked)
           // Rolls back, since there is nothing to commit.
           if (made.length === 1 && made[0] instanceof Failure) throw made[0]
