@@ -1,8 +1,8 @@
 // Takes units of rates and quotas for verifications. What a verification needs is mostly at hand, reserved with one write for
 // many; see model/limit.ts.
 import { randomUUID } from 'node:crypto'
-import { batchOf, type Grant, type Limit, type Reservation } from './model/limit.ts'
-import type { PolicyOwner } from './model/policy.ts'
+import { batchOf, type Grant, type Reservation } from './model/limit.ts'
+import type { Limit, PolicyOwner } from './model/policy.ts'
 import { Recent } from './recent.ts'
 
 export interface Ask extends Reservation {
@@ -259,6 +259,7 @@ export class Limiter {
 
 const nameOf = ({ subject, limit }: Pick<LimitUse, 'subject' | 'limit'>) => `${subject} ${limit.kind}`
 
+/** Mostly one object: it is made when a policy is read. */
 function isSame(one: Limit, other: Limit): boolean {
   if (one === other) return true
   return one.limit === other.limit && JSON.stringify(one) === JSON.stringify(other)

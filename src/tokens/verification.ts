@@ -6,9 +6,9 @@ import {
   type Access,
   effectiveScopes,
   judgePolicy,
+  type Limit,
   type Policies,
   type PolicyOwner,
-  type ReadyPolicy,
 } from './model/policy.ts'
 import type { Timestamp, VerifiedToken } from './model/token.ts'
 import type { Store } from './ports.ts'
@@ -124,14 +124,13 @@ export class Verification {
 function limitsOf({ id, subAccountId }: VerifiedToken, { token, subAccount }: Policies): readonly LimitUse[] {
   if (token === undefined && subAccount === undefined) return NONE
   const uses: LimitUse[] = []
-  const add = (kind: 'rate' | 'quota', policy: ReadyPolicy | undefined, owner: PolicyOwner, subject: string) => {
-    const limit = policy?.[kind]
-    if (limit !== undefined) uses.push({ subject, owner, limit: { kind, ...limit } as LimitUse['limit'] })
+  const add = (limit: Limit | undefined, owner: PolicyOwner, subject: string) => {
+    if (limit !== undefined) uses.push({ subject, owner, limit })
   }
-  for (const kind of ['rate', 'quota'] as const) {
-    add(kind, token, 'token', id)
-    add(kind, subAccount, 'sub-account', subAccountId)
-  }
+  add(token?.rate, 'token', id)
+  add(subAccount?.rate, 'sub-account', subAccountId)
+  add(token?.quota, 'token', id)
+  add(subAccount?.quota, 'sub-account', subAccountId)
   return uses
 }
 

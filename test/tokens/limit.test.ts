@@ -1,7 +1,8 @@
 // The rule of rates and quotas: what a reservation gets from a state, and what it leaves.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { batchOf, type Limit, leftOf, type Reservation, reserve } from '../../src/tokens/model/limit.ts'
+import { batchOf, leftOf, type Reservation, reserve } from '../../src/tokens/model/limit.ts'
+import type { Limit } from '../../src/tokens/model/policy.ts'
 
 const START = Date.UTC(2026, 0, 31, 12)
 const SECOND = 1_000

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
 import { Limiter, type LimitUse, type LimitVerdict } from '../../src/tokens/limiter.ts'
-import { type Limit, leftOf } from '../../src/tokens/model/limit.ts'
+import { leftOf } from '../../src/tokens/model/limit.ts'
+import type { Limit } from '../../src/tokens/model/policy.ts'
 import { Clock, MemoryLimits, quota, rate } from '../support/limits.ts'
 
 const NOON = Date.UTC(2026, 0, 31, 12)

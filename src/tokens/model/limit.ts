@@ -1,8 +1,6 @@
 // What is left of a rate or a quota. Processes reserve units in batches and use them up by themselves, so that few verifications
 // write; all of them together never use more than the limit allows. Pure: a state as stored in, a state out.
-import type { Quota, Rate } from './policy.ts'
-
-export type Limit = ({ readonly kind: 'rate' } & Rate) | ({ readonly kind: 'quota' } & Quota)
+import type { Limit, Quota, Rate } from './policy.ts'
 
 /** Who asks, and for how many. */
 export interface Reservation {

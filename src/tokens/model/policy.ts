@@ -18,6 +18,8 @@ export interface Quota {
   readonly per: (typeof QUOTA_PERIODS)[number]
 }
 
+export type Limit = ({ readonly kind: 'rate' } & Rate) | ({ readonly kind: 'quota' } & Quota)
+
 /** As callers write it; an absent member restricts nothing, an empty list allows nothing. */
 export interface Policy {
   readonly scopes?: readonly string[]
@@ -141,8 +143,8 @@ interface ReadyScopes {
 export interface ReadyPolicy {
   readonly scopes: ReadyScopes | undefined
   readonly addresses: readonly Block[] | undefined
-  readonly rate: Rate | undefined
-  readonly quota: Quota | undefined
+  readonly rate: Limit | undefined
+  readonly quota: Limit | undefined
   readonly maxLifetimeSeconds: number | undefined
 }
 
@@ -156,8 +158,8 @@ export function parsePolicy(text: string | null, owner: PolicyOwner): ReadyPolic
   return {
     scopes: scopes === undefined ? undefined : readyScopes(scopes),
     addresses: addresses?.map(getBlock),
-    rate,
-    quota,
+    rate: rate && { kind: 'rate', ...rate },
+    quota: quota && { kind: 'quota', ...quota },
     maxLifetimeSeconds,
   }
 }
