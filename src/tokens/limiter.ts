@@ -113,11 +113,12 @@ export class Limiter {
   /** Takes one unit of every limit, or, if one has none left, of none. */
   async take(uses: readonly LimitUse[]): Promise<LimitVerdict> {
     for (;;) {
-      const lacking = uses.filter((use) => !this.#isAtHand(use))
-      if (lacking.length === 0) {
-        for (const use of uses) this.#known(use).units--
-        return { accepted: true, left: this.#leftOf(uses) }
+      const held = uses.map((use) => this.#atHand(use))
+      if (held.every((each) => each !== undefined)) {
+        for (const each of held) each.units--
+        return { accepted: true, left: uses.map((use, i) => this.#toLeft(use, held[i] as Held)) }
       }
+      const lacking = uses.filter((_, i) => held[i] === undefined)
       const refused = lacking.find((use) => this.#waitsFor(use) !== undefined)
       if (refused !== undefined) {
         const waitMs = this.#waitsFor(refused) ?? 0
@@ -128,10 +129,12 @@ export class Limiter {
     }
   }
 
-  #isAtHand(use: LimitUse): boolean {
+  /** Undefined if there is no unit that may be used. */
+  #atHand(use: LimitUse): Held | undefined {
     const held = this.#held.get(nameOf(use))
-    if (held === undefined || held.units < 1 || !isSame(held.limit, use.limit)) return false
-    return this.#clock.monotonic() < held.endsAt.monotonic && this.#clock.now() < held.endsAt.now
+    if (held === undefined || held.units < 1 || !isSame(held.limit, use.limit)) return undefined
+    const isValid = this.#clock.monotonic() < held.endsAt.monotonic && this.#clock.now() < held.endsAt.now
+    return isValid ? held : undefined
   }
 
   /** Milliseconds until there is something again, as long as the store need not be asked. */
@@ -153,11 +156,7 @@ export class Limiter {
 
   /** What this process has reserved and not used. */
   atHand(use: LimitUse): number {
-    return this.#isAtHand(use) ? this.#known(use).units : 0
-  }
-
-  #known(use: LimitUse): Held {
-    return this.#held.get(nameOf(use)) as Held
+    return this.#atHand(use)?.units ?? 0
   }
 
   #refusal(use: LimitUse, waitMs: number, uses: readonly LimitUse[]): LimitVerdict {
@@ -173,11 +172,13 @@ export class Limiter {
   #leftOf(uses: readonly LimitUse[]): Left[] {
     return uses.flatMap((use) => {
       const held = this.#held.get(nameOf(use))
-      if (held === undefined || !isSame(held.limit, use.limit)) return []
-      const { units, left, resetAt } = held
-      const resetMs = resetAt === null ? null : Math.max(0, resetAt - this.#clock.monotonic())
-      return [{ use, left: left + units, resetSeconds: resetMs === null ? null : Math.ceil(resetMs / 1_000) }]
+      return held !== undefined && isSame(held.limit, use.limit) ? [this.#toLeft(use, held)] : []
     })
+  }
+
+  #toLeft(use: LimitUse, { units, left, resetAt }: Held): Left {
+    const resetMs = resetAt === null ? null : Math.max(0, resetAt - this.#clock.monotonic())
+    return { use, left: left + units, resetSeconds: resetMs === null ? null : Math.ceil(resetMs / 1_000) }
   }
 
   /** Resolves when the store has answered. All that ask for the same limit meanwhile share the answer. */
