@@ -1,17 +1,23 @@
 // A disk that does not take what is written: nothing that was answered with yes is lost, questions are answered all
 // the while, and changes are made again as soon as the disk takes them.
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { Connection } from '../../src/storage/sqlite/connection.ts'
 import { chances } from '../support/seed.ts'
-import { crash, recordServer } from './power-loss.ts'
+import { removeFolder, temporaryFolder } from '../support/sqlite.ts'
+import { crash, recordServer, STRACE } from './power-loss.ts'
 import { record } from './report.ts'
-import type { Moment } from './system-calls.ts'
+import { SimulatedDisk } from './simulated-disk.ts'
+import { type Moment, readMoments } from './system-calls.ts'
 import { type Program, World, whileAsking } from './world.ts'
 
 /** In the shell's blocks of 512 or 1,024 bytes: soon reached by the log, and not by the database itself. */
 const FILE_LIMIT = ['sh', '-c', 'ulimit -f 4096; exec "$@"', 'sh']
+const PARTIAL_CHECKPOINT = join(import.meta.dirname, 'partial-checkpoint-program.ts')
 const WRITERS = 8
 const FAILURES_OF_ROUND = 20
 /** A program that never tells of a failure is stopped by this. */
@@ -65,6 +71,46 @@ export function describeFileLimit(rounds: number): void {
       figure: `0 lost, 0 corrupt; ${found.asked.right} of ${found.asked.right} questions answered meanwhile`,
       control: `answering before the commit: ${early.violations.length} tokens wrong`,
     })
+  })
+}
+
+/** Returns what is left of both tables after a power loss, where the sync of the last checkpoint but one has failed. */
+function failAfterPartialCheckpoint(how: 'ours' | 'plain'): { readonly failures: number; readonly left: unknown } {
+  const folder = temporaryFolder()
+  try {
+    const path = join(folder, 'some.db')
+    const log = join(folder, 'strace.log')
+    const record = (...inject: string[]) => {
+      for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`, { force: true })
+      const db = new Connection(path, 'write')
+      db.exec('CREATE TABLE one (a); CREATE TABLE two (a)')
+      db.close()
+      const disk = new SimulatedDisk(folder, ['some.db'], () => 0)
+      const program = ['--import', join(import.meta.dirname, 'pragmas.ts'), PARTIAL_CHECKPOINT, path, how]
+      const env = { ...process.env, FAULTS_LOG_TIMES: '1000000' }
+      spawnSync(STRACE[0] ?? '', [...STRACE.slice(1), ...inject, '-o', log, process.execPath, ...program], { env })
+      return { disk, moments: [...readMoments(readFileSync(log, 'latin1').split('\n'))] }
+    }
+    const syncs = record().moments.filter(({ kind, call }) => kind === 'end' && call.name.endsWith('sync'))
+    const last = syncs.findLastIndex(({ call }) => call.path === path) + 1
+    const { disk, moments } = record(`--inject=fsync,fdatasync:error=EIO:when=${last}`)
+    for (const moment of moments) disk.see(moment)
+    const image = join(folder, 'image')
+    mkdirSync(image)
+    disk.writeTo(image, () => false)
+    const db = new DatabaseSync(join(image, 'some.db'))
+    const left = db.prepare('SELECT (SELECT count(*) FROM one) AS one, (SELECT count(*) FROM two) AS two').get()
+    db.close()
+    return { failures: moments.filter(isFailure).length, left: { ...left } }
+  } finally {
+    removeFolder(folder)
+  }
+}
+
+export function describePartialCheckpoint(): void {
+  test('a sync of the database that fails after a checkpoint that a reader kept from completing loses nothing', () => {
+    assert.deepEqual(failAfterPartialCheckpoint('ours'), { failures: 1, left: { one: 1, two: 2 } })
+    assert.deepEqual(failAfterPartialCheckpoint('plain'), { failures: 1, left: { one: 0, two: 2 } })
   })
 }
 

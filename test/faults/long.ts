@@ -1,7 +1,7 @@
 // The long form of every fault; the quick ones stand in the *.test.ts beside this file.
 import { describeBackups, describeKilledRestores, describeRevocations } from './backups.ts'
 import { describeClock } from './clock.ts'
-import { describeErrors, describeFileLimit } from './disk-errors.ts'
+import { describeErrors, describeFileLimit, describePartialCheckpoint } from './disk-errors.ts'
 import { describeDiskFull } from './disk-full.ts'
 import { describeKills } from './kills.ts'
 import { describeMasterKey } from './master-key.ts'
@@ -16,6 +16,7 @@ const all = Array.from({ length: 200 }, (_, n) => n + 1)
 describeKills({ kills: 200, answers: [0, 220] }, { kills: 10, answers: [50, 100] })
 describePowerLoss(2_000, 1_000)
 describeErrors(25, 60)
+describePartialCheckpoint()
 describeFileLimit(10)
 describeDiskFull('small disk', 10, 3_000)
 describeRestarts({ balancer: 'HAProxy', drainSeconds: 1, restarts: 50, requests: 100_000, kills: 5 })

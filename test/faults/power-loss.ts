@@ -23,9 +23,9 @@ import { type Program, World } from './world.ts'
 
 const WRITERS = 32
 const JOURNAL = 'revocations.log'
-const STRACE = ['strace', '-D', '-f', '-y', '-xx', '-s', '1000000', '--seccomp-bpf', '-e', `trace=${TRACED}`]
-/** The log is moved into the database every so many pages, so that many crashes fall into that. */
-const CHECKPOINT_PAGES = 200
+export const STRACE = ['strace', '-D', '-f', '-y', '-xx', '-s', '1000000', '--seccomp-bpf', '-e', `trace=${TRACED}`]
+/** The log is moved into the database so many times more often, every 200 pages, so that many crashes fall into that. */
+const LOG_TIMES = 40
 
 export interface Recording {
   readonly moments: readonly Moment[]
@@ -42,12 +42,13 @@ export interface Circumstances {
   readonly pragmas?: string
   /** Further arguments of strace. */
   readonly inject?: readonly string[]
+  readonly logTimes?: number
 }
 
 /** Runs the server under strace until it has answered so many changes, and lists what it asked of the system. */
 export async function recordServer(
   changes: number,
-  { name = 'power loss', program = 'ours', pragmas = '', inject = [] }: Circumstances = {},
+  { name = 'power loss', program = 'ours', pragmas = '', inject = [], logTimes = LOG_TIMES }: Circumstances = {},
 ): Promise<Recording> {
   const world = await World.make(name, program)
   try {
@@ -58,7 +59,8 @@ export async function recordServer(
     const disk = new SimulatedDisk(dataDir, ['latchkey.db', JOURNAL], chances(`${name}, failed syncs`))
     const server = world.start({
       command: [...STRACE, ...inject, '-o', log],
-      pragmas: `PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}; ${pragmas}`,
+      pragmas,
+      env: { FAULTS_LOG_TIMES: String(logTimes) },
     })
     const url = await server.ready()
     const { counts, violations } = world.ledger

@@ -88,6 +88,33 @@ describe('a connection', () => {
     db.close()
   })
 
+  test('moves a long log into the database, and after a failure all of it again', () => {
+    const [writer, reader] = [new Connection(path, 'write'), new Connection(path, 'read')]
+    const copied = () => writer.tuple<[number, number, number]>('PRAGMA wal_checkpoint(NOOP)')?.slice(1)
+    writer.exec('CREATE TABLE t (a BLOB)')
+    writer.checkpointIfDue()
+    const [pages] = copied() ?? []
+    assert.deepEqual(copied(), [pages, 0], 'short')
+    reader.snapshot(() => {
+      reader.get('SELECT * FROM t')
+      writer.exec('INSERT INTO t VALUES (zeroblob(40000000))')
+      writer.checkpointIfDue()
+      assert.equal(copied()?.[1], pages, 'up to where a reader is')
+    })
+    const { tuple } = writer
+    writer.tuple = (sql: string) => {
+      if (sql.includes('PASSIVE')) throw new Error('disk I/O error')
+      return tuple.call(writer, sql) as never
+    }
+    assert.throws(() => writer.checkpointIfDue(), /disk I\/O error/)
+    assert.equal(copied()?.[1], 0)
+    writer.tuple = tuple
+    writer.checkpointIfDue()
+    const [whole, all] = copied() ?? []
+    assert.equal(all, whole)
+    for (const db of [writer, reader]) db.close()
+  })
+
   test('reads from one snapshot while another connection commits', () => {
     const [writer, reader] = [new Connection(path, 'write'), new Connection(path, 'read')]
     writer.exec('CREATE TABLE t (a INTEGER) STRICT')

@@ -97,7 +97,7 @@ export const describePolicies: Part = (estate) => {
       return found?.policies
     }
     const { token, subAccount: ceiling } = (await policies()) ?? {}
-    assert.deepEqual([token?.rate, ceiling?.scopes?.listed], [{ limit: 2, seconds: 1 }, ['a']])
+    assert.deepEqual([token?.rate, ceiling?.scopes?.listed], [{ kind: 'rate', limit: 2, seconds: 1 }, ['a']])
     assert.equal(ceiling?.maxLifetimeSeconds, 60)
     await updateToken(estate().store, account.id, id, { policy: null }, estate().origin())
     await estate().store.updateSubAccount(account.id, subAccount.id, { policy: { scopes: ['b'] } }, estate().origin())

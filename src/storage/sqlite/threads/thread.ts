@@ -143,6 +143,7 @@ let indexed = NAMES_BEFORE_FULL_MERGE
 const queue = new CommitQueue<Call>({
   async commit(batch) {
     port?.postMessage(await commit(batch, runWithoutSavepoint))
+    checkpoint()
   },
   needsFollowUp: () => reenabled.size > 0,
   tidy,
@@ -190,6 +191,15 @@ async function commit(batch: readonly Call[], runOne: typeof runWithoutSavepoint
     dropIfBroken(error)
     const meaning = committing ? meaningAtCommit(error) : error
     return batch.map(({ id }) => refusal(id, meaning))
+  }
+}
+
+/** After the answers. What fails is tried again after the next commit. */
+function checkpoint(): void {
+  try {
+    connection?.checkpointIfDue()
+  } catch (error) {
+    dropIfBroken(error)
   }
 }
 
