@@ -18,6 +18,7 @@ import { type Program, World, whileAsking } from './world.ts'
 /** In the shell's blocks of 512 or 1,024 bytes: soon reached by the log, and not by the database itself. */
 const FILE_LIMIT = ['sh', '-c', 'ulimit -f 4096; exec "$@"', 'sh']
 const PARTIAL_CHECKPOINT = join(import.meta.dirname, 'partial-checkpoint-program.ts')
+const FAILED_SYNC = 'A sync or a write that failed is never answered with yes, nor tried again on the same handle'
 const WRITERS = 8
 const FAILURES_OF_ROUND = 20
 /** A program that never tells of a failure is stopped by this. */
@@ -108,9 +109,17 @@ function failAfterPartialCheckpoint(how: 'ours' | 'plain'): { readonly failures:
 }
 
 export function describePartialCheckpoint(): void {
-  test('a sync of the database that fails after a checkpoint that a reader kept from completing loses nothing', () => {
+  test('a sync of the database that fails after a checkpoint that a reader kept from completing loses nothing', (t) => {
     assert.deepEqual(failAfterPartialCheckpoint('ours'), { failures: 1, left: { one: 1, two: 2 } })
     assert.deepEqual(failAfterPartialCheckpoint('plain'), { failures: 1, left: { one: 0, two: 2 } })
+    record(t, {
+      promise: FAILED_SYNC,
+      fault: 'fsync fails (EIO) after a checkpoint that did not complete',
+      how: 'a reader keeps a checkpoint from completing, the sync of the next one fails by strace and leaves nothing behind, the log is begun anew, then a power loss',
+      count: '1 sequence of steps, 3 rows',
+      figure: '0 lost',
+      control: "SQLite's own choice of what to copy: 1 row lost",
+    })
   })
 }
 
@@ -164,7 +173,7 @@ export function describeErrors(runs: number, changes: number): void {
       const control = await injectErrors('answers early', fault, 1, changes)
       assert.ok(control.early > 0)
       record(t, {
-        promise: 'A sync or a write that failed is never answered with yes, nor tried again on the same handle',
+        promise: FAILED_SYNC,
         fault,
         how: `injected by strace again and again under load, then power losses as above, in which a sync that failed leaves any part behind`,
         count: `${runs} runs, ${found.failures} failures, ${found.answers} answers, ${found.images} disks`,
