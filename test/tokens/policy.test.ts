@@ -195,7 +195,7 @@ describe('a policy', () => {
       assert.throws(() => parsePolicy(text, 'token'), text)
     }
     const rate = { limit: 3, seconds: 60 }
-    assert.deepEqual(parsePolicy(JSON.stringify({ rate }), 'token')?.rate, rate)
+    assert.deepEqual(parsePolicy(JSON.stringify({ rate }), 'token')?.rate, { kind: 'rate', ...rate })
   })
 
   test('of a sub-account ends its tokens, and none of a token does', () => {
