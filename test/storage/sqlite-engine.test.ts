@@ -95,19 +95,23 @@ describe('a connection', () => {
     writer.checkpointIfDue()
     const [pages] = copied() ?? []
     assert.deepEqual(copied(), [pages, 0], 'short')
+    const { tuple } = writer
     reader.snapshot(() => {
       reader.get('SELECT * FROM t')
       writer.exec('INSERT INTO t VALUES (zeroblob(40000000))')
       writer.checkpointIfDue()
       assert.equal(copied()?.[1], pages, 'up to where a reader is')
+      writer.tuple = (sql: string) => {
+        if (sql.includes('PASSIVE')) throw new Error('disk I/O error')
+        return tuple.call(writer, sql) as never
+      }
+      assert.throws(() => writer.checkpointIfDue(), /disk I\/O error/)
+      assert.equal(copied()?.[1], 0)
+      const another = `const db = new (require('node:sqlite').DatabaseSync)(process.argv[1])
+        console.log(db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get().busy)`
+      const busy = execFileSync(process.execPath, ['--eval', another, path], { encoding: 'utf8' })
+      assert.equal(busy, '1\n', 'the reader still has its lock')
     })
-    const { tuple } = writer
-    writer.tuple = (sql: string) => {
-      if (sql.includes('PASSIVE')) throw new Error('disk I/O error')
-      return tuple.call(writer, sql) as never
-    }
-    assert.throws(() => writer.checkpointIfDue(), /disk I\/O error/)
-    assert.equal(copied()?.[1], 0)
     writer.tuple = tuple
     writer.checkpointIfDue()
     const [whole, all] = copied() ?? []

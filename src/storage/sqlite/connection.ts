@@ -1,5 +1,5 @@
 // One connection to the database file, with settings that make commits durable. Statements are prepared once.
-import { closeSync, openSync, readSync, realpathSync, writeSync } from 'node:fs'
+import { openSync, readSync, realpathSync, statSync, writeSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync, type DatabaseSyncOptions, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { requireNoLink } from '../../process/private-file.ts'
@@ -190,18 +190,19 @@ export class Connection {
   }
 }
 
+/** Never closed: closing any handle of a file ends all locks that this process has on it, SQLite's included. */
+const walIndexes = new Map<string, number>()
+
 /** The next checkpoint begins with the first page of the WAL, whatever has been copied already: that is always right. */
-function copyWholeLogAgain(walIndex: string): void {
-  const file = openSync(walIndex, 'r+')
-  try {
-    // In the byte order of the machine.
-    const [version, none] = [new Uint32Array(1), new Uint32Array(1)]
-    readSync(file, version, 0, version.byteLength, 0)
-    if (version[0] !== WAL_INDEX.version) throw new Error(`the wal-index has the unknown version ${version[0]}`)
-    writeSync(file, none, 0, none.byteLength, WAL_INDEX.backfilledAt)
-  } finally {
-    closeSync(file)
-  }
+function copyWholeLogAgain(path: string): void {
+  const name = `${path} ${statSync(path).ino}`
+  const file = walIndexes.get(name) ?? openSync(path, 'r+')
+  walIndexes.set(name, file)
+  // In the byte order of the machine.
+  const [version, none] = [new Uint32Array(1), new Uint32Array(1)]
+  readSync(file, version, 0, version.byteLength, 0)
+  if (version[0] !== WAL_INDEX.version) throw new Error(`the wal-index has the unknown version ${version[0]}`)
+  writeSync(file, none, 0, none.byteLength, WAL_INDEX.backfilledAt)
 }
 
 /**
