@@ -81,9 +81,10 @@ async function serveTwice(server: Process, key: string): Promise<void> {
   await until(() => childrenOf(server.pid).length === 2)
   const replacement = childrenOf(server.pid).find((pid) => !workers.includes(pid))
   // The log names the process that has answered.
+  const answered = new RegExp(`"pid":${replacement},.*"/healthz"`)
   await until(async () => {
     assert.equal((await send(url, { path: '/healthz', headers: [['connection', 'close']] })).status, 200)
-    return server.stdout.includes(`"pid":${replacement},`)
+    return answered.test(server.stdout)
   })
   assert.equal(limitOf(await metricsOf(url)), limitOf(before))
   for (let n = 0; n < 20; n++) assert.equal((await list()).status, 200)
