@@ -63,7 +63,7 @@ export const queries = {
       placeholderData: keepPreviousData,
     }),
 
-  /** What verification would say of a token; each `turn` asks anew. */
+  /** What verification would answer for a token. Each `turn` is a new request. */
   explanation: (
     client: LatchkeyClient,
     id: string,

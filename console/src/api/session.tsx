@@ -105,7 +105,7 @@ export function SessionProvider({ linkedKey, children }: { linkedKey: string | u
     setReason(why)
     setEnd(undefined)
     setKey(keep(next))
-    // Whoever signs out, or whose key is refused, must not be somebody else then.
+    // A person who is signed in beside the key must not take its place.
     if (next === undefined) setPresence((known) => ({ ...NOBODY, provider: known?.provider ?? false }))
   }, [])
 

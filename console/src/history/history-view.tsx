@@ -1,8 +1,6 @@
 // What was done in the account, newest first.
 import { pageOf } from '../search/search-params.ts'
-import { ClearFilters, EmptyPage } from '../ui/empty-page.tsx'
-import { Pager } from '../ui/pager.tsx'
-import { QueryResult } from '../ui/query-result.tsx'
+import { PagedResult } from '../ui/paged-result.tsx'
 import { ViewTitle } from '../ui/view-title.tsx'
 import { HistoryFilterBar } from './history-filter-bar.tsx'
 import { HistoryList } from './history-list.tsx'
@@ -16,36 +14,19 @@ export function HistoryView() {
     <>
       <ViewTitle title="History" />
       <HistoryFilterBar search={search} changeSearch={changeSearch} />
-      <QueryResult
+      <PagedResult
         query={history}
         what="the history"
         rows={10}
-        errorAction={clearFilters && <ClearFilters onClick={clearFilters} />}
+        one="entry"
+        many="entries"
+        current={pageOf(search).page}
+        changePlace={changeSearch}
+        clearFilters={clearFilters}
+        hint="What is done in this account is listed here."
       >
-        {(page) => (
-          <>
-            {page.items.length === 0 && (
-              <EmptyPage
-                one="entry"
-                many="entries"
-                total={page.total}
-                toFirstPage={() => changeSearch({})}
-                clearFilters={clearFilters}
-                hint="What is done in this account is listed here."
-              />
-            )}
-            <HistoryList entries={page.items} names={page.names} />
-            <Pager
-              page={page}
-              current={pageOf(search).page}
-              one="entry"
-              many="entries"
-              onPage={(number) => changeSearch({ page: number })}
-              onLimit={(limit) => changeSearch({ limit })}
-            />
-          </>
-        )}
-      </QueryResult>
+        {(page) => <HistoryList entries={page.items} names={page.names} />}
+      </PagedResult>
     </>
   )
 }

@@ -7,13 +7,13 @@ import type { Key } from '../../../client/latchkey-client.ts'
 import { usePermissions } from '../api/permissions.ts'
 import { queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
+import { movedTo } from '../search/page-search.ts'
 import { pageOf } from '../search/search-params.ts'
 import { Dialog } from '../ui/dialog.tsx'
-import { Empty, EmptyPage } from '../ui/empty-page.tsx'
+import { Empty } from '../ui/empty-page.tsx'
 import { Icon } from '../ui/icon.tsx'
 import { List } from '../ui/list.tsx'
-import { Pager } from '../ui/pager.tsx'
-import { QueryResult } from '../ui/query-result.tsx'
+import { PagedResult } from '../ui/paged-result.tsx'
 import { ViewTitle } from '../ui/view-title.tsx'
 import { CreateKeyDialog } from './create-key-dialog.tsx'
 import { keyColumns } from './key-cells.tsx'
@@ -44,10 +44,10 @@ function Keys({ ownId }: { ownId: string | undefined }) {
   const search = route.useSearch()
   const navigate = route.useNavigate()
   const { page: current, limit } = pageOf(search)
+  const changePlace = (place: typeof search) => void navigate({ to: '/keys', search: movedTo(search, place) })
   const keys = useQuery(queries.keys(useClient(), current, limit))
   const [dialog, setDialog] = useState<OpenDialog>()
   const columns = useMemo(() => keyColumns(ownId, (key) => setDialog({ kind: 'revoke', key })), [ownId])
-  const toPage = (place: typeof search) => void navigate({ to: '/keys', search: place })
   const close = () => setDialog(undefined)
   return (
     <>
@@ -56,36 +56,24 @@ function Keys({ ownId }: { ownId: string | undefined }) {
           Create key
         </Button>
       </ViewTitle>
-      <QueryResult query={keys} what="account keys" rows={6}>
+      <PagedResult
+        query={keys}
+        rows={6}
+        one="account key"
+        current={current}
+        changePlace={changePlace}
+        hint="Create one for each program and each person, with no more rights than they need."
+      >
         {(page) => (
-          <>
-            {page.items.length === 0 ? (
-              <EmptyPage
-                one="account key"
-                total={page.total}
-                toFirstPage={() => toPage({})}
-                clearFilters={undefined}
-                hint="Create one for each program and each person, with no more rights than they need."
-              />
-            ) : (
-              <List
-                label="Account keys"
-                items={page.items}
-                columns={columns}
-                cardsBelow="68em"
-                stale={keys.isPlaceholderData}
-              />
-            )}
-            <Pager
-              page={page}
-              current={current}
-              one="account key"
-              onPage={(next) => toPage({ ...search, page: next })}
-              onLimit={(next) => toPage({ limit: next })}
-            />
-          </>
+          <List
+            label="Account keys"
+            items={page.items}
+            columns={columns}
+            cardsBelow="68em"
+            stale={keys.isPlaceholderData}
+          />
         )}
-      </QueryResult>
+      </PagedResult>
       <Dialog shown={dialog} titleOf={titleOf} close={close}>
         {(shown) =>
           shown.kind === 'create' ? (

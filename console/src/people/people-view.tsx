@@ -6,13 +6,13 @@ import type { Session } from '../../../client/latchkey-client.ts'
 import { usePermissions } from '../api/permissions.ts'
 import { queries } from '../api/queries.ts'
 import { useClient, useSession } from '../api/session.tsx'
+import { movedTo } from '../search/page-search.ts'
 import { pageOf } from '../search/search-params.ts'
 import { Dialog } from '../ui/dialog.tsx'
-import { Empty, EmptyPage } from '../ui/empty-page.tsx'
+import { Empty } from '../ui/empty-page.tsx'
 import { type Column, List, RowActions } from '../ui/list.tsx'
 import { Name } from '../ui/name.tsx'
-import { Pager } from '../ui/pager.tsx'
-import { QueryResult } from '../ui/query-result.tsx'
+import { PagedResult } from '../ui/paged-result.tsx'
 import { SmallButton } from '../ui/row-buttons.tsx'
 import text from '../ui/text.module.css'
 import { RelativeTime } from '../ui/time.tsx'
@@ -46,44 +46,32 @@ function People({ ownSubject }: { ownSubject: string | undefined }) {
   const search = route.useSearch()
   const navigate = route.useNavigate()
   const { page: current, limit } = pageOf(search)
+  const changePlace = (place: typeof search) => void navigate({ to: '/people', search: movedTo(search, place) })
   const sessions = useQuery(queries.sessions(useClient(), current, limit))
   const [ending, setEnding] = useState<Session>()
   const columns = useMemo(() => sessionColumns(ownSubject, setEnding), [ownSubject])
-  const toPage = (place: typeof search) => void navigate({ to: '/people', search: place })
   const close = () => setEnding(undefined)
   return (
     <>
       <ViewTitle title={TITLE} />
-      <QueryResult query={sessions} what="signed-in people" rows={6}>
+      <PagedResult
+        query={sessions}
+        rows={6}
+        one="session"
+        current={current}
+        changePlace={changePlace}
+        hint="People who sign in with a company account are listed here until their session ends."
+      >
         {(page) => (
-          <>
-            {page.items.length === 0 ? (
-              <EmptyPage
-                one="session"
-                total={page.total}
-                toFirstPage={() => toPage({})}
-                clearFilters={undefined}
-                hint="Whoever signs in with a company account is listed here until the session ends."
-              />
-            ) : (
-              <List
-                label={TITLE}
-                items={page.items}
-                columns={columns}
-                cardsBelow="48em"
-                stale={sessions.isPlaceholderData}
-              />
-            )}
-            <Pager
-              page={page}
-              current={current}
-              one="session"
-              onPage={(next) => toPage({ ...search, page: next })}
-              onLimit={(next) => toPage({ limit: next })}
-            />
-          </>
+          <List
+            label={TITLE}
+            items={page.items}
+            columns={columns}
+            cardsBelow="48em"
+            stale={sessions.isPlaceholderData}
+          />
         )}
-      </QueryResult>
+      </PagedResult>
       <Dialog shown={ending} titleOf={() => 'Sign this person out?'} close={close}>
         {(session) => <SignOutDialog session={session} isOwn={session.subject === ownSubject} close={close} />}
       </Dialog>

@@ -105,7 +105,7 @@ function usePolicyForm(owner: PolicyOwner, onDone: () => void) {
   const run = () => {
     const patch = patchOf(base.policy, policyOf(form.values))
     if (Object.keys(patch).length === 0) return onDone()
-    // Once the person was told of the other change, theirs goes on top of it.
+    // The person has seen the other change by now: theirs is sent with the version that includes it.
     const ifMatch = hasConflict || changes.length > 0 ? owner.etag : base.etag
     const onError = (error: unknown) => form.setErrors(refusedMembers(error, form.values))
     save.mutate({ patch, ifMatch }, { onError })

@@ -6,12 +6,10 @@ import { usePermissions } from '../api/permissions.ts'
 import { queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
 import { pageOf } from '../search/search-params.ts'
-import { EmptyPage } from '../ui/empty-page.tsx'
 import filters from '../ui/filters.module.css'
 import { Icon } from '../ui/icon.tsx'
 import { List } from '../ui/list.tsx'
-import { Pager } from '../ui/pager.tsx'
-import { QueryResult } from '../ui/query-result.tsx'
+import { PagedResult } from '../ui/paged-result.tsx'
 import { SearchBox } from '../ui/search-box.tsx'
 import { ViewTitle } from '../ui/view-title.tsx'
 import { subAccountColumns } from './sub-account-cells.tsx'
@@ -43,40 +41,29 @@ export function SubAccountsView() {
           onSearch={onSearch}
         />
       </search>
-      <QueryResult query={subAccounts} what="sub-accounts" rows={8}>
+      <PagedResult
+        query={subAccounts}
+        rows={8}
+        one="sub-account"
+        current={place.page}
+        changePlace={changeSearch}
+        clearFilters={search.search === undefined ? undefined : () => changeSearch({ search: undefined })}
+        hint={
+          createSubAccounts
+            ? 'Tokens belong to sub-accounts: create one to begin.'
+            : 'Your account key may not create any.'
+        }
+      >
         {(page) => (
-          <>
-            {page.items.length === 0 ? (
-              <EmptyPage
-                one="sub-account"
-                total={page.total}
-                toFirstPage={() => changeSearch({})}
-                clearFilters={search.search === undefined ? undefined : () => changeSearch({ search: undefined })}
-                hint={
-                  createSubAccounts
-                    ? 'Tokens belong to sub-accounts: create one to begin.'
-                    : 'Your account key may not create any.'
-                }
-              />
-            ) : (
-              <List
-                label="Sub-accounts"
-                items={page.items}
-                columns={columns}
-                cardsBelow="60em"
-                stale={subAccounts.isPlaceholderData}
-              />
-            )}
-            <Pager
-              page={page}
-              current={place.page}
-              one="sub-account"
-              onPage={(next) => changeSearch({ page: next })}
-              onLimit={(limit) => changeSearch({ limit })}
-            />
-          </>
+          <List
+            label="Sub-accounts"
+            items={page.items}
+            columns={columns}
+            cardsBelow="60em"
+            stale={subAccounts.isPlaceholderData}
+          />
         )}
-      </QueryResult>
+      </PagedResult>
       <SubAccountDialog shown={dialog} close={() => setDialog(undefined)} />
     </>
   )

@@ -96,7 +96,7 @@ function TagsForm({ token, onDone }: { token: Token; onDone: () => void }) {
   }
   const submit = form.onSubmit(({ tags }) => {
     if (!form.isDirty()) return leave()
-    // Once the person was told of another change, theirs goes on top of it.
+    // The person has seen the other change by now: theirs is sent with the version that includes it.
     const ifMatch = etagOf(isConflict(save.error) ? token : base)
     save.mutate({ tags, ifMatch }, { onError: (error) => form.setErrors({ tags: reasonOf(error) }) })
   })

@@ -6,12 +6,10 @@ import { usePermissions } from '../api/permissions.ts'
 import { HistoryDrawer } from '../history/history-drawer.tsx'
 import { pageOf } from '../search/search-params.ts'
 import { Dialog } from '../ui/dialog.tsx'
-import { ClearFilters, EmptyPage } from '../ui/empty-page.tsx'
 import { plural } from '../ui/format.ts'
 import { Icon } from '../ui/icon.tsx'
 import { List } from '../ui/list.tsx'
-import { Pager } from '../ui/pager.tsx'
-import { QueryResult } from '../ui/query-result.tsx'
+import { PagedResult } from '../ui/paged-result.tsx'
 import { ViewTitle } from '../ui/view-title.tsx'
 import { fullName } from './about-token.tsx'
 import { BulkDialog } from './bulk-dialog.tsx'
@@ -48,58 +46,40 @@ export function TokensView() {
         )}
       </ViewTitle>
       <FilterBar search={search} changeSearch={changeSearch} />
-      <QueryResult
+      <PagedResult
         query={tokens}
-        what="tokens"
         rows={10}
-        errorAction={clearFilters && <ClearFilters onClick={clearFilters} />}
+        one="token"
+        current={pageOf(search).page}
+        changePlace={changeSearch}
+        clearFilters={clearFilters}
+        hint={change ? 'Create the first one, for one of your sub-accounts.' : 'Your account key may not create any.'}
+        bar={
+          <SelectionBar
+            tokens={selection.tokens}
+            onChangeAll={(status) => setDialog({ kind: 'bulk', tokens: selection.tokens, status })}
+            onClear={() => selection.setSelected([])}
+          />
+        }
       >
         {(page) => (
-          <>
-            {page.items.length === 0 ? (
-              <EmptyPage
-                one="token"
-                total={page.total}
-                toFirstPage={() => changeSearch({})}
-                clearFilters={clearFilters}
-                hint={
-                  change
-                    ? 'Create the first one, for one of your sub-accounts.'
-                    : 'Your account key may not create any.'
-                }
-              />
-            ) : (
-              <List
-                label="Tokens"
-                items={page.items}
-                columns={columns}
-                cardsBelow="68em"
-                stale={tokens.isPlaceholderData}
-                {...(change && {
-                  selection: {
-                    ids: selection.ids,
-                    select: selection.select,
-                    selectAll: (selected) => selection.setSelected(selected ? page.items : []),
-                    nameOf: fullName,
-                  },
-                })}
-              />
-            )}
-            <SelectionBar
-              tokens={selection.tokens}
-              onChangeAll={(status) => setDialog({ kind: 'bulk', tokens: selection.tokens, status })}
-              onClear={() => selection.setSelected([])}
-            />
-            <Pager
-              page={page}
-              current={pageOf(search).page}
-              one="token"
-              onPage={(number) => changeSearch({ page: number })}
-              onLimit={(limit) => changeSearch({ limit })}
-            />
-          </>
+          <List
+            label="Tokens"
+            items={page.items}
+            columns={columns}
+            cardsBelow="68em"
+            stale={tokens.isPlaceholderData}
+            {...(change && {
+              selection: {
+                ids: selection.ids,
+                select: selection.select,
+                selectAll: (selected) => selection.setSelected(selected ? page.items : []),
+                nameOf: fullName,
+              },
+            })}
+          />
         )}
-      </QueryResult>
+      </PagedResult>
       {menu !== undefined && <TokenMenu menu={menu} close={() => setMenu(undefined)} />}
       <Dialog shown={dialog} titleOf={titleOf} close={close}>
         {(shown) =>

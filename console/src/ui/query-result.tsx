@@ -3,7 +3,7 @@ import { Skeleton, Stack, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { ErrorAlert } from './error-alert.tsx'
 
-interface Query<Data> {
+export interface Query<Data> {
   readonly data: Data | undefined
   readonly error: unknown
   readonly isFetching: boolean
