@@ -1,6 +1,7 @@
 // A checkpoint that a reader keeps from completing, one whose sync fails if strace says so, one that completes, and a commit
 // that begins the log anew. `plain` leaves what to copy to SQLite alone.
 import { Connection } from '../../src/storage/sqlite/connection.ts'
+import { checkpointIfDue } from '../../src/storage/sqlite/files/checkpoint.ts'
 
 const [path = '', how] = process.argv.slice(2)
 const [writer, reader] = [new Connection(path, 'write'), new Connection(path, 'read')]
@@ -8,7 +9,7 @@ const [writer, reader] = [new Connection(path, 'write'), new Connection(path, 'r
 function checkpoint(): void {
   try {
     if (how === 'plain') writer.tuple('PRAGMA wal_checkpoint(PASSIVE)')
-    else writer.checkpointIfDue()
+    else checkpointIfDue(writer, path)
   } catch (error) {
     console.log((error as Error).message)
   }

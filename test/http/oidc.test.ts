@@ -33,7 +33,6 @@ function describeSignIn(engine: Engine): void {
         person: { subject: 'alice', email: 'alice@example.com' },
         account: { id: world.estate.mine.accountId, name: 'Mine' },
         accounts: [{ id: world.estate.mine.accountId, name: 'Mine' }],
-        endsAt: new Date(world.clock.now + 30 * MINUTE).toISOString(),
         ended: null,
       })
     })

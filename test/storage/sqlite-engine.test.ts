@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import { Connection, requireSqlite, translateError } from '../../src/storage/sqlite/connection.ts'
+import { checkpointIfDue } from '../../src/storage/sqlite/files/checkpoint.ts'
 import { migrate, requireKnownSchema } from '../../src/storage/sqlite/sql/migrate.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts'
 import { OperatorError } from '../../src/tokens/errors.ts'
@@ -92,20 +93,20 @@ describe('a connection', () => {
     const [writer, reader] = [new Connection(path, 'write'), new Connection(path, 'read')]
     const copied = () => writer.tuple<[number, number, number]>('PRAGMA wal_checkpoint(NOOP)')?.slice(1)
     writer.exec('CREATE TABLE t (a BLOB)')
-    writer.checkpointIfDue()
+    checkpointIfDue(writer, path)
     const [pages] = copied() ?? []
     assert.deepEqual(copied(), [pages, 0], 'short')
     const { tuple } = writer
     reader.snapshot(() => {
       reader.get('SELECT * FROM t')
       writer.exec('INSERT INTO t VALUES (zeroblob(40000000))')
-      writer.checkpointIfDue()
+      checkpointIfDue(writer, path)
       assert.equal(copied()?.[1], pages, 'up to where a reader is')
       writer.tuple = (sql: string) => {
         if (sql.includes('PASSIVE')) throw new Error('disk I/O error')
         return tuple.call(writer, sql) as never
       }
-      assert.throws(() => writer.checkpointIfDue(), /disk I\/O error/)
+      assert.throws(() => checkpointIfDue(writer, path), /disk I\/O error/)
       assert.equal(copied()?.[1], 0)
       const another = `const db = new (require('node:sqlite').DatabaseSync)(process.argv[1])
         console.log(db.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get().busy)`
@@ -113,7 +114,7 @@ describe('a connection', () => {
       assert.equal(busy, '1\n', 'the reader still has its lock')
     })
     writer.tuple = tuple
-    writer.checkpointIfDue()
+    checkpointIfDue(writer, path)
     const [whole, all] = copied() ?? []
     assert.equal(all, whole)
     for (const db of [writer, reader]) db.close()

@@ -11,7 +11,7 @@ import { HttpFailure } from '../protocol/failures.ts'
 import { type Claims, type Grant, grantedTo } from './grants.ts'
 
 export const CALLBACK = '/auth/callback'
-const CONSOLE = '/console/'
+export const CONSOLE = '/console/'
 const API = '/api/v1/apiClient/'
 
 /** The console says which account it shows: another tab may have chosen another one since. */

@@ -6,13 +6,13 @@ import { Type } from 'typebox'
 import { Failure } from '../../tokens/errors.ts'
 import { isObject } from '../../tokens/model/fields.ts'
 import type { RawQuery } from '../../tokens/model/page.ts'
-import { endOf, type StoredSession } from '../../tokens/model/session.ts'
-import { toTime } from '../../tokens/model/times.ts'
+import type { StoredSession } from '../../tokens/model/session.ts'
 import type { Account } from '../../tokens/model/token.ts'
 import type { Registry } from '../../tokens/registry.ts'
 import type { Person } from '../../tokens/sessions.ts'
 import {
   CALLBACK,
+  CONSOLE,
   type Cookie,
   clearCookie,
   grantedIn,
@@ -32,7 +32,6 @@ import { PAGE_HEADERS, refusalPage } from './auth-pages.ts'
 import type { PlainRoute } from './route.ts'
 
 const SESSION = '/auth/session'
-const CONSOLE = '/console/'
 
 interface Parts {
   readonly registry: Registry
@@ -43,7 +42,7 @@ interface Parts {
 
 type NamedAccount = Pick<Account, 'id' | 'name'>
 
-/** What the console is told about the person at the browser. */
+/** What the console learns about the person at the browser. */
 interface Presence {
   /** Whether people can sign in through an identity provider. */
   readonly provider: boolean
@@ -52,13 +51,11 @@ interface Presence {
   readonly account: NamedAccount | null
   /** Those to choose from. */
   readonly accounts: readonly NamedAccount[]
-  /** When the session ends unless it is used. */
-  readonly endsAt: string | null
   /** Why a session that the browser still knows of is none any more. */
   readonly ended: 'expired' | 'ended' | null
 }
 
-const NOBODY: Presence = { provider: false, person: null, account: null, accounts: [], endsAt: null, ended: null }
+const NOBODY: Presence = { provider: false, person: null, account: null, accounts: [], ended: null }
 
 /** Answers are about one person, and must not be kept by anybody. */
 const PRIVATE = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
@@ -199,7 +196,6 @@ class SignInDesk {
       person: { subject, email },
       account: accounts.find(({ id }) => id === accountId) ?? null,
       accounts,
-      endsAt: toTime(endOf(session)),
       ended: null,
     }
   }

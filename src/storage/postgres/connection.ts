@@ -15,8 +15,6 @@ const ANY_WARNING = '01000'
 const DISK_FULL = '53100'
 /** Raised by the triggers of migration 003. */
 const SUPERSEDED = 'LK001'
-/** Raised by the function of migration 009. */
-const UNCONFIRMED_PRIMARY = 'LK002'
 
 const REFUSALS: Readonly<Record<string, 'duplicate-name' | 'duplicate-credential'>> = {
   tokens_name_taken: 'duplicate-name',
@@ -217,8 +215,11 @@ function isContended(error: unknown): boolean {
   return code === SERIALIZATION_FAILURE || code === DEADLOCK_DETECTED
 }
 
-/** Repeated conflicts, insufficient resources, statement timeouts and system errors: not the request's fault. */
-const STORE_FAULTS = /^(40|53|55P03|57|58|XX)/
+/**
+ * Repeated conflicts, insufficient resources, statement timeouts, system errors, and a primary that makes no changes yet
+ * (migration 009): not the request's fault.
+ */
+const STORE_FAULTS = /^(40|53|55P03|57|58|XX|LK002)/
 
 /** Translates PostgreSQL's error for the domain; an unexpected error is returned unchanged. */
 export function translateError(error: unknown): unknown {
@@ -227,7 +228,6 @@ export function translateError(error: unknown): unknown {
   const refusal = error.code === UNIQUE_VIOLATION ? REFUSALS[error.constraint ?? ''] : undefined
   if (refusal !== undefined) return new Failure(refusal)
   if (error.code === DISK_FULL) return failure('store-full', error)
-  if (error.code === UNCONFIRMED_PRIMARY) return failure('unavailable', error)
   if (error.code === SUPERSEDED) return new Failure('master-key-superseded')
   return STORE_FAULTS.test(error.code ?? '') ? failure('unavailable', error) : error
 }

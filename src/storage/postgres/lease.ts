@@ -29,7 +29,7 @@ export class Lease {
   readonly #warn: (warning: string) => void
   #held = { timeline: '', until: 0 }
   #unconfirmed: Seen | undefined
-  /** Of several failures in a row the first is told. */
+  /** Only the first of several failures in a row is reported. */
   #isFailing = false
   readonly #closing = new AbortController()
   #renewing: Promise<void> | undefined
@@ -43,7 +43,7 @@ export class Lease {
   /** Resolves once the server confirms changes, or cannot be asked; from then on the lease is renewed in the background. */
   async start(): Promise<void> {
     while ((await this.#renew()) === 'unconfirmed') await wait(RENEWAL_MS)
-    this.#renewing = this.#renewAgainAndAgain()
+    this.#renewing = this.#keepRenewing()
   }
 
   async close(): Promise<void> {
@@ -69,7 +69,7 @@ export class Lease {
     }
   }
 
-  async #renewAgainAndAgain(): Promise<void> {
+  async #keepRenewing(): Promise<void> {
     const { signal } = this.#closing
     while (!signal.aborted) {
       await wait(RENEWAL_MS, undefined, { signal, ref: false }).catch(() => {})

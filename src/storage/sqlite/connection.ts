@@ -1,5 +1,5 @@
 // One connection to the database file, with settings that make commits durable. Statements are prepared once.
-import { openSync, readSync, realpathSync, statSync, writeSync } from 'node:fs'
+import { realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync, type DatabaseSyncOptions, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { requireNoLink } from '../../process/private-file.ts'
@@ -11,9 +11,7 @@ const BUSY_TIMEOUT_MS = 5_000
 /** Small: a miss costs a microsecond, since the system's page cache has it. A writer needs more pages at once. */
 const CACHE_KIB = { read: 8_000, write: 24_000, alone: 24_000 }
 /** 32 MiB of WAL: few, large checkpoints during a bulk load, and still a fast restart. */
-const CHECKPOINT_PAGES = 8_000
-/** In the wal-index (sqlite.org/walformat.html): its version, and how many pages of the WAL are in the database already. */
-const WAL_INDEX = { version: 3_007_000, backfilledAt: 96 }
+export const CHECKPOINT_PAGES = 8_000
 
 export type Row = Record<string, never>
 
@@ -27,7 +25,6 @@ export function inTime(number: string): string {
 }
 
 export class Connection {
-  readonly #path: string
   readonly #db: DatabaseSync
   readonly #statements = new Map<string, StatementSync>()
   readonly #dataVersion: StatementSync
@@ -38,14 +35,14 @@ export class Connection {
   /** `alone`: exclusive write access; fails as busy when another process has the file open. */
   constructor(path: string, mode: 'read' | 'write' | 'alone') {
     requireSqlite(process.versions.sqlite ?? '0')
-    this.#path = path
     this.#db = openDatabase(path, { timeout: BUSY_TIMEOUT_MS, enableForeignKeyConstraints: true })
     if (mode === 'alone') this.#db.exec('PRAGMA locking_mode = EXCLUSIVE')
     this.#db.enableDefensive(true)
     this.#db.function('in_time', () => this.#requireTimeLeft())
     this.#db.exec('PRAGMA trusted_schema = OFF; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
-    this.#db.exec(`PRAGMA cache_size = -${CACHE_KIB[mode]}`)
-    this.#db.exec(`PRAGMA wal_autocheckpoint = ${mode === 'write' ? 0 : CHECKPOINT_PAGES}`)
+    // The writer makes its checkpoints itself: files/checkpoint.ts.
+    const checkpointPages = mode === 'write' ? 0 : CHECKPOINT_PAGES
+    this.#db.exec(`PRAGMA cache_size = -${CACHE_KIB[mode]}; PRAGMA wal_autocheckpoint = ${checkpointPages}`)
     const found = ['journal_mode', 'synchronous', 'foreign_keys', 'trusted_schema'].map((name) => this.pragma(name))
     if (found.join() !== 'wal,2,1,0') {
       throw new OperatorError(`SQLite did not accept the settings that keep data safe (got ${found.join()})`)
@@ -124,22 +121,6 @@ export class Connection {
     return Object.values(row ?? {})[0] as string | number
   }
 
-  /**
-   * Instead of SQLite's own checkpoints, which do not tell when they fail. A failed sync of the database loses all pages that
-   * were not synced before, also those of earlier checkpoints that did not sync because a reader kept them from completing.
-   * SQLite would not write these again, and a power loss after the next checkpoint would leave a damaged database.
-   */
-  checkpointIfDue(): void {
-    const [, pages = 0] = this.tuple<[number, number]>('PRAGMA wal_checkpoint(NOOP)') ?? []
-    if (pages < CHECKPOINT_PAGES) return
-    try {
-      this.tuple('PRAGMA wal_checkpoint(PASSIVE)')
-    } catch (error) {
-      copyWholeLogAgain(`${this.#path}-shm`)
-      throw error
-    }
-  }
-
   /** Differs from the last call when another connection has committed something since. */
   dataVersion(): number {
     return (this.#dataVersion.get() as unknown as [number])[0]
@@ -188,21 +169,6 @@ export class Connection {
     }
     return statement
   }
-}
-
-/** Never closed: closing any handle of a file ends all locks that this process has on it, SQLite's included. */
-const walIndexes = new Map<string, number>()
-
-/** The next checkpoint begins with the first page of the WAL, whatever has been copied already: that is always right. */
-function copyWholeLogAgain(path: string): void {
-  const name = `${path} ${statSync(path).ino}`
-  const file = walIndexes.get(name) ?? openSync(path, 'r+')
-  walIndexes.set(name, file)
-  // In the byte order of the machine.
-  const [version, none] = [new Uint32Array(1), new Uint32Array(1)]
-  readSync(file, version, 0, version.byteLength, 0)
-  if (version[0] !== WAL_INDEX.version) throw new Error(`the wal-index has the unknown version ${version[0]}`)
-  writeSync(file, none, 0, none.byteLength, WAL_INDEX.backfilledAt)
 }
 
 /**

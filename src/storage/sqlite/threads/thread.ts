@@ -5,6 +5,7 @@ import { Failure, failure } from '../../../tokens/errors.ts'
 import type { Damage } from '../../../tokens/ports.ts'
 import { Stamps } from '../../../tokens/trust/vault.ts'
 import { Connection, isBusy, isFull, isStoreFault, translateError } from '../connection.ts'
+import { checkpointIfDue } from '../files/checkpoint.ts'
 import { type OpenedFile, requireInPlace } from '../files/files.ts'
 import { Journal, OutOfStep, type Recovery, stillReenabled } from '../journal/journal.ts'
 import { Session } from '../session.ts'
@@ -197,7 +198,7 @@ async function commit(batch: readonly Call[], runOne: typeof runWithoutSavepoint
 /** After the answers. What fails is tried again after the next commit. */
 function checkpoint(): void {
   try {
-    connection?.checkpointIfDue()
+    if (connection !== undefined) checkpointIfDue(connection, path)
   } catch (error) {
     dropIfBroken(error)
   }
