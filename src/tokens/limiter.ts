@@ -1,7 +1,7 @@
 // Takes units of rates and quotas for verifications. What a verification needs is mostly at hand, reserved with one write for
 // many; see model/limit.ts.
 import { randomUUID } from 'node:crypto'
-import { batchOf, type Grant, type Reservation } from './model/limit.ts'
+import { batchOf, type Grant, type LimitUse, type Reservation } from './model/limit.ts'
 import type { Limit, PolicyOwner } from './model/policy.ts'
 import { Recent } from './recent.ts'
 
@@ -15,13 +15,6 @@ export type { Grant }
 export interface LimitStore {
   /** All of them in one durable transaction. */
   reserveUnits(asks: readonly Ask[]): Promise<readonly Grant[]>
-}
-
-/** A limit that a verification needs one unit of. `subject` is the token or the sub-account. */
-export interface LimitUse {
-  readonly subject: string
-  readonly limit: Limit
-  readonly owner: PolicyOwner
 }
 
 export interface Left {
@@ -110,15 +103,23 @@ export class Limiter {
     this.#clock = clock
   }
 
-  /** Takes one unit of every limit, or, if one has none left, of none. */
-  async take(uses: readonly LimitUse[]): Promise<LimitVerdict> {
+  /** Takes one unit of every limit, or, if one has none left, of none. Waits only where the store must be asked. */
+  take(uses: readonly LimitUse[]): LimitVerdict | Promise<LimitVerdict> {
+    return this.#takeAtHand(uses) ?? this.#takeAfterAsking(uses)
+  }
+
+  #takeAtHand(uses: readonly LimitUse[]): LimitVerdict | undefined {
+    const moment = this.#moment()
+    const held = uses.map((use) => this.#atHand(use, moment))
+    if (!held.every((each) => each !== undefined)) return undefined
+    for (const each of held) each.units--
+    return { accepted: true, left: uses.map((use, i) => toLeft(use, held[i] as Held, moment)) }
+  }
+
+  async #takeAfterAsking(uses: readonly LimitUse[]): Promise<LimitVerdict> {
     for (;;) {
-      const held = uses.map((use) => this.#atHand(use))
-      if (held.every((each) => each !== undefined)) {
-        for (const each of held) each.units--
-        return { accepted: true, left: uses.map((use, i) => this.#toLeft(use, held[i] as Held)) }
-      }
-      const lacking = uses.filter((_, i) => held[i] === undefined)
+      const moment = this.#moment()
+      const lacking = uses.filter((use) => this.#atHand(use, moment) === undefined)
       const refused = lacking.find((use) => this.#waitsFor(use) !== undefined)
       if (refused !== undefined) {
         const waitMs = this.#waitsFor(refused) ?? 0
@@ -126,15 +127,20 @@ export class Limiter {
         return this.#refusal(refused, waitMs, uses)
       }
       await Promise.all(lacking.map((use) => this.#ask(use)))
+      const taken = this.#takeAtHand(uses)
+      if (taken !== undefined) return taken
     }
   }
 
+  #moment(): Moment {
+    return { now: this.#clock.now(), monotonic: this.#clock.monotonic() }
+  }
+
   /** Undefined if there is no unit that may be used. */
-  #atHand(use: LimitUse): Held | undefined {
+  #atHand(use: LimitUse, { now, monotonic }: Moment): Held | undefined {
     const held = this.#held.get(nameOf(use))
     if (held === undefined || held.units < 1 || !isSame(held.limit, use.limit)) return undefined
-    const isValid = this.#clock.monotonic() < held.endsAt.monotonic && this.#clock.now() < held.endsAt.now
-    return isValid ? held : undefined
+    return monotonic < held.endsAt.monotonic && now < held.endsAt.now ? held : undefined
   }
 
   /** Milliseconds until there is something again, as long as the store need not be asked. */
@@ -156,7 +162,7 @@ export class Limiter {
 
   /** What this process has reserved and not used. */
   atHand(use: LimitUse): number {
-    return this.#atHand(use)?.units ?? 0
+    return this.#atHand(use, this.#moment())?.units ?? 0
   }
 
   #refusal(use: LimitUse, waitMs: number, uses: readonly LimitUse[]): LimitVerdict {
@@ -170,15 +176,11 @@ export class Limiter {
   }
 
   #leftOf(uses: readonly LimitUse[]): Left[] {
+    const moment = this.#moment()
     return uses.flatMap((use) => {
       const held = this.#held.get(nameOf(use))
-      return held !== undefined && isSame(held.limit, use.limit) ? [this.#toLeft(use, held)] : []
+      return held !== undefined && isSame(held.limit, use.limit) ? [toLeft(use, held, moment)] : []
     })
-  }
-
-  #toLeft(use: LimitUse, { units, left, resetAt }: Held): Left {
-    const resetMs = resetAt === null ? null : Math.max(0, resetAt - this.#clock.monotonic())
-    return { use, left: left + units, resetSeconds: resetMs === null ? null : Math.ceil(resetMs / 1_000) }
   }
 
   /** Resolves when the store has answered. All that ask for the same limit meanwhile share the answer. */
@@ -209,7 +211,7 @@ export class Limiter {
     const questions = this.#collected
     this.#collected = new Map()
     for (const [name, question] of questions) this.#asked.set(name, question)
-    const sentAt = { now: this.#clock.now(), monotonic: this.#clock.monotonic() }
+    const sentAt = this.#moment()
     try {
       const asks = [...questions.values()].map((question) => this.#askOf(question))
       const worthwhile = asks.filter(({ needed, returned }) => needed > 0 || returned > 0)
@@ -256,6 +258,11 @@ export class Limiter {
       resetAt: resetMs === null ? null : answeredAt + resetMs,
     })
   }
+}
+
+function toLeft(use: LimitUse, { units, left, resetAt }: Held, { monotonic }: Moment): Left {
+  const resetSeconds = resetAt === null ? null : Math.ceil(Math.max(0, resetAt - monotonic) / 1_000)
+  return { use, left: left + units, resetSeconds }
 }
 
 const nameOf = ({ subject, limit }: Pick<LimitUse, 'subject' | 'limit'>) => `${subject} ${limit.kind}`

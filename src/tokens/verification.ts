@@ -1,15 +1,8 @@
 // What a presented credential may do: whether it authenticates, what its policy and its sub-account's allow, and what is left of
 // their rates and quotas.
-import { Limiter, type LimitUse, type LimitVerdict } from './limiter.ts'
-import { leftOf } from './model/limit.ts'
-import {
-  type Access,
-  effectiveScopes,
-  judgePolicy,
-  type Limit,
-  type Policies,
-  type PolicyOwner,
-} from './model/policy.ts'
+import { Limiter, type LimitVerdict } from './limiter.ts'
+import { type LimitUse, leftOf } from './model/limit.ts'
+import { type Access, judgePolicy, type PolicyOwner } from './model/policy.ts'
 import type { Timestamp, VerifiedToken } from './model/token.ts'
 import type { Store } from './ports.ts'
 import { UseMarks } from './record/uses.ts'
@@ -65,9 +58,8 @@ export class Verification {
     const { token, policies } = verdict
     const refused = judgePolicy(policies, access)
     if (refused !== undefined) return { accepted: false, ...refused, token }
-    const limits = limitsOf(token, policies)
-    if (limits.length === 0) return this.#used(verdict)
-    const taken = await this.#limiter.take(limits)
+    if (policies.limits.length === 0) return this.#used(verdict)
+    const taken = await this.#limiter.take(policies.limits)
     return taken.accepted ? this.#used({ ...verdict, left: taken.left }) : { ...taken, token }
   }
 
@@ -99,14 +91,14 @@ export class Verification {
     if (!verdict.accepted) {
       return { accepted: false, reason: verdict.reason, decidedBy: null, scopes: null, limits: [] }
     }
-    const { token, policies } = verdict
-    const limits = await this.#leftOf(limitsOf(token, policies))
+    const { policies } = verdict
+    const limits = await this.#leftOf(policies.limits)
     const refused = judgePolicy(policies, access)
     const empty = limits.find(({ left }) => left < 1)
     const [reason, decidedBy] = refused
       ? [refused.reason, refused.by]
       : [empty?.limit.kind ?? null, empty?.owner ?? null]
-    return { accepted: reason === null, reason, decidedBy, scopes: effectiveScopes(policies) ?? null, limits }
+    return { accepted: reason === null, reason, decidedBy, scopes: policies.scopes ?? null, limits }
   }
 
   async #leftOf(limits: readonly LimitUse[]): Promise<Explanation['limits']> {
@@ -119,19 +111,3 @@ export class Verification {
     })
   }
 }
-
-/** Rates before quotas, the token's before its sub-account's. */
-function limitsOf({ id, subAccountId }: VerifiedToken, { token, subAccount }: Policies): readonly LimitUse[] {
-  if (token === undefined && subAccount === undefined) return NONE
-  const uses: LimitUse[] = []
-  const add = (limit: Limit | undefined, owner: PolicyOwner, subject: string) => {
-    if (limit !== undefined) uses.push({ subject, owner, limit })
-  }
-  add(token?.rate, 'token', id)
-  add(subAccount?.rate, 'sub-account', subAccountId)
-  add(token?.quota, 'token', id)
-  add(subAccount?.quota, 'sub-account', subAccountId)
-  return uses
-}
-
-const NONE: readonly LimitUse[] = []

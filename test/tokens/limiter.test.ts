@@ -1,8 +1,8 @@
 // How a process takes units of rates and quotas for its verifications.
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
-import { Limiter, type LimitUse, type LimitVerdict } from '../../src/tokens/limiter.ts'
-import { leftOf } from '../../src/tokens/model/limit.ts'
+import { Limiter, type LimitVerdict } from '../../src/tokens/limiter.ts'
+import { type LimitUse, leftOf } from '../../src/tokens/model/limit.ts'
 import type { Limit } from '../../src/tokens/model/policy.ts'
 import { Clock, MemoryLimits, quota, rate } from '../support/limits.ts'
 
@@ -206,6 +206,6 @@ describe('at the same time', () => {
 
   test('a state that cannot be read rejects, and accepts nobody', async () => {
     store.states.set('tok_1 rate', '{"level":')
-    await assert.rejects(limiter.take([ofToken(rate(3, 30))]))
+    await assert.rejects(async () => limiter.take([ofToken(rate(3, 30))]))
   })
 })

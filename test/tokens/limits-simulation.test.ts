@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { Limiter, type LimitUse } from '../../src/tokens/limiter.ts'
+import { Limiter } from '../../src/tokens/limiter.ts'
+import type { LimitUse } from '../../src/tokens/model/limit.ts'
 import type { Limit } from '../../src/tokens/model/policy.ts'
 import { Clock, MemoryLimits, quota, rate } from '../support/limits.ts'
 import { runs } from '../support/runs.ts'
@@ -91,7 +92,7 @@ async function simulate(plan: Plan): Promise<Outcome> {
   const verify = (holder: number) => () => {
     const limiter = holders[holder] as Limiter
     const use: LimitUse = { subject: 'tok_1', owner: 'token', limit }
-    limiter.take([use]).then((verdict) => {
+    Promise.resolve(limiter.take([use])).then((verdict) => {
       // A process that was killed answers nobody.
       if (verdict.accepted && holders[holder] === limiter) accepted.push({ at: latestTime(), limit: use.limit })
     })

@@ -4,7 +4,6 @@ import { Type } from 'typebox'
 import { Failure, type FailureCode, reasonOf } from '../../tokens/errors.ts'
 import { type RawQuery, readOnce } from '../../tokens/model/page.ts'
 import { type Caller, requireRight, sees } from '../../tokens/model/permissions.ts'
-import { effectiveScopes } from '../../tokens/model/policy.ts'
 import type { Registry } from '../../tokens/registry.ts'
 import { FAILURE_OF, type Verdict } from '../../tokens/trust/verdict.ts'
 import type { Decision } from '../../tokens/verification.ts'
@@ -90,7 +89,7 @@ function verifyRoute({ registry, credentialHeader, onVerdict, rateLimits }: Veri
       onVerdict(decision.accepted ? 'accepted' : decision.reason)
       if (!decision.accepted) return answerRefusal(request, reply, decision, rateLimits)
       const { id, subAccountId, accountId, version } = decision.token
-      const scopes = effectiveScopes(decision.policies)
+      const { scopes } = decision.policies
       if (scopes !== undefined) reply.header('x-latchkey-scopes', scopes.length === 0 ? NO_SCOPE : scopes.join(' '))
       if ('left' in decision) reply.headers(limitHeaders(decision.left))
       return reply
@@ -247,7 +246,7 @@ function introspection(verdict: Verdict, { accountId, permissions }: Caller) {
   if (!verdict.accepted || verdict.token.accountId !== accountId) return { active: false }
   if (!sees(permissions, verdict.token.subAccountId)) return { active: false }
   const { id, subAccountId, createdAt, expiresAt, version } = verdict.token
-  const scopes = effectiveScopes(verdict.policies)
+  const { scopes } = verdict.policies
   return {
     active: true,
     sub: subAccountId,

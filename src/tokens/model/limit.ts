@@ -1,6 +1,25 @@
 // What is left of a rate or a quota. Processes reserve units in batches and use them up by themselves, so that few verifications
 // write; all of them together never use more than the limit allows. Pure: a state as stored in, a state out.
-import type { Limit, Quota, Rate } from './policy.ts'
+import type { Limit, Policies, PolicyOwner, Quota, Rate } from './policy.ts'
+import type { VerifiedToken } from './token.ts'
+
+/** A limit that a verification needs one unit of. `subject` is the token or the sub-account. */
+export interface LimitUse {
+  readonly subject: string
+  readonly limit: Limit
+  readonly owner: PolicyOwner
+}
+
+/** Rates before quotas, the token's before its sub-account's. */
+export function limitsOf(of: Pick<VerifiedToken, 'id' | 'subAccountId'>, { token, subAccount }: Policies): LimitUse[] {
+  const uses: LimitUse[] = []
+  for (const kind of ['rate', 'quota'] as const) {
+    const [own, ceiling] = [token?.[kind], subAccount?.[kind]]
+    if (own !== undefined) uses.push({ subject: of.id, owner: 'token', limit: own })
+    if (ceiling !== undefined) uses.push({ subject: of.subAccountId, owner: 'sub-account', limit: ceiling })
+  }
+  return uses
+}
 
 /** Who asks, and for how many. */
 export interface Reservation {

@@ -1,7 +1,8 @@
 // Whether a presented credential authenticates. Begins with "no"; only the last line says yes.
 import { timingSafeEqual } from 'node:crypto'
 import type { FailureCode } from '../errors.ts'
-import { lifetimeEnd, type Policies, parsePolicy, type ReadyPolicy } from '../model/policy.ts'
+import { type LimitUse, limitsOf } from '../model/limit.ts'
+import { effectiveScopes, lifetimeEnd, type Policies, parsePolicy, type ReadyPolicy } from '../model/policy.ts'
 import { RETIRED_CREDENTIALS, SUB_ACCOUNTS, TOKENS } from '../model/tables.ts'
 import {
   type ListedToken,
@@ -24,11 +25,18 @@ export interface FoundRows {
   readonly retired: Stamped<RetiredCredential> | undefined
 }
 
+/** Both policies, and what they come to. */
+interface Restrictions extends Policies {
+  /** Undefined: not restricted. */
+  readonly scopes: readonly string[] | undefined
+  readonly limits: readonly LimitUse[]
+}
+
 /** What is known of a credential: what it may do then depends on the time and on what is asked for. */
 export interface Candidate {
   readonly token: VerifiedToken
   readonly suspendedAt: Timestamp | null
-  readonly policies: Policies
+  readonly policies: Restrictions
   /** Set for a former credential, which works until then. */
   readonly retiresAt: Timestamp | null
   readonly tampered: Tampered | undefined
@@ -50,16 +58,20 @@ export function toCandidate(found: FoundRows, digest: Uint8Array, stamps: Stamps
 }
 
 /** Undefined if either cannot be read: who wrote it is unknown, and so is what it forbids. */
-function readPolicies(token: FoundRows['token'], subAccount: FoundRows['subAccount']): Policies | undefined {
+function readPolicies(token: FoundRows['token'], subAccount: FoundRows['subAccount']): Restrictions | undefined {
   if (token.policy === null && subAccount.policy === null) return UNRESTRICTED
   try {
-    return { token: parsePolicy(token.policy, 'token'), subAccount: parsePolicy(subAccount.policy, 'sub-account') }
+    const both = {
+      token: parsePolicy(token.policy, 'token'),
+      subAccount: parsePolicy(subAccount.policy, 'sub-account'),
+    }
+    return { ...both, scopes: effectiveScopes(both), limits: limitsOf(token, both) }
   } catch {
     return undefined
   }
 }
 
-const UNRESTRICTED: Policies = { token: undefined, subAccount: undefined }
+const UNRESTRICTED: Restrictions = { token: undefined, subAccount: undefined, scopes: undefined, limits: [] }
 
 /** The first of the rows that do not match their stamps, or do not belong together. */
 function findTampered({ token, subAccount, retired }: FoundRows, stamps: Stamps): Tampered | undefined {
@@ -87,7 +99,7 @@ export const FAILURE_OF: Readonly<Record<Unauthenticated, FailureCode>> = {
 export interface Accepted {
   readonly accepted: true
   readonly token: VerifiedToken
-  readonly policies: Policies
+  readonly policies: Restrictions
 }
 
 export type Verdict =
