@@ -5,9 +5,10 @@ import type { Operator } from '../tokens/operator.ts'
 import type { Output } from './output.ts'
 import { startProgress } from './progress.ts'
 
-const BATCH = 1_000
-/** Waiting batches are committed together by the writer thread, while the next one is sealed here. */
-const MAX_WAITING = 4
+/** Small, so that this process notices soon when the store can take more. */
+const BATCH = 200
+/** The store commits waiting batches together, while the next ones are sealed here. */
+const MAX_WAITING = 20
 
 const USES = ['CI', 'Deploy', 'Billing', 'Reports', 'Mobile app', 'Webhook', 'Import', 'Backup', 'Monitoring', 'Sync']
 const PLACES = ['production', 'staging', 'Berlin', 'Lisboa', 'São Paulo', 'Kraków', '東京', 'Αθήνα', 'Москва', 'test']

@@ -11,6 +11,7 @@ import { openSecret } from '../vault.ts'
 import type { Connection, Work } from './connection.ts'
 import { Lease } from './lease.ts'
 import { GroupedChanges } from './memory/grouped.ts'
+import { Loading } from './memory/loading.ts'
 import { Remembered } from './memory/same-rows.ts'
 import { clientConfig, LIMITS, Pool, type PoolUsage, requestScope } from './pool.ts'
 import { findWeaknesses, requireFitServer } from './server.ts'
@@ -189,12 +190,14 @@ class PostgresStore implements Store {
   readonly #lease: Lease
   readonly #stamps: Stamps
   readonly #grouped: GroupedChanges
+  readonly #loading: Loading
 
   constructor(pools: Pools, lease: Lease, stamps: Stamps) {
     this.#pools = pools
     this.#lease = lease
     this.#stamps = stamps
     this.#grouped = new GroupedChanges(pools.changes, stamps)
+    this.#loading = new Loading(pools.changes, pools.shortReads, stamps)
   }
 
   insertAccount = this.#change(writes.insertAccount)
@@ -207,7 +210,12 @@ class PostgresStore implements Store {
   revokeSession = this.#change(writes.revokeSession)
   insertSubAccounts = this.#change(writes.insertSubAccounts)
   updateSubAccount = this.#change(writes.updateSubAccount)
-  insertTokens = this.#change(writes.insertTokens)
+  readonly #insertTokens = this.#change(writes.insertTokens)
+  insertTokens: Store['insertTokens'] = async (tokens, origin, idempotency) => {
+    if (tokens.length <= 1 || idempotency !== undefined) return this.#insertTokens(tokens, origin, idempotency)
+    await this.#loading.insert({ tokens, origin })
+    return tokens.map(({ id }) => id)
+  }
   changeToken: Store['changeToken'] = (accountId, id, change, origin, expected) =>
     this.#grouped.make(accountId, { id, change, origin, expected })
   markUsed = this.#change(writes.markUsed)

@@ -1,9 +1,11 @@
 // What holds when many ask at once.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { findMissingEnd, WALK_START, walkHead, walkRow } from '../../../src/tokens/record/history.ts'
 import { runs } from '../../support/runs.ts'
 import { deleteToken, FIRST_PAGE, updateToken } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
+import { readChain } from './history.ts'
 
 const CONTENDERS = 100
 const ROUNDS = runs(3, 50)
@@ -61,6 +63,42 @@ export const describeConcurrency: Part = (estate) => {
     )
     assert.equal(results.filter(({ status }) => status === 'fulfilled').length, 1)
     assert.equal((await estate().store.findToken(account.id, id))?.token.version, 2)
+  })
+
+  test('lists of tokens inserted at once, beside changes of another process, are each whole or refused, and the chain is unbroken', async () => {
+    const { store, stamps } = estate().opened
+    const account = await estate().account()
+    const subAccount = await estate().subAccount(account)
+    const other = await estate().opened.openAnother()
+    const list = (n: number) =>
+      Array.from({ length: 20 }, (_, i) => estate().tokenRecord(subAccount, `list ${n} token ${i}`))
+    const taken = estate().tokenRecord(subAccount, 'list 3 token 7')
+    await store.insertTokens([taken], estate().origin())
+    const foreign = { ...estate().tokenRecord(subAccount, 'of nobody'), subAccountId: 'sub_none' }
+    const lists = Array.from({ length: 12 }, (_, n) => (n === 5 ? [...list(n), foreign] : list(n)))
+    const results = Promise.allSettled(lists.map((each) => store.insertTokens(each, estate().origin())))
+    for (const status of ['inactive', 'active', 'inactive'] as const) {
+      await updateToken(other, account.id, taken.id, { status }, estate().origin())
+      await other.updateSubAccount(account.id, subAccount.id, { name: `while ${status}` }, estate().origin())
+    }
+    const refused = (await results).flatMap((result, n) =>
+      result.status === 'rejected' ? [[n, (result.reason as { code: string }).code]] : [],
+    )
+    assert.deepEqual(refused, [
+      [3, 'duplicate-name'],
+      [5, 'sub-account-forbidden'],
+    ])
+    await other.close()
+    assert.equal((await store.listTokens(account.id, FIRST_PAGE))?.total, 1 + 10 * 20)
+    assert.equal((await store.listTokens(account.id, { ...FIRST_PAGE, search: 'list 11 token' }))?.total, 20)
+    let walk = WALK_START
+    for (const link of await readChain(estate(), account.id)) {
+      const step = link.kind === 'row' ? walkRow(walk, link.row, stamps) : walkHead(walk, link, stamps)
+      assert.deepEqual(step.problems, [])
+      walk = step.walk
+    }
+    assert.equal(walk.end.seq, walk.head?.seq)
+    assert.equal(findMissingEnd(walk), undefined)
   })
 
   test('a page read among changes never contradicts its own total', async () => {

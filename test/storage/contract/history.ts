@@ -69,7 +69,7 @@ async function liveThroughEverything(estate: Estate) {
   return { account, token, expected }
 }
 
-async function readChain(estate: Estate, accountId: string): Promise<ChainLink[]> {
+export async function readChain(estate: Estate, accountId: string): Promise<ChainLink[]> {
   const links: ChainLink[] = []
   for await (const link of estate.store.readChains()) {
     if ((link.kind === 'row' ? link.row : link).accountId === accountId) links.push(link)

@@ -12,7 +12,12 @@ const MAX_PER_GROUP = 32
 /** A timeout closes the connection, so a change with less time left than this is not tried again. */
 const MIN_RETRY_MS = 250
 
-const REFUSED_BY_DATABASE = new Set(['duplicate-name', 'duplicate-credential', 'master-key-superseded'])
+/** Of what the database refuses, one change undoes those that share its transaction. */
+export const REFUSED_BY_DATABASE: ReadonlySet<string> = new Set([
+  'duplicate-name',
+  'duplicate-credential',
+  'master-key-superseded',
+])
 
 interface Waiting {
   readonly asked: AskedChange

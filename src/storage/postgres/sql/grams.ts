@@ -13,6 +13,20 @@ export function indexedGrams(accountId: string, foldedName: string): string {
   return lexemes.join(' ')
 }
 
+/** The same in binary form: the number of lexemes, then each with a zero after it and the number of its positions, none. */
+export function binaryGrams(accountId: string, foldedName: string): string | Buffer {
+  const start = mark(accountId)
+  const grams = new Set(gramsOfName(SPLITS.test(foldedName) ? [...foldedName] : foldedName.split('')))
+  let lexemes = ''
+  for (const gram of grams) lexemes += `${start}${gram}\0\0\0`
+  // Up to here the bytes of the number are characters of one byte each.
+  if (grams.size < 128) return `\0\0\0${String.fromCharCode(grams.size)}${lexemes}`
+  return Buffer.concat([Buffer.of(0, 0, grams.size >> 8, grams.size & 255), Buffer.from(lexemes)])
+}
+
+/** Characters that are two units of a string. */
+const SPLITS = /[\ud800-\udfff]/
+
 /** The text of a tsquery. */
 export function matchExpression(accountId: string, sought: Sought): string {
   const start = mark(accountId)
@@ -20,8 +34,15 @@ export function matchExpression(accountId: string, sought: Sought): string {
   return sought.grams.map((gram) => quote(start + gram)).join(' & ')
 }
 
+/** Of the account asked for last: the tokens of a batch are mostly one account's. */
+let known = { accountId: '', mark: '' }
+
 function mark(accountId: string): string {
-  return createHash('sha256').update(accountId).digest('base64').slice(0, MARK_CHARACTERS)
+  if (known.accountId !== accountId) {
+    const hash = createHash('sha256').update(accountId).digest('base64')
+    known = { accountId, mark: hash.slice(0, MARK_CHARACTERS) }
+  }
+  return known.mark
 }
 
 function quote(lexeme: string): string {

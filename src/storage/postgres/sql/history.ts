@@ -1,7 +1,14 @@
 // Appends to the accounts' chains of history. The head of a chain is also the lock of its account.
 import { Failure } from '../../../tokens/errors.ts'
 import { HISTORY } from '../../../tokens/model/tables.ts'
-import { type ChainEnd, type HistoryEvent, headStamp, nextRow, type Origin } from '../../../tokens/record/history.ts'
+import {
+  type ChainEnd,
+  type HistoryEvent,
+  headStamp,
+  nextRow,
+  type Origin,
+  type StoredHistoryRow,
+} from '../../../tokens/record/history.ts'
 import type { Stamps } from '../../../tokens/trust/vault.ts'
 import type { Connection } from '../connection.ts'
 import { insertRows } from './insertion.ts'
@@ -17,9 +24,18 @@ export type Heads = ReadonlyMap<string, ChainEnd>
 export type Recorded = readonly [event: HistoryEvent, origin: Origin]
 
 /** Locks the accounts until the transaction ends, in one order everywhere. One that does not exist is left out. */
-export async function lockHeads(db: Connection, accountIds: readonly string[]): Promise<Heads> {
+export function lockHeads(db: Connection, accountIds: readonly string[]): Promise<Heads> {
+  return findHeads(db, accountIds, 'FOR UPDATE')
+}
+
+/** Without a lock. */
+export function readHeads(db: Connection, accountIds: readonly string[]): Promise<Heads> {
+  return findHeads(db, accountIds, '')
+}
+
+async function findHeads(db: Connection, accountIds: readonly string[], lock: 'FOR UPDATE' | ''): Promise<Heads> {
   const found = await db.all<ChainEnd & { account_id: string }>(
-    'SELECT account_id, seq, last FROM history_heads WHERE account_id = ANY($1::text[]) ORDER BY account_id FOR UPDATE',
+    `SELECT account_id, seq, last FROM history_heads WHERE account_id = ANY($1::text[]) ORDER BY account_id ${lock}`,
     [...new Set(accountIds)],
   )
   return new Map(found.map(({ account_id, seq, last }) => [account_id, { seq, last }]))
@@ -27,6 +43,16 @@ export async function lockHeads(db: Connection, accountIds: readonly string[]): 
 
 /** Each account's head is written once, however many events there are. */
 export async function record({ db, stamps }: Session, heads: Heads, recorded: readonly Recorded[]): Promise<void> {
+  const { rows, ends } = continueChains(stamps, heads, recorded)
+  await Promise.all([insertRows(db, HISTORY, rows), writeHeads(db, stamps, ends)])
+}
+
+/** The rows that follow these heads, and where the chains of their accounts end then. */
+export function continueChains(
+  stamps: Stamps,
+  heads: Heads,
+  recorded: readonly Recorded[],
+): { readonly rows: readonly StoredHistoryRow[]; readonly ends: Heads } {
   const ends = new Map<string, ChainEnd>()
   const rows = recorded.map(([event, origin]) => {
     const end = ends.get(event.accountId) ?? heads.get(event.accountId)
@@ -35,17 +61,18 @@ export async function record({ db, stamps }: Session, heads: Heads, recorded: re
     ends.set(event.accountId, { seq: row.seq, last: row.stamp })
     return row
   })
+  return { rows, ends }
+}
+
+export function writeHeads(db: Connection, stamps: Stamps, ends: Heads): Promise<number> {
   const changed = [...ends]
-  await Promise.all([
-    insertRows(db, HISTORY, rows),
-    db.run(
-      `INSERT INTO history_heads (account_id, seq, last, stamp)
-       SELECT * FROM unnest($1::text[], $2::bigint[], $3::bytea[], $4::bytea[])
-       ON CONFLICT (account_id) DO UPDATE SET seq = excluded.seq, last = excluded.last, stamp = excluded.stamp`,
-      changed.map(([accountId]) => accountId),
-      changed.map(([, { seq }]) => seq),
-      changed.map(([, { last }]) => last),
-      changed.map(([accountId, { seq, last }]) => headStamp(accountId, seq, last, stamps)),
-    ),
-  ])
+  return db.run(
+    `INSERT INTO history_heads (account_id, seq, last, stamp)
+     SELECT * FROM unnest($1::text[], $2::bigint[], $3::bytea[], $4::bytea[])
+     ON CONFLICT (account_id) DO UPDATE SET seq = excluded.seq, last = excluded.last, stamp = excluded.stamp`,
+    changed.map(([accountId]) => accountId),
+    changed.map(([, { seq }]) => seq),
+    changed.map(([, { last }]) => last),
+    changed.map(([accountId, { seq, last }]) => headStamp(accountId, seq, last, stamps)),
+  )
 }

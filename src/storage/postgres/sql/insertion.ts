@@ -11,41 +11,66 @@ import {
 import { foldCase, foldedText, type SubAccount, type TokenRecord } from '../../../tokens/model/token.ts'
 import { columnOf, tableOf } from '../../tables.ts'
 import type { Connection } from '../connection.ts'
-import { indexedGrams } from './grams.ts'
+import type { Value as Parameter } from './batch.ts'
+import { binaryArray } from './binary-arrays.ts'
+import { binaryGrams } from './grams.ts'
+
+/** A statement with its values in the protocol's form: making them takes long, and can be done before anything is locked. */
+export interface Insertion {
+  readonly sql: string
+  readonly values: readonly Parameter[]
+}
 
 const ARRAYS: Readonly<Record<FieldType, string>> = { text: 'text[]', number: 'bigint[]', bytes: 'bytea[]' }
 
 /** With what this engine keeps for search. Counts are updated by triggers. */
 export async function insertRows(db: Connection, table: Table, rows: readonly object[]): Promise<void> {
-  if (rows.length === 0) return
+  await runInsertions(db, insertionsOf(table, rows))
+}
+
+/** All are sent together. */
+export async function runInsertions(db: Connection, insertions: readonly Insertion[]): Promise<void> {
+  await Promise.all(insertions.map(({ sql, values }) => db.run(sql, ...values)))
+}
+
+export function insertionsOf(table: Table, rows: readonly object[]): Insertion[] {
+  if (rows.length === 0) return []
   const fields = storedFields(table)
   if (table === SUB_ACCOUNTS) {
     const derived = rows.map((row) => ({ ...row, foldedText: foldedText(row as SubAccount) }))
-    await insertColumns(db, table, { ...fields, foldedText: { type: 'text' } }, derived)
-  } else await insertColumns(db, table, fields, rows)
-  if (table === TOKENS) await insertSearch(db, rows as readonly TokenRecord[])
+    return [columnsOf(table, { ...fields, foldedText: { type: 'text' } }, derived)]
+  }
+  const own = columnsOf(table, fields, rows)
+  return table === TOKENS ? [own, searchOf(rows as readonly TokenRecord[])] : [own]
 }
 
-function insertColumns(db: Connection, table: Table, fields: Fields, rows: readonly object[]): Promise<number> {
-  const names = Object.keys(fields)
-  const arrays = Object.values(fields).map(({ type }, n) => `$${n + 1}::${ARRAYS[type]}`)
-  return db.run(
-    `INSERT INTO ${tableOf(table)} (${names.map(columnOf).join(', ')}) SELECT * FROM unnest(${arrays.join(', ')})`,
-    ...names.map((name) => rows.map((row) => (row as Record<string, Value>)[name] ?? null)),
-  )
+function columnsOf(table: Table, fields: Fields, rows: readonly object[]): Insertion {
+  const columns = Object.entries(fields)
+  const names = columns.map(([name]) => columnOf(name))
+  const arrays = columns.map(([, { type }], n) => `$${n + 1}::${ARRAYS[type]}`)
+  const values = columns.map(([name, { type }]) => {
+    const column = rows.map((row) => (row as Record<string, Value>)[name] ?? null)
+    return type === 'number' ? (column as (number | null)[]) : binaryArray(type, column as (string | null)[])
+  })
+  return {
+    sql: `INSERT INTO ${tableOf(table)} (${names.join(', ')}) SELECT * FROM unnest(${arrays.join(', ')})`,
+    values,
+  }
 }
 
-function insertSearch(db: Connection, tokens: readonly TokenRecord[]): Promise<number> {
-  return db.run(
-    `INSERT INTO token_search (token_id, account_id, sub_account_id, status, folded_name, grams)
-     SELECT id, account_id, sub_account_id, status, folded_name, grams::tsvector
-     FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
-       AS added (id, account_id, sub_account_id, status, folded_name, grams)`,
+function searchOf(tokens: readonly TokenRecord[]): Insertion {
+  const folded = tokens.map(({ name }) => foldCase(name))
+  const texts = [
     tokens.map(({ id }) => id),
     tokens.map(({ accountId }) => accountId),
     tokens.map(({ subAccountId }) => subAccountId),
     tokens.map(({ status }) => status),
-    tokens.map(({ name }) => foldCase(name)),
-    tokens.map(({ accountId, name }) => indexedGrams(accountId, foldCase(name))),
-  )
+    folded,
+  ]
+  const grams = tokens.map(({ accountId }, n) => binaryGrams(accountId, folded[n] ?? ''))
+  return {
+    sql: `INSERT INTO token_search (token_id, account_id, sub_account_id, status, folded_name, grams)
+     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::tsvector[])`,
+    values: [...texts.map((column) => binaryArray('text', column)), binaryArray('tsvector', grams)],
+  }
 }

@@ -283,7 +283,7 @@ export async function findLimits(db: Connection, subjects: readonly string[]): P
 /** What was done to these sub-accounts and their tokens, deleted ones included. */
 const ofSubAccounts = (account: string, ids: string) => `(subject = ANY(${ids}::text[]) OR token_id IN (
   SELECT c.token_id FROM history c WHERE c.account_id = ${account} AND c.action = 'token.create'
-    AND substring(c.to_facts FROM '"subAccountId":"(sub_[0-9a-f]+)"') = ANY(${ids}::text[])))`
+    AND split_part(split_part(c.to_facts COLLATE "C", '"subAccountId":"', 2), '"', 1) = ANY(${ids}::text[])))`
 
 export async function listHistory(db: Connection, accountId: string, query: HistoryQuery): Promise<Slice<HistoryRow>> {
   const { page, limit, tokenId, by, action, from, before, subAccounts } = query

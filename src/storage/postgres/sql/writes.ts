@@ -8,7 +8,6 @@ import { IDLE_MS, LONGEST_MS, type SessionChange, type StoredSession } from '../
 import {
   ACCOUNT_KEYS,
   ACCOUNTS,
-  IDEMPOTENCY_KEYS,
   RETIRED_CREDENTIALS,
   SESSIONS,
   type StoredRow,
@@ -25,9 +24,9 @@ import {
   type SubAccountRow,
   type TokenRecord,
 } from '../../../tokens/model/token.ts'
-import { IDEMPOTENCY_MEMORY_MS, type SubAccountUpdate } from '../../../tokens/model/update.ts'
+import type { SubAccountUpdate } from '../../../tokens/model/update.ts'
 import * as plans from '../../../tokens/plan.ts'
-import type { Idempotency, MasterKeyChange, Resealed, TokenRow } from '../../../tokens/ports.ts'
+import type { MasterKeyChange, Resealed, TokenRow } from '../../../tokens/ports.ts'
 import type { Origin } from '../../../tokens/record/history.ts'
 import { stampOf } from '../../../tokens/trust/stamp.ts'
 import { asListed, assignments, changedFields } from '../../tables.ts'
@@ -36,6 +35,8 @@ import { indexedGrams } from './grams.ts'
 import { lockHeads, type Recorded, record, type Session } from './history.ts'
 import { insertRows } from './insertion.ts'
 import { findAccount, findChanged, findSubAccount, lockKey, lockSession } from './reads.ts'
+
+export { insertTokens } from './token-insertion.ts'
 
 /** The lock that migration 003 makes everyone share who seals: the letters "latchsea". */
 const SEALING_LOCK = '7809651199140128097'
@@ -162,81 +163,6 @@ export async function updateSubAccount(
     record(session, heads, [[plan.event, origin]]),
   ])
   return { ...found, subAccount: plan.after }
-}
-
-export async function insertTokens(
-  session: Session,
-  tokens: readonly TokenRecord[],
-  origin: Origin,
-  idempotency?: Idempotency,
-): Promise<readonly string[]> {
-  const [first] = tokens
-  if (first === undefined) return []
-  const { db, stamps } = session
-  const heads = await lockHeads(
-    db,
-    tokens.map(({ accountId }) => accountId),
-  )
-  const former = idempotency && (await findIdempotent(session, first.accountId, idempotency, origin))
-  if (former !== undefined) return [former]
-  const owners = await findOwners(session, tokens)
-  await insertRows(
-    db,
-    TOKENS,
-    tokens.map((token) => ({ ...token, stamp: stampOf(TOKENS, token, stamps) })),
-  )
-  await requireUnretired(session, tokens)
-  await record(
-    session,
-    heads,
-    tokens.map((token) => [plans.tokenCreated(token, owners.get(token.subAccountId) ?? ''), origin]),
-  )
-  if (idempotency !== undefined) {
-    const { accountId, id: tokenId } = first
-    await insertRows(db, IDEMPOTENCY_KEYS, [{ ...idempotency, accountId, tokenId, createdAt: origin.at }])
-  }
-  return tokens.map(({ id }) => id)
-}
-
-/** The names of the tokens' sub-accounts. Refuses a token whose sub-account is not its account's. */
-async function findOwners({ db }: Session, tokens: readonly TokenRecord[]): Promise<ReadonlyMap<string, string>> {
-  const ids = [...new Set(tokens.map(({ subAccountId }) => subAccountId))]
-  const found = await db.all<{ id: string; account_id: string; name: string }>(
-    'SELECT id, account_id, name FROM sub_accounts WHERE id = ANY($1::text[])',
-    ids,
-  )
-  const owners = new Map(found.map((owner) => [owner.id, owner]))
-  for (const { accountId, subAccountId } of tokens) {
-    if (owners.get(subAccountId)?.account_id !== accountId) throw new Failure('sub-account-forbidden')
-  }
-  return new Map(found.map(({ id, name }) => [id, name]))
-}
-
-/** After the insertion, which waits for a concurrent rotation of the same credential. */
-async function requireUnretired({ db }: Session, tokens: readonly TokenRecord[]): Promise<void> {
-  const retired = await db.get(
-    'SELECT FROM retired_credentials WHERE digest = ANY($1::bytea[]) LIMIT 1',
-    tokens.map(({ digest }) => digest),
-  )
-  if (retired !== undefined) throw new Failure('duplicate-credential')
-}
-
-async function findIdempotent(
-  { db }: Session,
-  accountId: string,
-  asked: Idempotency,
-  origin: Origin,
-): Promise<string | undefined> {
-  const former = await db.get<{ request_digest: string; token_id: string; created_at: number }>(
-    'SELECT request_digest, token_id, created_at FROM idempotency_keys WHERE account_id = $1 AND key = $2',
-    ...[accountId, asked.key],
-  )
-  const oldest = origin.at - IDEMPOTENCY_MEMORY_MS
-  // Only this account's: those of others may be locked by their own transactions.
-  await db.run('DELETE FROM idempotency_keys WHERE account_id = $1 AND created_at < $2', accountId, oldest)
-  if (former === undefined || former.created_at < oldest) return undefined
-  if (former.request_digest !== asked.requestDigest) throw new Failure('idempotency-conflict')
-  return former.token_id
 }
 
 /** One of several changes of an account's tokens. */

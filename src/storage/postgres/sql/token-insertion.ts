@@ -1,0 +1,186 @@
+// New tokens, with their history. Stamps, chains and the columns of the statements can be made before the accounts are locked, by
+// what their chains and sub-accounts are expected to be then; what has changed meanwhile is made again.
+import { Failure } from '../../../tokens/errors.ts'
+import { HISTORY, IDEMPOTENCY_KEYS, TOKENS } from '../../../tokens/model/tables.ts'
+import type { TokenRecord } from '../../../tokens/model/token.ts'
+import { IDEMPOTENCY_MEMORY_MS } from '../../../tokens/model/update.ts'
+import { tokenCreated } from '../../../tokens/plan.ts'
+import type { Idempotency } from '../../../tokens/ports.ts'
+import type { ChainEnd, Origin } from '../../../tokens/record/history.ts'
+import { stampOf } from '../../../tokens/trust/stamp.ts'
+import type { Stamps } from '../../../tokens/trust/vault.ts'
+import type { Connection } from '../connection.ts'
+import { binaryArray } from './binary-arrays.ts'
+import { continueChains, type Heads, lockHeads, readHeads, type Session, writeHeads } from './history.ts'
+import { type Insertion, insertionsOf, insertRows, runInsertions } from './insertion.ts'
+
+/** Tokens to insert, and who asked for them. */
+export interface NewTokens {
+  readonly tokens: readonly TokenRecord[]
+  readonly origin: Origin
+}
+
+interface Owner {
+  readonly accountId: string
+  readonly name: string
+}
+
+/** What the history of new tokens depends on: the ends of their accounts' chains, and their sub-accounts. */
+export interface Surroundings {
+  readonly heads: Heads
+  readonly owners: ReadonlyMap<string, Owner>
+}
+
+export interface Prepared {
+  readonly surroundings: Surroundings
+  readonly insertions: readonly Insertion[]
+  readonly digests: Uint8Array
+  /** Of the chains, after these tokens. */
+  readonly ends: Heads
+}
+
+/** Refuses a token whose sub-account is not its account's. */
+export function prepare(stamps: Stamps, { tokens, origin }: NewTokens, { heads, owners }: Surroundings): Prepared {
+  const stamped = tokens.map((token) => ({ ...token, stamp: stampOf(TOKENS, token, stamps) }))
+  const events = tokens.map((token) => {
+    const owner = owners.get(token.subAccountId)
+    if (owner?.accountId !== token.accountId) throw new Failure('sub-account-forbidden')
+    return [tokenCreated(token, owner.name), origin] as const
+  })
+  const { rows, ends } = continueChains(stamps, heads, events)
+  return {
+    surroundings: { heads: pick(heads, ends.keys()), owners: pick(owners, tokens.map(subAccountOf)) },
+    insertions: [...insertionsOf(TOKENS, stamped), ...insertionsOf(HISTORY, rows)],
+    digests: binaryArray(
+      'bytes',
+      tokens.map(({ digest }) => digest),
+    ),
+    ends,
+  }
+}
+
+function pick<Value>(values: ReadonlyMap<string, Value>, keys: Iterable<string>): ReadonlyMap<string, Value> {
+  const picked = new Map<string, Value>()
+  for (const key of keys) {
+    const value = values.get(key)
+    if (value !== undefined) picked.set(key, value)
+  }
+  return picked
+}
+
+function holds({ heads, owners }: Surroundings, now: Surroundings): boolean {
+  for (const [id, head] of heads) if (!sameEnd(head, now.heads.get(id))) return false
+  for (const [id, { accountId, name }] of owners) {
+    const owner = now.owners.get(id)
+    if (owner?.accountId !== accountId || owner.name !== name) return false
+  }
+  return true
+}
+
+function sameEnd({ seq, last }: ChainEnd, other: ChainEnd | undefined): boolean {
+  return other?.seq === seq && Buffer.compare(other.last, last) === 0
+}
+
+/** What the surroundings of these tokens are now; nothing is locked. */
+export async function readSurroundings(db: Connection, tokens: readonly TokenRecord[]): Promise<Surroundings> {
+  const [heads, owners] = await Promise.all([readHeads(db, tokens.map(accountOf)), findOwners(db, tokens)])
+  return { heads, owners }
+}
+
+/** All or none; what `prepared` has for a list is used if its surroundings are as expected. */
+export async function insertLists(
+  { db, stamps }: Session,
+  lists: readonly NewTokens[],
+  prepared: readonly (Prepared | undefined)[] = [],
+): Promise<void> {
+  const tokens = lists.flatMap((list) => list.tokens)
+  const [heads, owners] = await Promise.all([lockHeads(db, tokens.map(accountOf)), findOwners(db, tokens)])
+  await writeAll({ db, stamps }, lists, prepared, { heads, owners })
+}
+
+/** Sends nothing before all lists are ready: one of them may be refused. */
+async function writeAll(
+  { db, stamps }: Session,
+  lists: readonly NewTokens[],
+  prepared: readonly (Prepared | undefined)[],
+  { heads, owners }: Surroundings,
+): Promise<void> {
+  const ends = new Map<string, ChainEnd>()
+  const ready = lists.map((list, n) => {
+    const now = { heads: new Map([...heads, ...ends]), owners }
+    const expected = prepared[n]
+    const each = expected !== undefined && holds(expected.surroundings, now) ? expected : prepare(stamps, list, now)
+    for (const [accountId, end] of each.ends) ends.set(accountId, end)
+    return each
+  })
+  await Promise.all([
+    ...ready.flatMap(({ insertions, digests }) => [runInsertions(db, insertions), requireUnretired(db, digests)]),
+    writeHeads(db, stamps, ends),
+  ])
+}
+
+/** Returns the ids, which are former ones when `idempotency` names a request that was made before. */
+export async function insertTokens(
+  session: Session,
+  tokens: readonly TokenRecord[],
+  origin: Origin,
+  idempotency?: Idempotency,
+): Promise<readonly string[]> {
+  const [first] = tokens
+  if (first === undefined) return []
+  if (idempotency === undefined) await insertLists(session, [{ tokens, origin }])
+  else {
+    const { db } = session
+    const { accountId, id: tokenId } = first
+    const [heads, former, owners] = await Promise.all([
+      lockHeads(db, [accountId]),
+      findIdempotent(db, accountId, idempotency, origin),
+      findOwners(db, tokens),
+    ])
+    if (former !== undefined) return [former]
+    const row = { ...idempotency, accountId, tokenId, createdAt: origin.at }
+    await Promise.all([
+      writeAll(session, [{ tokens, origin }], [], { heads, owners }),
+      insertRows(db, IDEMPOTENCY_KEYS, [row]),
+    ])
+  }
+  return tokens.map(({ id }) => id)
+}
+
+const accountOf = ({ accountId }: TokenRecord) => accountId
+const subAccountOf = ({ subAccountId }: TokenRecord) => subAccountId
+
+/** The sub-accounts of the tokens. */
+async function findOwners(db: Connection, tokens: readonly TokenRecord[]): Promise<Surroundings['owners']> {
+  const found = await db.all<{ id: string; account_id: string; name: string }>(
+    'SELECT id, account_id, name FROM sub_accounts WHERE id = ANY($1::text[])',
+    [...new Set(tokens.map(subAccountOf))],
+  )
+  return new Map(found.map(({ id, account_id: accountId, name }) => [id, { accountId, name }]))
+}
+
+/** After the insertion, which waits for a concurrent rotation of the same credential. */
+async function requireUnretired(db: Connection, digests: Uint8Array): Promise<void> {
+  const retired = await db.get('SELECT FROM retired_credentials WHERE digest = ANY($1::bytea[]) LIMIT 1', digests)
+  if (retired !== undefined) throw new Failure('duplicate-credential')
+}
+
+async function findIdempotent(
+  db: Connection,
+  accountId: string,
+  asked: Idempotency,
+  origin: Origin,
+): Promise<string | undefined> {
+  const oldest = origin.at - IDEMPOTENCY_MEMORY_MS
+  const [former] = await Promise.all([
+    db.get<{ request_digest: string; token_id: string; created_at: number }>(
+      'SELECT request_digest, token_id, created_at FROM idempotency_keys WHERE account_id = $1 AND key = $2',
+      ...[accountId, asked.key],
+    ),
+    // Only this account's: those of others may be locked by their own transactions.
+    db.run('DELETE FROM idempotency_keys WHERE account_id = $1 AND created_at < $2', accountId, oldest),
+  ])
+  if (former === undefined || former.created_at < oldest) return undefined
+  if (former.request_digest !== asked.requestDigest) throw new Failure('idempotency-conflict')
+  return former.token_id
+}
