@@ -18,10 +18,15 @@ import {
 import type { Timestamp } from '../tokens/model/token.ts'
 import { newTokenFields } from '../tokens/model/update.ts'
 import { type BulkToken, brokenCredentialRule, type Operator } from '../tokens/operator.ts'
+import { Recent } from '../tokens/recent.ts'
 import type { Output } from './output.ts'
 import { startProgress } from './progress.ts'
+import { SeenTexts } from './seen-texts.ts'
+import { Waiting } from './waiting.ts'
 
-const BATCH = 500
+const BATCH = 200
+/** Accounts of sub-accounts that are remembered. */
+const MAX_OWNERS = 10_000
 
 type ImportLine = Omit<BulkToken, 'accountId'>
 
@@ -37,6 +42,11 @@ type Checked = { readonly token: BulkToken } | { readonly problem: string } | 'u
 
 interface Line {
   readonly number: number
+  readonly checked: Checked
+}
+
+interface GoodLine {
+  readonly number: number
   readonly token: BulkToken
 }
 
@@ -49,23 +59,13 @@ export async function importTokens(
   const found = statSync(file, { throwIfNoEntry: false })
   if (found === undefined) throw new OperatorError(`${file} does not exist`)
   if (!found.isFile()) throw new OperatorError(`${file} is not a file that can be read twice. Write it to one first.`)
-  const bad = new Set<number>()
-  let [lines, unchanged] = [0, 0]
-  await forEachLine(operator, file, async (number, checked) => {
-    if (checked === 'blank') return
-    lines++
-    if (checked === 'unchanged') unchanged++
-    else if ('problem' in checked) {
-      bad.add(number)
-      output.stderr(`line ${number}: ${checked.problem}`)
-    }
-  })
+  const { lines, bad, unchanged: alreadyThere } = await checkAll(operator, file, output)
   if (bad.size > 0 && !skipBad) {
     throw new OperatorError(
       `${bad.size} of ${lines} lines are bad, so nothing was imported. Fix them, or add --skip-bad.`,
     )
   }
-  const wanted = lines - bad.size - unchanged
+  const wanted = lines - bad.size - alreadyThere
   const progress = startProgress(output, 'Tokens', wanted)
   let imported = 0
   const onImported = (count: number) => {
@@ -73,7 +73,7 @@ export async function importTokens(
     progress.advance(count)
   }
   try {
-    unchanged = await write(operator, file, bad, onImported)
+    const unchanged = await write(operator, file, bad, onImported)
     return { lines, bad: bad.size, imported, unchanged }
   } catch (error) {
     if (!(error instanceof Failure)) throw error
@@ -85,7 +85,28 @@ export async function importTokens(
   }
 }
 
-/** Returns how many lines were imported by an earlier run. */
+/** Reports every bad line. Nothing is written. */
+async function checkAll(operator: Operator, file: string, output: Output) {
+  const bad = new Set<number>()
+  let [lines, unchanged] = [0, 0]
+  const isRepeated = makeRepeatCheck()
+  await forEachBatch(operator, file, true, (batch) => {
+    for (const { number, checked } of batch) {
+      if (checked === 'blank') continue
+      lines++
+      if (checked === 'unchanged') unchanged++
+      else {
+        const problem = 'problem' in checked ? checked.problem : isRepeated(checked.token)
+        if (problem === undefined) continue
+        bad.add(number)
+        output.stderr(`line ${number}: ${problem}`)
+      }
+    }
+  })
+  return { lines, bad, unchanged }
+}
+
+/** Returns how many lines were imported by an earlier run, or by somebody else meanwhile. */
 async function write(
   operator: Operator,
   file: string,
@@ -93,40 +114,67 @@ async function write(
   onImported: (count: number) => void,
 ): Promise<number> {
   let unchanged = 0
-  let batch: Line[] = []
-  const flush = async () => {
-    await writeBatch(operator, batch)
-    onImported(batch.length)
-    batch = []
+  const waiting = new Waiting()
+  try {
+    // A credential that was taken meanwhile is refused by the store.
+    await forEachBatch(operator, file, false, async (batch) => {
+      const good: GoodLine[] = []
+      for (const { number, checked } of batch) {
+        if (checked === 'unchanged') unchanged++
+        else if (checked === 'blank' || bad.has(number)) continue
+        else if ('token' in checked) good.push({ number, token: checked.token })
+        else {
+          await waiting.all()
+          await writeBatch(operator, good, onImported)
+          throw lostRace(number, checked.problem)
+        }
+      }
+      const writing = writeBatch(operator, good, onImported)
+      await waiting.add(
+        writing.then((there) => {
+          unchanged += there
+        }),
+      )
+    })
+    await waiting.all()
+  } finally {
+    await waiting.ended()
   }
-  await forEachLine(operator, file, async (number, checked) => {
-    if (checked === 'unchanged') unchanged++
-    else if (checked === 'blank' || bad.has(number)) return
-    else if ('token' in checked) batch.push({ number, token: checked.token })
-    else {
-      await flush()
-      throw lostRace(number, checked.problem)
-    }
-    if (batch.length === BATCH) await flush()
-  })
-  await flush()
   return unchanged
 }
 
 /** Failures that one line can cause. After any other failure it is unknown what was written, so nothing is retried. */
 const LINE_FAILURES = new Set<Failure['code']>(['duplicate-name', 'duplicate-credential', 'sub-account-forbidden'])
 
-async function writeBatch(operator: Operator, batch: readonly Line[]): Promise<void> {
+/** Returns how many lines somebody else has brought in since they were checked. */
+async function writeBatch(
+  operator: Operator,
+  batch: readonly GoodLine[],
+  onImported: (count: number) => void,
+): Promise<number> {
   try {
     await operator.createTokens(batch.map(({ token }) => token))
+    onImported(batch.length)
+    return 0
   } catch (error) {
-    if (!(error instanceof Failure) || !LINE_FAILURES.has(error.code)) throw error
-    for (const { number, token } of batch) {
-      await operator.createTokens([token]).catch((cause: Error) => {
-        throw lostRace(number, cause.message)
-      })
+    if (!isOfLine(error)) throw error
+  }
+  let unchanged = 0
+  for (const { number, token } of batch) {
+    try {
+      await operator.createTokens([token])
+      onImported(1)
+    } catch (error) {
+      if (!isOfLine(error)) throw error
+      if ((await compareWithStore(operator, token)) !== 'unchanged') throw lostRace(number, error.message)
+      unchanged++
     }
   }
+  return unchanged
+}
+
+function isOfLine(error: unknown): error is Failure {
+  return error instanceof Failure && LINE_FAILURES.has(error.code)
 }
 
 /** For a line that was valid when it was checked, before another writer took its name or credential. */
@@ -136,14 +184,26 @@ function lostRace(number: number, problem: string): OperatorError {
   )
 }
 
-async function forEachLine(
+/** The lines of a batch are checked together. */
+async function forEachBatch(
   operator: Operator,
   file: string,
-  visit: (number: number, checked: Checked) => Promise<void>,
+  looksForCredentials: boolean,
+  visit: (batch: readonly Line[]) => Promise<void> | void,
 ): Promise<void> {
-  const check = makeChecker(operator)
+  const check = makeChecker(operator, looksForCredentials)
   let number = 0
-  for await (const line of linesOf(file)) await visit(++number, await check(line))
+  let batch: Promise<Line>[] = []
+  const flush = async () => {
+    await visit(await Promise.all(batch))
+    batch = []
+  }
+  for await (const line of linesOf(file)) {
+    const own = ++number
+    batch.push(check(line).then((checked) => ({ number: own, checked })))
+    if (batch.length === BATCH) await flush()
+  }
+  await flush()
 }
 
 /** Not node:readline: it also splits lines at U+2028, which JSON strings may contain, and accepts invalid UTF-8. */
@@ -161,11 +221,14 @@ async function* linesOf(file: string): AsyncGenerator<Buffer> {
   yield Buffer.concat(pieces)
 }
 
-/** Checks each line by itself, against the lines before it, and against the store. */
-function makeChecker(operator: Operator): (line: Buffer) => Promise<Checked> {
-  const owners = new Map<string, string | undefined>()
-  const names = new Set<string>()
-  const credentials = new Set<string>()
+/** Checks each line by itself, and against the store. */
+function makeChecker(operator: Operator, looksForCredentials: boolean): (line: Buffer) => Promise<Checked> {
+  const owners = new Recent<string, Promise<string | undefined>>(MAX_OWNERS)
+  const ownerOf = (subAccountId: string) => {
+    const known = owners.get(subAccountId) ?? operator.findOwner(subAccountId)
+    owners.set(subAccountId, known)
+    return known
+  }
 
   return async (bytes) => {
     try {
@@ -173,31 +236,46 @@ function makeChecker(operator: Operator): (line: Buffer) => Promise<Checked> {
       if (text === undefined) return { problem: 'not valid UTF-8' }
       if (text.trim() === '') return 'blank'
       const line = readLine(text)
-      const { subAccountId, name, credential } = line
       // Refuses what is too long, or no policy, for this line instead of for the whole batch.
       newTokenFields(line)
-      if (!owners.has(subAccountId)) owners.set(subAccountId, await operator.findOwner(subAccountId))
-      const accountId = owners.get(subAccountId)
-      if (accountId === undefined) return { problem: `sub-account ${subAccountId} does not exist` }
-
-      const sameName = await operator.findByName(subAccountId, name)
-      const sameCredential = credential === undefined ? undefined : await operator.findByCredential(credential)
-      if (sameName !== undefined && sameName.id === sameCredential?.id) return 'unchanged'
-      if (sameName !== undefined) return { problem: reasonOf('duplicate-name') }
-      if (sameCredential !== undefined) return { problem: reasonOf('duplicate-credential') }
-
-      const place = `${subAccountId} ${name}`
-      if (names.has(place)) return { problem: 'an earlier line has the same name for this sub-account' }
-      if (credential !== undefined && credentials.has(credential)) {
-        return { problem: 'an earlier line has the same credential' }
-      }
-      names.add(place)
-      if (credential !== undefined) credentials.add(credential)
-      return { token: { ...line, accountId } }
+      const accountId = await ownerOf(line.subAccountId)
+      if (accountId === undefined) return { problem: `sub-account ${line.subAccountId} does not exist` }
+      const found = await compareWithStore(operator, line, looksForCredentials)
+      return found === undefined ? { token: { ...line, accountId } } : found
     } catch (error) {
       if (error instanceof Failure && error.code === 'invalid-request') return { problem: error.message }
       throw error
     }
+  }
+}
+
+/**
+ * Undefined if neither the name nor, where it is looked for, the credential is taken. One after the other: who brings in both
+ * meanwhile is seen with both.
+ */
+async function compareWithStore(
+  operator: Operator,
+  { subAccountId, name, credential }: ImportLine,
+  looksForCredential = true,
+): Promise<'unchanged' | { readonly problem: string } | undefined> {
+  const sameName = await operator.findByName(subAccountId, name)
+  const isLookedFor = credential !== undefined && (looksForCredential || sameName !== undefined)
+  const sameCredential = isLookedFor ? await operator.findByCredential(credential) : undefined
+  if (sameName !== undefined && sameName.id === sameCredential?.id) return 'unchanged'
+  if (sameName !== undefined) return { problem: reasonOf('duplicate-name') }
+  return sameCredential && { problem: reasonOf('duplicate-credential') }
+}
+
+/** Compares a line with the good lines before it. */
+function makeRepeatCheck(): (token: BulkToken) => string | undefined {
+  const names = new SeenTexts()
+  const credentials = new SeenTexts()
+  return ({ subAccountId, name, credential }) => {
+    const place = `${subAccountId} ${name}`
+    if (names.has(place)) return 'an earlier line has the same name for this sub-account'
+    if (credential !== undefined && !credentials.add(credential)) return 'an earlier line has the same credential'
+    names.add(place)
+    return undefined
   }
 }
 

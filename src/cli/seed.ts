@@ -4,11 +4,10 @@ import { Failure, OperatorError } from '../tokens/errors.ts'
 import type { Operator } from '../tokens/operator.ts'
 import type { Output } from './output.ts'
 import { startProgress } from './progress.ts'
+import { Waiting } from './waiting.ts'
 
 /** Small, so that this process notices soon when the store can take more. */
 const BATCH = 200
-/** The store commits waiting batches together, while the next ones are sealed here. */
-const MAX_WAITING = 20
 
 const USES = ['CI', 'Deploy', 'Billing', 'Reports', 'Mobile app', 'Webhook', 'Import', 'Backup', 'Monitoring', 'Sync']
 const PLACES = ['production', 'staging', 'Berlin', 'Lisboa', 'São Paulo', 'Kraków', '東京', 'Αθήνα', 'Москва', 'test']
@@ -66,20 +65,17 @@ async function fill(
   { subAccounts, tokens }: Estate,
   advance: (tokens: number) => void,
 ): Promise<void> {
-  const waiting: Promise<void>[] = []
+  const waiting = new Waiting()
   for (const [index, { _id: accountId }] of accounts.entries()) {
     const subAccountIds = await seedSubAccounts(operator, accountId, index + 1, subAccounts)
     for (const batch of batches(tokens)) {
       const created = operator.createTokens(batch.map((n) => seededToken(accountId, subAccountIds, n)))
-      waiting.push(created.then(() => advance(batch.length)))
-      // Rejections are handled below, where the promise is awaited.
-      waiting.at(-1)?.catch(() => {})
-      if (waiting.length === MAX_WAITING) await waiting.shift()
+      await waiting.add(created.then(() => advance(batch.length)))
       // Messages to the writer thread are sent between two turns of the event loop.
       await setImmediate()
     }
   }
-  for (const each of waiting) await each
+  await waiting.all()
 }
 
 async function seedSubAccounts(operator: Operator, accountId: string, a: number, count: number): Promise<string[]> {

@@ -12,6 +12,7 @@ import type { Connection, Work } from './connection.ts'
 import { Lease } from './lease.ts'
 import { GroupedChanges } from './memory/grouped.ts'
 import { Loading } from './memory/loading.ts'
+import { NamesAsked } from './memory/names-asked.ts'
 import { Remembered } from './memory/same-rows.ts'
 import { clientConfig, LIMITS, Pool, type PoolUsage, requestScope } from './pool.ts'
 import { findWeaknesses, requireFitServer } from './server.ts'
@@ -191,12 +192,14 @@ class PostgresStore implements Store {
   readonly #stamps: Stamps
   readonly #grouped: GroupedChanges
   readonly #loading: Loading
+  readonly #namesAsked: NamesAsked
 
   constructor(pools: Pools, lease: Lease, stamps: Stamps) {
     this.#pools = pools
     this.#lease = lease
     this.#stamps = stamps
     this.#grouped = new GroupedChanges(pools.changes, stamps)
+    this.#namesAsked = new NamesAsked(pools.shortReads)
     this.#loading = new Loading(pools.changes, pools.shortReads, stamps)
   }
 
@@ -237,7 +240,7 @@ class PostgresStore implements Store {
   findSubAccount = this.#read('shortReads', reads.findSubAccount)
   findOwner = this.#read('shortReads', reads.findOwner)
   findToken = this.#read('shortReads', reads.findToken)
-  findTokenByName = this.#read('shortReads', reads.findTokenByName)
+  findTokenByName: Store['findTokenByName'] = (subAccountId, name) => this.#namesAsked.find(subAccountId, name)
   findNames = this.#read('shortReads', reads.findNames)
   findActivity = this.#read('shortReads', reads.findActivity)
   findLimits = this.#read('shortReads', reads.findLimits)

@@ -122,16 +122,23 @@ export async function findChanged(db: Connection, accountId: string, id: string)
   return values && CHANGED.read(values)
 }
 
-export async function findTokenByName(
+export interface NameAsked {
+  readonly subAccountId: string
+  readonly name: string
+}
+
+/** By their places in the list. No stored name has a NUL, which PostgreSQL does not take. */
+export async function findTokensByNames(
   db: Connection,
-  subAccountId: string,
-  name: string,
-): Promise<TokenRecord | undefined> {
-  const values = await db.tuple(
-    `SELECT ${TOKEN.columns('t')} FROM tokens t WHERE t.sub_account_id = $1 AND t.name = $2`,
-    ...[subAccountId, name],
+  asked: readonly NameAsked[],
+): Promise<ReadonlyMap<number, TokenRecord>> {
+  const found = await db.tuples(
+    `SELECT asked.place - 1, ${TOKEN.columns('t')}
+     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS asked (sub_account_id, name, place)
+     JOIN tokens t ON t.sub_account_id = asked.sub_account_id AND t.name = asked.name`,
+    ...[asked.map(({ subAccountId }) => subAccountId), asked.map(({ name }) => name.replaceAll('\0', '\ufffd'))],
   )
-  return TOKEN.readOne(values)
+  return new Map(found.map((values) => [values[0] as number, TOKEN.read(values, 1)]))
 }
 
 export async function countTokens(db: Connection): Promise<Record<Status, number>> {
