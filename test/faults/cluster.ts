@@ -12,22 +12,31 @@ export class Cluster {
   readonly #address: Forwarder
   readonly #replication: Forwarder
   readonly #database: string
+  readonly #settings: Readonly<Record<string, string>>
   #primary: PostgresServer
   #standby: PostgresServer | undefined
   #former: PostgresServer | undefined
 
-  private constructor(mode: Mode, forwarders: [Forwarder, Forwarder], database: string, primary: PostgresServer) {
+  private constructor(
+    mode: Mode,
+    forwarders: [Forwarder, Forwarder],
+    database: string,
+    primary: PostgresServer,
+    settings: Readonly<Record<string, string>>,
+  ) {
     this.#mode = mode
+    this.#settings = settings
     this.#address = forwarders[0]
     this.#replication = forwarders[1]
     this.#database = database
     this.#primary = primary
   }
 
-  static async start(mode: Mode): Promise<Cluster> {
-    const primary = await PostgresServer.start({ settings: SETTINGS })
+  static async start(mode: Mode, more: Readonly<Record<string, string>> = {}): Promise<Cluster> {
+    const settings = { ...SETTINGS, ...more }
+    const primary = await PostgresServer.start({ settings })
     const database = await emptyDatabase(primary)
-    const cluster = new Cluster(mode, [await Forwarder.open(), await Forwarder.open()], database, primary)
+    const cluster = new Cluster(mode, [await Forwarder.open(), await Forwarder.open()], database, primary, settings)
     await cluster.addStandby()
     return cluster
   }
@@ -44,6 +53,11 @@ export class Cluster {
     return this.#primary.port
   }
 
+  /** The standby is so far away: everything between the two arrives so much later, in either direction. */
+  delayReplication(ms: number): void {
+    this.#replication.delay(ms)
+  }
+
   /** Stops the primary for a moment, and makes the standby of a copy of its files. */
   async addStandby(): Promise<void> {
     this.#address.lead(undefined)
@@ -54,11 +68,14 @@ export class Cluster {
     this.#primary = await PostgresServer.start({
       data,
       port,
-      settings: { ...SETTINGS, synchronous_standby_names: names },
+      settings: { ...this.#settings, synchronous_standby_names: names },
     })
     this.#replication.lead(port)
     const primary = `host=127.0.0.1 port=${this.#replication.port} user=postgres`
-    this.#standby = await PostgresServer.start({ data: copy, settings: { ...SETTINGS, primary_conninfo: primary } })
+    this.#standby = await PostgresServer.start({
+      data: copy,
+      settings: { ...this.#settings, primary_conninfo: primary },
+    })
     const wanted = this.#mode === 'synchronous' ? 'sync' : 'async'
     for (;;) {
       const [row] = await this.#primary.query<{ sync_state: string; state: string }>(

@@ -25,6 +25,7 @@ const FAULTS = [
   'grants',
   'million',
   'one-caller',
+  'one-account',
   'limits',
 ]
 /** Tests of random cases, which are repeated more often here than in `npm test`. */
