@@ -66,16 +66,21 @@ async function fill(
   advance: (tokens: number) => void,
 ): Promise<void> {
   const waiting = new Waiting()
-  for (const [index, { _id: accountId }] of accounts.entries()) {
-    const subAccountIds = await seedSubAccounts(operator, accountId, index + 1, subAccounts)
-    for (const batch of batches(tokens)) {
-      const created = operator.createTokens(batch.map((n) => seededToken(accountId, subAccountIds, n)))
-      await waiting.add(created.then(() => advance(batch.length)))
-      // Messages to the writer thread are sent between two turns of the event loop.
-      await setImmediate()
+  try {
+    for (const [index, { _id: accountId }] of accounts.entries()) {
+      const subAccountIds = await seedSubAccounts(operator, accountId, index + 1, subAccounts)
+      for (const batch of batches(tokens)) {
+        const created = operator.createTokens(batch.map((n) => seededToken(accountId, subAccountIds, n)))
+        await waiting.add(created.then(() => advance(batch.length)))
+        // Messages to the writer thread are sent between two turns of the event loop.
+        await setImmediate()
+      }
     }
+    await waiting.all()
+  } finally {
+    // After a failure, what was begun is still counted.
+    await waiting.ended()
   }
-  await waiting.all()
 }
 
 async function seedSubAccounts(operator: Operator, accountId: string, a: number, count: number): Promise<string[]> {
