@@ -1,17 +1,6 @@
 // The load: a process of its own with raw sockets, so that its cost is small and never counted as the server's.
 import { connect, type Socket } from 'node:net'
-
-export interface Part {
-  /** Its part of the requests; shares of one script add up to 1. */
-  readonly share: number
-  readonly status: number
-  /** A group is drawn by Zipf's law, then one of its requests evenly. */
-  readonly groups: readonly (readonly string[])[]
-  /** Requests 2n and 2n+1 undo each other: they are sent in turn, never both at once. */
-  readonly inPairs?: boolean
-}
-
-export type Script = readonly Part[]
+import { drawPlace, type Script } from './script.ts'
 
 export interface Job {
   readonly port: number
@@ -32,11 +21,11 @@ export interface Load {
   readonly seconds: number
   readonly p50: number
   readonly p99: number
-  readonly max: number
 }
 
 const LAST_ANSWERS_MS = 10_000
 const LONGEST_MS = 300_000
+const UNDER_WAY = 2
 
 interface Drawn {
   readonly text: string
@@ -46,53 +35,32 @@ interface Drawn {
 
 /** Draws requests; the state of pairs lives as long as the script does. */
 class Drawer {
-  readonly #parts: readonly { part: Part; below: number; groupsBelow: readonly number[]; turns: Uint8Array[] }[]
+  readonly script: Script
+  readonly #turns = new Map<readonly string[], Uint8Array>()
 
   constructor(script: Script) {
-    let below = 0
-    this.#parts = script.map((part) => {
-      below += part.share
-      const turns = part.groups.map((group) => new Uint8Array(group.length / 2))
-      return { part, below, groupsBelow: zipf(part.groups.length), turns }
-    })
+    this.script = script
+    for (const group of script.flatMap(({ groups }) => groups)) {
+      this.#turns.set(group, new Uint8Array(group.length / 2))
+    }
   }
 
   draw(): Drawn {
-    const place = Math.random()
-    const chosen = this.#parts.find(({ below }) => place < below) ?? this.#parts.at(-1)
-    if (chosen === undefined) throw new Error('an empty script')
-    const { part, groupsBelow, turns } = chosen
     for (let tries = 0; tries < 10_000; tries++) {
-      const point = Math.random()
-      let g = 0
-      while (g < groupsBelow.length - 1 && point >= (groupsBelow[g] ?? 1)) g++
-      const group = part.groups[g] ?? []
-      if (!part.inPairs) {
-        return { text: group[Math.floor(Math.random() * group.length)] ?? '', status: part.status }
-      }
-      const pair = Math.floor(Math.random() * (group.length / 2))
-      const state = turns[g]
-      const turn = state?.[pair] ?? 2
-      if (state === undefined || turn > 1) continue
-      // 2 and 3: under way.
-      state[pair] = turn + 2
+      const { part, group, at } = drawPlace(this.script)
+      if (!part.inPairs) return { text: group[at] ?? '', status: part.status }
+      const pair = Math.floor(at / 2)
+      const turns = this.#turns.get(group)
+      const turn = turns?.[pair] ?? UNDER_WAY
+      if (turns === undefined || turn === UNDER_WAY) continue
+      turns[pair] = UNDER_WAY
       const release = () => {
-        state[pair] = 1 - turn
+        turns[pair] = 1 - turn
       }
       return { text: group[2 * pair + turn] ?? '', status: part.status, release }
     }
     throw new Error('every pair is under way: there are too few')
   }
-}
-
-function zipf(n: number): number[] {
-  const weights = Array.from({ length: n }, (_, i) => 1 / (i + 1))
-  const total = weights.reduce((sum, weight) => sum + weight, 0)
-  let below = 0
-  return weights.map((weight) => {
-    below += weight / total
-    return below
-  })
 }
 
 /** Every request of a script, once, in any order. */
@@ -158,13 +126,12 @@ class Line {
   }
 }
 
-const scripts = new Map<string, Script>()
 const drawers = new Map<string, Drawer>()
 
 async function run({ port, script, connections, milliseconds, rate, anySuccess }: Job): Promise<Load> {
   const drawer = drawers.get(script)
   if (drawer === undefined) throw new Error(`no script ${script}`)
-  const once = milliseconds === undefined ? eachOnce(scripts.get(script) ?? []) : undefined
+  const once = milliseconds === undefined ? eachOnce(drawer.script) : undefined
   const finished = Promise.withResolvers<void>()
   const lines = Array.from({ length: connections }, () => new Line(port, finished.reject))
   const latencies: number[] = []
@@ -235,7 +202,7 @@ async function run({ port, script, connections, milliseconds, rate, anySuccess }
   latencies.sort((a, b) => a - b)
   const at = (share: number) => latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0
   const seconds = (lastAt - begun) / 1000
-  return { requests: latencies.length, wrong, firstWrong, seconds, p50: at(0.5), p99: at(0.99), max: at(1) }
+  return { requests: latencies.length, wrong, firstWrong, seconds, p50: at(0.5), p99: at(0.99) }
 }
 
 type Message = { readonly name: string; readonly script: Script } | { readonly job: Job }
@@ -247,7 +214,6 @@ process.on('message', (message: Message) => {
       (error: Error) => process.send?.({ problem: error.message }),
     )
   } else {
-    scripts.set(message.name, message.script)
     drawers.set(message.name, new Drawer(message.script))
     process.send?.({})
   }

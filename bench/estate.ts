@@ -3,8 +3,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { askJson, type Envelope } from './ask.ts'
-import { get } from './requests.ts'
+import { text } from 'node:stream/consumers'
+import { askData, bearer, get } from './requests.ts'
+import { Server } from './server.ts'
 
 export const PRODUCT = join(import.meta.dirname, '..', 'bin', 'latchkey.mjs')
 
@@ -20,33 +21,35 @@ export interface Shape {
 export interface Estate extends Shape {
   readonly dataDir: string
   readonly keys: readonly string[]
-  /** How long seeding took, where this run did it. */
-  readonly seedSeconds: number | undefined
+}
+
+export function serve(name: string, { dataDir }: Estate, env?: Readonly<Record<string, string>>): Promise<Server> {
+  return Server.start({ name, args: [PRODUCT, 'serve'], env: { ...env, LATCHKEY_DATA_DIR: dataDir } })
 }
 
 /** Seeds the estate unless it is there already. */
 export async function prepareEstate(folder: string, shape: Shape): Promise<Estate> {
   const home = join(folder, `${shape.name}-${shape.accounts}x${shape.subAccounts}x${shape.tokens}`)
-  const report = join(home, 'seed.json')
-  let seedSeconds: number | undefined
-  if (!existsSync(report)) {
+  const [file, dataDir] = [join(home, 'keys.json'), join(home, 'data')]
+  if (!existsSync(file)) {
     rmSync(home, { recursive: true, force: true })
     mkdirSync(home, { recursive: true })
-    const begun = performance.now()
-    const printed = await seed({ LATCHKEY_DATA_DIR: join(home, 'data') }, shape)
-    seedSeconds = (performance.now() - begun) / 1000
-    writeFileSync(`${report}.new`, printed)
-    renameSync(`${report}.new`, report)
+    writeFileSync(`${file}.new`, JSON.stringify(await seed({ LATCHKEY_DATA_DIR: dataDir }, shape)))
+    renameSync(`${file}.new`, file)
   }
   // One that was made by an earlier version would be migrated by the first server, which could take longer than it has.
-  await run(['migrate'], { LATCHKEY_DATA_DIR: join(home, 'data') })
-  const { accounts } = JSON.parse(readFileSync(report, 'utf8')) as { accounts: { key: string }[] }
-  return { ...shape, dataDir: join(home, 'data'), keys: accounts.map(({ key }) => key), seedSeconds }
+  await run(['migrate'], { LATCHKEY_DATA_DIR: dataDir })
+  return { ...shape, dataDir, keys: JSON.parse(readFileSync(file, 'utf8')) as string[] }
 }
 
-export function seed(store: Record<string, string>, { accounts, subAccounts, tokens }: Shape): Promise<string> {
+/** Returns the keys of its accounts. */
+export async function seed(
+  store: Record<string, string>,
+  { accounts, subAccounts, tokens }: Shape,
+): Promise<readonly string[]> {
   const sizes = ['--accounts', accounts, '--sub-accounts', subAccounts, '--tokens', tokens].map(String)
-  return run(['seed', ...sizes, '--json'], store)
+  const report = JSON.parse(await run(['seed', ...sizes, '--json'], store)) as { accounts: { key: string }[] }
+  return report.accounts.map(({ key }) => key)
 }
 
 /** Returns what the command prints. */
@@ -55,11 +58,7 @@ async function run(command: readonly string[], store: Record<string, string>): P
     env: { ...process.env, ...store },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  let printed = ''
-  child.stdout.on('data', (chunk: Buffer) => {
-    printed += chunk
-  })
-  const [code] = await once(child, 'close')
+  const [printed, [code]] = await Promise.all([text(child.stdout), once(child, 'close')])
   if (code !== 0) throw new Error(`latchkey ${command[0]} ended with ${code}`)
   return printed
 }
@@ -86,24 +85,26 @@ export interface SampledAccount {
   readonly both: readonly Scope[]
 }
 
-interface Page {
+export interface Page {
   readonly items: readonly SampledToken[]
   readonly total: number
 }
 
 const PAGE = 100
 
+export const TOKEN = '/api/v1/apiClient/token'
+export const listRequest = (key: string, query: string) => get(`${TOKEN}?${query}`, bearer(key))
+
 /** Reads up to `wanted` tokens of each account, evenly over its whole length, and the sizes of what can be listed. */
 export async function sample(
   port: number,
-  estate: Estate,
+  keys: readonly string[],
   wanted: number,
-  mostSubAccounts = estate.subAccounts,
+  mostSubAccounts?: number,
 ): Promise<SampledAccount[]> {
   const accounts: SampledAccount[] = []
-  for (const key of estate.keys) {
-    const list = async (query: string) =>
-      (await askJson<Envelope<Page>>(port, get(`/api/v1/apiClient/token?${query}`, key))).data
+  for (const key of keys) {
+    const list = (query: string) => askData<Page>(port, listRequest(key, query))
     const { total } = await list('limit=1')
     const pages = Math.ceil(total / PAGE)
     const step = Math.max(1, Math.floor(pages / Math.ceil(wanted / PAGE)))

@@ -2,7 +2,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import type { Job, Load, Script } from './client.ts'
+import type { Job, Load } from './client.ts'
+import type { Script } from './script.ts'
 
 export class LoadProcess {
   readonly #child: ChildProcess = fork(join(import.meta.dirname, 'client.ts'), { serialization: 'advanced' })

@@ -24,19 +24,24 @@ export interface Figures {
   readonly p99Ms: number
 }
 
-export type Rounds = ReadonlyMap<string, readonly Figures[]>
-
-export interface Watch {
-  before(subject: Subject): void
-  after(subject: Subject, load: Load): void
+/** One line of the report. */
+export interface Finding {
+  readonly what: string
+  readonly asked: string
+  readonly measured: string
+  /** Missing where nothing was asked, or nothing could be measured. */
+  readonly met?: boolean
+  readonly how: string
 }
+
+export type Rounds = ReadonlyMap<string, readonly Figures[]>
 
 export async function interleave(
   load: LoadProcess,
   subjects: readonly Subject[],
   connections: number,
   { rounds, roundMs, warmMs }: Pick<Options, 'rounds' | 'roundMs' | 'warmMs'>,
-  watch?: Watch,
+  watch?: (subject: Subject, load: Load) => void,
 ): Promise<Rounds> {
   const found = new Map<string, Figures[]>(subjects.map(({ name }) => [name, []]))
   const measure = async ({ server, script, anySuccess }: Subject, milliseconds?: number) => {
@@ -55,9 +60,8 @@ export async function interleave(
     // Every second round the other way round: whoever comes first has no advantage from it.
     for (const subject of round % 2 === 0 ? subjects : subjects.toReversed()) {
       subject.server.dropLog()
-      watch?.before(subject)
       const { result, figures } = await measure(subject, roundMs)
-      watch?.after(subject, result)
+      watch?.(subject, result)
       found.get(subject.name)?.push(figures)
     }
   }
@@ -70,14 +74,8 @@ export function median(values: readonly number[]): number {
   return ((sorted[Math.ceil(middle - 1)] ?? Number.NaN) + (sorted[Math.floor(middle)] ?? Number.NaN)) / 2
 }
 
-export function figuresOf(rounds: Rounds, name: string): Figures {
-  const of = (figure: keyof Figures) => median((rounds.get(name) ?? []).map((each) => each[figure]))
-  return {
-    cpuMicros: of('cpuMicros'),
-    requestsPerSecond: of('requestsPerSecond'),
-    p50Ms: of('p50Ms'),
-    p99Ms: of('p99Ms'),
-  }
+export function figureOf(rounds: Rounds, name: string, figure: keyof Figures): number {
+  return median((rounds.get(name) ?? []).map((each) => each[figure]))
 }
 
 /** The median of the rounds' own ratios: both sides of each were measured within a few seconds. */

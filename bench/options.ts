@@ -1,66 +1,46 @@
 // What a run is asked to do: its sizes and its patience.
 import { parseArgs } from 'node:util'
 
-export interface Options {
-  readonly quick: boolean
-  /** Where estates are kept between runs; undefined: a temporary folder. */
-  readonly estates: string | undefined
-  /** In the large estate, and in the one account of the deep one. */
-  readonly tokens: number
-  readonly rounds: number
-  readonly roundMs: number
-  readonly warmMs: number
-  /** Only workloads whose name contains this; everything else is skipped. */
-  readonly only: string | undefined
-  readonly peers: boolean
-  /** In the large database of the PostgreSQL engine; 0: it is left out. */
-  readonly postgresTokens: number
-  /** Where the results are written; undefined: nowhere, as for a run that leaves something out and is not told where. */
-  readonly out: string | undefined
-}
-
 /** Of a whole run, whose results are kept beside the code. */
 const TOKENS = 1_000_000
 const ROUNDS = 5
 
-export function readOptions(args: readonly string[]): Options {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      quick: { type: 'boolean', default: false },
-      estates: { type: 'string' },
-      tokens: { type: 'string' },
-      rounds: { type: 'string' },
-      only: { type: 'string' },
-      'no-peers': { type: 'boolean', default: false },
-      'postgres-tokens': { type: 'string' },
-      out: { type: 'string' },
-    },
-  })
-  const { quick, only, 'no-peers': noPeers } = values
-  const tokens = whole('tokens', values.tokens, quick ? 50_000 : TOKENS)
-  const rounds = whole('rounds', values.rounds, quick ? 3 : ROUNDS)
-  const postgresTokens =
-    values['postgres-tokens'] === '0' ? 0 : whole('postgres-tokens', values['postgres-tokens'], quick ? 0 : TOKENS)
-  const leavesOut = quick || noPeers || only !== undefined || postgresTokens === 0
-  const isWhole = !leavesOut && tokens >= TOKENS && rounds >= ROUNDS
-  return {
-    quick,
-    estates: values.estates,
-    tokens,
-    rounds,
-    roundMs: quick ? 350 : 2_000,
-    warmMs: quick ? 1_500 : 4_000,
-    only,
-    peers: !noPeers,
-    postgresTokens,
-    out: values.out ?? (isWhole ? 'docs/bench' : undefined),
-  }
-}
+const HELP = `npm run bench -- [options]
 
-function whole(name: string, text: string | undefined, fallback: number): number {
-  if (text === undefined) return fallback
-  const value = Number(text)
-  if (!Number.isInteger(value) || value < 1) throw new Error(`--${name} must be a whole number from 1`)
-  return value
+  --quick              short rounds, 50,000 tokens, no PostgreSQL
+  --estates DIR        keep estates there (they are changed by the PUTs); default: a temporary folder
+  --tokens N           tokens in the large estate, and in the one account of the deep one; default 1,000,000
+  --postgres-tokens N  tokens in the large PostgreSQL database; 0 leaves PostgreSQL out; default 1,000,000
+  --rounds N           rounds of each workload; default ${ROUNDS}
+  --only TEXT          only workloads whose name contains it (verify, list, list-sub, list-status, list-both, get,
+                       search, put, mix), or a part: extras, policies, postgres
+  --no-peers           without better-auth and Express
+  --out DIR            where the results go; default: docs/bench for a whole run, otherwise nowhere`
+
+export type Options = Readonly<ReturnType<typeof readOptions>>
+
+export function readOptions(args: readonly string[]) {
+  const text = { type: 'string' } as const
+  const flag = { type: 'boolean', default: false } as const
+  const sizes = { tokens: text, rounds: text, 'postgres-tokens': text }
+  const others = { quick: flag, estates: text, only: text, 'no-peers': flag, out: text, help: flag }
+  const { values } = parseArgs({ args: [...args], options: { ...sizes, ...others } })
+  if (values.help) {
+    console.log(HELP)
+    process.exit(0)
+  }
+  const { quick, estates, only } = values
+  const size = (name: keyof typeof sizes, fallback: number, least = 1) => {
+    const value = Number(values[name] ?? fallback)
+    if (!Number.isInteger(value) || value < least) throw new Error(`--${name} must be a whole number from ${least}`)
+    return value
+  }
+  const tokens = size('tokens', quick ? 50_000 : TOKENS)
+  const rounds = size('rounds', quick ? 3 : ROUNDS)
+  const postgresTokens = size('postgres-tokens', quick ? 0 : TOKENS, 0)
+  const peers = !values['no-peers']
+  const isWhole = !quick && peers && only === undefined && postgresTokens > 0 && tokens >= TOKENS && rounds >= ROUNDS
+  const [roundMs, warmMs] = quick ? [350, 1_500] : [2_000, 4_000]
+  const out = values.out ?? (isWhole ? 'docs/bench' : undefined)
+  return { quick, estates, tokens, rounds, roundMs, warmMs, only, peers, postgresTokens, out }
 }

@@ -1,10 +1,10 @@
 // What a policy costs: the same server is asked for tokens without one and for tokens with scopes, addresses and a rate, in turn.
-import { askJson } from './ask.ts'
-import { prepareEstate, sample } from './estate.ts'
-import type { Bench, Finding } from './extras.ts'
-import { figuresOf, interleave, ratio } from './measure.ts'
-import { get, withBody } from './requests.ts'
-import type { Server } from './server.ts'
+import { prepareEstate, sample, serve, TOKEN } from './estate.ts'
+import type { LoadProcess } from './load.ts'
+import { type Finding, figureOf, interleave, ratio } from './measure.ts'
+import type { Options } from './options.ts'
+import { askData, bearer, get, withBody } from './requests.ts'
+import { WORK } from './server.ts'
 
 const TOKENS = 200
 const POLICY = {
@@ -13,22 +13,18 @@ const POLICY = {
   rate: { limit: 1_000_000, seconds: 10 },
 }
 
-export async function policyCost(
-  { options, load }: Bench,
-  work: string,
-  start: (name: string, estate: Awaited<ReturnType<typeof prepareEstate>>) => Promise<Server>,
-): Promise<Finding> {
-  const estate = await prepareEstate(work, { name: 'policies', accounts: 1, subAccounts: 10, tokens: TOKENS * 4 })
-  const server = await start('policies', estate)
-  const [account] = await sample(server.port, estate, TOKENS * 4)
+export async function policyCost(options: Options, load: LoadProcess): Promise<Finding> {
+  const estate = await prepareEstate(WORK, { name: 'policies', accounts: 1, subAccounts: 10, tokens: TOKENS * 4 })
+  const server = await serve('policies', estate)
+  const [account] = await sample(server.port, estate.keys, TOKENS * 4)
   const active = account?.tokens.filter(({ status }) => status === 'active') ?? []
   const [plain, restricted] = [active.slice(0, TOKENS), active.slice(TOKENS, TOKENS * 2)]
   for (const { _id } of restricted) {
-    const path = `/api/v1/apiClient/token/${_id}`
-    await askJson(server.port, withBody('PATCH', path, `Authorization: Bearer ${account?.key}`, { policy: POLICY }))
+    const change = withBody('PATCH', `${TOKEN}/${_id}`, bearer(account?.key ?? ''), { policy: POLICY })
+    await askData(server.port, change)
   }
   const teach = (name: string, path: string, tokens: typeof active) =>
-    load.teach(name, [{ share: 1, status: 204, groups: [tokens.map(({ token }) => get(path, token))] }])
+    load.teach(name, [{ share: 1, status: 204, groups: [tokens.map(({ token }) => get(path, bearer(token)))] }])
   await teach('without policy', '/api/v1/verify', plain)
   await teach('with policy', '/api/v1/verify?scope=items:read', restricted)
   const subjects = ['without policy', 'with policy'].map((name) => ({ name, server, script: name, remembers: true }))
@@ -38,7 +34,7 @@ export async function policyCost(
   return {
     what: 'verify with scopes, addresses and a rate: CPU against without a policy',
     asked: '≤ 1.25×',
-    measured: `${cost.toFixed(2)}× (${figuresOf(found, 'with policy').cpuMicros.toFixed(1)} µs)`,
+    measured: `${cost.toFixed(2)}× (${figureOf(found, 'with policy', 'cpuMicros').toFixed(1)} µs)`,
     met: cost <= 1.25,
     how: `${TOKENS} tokens of each kind on one server, asked in turn; ?scope=items:read, a rate that is never used up`,
   }

@@ -1,103 +1,61 @@
 // The PostgreSQL engine against its driver: what Latchkey adds to the statements it has to send.
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import pg from 'pg'
-import { type Answer, ask } from './ask.ts'
-import { type Estate, PRODUCT, sample, seed } from './estate.ts'
-import type { Finding } from './extras.ts'
+import { PostgresServer } from '../test/support/postgres-server.ts'
+import { PRODUCT, type Shape, sample, seed } from './estate.ts'
 import type { LoadProcess } from './load.ts'
-import { figuresOf, interleave, ratio } from './measure.ts'
+import { type Finding, figureOf, interleave, ratio, type Subject } from './measure.ts'
 import type { Options } from './options.ts'
+import { ask } from './requests.ts'
+import { drawRequests } from './script.ts'
 import { Server } from './server.ts'
-import { buildScripts, drawRequests, type Scripts, WORKLOADS, type WorkloadName } from './workloads.ts'
-
-export interface Statement {
-  readonly name?: string
-  readonly text: string
-  readonly values?: unknown[]
-}
-
-/** What one request made Latchkey send, each call on a connection lent for it, and what it answered. */
-export interface Recorded {
-  readonly calls: readonly (readonly Statement[])[]
-  readonly answer: Answer
-}
+import type { Prepared, Statement } from './wall.ts'
+import { buildScripts, type Scripts, WORKLOADS, type WorkloadName } from './workloads.ts'
 
 const NAMES: readonly WorkloadName[] = ['verify', 'list', 'get', 'put']
 const RECORDED = 200
 const CREDENTIALS_PER_ACCOUNT = 2_000
+/** Durable as in production. */
+const SETTINGS = { fsync: 'on', full_page_writes: 'on', shared_buffers: '512MB', max_connections: '60' }
+const MASTER_KEY = randomBytes(32).toString('base64')
 
-export async function measurePostgres(options: Options, load: LoadProcess, work: string): Promise<Finding[]> {
-  const running: Server[] = []
-  const start = async (command: Omit<Parameters<typeof Server.start>[0], 'log'>) => {
-    const server = await Server.start({ ...command, log: join(work, `${command.name}.log`) })
-    running.push(server)
-    return server
-  }
+export async function measurePostgres(options: Options, load: LoadProcess): Promise<Finding[]> {
+  const database = await PostgresServer.start({ settings: SETTINGS })
+  const started: Server[] = []
   try {
-    const database = await start({ name: 'postgres', args: [join(import.meta.dirname, 'postgres-server.ts')] })
-    const url = (name: string) => `postgres://postgres@127.0.0.1:${database.port}/${name}`
-    const env = (name: string) => ({ DATABASE_URL: url(name), LATCHKEY_MASTER_KEY: masterKey })
-    const masterKey = randomBytes(32).toString('base64')
-    const shapes = [
-      { name: 'small', accounts: 10, subAccounts: 5, tokens: 100 },
-      { name: 'large', accounts: 10, subAccounts: 100, tokens: options.postgresTokens / 10 },
-    ]
-    const taught = new Map<string, Scripts>()
-    for (const shape of shapes) {
-      const { accounts } = JSON.parse(await seed(env(shape.name), shape)) as { accounts: { key: string }[] }
-      await vacuum(url(shape.name))
-      const server = await start({ name: `pg ${shape.name}`, args: [PRODUCT, 'serve'], env: env(shape.name) })
-      const keys = accounts.map(({ key }) => key)
-      const estate: Estate = { ...shape, dataDir: '', keys, seedSeconds: undefined }
-      const sampled = await sample(server.port, estate, CREDENTIALS_PER_ACCOUNT, 5)
-      const scripts = buildScripts(sampled)
-      for (const name of NAMES) await load.teach(`pg ${shape.name} ${name}`, scripts[name])
-      taught.set(shape.name, scripts)
+    const teach = async (name: string, scripts: Scripts) => {
+      for (const workload of NAMES) await load.teach(`pg ${name} ${workload}`, scripts[workload])
     }
-    const [, small, large] = running
-    const scripts = taught.get('large')
-    if (small === undefined || large === undefined || scripts === undefined) throw new Error('a server is missing')
-    for (const name of NAMES) await load.teach(`pg wall ${name}`, scripts[name])
-    await looseCopy(url('postgres'), url('wall'))
-    const wall = await start({
-      name: 'pg wall',
-      args: [join(import.meta.dirname, 'driver-wall.ts'), url('wall')],
-      channel: true,
-    })
-    const recorder = await start({
-      name: 'pg recorder',
-      args: ['--import', join(import.meta.dirname, 'pg-recorder.mjs'), PRODUCT, 'serve'],
-      // Changes nothing that the load is going to change.
-      env: env('wall'),
-      channel: true,
-    })
-    const recordings = new Map<WorkloadName, Recorded[]>()
-    for (const name of NAMES)
-      recordings.set(name, await record(recorder, new Set(drawRequests(scripts[name], RECORDED, 0))))
-    await recorder.stop()
-
+    const [small, smallScripts] = await fill(database, { name: 'small', accounts: 10, subAccounts: 5, tokens: 100 })
+    started.push(small)
+    const tokens = options.postgresTokens / 10
+    const [large, scripts] = await fill(database, { name: 'large', accounts: 10, subAccounts: 100, tokens })
+    started.push(large)
+    await teach('small', smallScripts)
+    await teach('large', scripts)
+    await teach('wall', scripts)
+    await copyLoosely(database)
+    const recorded = await record(database, scripts)
+    const args = [join(import.meta.dirname, 'wall.ts'), database.url('wall')]
+    const wall = await Server.start({ name: 'pg wall', args, channel: true })
+    started.push(wall)
     const findings: Finding[] = []
     for (const { name, title, connections } of WORKLOADS.filter((each) => NAMES.includes(each.name))) {
-      await wall.tell({ recorded: recordings.get(name) })
-      const subjects = [
-        { name: 'wall', server: wall, script: `pg wall ${name}` },
-        { name: 'large', server: large, script: `pg large ${name}` },
-        { name: 'small', server: small, script: `pg small ${name}` },
-      ]
+      await wall.tell({ prepared: recorded.get(name) })
+      const subjects: Subject[] = Object.entries({ wall, large, small }).map(([subject, server]) => ({
+        name: subject,
+        server,
+        script: `pg ${subject} ${name}`,
+      }))
       const rounds = await interleave(load, subjects, connections, options)
-      const [against, growth] = [
-        ratio(rounds, 'large', 'wall', 'cpuMicros'),
-        ratio(rounds, 'large', 'small', 'cpuMicros'),
-      ]
-      const cpu = figuresOf(rounds, 'large').cpuMicros.toFixed(0)
-      const how = `the statements that Latchkey sent for ${RECORDED} requests, recorded, and sent again through pg by a bare node:http server`
+      const against = ratio(rounds, 'large', 'wall', 'cpuMicros')
+      const growth = ratio(rounds, 'large', 'small', 'cpuMicros')
       findings.push({
         what: `PostgreSQL: ${title}: CPU against the driver's wall`,
         asked: '≤ 1.5×',
-        measured: `${against.toFixed(2)}× (${cpu} µs of the Node process)`,
+        measured: `${against.toFixed(2)}× (${figureOf(rounds, 'large', 'cpuMicros').toFixed(0)} µs of the Node process)`,
         met: against <= 1.5,
-        how,
+        how: `the statements that Latchkey sent for ${RECORDED} requests, recorded, and sent again through pg by a bare node:http server`,
       })
       findings.push({
         what: `PostgreSQL: ${title}: growth from 1,000 to ${options.postgresTokens} tokens`,
@@ -109,20 +67,58 @@ export async function measurePostgres(options: Options, load: LoadProcess, work:
     }
     return findings
   } finally {
-    for (const server of running.toReversed()) await server.stop()
+    for (const server of started) await server.stop()
+    await database.remove()
   }
 }
 
-/** One request at a time, so that what was sent meanwhile belongs to it. */
-async function record(server: Server, requests: ReadonlySet<string>): Promise<Recorded[]> {
-  const found: Recorded[] = []
-  for (const request of requests) {
-    await server.tell({})
-    const answer = await ask(server.port, request)
-    const { sent } = (await server.tell({})) as { sent: Statement[] }
-    found.push({ calls: callsOf(sent), answer })
+const environment = (database: PostgresServer, name: string) => ({
+  DATABASE_URL: database.url(name),
+  LATCHKEY_MASTER_KEY: MASTER_KEY,
+})
+
+/** A database of this shape, with a Latchkey on it and what it can be asked. */
+async function fill(database: PostgresServer, shape: Shape): Promise<[Server, Scripts]> {
+  const env = environment(database, shape.name)
+  await database.query('postgres', `CREATE DATABASE ${shape.name} ENCODING UTF8`)
+  const keys = await seed(env, shape)
+  await database.query(shape.name, 'VACUUM ANALYZE')
+  const server = await Server.start({ name: `pg ${shape.name}`, args: [PRODUCT, 'serve'], env })
+  return [server, buildScripts(await sample(server.port, keys, CREDENTIALS_PER_ACCOUNT, 5))]
+}
+
+/** The wall repeats recorded changes, so in its copy a history may hold the same entry many times. */
+async function copyLoosely(database: PostgresServer): Promise<void> {
+  // A template must not be in use.
+  await database.query('postgres', `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'large'`)
+  await database.query('postgres', 'CREATE DATABASE wall TEMPLATE large')
+  const constraints = await database.query<{ conname: string }>(
+    'wall',
+    `SELECT conname FROM pg_constraint WHERE conrelid = 'history'::regclass AND contype IN ('u', 'p')`,
+  )
+  for (const { conname } of constraints)
+    await database.query('wall', `ALTER TABLE history DROP CONSTRAINT "${conname}"`)
+  await database.query('wall', 'CREATE INDEX ON history (account_id, seq)')
+}
+
+/** Asked of a Latchkey on the wall's copy: it changes nothing that the load is going to change. */
+async function record(database: PostgresServer, scripts: Scripts): Promise<ReadonlyMap<WorkloadName, Prepared[]>> {
+  const args = ['--import', join(import.meta.dirname, 'pg-recorder.mjs'), PRODUCT, 'serve']
+  const recorder = await Server.start({ name: 'pg recorder', args, env: environment(database, 'wall'), channel: true })
+  const recorded = new Map<WorkloadName, Prepared[]>()
+  for (const name of NAMES) {
+    const found: Prepared[] = []
+    // One request at a time, so that what was sent meanwhile belongs to it.
+    for (const request of new Set(drawRequests(scripts[name], RECORDED, 0))) {
+      await recorder.tell({})
+      const answer = await ask(recorder.port, request)
+      const { sent } = (await recorder.tell({})) as { sent: Statement[] }
+      found.push({ ...answer, calls: callsOf(sent) })
+    }
+    recorded.set(name, found)
   }
-  return found
+  await recorder.stop()
+  return recorded
 }
 
 /** A transaction is one call; outside of one, each statement is. */
@@ -140,29 +136,4 @@ function callsOf(sent: readonly Statement[]): Statement[][] {
   }
   // Each second the process renews its lease on the primary, whatever it is asked.
   return calls.filter((call) => !call.some(({ text }) => text.includes('pg_logical_emit_message')))
-}
-
-async function vacuum(url: string): Promise<void> {
-  const client = new pg.Client(url)
-  await client.connect()
-  await client.query('VACUUM ANALYZE')
-  await client.end()
-}
-
-/** The wall repeats recorded changes, so in its copy a history may hold the same entry many times. */
-async function looseCopy(admin: string, copy: string): Promise<void> {
-  const client = new pg.Client(admin)
-  await client.connect()
-  // A template must not be in use.
-  await client.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'large'`)
-  await client.query('CREATE DATABASE wall TEMPLATE large')
-  await client.end()
-  const inside = new pg.Client(copy)
-  await inside.connect()
-  const { rows } = await inside.query<{ conname: string }>(
-    `SELECT conname FROM pg_constraint WHERE conrelid = 'history'::regclass AND contype IN ('u', 'p')`,
-  )
-  for (const { conname } of rows) await inside.query(`ALTER TABLE history DROP CONSTRAINT "${conname}"`)
-  await inside.query('CREATE INDEX ON history (account_id, seq)')
-  await inside.end()
 }

@@ -3,34 +3,38 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, release, totalmem } from 'node:os'
 import { join } from 'node:path'
-import type { Finding } from './extras.ts'
-import { FIRST, type Figures, figuresOf, type Rounds, ratio } from './measure.ts'
+import { FIRST, type Figures, type Finding, figureOf, type Rounds, ratio } from './measure.ts'
 import type { Options } from './options.ts'
 import type { Peer } from './peers.ts'
 import { WORKLOADS, type WorkloadName } from './workloads.ts'
 
 export interface Results {
   readonly options: Options
-  readonly peers: readonly Pick<Peer, 'name' | 'title' | 'ahead'>[]
+  readonly peers: readonly Peer[]
   readonly rounds: ReadonlyMap<WorkloadName, Rounds>
-  readonly findings: Finding[]
+  readonly findings: readonly Finding[]
   readonly seconds: number
 }
 
-const met = (yes: boolean | 0 | undefined) => (yes === undefined ? '–' : yes ? 'met' : '**MISSED**')
-const asked = (most: number | undefined) => (most === undefined ? 'reported' : `≤ ${most}×`)
+type Cells = readonly string[]
+
+const met = (yes: boolean | undefined) => (yes === undefined ? '–' : yes ? 'met' : '**MISSED**')
 const times = (value: number) => `${value.toFixed(2)}×`
-const thousands = (value: number) => Math.round(value).toLocaleString('en')
-const row = (...cells: readonly string[]) => `| ${cells.join(' | ')} |`
-const table = (head: readonly string[], rows: readonly (readonly string[])[]) =>
-  [row(...head), row(...head.map(() => '---')), ...rows.map((cells) => row(...cells))].join('\n')
+const decimal = (value: number, digits: number) =>
+  value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
+const thousands = (value: number) => decimal(value, 0)
+const row = (cells: Cells) => `| ${cells.join(' | ')} |`
+const table = (head: Cells, rows: readonly Cells[]) => [head, head.map(() => '---'), ...rows].map(row).join('\n')
+
+/** Before anything of this run: what else the machine was doing. */
+const loadBefore = loadavg()[0]?.toFixed(1) ?? 'unknown'
 
 export function writeReport(results: Results): void {
   const text = markdown(results)
   console.log(text)
   const { out } = results.options
   if (out === undefined) {
-    console.error('Not a whole run: no file was written. --out DIR writes them.')
+    console.error('Not a whole run: no file was written. --out DIR writes one.')
     return
   }
   mkdirSync(out, { recursive: true })
@@ -38,73 +42,46 @@ export function writeReport(results: Results): void {
   console.error(`Written to ${out}.`)
 }
 
-function measured({ rounds }: Results) {
-  return WORKLOADS.flatMap((workload) => {
-    const found = rounds.get(workload.name)
-    return found === undefined ? [] : [{ workload, found }]
+function targets({ rounds, peers, findings }: Results): Cells[] {
+  const workloads = WORKLOADS.flatMap(({ name, title, wall, growth }) => {
+    const found = rounds.get(name)
+    if (found === undefined) return []
+    const cpu = (subject: string, against: string) => ratio(found, subject, against, 'cpuMicros')
+    const againstWall = (subject: string) =>
+      `${times(cpu(subject, 'wall'))} (${figureOf(found, subject, 'cpuMicros').toFixed(1)} µs)`
+    const first = `large${FIRST}`
+    const grown = cpu('large', 'small')
+    return [
+      [`${title}: CPU against the wall`, `≤ ${wall}×`, againstWall('large'), met(cpu('large', 'wall') <= wall)],
+      ...(found.has(first) ? [[`${title}${FIRST}: CPU against the wall`, 'reported', againstWall(first), '–']] : []),
+      [`${title}: growth from 1,000 tokens`, `≤ ${growth}×`, times(grown), met(grown <= growth)],
+    ]
   })
-}
-
-function targets(results: Results): (readonly string[])[] {
-  const rows: (readonly string[])[] = []
-  for (const { workload, found } of measured(results)) {
-    const [wall, growth] = [ratio(found, 'large', 'wall', 'cpuMicros'), ratio(found, 'large', 'small', 'cpuMicros')]
-    const [cpu, most] = [figuresOf(found, 'large').cpuMicros, asked(workload.wall)]
-    rows.push([
-      `${workload.title}: CPU against the wall`,
-      most,
-      `${times(wall)} (${cpu.toFixed(1)} µs)`,
-      met(workload.wall && wall <= workload.wall),
-    ])
-    if (found.has(`large${FIRST}`)) {
-      const first = ratio(found, `large${FIRST}`, 'wall', 'cpuMicros')
-      const micros = figuresOf(found, `large${FIRST}`).cpuMicros.toFixed(1)
-      rows.push([
-        `${workload.title}${FIRST}: CPU against the wall`,
-        'reported',
-        `${times(first)} (${micros} µs)`,
-        met(undefined),
-      ])
-    }
-    rows.push([
-      `${workload.title}: growth from 1,000 tokens`,
-      asked(workload.growth),
-      times(growth),
-      met(workload.growth && growth <= workload.growth),
-    ])
-  }
-  for (const { name, title, ahead } of results.peers) {
-    for (const { workload, found } of measured(results)) {
-      if (!found.has(name)) continue
-      const gain = ratio(found, name, 'large', 'cpuMicros')
-      rows.push([
-        `${workload.title}: CPU of ${title} against Latchkey's`,
-        `≥ ${ahead}×`,
-        `${gain.toFixed(1)}× (${thousands(figuresOf(found, name).cpuMicros)} µs)`,
-        met(gain >= ahead),
-      ])
-    }
-  }
-  const others = results.findings.map(({ what, asked, measured: figure, met: yes }) => [what, asked, figure, met(yes)])
-  return [...rows, ...others]
-}
-
-function details(results: Results): (readonly string[])[] {
-  return measured(results).flatMap(({ workload, found }) =>
-    [...found.keys()].map((name) => {
-      const figures = figuresOf(found, name)
-      const against = (figure: keyof Figures) =>
-        name === 'wall' ? '' : ` (${times(ratio(found, name, 'wall', figure))})`
-      return [
-        workload.title,
-        nameOf(results, name),
-        `${figures.cpuMicros.toFixed(1)}${against('cpuMicros')}`,
-        `${thousands(figures.requestsPerSecond)}${against('requestsPerSecond')}`,
-        `${figures.p50Ms.toFixed(2)}${against('p50Ms')}`,
-        `${figures.p99Ms.toFixed(2)}${against('p99Ms')}`,
-      ]
+  const compared = peers.flatMap((peer) =>
+    WORKLOADS.flatMap(({ name, title }) => {
+      const found = rounds.get(name)
+      if (!found?.has(peer.name)) return []
+      const gain = ratio(found, peer.name, 'large', 'cpuMicros')
+      const measured = `${gain.toFixed(1)}× (${thousands(figureOf(found, peer.name, 'cpuMicros'))} µs)`
+      const what = `${title}: CPU of ${peer.title} against Latchkey's`
+      return [[what, `≥ ${peer.ahead}×`, measured, met(gain >= peer.ahead)]]
     }),
   )
+  return [...workloads, ...compared, ...findings.map((each) => [each.what, each.asked, each.measured, met(each.met)])]
+}
+
+function details(results: Results): Cells[] {
+  return WORKLOADS.flatMap(({ name: workload, title }) => {
+    const found: Rounds = results.rounds.get(workload) ?? new Map()
+    return [...found.keys()].map((name) => {
+      const cell = (figure: keyof Figures, digits: number) => {
+        const text = decimal(figureOf(found, name, figure), digits)
+        return name === 'wall' ? text : `${text} (${times(ratio(found, name, 'wall', figure))})`
+      }
+      const figures = [cell('cpuMicros', 1), cell('requestsPerSecond', 0), cell('p50Ms', 2), cell('p99Ms', 2)]
+      return [title, nameOf(results, name), ...figures]
+    })
+  })
 }
 
 function nameOf(results: Results, name: string): string {
@@ -116,37 +93,23 @@ function nameOf(results: Results, name: string): string {
   return peers.find((peer) => peer.name === name)?.title ?? name
 }
 
-/** Before anything of this run: what else the machine was doing. */
-const loadBefore = loadavg()[0]?.toFixed(1) ?? 'unknown'
-
-function commit(): string {
-  const { stdout } = spawnSync('git', ['describe', '--always', '--dirty'], {
-    cwd: import.meta.dirname,
-    encoding: 'utf8',
-  })
-  return stdout?.trim() || 'unknown'
-}
-
-function machine({ peers }: Options) {
-  const versionOf = (name: string) => {
-    const file = join(import.meta.dirname, 'node_modules', name, 'package.json')
-    return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version
+function machine({ peers }: Results): string {
+  const git = spawnSync('git', ['describe', '--always', '--dirty'], { cwd: import.meta.dirname, encoding: 'utf8' })
+  const packages = JSON.parse(readFileSync(join(import.meta.dirname, 'package.json'), 'utf8')) as {
+    dependencies: Record<string, string>
   }
-  return {
+  const facts = {
     date: new Date().toISOString(),
-    latchkey: commit(),
+    latchkey: git.stdout?.trim() || 'unknown',
     processors: `${cpus().length} × ${cpus()[0]?.model.trim() ?? 'unknown'}`,
     'load average before': loadBefore,
     memoryGiB: Math.round(totalmem() / 2 ** 30),
     system: `${process.platform} ${release()}`,
     node: process.version,
-    sqlite: process.versions.sqlite ?? '',
-    ...(peers && {
-      'better-auth': versionOf('better-auth'),
-      express: versionOf('express'),
-      kysely: versionOf('kysely'),
-    }),
+    sqlite: process.versions.sqlite,
   }
+  const compared = peers.length > 0 ? Object.entries(packages.dependencies) : []
+  return [...Object.entries(facts), ...compared].map(([name, value]) => `${name} ${value}`).join(' · ')
 }
 
 const HOW = `
@@ -174,15 +137,14 @@ const HOW = `
 `
 
 function markdown(results: Results): string {
-  const { options, findings } = results
-  const facts = Object.entries(machine(options)).map(([name, value]) => `${name} ${value}`)
-  const size = options.tokens === 1_000_000 ? '' : ` The large estate has only ${thousands(options.tokens)} tokens.`
-  const peers = options.peers ? '' : ' Peers were left out (`--no-peers`).'
+  const { options, findings, peers } = results
   const short = options.quick ? 'A short run (`--quick`): its figures are rough. ' : ''
+  const size = options.tokens === 1_000_000 ? '' : ` The large estate has only ${thousands(options.tokens)} tokens.`
+  const alone = peers.length > 0 ? '' : ' Peers were left out.'
   return `# Benchmark
 
-Made by \`npm run bench\`. ${short}${facts.join(' · ')}.
-${options.rounds} rounds of ${options.roundMs} ms each, ${Math.round(results.seconds)} s in all.${size}${peers}
+Made by \`npm run bench\`. ${short}${machine(results)}.
+${options.rounds} rounds of ${options.roundMs} ms each, ${Math.round(results.seconds)} s in all.${size}${alone}
 
 ## Asked and measured
 

@@ -1,28 +1,24 @@
 // Installs what is compared with, once and again when its lock file changes, then runs the benchmark.
 import { spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const here = import.meta.dirname
 const stamp = join(here, 'node_modules', '.latchkey-bench')
-const lock = readFileSync(join(here, 'package-lock.json'))
-const wanted = createHash('sha256').update(lock).digest('hex')
+const lock = readFileSync(join(here, 'package-lock.json'), 'utf8')
 
-const isInstalled = existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted
-if (!isInstalled && !process.argv.includes('--no-peers')) {
+const isInstalled = existsSync(stamp) && readFileSync(stamp, 'utf8') === lock
+if (!isInstalled && !process.argv.some((argument) => argument === '--no-peers' || argument === '--help')) {
   console.error('Installing what is compared with (once) ...')
-  const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
-  const { status } = spawnSync(npm, ['ci', '--no-audit', '--no-fund', '--loglevel=error'], {
+  const { status } = spawnSync('npm', ['ci', '--loglevel=error'], {
     cwd: here,
     stdio: ['ignore', 'inherit', 'inherit'],
-    shell: npm === 'npm.cmd',
   })
   if (status !== 0) {
     console.error('The packages could not be installed; npm says why above.')
     process.exit(1)
   }
-  writeFileSync(stamp, wanted)
+  writeFileSync(stamp, lock)
 }
 
 await import('./run.ts')

@@ -1,67 +1,66 @@
 // A server under measurement: a process of its own, its processor time, its memory, and its end.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync, readdirSync, readFileSync, truncateSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, truncateSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 
-const READY_MS = 60_000
+/** A peer first seeds its own store: a million rows through an ORM. */
+const READY_MS = 20 * 60_000
 const STOP_TIMEOUT_MS = 15_000
+
+/** For everything that ends with this run. */
+export const WORK = mkdtempSync(join(tmpdir(), 'latchkey-bench-'))
+const started = new Set<ChildProcess>()
+process.once('exit', () => {
+  for (const child of started) child.kill('SIGKILL')
+  rmSync(WORK, { recursive: true, force: true })
+})
 
 export interface ServerCommand {
   readonly name: string
   readonly args: readonly string[]
   readonly env?: Readonly<Record<string, string>>
-  /** A file of its own, for what it prints. */
-  readonly log: string
   /** With a channel for messages. */
   readonly channel?: boolean
-  /** How long it may take until it is ready: one that seeds its own store first takes its time. */
-  readonly readyMs?: number
 }
 
-const started = new Set<ChildProcess>()
-process.once('exit', () => {
-  for (const child of started) child.kill('SIGKILL')
-})
-
 export class Server {
-  readonly name: string
   readonly port: number
   readonly startMs: number
   readonly #child: ChildProcess
   readonly #log: string
 
-  private constructor({ name, log }: ServerCommand, child: ChildProcess, port: number, startMs: number) {
-    this.name = name
-    this.#log = log
+  private constructor(child: ChildProcess, log: string, port: number, startMs: number) {
     this.#child = child
+    this.#log = log
     this.port = port
     this.startMs = startMs
   }
 
   /** Resolves when the server has printed its address after the word "ready". */
-  static async start(command: ServerCommand): Promise<Server> {
+  static async start({ name, args, env, channel = false }: ServerCommand): Promise<Server> {
     const begun = performance.now()
-    const { readyMs = READY_MS } = command
-    const log = openSync(command.log, 'a')
-    truncateSync(command.log)
-    const child = spawn(process.execPath, [...command.args], {
+    const log = join(WORK, `${name}.log`)
+    const output = openSync(log, 'a')
+    truncateSync(log)
+    const child = spawn(process.execPath, [...args], {
       serialization: 'advanced',
-      env: { ...process.env, HOST: '127.0.0.1', PORT: '0', ...command.env },
-      stdio: ['ignore', log, log, ...(command.channel ? (['ipc'] as const) : [])],
+      env: { ...process.env, HOST: '127.0.0.1', PORT: '0', ...env },
+      stdio: ['ignore', output, output, ...(channel ? (['ipc'] as const) : [])],
     })
-    closeSync(log)
+    closeSync(output)
     started.add(child)
     child.once('exit', () => started.delete(child))
-    while (performance.now() - begun < readyMs) {
-      const printed = readFileSync(command.log, 'utf8')
+    while (performance.now() - begun < READY_MS) {
+      const printed = readFileSync(log, 'utf8')
       const port = /ready at http:\/\/127\.0\.0\.1:(\d+)/.exec(printed)?.[1]
-      if (port !== undefined) return new Server(command, child, Number(port), performance.now() - begun)
-      if (child.exitCode !== null) throw new Error(`${command.name} ended with ${child.exitCode}: ${printed}`)
+      if (port !== undefined) return new Server(child, log, Number(port), performance.now() - begun)
+      if (child.exitCode !== null) throw new Error(`${name} ended with ${child.exitCode}: ${printed}`)
       await pause(2)
     }
-    child.kill('SIGKILL')
-    throw new Error(`${command.name} was not ready within ${readyMs} ms`)
+    throw new Error(`${name} was not ready within ${READY_MS} ms`)
   }
 
   /** Sends a message over the channel and waits for the answer to it. */
@@ -71,14 +70,20 @@ export class Server {
     return (await answered)[0]
   }
 
-  /** Processor time in microseconds, of all threads and child processes, user and system. */
+  /**
+   * Processor time in microseconds, of all threads, user and system: the scheduler's own count, since the ticks of
+   * /proc/<pid>/stat are too coarse for a short round.
+   */
   cpuMicros(): number {
-    return familyOf(this.#child.pid ?? 0).reduce((sum, pid) => sum + cpuOf(pid), 0)
+    const tasks = `/proc/${this.#child.pid}/task`
+    return readdirSync(tasks).reduce((sum, task) => {
+      const [nanoseconds] = readFileSync(`${tasks}/${task}/schedstat`, 'utf8').split(' ')
+      return sum + Number(nanoseconds) / 1000
+    }, 0)
   }
 
   rssMiB(): number {
-    const pages = familyOf(this.#child.pid ?? 0).map((pid) => readFileSync(`/proc/${pid}/status`, 'utf8'))
-    return pages.reduce((sum, text) => sum + Number(/VmRSS:\s+(\d+)/.exec(text)?.[1] ?? 0) / 1024, 0)
+    return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${this.#child.pid}/status`, 'utf8'))?.[1]) / 1024
   }
 
   /** What it has logged is not kept: a log line a request would fill the disk. */
@@ -86,27 +91,20 @@ export class Server {
     truncateSync(this.#log)
   }
 
-  async stop(): Promise<void> {
-    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
-    const exited = once(this.#child, 'exit')
-    this.#child.kill('SIGTERM')
-    const timer = setTimeout(() => this.#child.kill('SIGKILL'), STOP_TIMEOUT_MS)
-    await exited
-    clearTimeout(timer)
+  stop(): Promise<void> {
+    return end(this.#child)
   }
 }
 
-function familyOf(pid: number): number[] {
-  const children = readdirSync(`/proc/${pid}/task`).flatMap((task) =>
-    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
-  )
-  return [pid, ...children.flatMap(familyOf)]
+export async function stopServers(): Promise<void> {
+  for (const child of started) await end(child)
 }
 
-/** The scheduler's own count, in nanoseconds: the ticks of /proc/<pid>/stat are too coarse for a short round. */
-function cpuOf(pid: number): number {
-  return readdirSync(`/proc/${pid}/task`).reduce((sum, task) => {
-    const [nanoseconds] = readFileSync(`/proc/${pid}/task/${task}/schedstat`, 'utf8').split(' ')
-    return sum + Number(nanoseconds) / 1000
-  }, 0)
+async function end(child: ChildProcess): Promise<void> {
+  if (!started.has(child)) return
+  const exited = once(child, 'exit')
+  child.kill('SIGTERM')
+  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS)
+  await exited
+  clearTimeout(timer)
 }

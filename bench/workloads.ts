@@ -1,9 +1,8 @@
 // What is asked: the requests of each workload over one estate. Accounts and pages follow Zipf's law.
-import type { Part, Script } from './client.ts'
-import type { SampledAccount, SampledToken, Scope } from './estate.ts'
-import { get, put } from './requests.ts'
+import { listRequest, type SampledAccount, type SampledToken, type Scope, TOKEN } from './estate.ts'
+import { bearer, get, withBody } from './requests.ts'
+import { changes, drawByZipf, type Part, type Script } from './script.ts'
 
-const TOKEN = '/api/v1/apiClient/token'
 const FIRST_PAGES = 10
 const LIMIT = 10
 /** Tokens of each account that are changed, and never verified or fetched: their state is the writers' business. */
@@ -13,40 +12,24 @@ const LISTS_PER_ACCOUNT = 2_000
 const MOST_MATCHES = 100
 const FEWEST_MATCHES = 5
 
-export type WorkloadName =
-  | 'verify'
-  | 'list'
-  | 'list-sub'
-  | 'list-status'
-  | 'list-both'
-  | 'get'
-  | 'search'
-  | 'put'
-  | 'mix'
+/** `wall` and `growth` are the most that is allowed. A `reads` workload asks again for what it has asked for, and changes
+ * nothing: what a first time costs is measured apart. */
+const reading = { connections: 16, reads: true, growth: 1.25 }
 
-export interface Workload {
-  readonly name: WorkloadName
-  readonly title: string
-  readonly connections: number
-  /** Asks again for what it has asked for, and changes nothing: what a first time costs is measured apart. */
-  readonly repeats: boolean
-  /** The most that is allowed against the wall, and of growth; undefined: only reported. */
-  readonly wall: number | undefined
-  readonly growth: number | undefined
-}
+export const WORKLOADS = [
+  { ...reading, name: 'verify', title: 'verify, different credentials', wall: 1.8 },
+  { ...reading, name: 'list', title: 'list, first pages', wall: 2.6 },
+  { ...reading, name: 'list-sub', title: 'list by sub-account', wall: 2.6 },
+  { ...reading, name: 'list-status', title: 'list by status', wall: 2.6 },
+  { ...reading, name: 'list-both', title: 'list by both', wall: 2.6 },
+  { ...reading, name: 'get', title: 'get one', wall: 3 },
+  { ...reading, name: 'search', title: 'search, 3 or more characters', wall: 8, growth: 2 },
+  { ...reading, name: 'put', title: 'PUT, durable', connections: 64, reads: false, wall: 8 },
+  { ...reading, name: 'mix', title: 'mix 70/20/5/3/2', reads: false, wall: 3.2 },
+] as const
 
-export const WORKLOADS: readonly Workload[] = [
-  { name: 'verify', title: 'verify, different credentials', connections: 16, repeats: true, wall: 1.8, growth: 1.25 },
-  { name: 'list', title: 'list, first pages', connections: 16, repeats: true, wall: 2.6, growth: 1.25 },
-  { name: 'list-sub', title: 'list by sub-account', connections: 16, repeats: true, wall: 2.6, growth: 1.25 },
-  { name: 'list-status', title: 'list by status', connections: 16, repeats: true, wall: 2.6, growth: 1.25 },
-  { name: 'list-both', title: 'list by both', connections: 16, repeats: true, wall: 2.6, growth: 1.25 },
-  { name: 'get', title: 'get one', connections: 16, repeats: true, wall: 3, growth: 1.25 },
-  { name: 'search', title: 'search, 3 or more characters', connections: 16, repeats: true, wall: 8, growth: 2 },
-  { name: 'put', title: 'PUT, durable', connections: 64, repeats: false, wall: 8, growth: 1.25 },
-  { name: 'mix', title: 'mix 70/20/5/3/2', connections: 16, repeats: false, wall: 3.2, growth: 1.25 },
-]
-
+export type Workload = (typeof WORKLOADS)[number]
+export type WorkloadName = Workload['name']
 export type Scripts = Readonly<Record<WorkloadName, Script>>
 
 /** Every workload's script for one estate. */
@@ -57,14 +40,14 @@ export function buildScripts(accounts: readonly SampledAccount[]): Scripts {
     groups: accounts.map(({ tokens }) =>
       readable(tokens)
         .filter(({ status }) => status === 'active')
-        .map(({ token }) => get('/api/v1/verify', token)),
+        .map(({ token }) => get('/api/v1/verify', bearer(token))),
     ),
   }
   const list = listing(accounts, ({ total }) => [{ query: '', total }])
   const one: Part = {
     share: 1,
     status: 200,
-    groups: accounts.map(({ key, tokens }) => readable(tokens).map(({ _id }) => get(`${TOKEN}/${_id}`, key))),
+    groups: accounts.map(({ key, tokens }) => readable(tokens).map(({ _id }) => get(`${TOKEN}/${_id}`, bearer(key)))),
   }
   const search = searching(accounts)
   // The mix changes other tokens: a change that was made already would be none.
@@ -99,7 +82,7 @@ function listing(accounts: readonly SampledAccount[], scopesOf: (account: Sample
     return Array.from({ length: LISTS_PER_ACCOUNT }, () => {
       const { query, total } = scopes[drawByZipf(scopes.length)] ?? { query: '', total: 0 }
       const page = 1 + drawByZipf(Math.min(FIRST_PAGES, Math.floor(total / LIMIT)))
-      return get(`${TOKEN}?page=${page}&limit=${LIMIT}${query === '' ? '' : `&${query}`}`, account.key)
+      return listRequest(account.key, `page=${page}&limit=${LIMIT}${query === '' ? '' : `&${query}`}`)
     })
   })
   return { share: 1, status: 200, groups }
@@ -114,7 +97,7 @@ function searching(accounts: readonly SampledAccount[]): Part {
     const terms =
       total <= MOST_MATCHES ? piecesOf(tokens) : digitsOf(tokens, Math.max(3, Math.floor(Math.log10(total)) - 1))
     if (terms.length === 0) throw new Error('no search has the wanted number of matches')
-    return terms.map((term) => get(`${TOKEN}?search=${encodeURIComponent(term)}`, key))
+    return terms.map((term) => listRequest(key, `search=${encodeURIComponent(term)}`))
   })
   return { share: 1, status: 200, groups }
 }
@@ -138,45 +121,18 @@ function digitsOf(tokens: readonly SampledToken[], count: number): string[] {
   return [...new Set(runs)]
 }
 
-/** Four of five change the status, the fifth the name; each change undoes the one before. */
 function changing(accounts: readonly SampledAccount[], half: 0 | 1): Part {
-  const groups = accounts.map(({ key, tokens }) =>
-    halfOf(tokens.slice(0, changedOf(tokens)), half).flatMap(({ _id, name, status }, i) => {
-      const other = status === 'active' ? 'inactive' : 'active'
-      const bodies = i % 5 === 0 ? [{ name: `${name} renamed` }, { name }] : [{ status: other }, { status }]
-      return bodies.map((body) => put(`${TOKEN}/${_id}`, key, body))
+  return changes(
+    accounts.map(({ key, tokens }) => {
+      const changed = tokens.slice(0, changedOf(tokens)).filter((_, i) => i % 2 === half)
+      return changed.map(({ _id, name, status }) => {
+        const put = (body: object) => withBody('PUT', `${TOKEN}/${_id}`, bearer(key), body)
+        const other = status === 'active' ? 'inactive' : 'active'
+        return {
+          names: [put({ name: `${name} renamed` }), put({ name })],
+          states: [put({ status: other }), put({ status })],
+        }
+      })
     }),
   )
-  return { share: 1, status: 200, groups, inPairs: true }
-}
-
-const halfOf = <Item>(items: readonly Item[], half: 0 | 1) => items.filter((_, i) => i % 2 === half)
-
-function drawByZipf(n: number): number {
-  let total = 0
-  for (let i = 1; i <= n; i++) total += 1 / i
-  let point = Math.random() * total
-  for (let i = 1; i <= n; i++) {
-    point -= 1 / i
-    if (point <= 0) return i - 1
-  }
-  return n - 1
-}
-
-/**
- * Requests as the load would draw them, for asking beforehand what their answers are. Of pairs, by default those that
- * change nothing as long as the others were not sent.
- */
-export function drawRequests(script: Script, count: number, turn: 0 | 1 = 1): string[] {
-  return Array.from({ length: count }, () => {
-    const place = Math.random()
-    let below = 0
-    const part = script.find(({ share }) => {
-      below += share
-      return place < below
-    })
-    const group = part?.groups[drawByZipf(part.groups.length)] ?? []
-    const at = Math.floor(Math.random() * group.length)
-    return group[part?.inPairs ? at - (at % 2) + turn : at] ?? ''
-  })
 }

@@ -1,24 +1,19 @@
 // better-auth's API-key plugin on the same embedded engine, with the same durability and its limits on use switched off.
 // Its verification has no route of its own, so it is called from a bare node:http handler; list and update are its own.
-import { createHash, randomUUID } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { randomUUID } from 'node:crypto'
 import { createServer } from 'node:http'
-import { DatabaseSync } from 'node:sqlite'
 import { apiKey } from '@better-auth/api-key'
 import { betterAuth } from 'better-auth'
 import { getMigrations } from 'better-auth/db/migration'
 import { toNodeHandler } from 'better-auth/node'
+import { bearer, get, withBody } from '../requests.ts'
+import { listen, openStore, seedOnce, sha256 } from './store.mjs'
 
-const [folder, accounts, tokens] = process.argv.slice(2)
-const SAMPLED = 10_000
-const file = new DatabaseSync(`${folder}/better-auth.db`)
-file.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL')
-const fresh = file.prepare('PRAGMA user_version').get().user_version === 0
-
+const file = openStore('better-auth')
 const auth = betterAuth({
   database: file,
   baseURL: 'http://127.0.0.1',
-  secret: createHash('sha256').update('bench').digest('hex'),
+  secret: sha256('bench'),
   emailAndPassword: { enabled: true },
   rateLimit: { enabled: false },
   telemetry: { enabled: false },
@@ -28,61 +23,38 @@ const auth = betterAuth({
   plugins: [apiKey({ rateLimit: { enabled: false } })],
 })
 
-if (fresh) {
+async function makeTables() {
   const { runMigrations } = await getMigrations(auth.options)
   await runMigrations()
-  await seed()
 }
 
-async function seed() {
-  const columns = file
-    .prepare('PRAGMA table_info(apikey)')
-    .all()
-    .map(({ name }) => name)
+async function makeAccount(a) {
+  const body = { email: `a${a}@x.example`, password: randomUUID(), name: `Account ${a}` }
+  const response = await auth.api.signUpEmail({ body, asResponse: true })
+  const cookies = response.headers.getSetCookie().map((text) => text.split(';', 1)[0])
+  const { user } = await response.json()
+  const at = new Date().toISOString()
   const insert = file.prepare(
-    `INSERT INTO apikey (${columns.map((name) => `"${name}"`).join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`,
+    `INSERT INTO apikey (id, name, configId, referenceId, "key", start, enabled, rateLimitEnabled, requestCount,
+       createdAt, updatedAt)
+     VALUES (?, ?, 'default', ?, ?, ?, 1, 0, 0, ?, ?)`,
   )
-  const sample = []
-  for (let a = 0; a < Number(accounts); a++) {
-    const response = await auth.api.signUpEmail({
-      body: { email: `a${a}@x.example`, password: randomUUID(), name: `Account ${a}` },
-      asResponse: true,
-    })
-    const cookie = response.headers
-      .getSetCookie()
-      .map((text) => text.split(';', 1)[0])
-      .join('; ')
-    const { user } = await response.json()
-    const items = []
-    const at = new Date().toISOString()
-    file.exec('BEGIN')
-    for (let n = 0; n < Number(tokens); n++) {
-      const id = randomUUID()
-      const key = createHash('sha256').update(`${a} ${n}`).digest('hex')
-      const name = `Deploy ${n + 1}`
-      const given = {
-        id,
-        name,
-        configId: 'default',
-        referenceId: user.id,
-        key: createHash('sha256').update(key).digest('base64url'),
-        start: key.slice(0, 6),
-        enabled: 1,
-        rateLimitEnabled: 0,
-        requestCount: 0,
-        createdAt: at,
-        updatedAt: at,
-      }
-      insert.run(...columns.map((column) => given[column] ?? null))
-      if (n < SAMPLED) items.push({ id, key, name })
+  const header = `Cookie: ${cookies.join('; ')}`
+  const insertToken = (n) => {
+    const [keyId, name, key] = [randomUUID(), `Deploy ${n + 1}`, sha256(`${a} ${n}`)]
+    insert.run(keyId, name, user.id, sha256(key, 'base64url'), key.slice(0, 6), at, at)
+    const update = (change) => withBody('POST', '/api/auth/api-key/update', header, { keyId, ...change })
+    return {
+      verify: get('/verify', bearer(key)),
+      names: [update({ name: `${name} new` }), update({ name })],
+      states: [update({ enabled: false }), update({ enabled: true })],
     }
-    file.exec('COMMIT')
-    sample.push({ cookie, items })
   }
-  file.exec('PRAGMA user_version = 1; ANALYZE')
-  writeFileSync(`${folder}/better-auth.json`, JSON.stringify(sample))
+  const list = (page) => get(`/api/auth/api-key/list?limit=10&offset=${10 * page}`, header)
+  return { list, insertToken }
 }
 
+await seedOnce('better-auth', file, makeTables, makeAccount)
 const handle = toNodeHandler(auth)
 
 async function verify(request, response) {
@@ -91,9 +63,9 @@ async function verify(request, response) {
   response.writeHead(valid ? 204 : 401).end()
 }
 
-const server = createServer((request, response) => {
-  const answer = request.url === '/verify' ? verify(request, response) : handle(request, response)
-  answer.catch(() => response.destroy())
-})
-server.listen(0, '127.0.0.1', () => console.log(`ready at http://127.0.0.1:${server.address().port}`))
-process.once('SIGTERM', () => process.exit(0))
+listen(
+  createServer((request, response) => {
+    const answer = request.url === '/verify' ? verify(request, response) : handle(request, response)
+    answer.catch(() => response.destroy())
+  }),
+)
