@@ -1,11 +1,13 @@
 // What surrounds every view: who is signed in, the links to the views, light or dark.
-import { ActionIcon, Button, Group, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
+import { ActionIcon, Button, Group, Text, useComputedColorScheme, useMantineColorScheme } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { Link, Outlet } from '@tanstack/react-router'
+import { Link, Outlet, useLocation } from '@tanstack/react-router'
+import { useEffect, useRef } from 'react'
 import { type Permissions, usePermissions } from '../api/permissions.ts'
 import { queries } from '../api/queries.ts'
 import { useClient, useSession } from '../api/session.tsx'
 import { Icon } from '../ui/icon.tsx'
+import text from '../ui/text.module.css'
 import classes from './frame.module.css'
 import { LinkedKeyDialog } from './linked-key-dialog.tsx'
 import { NoConsole } from './no-console.tsx'
@@ -39,21 +41,13 @@ export function Frame() {
 function Header() {
   const { signOut } = useSession()
   const { data } = useQuery(queries.whoami(useClient()))
-  const permissions = usePermissions()
-  const views = VIEWS.filter((view) => !('needs' in view) || permissions[view.needs])
   return (
     <header className={classes.header}>
       <div className={classes.row}>
         <Link className={classes.brand} to="/">
           <Icon name="key" size={22} /> Latchkey
         </Link>
-        <nav aria-label="Views" className={classes.views}>
-          {views.map(({ to, label }) => (
-            <Link key={to} to={to} activeOptions={{ exact: to === '/', includeSearch: false }}>
-              {label}
-            </Link>
-          ))}
-        </nav>
+        <Views />
         <Group gap={8} wrap="nowrap" className={classes.end}>
           {data !== undefined && <WhoAmI who={data} />}
           <OtherAccountButton />
@@ -67,13 +61,38 @@ function Header() {
   )
 }
 
+function Views() {
+  const permissions = usePermissions()
+  const views = VIEWS.filter((view) => !('needs' in view) || permissions[view.needs])
+  const { pathname } = useLocation()
+  const nav = useRef<HTMLElement>(null)
+  // On a narrow screen the links scroll sideways: the one that leads here stays in sight.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another address or another link makes another one current
+  useEffect(() => {
+    const here = nav.current?.querySelector<HTMLElement>('[aria-current=page]')
+    if (here) nav.current?.scrollTo({ left: here.offsetLeft - nav.current.clientWidth + here.offsetWidth })
+  }, [pathname, views.length])
+  return (
+    <nav aria-label="Views" className={classes.views} ref={nav}>
+      {views.map(({ to, label }) => (
+        <Link key={to} to={to} activeOptions={{ exact: to === '/', includeSearch: false }}>
+          {label}
+        </Link>
+      ))}
+    </nav>
+  )
+}
+
 /** Nothing where there is no choice. */
 function OtherAccountButton() {
   const { presence, chooseAgain } = useSession()
   if (presence.account === null || presence.accounts.length < 2) return null
   return (
-    <Button size="xs" variant="default" onClick={chooseAgain}>
-      Other account
+    <Button size="xs" variant="default" px={7} aria-label="Other account" onClick={chooseAgain}>
+      <Icon name="switch" size={14} />
+      <Text span inherit pl={6} pr={4} className={text.onlyWide}>
+        Other account
+      </Text>
     </Button>
   )
 }

@@ -1,11 +1,13 @@
 // Who is signed in and what they may do, in words: at the account's name in the header.
-import { useId, useState } from 'react'
+import { Box, Button, Text } from '@mantine/core'
+import { type ToggleEvent, useId, useState } from 'react'
 import type { WhoAmI as Who } from '../../../client/latchkey-client.ts'
 import { ROLES, SubAccountNames } from '../keys/rights.tsx'
+import chip from '../ui/chip.module.css'
 import { Facts } from '../ui/facts.tsx'
 import { Name } from '../ui/name.tsx'
+import surface from '../ui/surface.module.css'
 import text from '../ui/text.module.css'
-import classes from './who-am-i.module.css'
 
 /** A native popover, which the browser keeps on top and closes on Escape or a click elsewhere. */
 export function WhoAmI({ who }: { who: Who }) {
@@ -14,26 +16,43 @@ export function WhoAmI({ who }: { who: Who }) {
   const { account, permissions } = who
   return (
     <>
-      <button
-        type="button"
+      <Button
         popoverTarget={id}
-        className={classes.button}
+        variant="subtle"
+        color="gray"
+        size="xs"
+        px={8}
+        justify="flex-start"
+        miw={0}
+        maw="32ch"
+        flex="0 1 auto"
+        c="dimmed"
+        fz="sm"
+        fw={400}
+        rightSection={
+          <span className={text.onlyWide}>
+            <span className={chip.chip}>{ROLES[permissions.role].label}</span>
+          </span>
+        }
         title="The account you are signed in to, and what you may do"
       >
-        <span className={classes.account}>
+        <Text span inherit truncate>
           <Name>{account.name}</Name>
-        </span>
-        <span className={classes.role}>{ROLES[permissions.role].label}</span>
-      </button>
-      <section
+        </Text>
+      </Button>
+      <Box
+        component="section"
         id={id}
         popover="auto"
         aria-label="Who you are and what you may do"
-        className={classes.panel}
-        onToggle={({ newState }) => setOpen(newState === 'open')}
+        className={surface.popover}
+        style={{ inset: '56px 16px auto auto' }}
+        w="min(420px, calc(100vw - 32px))"
+        p={12}
+        onToggle={({ newState }: ToggleEvent) => setOpen(newState === 'open')}
       >
         {isOpen && <AboutMe who={who} />}
-      </section>
+      </Box>
     </>
   )
 }

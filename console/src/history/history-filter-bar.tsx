@@ -1,5 +1,5 @@
 // Filters of the history: who, what and when.
-import { NativeSelect, TextInput } from '@mantine/core'
+import { NativeSelect, Text, TextInput } from '@mantine/core'
 import classes from '../ui/filters.module.css'
 import { ACTIONS, type ChangeHistorySearch, type HistoryFilters, useActors } from './history-search.ts'
 
@@ -71,7 +71,11 @@ function DayInput({ label, width, value, onChange, error }: DayInputProps) {
       type="date"
       className={classes.wide}
       aria-label={`${label} day`}
-      leftSection={<span className={classes.inputLabel}>{label}</span>}
+      leftSection={
+        <Text span size="sm" c="dimmed">
+          {label}
+        </Text>
+      }
       leftSectionWidth={width}
       leftSectionPointerEvents="none"
       value={value ?? ''}

@@ -1,8 +1,10 @@
 // History entries under the days they belong to.
-import { Stack, Text, Title } from '@mantine/core'
+import { Center, Stack, Text, Title } from '@mantine/core'
 import type { HistoryEntry } from '../../../client/latchkey-client.ts'
 import { day } from '../ui/format.ts'
 import { Icon, type IconName } from '../ui/icon.tsx'
+import surface from '../ui/surface.module.css'
+import text from '../ui/text.module.css'
 import { RelativeTime } from '../ui/time.tsx'
 import classes from './history.module.css'
 import { type Names, Sentence } from './sentence.tsx'
@@ -17,25 +19,25 @@ interface HistoryListProps {
 export function HistoryList({ entries, names, narrow = false }: HistoryListProps) {
   const days = Map.groupBy(entries, ({ at }) => day(at))
   return (
-    <Stack gap={20} mt={16} data-narrow={narrow || undefined} className={classes.history}>
+    <Stack gap={20} mt={16} data-narrow={narrow || undefined}>
       {[...days].map(([date, list]) => (
         <section key={date} aria-label={date}>
           <Title order={2} size="sm" fw={600} c="dimmed" mb={8}>
             {date}
           </Title>
-          <ol>
+          <ol className={surface.raised}>
             {list.map((entry) => (
               <li key={entry.seq} className={classes.entry}>
-                <span className={classes.icon}>
+                <Center component="span" w={28} h={28} bdrs="50%" bg="var(--color-page)" c="dimmed">
                   <Icon name={iconOf(entry)} />
-                </span>
+                </Center>
                 <p>
                   <Sentence entry={entry} names={names} />
                 </p>
-                <Text component="div" size="xs" c="dimmed" className={classes.meta}>
+                <Text component="div" size="xs" c="dimmed">
                   <RelativeTime at={entry.at} />
                   {entry.address !== null && <span> · from {entry.address}</span>}
-                  {entry.requestId !== null && <span className={classes.requestId}> · request {entry.requestId}</span>}
+                  {entry.requestId !== null && <span className={text.onlyWide}> · request {entry.requestId}</span>}
                 </Text>
               </li>
             ))}

@@ -1,5 +1,5 @@
 // The history of one token, page by page.
-import { Box } from '@mantine/core'
+import { Box, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { queries } from '../api/queries.ts'
@@ -8,7 +8,6 @@ import { CopyableId } from '../ui/copyable-id.tsx'
 import { Name } from '../ui/name.tsx'
 import { Pager } from '../ui/pager.tsx'
 import { QueryResult } from '../ui/query-result.tsx'
-import classes from './history.module.css'
 import { HistoryList } from './history-list.tsx'
 
 const PAGE_SIZE = 20
@@ -22,8 +21,12 @@ export function TokenHistory({ tokenId, isNarrow = false }: { tokenId: string; i
       {(data) => (
         <>
           {isNarrow && (
-            <Box mb={12} className={classes.token}>
-              {data.names[tokenId] !== undefined && <Name>{data.names[tokenId]}</Name>}
+            <Box mb={12}>
+              {data.names[tokenId] !== undefined && (
+                <Text span inherit fw={600}>
+                  <Name>{data.names[tokenId]}</Name>
+                </Text>
+              )}
               <CopyableId id={tokenId} what="Token id" />
             </Box>
           )}

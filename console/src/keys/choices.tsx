@@ -1,4 +1,5 @@
 // What is chosen for a new account key: cards of which one is chosen, and a switch.
+import { Text } from '@mantine/core'
 import { type ComponentProps, type ReactNode, useId } from 'react'
 import { cx } from '../ui/cx.ts'
 import text from '../ui/text.module.css'
@@ -48,9 +49,9 @@ function Card({ label, description, ...input }: CardProps) {
     <label className={classes.card}>
       <input {...input} aria-labelledby={`${id}-label`} aria-describedby={`${id}-description`} />
       <span className={text.twoLines}>
-        <span id={`${id}-label`} className={classes.cardLabel}>
+        <Text span inherit fw={500} id={`${id}-label`}>
           {label}
-        </span>
+        </Text>
         <span id={`${id}-description`} className={cx(text.dim, text.small)}>
           {description}
         </span>

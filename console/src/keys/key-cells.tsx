@@ -1,13 +1,14 @@
 // The columns of the list of account keys.
+import { Text } from '@mantine/core'
 import type { Key } from '../../../client/latchkey-client.ts'
 import { cx } from '../ui/cx.ts'
 import { type Column, RowActions } from '../ui/list.tsx'
 import { Name } from '../ui/name.tsx'
+import { Own } from '../ui/own.tsx'
 import { SmallButton } from '../ui/row-buttons.tsx'
 import status from '../ui/status.module.css'
 import text from '../ui/text.module.css'
 import { RelativeTime, useNow } from '../ui/time.tsx'
-import classes from './keys.module.css'
 import { ROLES, SubAccountNames } from './rights.tsx'
 
 /** `ownId` is the id of the key with which the caller is signed in. */
@@ -32,7 +33,7 @@ function KeyName({ accountKey: { name }, isOwn }: { accountKey: Key; isOwn: bool
   return (
     <span className={text.twoLines}>
       <Name clip>{name}</Name>
-      {isOwn && <span className={classes.own}>You are signed in with it</span>}
+      {isOwn && <Own>You are signed in with it</Own>}
     </span>
   )
 }
@@ -42,7 +43,9 @@ function RoleCell({ accountKey: { role } }: { accountKey: Key }) {
   return (
     <span className={text.twoLines}>
       {label}
-      <span className={cx(text.dim, text.small, classes.may)}>{may}</span>
+      <Text span size="xs" c="dimmed" maw="42ch" lh="inherit">
+        {may}
+      </Text>
     </span>
   )
 }

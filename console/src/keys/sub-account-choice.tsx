@@ -1,5 +1,5 @@
 // The sub-accounts that a new account key sees: all, or some that are picked one after the other.
-import { Fieldset, Stack, Text } from '@mantine/core'
+import { Fieldset, Group, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { queries } from '../api/queries.ts'
@@ -8,7 +8,6 @@ import { SubAccountPicker } from '../sub-accounts/sub-account-picker.tsx'
 import { Name } from '../ui/name.tsx'
 import { IconButton } from '../ui/row-buttons.tsx'
 import { ChoiceCard } from './choices.tsx'
-import classes from './keys.module.css'
 
 interface SubAccountChoiceProps {
   /** Null for all. */
@@ -53,11 +52,11 @@ export function SubAccountChoice({ ids, canChooseAll, onChange, error }: SubAcco
           />
         )}
         {ids !== null && ids.length > 0 && (
-          <ul className={classes.chosen} aria-label="Chosen sub-accounts">
+          <Group component="ul" gap={6} aria-label="Chosen sub-accounts">
             {ids.map((id) => (
               <Chosen key={id} id={id} remove={() => onChange(ids.filter((each) => each !== id))} />
             ))}
-          </ul>
+          </Group>
         )}
         {ids?.length === 0 && (
           <Text size="xs" c="dimmed">
@@ -73,9 +72,9 @@ function Chosen({ id, remove }: { id: string; remove: () => void }) {
   const { data } = useQuery(queries.subAccount(useClient(), id))
   const name = data?.name ?? id
   return (
-    <li>
+    <Group component="li" gap={2} wrap="nowrap" maw="100%" pl={10} bd="1px solid var(--color-line)" bdrs={8}>
       <Name>{name}</Name>
       <IconButton icon="close" label={`Remove ${name}`} onClick={remove} />
-    </li>
+    </Group>
   )
 }

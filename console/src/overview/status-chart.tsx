@@ -1,12 +1,11 @@
 // All tokens by what verification would say, as a ring with a legend of links.
-import { Group, Stack } from '@mantine/core'
+import { Box, Group, Stack } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { Overview } from '../../../client/latchkey-client.ts'
 import type { TokenFilters } from '../tokens/token-search.ts'
 import { number, plural } from '../ui/format.ts'
 import type { Status } from '../ui/status.tsx'
 import text from '../ui/text.module.css'
-import classes from './overview.module.css'
 import { Panel } from './panel.tsx'
 
 interface Slice {
@@ -39,7 +38,7 @@ export function StatusChart({ tokens }: { tokens: Overview['tokens'] }) {
           {slices.map(({ status, count, search }) => (
             <Group component="li" key={status} justify="space-between" gap={20}>
               <Link to="/tokens" search={search} className={text.link} aria-label={plural(count, `${status} token`)}>
-                <span className={classes.dot} style={{ background: colorOf(status) }} />
+                <Box component="span" display="inline-block" w={10} h={10} mr={8} bdrs={3} bg={colorOf(status)} />
                 <b>{number(count)}</b> {status}
               </Link>
               <span className={text.dim}>{total === 0 ? '' : `${Math.round(share(count))}%`}</span>
@@ -58,7 +57,10 @@ const RING = { radius: 42, width: 16, gap: 2, least: 0.5 }
  */
 function Ring({ slices, total }: { slices: readonly Slice[]; total: number }) {
   const { radius, width, gap, least } = RING
-  const circle = { cx: 50, cy: 50, r: radius, fill: 'none', strokeWidth: width, pathLength: 100 }
+  const circle = {
+    ...{ cx: 50, cy: 50, r: radius, fill: 'none', strokeWidth: width, pathLength: 100 },
+    transform: 'rotate(-90 50 50)',
+  }
   const drawn = slices.filter(({ count }) => count > 0)
   const space = drawn.length > 1 ? gap : 0
   let before = 0
@@ -68,7 +70,7 @@ function Ring({ slices, total }: { slices: readonly Slice[]; total: number }) {
     return { status, start: start + space / 2, length: Math.max(least, (count / total) * 100 - space) }
   })
   return (
-    <svg className={classes.ring} viewBox="0 0 100 100" aria-hidden="true">
+    <svg width={150} viewBox="0 0 100 100" aria-hidden="true">
       {total === 0 && <circle {...circle} stroke={colorOf('inactive')} />}
       {arcs.map(({ status, start, length }) => (
         <circle

@@ -1,5 +1,5 @@
 // The sub-accounts with the most tokens.
-import { Group, VisuallyHidden } from '@mantine/core'
+import { Box, Group, VisuallyHidden } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { Overview } from '../../../client/latchkey-client.ts'
 import { number, plural } from '../ui/format.ts'
@@ -32,10 +32,19 @@ export function SubAccountChart({ subAccounts }: { subAccounts: Overview['subAcc
                     tokens: {number(tokens.active)} active, {number(tokens.inactive)} inactive
                   </VisuallyHidden>
                 </b>
-                <span className={classes.shares} style={{ width: `${(count / most) * 100}%` }}>
-                  <span style={{ flexGrow: tokens.active, background: 'var(--color-active)' }} />
-                  <span style={{ flexGrow: tokens.inactive, background: 'var(--color-inactive)' }} />
-                </span>
+                <Group
+                  component="span"
+                  gap={2}
+                  wrap="nowrap"
+                  align="stretch"
+                  w={`${(count / most) * 100}%`}
+                  h={8}
+                  bdrs={4}
+                  style={{ gridColumn: '1 / -1', overflow: 'hidden' }}
+                >
+                  <Box component="span" flex={tokens.active} bg="var(--color-active)" />
+                  <Box component="span" flex={tokens.inactive} bg="var(--color-inactive)" />
+                </Group>
               </Link>
             </li>
           )

@@ -1,5 +1,5 @@
 // How many tokens were created in each of the last weeks.
-import { Group, Text } from '@mantine/core'
+import { Box, Group } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { Overview } from '../../../client/latchkey-client.ts'
 import { number, plural, utcDay } from '../ui/format.ts'
@@ -14,9 +14,9 @@ export function WeekChart({ weeks }: { weeks: Overview['createdByWeek'] }) {
   const total = weeks.reduce((sum, { count }) => sum + count, 0)
   return (
     <Panel title="Created by week" note={`${plural(total, 'token')} in the last ${weeks.length} weeks`}>
-      <Group component="ol" gap={6} wrap="nowrap" className={classes.weeks}>
+      <Group component="ol" gap={6} wrap="nowrap">
         {weeks.map(({ from, before, count }, index) => (
-          <li key={from}>
+          <Box component="li" key={from} flex={1} miw={0}>
             <Link
               to="/tokens"
               search={{ createdFrom: from, createdBefore: before }}
@@ -24,12 +24,30 @@ export function WeekChart({ weeks }: { weeks: Overview['createdByWeek'] }) {
               className={classes.week}
             >
               <span>{count > 0 ? number(count) : ''}</span>
-              <span className={classes.bar} style={{ height: `${(count / most) * 100}%` }} />
+              <Box
+                component="span"
+                h={`${(count / most) * 100}%`}
+                mih={2}
+                mah="calc(100% - 20px)"
+                bdrs="4px 4px 0 0"
+                bg="var(--color-accent)"
+              />
             </Link>
-            <Text className={classes.weekDay} fz="0.7rem" h="1.4em" mt={4} c="dimmed" aria-hidden="true">
+            {/* The last label ends at the edge of the panel. */}
+            <Group
+              justify={index === weeks.length - 1 ? 'flex-end' : 'flex-start'}
+              wrap="nowrap"
+              align="flex-start"
+              fz="0.7rem"
+              h="1.4em"
+              mt={4}
+              c="dimmed"
+              style={{ whiteSpace: 'nowrap' }}
+              aria-hidden="true"
+            >
               {index % LABELLED === 0 || index === weeks.length - 1 ? utcDay(from).replace(/ \d{4}$/, '') : ''}
-            </Text>
-          </li>
+            </Group>
+          </Box>
         ))}
       </Group>
     </Panel>

@@ -12,6 +12,7 @@ import { Dialog } from '../ui/dialog.tsx'
 import { Empty } from '../ui/empty-page.tsx'
 import { type Column, List, RowActions } from '../ui/list.tsx'
 import { Name } from '../ui/name.tsx'
+import { Own } from '../ui/own.tsx'
 import { PagedResult } from '../ui/paged-result.tsx'
 import { SmallButton } from '../ui/row-buttons.tsx'
 import text from '../ui/text.module.css'
@@ -90,7 +91,7 @@ const sessionColumns = (
     cell: (session) => (
       <span className={text.twoLines}>
         <Name clip>{nameOf(session)}</Name>
-        {session.subject === ownSubject && <span className={text.dim}>You</span>}
+        {session.subject === ownSubject && <Own>You</Own>}
       </span>
     ),
   },

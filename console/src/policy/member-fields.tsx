@@ -1,5 +1,5 @@
 // The fields of the policy form: each member can be restricted or not, and says what its sub-account allows.
-import { Input, NativeSelect, Text } from '@mantine/core'
+import { Group, Input, NativeSelect, Stack, Text } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { type ReactNode, useId } from 'react'
 import { ChipsInput } from '../ui/chips-input.tsx'
@@ -39,18 +39,18 @@ interface MemberFieldProps extends FieldProps {
 function MemberField({ member, label, none, above, form, children }: MemberFieldProps) {
   return (
     <fieldset className={classes.member}>
-      <label className={classes.switch}>
+      <Group component="label" gap={10} wrap="nowrap" fw={500}>
         <input type="checkbox" {...form.getInputProps(`on.${member}`, { type: 'checkbox' })} />
         {label}
-      </label>
-      <div className={classes.inside}>
+      </Group>
+      <Stack gap={6} pt={8} className={classes.inside}>
         {form.values.on[member] ? children : <Text size="sm" c="dimmed">{`Not restricted: ${none}`}</Text>}
         {above !== undefined && (
           <Text size="xs" c="dimmed">
             Its sub-account: {above}
           </Text>
         )}
-      </div>
+      </Stack>
     </fieldset>
   )
 }
@@ -118,7 +118,7 @@ function Words({ member, form, children }: { member: Member; form: Form; childre
   const id = useId()
   return (
     <>
-      <div className={classes.words}>{children(id)}</div>
+      <Group gap={8}>{children(id)}</Group>
       {form.errors[member] && (
         <Input.Error id={id} role="alert">
           {form.errors[member]}
@@ -141,7 +141,7 @@ function NumberField({ form, member, path, label, errorId }: NumberFieldProps) {
   const isWrong = form.errors[member] !== undefined
   return (
     <Input
-      className={classes.number}
+      w="8rem"
       inputMode="numeric"
       autoComplete="off"
       // Its own would leave out the line below, which is about all fields of the sentence.
@@ -167,7 +167,7 @@ interface UnitFieldProps {
 }
 
 function UnitField({ form, path, label, units }: UnitFieldProps) {
-  return <NativeSelect className={classes.unit} aria-label={label} data={[...units]} {...form.getInputProps(path)} />
+  return <NativeSelect w="7.5rem" aria-label={label} data={[...units]} {...form.getInputProps(path)} />
 }
 
 const UNITS = Object.keys(DURATION_UNITS) as DurationUnit[]
@@ -212,7 +212,7 @@ export function QuotaField({ form, ceiling }: FieldProps) {
             <NumberField form={form} member="quota" path="quota.limit" label="Quota: verifications" errorId={errorId} />
             verifications
             <NativeSelect
-              className={classes.unit}
+              w="7.5rem"
               aria-label="Quota: period"
               data={Object.entries(PERIOD_WORDS).map(([value, label]) => ({ value, label }))}
               {...form.getInputProps('quota.per')}

@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 import chip from '../ui/chip.module.css'
 import { Chips } from '../ui/chips.tsx'
 import { cx } from '../ui/cx.ts'
+import table from '../ui/table.module.css'
 import text from '../ui/text.module.css'
 import { Moment } from '../ui/time.tsx'
 import { allowanceOf, inEffect, type ListMember, type Tighter, tighterQuota, tighterRate } from './ceiling.ts'
@@ -35,7 +36,7 @@ export function PolicyTable({ policy, withLifetime, ceiling }: PolicyTableProps)
   const rows = ceiling === undefined ? ownRows(policy, withLifetime) : rowsUnder(policy, ceiling)
   const headers = ceiling === undefined ? ['Policy'] : ['This token', 'Its sub-account', 'In effect']
   return (
-    <table className={classes.table} aria-label="Policy">
+    <table className={cx(table.table, classes.policy)} aria-label="Policy">
       {headers.length > 1 && (
         <thead>
           <tr>
@@ -173,19 +174,25 @@ function Listed({ list, member, ceiling }: ListedProps) {
 
 export const NOT_ALLOWED = 'not allowed by the sub-account'
 
+const Note = ({ children }: { children: string }) => (
+  <Text span size="xs" c="var(--color-warning)">
+    {children}
+  </Text>
+)
+
 function ListedOne({ each, allowance }: { each: string; allowance: 'all' | 'part' | 'none' }) {
   const code = <code>{each}</code>
   if (allowance === 'all') return <span className={chip.chip}>{code}</span>
   if (allowance === 'part') {
     return (
       <>
-        <span className={chip.chip}>{code}</span> <span className={chip.note}>allowed in part by the sub-account</span>
+        <span className={chip.chip}>{code}</span> <Note>allowed in part by the sub-account</Note>
       </>
     )
   }
   return (
     <>
-      <s className={cx(chip.chip, chip.struck)}>{code}</s> <span className={chip.note}>{NOT_ALLOWED}</span>
+      <s className={cx(chip.chip, chip.struck)}>{code}</s> <Note>{NOT_ALLOWED}</Note>
     </>
   )
 }

@@ -1,5 +1,5 @@
 // Asks what verification would say of a token, and says it in words. Uses nothing up.
-import { Text, TextInput, Title } from '@mantine/core'
+import { Box, Group, Stack, Text, TextInput, Title } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useQuery } from '@tanstack/react-query'
 import { useId, useState } from 'react'
@@ -10,6 +10,7 @@ import { BusyButton } from '../ui/busy-button.tsx'
 import { ChipsInput } from '../ui/chips-input.tsx'
 import { ErrorAlert } from '../ui/error-alert.tsx'
 import { Icon } from '../ui/icon.tsx'
+import surface from '../ui/surface.module.css'
 import { singleAddressProblem } from './addresses.ts'
 import { scopeProblem } from './policy-fields.ts'
 import classes from './try-it.module.css'
@@ -85,11 +86,25 @@ function problemOfAddress(address: string): string | undefined {
 
 function Answer({ asked, answer }: { asked: Asked; answer: Explanation }) {
   const { accepted, effective } = answer
+  const color = accepted ? 'var(--color-active)' : 'var(--mantine-color-error)'
   return (
-    <div className={classes.answer} data-accepted={accepted} role="status">
-      <Icon name={accepted ? 'check' : 'close'} size={22} />
-      <div>
-        <Text component="p" fw={600}>
+    <Group
+      role="status"
+      data-accepted={accepted}
+      gap={12}
+      wrap="nowrap"
+      align="flex-start"
+      mt={12}
+      px={14}
+      py={12}
+      className={surface.inset}
+      style={{ borderLeft: `4px solid ${color}` }}
+    >
+      <Box c={color} flex="none" h={22}>
+        <Icon name={accepted ? 'check' : 'close'} size={22} />
+      </Box>
+      <Stack gap={4}>
+        <Text inherit fw={600}>
           {accepted ? 'Accepted' : 'Refused'}
         </Text>
         <p>{accepted ? acceptedWords(asked) : refusedWords(asked, answer)}</p>
@@ -106,8 +121,8 @@ function Answer({ asked, answer }: { asked: Asked; answer: Explanation }) {
             {quotaWords(effective.quota)}).
           </p>
         )}
-      </div>
-    </div>
+      </Stack>
+    </Group>
   )
 }
 

@@ -1,6 +1,6 @@
 // Several tokens at once: one request each, a bar that counts what the service has confirmed, and a list of what failed.
 import { Button, Group, Progress, Stack, Text } from '@mantine/core'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import type { LatchkeyClient, Token } from '../../../client/latchkey-client.ts'
 import { shortReason } from '../api/errors.ts'
 import { MASKED } from '../api/queries.ts'
@@ -9,10 +9,10 @@ import { BusyButton } from '../ui/busy-button.tsx'
 import { DialogButtons } from '../ui/dialog.tsx'
 import { plural } from '../ui/format.ts'
 import { Name } from '../ui/name.tsx'
+import surface from '../ui/surface.module.css'
 import text from '../ui/text.module.css'
 import { RelativeTime } from '../ui/time.tsx'
 import type { OwnStatus } from './status-dialog.tsx'
-import classes from './tokens.module.css'
 
 /** Few enough that other callers do not notice. */
 const CONCURRENCY = 4
@@ -47,8 +47,7 @@ export function BulkDialog({ tokens, status, close, onDone }: BulkDialogProps) {
             ? 'Every request with one of these credentials is refused from the moment the service confirms it.'
             : 'These credentials authenticate again, unless expired or their sub-account is suspended.'}
         </Text>
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a list that scrolls must be within reach of the keyboard */}
-        <ul className={classes.bulkList} aria-label="Tokens" tabIndex={0}>
+        <ScrollingList label="Tokens">
           {tokens.map((token) => (
             <Group component="li" key={token._id} justify="space-between" gap="4px 12px">
               <span>
@@ -63,7 +62,7 @@ export function BulkDialog({ tokens, status, close, onDone }: BulkDialogProps) {
               </span>
             </Group>
           ))}
-        </ul>
+        </ScrollingList>
         <DialogButtons>
           <Button color={status === 'inactive' ? 'red' : 'indigo'} onClick={() => run(tokens)} data-autofocus>
             {verb} {plural(tokens.length, 'token')}
@@ -75,6 +74,25 @@ export function BulkDialog({ tokens, status, close, onDone }: BulkDialogProps) {
   // Mounted again for each run, so that its button takes the focus: the button that started the run is gone.
   return (
     <BulkProgress key={submittedAt} progress={progress} busy={isPending} status={status} close={close} retry={run} />
+  )
+}
+
+/** It must be within reach of the keyboard, since it scrolls. */
+function ScrollingList({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    <Stack
+      component="ul"
+      gap={6}
+      px={14}
+      py={10}
+      mah={260}
+      className={surface.inset}
+      style={{ overflow: 'auto' }}
+      aria-label={label}
+      tabIndex={0}
+    >
+      {children}
+    </Stack>
   )
 }
 
@@ -107,8 +125,7 @@ function BulkProgress({ progress: { of, confirmed, failed }, busy, status, close
         {busy && ' …'}
       </Text>
       {failed.length > 0 && (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: a list that scrolls must be within reach of the keyboard
-        <ul className={classes.bulkList} aria-label="Failed" tabIndex={0}>
+        <ScrollingList label="Failed">
           {failed.map(({ token, reason }) => (
             <Group component="li" key={token._id} justify="space-between" gap="4px 12px">
               <Name>{token.name}</Name>
@@ -117,7 +134,7 @@ function BulkProgress({ progress: { of, confirmed, failed }, busy, status, close
               </Text>
             </Group>
           ))}
-        </ul>
+        </ScrollingList>
       )}
       <Group justify="flex-end" gap="sm">
         {!busy && failed.length > 0 && (

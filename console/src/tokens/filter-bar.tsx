@@ -114,7 +114,16 @@ function CreatedFilter({ search: { createdFrom, createdBefore }, changeSearch }:
   if (createdFrom === undefined && createdBefore === undefined) return null
   const bounds = [createdFrom && `from ${dayOf(createdFrom)}`, createdBefore && `before ${dayOf(createdBefore)}`]
   return (
-    <Group gap={4} className={classes.chip}>
+    <Group
+      gap={4}
+      flex="none"
+      py={4}
+      pl={12}
+      pr={4}
+      bdrs={999}
+      bg="var(--color-selected)"
+      style={{ alignSelf: 'center' }}
+    >
       <span>Created {bounds.filter(Boolean).join(', ')}</span>
       <ActionIcon
         size="sm"

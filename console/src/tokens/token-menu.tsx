@@ -1,11 +1,13 @@
 // The menu of one token at a time, at the button that opened it: a native popover, which the browser keeps on top and
 // closes on Escape or a click elsewhere. Mantine's menu would have to be in every row, and adds 6 kB.
+import { Box, UnstyledButton } from '@mantine/core'
 import { type KeyboardEvent, useLayoutEffect, useRef } from 'react'
 import type { Token } from '../../../client/latchkey-client.ts'
 import { Icon, type IconName } from '../ui/icon.tsx'
+import surface from '../ui/surface.module.css'
 import { fullName } from './about-token.tsx'
 import { type TokenAction, useTokenActions } from './token-actions.tsx'
-import classes from './token-menu.module.css'
+import classes from './tokens.module.css'
 
 export interface OpenMenu {
   readonly token: Token
@@ -51,13 +53,14 @@ export function TokenMenu({ menu: { token, button }, close }: { menu: OpenMenu; 
     close()
   }
   return (
-    <div
+    <Box
       ref={popover}
       popover="auto"
       role="menu"
       tabIndex={-1}
       aria-label={`Actions for ${fullName(token)}`}
-      className={classes.menu}
+      p={4}
+      className={surface.popover}
       onKeyDown={(event) => {
         if (event.key === 'Tab') leave()
         else moveFocus(event)
@@ -67,12 +70,20 @@ export function TokenMenu({ menu: { token, button }, close }: { menu: OpenMenu; 
       }}
     >
       {ITEMS.filter(([action]) => permissions.change || READS.includes(action)).map(([action, icon, label]) => (
-        <button
+        <UnstyledButton
           key={action}
-          type="button"
           role="menuitem"
           tabIndex={-1}
-          data-action={action}
+          display="flex"
+          w="100%"
+          py={8}
+          pl={12}
+          pr={16}
+          bdrs={6}
+          fz="sm"
+          c={action === 'delete' ? 'var(--mantine-color-error)' : 'inherit'}
+          className={classes.menuItem}
+          style={{ alignItems: 'center', gap: 10 }}
           onClick={() => {
             leave()
             start(action, token)
@@ -80,9 +91,9 @@ export function TokenMenu({ menu: { token, button }, close }: { menu: OpenMenu; 
         >
           <Icon name={icon} />
           {label(token)}
-        </button>
+        </UnstyledButton>
       ))}
-    </div>
+    </Box>
   )
 }
 

@@ -1,11 +1,12 @@
 // Credentials and account keys on screen: what shows and hides them, and a new one in its dialog.
-import { Button } from '@mantine/core'
+import { Button, Group, Text } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import { useCopy } from './copy.ts'
-import classes from './credential.module.css'
 import { masked } from './format.ts'
 import { Icon } from './icon.tsx'
 import { IconButton } from './row-buttons.tsx'
+import surface from './surface.module.css'
+import text from './text.module.css'
 
 /** How long a secret stays on screen. */
 export const SHOWN_MS = 60_000
@@ -26,10 +27,20 @@ export function NewCredential({ value, what = 'credential', of }: NewCredentialP
   const { copied, copy } = useCopy(value, what === 'key' ? 'Account key' : 'Credential')
   return (
     <>
-      <div className={classes.newCredential}>
-        <code data-testid={`new-${what}`}>{isShown ? value : masked(value)}</code>
+      <Group gap={8} wrap="nowrap" py={9} pl={14} pr={10} className={surface.inset}>
+        <Text
+          component="code"
+          inherit
+          flex={1}
+          miw={0}
+          className={text.name}
+          style={{ userSelect: 'all' }}
+          data-testid={`new-${what}`}
+        >
+          {isShown ? value : masked(value)}
+        </Text>
         <ShowButton isShown={isShown} toggle={() => setShown(!isShown)} what={what} of={of} />
-      </div>
+      </Group>
       <Button
         variant={copied ? 'light' : 'filled'}
         leftSection={copied ? <Icon name="check" /> : <Icon name="copy" />}

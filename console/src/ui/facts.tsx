@@ -20,7 +20,7 @@ export function Facts({ facts, isRaised = false }: { facts: readonly Fact[]; isR
       {facts.map(([label, value]) => (
         <DataList.Item key={label}>
           <DataList.ItemLabel>{label}</DataList.ItemLabel>
-          <DataList.ItemValue className={classes.value}>{value}</DataList.ItemValue>
+          <DataList.ItemValue miw={0}>{value}</DataList.ItemValue>
         </DataList.Item>
       ))}
     </DataList>

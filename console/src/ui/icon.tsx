@@ -44,6 +44,7 @@ const SHAPES = {
   alert: (
     <path d="M12 9v4M12 17v.01M10.3 3.9 2.5 17.5A2 2 0 0 0 4.2 20.5h15.6a2 2 0 0 0 1.7-3L13.7 3.9a2 2 0 0 0-3.4 0z" />
   ),
+  switch: <path d="M5 8.5h14l-3.5-3.5M19 15.5H5l3.5 3.5" />,
   'chevron-left': <path d="M14.5 6l-6 6 6 6" />,
   'chevron-right': <path d="M9.5 6l6 6-6 6" />,
   close: <path d="M6 6l12 12M18 6 6 18" />,

@@ -2,8 +2,10 @@
 import { VisuallyHidden } from '@mantine/core'
 import { useMediaQuery } from '@mantine/hooks'
 import { memo, type ReactNode } from 'react'
+import { cx } from './cx.ts'
 import { keepFocusOnRemoval } from './focus.ts'
 import classes from './list.module.css'
+import table from './table.module.css'
 
 interface Item {
   readonly _id: string
@@ -66,7 +68,7 @@ export function List<Row extends Item>(props: ListProps<Row>) {
   }
   return (
     <div className={classes.scroll}>
-      <table aria-label={label} aria-busy={stale} className={classes.table}>
+      <table aria-label={label} aria-busy={stale} className={cx(table.table, classes.rows)}>
         <thead>
           <tr>
             {selection && (
@@ -136,7 +138,7 @@ const CardMemo = memo(function Card(props: RowProps) {
           card === 'line' && role !== 'actions' && <div key={header}>{cell(row as never)}</div>,
       )}
       {facts.length > 0 && (
-        <dl className={classes.cardFacts}>
+        <dl>
           {facts.map(({ header, cell }) => (
             <div key={header}>
               <dt>{header}</dt>

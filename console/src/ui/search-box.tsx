@@ -5,6 +5,7 @@ import { useEffect, useRef, useState } from 'react'
 import classes from './filters.module.css'
 import { isSecret } from './format.ts'
 import { Icon } from './icon.tsx'
+import text from './text.module.css'
 
 const TYPING_MS = 180
 
@@ -44,7 +45,7 @@ export function SearchBox({ label, placeholder, value, onSearch }: SearchBoxProp
       leftSection={<Icon name="search" />}
       rightSection={
         typed === '' ? (
-          <Kbd size="xs" className={classes.shortcut}>
+          <Kbd size="xs" className={text.onlyWide}>
             /
           </Kbd>
         ) : (

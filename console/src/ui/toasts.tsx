@@ -1,7 +1,6 @@
 // Short messages in the corner of the page, read out as they appear. One that can be undone stays longer.
-import { Button, Group, Notification } from '@mantine/core'
+import { Button, Group, Notification, Stack } from '@mantine/core'
 import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useRef, useState } from 'react'
-import classes from './toasts.module.css'
 
 const SHOWN_MS = 6_000
 const UNDO_SHOWN_MS = 12_000
@@ -35,9 +34,19 @@ export function ToastProvider({ children }: { children: ReactNode }) {
   return (
     <ToastContext value={show}>
       {children}
-      <section className={classes.toasts} aria-live="polite" aria-label="Messages">
+      <Stack
+        component="section"
+        gap={10}
+        pos="fixed"
+        right={16}
+        bottom={16}
+        w="min(420px, calc(100vw - 32px))"
+        style={{ zIndex: 400 }}
+        aria-live="polite"
+        aria-label="Messages"
+      >
         {list}
-      </section>
+      </Stack>
     </ToastContext>
   )
 }
@@ -63,7 +72,7 @@ function ToastItem({ toast, close }: { toast: Toast & { readonly id: number }; c
       onBlur={() => setHeld(false)}
     >
       <Group justify="space-between" wrap="nowrap" gap="sm">
-        <span className={classes.text}>{text}</span>
+        <span>{text}</span>
         {undo && (
           <Button
             size="compact-sm"
