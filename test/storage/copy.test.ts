@@ -28,10 +28,27 @@ function difference(found: string, wanted = ''): string {
   return `${found.slice(0, 80)}: found ${near(found)}, wanted ${near(wanted)}`
 }
 
+const keyFileOf = ({ dataDir }: Cli) => join(dataDir, 'master.key')
+
+/** How the store in this folder is copied, and its copies are opened. */
+const copiesOf = (cli: Cli) => ({
+  onPostgres: (url: string) => ({ DATABASE_URL: url, LATCHKEY_MASTER_KEY_FILE: keyFileOf(cli) }),
+  copyFrom: async (env: Readonly<Record<string, string>>, to: string) => {
+    const { code, stderr, json: report } = await cli.runWith(env, 'copy', '--to', to, '--json')
+    return { code, stderr, report }
+  },
+  /** As a process of its own, which another one's locks keep out. */
+  copyAlone: async (env: Readonly<Record<string, string>>, to: string) => {
+    const process = cli.spawn(['copy', '--to', to, '--json'], env)
+    const code = await process.exited
+    return { code, stderr: process.stderr }
+  },
+})
+
 describe('a copy', () => {
   const cli = new Cli()
   const folders = temporaryFolder()
-  const keyFile = join(cli.dataDir, 'master.key')
+  const keyFile = keyFileOf(cli)
   let server: Postgres
   let estate: CopiedEstate
   let expected: readonly string[]
@@ -58,18 +75,8 @@ describe('a copy', () => {
   })
 
   const emptyUrl = async () => server.url(await emptyDatabase(server))
-  const onPostgres = (url: string) => ({ DATABASE_URL: url, LATCHKEY_MASTER_KEY_FILE: keyFile })
   const inFolder = (folder: string) => ({ LATCHKEY_DATA_DIR: folder, LATCHKEY_MASTER_KEY_FILE: keyFile })
-  const copyFrom = async (env: Readonly<Record<string, string>>, to: string) => {
-    const { code, stderr, json: report } = await cli.runWith(env, 'copy', '--to', to, '--json')
-    return { code, stderr, report }
-  }
-  /** As a process of its own, which another one's locks keep out. */
-  const copyAlone = async (env: Readonly<Record<string, string>>, to: string) => {
-    const process = cli.spawn(['copy', '--to', to, '--json'], env)
-    const code = await process.exited
-    return { code, stderr: process.stderr }
-  }
+  const { copyFrom, onPostgres } = copiesOf(cli)
 
   function areSame(answers: readonly string[], wanted: readonly string[]): void {
     for (const [n, answer] of answers.entries()) if (answer !== wanted[n]) assert.fail(difference(answer, wanted[n]))
@@ -151,6 +158,17 @@ describe('a copy', () => {
   })
 
   describe('is refused, and changes nothing,', () => {
+    // Whatever its size: a store of a few rows, and a copy of it.
+    const small = new Cli()
+    const { copyFrom, copyAlone, onPostgres } = copiesOf(small)
+    let copied: string
+    before(async () => {
+      await small.estate()
+      copied = await emptyUrl()
+      assert.equal((await copyFrom({}, copied)).code, 0)
+    })
+    after(() => small.dispose())
+
     const everything = async (url: string) => {
       const database = new URL(url).pathname.slice(1)
       const tables = await server.query<{ name: string }>(
@@ -164,8 +182,8 @@ describe('a copy', () => {
       const key = Buffer.alloc(32, 7).toString('base64')
       const create = ['account', 'create', '--name', 'Other']
       const [foreign, sameKey, other] = [await emptyUrl(), await emptyUrl(), await emptyUrl()]
-      await cli.spawn(create, { DATABASE_URL: foreign, LATCHKEY_MASTER_KEY: key }).exited
-      await cli.spawn(create, onPostgres(sameKey)).exited
+      await small.spawn(create, { DATABASE_URL: foreign, LATCHKEY_MASTER_KEY: key }).exited
+      await small.spawn(create, onPostgres(sameKey)).exited
       await server.query(new URL(other).pathname.slice(1), 'CREATE TABLE accounts (number int)')
       const refusals: [string, RegExp][] = [
         [foreign, /is sealed with master key [0-9a-f]+, but the key given is/],
@@ -190,7 +208,7 @@ describe('a copy', () => {
       const { code, stderr } = await copyFrom({}, other.dataDir)
       assert.equal(code, 1)
       assert.match(stderr, /is sealed with master key/)
-      const own = await copyAlone({}, cli.dataDir)
+      const own = await copyAlone({}, small.dataDir)
       assert.equal(own.code, 1)
       assert.match(own.stderr, /is locked by another process|holds a store already/)
       assert.deepEqual(readFileSync(path), before)
@@ -213,34 +231,40 @@ describe('a copy', () => {
     })
 
     test('while the source is served', async () => {
-      // Nobody has asked it anything, and an operator may give the connections of an instance another name.
-      for (const env of [{}, onPostgres(copied), onPostgres(`${copied}?application_name=gateway`)]) {
-        const serving = cli.spawn(['serve'], { PORT: '0', ...env })
+      const isRefusedBeside = async (served: Readonly<Record<string, string>>, source = served) => {
+        const serving = small.spawn(['serve'], { PORT: '0', ...served })
         await serving.ready()
         const target = await emptyUrl()
-        const { code, stderr } = await copyAlone('DATABASE_URL' in env ? onPostgres(copied) : env, target)
+        const { code, stderr } = await copyAlone(source, target)
         assert.equal(code, 1)
         assert.match(stderr, /is in use\. Stop /)
         assert.deepEqual(await everything(target), [])
         serving.kill('SIGTERM')
         await serving.exited
       }
+      const onFolder = isRefusedBeside({})
+      // Nobody has asked it anything, and an operator may give the connections of an instance another name.
+      await isRefusedBeside(onPostgres(copied))
+      await isRefusedBeside(onPostgres(`${copied}?application_name=gateway`), onPostgres(copied))
+      await onFolder
       assert.equal((await copyAlone(onPostgres(copied), await emptyUrl())).code, 0)
     })
 
     test('where another one is under way; and nobody changes the source meanwhile', async () => {
-      for (const env of [{ LATCHKEY_DATA_DIR: cli.dataDir }, onPostgres(copied)]) {
+      const engines = [{ LATCHKEY_DATA_DIR: small.dataDir }, onPostgres(copied)].map(async (env) => {
         const target = await emptyUrl()
         const { close } = await openCopy(readConfig(env), target)
-        const create = cli.spawn(['account', 'create', '--name', 'Meanwhile'], env)
-        assert.equal(await create.exited, 1, create.stdout)
+        // Both wait a few seconds for the lock.
+        const create = small.spawn(['account', 'create', '--name', 'Meanwhile'], env)
+        const [created, second] = await Promise.all([create.exited, copyAlone(env, target)])
+        assert.equal(created, 1, create.stdout)
         assert.match(create.stderr, /is locked by another process/)
-        const second = await copyAlone(env, target)
         assert.equal(second.code, 1)
         assert.match(second.stderr, /is locked by another process|is in use/)
         await close()
         assert.equal((await copyAlone(env, target)).code, 0)
-      }
+      })
+      await Promise.all(engines)
     })
   })
 
