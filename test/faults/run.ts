@@ -36,6 +36,10 @@ const MORE_RUNS = [
   'storage/same-answers',
   'http/embedded',
   'http/postgres',
+  'tokens/limits-simulation',
+  'tokens/policy',
+  'tokens/policy-properties',
+  'trust/rights',
 ]
 const FILES = [...FAULTS.map((name) => `test/faults/${name}.ts`), ...MORE_RUNS.map((name) => `test/${name}.test.ts`)]
 
