@@ -8,7 +8,7 @@ import { type Finding, figureOf, interleave, ratio, type Subject } from './measu
 import type { Options } from './options.ts'
 import { ask } from './requests.ts'
 import { drawRequests } from './script.ts'
-import { Server } from './server.ts'
+import { Server, WORK } from './server.ts'
 import type { Prepared, Statement } from './wall.ts'
 import { buildScripts, type Scripts, WORKLOADS, type WorkloadName } from './workloads.ts'
 
@@ -75,6 +75,8 @@ export async function measurePostgres(options: Options, load: LoadProcess): Prom
 const environment = (database: PostgresServer, name: string) => ({
   DATABASE_URL: database.url(name),
   LATCHKEY_MASTER_KEY: MASTER_KEY,
+  // A copy is not where it was last used, and would be refused.
+  LATCHKEY_PG_WITNESS: name === 'wall' ? 'off' : join(WORK, 'witness'),
 })
 
 /** A database of this shape, with a Latchkey on it and what it can be asked. */

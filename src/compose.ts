@@ -6,6 +6,7 @@ import type { Logger } from 'pino'
 import { type Config, isPostgres } from './config.ts'
 import { findKeeper, openKeyRing, ownKeyFile } from './master-key.ts'
 import { explainAccess } from './process/access.ts'
+import type { AcceptedLoss } from './storage/postgres/lineage/accept.ts'
 import type { OpenedStore } from './storage/postgres/store.ts'
 import { backUpSqlite } from './storage/sqlite/files/backup.ts'
 import { lockAlone } from './storage/sqlite/files/lock.ts'
@@ -15,7 +16,7 @@ import { databaseIn, journalIn, openSqliteStore } from './storage/sqlite/store.t
 import type { EndedThread } from './storage/sqlite/threads/restarting-thread.ts'
 import { OperatorError } from './tokens/errors.ts'
 import { Operator } from './tokens/operator.ts'
-import type { Store, StoreFiles } from './tokens/ports.ts'
+import type { Revocations, Store, StoreFiles } from './tokens/ports.ts'
 import { Recent } from './tokens/recent.ts'
 import { Registry } from './tokens/registry.ts'
 import type { KeyRing } from './tokens/trust/key-ring.ts'
@@ -35,6 +36,7 @@ export interface Latchkey {
   readonly store: Store
   /** Undefined where the store is a database server's. */
   readonly files: StoreFiles | undefined
+  readonly revocations: Revocations
   readonly stamps: Stamps
   readonly keys: KeyRing
   /** The migrations applied when the store was opened. */
@@ -56,6 +58,8 @@ export interface OpenOptions {
   readonly metrics?: { timed(store: Store): Store; countTampered(kind: Tampered['kind']): void }
   /** The operator accepts that tokens revoked since a backup may be active again. */
   readonly acceptRevocationLoss?: boolean
+  /** For a process that answers requests, until it is stopped. */
+  readonly serves?: boolean
   /** For bulk work: wait longer for locks in PostgreSQL, rather than fail halfway. */
   readonly patient?: boolean
   /** Part of the store has failed: operations that need it are refused until the process is restarted. */
@@ -67,11 +71,12 @@ export async function openLatchkey(config: Config, options: OpenOptions = {}): P
   const keys = openKeyRing(config)
   const started = performance.now()
   const opened = await openEngine(config, keys, options)
-  const { store: engine, files, storeSecret, applied, limiter, poolUsage, weaknesses = [], replayed = 0 } = opened
+  const { store: engine, files, revocations, storeSecret, applied, limiter, poolUsage } = opened
+  const { weaknesses = [], replayed = 0 } = opened
   if (applied.length > 0) {
     log?.info({ applied, openingMs: Math.round(performance.now() - started) }, 'the store was migrated')
   }
-  const obstacle = await files?.findObstacle().catch(async (error) => {
+  const obstacle = await revocations.findObstacle().catch(async (error) => {
     await engine.close()
     throw error
   })
@@ -93,6 +98,7 @@ export async function openLatchkey(config: Config, options: OpenOptions = {}): P
     operator: new Operator(parts),
     store,
     files,
+    revocations,
     stamps,
     keys,
     applied,
@@ -107,6 +113,7 @@ export async function openLatchkey(config: Config, options: OpenOptions = {}): P
 interface Engine {
   readonly store: Store
   readonly files?: StoreFiles
+  readonly revocations: Revocations
   readonly storeSecret: Uint8Array
   readonly applied: readonly string[]
   readonly weaknesses?: readonly string[]
@@ -118,18 +125,31 @@ interface Engine {
 /** Loads the PostgreSQL driver only where it is configured, to save memory and start-up time. */
 async function openEngine(config: Config, keys: KeyRing, openOptions: OpenOptions): Promise<Engine> {
   const { databaseUrl, dataDir, revocationJournal: journalPath, pgPool, pgPrepared, autoMigrate } = config
-  const { log, acceptRevocationLoss = false, patient = false, onStoreLost } = openOptions
+  const { log, acceptRevocationLoss = false, serves = false, patient = false, onStoreLost } = openOptions
   if (databaseUrl === undefined) {
     const onThreadEnded = ({ role, error, isReplaced }: EndedThread) => {
       if (!isReplaced) return onStoreLost?.(error)
       log?.error({ role, err: error }, 'a worker thread of the store ended unexpectedly; another is started')
     }
-    return openSqliteStore({ dataDir, keys, journalPath, acceptRevocationLoss, onThreadEnded })
+    const opened = await openSqliteStore({ dataDir, keys, journalPath, acceptRevocationLoss, onThreadEnded })
+    return { ...opened, revocations: opened.files }
   }
   const { openPostgresStore, PATIENT_LIMITS } = await import('./storage/postgres/store.ts')
-  const options = { databaseUrl, keys, poolSize: pgPool, prepared: pgPrepared, autoMigrate }
+  const witness = witnessOf(config)
+  const options = { databaseUrl, keys, poolSize: pgPool, prepared: pgPrepared, autoMigrate, witness, serves }
   const warn = (warning: string) => log?.warn(warning)
   return openPostgresStore({ ...options, warn, ...(patient ? { limits: PATIENT_LIMITS } : {}) })
+}
+
+/** The folder in which instances on PostgreSQL keep what they have confirmed. */
+function witnessOf({ dataDir, pgWitness = join(dataDir, 'witness') }: Config): string | undefined {
+  return pgWitness === 'off' ? undefined : pgWitness
+}
+
+/** The operator accepts that a PostgreSQL database was restored to an earlier state. */
+export async function acceptLoss(config: Config & { databaseUrl: string }): Promise<AcceptedLoss> {
+  const { acceptLoss } = await import('./storage/postgres/lineage/accept.ts')
+  return acceptLoss({ databaseUrl: config.databaseUrl, keys: openKeyRing(config), witness: witnessOf(config) })
 }
 
 /** Under a lock: a second rotation could overwrite a key that the first already uses. */

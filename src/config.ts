@@ -32,6 +32,8 @@ const READERS = {
   pgPrepared: setting('LATCHKEY_PG_PREPARED', onOff, 'on'),
   /** Off: a PostgreSQL schema that is not up to date is refused. */
   autoMigrate: setting('LATCHKEY_AUTO_MIGRATE', onOff, 'on'),
+  /** A folder, or `off`. Default: in the data folder. */
+  pgWitness: setting('LATCHKEY_PG_WITNESS', (text) => (text === 'off' ? text : resolve(text))),
   dataDir: setting('LATCHKEY_DATA_DIR', (text) => resolve(text), 'data'),
   /** Default: in the data folder. */
   revocationJournal: setting('LATCHKEY_REVOCATION_JOURNAL', (text) => resolve(text)),

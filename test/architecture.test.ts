@@ -55,7 +55,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'unknown-settings.ts': ['tokens'],
   http: ['tokens'],
   'storage/sqlite': [...BOTH_ENGINES, 'process'],
-  'storage/postgres': BOTH_ENGINES,
+  'storage/postgres': [...BOTH_ENGINES, 'process'],
   'storage/tables.ts': ['tokens'],
   'storage/vault.ts': ['tokens'],
   'storage/migrations.ts': ['tokens'],

@@ -1,9 +1,10 @@
 // Backup of the embedded store into one file, and restore.
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { backUp, openLatchkey, type RestoreOptions, requireEmbeddedStore, restore } from '../compose.ts'
+import { acceptLoss, backUp, openLatchkey, type RestoreOptions, requireEmbeddedStore, restore } from '../compose.ts'
 import { type Config, readProcessConfig } from '../config.ts'
 import { OperatorError } from '../tokens/errors.ts'
+import type { Revocations } from '../tokens/ports.ts'
 import type { Manifest } from '../tokens/upkeep/backup.ts'
 import { JSON_OPTION } from './command.ts'
 import { Output, type Streams } from './output.ts'
@@ -27,7 +28,7 @@ export function addBackupCommands(program: Command, streams: Streams): void {
     .option('--replace', 'move an existing store aside')
     .option(
       '--accept-revocation-loss',
-      'continue without an intact revocation journal: revoked tokens may become active again',
+      'continue without an intact revocation journal, or on a restored PostgreSQL: revoked tokens may become active again',
     )
     .option(...JSON_OPTION)
     .action((file: string | undefined, options: Options) =>
@@ -50,6 +51,8 @@ async function restoreStore(
   output: Output,
 ): Promise<void> {
   if (file === undefined && !acceptRevocationLoss) throw new OperatorError('Name the backup to restore')
+  const { databaseUrl } = config
+  if (file === undefined && databaseUrl !== undefined) return acceptOnPostgres({ ...config, databaseUrl }, output)
   if (file === undefined) requireEmbeddedStore(config)
   const started = performance.now()
   const restored =
@@ -58,8 +61,8 @@ async function restoreStore(
       : await showBytes(output, 'Restoring', (onBytes) =>
           restore(config, resolve(file), { replace, acceptRevocationLoss }, onBytes),
         )
-  const { store, files, replayed } = await openLatchkey(config, { acceptRevocationLoss })
-  const obstacle = (await files?.findObstacle().finally(() => store.close())) ?? null
+  const { store, revocations, replayed } = await openLatchkey(config, { acceptRevocationLoss })
+  const obstacle = (await revocations.findObstacle().finally(() => store.close())) ?? null
   const seconds = secondsSince(started)
   const { manifest = null, movedAside = null } = restored ?? {}
   const sentences = [
@@ -68,15 +71,27 @@ async function restoreStore(
     `${replayed} revocations were replayed from the journal.`,
   ]
   output.result({ seconds, replayed, obstacle, movedAside, manifest }, { title: sentences.join(' ') })
-  if (obstacle !== null) throw new OperatorError(obstacleMessage(obstacle))
+  if (obstacle !== null) throw new OperatorError(obstacleMessage(obstacle, revocations))
+}
+
+async function acceptOnPostgres(config: Config & { databaseUrl: string }, output: Output): Promise<void> {
+  const accepted = await acceptLoss(config)
+  const { found, dataFrom, knownUntil, endedSessions } = accepted
+  const sentences = [
+    found === null ? 'Nothing shows that the database was restored.' : `Accepted: ${found}.`,
+    dataFrom === null ? 'No instance had used the data before.' : `The data are those of ${dataFrom}.`,
+    ...(knownUntil === null ? [] : [`Changes are known to have been made until ${knownUntil}.`]),
+    'What was revoked in between is active again: revoke it before you start the instances.',
+    `${endedSessions} sessions of people were ended.`,
+  ]
+  output.result(accepted, { title: sentences.join(' ') })
 }
 
 /** What to do about a store that refuses all requests. */
-export function obstacleMessage(obstacle: string): string {
+export function obstacleMessage(obstacle: string, { remedy }: Pick<Revocations, 'remedy'>): string {
   return (
     `A server that starts now refuses all requests: ${obstacle}, so tokens that were revoked since the backup would be ` +
-    'active again. Put the journal back (LATCHKEY_REVOCATION_JOURNAL says where it is), or accept that with ' +
-    '`latchkey restore --accept-revocation-loss`.'
+    `active again. ${remedy}, or accept that with \`latchkey restore --accept-revocation-loss\`.`
   )
 }
 

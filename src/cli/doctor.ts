@@ -1,6 +1,6 @@
 // Examines the store and reports what is wrong. Repairs nothing, but opening the store migrates it, as in every command.
 import type { Latchkey } from '../compose.ts'
-import type { Damage } from '../tokens/ports.ts'
+import type { Damage, Revocations } from '../tokens/ports.ts'
 import {
   type ChainStep,
   type ChainWalk,
@@ -75,8 +75,8 @@ export async function examine(latchkey: Latchkey, onPhase: OnPhase = () => () =>
 }
 
 async function examineAll(latchkey: Latchkey, damage: Damage, onPhase: OnPhase): Promise<DoctorReport> {
-  const { store, files, keys, weaknesses } = latchkey
-  const obstacle = await files?.findObstacle()
+  const { store, revocations, keys, weaknesses } = latchkey
+  const obstacle = await revocations.findObstacle()
   if (obstacle === undefined) await store.ping()
   const counts = await store.countTokens()
   const { rows, problems, problemCount, totals } = await examineRows(latchkey, onPhase)
@@ -105,7 +105,7 @@ async function examineAll(latchkey: Latchkey, damage: Damage, onPhase: OnPhase):
       check: 'history',
       result: history.problems.length === 0 ? `${history.rows} rows, unbroken` : history.problems.join('; '),
     },
-    { check: 'revocations', result: revocationsResult(obstacle, damage.journal) },
+    { check: 'revocations', result: await revocationsResult(revocations, obstacle, damage.journal) },
   ]
   const isUndamaged = obstacle === undefined && damage.database === undefined && damage.journal === undefined
   const healthy = problemCount === 0 && totals.wrong.length === 0 && history.problems.length === 0 && isUndamaged
@@ -123,7 +123,11 @@ function totalsResult({ wrong, changing }: Totals): string {
   return changing === 0 ? 'as counted' : `as counted, except ${changing} accounts that changed during the count`
 }
 
-function revocationsResult(obstacle: string | undefined, broken: string | undefined): string {
-  if (obstacle !== undefined) return obstacleMessage(obstacle)
-  return broken === undefined ? 'none is missing' : `none is missing here, but ${broken}${BROKEN_JOURNAL}`
+async function revocationsResult(
+  revocations: Revocations,
+  obstacle: string | undefined,
+  broken: string | undefined,
+): Promise<string> {
+  if (obstacle !== undefined) return obstacleMessage(obstacle, revocations)
+  return broken === undefined ? revocations.summary() : `none is missing here, but ${broken}${BROKEN_JOURNAL}`
 }

@@ -43,7 +43,7 @@ export async function startServer(config: Config, options: ServerOptions = {}): 
   const now = options.now ?? machineClock(log)
   const metrics = new Metrics()
   const { promise: storeLost, resolve: onStoreLost } = Promise.withResolvers<Error>()
-  const latchkey = await openLatchkey(config, { ...options, now, log, metrics, onStoreLost })
+  const latchkey = await openLatchkey(config, { ...options, now, log, metrics, onStoreLost, serves: true })
   try {
     return { ...(await serve(config, latchkey, { ...options, now, log, metrics })), storeLost }
   } catch (error) {

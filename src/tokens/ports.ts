@@ -210,13 +210,21 @@ export interface Damage {
   readonly journal: string | undefined
 }
 
-/** What only a store of files has. */
-export interface StoreFiles {
+/** Whether a store has every revocation that was confirmed: one that was restored may lack some. */
+export interface Revocations {
   /**
    * Why nobody may be let in, for the operator; undefined when all is well. While there is such a reason, `findAccount`,
    * `findKey`, `findCandidate`, `ping`, every change and, within a request, every read reject with `revocations-unknown`.
    */
   findObstacle(): Promise<string | undefined>
+  /** What the operator can do about it, other than to accept it. */
+  readonly remedy: string
+  /** The state, in words, where there is no obstacle. */
+  summary(): Promise<string>
+}
+
+/** What only a store of files has. */
+export interface StoreFiles {
   /** Reads all of the files. */
   findDamage(): Promise<Damage>
 }

@@ -187,7 +187,6 @@ describe('a restore is refused, and changes nothing, where', () => {
       for (const args of [
         ['backup', join(world.cli.dataDir, 'pg')],
         ['restore', world.file],
-        ['restore', '--accept-revocation-loss'],
       ]) {
         const { code, stderr } = await world.cli.run(...args)
         assert.equal(code, 1)

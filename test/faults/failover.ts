@@ -7,6 +7,7 @@ import type { Latchkey } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
 import { type RunningServer, startServer } from '../../src/process/serving.ts'
 import { chances } from '../support/seed.ts'
+import { removeFolder, temporaryFolder } from '../support/sqlite.ts'
 import { makeTargets, type Targets } from '../support/targets.ts'
 import { Wire } from '../trust/wire.ts'
 import { Cluster } from './cluster.ts'
@@ -32,18 +33,22 @@ interface World {
   readonly cluster: Cluster
   readonly running: RunningServer & Latchkey
   readonly targets: Targets
+  readonly witness: string
 }
 
 async function open(mode: 'synchronous' | 'asynchronous'): Promise<World> {
   const cluster = await Cluster.start(mode)
+  const witness = temporaryFolder()
   const running = await startServer(
     readConfig({
       PORT: '0',
       DATABASE_URL: cluster.url,
       LATCHKEY_MASTER_KEY: randomBytes(32).toString('base64'),
+      // What an asynchronous standby loses would be noticed, and everything refused.
+      LATCHKEY_PG_WITNESS: mode === 'synchronous' ? witness : 'off',
     }),
   )
-  return { cluster, running, targets: await makeTargets(running, WRITERS) }
+  return { cluster, running, witness, targets: await makeTargets(running, WRITERS) }
 }
 
 /** Flips one token for as long as `going` says so; what was answered with yes goes into the ledger. */
@@ -109,6 +114,7 @@ async function run(mode: 'synchronous' | 'asynchronous', rounds: number, t: { di
   } finally {
     await world.running.stop()
     await world.cluster.remove()
+    removeFolder(world.witness)
   }
 }
 

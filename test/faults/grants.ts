@@ -11,6 +11,7 @@ import { allScenarios } from '../http/all.scenarios.ts'
 import { runScenarios } from '../http/scenario.ts'
 import type { Engine } from '../support/estate.ts'
 import { emptyDatabase, sharedServer } from '../support/postgres.ts'
+import { removeFolder, temporaryFolder } from '../support/sqlite.ts'
 
 const PAPER = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'postgres.md'), 'utf8')
 const [ROLES = '', GRANTS = ''] = [...PAPER.matchAll(/```sql\n([^`]*)```/g)].map(([, sql]) => sql)
@@ -39,10 +40,15 @@ const leastPrivilege: Engine = {
   name: 'PostgreSQL with least privilege',
   async prepare() {
     const { server, database, url, masterKey } = await prepare()
+    const folder = temporaryFolder()
+    const env = { DATABASE_URL: url, LATCHKEY_MASTER_KEY: masterKey, LATCHKEY_DATA_DIR: folder }
     return {
-      env: { DATABASE_URL: url, LATCHKEY_MASTER_KEY: masterKey, LATCHKEY_AUTO_MIGRATE: 'off' },
+      env: { ...env, LATCHKEY_AUTO_MIGRATE: 'off' },
       readAtRest: () => server.readAtRest(database),
-      dispose: async () => void (await server.query('postgres', `DROP DATABASE "${database}" WITH (FORCE)`)),
+      dispose: async () => {
+        removeFolder(folder)
+        await server.query('postgres', `DROP DATABASE "${database}" WITH (FORCE)`)
+      },
     }
   },
 }
@@ -60,6 +66,9 @@ describe('the service may not', () => {
     'UPDATE vault SET seals = false',
     'DELETE FROM vault',
     'DELETE FROM retired_master_keys',
+    "UPDATE homes SET epoch = 'x'",
+    'DELETE FROM homes',
+    'DELETE FROM instance_marks',
     'DELETE FROM latchkey_migrations',
     'TRUNCATE tokens CASCADE',
     'DROP TABLE tokens',

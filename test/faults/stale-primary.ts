@@ -7,6 +7,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { readConfig } from '../../src/config.ts'
 import { startServer } from '../../src/process/serving.ts'
 import { runs } from '../support/runs.ts'
+import { removeFolder, temporaryFolder } from '../support/sqlite.ts'
 import { makeTargets } from '../support/targets.ts'
 import { Wire } from '../trust/wire.ts'
 import { Cluster, type Mode } from './cluster.ts'
@@ -32,8 +33,11 @@ async function round(mode: Mode): Promise<Round> {
   const address = await Forwarder.open()
   address.lead(cluster.primaryPort)
   const masterKey = randomBytes(32).toString('base64')
-  const start = (url: string) =>
-    startServer(readConfig({ PORT: '0', DATABASE_URL: url, LATCHKEY_MASTER_KEY: masterKey }))
+  const folder = temporaryFolder()
+  // What an asynchronous standby loses would be noticed, and everything refused.
+  const witness = mode === 'synchronous' ? folder : 'off'
+  const settings = { PORT: '0', LATCHKEY_MASTER_KEY: masterKey, LATCHKEY_PG_WITNESS: witness }
+  const start = (url: string) => startServer(readConfig({ ...settings, DATABASE_URL: url }))
   const staying = await start(cluster.url)
   const following = await start(cluster.urlAt(address.port))
   const [atFormer, atNew] = [new Wire(staying.url), new Wire(following.url)]
@@ -74,6 +78,7 @@ async function round(mode: Mode): Promise<Round> {
     await Promise.all([staying.stop(), following.stop()])
     address.close()
     await cluster.remove()
+    removeFolder(folder)
   }
 }
 

@@ -124,9 +124,14 @@ export class PostgresServer extends Postgres {
 
   /** A copy of a stopped server's files, as those of a standby that waits for a primary. */
   copyAsStandby(): string {
+    return this.copyFiles('standby.signal')
+  }
+
+  /** A copy of a stopped server's files, with one more that is empty. */
+  copyFiles(added?: string): string {
     const copy = temporaryFolder()
     cpSync(this.data, copy, { recursive: true })
-    writeFileSync(join(copy, 'standby.signal'), '')
+    if (added !== undefined) writeFileSync(join(copy, added), '')
     const { uid, gid } = owner()
     const files = ['', ...(readdirSync(copy, { recursive: true }) as string[])]
     if (uid !== undefined && gid !== undefined) for (const file of files) chownSync(join(copy, file), uid, gid)

@@ -5,7 +5,7 @@ import { openPostgresStore, type PostgresOptions } from '../../src/storage/postg
 import { Stamps } from '../../src/tokens/trust/vault.ts'
 import type { Engine } from './estate.ts'
 import { Postgres, PostgresServer, SHARED_POSTGRES } from './postgres-server.ts'
-import { newKeyRing } from './sqlite.ts'
+import { newKeyRing, removeFolder, temporaryFolder } from './sqlite.ts'
 import type { TestStore } from './store.ts'
 
 /** Turkish, where i and I are no pair, and words sort unlike bytes: nothing may lean on the database's locale. */
@@ -71,10 +71,14 @@ export const postgresEngine: Engine = {
     const server = await sharedServer()
     const database = await emptyDatabase(server)
     const masterKey = randomBytes(32).toString('base64')
+    const folder = temporaryFolder()
     return {
-      env: { DATABASE_URL: server.url(database), LATCHKEY_MASTER_KEY: masterKey },
+      env: { DATABASE_URL: server.url(database), LATCHKEY_MASTER_KEY: masterKey, LATCHKEY_DATA_DIR: folder },
       readAtRest: () => server.readAtRest(database),
-      dispose: async () => void (await server.query('postgres', `DROP DATABASE "${database}" WITH (FORCE)`)),
+      dispose: async () => {
+        removeFolder(folder)
+        await server.query('postgres', `DROP DATABASE "${database}" WITH (FORCE)`)
+      },
     }
   },
 }

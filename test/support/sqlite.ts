@@ -4,14 +4,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts'
-import type { StoreFiles } from '../../src/tokens/ports.ts'
+import type { Revocations, StoreFiles } from '../../src/tokens/ports.ts'
 import { KeyRing } from '../../src/tokens/trust/key-ring.ts'
 import { MasterKey, Stamps } from '../../src/tokens/trust/vault.ts'
 import type { TestStore } from './store.ts'
 
 export interface TestSqlite extends TestStore {
   /** As they are open now; another object after `reopen`. */
-  readonly files: StoreFiles
+  readonly files: StoreFiles & Revocations
   readonly path: string
 }
 

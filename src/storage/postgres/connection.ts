@@ -23,6 +23,12 @@ const REFUSALS: Readonly<Record<string, 'duplicate-name' | 'duplicate-credential
   retired_credentials_digest_taken: 'duplicate-credential',
 }
 
+/**
+ * Changes with each promotion of a standby, each start of the server (as of a restored snapshot), and when a dump is restored
+ * into the database.
+ */
+export const SERVER = `concat_ws(' ', current_timeline(), extract(epoch FROM pg_postmaster_start_time()), to_regclass('tokens')::oid)`
+
 export type Work<Result> = (db: Connection) => Promise<Result>
 
 export class Connection {
@@ -32,7 +38,7 @@ export class Connection {
   #gathered: Statement[] = []
   #underway = false
   #committing = false
-  #timeline: Promise<string> | undefined
+  #server: Promise<string> | undefined
 
   constructor(client: pg.ClientBase, names = UNNAMED, remembered = new Remembered()) {
     this.#client = client
@@ -45,10 +51,10 @@ export class Connection {
     return this.#committing
   }
 
-  /** Of the server, asked once per call: each promotion of a standby begins another one. */
-  get timeline(): Promise<string> {
-    this.#timeline ??= this.tuple('SELECT current_timeline()').then((found) => String(found?.[0]))
-    return this.#timeline
+  /** Which server answers, asked once per call. */
+  get server(): Promise<string> {
+    this.#server ??= this.tuple(`SELECT ${SERVER}`).then((found) => String(found?.[0]))
+    return this.#server
   }
 
   async get<Result>(sql: string, ...values: Value[]): Promise<Result | undefined> {

@@ -7,9 +7,14 @@
 //   lease on a former one can last, and has entered the timeline in `confirmed_timeline`.
 //
 // Without a synchronous standby a former primary can commit, and nothing of this helps: see docs/postgres.md.
+//
+// Each renewal also checks that the database was not restored to an earlier state: see lineage/lineage.ts. A server that was
+// started anew gives no answer that counts before such a check.
 import { setTimeout as wait } from 'node:timers/promises'
-import { failure } from '../../tokens/errors.ts'
-import { ConnectionLost, type Work } from './connection.ts'
+import { type Failure, failure } from '../../tokens/errors.ts'
+import { type Connection, ConnectionLost, SERVER, type Work } from './connection.ts'
+import type { Trace } from './lineage/confirmed.ts'
+import { type Lineage, Restored } from './lineage/lineage.ts'
 import type { Pool } from './pool.ts'
 
 const RENEWAL_MS = 1_000
@@ -18,25 +23,40 @@ const HOLD_MS = 6_000
 /** A server that hangs is asked again, on another connection. */
 const DEADLINE_MS = 2_000
 
+const REFUSED = 'The token store was restored to an earlier state; `latchkey doctor` tells the operator what to do'
+
+type Outcome = 'confirmed' | 'unconfirmed' | 'refused' | 'failed'
+
 interface Seen {
   readonly timeline: string
   /** By `performance.now`, as all times here: steps of the clock do not matter. */
   readonly at: number
 }
 
+interface Renewed {
+  readonly server: string
+  readonly timeline: string
+  readonly confirmed: string
+  readonly mark: Trace | undefined
+}
+
 export class Lease {
   readonly #changes: Pool
+  readonly #lineage: Lineage | undefined
   readonly #warn: (warning: string) => void
-  #held = { timeline: '', until: 0 }
+  #held = { server: '', until: 0 }
+  #refusal: Failure | undefined
   #unconfirmed: Seen | undefined
   /** Only the first of several failures in a row is reported. */
   #isFailing = false
   readonly #closing = new AbortController()
+  #renewal: Promise<Outcome> | undefined
   #renewing: Promise<void> | undefined
 
-  /** `changes` makes the commits. */
-  constructor(changes: Pool, warn: (warning: string) => void = () => {}) {
+  /** `changes` makes the commits. Without a lineage, restores are not noticed. */
+  constructor(changes: Pool, lineage: Lineage | undefined, warn: (warning: string) => void = () => {}) {
     this.#changes = changes
+    this.#lineage = lineage
     this.#warn = warn
   }
 
@@ -44,6 +64,15 @@ export class Lease {
   async start(): Promise<void> {
     while ((await this.#renew()) === 'unconfirmed') await wait(RENEWAL_MS)
     this.#renewing = this.#keepRenewing()
+  }
+
+  /** Why everything is refused. */
+  get refusal(): Failure | undefined {
+    return this.#refusal
+  }
+
+  requireAccepted(): void {
+    if (this.#refusal !== undefined) throw this.#refusal
   }
 
   async close(): Promise<void> {
@@ -55,16 +84,18 @@ export class Lease {
   guard<Result>(work: Work<Result>): Work<Result> {
     return async (db) => {
       const answering = work(db)
-      const asking = db.timeline
+      const asking = db.server
       asking.catch(() => {})
       // First: what fails here fails this read only, and what it takes along is asked again.
       const answer = await answering
-      const timeline = await asking
+      const server = await asking
+      if (server !== this.#held.server) await this.#renew()
+      this.requireAccepted()
       if (performance.now() >= this.#held.until) {
         throw failure('unavailable', new Error('the server has not shown that it is still the primary'))
       }
       // The lease is on another server: this connection is given up, and the next one leads there.
-      if (timeline !== this.#held.timeline) throw new ConnectionLost('the server is no longer the primary')
+      if (server !== this.#held.server) throw new ConnectionLost('the server is no longer the primary')
       return answer
     }
   }
@@ -77,28 +108,60 @@ export class Lease {
     }
   }
 
-  async #renew(): Promise<'confirmed' | 'unconfirmed' | 'failed'> {
+  /** Calls at the same time share one renewal. */
+  #renew(): Promise<Outcome> {
+    this.#renewal ??= this.#renewOnce().finally(() => {
+      this.#renewal = undefined
+    })
+    return this.#renewal
+  }
+
+  async #renewOnce(): Promise<Outcome> {
     const begunAt = performance.now()
     const call = { account: '', deadlineMs: DEADLINE_MS, isGone: () => false }
     try {
-      const [timeline, confirmed] = await this.#changes.lendFor(call, (db) =>
-        db.transaction(this.#changes.begin, async () => {
-          // Writes to the log and to no table. A read alone would not be committed.
-          await db.run("SELECT pg_logical_emit_message(true, 'latchkey', '')")
-          const found = await db.tuple('SELECT current_timeline(), timeline FROM confirmed_timeline')
-          return found as [string, string]
-        }),
-      )
-      this.#held = { timeline, until: begunAt + LEASE_MS }
+      const { server, timeline, confirmed, mark } = await this.#changes.lendFor(call, (db) => this.#commit(db))
+      this.#lineage
+        ?.confirm(mark, begunAt)
+        .catch((error) => this.#warn(`what was confirmed cannot be kept on disk: ${reasonOf(error)}`))
+      this.#held = { server, until: begunAt + LEASE_MS }
       this.#isFailing = false
+      if (this.#refusal !== undefined) this.#warn('the database is no longer refused')
+      this.#refusal = undefined
       if (timeline === confirmed) return 'confirmed'
       await this.#confirmAfterHold(timeline)
       return 'unconfirmed'
     } catch (error) {
+      if (error instanceof Restored) return this.#refuse(error)
       if (!this.#isFailing) this.#warn(`PostgreSQL did not show that it is the primary: ${reasonOf(error)}`)
       this.#isFailing = true
       return 'failed'
     }
+  }
+
+  #commit(db: Connection): Promise<Renewed> {
+    return db.transaction(this.#changes.begin, async () => {
+      // Writes to the log and to no table. A read alone would not be committed.
+      await db.run("SELECT pg_logical_emit_message(true, 'latchkey', '')")
+      const found = await db.tuple(`SELECT ${SERVER}, current_timeline(), timeline FROM confirmed_timeline`)
+      const [server, timeline, confirmed] = found as [string, string, string]
+      const asked = { isNewServer: server !== this.#held.server, isNewTimeline: timeline !== confirmed }
+      const mark = await this.#lineage?.check(db, asked)
+      return { server, timeline, confirmed, mark }
+    })
+  }
+
+  async #refuse({ message, isNoted }: Restored): Promise<Outcome> {
+    this.#held = { server: '', until: 0 }
+    if (this.#refusal === undefined) this.#warn(`all requests are refused; run \`latchkey doctor\`: ${message}`)
+    this.#refusal = failure('revocations-unknown', new Error(message), REFUSED)
+    if (isNoted) return 'refused'
+    await this.#changes
+      .lendFor({ account: '', deadlineMs: DEADLINE_MS, isGone: () => false }, (db) =>
+        db.transaction(this.#changes.begin, async () => void (await this.#lineage?.note(db, message))),
+      )
+      .catch((error) => this.#warn(`the reason cannot be noted in the database: ${reasonOf(error)}`))
+    return 'refused'
   }
 
   async #confirmAfterHold(timeline: string): Promise<void> {

@@ -1,7 +1,7 @@
 // The PostgreSQL engine: any number of instances on one database.
 import pg from 'pg'
 import { failure, OperatorError } from '../../tokens/errors.ts'
-import type { RequestScope, Store } from '../../tokens/ports.ts'
+import type { RequestScope, Revocations, Store } from '../../tokens/ports.ts'
 import type { KeyRing } from '../../tokens/trust/key-ring.ts'
 import { newStoreSecret, STORE_SECRET_PLACE, Stamps } from '../../tokens/trust/vault.ts'
 import { toCandidate } from '../../tokens/trust/verdict.ts'
@@ -10,6 +10,8 @@ import { toVaultRow, type VaultColumns } from '../tables.ts'
 import { openSecret } from '../vault.ts'
 import type { Connection, Work } from './connection.ts'
 import { Lease } from './lease.ts'
+import { Lineage, summarize } from './lineage/lineage.ts'
+import { storeIdOf, Witness } from './lineage/witness.ts'
 import { GroupedChanges } from './memory/grouped.ts'
 import { Loading } from './memory/loading.ts'
 import { NamesAsked } from './memory/names-asked.ts'
@@ -34,6 +36,10 @@ export interface PostgresOptions {
   /** Off: refuses a schema that is not up to date. */
   readonly autoMigrate?: boolean
   readonly limits?: typeof LIMITS
+  /** The folder in which processes keep what they have confirmed; without it, a restored database is not recognised. */
+  readonly witness?: string | undefined
+  /** For a process that serves. */
+  readonly serves?: boolean
   /** Receives warnings about the database, for the operator. */
   readonly warn?: ((warning: string) => void) | undefined
 }
@@ -44,6 +50,7 @@ export interface OpenedStore {
   readonly applied: readonly string[]
   /** Settings of the server with which a confirmed change can be lost. */
   readonly weaknesses: readonly string[]
+  readonly revocations: Revocations
   readonly limiter: PostgresLimiter
   /** Does not query the database. */
   readonly poolUsage: () => Readonly<Record<PoolKind, PoolUsage>>
@@ -83,8 +90,11 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
     changes: make('changes'),
   })
   const pools = ofEachKind((kind) => new Pool(settings, sizes[kind]))
-  const lease = new Lease(pools.changes, warn)
+  const stamps = new Stamps(storeSecret)
+  const lineage = openLineage(options, stamps)
+  const lease = new Lease(pools.changes, lineage, warn)
   try {
+    await lineage?.open()
     await pools.verification.stayConnected()
     await lease.start()
   } catch (error) {
@@ -92,13 +102,22 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
     throw error instanceof OperatorError ? error : failure('unavailable', error)
   }
   return {
-    store: new PostgresStore(pools, lease, new Stamps(storeSecret)),
+    store: new PostgresStore(pools, lease, lineage, stamps),
     storeSecret,
     applied,
     weaknesses,
+    revocations: {
+      remedy: 'Recover the database to the end of its write-ahead log',
+      findObstacle: async () => (lease.refusal?.cause as Error | undefined)?.message,
+      summary: () => pools.shortReads.ask((db) => summarize(db, lineage !== undefined)),
+    },
     limiter: new PostgresLimiter(pools.verification),
     poolUsage: () => ofEachKind((kind) => pools[kind].usage),
   }
+}
+
+function openLineage({ witness, serves = false }: PostgresOptions, stamps: Stamps): Lineage | undefined {
+  return witness === undefined ? undefined : new Lineage(new Witness(witness, storeIdOf(stamps)), serves)
 }
 
 async function withClient<Result>(databaseUrl: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
@@ -190,15 +209,17 @@ class PostgresStore implements Store {
   readonly #pools: Pools
   readonly #lease: Lease
   readonly #stamps: Stamps
+  readonly #lineage: Lineage | undefined
   readonly #grouped: GroupedChanges
   readonly #loading: Loading
   readonly #namesAsked: NamesAsked
 
-  constructor(pools: Pools, lease: Lease, stamps: Stamps) {
+  constructor(pools: Pools, lease: Lease, lineage: Lineage | undefined, stamps: Stamps) {
     this.#pools = pools
     this.#lease = lease
+    this.#lineage = lineage
     this.#stamps = stamps
-    this.#grouped = new GroupedChanges(pools.changes, stamps)
+    this.#grouped = new GroupedChanges(pools.changes, stamps, (...args) => this.#remember(...args))
     this.#namesAsked = new NamesAsked(pools.shortReads)
     this.#loading = new Loading(pools.changes, pools.shortReads, stamps)
   }
@@ -216,11 +237,14 @@ class PostgresStore implements Store {
   readonly #insertTokens = this.#change(writes.insertTokens)
   insertTokens: Store['insertTokens'] = async (tokens, origin, idempotency) => {
     if (tokens.length <= 1 || idempotency !== undefined) return this.#insertTokens(tokens, origin, idempotency)
+    this.#lease.requireAccepted()
     await this.#loading.insert({ tokens, origin })
     return tokens.map(({ id }) => id)
   }
-  changeToken: Store['changeToken'] = (accountId, id, change, origin, expected) =>
-    this.#grouped.make(accountId, { id, change, origin, expected })
+  changeToken: Store['changeToken'] = async (accountId, id, change, origin, expected) => {
+    this.#lease.requireAccepted()
+    return this.#grouped.make(accountId, { id, change, origin, expected })
+  }
   markUsed = this.#change(writes.markUsed)
   reserveUnits = this.#change(writes.reserveUnits)
   changeMasterKey = this.#change(writes.changeMasterKey)
@@ -255,7 +279,8 @@ class PostgresStore implements Store {
   listSubAccounts = this.#longRead(listing.listSubAccounts)
   readRows = this.#longRead(reads.readRows)
 
-  listTokens: Store['listTokens'] = (accountId, query) => {
+  listTokens: Store['listTokens'] = async (accountId, query) => {
+    this.#requireOpen()
     const work = (db: Connection) => listing.listTokens(db, accountId, query)
     return listing.isShort(query) ? this.#pools.shortReads.ask(work) : this.#pools.longReads.lend(accountId, work)
   }
@@ -289,6 +314,7 @@ class PostgresStore implements Store {
   async close(): Promise<void> {
     await this.#lease.close()
     await Promise.all(Object.values(this.#pools).map((pool) => pool.close()))
+    await this.#lineage?.close()
   }
 
   /** A read of a few rows by an index. Many of them share one round trip. */
@@ -300,22 +326,45 @@ class PostgresStore implements Store {
       this.#ask(kind, (db) => operation(db, ...(args as never[]))) as Result<Operation>
   }
 
-  #ask(kind: 'verification' | 'shortReads', work: Work<unknown>): Promise<unknown> {
+  async #ask(kind: 'verification' | 'shortReads', work: Work<unknown>): Promise<unknown> {
+    if (kind === 'shortReads') this.#requireOpen()
+    else this.#lease.requireAccepted()
     return this.#pools[kind].ask(kind === 'verification' ? this.#lease.guard(work) : work)
   }
 
   /** A read on its own connection, for which accounts take turns. */
   #longRead<Operation extends (db: Connection, ...args: never[]) => Promise<unknown>>(operation: Operation) {
-    return (...args: Rest<Operation>) =>
-      this.#pools.longReads.lend(accountOf(args[0]), (db) => operation(db, ...(args as never[]))) as Result<Operation>
+    return (async (...args: Rest<Operation>) => {
+      this.#requireOpen()
+      return this.#pools.longReads.lend(accountOf(args[0]), (db) => operation(db, ...(args as never[])))
+    }) as (...args: Rest<Operation>) => Result<Operation>
+  }
+
+  /** While requests are refused, the operator can still read. */
+  #requireOpen(): void {
+    if (requestScope.getStore() !== undefined) this.#lease.requireAccepted()
   }
 
   #change<Operation extends (session: Session, ...args: never[]) => Promise<unknown>>(operation: Operation) {
-    return (...args: Rest<Operation>) => {
+    return (async (...args: Rest<Operation>) => {
       const { changes } = this.#pools
-      return changes.lend(accountOf(args[0]), (db) =>
-        db.transaction(changes.beginChange, () => operation({ db, stamps: this.#stamps }, ...(args as never[]))),
-      ) as Result<Operation>
-    }
+      this.#lease.requireAccepted()
+      const { session, begunAt, result } = await changes.lend(accountOf(args[0]), (db) =>
+        db.transaction(changes.beginChange, async () => {
+          const [session, begunAt]: [Session, number] = [{ db, stamps: this.#stamps }, performance.now()]
+          return { session, begunAt, result: await operation(session, ...(args as never[])) }
+        }),
+      )
+      await this.#remember(session, begunAt)
+      return result
+    }) as (...args: Rest<Operation>) => Result<Operation>
+  }
+
+  /** A change that takes access away is confirmed when this process can recognise a database without it. */
+  async #remember({ revoked }: Session, begunAt: number): Promise<void> {
+    if (revoked === undefined) return
+    await this.#lineage?.remember(revoked, begunAt).catch((error) => {
+      throw failure('outcome-unknown', error)
+    })
   }
 }

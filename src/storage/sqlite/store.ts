@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Failure, failure, OperatorError } from '../../tokens/errors.ts'
 import type { Slice, TokenQuery } from '../../tokens/model/page.ts'
-import type { Damage, Store, StoreFiles, TokenRow } from '../../tokens/ports.ts'
+import type { Damage, Revocations, Store, StoreFiles, TokenRow } from '../../tokens/ports.ts'
 import type { KeyRing } from '../../tokens/trust/key-ring.ts'
 import { newStoreSecret, STORE_SECRET_PLACE, Stamps } from '../../tokens/trust/vault.ts'
 import { readChainLinks } from '../../tokens/upkeep/examination.ts'
@@ -40,7 +40,7 @@ export interface SqliteOptions {
 
 export interface OpenedStore {
   readonly store: Store
-  readonly files: StoreFiles
+  readonly files: StoreFiles & Revocations
   readonly storeSecret: Uint8Array
   readonly applied: readonly string[]
   /** Revocations that were missing in the store and replayed from the journal. */
@@ -137,7 +137,7 @@ function readOnce<Result>(path: string, read: (db: DatabaseSync) => Result): Res
   }
 }
 
-class SqliteStore implements Store, StoreFiles {
+class SqliteStore implements Store, StoreFiles, Revocations {
   readonly #db: Connection
   readonly #memory: Memory
   readonly #stamps: Stamps
@@ -220,6 +220,12 @@ class SqliteStore implements Store, StoreFiles {
     this.#writer.requireAlive()
     await this.#readers.requireAlive()
     this.#ask('ping')
+  }
+
+  readonly remedy = 'Put the journal back (LATCHKEY_REVOCATION_JOURNAL says where it is)'
+
+  summary() {
+    return Promise.resolve('none is missing')
   }
 
   async findObstacle() {

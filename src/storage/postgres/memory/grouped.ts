@@ -5,6 +5,7 @@ import type { TokenRow } from '../../../tokens/ports.ts'
 import type { Stamps } from '../../../tokens/trust/vault.ts'
 import { CallerGone, DeadlinePassed } from '../connection.ts'
 import type { Pool } from '../pool.ts'
+import type { Session } from '../sql/history.ts'
 import { type AskedChange, changeTokens } from '../sql/writes.ts'
 
 /** Limits how long the account is locked. */
@@ -19,6 +20,9 @@ export const REFUSED_BY_DATABASE: ReadonlySet<string> = new Set([
   'master-key-superseded',
 ])
 
+/** Resolves when what the transaction took away is known to this process for good. `begunAt`: before it began. */
+export type Remember = (session: Session, begunAt: number) => Promise<void>
+
 interface Waiting {
   readonly asked: AskedChange
   /** By `performance.now`. */
@@ -32,12 +36,14 @@ interface Waiting {
 export class GroupedChanges {
   readonly #pool: Pool
   readonly #stamps: Stamps
+  readonly #remember: Remember
   /** By account. Every account in this map has a running or scheduled `#makeAll`. */
   readonly #waiting = new Map<string, Waiting[]>()
 
-  constructor(pool: Pool, stamps: Stamps) {
+  constructor(pool: Pool, stamps: Stamps, remember: Remember) {
     this.#pool = pool
     this.#stamps = stamps
+    this.#remember = remember
   }
 
   make(accountId: string, asked: AskedChange): Promise<TokenRow> {
@@ -81,18 +87,27 @@ export class GroupedChanges {
     const isGone = () => group.every((waiting) => waiting.isGone())
     try {
       const call = { account: accountId, deadlineMs: Math.max(0, msLeft), isGone }
-      const outcomes = await this.#pool.lendFor(call, (db) =>
+      const { session, begunAt, outcomes } = await this.#pool.lendFor(call, (db) =>
         db.transaction(this.#pool.beginChange, async () => {
-          const made = await changeTokens({ db, stamps: this.#stamps }, accountId, asked)
+          const [session, begunAt]: [Session, number] = [{ db, stamps: this.#stamps }, performance.now()]
+          const made = await changeTokens(session, accountId, asked)
           // Rolls back, since there is nothing to commit.
           if (made.length === 1 && made[0] instanceof Failure) throw made[0]
-          return made
+          return { session, begunAt, outcomes: made }
         }),
       )
-      for (const [i, outcome] of outcomes.entries()) {
-        if (outcome instanceof Failure) group[i]?.reject(outcome)
-        else group[i]?.resolve(outcome)
-      }
+      // The next group need not wait for it.
+      this.#remember(session, begunAt).then(
+        () => {
+          for (const [i, outcome] of outcomes.entries()) {
+            if (outcome instanceof Failure) group[i]?.reject(outcome)
+            else group[i]?.resolve(outcome)
+          }
+        },
+        (error) => {
+          for (const waiting of group) waiting.reject(error)
+        },
+      )
     } catch (error) {
       const refused = error instanceof Failure && REFUSED_BY_DATABASE.has(error.code)
       // One such change rolls back all of them, so each is made alone.

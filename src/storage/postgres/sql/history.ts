@@ -16,12 +16,14 @@ import { insertRows } from './insertion.ts'
 export interface Session {
   readonly db: Connection
   readonly stamps: Stamps
+  /** The last history row that was written for a change which takes access away. */
+  revoked?: StoredHistoryRow | undefined
 }
 
 export type Heads = ReadonlyMap<string, ChainEnd>
 
-/** An event and who caused it. */
-export type Recorded = readonly [event: HistoryEvent, origin: Origin]
+/** An event and who caused it, and what it takes away. */
+export type Recorded = readonly [event: HistoryEvent, origin: Origin, revocation?: unknown]
 
 /** Locks the accounts until the transaction ends, in one order everywhere. One that does not exist is left out. */
 export function lockHeads(db: Connection, accountIds: readonly string[]): Promise<Heads> {
@@ -42,26 +44,34 @@ async function findHeads(db: Connection, accountIds: readonly string[], lock: 'F
 }
 
 /** Each account's head is written once, however many events there are. */
-export async function record({ db, stamps }: Session, heads: Heads, recorded: readonly Recorded[]): Promise<void> {
-  const { rows, ends } = continueChains(stamps, heads, recorded)
+export async function record(session: Session, heads: Heads, recorded: readonly Recorded[]): Promise<void> {
+  const { db, stamps } = session
+  const { rows, ends, revoked } = continueChains(stamps, heads, recorded)
+  if (revoked !== undefined) session.revoked = revoked
   await Promise.all([insertRows(db, HISTORY, rows), writeHeads(db, stamps, ends)])
 }
 
-/** The rows that follow these heads, and where the chains of their accounts end then. */
+/** The rows that follow these heads, where the chains of their accounts end then, and the last one that takes something away. */
 export function continueChains(
   stamps: Stamps,
   heads: Heads,
   recorded: readonly Recorded[],
-): { readonly rows: readonly StoredHistoryRow[]; readonly ends: Heads } {
+): {
+  readonly rows: readonly StoredHistoryRow[]
+  readonly ends: Heads
+  readonly revoked: StoredHistoryRow | undefined
+} {
+  let revoked: StoredHistoryRow | undefined
   const ends = new Map<string, ChainEnd>()
-  const rows = recorded.map(([event, origin]) => {
+  const rows = recorded.map(([event, origin, revocation]) => {
     const end = ends.get(event.accountId) ?? heads.get(event.accountId)
     if (end === undefined) throw new Failure('account-not-found')
     const row = nextRow(event, origin, end, stamps)
     ends.set(event.accountId, { seq: row.seq, last: row.stamp })
+    if (revocation !== undefined) revoked = row
     return row
   })
-  return { rows, ends }
+  return { rows, ends, revoked }
 }
 
 export function writeHeads(db: Connection, stamps: Stamps, ends: Heads): Promise<number> {

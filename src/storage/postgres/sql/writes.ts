@@ -84,7 +84,7 @@ export async function revokeKey(session: Session, id: string, origin: Origin): P
   const heads = await lockHeads(db, [before.accountId])
   await Promise.all([
     update(db, 'account_keys', changedFields(ACCOUNT_KEYS, before, plan.after), id),
-    record(session, heads, [[plan.event, origin]]),
+    record(session, heads, [[plan.event, origin, plan.revocation]]),
   ])
   return plan.after
 }
@@ -119,7 +119,8 @@ export async function revokeSession(
   const { db } = session
   const [heads, found] = await Promise.all([lockHeads(db, [accountId]), lockSession(db, id)])
   if (found?.accountId !== accountId) throw new Failure('session-not-found')
-  await Promise.all([deleteSession(session, id), record(session, heads, [[plans.sessionRevoked(found), origin]])])
+  const event = plans.sessionRevoked(found)
+  await Promise.all([deleteSession(session, id), record(session, heads, [[event, origin, id]])])
   return found
 }
 
@@ -160,7 +161,7 @@ export async function updateSubAccount(
   const fields = changedFields(SUB_ACCOUNTS, found.subAccount, plan.after)
   await Promise.all([
     update(db, 'sub_accounts', { ...fields, foldedText: foldedText(plan.after) }, id),
-    record(session, heads, [[plan.event, origin]]),
+    record(session, heads, [[plan.event, origin, plan.revocation]]),
   ])
   return { ...found, subAccount: plan.after }
 }
@@ -195,7 +196,7 @@ export async function changeTokens(
       const { token, subAccount } = found[i] as NonNullable<(typeof found)[number]>
       if (plan === undefined) return asListed(token, subAccount)
       writing.push(...applyPlan(db, token, plan))
-      recorded.push([plan.event, origin])
+      recorded.push([plan.event, origin, plan.revocation])
       return asListed(plan.after, subAccount)
     }),
   )

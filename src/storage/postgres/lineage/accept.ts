@@ -1,0 +1,70 @@
+// The operator accepts that a database was restored to an earlier state, and that changes are lost.
+import { OperatorError } from '../../../tokens/errors.ts'
+import type { KeyRing } from '../../../tokens/trust/key-ring.ts'
+import { Stamps } from '../../../tokens/trust/vault.ts'
+import { Connection } from '../connection.ts'
+import { BEGIN } from '../pool.ts'
+import { requireFitServer } from '../server.ts'
+import { requireUpToDate } from '../sql/migrate.ts'
+import { connect, placeOf, readSecret, requireFinishedCopy } from '../store.ts'
+import { Confirmed } from './confirmed.ts'
+import { compare } from './lineage.ts'
+import { storeIdOf, Witness } from './witness.ts'
+
+export interface AcceptedLoss {
+  /** What shows that the database was restored; null if nothing does. */
+  readonly found: string | null
+  /** When an instance last used the data before they were saved; null if none ever did. */
+  readonly dataFrom: string | null
+  /** When the last change was confirmed that this machine knows of. */
+  readonly knownUntil: string | null
+  /** Sessions that ended since must not come back: everybody signs in again. */
+  readonly endedSessions: number
+}
+
+interface Place {
+  readonly databaseUrl: string
+  readonly keys: KeyRing
+  readonly witness: string | undefined
+}
+
+export async function acceptLoss({ databaseUrl, keys, witness }: Place): Promise<AcceptedLoss> {
+  const client = await connect(databaseUrl)
+  try {
+    await requireFitServer(client)
+    const secret = await readSecret(client, databaseUrl, keys)
+    if (secret === undefined) throw new OperatorError(`${placeOf(databaseUrl)} holds no store`)
+    await requireFinishedCopy(client, databaseUrl)
+    await requireUpToDate(client)
+    const files = witness === undefined ? undefined : new Witness(witness, storeIdOf(new Stamps(secret)))
+    const db = new Connection(client)
+    return await db.transaction([BEGIN], () => accept(db, files))
+  } finally {
+    await client.end()
+  }
+}
+
+async function accept(db: Connection, files: Witness | undefined): Promise<AcceptedLoss> {
+  const confirmed = new Confirmed()
+  for (const traces of files?.readNew() ?? []) confirmed.adopt(traces, 0)
+  const { traces } = confirmed
+  const isNewTimeline =
+    (await db.tuple('SELECT FROM confirmed_timeline WHERE timeline = current_timeline()')) === undefined
+  const { loss: found = null } = await compare(db, traces, isNewTimeline)
+  const last = await db.tuple('SELECT (extract(epoch FROM max(at)) * 1000)::bigint FROM instance_marks')
+  const dataFrom = toText(last?.[0] as number | null)
+  const times = Object.values(traces).flatMap((each) => each.map(({ at }) => at))
+  await db.run(
+    'INSERT INTO homes (number, place, accepted) SELECT max(number) + 1, current_place(), $1 FROM homes',
+    `${found ?? 'nothing shows a restore'}; data of ${dataFrom ?? 'an unknown time'}`,
+  )
+  // The server serves from now on, however its timeline came about.
+  await db.run('UPDATE confirmed_timeline SET timeline = current_timeline()')
+  await db.run('DELETE FROM instance_marks')
+  const endedSessions = await db.run('DELETE FROM sessions')
+  return { found, dataFrom, knownUntil: times.length === 0 ? null : toText(Math.max(...times)), endedSessions }
+}
+
+function toText(time: number | null): string | null {
+  return time === null ? null : new Date(time).toISOString()
+}

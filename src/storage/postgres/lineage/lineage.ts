@@ -1,0 +1,185 @@
+// A database that was restored to an earlier state would let in whoever was switched off since. It shows by what it lacks:
+//
+// - Every process that serves writes a mark each second, and knows the last one that was confirmed. A change that takes access
+//   away is known by its row of the history, from before its caller is answered.
+// - What is known is kept in a file, for the next process, and in a folder that instances share, for all of them.
+// - The database names the place where it is, which a restored dump has left, and the server its recovery target.
+//
+// A process that notices one of these refuses everything, and notes the reason in the database, for those that know nothing.
+import { randomUUID } from 'node:crypto'
+import type { Connection } from '../connection.ts'
+import type { Value } from '../sql/batch.ts'
+import { Confirmed, findLoss, type Home, rowKey, type Trace, type Traces } from './confirmed.ts'
+import { unusable, type Witness } from './witness.ts'
+
+/** How often the file is written for the marks alone. */
+const SAVE_MS = 10_000
+
+/** The row of the history that a change has written. */
+export interface RecordedChange {
+  readonly accountId: string
+  readonly seq: number
+  readonly stamp: Uint8Array
+}
+
+/** The database was restored to an earlier state: for the operator. */
+export class Restored extends Error {
+  override readonly name = 'Restored'
+  /** The database has a note of it. */
+  readonly isNoted: boolean
+
+  constructor(message: string, isNoted: boolean) {
+    super(message)
+    this.isNoted = isNoted
+  }
+}
+
+export interface Asked {
+  /** Other processes may have confirmed changes that this one does not know of. */
+  readonly isNewServer: boolean
+  readonly isNewTimeline: boolean
+}
+
+export class Lineage {
+  readonly #witness: Witness
+  readonly #serves: boolean
+  readonly #id = randomUUID()
+  readonly #confirmed = new Confirmed()
+  #epoch = ''
+  #marks = 0
+  #savedAt = 0
+
+  /** `serves`: writes marks. A process that only runs a command need not. */
+  constructor(witness: Witness, serves: boolean) {
+    this.#witness = witness
+    this.#serves = serves
+  }
+
+  /** A server must not find out at the first revocation that it cannot write its file. */
+  async open(): Promise<void> {
+    this.#readFiles()
+    if (this.#serves) await this.#save().catch((error) => Promise.reject(unusable(this.#witness.folder, error)))
+  }
+
+  /** To be called in a transaction. Throws `Restored`, or returns the mark that is confirmed with the transaction. */
+  async check(db: Connection, { isNewServer, isNewTimeline }: Asked): Promise<Trace | undefined> {
+    if (isNewServer) this.#readFiles()
+    const known = this.#confirmed.traces
+    const { home, loss } = await compare(db, known, isNewTimeline)
+    if (loss !== undefined) throw new Restored(loss, home.refusedBecause !== null)
+    for (const epoch of Object.keys(known)) if (epoch !== home.epoch) this.#confirmed.forget(epoch)
+    this.#epoch = home.epoch
+    if (!this.#serves) return undefined
+    const number = ++this.#marks
+    await db.run(
+      `INSERT INTO instance_marks (id, number) VALUES ($1, $2)
+       ON CONFLICT (id) DO UPDATE SET number = excluded.number, at = now()`,
+      ...[this.#id, number],
+    )
+    return { of: this.#id, number, stamp: null, at: Date.now() }
+  }
+
+  /** Call when the transaction of `check` is committed. Resolves when the file is written, if it is its time. */
+  async confirm(mark: Trace | undefined, begunAt: number): Promise<void> {
+    if (mark === undefined) return
+    const now = performance.now()
+    this.#confirmed.add(this.#epoch, mark, begunAt, now)
+    if (this.#savedAt !== 0 && now < this.#savedAt + SAVE_MS) return
+    this.#savedAt = now
+    this.#readFiles()
+    await this.#save()
+  }
+
+  /** Resolves when a change that takes access away is on disk here, too. */
+  async remember({ accountId, seq, stamp }: RecordedChange, begunAt: number): Promise<void> {
+    // Nothing was checked yet, so that nothing is known of what the change was made on.
+    if (this.#epoch === '') return
+    const trace = { of: accountId, number: seq, stamp: base64(stamp), at: Date.now() }
+    this.#confirmed.add(this.#epoch, trace, begunAt, performance.now())
+    return this.#save()
+  }
+
+  /** For instances that know nothing. To be called in a transaction. */
+  note(db: Connection, loss: string): Promise<number> {
+    return db.run(
+      `UPDATE homes SET refused_because = $1
+       WHERE number = (SELECT max(number) FROM homes) AND refused_because IS NULL`,
+      loss,
+    )
+  }
+
+  close(): Promise<void> {
+    return this.#witness.close()
+  }
+
+  #readFiles(): void {
+    for (const traces of this.#witness.readNew()) this.#confirmed.adopt(traces, performance.now())
+  }
+
+  #save(): Promise<void> {
+    return this.#witness.save(() => this.#confirmed.traces)
+  }
+}
+
+/** Compares the database with what is known. */
+export async function compare(db: Connection, known: Traces, isNewTimeline: boolean) {
+  const all = Object.values(known).flat()
+  const [home, marks, stamps, targets] = await Promise.all([
+    readHome(db),
+    readMarks(db, all),
+    readStamps(db, all),
+    isNewTimeline ? readTargets(db) : [],
+  ])
+  return { home, loss: findLoss({ home, marks, stamps, targets }, known) }
+}
+
+/** For the operator, who is told by other means if something is missing. */
+export async function summarize(db: Connection, isChecked: boolean): Promise<string> {
+  if (!isChecked) return 'not checked, since LATCHKEY_PG_WITNESS is off'
+  const accepted = await db.tuples(
+    `SELECT to_char(begun_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), accepted
+     FROM homes WHERE accepted IS NOT NULL ORDER BY number`,
+  )
+  return ['none is missing', ...accepted.map(([at, what]) => `a loss was accepted at ${at} (${what})`)].join('; ')
+}
+
+async function readHome(db: Connection): Promise<Home> {
+  const [epoch, place, currentPlace, refusedBecause, epochs] = ((await db.tuple(
+    `SELECT epoch, place, current_place(), refused_because, ARRAY(SELECT epoch FROM homes)
+     FROM homes ORDER BY number DESC LIMIT 1`,
+  )) ?? []) as [string, string, string, string | null, string[]]
+  return { epoch, place, currentPlace, refusedBecause, epochs }
+}
+
+async function readMarks(db: Connection, traces: readonly Trace[]): Promise<ReadonlyMap<string, number>> {
+  const ids = traces.filter(({ stamp }) => stamp === null).map(({ of }) => of)
+  if (ids.length === 0) return new Map()
+  const found = await db.tuples('SELECT id, number FROM instance_marks WHERE id = ANY($1::text[])', ids)
+  return new Map(found as [string, number][])
+}
+
+async function readStamps(db: Connection, traces: readonly Trace[]): Promise<ReadonlyMap<string, string>> {
+  const rows = traces.filter(({ stamp }) => stamp !== null)
+  if (rows.length === 0) return new Map()
+  const keys: Value[] = [rows.map(({ of }) => of), rows.map(({ number }) => number)]
+  const found = (await db.tuples(
+    `SELECT account_id, seq, stamp FROM history
+     JOIN unnest($1::text[], $2::bigint[]) AS known (account_id, seq) USING (account_id, seq)`,
+    ...keys,
+  )) as [string, number, Uint8Array][]
+  return new Map(found.map(([of, number, stamp]) => [rowKey({ of, number }), base64(stamp)]))
+}
+
+/** A standby that is promoted in a failover has none. */
+async function readTargets(db: Connection): Promise<readonly string[]> {
+  const found = await db.tuples(
+    `SELECT name || ' = ' || setting FROM pg_settings
+     WHERE name IN ('recovery_target', 'recovery_target_lsn', 'recovery_target_name', 'recovery_target_time',
+       'recovery_target_xid') AND setting <> '' ORDER BY name`,
+  )
+  return found.map(([setting]) => String(setting))
+}
+
+function base64(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('base64')
+}

@@ -1,0 +1,139 @@
+// The files in which instances keep what they know to have been confirmed. A file never changes: a process writes a new one, which
+// includes all that it has read, and then removes those. So processes on several machines can share a folder without locks.
+import { randomBytes } from 'node:crypto'
+import * as fs from 'node:fs'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { createPrivate } from '../../../process/private-file.ts'
+import { OperatorError } from '../../../tokens/errors.ts'
+import type { Stamps } from '../../../tokens/trust/vault.ts'
+import type { Traces } from './confirmed.ts'
+
+const fsync = promisify(fs.fsync)
+
+export class Witness {
+  readonly folder: string
+  /** The folder may have files of other stores. */
+  readonly #prefix: string
+  /** The files that this process has read or written. */
+  readonly #known = new Set<string>()
+  #writing: Promise<void> = Promise.resolve()
+  #next: Promise<void> | undefined
+
+  constructor(folder: string, storeId: string) {
+    this.folder = folder
+    this.#prefix = `${storeId}-`
+  }
+
+  /** What the files say that were not read before. */
+  readNew(): Traces[] {
+    const found: Traces[] = []
+    for (;;) {
+      const names = this.#list().filter((name) => !this.#known.has(name))
+      const texts = names.map((name) => [name, this.#read(name)] as const)
+      for (const [name, text] of texts) {
+        if (text === undefined) continue
+        found.push(this.#parse(name, text))
+        this.#known.add(name)
+      }
+      // A file that has gone meanwhile is part of another one, which must be read instead.
+      if (texts.every(([, text]) => text !== undefined)) return found
+    }
+  }
+
+  /** Resolves when what `traces` returns after this call is on disk. Calls during a write share the next one. */
+  save(traces: () => Traces): Promise<void> {
+    this.#next ??= this.#writing
+      .catch(() => {})
+      .then(() => {
+        this.#next = undefined
+        this.#writing = this.#write(traces())
+        return this.#writing
+      })
+    return this.#next
+  }
+
+  /** Waits for the write in progress. */
+  async close(): Promise<void> {
+    await Promise.allSettled([this.#next, this.#writing])
+  }
+
+  async #write(traces: Traces): Promise<void> {
+    const superseded = [...this.#known]
+    makeFolder(this.folder)
+    const name = `${this.#prefix}${randomBytes(8).toString('hex')}.json`
+    const path = join(this.folder, name)
+    const part = `${path}.part`
+    const file = createPrivate(part, this.folder)
+    try {
+      fs.writeFileSync(file, JSON.stringify(traces))
+      await fsync(file)
+    } finally {
+      fs.closeSync(file)
+    }
+    fs.renameSync(part, path)
+    await syncFolder(this.folder)
+    this.#known.add(name)
+    for (const each of superseded) {
+      fs.rmSync(join(this.folder, each), { force: true })
+      this.#known.delete(each)
+    }
+  }
+
+  #list(): string[] {
+    try {
+      return fs.readdirSync(this.folder).filter((name) => name.startsWith(this.#prefix) && name.endsWith('.json'))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+      throw unusable(this.folder, error)
+    }
+  }
+
+  #read(name: string): string | undefined {
+    try {
+      return fs.readFileSync(join(this.folder, name), 'utf8')
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+      throw unusable(this.folder, error)
+    }
+  }
+
+  #parse(name: string, text: string): Traces {
+    try {
+      return JSON.parse(text) as Traces
+    } catch {
+      throw new OperatorError(
+        `${join(this.folder, name)} is damaged, so that a restore of the database may go unnoticed. Remove it if there was none.`,
+      )
+    }
+  }
+}
+
+/** Tells the files of several stores apart, and reveals nothing. */
+export function storeIdOf(stamps: Stamps): string {
+  return stamps.stampRow(['witness']).toString('hex').slice(0, 16)
+}
+
+export function unusable(folder: string, error: unknown): OperatorError {
+  return new OperatorError(
+    `The folder ${folder}, in which this process keeps what it has confirmed, cannot be used: ${(error as Error).message}. ` +
+      'LATCHKEY_PG_WITNESS names another one.',
+  )
+}
+
+/** What root creates must belong to the user of the server. */
+function makeFolder(folder: string): void {
+  const first = fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
+  if (first === undefined || process.getuid?.() !== 0) return
+  const { uid, gid } = fs.statSync(dirname(first))
+  for (const made of [first, folder]) fs.lchownSync(made, uid, gid)
+}
+
+async function syncFolder(folder: string): Promise<void> {
+  const opened = fs.openSync(folder, 'r')
+  try {
+    await fsync(opened)
+  } finally {
+    fs.closeSync(opened)
+  }
+}

@@ -1,0 +1,241 @@
+// A PostgreSQL that was restored to an earlier state: nobody is let in until the operator accepts that changes are lost.
+import assert from 'node:assert/strict'
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { acceptLoss } from '../../src/storage/postgres/lineage/accept.ts'
+import { Confirmed, type Found, findLoss, type Trace } from '../../src/storage/postgres/lineage/confirmed.ts'
+import { Witness } from '../../src/storage/postgres/lineage/witness.ts'
+import { openPostgresStore, type PostgresOptions } from '../../src/storage/postgres/store.ts'
+import type { SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
+import { Cli } from '../support/cli.ts'
+import { openEmptyPostgres, postgresEngine, sharedServer, type TestPostgres } from '../support/postgres.ts'
+import { PostgresServer } from '../support/postgres-server.ts'
+import { removeFolder, temporaryFolder } from '../support/sqlite.ts'
+import { credentialOf, Estate, updateToken } from '../support/store.ts'
+import { makeTargetsIn } from '../support/targets.ts'
+
+const codeOf = (asked: Promise<unknown>) =>
+  asked.then(
+    () => 'answered',
+    ({ code }: { code: string }) => code,
+  )
+
+/** Asks until the answer is another one than that the store cannot be reached. */
+async function decided(ask: () => Promise<unknown>): Promise<string> {
+  for (;;) {
+    const code = await codeOf(ask())
+    if (code !== 'unavailable' && code !== 'outcome-unknown') return code
+    await wait(20)
+  }
+}
+
+/** What an instance that starts now says about the database, and whether it lets anybody in. */
+async function start(options: PostgresOptions, token: TokenRecord) {
+  const { store, revocations } = await openPostgresStore(options)
+  try {
+    const verdict = await decided(() => store.findCandidate(credentialOf(token.digest)))
+    return { verdict, obstacle: await revocations.findObstacle(), summary: await revocations.summary() }
+  } finally {
+    await store.close()
+  }
+}
+
+describe('a server that is stopped and started again', () => {
+  const folders: string[] = []
+  const folder = () => {
+    const made = temporaryFolder()
+    folders.push(made)
+    return made
+  }
+  const witness = folder()
+  let server: PostgresServer
+  let opened: TestPostgres
+  let estate: Estate
+  let subAccount: SubAccount
+  let token: TokenRecord
+  before(async () => {
+    server = await PostgresServer.start()
+    opened = await openEmptyPostgres({ witness, serves: true }, server)
+    estate = new Estate(opened)
+    subAccount = await estate.subAccount(await estate.account())
+    token = await estate.token(subAccount, 'one')
+  })
+  after(async () => {
+    await opened.store.close()
+    await server.remove()
+    for (const each of folders) removeFolder(each)
+  })
+
+  const verify = () => opened.store.findCandidate(credentialOf(token.digest))
+  const disable = () =>
+    updateToken(opened.store, subAccount.accountId, token.id, { status: 'inactive' }, estate.origin())
+
+  test('after a crash is not mistaken for a restored one', async () => {
+    await decided(disable)
+    server.signal('SIGKILL')
+    await server.stop()
+    server = await PostgresServer.start({ data: server.data, port: server.port })
+    assert.equal(await decided(verify), 'answered')
+    assert.match((await start(opened.options, token)).summary, /^none is missing$/)
+  })
+
+  test('on an earlier copy of its files answers nobody: neither who ran on, nor who starts, with or without memory', async () => {
+    await updateToken(opened.store, subAccount.accountId, token.id, { status: 'active' }, estate.origin())
+    await server.stop()
+    const snapshot = server.copyFiles()
+    server = await PostgresServer.start({ data: server.data, port: server.port })
+    assert.equal(await decided(disable), 'answered')
+    await server.stop()
+    folders.push(server.data)
+    server = await PostgresServer.start({ data: snapshot, port: server.port })
+
+    const { store } = opened
+    assert.equal(await decided(verify), 'revocations-unknown')
+    assert.equal(await decided(disable), 'revocations-unknown')
+    assert.equal(await decided(() => store.ping()), 'revocations-unknown')
+    const list = () => store.listTokens(subAccount.accountId, { page: 1, limit: 10 })
+    const inRequest = { waitedMs: 0, isGone: () => false }
+    assert.equal(await codeOf(store.during(inRequest, list)), 'revocations-unknown')
+    assert.equal(await codeOf(list()), 'answered', 'the operator can read')
+
+    const known = await start(opened.options, token)
+    assert.equal(known.verdict, 'revocations-unknown')
+    assert.match(known.obstacle ?? '', /^the database is an earlier state: it lacks what was confirmed at 20/)
+    const unknowing = await start({ ...opened.options, witness: folder() }, token)
+    assert.deepEqual(unknowing.obstacle, known.obstacle)
+    assert.equal(unknowing.verdict, 'revocations-unknown')
+    const unchecked = await start({ ...opened.options, witness: undefined }, token)
+    assert.equal(unchecked.verdict, 'answered', 'the control, without any check')
+  })
+
+  test('is used again by all once the operator has accepted the loss, and the acceptance is on record', async () => {
+    const accepted = await acceptLoss({ ...opened.options, witness })
+    assert.match(accepted.found ?? '', /^the database is an earlier state/)
+    assert.ok((accepted.dataFrom ?? '') < (accepted.knownUntil ?? ''))
+    while ((await codeOf(verify())) !== 'answered') await wait(20)
+    const { verdict, summary } = await start(opened.options, token)
+    assert.equal(verdict, 'answered')
+    assert.match(
+      summary,
+      /^none is missing; a loss was accepted at 20.*\(the database is an earlier state: .*; data of 20/,
+    )
+    assert.equal(await decided(disable), 'answered')
+  })
+})
+
+describe('data that a dump has brought to another database', () => {
+  let opened: TestPostgres
+  let token: TokenRecord
+  let clone: string
+  before(async () => {
+    opened = await openEmptyPostgres()
+    const estate = new Estate(opened)
+    token = await estate.token(await estate.subAccount(await estate.account()), 'one')
+    await opened.store.close()
+    clone = `${opened.database}_clone`
+    await (await sharedServer()).query('postgres', `CREATE DATABASE "${clone}" TEMPLATE "${opened.database}"`)
+  })
+  after(async () => {
+    await opened.server.query('postgres', `DROP DATABASE "${clone}" WITH (FORCE)`)
+    await opened.server.query('postgres', `DROP DATABASE "${opened.database}" WITH (FORCE)`)
+  })
+
+  test('are refused by who has never seen them, and used once the operator has accepted that', async (t) => {
+    const witness = temporaryFolder()
+    t.after(() => removeFolder(witness))
+    const there = { ...opened.options, databaseUrl: opened.server.url(clone), witness }
+    const { verdict, obstacle } = await start(there, token)
+    assert.equal(verdict, 'revocations-unknown')
+    assert.match(obstacle ?? '', /restored from a dump, or moved/)
+    assert.equal((await start({ ...opened.options, witness }, token)).verdict, 'answered', 'the original')
+    await acceptLoss(there)
+    assert.equal((await start(there, token)).verdict, 'answered')
+  })
+})
+
+test('the command line says what was found, changes nothing, and takes the acceptance', async (t) => {
+  const [cli, { env, dispose }] = [new Cli(), await postgresEngine.prepare()]
+  t.after(async () => {
+    cli.dispose()
+    await dispose()
+  })
+  const { tokens } = await makeTargetsIn(env, 1)
+  const disable = ['token', 'disable', tokens[0]?.id ?? ''] as const
+  assert.equal((await cli.runWith(env, 'doctor')).code, 0)
+  const server = await sharedServer()
+  // As in a dump that was restored here.
+  await server.query(new URL(env.DATABASE_URL ?? '').pathname.slice(1), "UPDATE homes SET place = 'elsewhere'")
+  const doctor = await cli.runWith(env, 'doctor')
+  assert.equal(doctor.code, 1)
+  assert.match(
+    doctor.stdout,
+    /revocations .*restored from a dump, or moved.*Recover the database.*latchkey restore --accept-revocation-loss/,
+  )
+  assert.match((await cli.runWith(env, ...disable)).stderr, /restored to an earlier state; `latchkey doctor` tells/)
+  const { code, json } = await cli.runWith(env, 'restore', '--accept-revocation-loss', '--json')
+  assert.equal(code, 0)
+  assert.match(json.found, /restored from a dump, or moved/)
+  assert.equal((await cli.runWith(env, ...disable)).code, 0)
+  assert.match((await cli.runWith(env, 'doctor')).stdout, /none is missing; a loss was accepted at 20/)
+})
+
+describe('what a process knows to have been confirmed', () => {
+  const change = (of: string, number: number): Trace => ({ of, number, stamp: `${of} ${number}`, at: number })
+  const mark = (of: string, number: number): Trace => ({ of, number, stamp: null, at: number })
+  const ofEpoch = (confirmed: Confirmed) => (confirmed.traces.e ?? []).map(({ of, number }) => `${of}${number}`)
+
+  test('is implied by a commit that began afterwards, and by none that began before', () => {
+    const confirmed = new Confirmed()
+    confirmed.add('e', change('a', 1), 10, 20)
+    confirmed.add('e', change('b', 1), 15, 25)
+    assert.deepEqual(ofEpoch(confirmed), ['a1', 'b1'])
+    confirmed.add('e', mark('m', 1), 22, 30)
+    assert.deepEqual(ofEpoch(confirmed), ['b1', 'm1'])
+    confirmed.adopt({ e: [change('c', 7), mark('m', 0)] }, 31)
+    assert.deepEqual(ofEpoch(confirmed), ['b1', 'm1', 'c7'])
+    confirmed.add('e', mark('m', 2), 32, 33)
+    assert.deepEqual(ofEpoch(confirmed), ['m2'])
+  })
+
+  const home = { epoch: 'e', place: 'p', currentPlace: 'p', refusedBecause: null, epochs: ['d', 'e'] }
+  const found: Found = { home, marks: new Map([['m', 5]]), stamps: new Map([['a 1', 'a 1']]), targets: [] }
+  for (const [name, expected, changed, traces] of [
+    ['all of it', undefined, {}, { e: [mark('m', 5), change('a', 1)] }],
+    ['a later mark', undefined, {}, { e: [mark('m', 4)] }],
+    ['an earlier mark', /lacks what was confirmed at 1970-01-01T00:00:00.006Z/, {}, { e: [mark('m', 6)] }],
+    ['no mark', /earlier state/, {}, { e: [mark('n', 1)] }],
+    ['no row', /earlier state/, {}, { e: [change('a', 2)] }],
+    ['another row', /earlier state/, {}, { e: [{ ...change('a', 1), stamp: 'x' }] }],
+    ['what was accepted as lost', undefined, {}, { d: [change('a', 2)] }],
+    ['no acceptance that was made', /earlier state/, {}, { f: [change('a', 1)] }],
+    ['another place', /restored from a dump/, { home: { ...home, currentPlace: 'q' } }, {}],
+    ['a note of another instance', /^noted$/, { home: { ...home, refusedBecause: 'noted' } }, {}],
+    ['a recovery target', /chosen moment \(recovery_target_xid = 7\)/, { targets: ['recovery_target_xid = 7'] }, {}],
+  ] as const) {
+    test(`a database with ${name} is ${expected === undefined ? 'accepted' : 'refused'}`, () => {
+      const loss = findLoss({ ...found, ...changed }, traces)
+      if (expected === undefined) assert.equal(loss, undefined)
+      else assert.match(loss ?? '', expected)
+    })
+  }
+
+  test('is kept by one file after another, and what others wrote meanwhile is never lost', async (t) => {
+    const folder = temporaryFolder()
+    t.after(() => removeFolder(folder))
+    const [one, two, other] = [new Witness(folder, 's'), new Witness(folder, 's'), new Witness(folder, 'other')]
+    await other.save(() => ({ e: [mark('x', 1)] }))
+    await one.save(() => ({ e: [mark('a', 1)] }))
+    assert.deepEqual(two.readNew(), [{ e: [mark('a', 1)] }])
+    assert.deepEqual(two.readNew(), [])
+    const saved = Promise.all([two.save(() => ({ e: [mark('a', 1), mark('b', 1)] })), two.save(() => ({}))])
+    await one.save(() => ({ e: [mark('a', 2)] }))
+    await saved
+    const all = new Witness(folder, 's').readNew().flatMap(({ e = [] }) => e.map(({ of, number }) => `${of}${number}`))
+    assert.deepEqual(all.sort(), ['a1', 'a2', 'b1'])
+    assert.equal(readdirSync(folder).length, 3)
+    writeFileSync(join(folder, 's-damaged.json'), '{"e":')
+    assert.throws(() => one.readNew(), { name: 'OperatorError', message: /s-damaged.json is damaged/ })
+  })
+})
