@@ -21,6 +21,7 @@ const FAULTS = [
   'rotation',
   'failover',
   'stale-primary',
+  'postgres-restore',
   'pgbouncer',
   'grants',
   'million',
@@ -48,6 +49,8 @@ const TOOLS: Readonly<Record<string, () => boolean>> = {
   'strace (apt-get install strace)': () => isProgram('strace'),
   'haproxy (apt-get install haproxy)': () => isProgram('haproxy'),
   'pgbouncer (apt-get install pgbouncer)': () => isProgram('pgbouncer'),
+  'pg_dump (apt-get install postgresql, or TEST_POSTGRES_HOME)': () =>
+    existsSync(join(process.env.TEST_POSTGRES_HOME ?? '/usr/lib/postgresql/15', 'bin', 'pg_dump')),
   'libfaketime (apt-get install faketime)': () => globSync('/usr/lib/{*/,}faketime/libfaketimeMT.so.1').length > 0,
   'unshare and root, for a small disk of its own (sudo)': () => isProgram('unshare') && process.getuid?.() === 0,
 }

@@ -199,8 +199,15 @@ describe('what a process knows to have been confirmed', () => {
     assert.deepEqual(ofEpoch(confirmed), ['m2'])
   })
 
-  const home = { epoch: 'e', place: 'p', currentPlace: 'p', refusedBecause: null, epochs: ['d', 'e'] }
-  const found: Found = { home, marks: new Map([['m', 5]]), stamps: new Map([['a 1', 'a 1']]), targets: [] }
+  const home = {
+    epoch: 'e',
+    place: 'p',
+    currentPlace: 'p',
+    refusedBecause: null,
+    epochs: ['d', 'e'],
+    targets: [] as string[],
+  }
+  const found: Found = { home, marks: new Map([['m', 5]]), stamps: new Map([['a 1', 'a 1']]) }
   for (const [name, expected, changed, traces] of [
     ['all of it', undefined, {}, { e: [mark('m', 5), change('a', 1)] }],
     ['a later mark', undefined, {}, { e: [mark('m', 4)] }],
@@ -212,7 +219,12 @@ describe('what a process knows to have been confirmed', () => {
     ['no acceptance that was made', /earlier state/, {}, { f: [change('a', 1)] }],
     ['another place', /restored from a dump/, { home: { ...home, currentPlace: 'q' } }, {}],
     ['a note of another instance', /^noted$/, { home: { ...home, refusedBecause: 'noted' } }, {}],
-    ['a recovery target', /chosen moment \(recovery_target_xid = 7\)/, { targets: ['recovery_target_xid = 7'] }, {}],
+    [
+      'a recovery target',
+      /chosen moment \(recovery_target_xid = 7\)/,
+      { home: { ...home, targets: ['recovery_target_xid = 7'] } },
+      {},
+    ],
   ] as const) {
     test(`a database with ${name} is ${expected === undefined ? 'accepted' : 'refused'}`, () => {
       const loss = findLoss({ ...found, ...changed }, traces)

@@ -145,20 +145,20 @@ export class Lease {
       await db.run("SELECT pg_logical_emit_message(true, 'latchkey', '')")
       const found = await db.tuple(`SELECT ${SERVER}, current_timeline(), timeline FROM confirmed_timeline`)
       const [server, timeline, confirmed] = found as [string, string, string]
-      const asked = { isNewServer: server !== this.#held.server, isNewTimeline: timeline !== confirmed }
-      const mark = await this.#lineage?.check(db, asked)
+      const mark = await this.#lineage?.check(db, server !== this.#held.server)
       return { server, timeline, confirmed, mark }
     })
   }
 
-  async #refuse({ message, isNoted }: Restored): Promise<Outcome> {
+  async #refuse(restored: Restored): Promise<Outcome> {
+    const { message, home } = restored
     this.#held = { server: '', until: 0 }
     if (this.#refusal === undefined) this.#warn(`all requests are refused; run \`latchkey doctor\`: ${message}`)
     this.#refusal = failure('revocations-unknown', new Error(message), REFUSED)
-    if (isNoted) return 'refused'
+    if (home.refusedBecause !== null) return 'refused'
     await this.#changes
       .lendFor({ account: '', deadlineMs: DEADLINE_MS, isGone: () => false }, (db) =>
-        db.transaction(this.#changes.begin, async () => void (await this.#lineage?.note(db, message))),
+        db.transaction(this.#changes.begin, async () => this.#lineage?.note(db, restored)),
       )
       .catch((error) => this.#warn(`the reason cannot be noted in the database: ${reasonOf(error)}`))
     return 'refused'

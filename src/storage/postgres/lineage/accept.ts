@@ -48,9 +48,7 @@ async function accept(db: Connection, files: Witness | undefined): Promise<Accep
   const confirmed = new Confirmed()
   for (const traces of files?.readNew() ?? []) confirmed.adopt(traces, 0)
   const { traces } = confirmed
-  const isNewTimeline =
-    (await db.tuple('SELECT FROM confirmed_timeline WHERE timeline = current_timeline()')) === undefined
-  const { loss: found = null } = await compare(db, traces, isNewTimeline)
+  const { loss: found = null } = await compare(db, traces)
   const last = await db.tuple('SELECT (extract(epoch FROM max(at)) * 1000)::bigint FROM instance_marks')
   const dataFrom = toText(last?.[0] as number | null)
   const times = Object.values(traces).flatMap((each) => each.map(({ at }) => at))

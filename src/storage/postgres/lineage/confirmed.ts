@@ -63,6 +63,8 @@ export interface Home {
   readonly refusedBecause: string | null
   /** Every epoch that the database knows, the present one included. */
   readonly epochs: readonly string[]
+  /** Settings of a server that was recovered to a chosen moment, and on whose timeline nothing was confirmed yet. */
+  readonly targets: readonly string[]
 }
 
 export interface Found {
@@ -70,14 +72,12 @@ export interface Found {
   /** The marks by instance, and the stamps of the history rows that were asked for, by `rowKey`. */
   readonly marks: ReadonlyMap<string, number>
   readonly stamps: ReadonlyMap<string, string>
-  /** Settings of a server that was recovered to a chosen moment, and has not served since. */
-  readonly targets: readonly string[]
 }
 
 export const rowKey = ({ of, number }: Pick<Trace, 'of' | 'number'>) => `${of} ${number}`
 
 /** Why the database must have been restored to an earlier state; undefined if nothing shows that. */
-export function findLoss({ home, marks, stamps, targets }: Found, known: Traces): string | undefined {
+export function findLoss({ home, marks, stamps }: Found, known: Traces): string | undefined {
   if (home.refusedBecause !== null) return home.refusedBecause
   const isThere = ({ of, number, stamp, ...rest }: Trace) =>
     stamp === null ? (marks.get(of) ?? -1) >= number : stamps.get(rowKey({ of, number, ...rest })) === stamp
@@ -93,6 +93,8 @@ export function findLoss({ home, marks, stamps, targets }: Found, known: Traces)
   if (home.place !== home.currentPlace) {
     return 'the database was restored from a dump, or moved: it is not where it was last used'
   }
-  if (targets.length > 0) return `the database was recovered to a chosen moment (${targets.join(', ')})`
+  if (home.targets.length > 0) {
+    return `the database was recovered to a chosen moment (${home.targets.join(', ')})`
+  }
   return undefined
 }

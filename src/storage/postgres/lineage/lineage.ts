@@ -25,19 +25,12 @@ export interface RecordedChange {
 /** The database was restored to an earlier state: for the operator. */
 export class Restored extends Error {
   override readonly name = 'Restored'
-  /** The database has a note of it. */
-  readonly isNoted: boolean
+  readonly home: Home
 
-  constructor(message: string, isNoted: boolean) {
+  constructor(message: string, home: Home) {
     super(message)
-    this.isNoted = isNoted
+    this.home = home
   }
-}
-
-export interface Asked {
-  /** Other processes may have confirmed changes that this one does not know of. */
-  readonly isNewServer: boolean
-  readonly isNewTimeline: boolean
 }
 
 export class Lineage {
@@ -61,12 +54,15 @@ export class Lineage {
     if (this.#serves) await this.#save().catch((error) => Promise.reject(unusable(this.#witness.folder, error)))
   }
 
-  /** To be called in a transaction. Throws `Restored`, or returns the mark that is confirmed with the transaction. */
-  async check(db: Connection, { isNewServer, isNewTimeline }: Asked): Promise<Trace | undefined> {
+  /**
+   * To be called in a transaction. Throws `Restored`, or returns the mark that is confirmed with the transaction.
+   * `isNewServer`: other processes may have confirmed changes that this one does not know of.
+   */
+  async check(db: Connection, isNewServer: boolean): Promise<Trace | undefined> {
     if (isNewServer) this.#readFiles()
     const known = this.#confirmed.traces
-    const { home, loss } = await compare(db, known, isNewTimeline)
-    if (loss !== undefined) throw new Restored(loss, home.refusedBecause !== null)
+    const { home, loss } = await compare(db, known)
+    if (loss !== undefined) throw new Restored(loss, home)
     for (const epoch of Object.keys(known)) if (epoch !== home.epoch) this.#confirmed.forget(epoch)
     this.#epoch = home.epoch
     if (!this.#serves) return undefined
@@ -99,13 +95,9 @@ export class Lineage {
     return this.#save()
   }
 
-  /** For instances that know nothing. To be called in a transaction. */
-  note(db: Connection, loss: string): Promise<number> {
-    return db.run(
-      `UPDATE homes SET refused_because = $1
-       WHERE number = (SELECT max(number) FROM homes) AND refused_because IS NULL`,
-      loss,
-    )
+  /** For instances that know nothing. Without effect if the operator has accepted the loss meanwhile. */
+  async note(db: Connection, { message, home: { epoch } }: Restored): Promise<void> {
+    await db.run('UPDATE homes SET refused_because = $1 WHERE epoch = $2 AND refused_because IS NULL', message, epoch)
   }
 
   close(): Promise<void> {
@@ -122,15 +114,10 @@ export class Lineage {
 }
 
 /** Compares the database with what is known. */
-export async function compare(db: Connection, known: Traces, isNewTimeline: boolean) {
+export async function compare(db: Connection, known: Traces) {
   const all = Object.values(known).flat()
-  const [home, marks, stamps, targets] = await Promise.all([
-    readHome(db),
-    readMarks(db, all),
-    readStamps(db, all),
-    isNewTimeline ? readTargets(db) : [],
-  ])
-  return { home, loss: findLoss({ home, marks, stamps, targets }, known) }
+  const [home, marks, stamps] = await Promise.all([readHome(db), readMarks(db, all), readStamps(db, all)])
+  return { home, loss: findLoss({ home, marks, stamps }, known) }
 }
 
 /** For the operator, who is told by other means if something is missing. */
@@ -143,12 +130,22 @@ export async function summarize(db: Connection, isChecked: boolean): Promise<str
   return ['none is missing', ...accepted.map(([at, what]) => `a loss was accepted at ${at} (${what})`)].join('; ')
 }
 
+/**
+ * In one statement, since the operator may accept a loss at any moment. A server that was promoted in a failover has no recovery
+ * target.
+ */
 async function readHome(db: Connection): Promise<Home> {
-  const [epoch, place, currentPlace, refusedBecause, epochs] = ((await db.tuple(
-    `SELECT epoch, place, current_place(), refused_because, ARRAY(SELECT epoch FROM homes)
+  const [epoch, place, currentPlace, refusedBecause, epochs, targets] = ((await db.tuple(
+    `SELECT epoch, place, current_place(), refused_because, ARRAY(SELECT epoch FROM homes),
+       ARRAY(
+         SELECT name || ' = ' || setting FROM pg_settings
+         WHERE name IN ('recovery_target', 'recovery_target_lsn', 'recovery_target_name', 'recovery_target_time',
+             'recovery_target_xid')
+           AND setting <> '' AND NOT EXISTS (SELECT FROM confirmed_timeline WHERE timeline = current_timeline())
+       )
      FROM homes ORDER BY number DESC LIMIT 1`,
-  )) ?? []) as [string, string, string, string | null, string[]]
-  return { epoch, place, currentPlace, refusedBecause, epochs }
+  )) ?? []) as [string, string, string, string | null, string[], string[]]
+  return { epoch, place, currentPlace, refusedBecause, epochs, targets }
 }
 
 async function readMarks(db: Connection, traces: readonly Trace[]): Promise<ReadonlyMap<string, number>> {
@@ -168,16 +165,6 @@ async function readStamps(db: Connection, traces: readonly Trace[]): Promise<Rea
     ...keys,
   )) as [string, number, Uint8Array][]
   return new Map(found.map(([of, number, stamp]) => [rowKey({ of, number }), base64(stamp)]))
-}
-
-/** A standby that is promoted in a failover has none. */
-async function readTargets(db: Connection): Promise<readonly string[]> {
-  const found = await db.tuples(
-    `SELECT name || ' = ' || setting FROM pg_settings
-     WHERE name IN ('recovery_target', 'recovery_target_lsn', 'recovery_target_name', 'recovery_target_time',
-       'recovery_target_xid') AND setting <> '' ORDER BY name`,
-  )
-  return found.map(([setting]) => String(setting))
 }
 
 function base64(bytes: Uint8Array): string {
