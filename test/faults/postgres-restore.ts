@@ -2,12 +2,13 @@
 // switched off since is let in: not by instances that ran on, nor by restarted ones, nor by one that knows nothing. Without the
 // check all of them are: the control.
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { chmodSync, chownSync, existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { readConfig } from '../../src/config.ts'
 import { startServer } from '../../src/process/serving.ts'
 import { Cli } from '../support/cli.ts'
@@ -51,16 +52,13 @@ const ARCHIVING = (folder: string) => ({
   archive_command: `cp %p ${join(folder, 'archive')}/%f`,
 })
 
-const run = (program: string, world: World, ...args: string[]) =>
-  execFileSync(
-    join(HOME, 'bin', program),
-    ['-h', '127.0.0.1', '-p', String(world.server.port), '-U', 'postgres', ...args],
-    {
-      ...owner(),
-      cwd: '/',
-      stdio: ['ignore', 'ignore', 'pipe'],
-    },
-  )
+/** Beside the instances, which run in this process. */
+const execute = promisify(execFile)
+
+async function run(program: string, { server }: World, ...args: string[]): Promise<void> {
+  const where = ['-h', '127.0.0.1', '-p', String(server.port), '-U', 'postgres']
+  await execute(join(HOME, 'bin', program), [...where, ...args], { ...owner(), cwd: '/' })
+}
 
 async function restart(world: World, data = world.server.data, settings = {}): Promise<void> {
   const { port } = world.server
@@ -72,16 +70,16 @@ const dump = (world: World) => join(world.folder, 'dump')
 const RESTORES: readonly Restore[] = [
   {
     name: 'pg_dump, restored over the database in use (--clean)',
-    save: async (world) => void run('pg_dump', world, '-Fc', '-f', dump(world), world.database),
-    bringBack: async (world) => void run('pg_restore', world, '--clean', '-d', world.database, dump(world)),
+    save: (world) => run('pg_dump', world, '-Fc', '-f', dump(world), world.database),
+    bringBack: (world) => run('pg_restore', world, '--clean', '-d', world.database, dump(world)),
   },
   {
     name: 'pg_dump, restored into a new database of the same name',
-    save: async (world) => void run('pg_dump', world, '-Fc', '-f', dump(world), world.database),
+    save: (world) => run('pg_dump', world, '-Fc', '-f', dump(world), world.database),
     async bringBack(world) {
       await world.server.query('postgres', `DROP DATABASE "${world.database}" WITH (FORCE)`)
       await world.server.query('postgres', `CREATE DATABASE "${world.database}" TEMPLATE template0 ENCODING UTF8`)
-      run('pg_restore', world, '-d', world.database, dump(world))
+      await run('pg_restore', world, '-d', world.database, dump(world))
     },
   },
   {
