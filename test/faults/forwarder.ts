@@ -3,11 +3,12 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 
-/** Leads to one port at a time, or nowhere; changing that cuts every connection. */
+/** Leads to one address at a time, or nowhere; changing that cuts every connection. */
 export class Forwarder {
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
   #to: number | undefined
+  #host = '127.0.0.1'
   #delayMs = 0
 
   private constructor() {
@@ -25,8 +26,9 @@ export class Forwarder {
     return (this.#server.address() as AddressInfo).port
   }
 
-  lead(to: number | undefined): void {
+  lead(to: number | undefined, host = '127.0.0.1'): void {
     this.#to = to
+    this.#host = host
     for (const socket of this.#sockets) socket.destroy()
     this.#sockets.clear()
   }
@@ -48,7 +50,7 @@ export class Forwarder {
 
   #join(near: Socket): void {
     if (this.#to === undefined) return void near.destroy()
-    const far = connect(this.#to, '127.0.0.1')
+    const far = connect(this.#to, this.#host)
     for (const [socket, other] of [
       [near, far],
       [far, near],

@@ -1,5 +1,6 @@
 // What callers were told about the tokens they changed, held against what is stored: a change that was answered with
 // yes is there, one that was refused is not, and one whose answer never came is there whole or not at all.
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Targets } from '../support/targets.ts'
 import { Wire } from '../trust/wire.ts'
 
@@ -19,6 +20,8 @@ const TOKEN = '/api/v1/apiClient/token'
 export class Ledger {
   readonly counts = { acknowledged: 0, refused: 0, unknown: 0 }
   readonly violations: string[] = []
+  /** Of the violations: what is older than the answers said, and what is newer. */
+  readonly wrong = { lost: 0, twice: 0 }
   /** One state after an answer that was clear, and one more for each change whose answer was not. */
   readonly #possible = new Map<string, readonly State[]>()
 
@@ -47,15 +50,22 @@ export class Ledger {
     const possible = this.#possible.get(subject) ?? ['absent']
     if (!possible.some((state) => same(state, seen))) {
       this.violations.push(`${subject} is ${JSON.stringify(seen)} but must be ${JSON.stringify(possible)}`)
+      this.wrong[isNewer(this.#possible.get(subject), seen) ? 'twice' : 'lost']++
     }
     this.#possible.set(subject, [seen])
   }
 
   /** Everything that is stored, and nothing else. */
   seeAll(tokens: readonly StoredToken[]): void {
-    const stored = new Map(
-      tokens.map(({ id, name, status, version }) => [name.startsWith(MADE) ? name : id, { name, status, version }]),
-    )
+    const stored = new Map<string, State>()
+    for (const { id, name, status, version } of tokens) {
+      const subject = name.startsWith(MADE) ? name : id
+      if (stored.has(subject)) {
+        this.violations.push(`${subject} was made twice`)
+        this.wrong.twice++
+      }
+      stored.set(subject, { name, status, version })
+    }
     for (const subject of new Set([...this.#possible.keys(), ...stored.keys()])) {
       this.see(subject, stored.get(subject) ?? 'absent')
     }
@@ -65,6 +75,14 @@ export class Ledger {
 function same(left: State, right: State): boolean {
   if (left === 'absent' || right === 'absent') return left === right
   return left.name === right.name && left.status === right.status && left.version === right.version
+}
+
+/** More was done than was answered with yes or left open. */
+function isNewer(possible: readonly State[] | undefined, seen: State): boolean {
+  if (possible === undefined || seen === 'absent') return possible === undefined
+  const versions = possible.flatMap((state) => (state === 'absent' ? [] : [state.version]))
+  // What was deleted and is there again is older.
+  return versions.length > 0 && seen.version > Math.max(...versions)
 }
 
 export interface WriterOptions {
@@ -77,6 +95,13 @@ export interface WriterOptions {
   /** Whether to make and delete tokens too. */
   readonly makes: boolean
   readonly onAnswer?: (ms: number) => void
+  /** How long a writer waits after each answer. */
+  readonly restMs?: number
+  /**
+   * Leaves a token alone once a change of it was left open: where a commit waits for a standby, the change may come into
+   * effect after a read that did not show it.
+   */
+  readonly leavesOpen?: boolean
 }
 
 /** One caller: a change at a time, each written down before it is sent and once it is answered. */
@@ -93,12 +118,13 @@ export class Writer {
 
   /** Ends early, and says so, when the connection is lost: the server is gone. */
   async run(going: () => boolean): Promise<void> {
-    const { makes, chance } = this.#options
+    const { makes, chance, restMs } = this.#options
     let connected = true
     while (connected && going()) {
       const kind = makes ? chance() : 1
       const doomed = this.#made.length > 0
       connected = await (kind < 0.1 ? this.#make() : kind < 0.2 && doomed ? this.#delete() : this.#update())
+      if (restMs !== undefined) await pause(restMs)
     }
     this.#wire.close()
   }
@@ -107,7 +133,7 @@ export class Writer {
     const { own, chance, ledger } = this.#options
     const id = own[Math.floor(chance() * own.length)] ?? ''
     const before = ledger.known(id)
-    if (before === undefined) return this.#find(id)
+    if (before === undefined) return this.#options.leavesOpen === true || this.#find(id)
     if (before === 'absent') throw new Error(`${id} is gone`)
     const status = before.status === 'active' ? 'inactive' : 'active'
     const after = { name: `N${before.version + 1} of ${id}`, status, version: before.version + 1 }
