@@ -6,6 +6,7 @@ import { existsSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
+import { tryKill } from '../support/postgres-server.ts'
 import { childrenOf } from '../support/processes.ts'
 import { Machine } from './machine.ts'
 
@@ -80,7 +81,7 @@ export class Node {
     const file = join(this.machine.disk, '15', 'patroni', 'postmaster.pid')
     if (!existsSync(file)) return
     const server = Number(readFileSync(file, 'utf8').split('\n')[0])
-    for (const pid of [server, ...childrenOf(server)]) process.kill(pid, signal)
+    for (const pid of [server, ...childrenOf(server)]) tryKill(pid, signal)
   }
 
   switchOver(): void {

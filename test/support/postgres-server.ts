@@ -252,7 +252,7 @@ function childrenOf(pid: number): number[] {
     .map(Number)
 }
 
-function tryKill(pid: number, signal: NodeJS.Signals): void {
+export function tryKill(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal)
   } catch (error) {
