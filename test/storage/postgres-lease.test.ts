@@ -52,6 +52,24 @@ describe('a lease on the primary', () => {
     await until('answered', verify)
   })
 
+  test('is renewed while all connections for changes wait for locks', async () => {
+    const others = await Promise.all(['A', 'B', 'C'].map(async (name) => estate.subAccount(await estate.account(name))))
+    await server.transaction(opened.database, async (run) => {
+      await run('SELECT FROM history_heads FOR UPDATE')
+      const end = performance.now() + LEASE_MS + 2_000
+      const insist = async (other: SubAccount) => {
+        while (performance.now() < end) await codeOf(estate.token(other, 'waits'))
+      }
+      const insisting = others.flatMap((other) => [insist(other), insist(other)])
+      while (performance.now() < end) {
+        await verify()
+        await wait(100)
+      }
+      await run('COMMIT')
+      await Promise.all(insisting)
+    })
+  })
+
   test('holds back the changes of a new primary for longer than one on its predecessor can last', async () => {
     await until('answered', () => rename('before'))
     const begun = performance.now()

@@ -41,7 +41,7 @@ interface Renewed {
 }
 
 export class Lease {
-  readonly #changes: Pool
+  readonly #pool: Pool
   readonly #lineage: Lineage | undefined
   readonly #warn: (warning: string) => void
   #held = { server: '', until: 0 }
@@ -53,9 +53,12 @@ export class Lease {
   #renewal: Promise<Outcome> | undefined
   #renewing: Promise<void> | undefined
 
-  /** `changes` makes the commits. Without a lineage, restores are not noticed. */
-  constructor(changes: Pool, lineage: Lineage | undefined, warn: (warning: string) => void = () => {}) {
-    this.#changes = changes
+  /**
+   * `pool` is the lease's own: changes that wait for locks must not keep it from being renewed. Without a lineage, restores are
+   * not noticed.
+   */
+  constructor(pool: Pool, lineage: Lineage | undefined, warn: (warning: string) => void = () => {}) {
+    this.#pool = pool
     this.#lineage = lineage
     this.#warn = warn
   }
@@ -78,6 +81,7 @@ export class Lease {
   async close(): Promise<void> {
     this.#closing.abort()
     await this.#renewing
+    await this.#pool.close()
   }
 
   /** Refuses the answer of a server that may have been no primary when it gave it. */
@@ -120,7 +124,7 @@ export class Lease {
     const begunAt = performance.now()
     const call = { account: '', deadlineMs: DEADLINE_MS, isGone: () => false }
     try {
-      const { server, timeline, confirmed, mark } = await this.#changes.lendFor(call, (db) => this.#commit(db))
+      const { server, timeline, confirmed, mark } = await this.#pool.lendFor(call, (db) => this.#commit(db))
       this.#lineage
         ?.confirm(mark, begunAt)
         .catch((error) => this.#warn(`what was confirmed cannot be kept on disk: ${reasonOf(error)}`))
@@ -140,7 +144,7 @@ export class Lease {
   }
 
   #commit(db: Connection): Promise<Renewed> {
-    return db.transaction(this.#changes.begin, async () => {
+    return db.transaction(this.#pool.begin, async () => {
       // Writes to the log and to no table. A read alone would not be committed.
       await db.run("SELECT pg_logical_emit_message(true, 'latchkey', '')")
       const found = await db.tuple(`SELECT ${SERVER}, current_timeline(), timeline FROM confirmed_timeline`)
@@ -156,9 +160,9 @@ export class Lease {
     if (this.#refusal === undefined) this.#warn(`all requests are refused; run \`latchkey doctor\`: ${message}`)
     this.#refusal = failure('revocations-unknown', new Error(message), REFUSED)
     if (home.refusedBecause !== null) return 'refused'
-    await this.#changes
+    await this.#pool
       .lendFor({ account: '', deadlineMs: DEADLINE_MS, isGone: () => false }, (db) =>
-        db.transaction(this.#changes.begin, async () => this.#lineage?.note(db, restored)),
+        db.transaction(this.#pool.begin, async () => this.#lineage?.note(db, restored)),
       )
       .catch((error) => this.#warn(`the reason cannot be noted in the database: ${reasonOf(error)}`))
     return 'refused'
@@ -168,8 +172,8 @@ export class Lease {
     const now = performance.now()
     if (this.#unconfirmed?.timeline !== timeline) this.#unconfirmed = { timeline, at: now }
     if (now < this.#unconfirmed.at + HOLD_MS) return
-    await this.#changes.lend('', (db) =>
-      db.transaction(this.#changes.begin, () =>
+    await this.#pool.lend('', (db) =>
+      db.transaction(this.#pool.begin, () =>
         db.run('UPDATE confirmed_timeline SET timeline = $1 WHERE current_timeline() = $1', timeline),
       ),
     )

@@ -92,13 +92,13 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
   const pools = ofEachKind((kind) => new Pool(settings, sizes[kind]))
   const stamps = new Stamps(storeSecret)
   const lineage = openLineage(options, stamps)
-  const lease = new Lease(pools.changes, lineage, warn)
+  const lease = new Lease(new Pool(settings, 1), lineage, warn)
   try {
     await lineage?.open()
     await pools.verification.stayConnected()
     await lease.start()
   } catch (error) {
-    await pools.verification.close()
+    await Promise.all([lease.close(), pools.verification.close()])
     throw error instanceof OperatorError ? error : failure('unavailable', error)
   }
   return {
