@@ -32,8 +32,9 @@ export class Witness {
       const names = this.#list().filter((name) => !this.#known.has(name))
       const texts = names.map((name) => [name, this.#read(name)] as const)
       for (const [name, text] of texts) {
-        if (text === undefined) continue
-        found.push(this.#parse(name, text))
+        const traces = text === undefined ? undefined : parse(text)
+        if (traces === undefined) continue
+        found.push(traces)
         this.#known.add(name)
       }
       // A file that has gone meanwhile is part of another one, which must be read instead.
@@ -62,17 +63,16 @@ export class Witness {
     const superseded = [...this.#known]
     makeFolder(this.folder)
     const name = `${this.#prefix}${randomBytes(8).toString('hex')}.json`
-    const path = join(this.folder, name)
-    const part = `${path}.part`
-    const file = createPrivate(part, this.folder)
+    const file = createPrivate(join(this.folder, name), this.folder)
+    const folder = fs.openSync(this.folder, 'r')
     try {
       fs.writeFileSync(file, JSON.stringify(traces))
-      await fsync(file)
+      // At once, so that a journaling file system makes them one.
+      await Promise.all([fsync(file), fsync(folder)])
     } finally {
       fs.closeSync(file)
+      fs.closeSync(folder)
     }
-    fs.renameSync(part, path)
-    await syncFolder(this.folder)
     this.#known.add(name)
     for (const each of superseded) {
       fs.rmSync(join(this.folder, each), { force: true })
@@ -97,15 +97,14 @@ export class Witness {
       throw unusable(this.folder, error)
     }
   }
+}
 
-  #parse(name: string, text: string): Traces {
-    try {
-      return JSON.parse(text) as Traces
-    } catch {
-      throw new OperatorError(
-        `${join(this.folder, name)} is damaged, so that a restore of the database may go unnoticed. Remove it if there was none.`,
-      )
-    }
+/** Undefined for a file that is being written, or was when its writer ended: what it was to say was not confirmed. */
+function parse(text: string): Traces | undefined {
+  try {
+    return JSON.parse(text) as Traces
+  } catch {
+    return undefined
   }
 }
 
@@ -127,13 +126,4 @@ function makeFolder(folder: string): void {
   if (first === undefined || process.getuid?.() !== 0) return
   const { uid, gid } = fs.statSync(dirname(first))
   for (const made of [first, folder]) fs.lchownSync(made, uid, gid)
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const opened = fs.openSync(folder, 'r')
-  try {
-    await fsync(opened)
-  } finally {
-    fs.closeSync(opened)
-  }
 }
