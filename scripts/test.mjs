@@ -27,9 +27,17 @@ const LONGEST = [
   'test/console/appearance.test.ts',
   'test/console/account.test.ts',
   'test/storage/copy.test.ts',
+  'test/console/policy.test.ts',
+  'test/console/oidc.test.ts',
+  'test/console/keys.test.ts',
   'test/cli/workers.test.ts',
-  'test/cli/commands.test.ts',
+  'test/http/postgres.test.ts',
+  'test/storage/postgres.test.ts',
+  'test/trust/linearizability-postgres.test.ts',
   'test/cli/serve.test.ts',
+  'test/faults/limits.test.ts',
+  'test/storage/postgres-engine.test.ts',
+  'test/trust/rotation.test.ts',
 ]
 
 function mustRun(...args) {
