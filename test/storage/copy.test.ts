@@ -32,7 +32,12 @@ const keyFileOf = ({ dataDir }: Cli) => join(dataDir, 'master.key')
 
 /** How the store in this folder is copied, and its copies are opened. */
 const copiesOf = (cli: Cli) => ({
-  onPostgres: (url: string) => ({ DATABASE_URL: url, LATCHKEY_MASTER_KEY_FILE: keyFileOf(cli) }),
+  onPostgres: (url: string) => ({
+    DATABASE_URL: url,
+    LATCHKEY_MASTER_KEY_FILE: keyFileOf(cli),
+    // The copies are of one store: what one has confirmed, another one lacks.
+    LATCHKEY_PG_WITNESS: join(cli.dataDir, 'witness', new URL(url).pathname),
+  }),
   copyFrom: async (env: Readonly<Record<string, string>>, to: string) => {
     const { code, stderr, json: report } = await cli.runWith(env, 'copy', '--to', to, '--json')
     return { code, stderr, report }
