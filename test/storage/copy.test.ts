@@ -35,8 +35,7 @@ const copiesOf = (cli: Cli) => ({
   onPostgres: (url: string) => ({
     DATABASE_URL: url,
     LATCHKEY_MASTER_KEY_FILE: keyFileOf(cli),
-    // The copies are of one store: what one has confirmed, another one lacks.
-    LATCHKEY_PG_WITNESS: join(cli.dataDir, 'witness', new URL(url).pathname),
+    LATCHKEY_PG_WITNESS: join(cli.dataDir, 'witness'),
   }),
   copyFrom: async (env: Readonly<Record<string, string>>, to: string) => {
     const { code, stderr, json: report } = await cli.runWith(env, 'copy', '--to', to, '--json')

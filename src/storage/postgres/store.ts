@@ -11,7 +11,7 @@ import { openSecret } from '../vault.ts'
 import type { Connection, Work } from './connection.ts'
 import { Lease } from './lease.ts'
 import { Lineage, summarize } from './lineage/lineage.ts'
-import { storeIdOf, Witness } from './lineage/witness.ts'
+import { Witness } from './lineage/witness.ts'
 import { GroupedChanges } from './memory/grouped.ts'
 import { Loading } from './memory/loading.ts'
 import { NamesAsked } from './memory/names-asked.ts'
@@ -80,7 +80,9 @@ function poolSizes(poolSize: number): Record<PoolKind, number> {
 export async function openPostgresStore(options: PostgresOptions): Promise<OpenedStore> {
   const { databaseUrl, prepared = true, poolSize = 10, limits = LIMITS, warn } = options
   if (poolSize < SMALLEST_POOL) throw new OperatorError(`LATCHKEY_PG_POOL must be at least ${SMALLEST_POOL}`)
-  const { storeSecret, applied, weaknesses } = await withClient(databaseUrl, (client) => open(client, options))
+  const { storeSecret, applied, weaknesses, firstEpoch } = await withClient(databaseUrl, (client) =>
+    open(client, options),
+  )
   const settings = { databaseUrl, names: new StatementNames(prepared, warn), limits, remembered: new Remembered() }
   const sizes = poolSizes(poolSize)
   const ofEachKind = <Value>(make: (kind: PoolKind) => Value): Record<PoolKind, Value> => ({
@@ -91,7 +93,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
   })
   const pools = ofEachKind((kind) => new Pool(settings, sizes[kind]))
   const stamps = new Stamps(storeSecret)
-  const lineage = openLineage(options, stamps)
+  const lineage = openLineage(options, firstEpoch)
   const lease = new Lease(new Pool(settings, 1), lineage, warn)
   try {
     await lineage?.open()
@@ -116,8 +118,8 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
   }
 }
 
-function openLineage({ witness, serves = false }: PostgresOptions, stamps: Stamps): Lineage | undefined {
-  return witness === undefined ? undefined : new Lineage(new Witness(witness, storeIdOf(stamps)), serves)
+function openLineage({ witness, serves = false }: PostgresOptions, firstEpoch: string): Lineage | undefined {
+  return witness === undefined ? undefined : new Lineage(new Witness(witness, firstEpoch), serves)
 }
 
 async function withClient<Result>(databaseUrl: string, work: (client: pg.Client) => Promise<Result>): Promise<Result> {
@@ -164,7 +166,8 @@ async function open(client: pg.Client, { databaseUrl, keys, autoMigrate = true }
   })
   const storeSecret = known ?? (await readSecret(client, databaseUrl, keys))
   if (storeSecret === undefined) throw new OperatorError('The store was created but cannot be read')
-  return { storeSecret, applied, weaknesses: await findWeaknesses(client) }
+  const firstEpoch = await readFirstEpoch(client)
+  return { storeSecret, applied, firstEpoch, weaknesses: await findWeaknesses(client) }
 }
 
 /** The store secret; undefined for an empty database. Refuses a ring that lacks a key, and changes nothing. */
@@ -177,6 +180,11 @@ export async function readSecret(
   const seals = (await tableExists(client, 'vault_one_seals')) ? 'seals' : 'true AS seals'
   const { rows } = await client.query<VaultColumns>(`SELECT key_id, sealed_secret, ${seals} FROM vault`)
   return openSecret(rows.map(toVaultRow), keys, placeOf(databaseUrl))
+}
+
+/** Identifies the store, with all its restores. A copy of it has another one. */
+export async function readFirstEpoch(client: pg.Client): Promise<string> {
+  return (await client.query('SELECT epoch FROM homes WHERE number = 1')).rows[0].epoch
 }
 
 /** The table that a copy creates first and removes last. */

@@ -1,15 +1,14 @@
 // The operator accepts that a database was restored to an earlier state, and that changes are lost.
 import { OperatorError } from '../../../tokens/errors.ts'
 import type { KeyRing } from '../../../tokens/trust/key-ring.ts'
-import { Stamps } from '../../../tokens/trust/vault.ts'
 import { Connection } from '../connection.ts'
 import { BEGIN } from '../pool.ts'
 import { requireFitServer } from '../server.ts'
 import { requireUpToDate } from '../sql/migrate.ts'
-import { connect, placeOf, readSecret, requireFinishedCopy } from '../store.ts'
+import { connect, placeOf, readFirstEpoch, readSecret, requireFinishedCopy } from '../store.ts'
 import { Confirmed } from './confirmed.ts'
 import { compare } from './lineage.ts'
-import { storeIdOf, Witness } from './witness.ts'
+import { Witness } from './witness.ts'
 
 export interface AcceptedLoss {
   /** What shows that the database was restored; null if nothing does. */
@@ -36,7 +35,7 @@ export async function acceptLoss({ databaseUrl, keys, witness }: Place): Promise
     if (secret === undefined) throw new OperatorError(`${placeOf(databaseUrl)} holds no store`)
     await requireFinishedCopy(client, databaseUrl)
     await requireUpToDate(client)
-    const files = witness === undefined ? undefined : new Witness(witness, storeIdOf(new Stamps(secret)))
+    const files = witness === undefined ? undefined : new Witness(witness, await readFirstEpoch(client))
     const db = new Connection(client)
     return await db.transaction([BEGIN], () => accept(db, files))
   } finally {

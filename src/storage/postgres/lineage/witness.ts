@@ -6,23 +6,22 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { createPrivate } from '../../../process/private-file.ts'
 import { OperatorError } from '../../../tokens/errors.ts'
-import type { Stamps } from '../../../tokens/trust/vault.ts'
 import type { Traces } from './confirmed.ts'
 
 const fsync = promisify(fs.fsync)
 
 export class Witness {
   readonly folder: string
-  /** The folder may have files of other stores. */
+  /** The folder may have files of other stores, also of one that this store was copied from. */
   readonly #prefix: string
   /** The files that this process has read or written. */
   readonly #known = new Set<string>()
   #writing: Promise<void> = Promise.resolve()
   #next: Promise<void> | undefined
 
-  constructor(folder: string, storeId: string) {
+  constructor(folder: string, firstEpoch: string) {
     this.folder = folder
-    this.#prefix = `${storeId}-`
+    this.#prefix = `${firstEpoch}-`
   }
 
   /** What the files say that were not read before. */
@@ -106,11 +105,6 @@ function parse(text: string): Traces | undefined {
   } catch {
     return undefined
   }
-}
-
-/** Tells the files of several stores apart, and reveals nothing. */
-export function storeIdOf(stamps: Stamps): string {
-  return stamps.stampRow(['witness']).toString('hex').slice(0, 16)
 }
 
 export function unusable(folder: string, error: unknown): OperatorError {
