@@ -28,15 +28,17 @@ class World {
   readonly #settings: Readonly<Record<string, string>>
   #urls: readonly [string, string] = ['', '']
 
-  private constructor(cluster: PatroniCluster, stayingAt: Forwarder) {
+  private constructor(mode: Mode, cluster: PatroniCluster, stayingAt: Forwarder) {
     this.cluster = cluster
     this.#stayingAt = stayingAt
     const masterKey = randomBytes(32).toString('base64')
-    this.#settings = { PORT: '0', LOG_LEVEL: 'fatal', LATCHKEY_MASTER_KEY: masterKey }
+    const settings = { PORT: '0', LOG_LEVEL: 'fatal', LATCHKEY_MASTER_KEY: masterKey }
+    // Otherwise instances refuse a cluster that has lost changes, and the controls show nothing.
+    this.#settings = mode === 'synchronous' ? settings : { ...settings, LATCHKEY_PG_WITNESS: 'off' }
   }
 
   static async open(mode: Mode, folder: string): Promise<World> {
-    const world = new World(await PatroniCluster.start(mode, folder), await Forwarder.open())
+    const world = new World(mode, await PatroniCluster.start(mode, folder), await Forwarder.open())
     world.stayWith(await world.cluster.healed())
     const { cluster } = world
     const start = (url: string) => world.#cli.spawn(['serve'], { ...world.#settings, DATABASE_URL: url }).ready()
