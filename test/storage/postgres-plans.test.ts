@@ -46,7 +46,11 @@ class RecordingClient extends pg.Client {
 
   async plans({ text, values }: Statement): Promise<Plan[]> {
     const custom = await super.query(`EXPLAIN (FORMAT JSON) ${text}`, [...values])
-    const generic = await super.query(`EXPLAIN (FORMAT JSON, GENERIC_PLAN) ${text}`)
+    // A prepared statement has the generic plan, by the setting of the session.
+    await super.query(`PREPARE asked AS ${text}`)
+    const nulls = values.length === 0 ? '' : `(${values.map(() => 'NULL').join()})`
+    const generic = await super.query(`EXPLAIN (FORMAT JSON) EXECUTE asked ${nulls}`)
+    await super.query('DEALLOCATE asked')
     return [custom, generic].map(({ rows }) => rows[0]['QUERY PLAN'][0].Plan as Plan)
   }
 }
