@@ -1,12 +1,15 @@
 // The account at a glance. Every figure and every bar is a link to the tokens it counts.
+
 import { Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { Overview } from '../../../client/latchkey-client.ts'
 import { queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
+import { cx } from '../ui/cx.ts'
 import { number } from '../ui/format.ts'
 import { QueryResult } from '../ui/query-result.tsx'
+import surface from '../ui/surface.module.css'
 import { ViewTitle } from '../ui/view-title.tsx'
 import classes from './overview.module.css'
 import { StatusChart } from './status-chart.tsx'
@@ -53,13 +56,13 @@ function Figures({ overview: { tokens, subAccounts } }: { overview: Overview }) 
     <ul className={classes.figures}>
       {figures.map(({ label, value, search, ...rest }) => (
         <li key={label}>
-          <Link to="/tokens" search={search} className={classes.figure}>
+          <Link to="/tokens" search={search} className={cx(surface.raised, classes.figure)}>
             <Figure value={value} label={label} warns={'warns' in rest && value > 0} />
           </Link>
         </li>
       ))}
       <li>
-        <Link to="/sub-accounts" className={classes.figure}>
+        <Link to="/sub-accounts" className={cx(surface.raised, classes.figure)}>
           <Figure value={subAccounts.total} label="Sub-accounts" />
         </Link>
       </li>

@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 import chip from '../ui/chip.module.css'
 import { Chips } from '../ui/chips.tsx'
 import { cx } from '../ui/cx.ts'
+import surface from '../ui/surface.module.css'
 import table from '../ui/table.module.css'
 import text from '../ui/text.module.css'
 import { Moment } from '../ui/time.tsx'
@@ -36,7 +37,7 @@ export function PolicyTable({ policy, withLifetime, ceiling }: PolicyTableProps)
   const rows = ceiling === undefined ? ownRows(policy, withLifetime) : rowsUnder(policy, ceiling)
   const headers = ceiling === undefined ? ['Policy'] : ['This token', 'Its sub-account', 'In effect']
   return (
-    <table className={cx(table.table, classes.policy)} aria-label="Policy">
+    <table className={cx(surface.raised, table.table, classes.policy)} aria-label="Policy">
       {headers.length > 1 && (
         <thead>
           <tr>

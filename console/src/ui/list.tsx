@@ -5,6 +5,7 @@ import { memo, type ReactNode } from 'react'
 import { cx } from './cx.ts'
 import { keepFocusOnRemoval } from './focus.ts'
 import classes from './list.module.css'
+import surface from './surface.module.css'
 import table from './table.module.css'
 
 interface Item {
@@ -68,7 +69,7 @@ export function List<Row extends Item>(props: ListProps<Row>) {
   }
   return (
     <div className={classes.scroll}>
-      <table aria-label={label} aria-busy={stale} className={cx(table.table, classes.rows)}>
+      <table aria-label={label} aria-busy={stale} className={cx(surface.raised, table.table, classes.rows)}>
         <thead>
           <tr>
             {selection && (
@@ -125,7 +126,12 @@ const CardMemo = memo(function Card(props: RowProps) {
   const { row, columns, isSelected } = props
   const facts = columns.filter(({ card }) => card === 'fact')
   return (
-    <li ref={keepFocusOnRemoval} className={classes.card} data-id={row._id} data-selected={isSelected || undefined}>
+    <li
+      ref={keepFocusOnRemoval}
+      className={cx(surface.raised, classes.card)}
+      data-id={row._id}
+      data-selected={isSelected || undefined}
+    >
       <div className={classes.cardHead}>
         {isSelected !== undefined && <SelectBox {...props} />}
         {columns.map(
