@@ -61,7 +61,7 @@ export class Machine {
     return join(this.#folder, 'postgresql')
   }
 
-  /** Its packets reach no other machine, and nobody is told. */
+  /** Its packets reach no other machine; no connection is closed or refused. */
   cutOff(): void {
     ip(`link set ${this.#port} nomaster`)
   }

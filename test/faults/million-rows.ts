@@ -1,6 +1,6 @@
 // Fills a database with a million tokens quickly, by SQL, indexes last: half of them of one account, the rest of a hundred.
 import type pg from 'pg'
-import { indexedGrams } from '../../src/storage/postgres/sql/grams.ts'
+import { markOf } from '../../src/storage/postgres/sql/grams.ts'
 
 export interface Place {
   readonly accountId: string
@@ -64,10 +64,10 @@ async function fillTables(client: pg.Client): Promise<void> {
     INSERT INTO token_counts SELECT sub_account_id, status, count(*) FROM tokens GROUP BY 1, 2`)
 }
 
-/** The groups of a name as grams.ts writes them: the mark of the account, quoted, is all that SQL does not know. */
+/** The groups of a name as grams.ts writes them: the mark of the account is all that SQL does not know. */
 async function fillSearch(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ id: string }>('SELECT id FROM accounts')
-  const marks = rows.map(({ id: account }) => indexedGrams(account, 'x').slice(1, -2))
+  const marks = rows.map(({ id: account }) => markOf(account))
   await client.query(
     `INSERT INTO token_search (token_id, account_id, sub_account_id, status, folded_name, grams)
      SELECT t.id, t.account_id, t.sub_account_id, t.status, lower(t.name), array_to_tsvector(ARRAY(

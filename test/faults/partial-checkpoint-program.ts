@@ -1,5 +1,5 @@
 // A checkpoint that a reader keeps from completing, one whose sync fails if strace says so, one that completes, and a commit
-// that begins the log anew. `plain` leaves what to copy to SQLite alone.
+// that starts the log again from its first page. `plain` leaves what to copy to SQLite alone.
 import { Connection } from '../../src/storage/sqlite/connection.ts'
 import { checkpointIfDue } from '../../src/storage/sqlite/files/checkpoint.ts'
 

@@ -1,4 +1,4 @@
-// Marks what in a list belongs to whoever is looking at it.
+// Marks the entry of a list that is the viewer's own key or session.
 import { Text } from '@mantine/core'
 
 export function Own({ children }: { children: string }) {

@@ -8,8 +8,8 @@
 //
 // Without a synchronous standby a former primary can commit, and nothing of this helps: see docs/postgres.md.
 //
-// Each renewal also checks that the database was not restored to an earlier state: see lineage/lineage.ts. A server that was
-// started anew gives no answer that counts before such a check.
+// Each renewal also checks that the database was not restored to an earlier state: see lineage/lineage.ts. No answer of a
+// server that was restarted counts before such a check.
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Failure, failure } from '../../tokens/errors.ts'
 import { type Connection, ConnectionLost, SERVER, type Work } from './connection.ts'
@@ -74,7 +74,7 @@ export class Lease {
     return this.#refusal
   }
 
-  requireAccepted(): void {
+  throwIfRefused(): void {
     if (this.#refusal !== undefined) throw this.#refusal
   }
 
@@ -94,7 +94,7 @@ export class Lease {
       const answer = await answering
       const server = await asking
       if (server !== this.#held.server) await this.#renew()
-      this.requireAccepted()
+      this.throwIfRefused()
       if (performance.now() >= this.#held.until) {
         throw failure('unavailable', new Error('the server has not shown that it is still the primary'))
       }

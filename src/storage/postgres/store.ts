@@ -245,12 +245,12 @@ class PostgresStore implements Store {
   readonly #insertTokens = this.#change(writes.insertTokens)
   insertTokens: Store['insertTokens'] = async (tokens, origin, idempotency) => {
     if (tokens.length <= 1 || idempotency !== undefined) return this.#insertTokens(tokens, origin, idempotency)
-    this.#lease.requireAccepted()
+    this.#lease.throwIfRefused()
     await this.#loading.insert({ tokens, origin })
     return tokens.map(({ id }) => id)
   }
   changeToken: Store['changeToken'] = async (accountId, id, change, origin, expected) => {
-    this.#lease.requireAccepted()
+    this.#lease.throwIfRefused()
     return this.#grouped.make(accountId, { id, change, origin, expected })
   }
   markUsed = this.#change(writes.markUsed)
@@ -336,7 +336,7 @@ class PostgresStore implements Store {
 
   async #ask(kind: 'verification' | 'shortReads', work: Work<unknown>): Promise<unknown> {
     if (kind === 'shortReads') this.#requireOpen()
-    else this.#lease.requireAccepted()
+    else this.#lease.throwIfRefused()
     return this.#pools[kind].ask(kind === 'verification' ? this.#lease.guard(work) : work)
   }
 
@@ -350,13 +350,13 @@ class PostgresStore implements Store {
 
   /** While requests are refused, the operator can still read. */
   #requireOpen(): void {
-    if (requestScope.getStore() !== undefined) this.#lease.requireAccepted()
+    if (requestScope.getStore() !== undefined) this.#lease.throwIfRefused()
   }
 
   #change<Operation extends (session: Session, ...args: never[]) => Promise<unknown>>(operation: Operation) {
     return (async (...args: Rest<Operation>) => {
       const { changes } = this.#pools
-      this.#lease.requireAccepted()
+      this.#lease.throwIfRefused()
       const { session, begunAt, result } = await changes.lend(accountOf(args[0]), (db) =>
         db.transaction(changes.beginChange, async () => {
           const [session, begunAt]: [Session, number] = [{ db, stamps: this.#stamps }, performance.now()]

@@ -1,4 +1,4 @@
-// A database that was restored to an earlier state would let in whoever was switched off since. It shows by what it lacks:
+// A database that was restored to an earlier state would accept credentials that were revoked since. How that is noticed:
 //
 // - Every process that serves writes a mark each second, and knows the last one that was confirmed. A change that takes access
 //   away is known by its row of the history, from before its caller is answered.
@@ -120,7 +120,7 @@ export async function compare(db: Connection, known: Traces) {
   return { home, loss: findLoss({ home, marks, stamps }, known) }
 }
 
-/** For the operator, who is told by other means if something is missing. */
+/** In words, for a database from which nothing is missing. */
 export async function summarize(db: Connection, isChecked: boolean): Promise<string> {
   if (!isChecked) return 'not checked, since LATCHKEY_PG_WITNESS is off'
   const accepted = await db.tuples(

@@ -6,16 +6,9 @@ import { gramsOfName, type Sought } from '../../../tokens/model/grams.ts'
 /** 36 bits. A collision only makes searches read more of the index: the account is compared too. */
 const MARK_CHARACTERS = 6
 
-/** The text of a tsvector. */
-export function indexedGrams(accountId: string, foldedName: string): string {
-  const start = mark(accountId)
-  const lexemes = gramsOfName([...foldedName]).map((gram) => quote(start + gram))
-  return lexemes.join(' ')
-}
-
-/** The same in binary form: the number of lexemes, then each with a zero after it and the number of its positions, none. */
-export function binaryGrams(accountId: string, foldedName: string): string | Buffer {
-  const start = mark(accountId)
+/** A tsvector in binary form: the number of lexemes, then each with a zero after it and the number of its positions, none. */
+export function indexedGrams(accountId: string, foldedName: string): string | Buffer {
+  const start = markOf(accountId)
   const grams = new Set(gramsOfName(SPLITS.test(foldedName) ? [...foldedName] : foldedName.split('')))
   let lexemes = ''
   for (const gram of grams) lexemes += `${start}${gram}\0\0\0`
@@ -29,7 +22,7 @@ const SPLITS = /[\ud800-\udfff]/
 
 /** The text of a tsquery. */
 export function matchExpression(accountId: string, sought: Sought): string {
-  const start = mark(accountId)
+  const start = markOf(accountId)
   if (sought.beginning !== undefined) return `${quote(start + sought.beginning)}:*`
   return sought.grams.map((gram) => quote(start + gram)).join(' & ')
 }
@@ -37,7 +30,8 @@ export function matchExpression(accountId: string, sought: Sought): string {
 /** Of the account asked for last: the tokens of a batch are mostly one account's. */
 let known = { accountId: '', mark: '' }
 
-function mark(accountId: string): string {
+/** What every lexeme of an account begins with. */
+export function markOf(accountId: string): string {
   if (known.accountId !== accountId) {
     const hash = createHash('sha256').update(accountId).digest('base64')
     known = { accountId, mark: hash.slice(0, MARK_CHARACTERS) }

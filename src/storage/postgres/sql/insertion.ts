@@ -13,7 +13,7 @@ import { columnOf, tableOf } from '../../tables.ts'
 import type { Connection } from '../connection.ts'
 import type { Value as Parameter } from './batch.ts'
 import { binaryArray } from './binary-arrays.ts'
-import { binaryGrams } from './grams.ts'
+import { indexedGrams } from './grams.ts'
 
 /** A statement with its values in the protocol's form: making them takes long, and can be done before anything is locked. */
 export interface Insertion {
@@ -67,7 +67,7 @@ function searchOf(tokens: readonly TokenRecord[]): Insertion {
     tokens.map(({ status }) => status),
     folded,
   ]
-  const grams = tokens.map(({ accountId }, n) => binaryGrams(accountId, folded[n] ?? ''))
+  const grams = tokens.map(({ accountId }, n) => indexedGrams(accountId, folded[n] ?? ''))
   return {
     sql: `INSERT INTO token_search (token_id, account_id, sub_account_id, status, folded_name, grams)
      SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::tsvector[])`,

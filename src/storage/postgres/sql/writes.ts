@@ -31,6 +31,7 @@ import type { Origin } from '../../../tokens/record/history.ts'
 import { stampOf } from '../../../tokens/trust/stamp.ts'
 import { asListed, assignments, changedFields } from '../../tables.ts'
 import type { Connection } from '../connection.ts'
+import { binaryArray } from './binary-arrays.ts'
 import { indexedGrams } from './grams.ts'
 import { lockHeads, type Recorded, record, type Session } from './history.ts'
 import { insertRows } from './insertion.ts'
@@ -232,8 +233,8 @@ function applyPlan(db: Connection, before: TokenRecord, plan: plans.TokenPlan): 
 function renameInSearch(db: Connection, { id, accountId, name }: TokenRecord): Promise<number> {
   const folded = foldCase(name)
   return db.run(
-    'UPDATE token_search SET folded_name = $1, grams = $2::tsvector WHERE token_id = $3',
-    ...[folded, indexedGrams(accountId, folded), id],
+    'UPDATE token_search SET folded_name = $1, grams = ($2::tsvector[])[1] WHERE token_id = $3',
+    ...[folded, binaryArray('tsvector', [indexedGrams(accountId, folded)]), id],
   )
 }
 
