@@ -138,7 +138,8 @@ async function openEngine(config: Config, keys: KeyRing, openOptions: OpenOption
   const witness = witnessOf(config)
   const options = { databaseUrl, keys, poolSize: pgPool, prepared: pgPrepared, autoMigrate, witness, serves }
   const warn = (warning: string) => log?.warn(warning)
-  return openPostgresStore({ ...options, warn, ...(patient ? { limits: PATIENT_LIMITS } : {}) })
+  const { pgPartitions: partitions } = config
+  return openPostgresStore({ ...options, partitions, warn, ...(patient ? { limits: PATIENT_LIMITS } : {}) })
 }
 
 /** The folder in which instances on PostgreSQL keep what they have confirmed. */
@@ -257,7 +258,7 @@ export async function openCopy(config: Config, to: string, onWait?: (text: strin
       : await openPostgresSource({ databaseUrl, keys }, onWait)
   try {
     const opening = isPostgres(to)
-      ? openPostgresTarget({ databaseUrl: to, keys }, source)
+      ? openPostgresTarget({ databaseUrl: to, keys, partitions: config.pgPartitions }, source)
       : openSqliteTarget({ dataDir: to, keys }, source)
     const target = await opening.catch((error) => Promise.reject(targetError(error)))
     const close = async () => void (await Promise.all([source.close(), target.close()]))

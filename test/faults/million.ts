@@ -88,8 +88,8 @@ describe('a million tokens', () => {
       list({ search: 'deploy', status: 'active', subAccountId: place.subAccountId })(),
     'one token': () => reads.findToken(db, place.accountId, place.tokenId),
     'an authentication': () => reads.findKey(db, place.digest),
-    'a verification': () => reads.findByDigest(db, place.digest),
-    'a verification of nothing': () => reads.findByDigest(db, Buffer.alloc(32)),
+    'a verification': () => reads.findByDigest(db, place.digest, false),
+    'a verification of nothing': () => reads.findByDigest(db, Buffer.alloc(32), false),
     'a change of name and status': () =>
       writes.changeTokens(session(), place.accountId, [
         {

@@ -36,6 +36,12 @@ function faults(plan: Plan): string[] {
   return [...(bad ? [place] : []), ...(plan.Plans ?? []).flatMap(faults)]
 }
 
+/** The partitions that a plan opens, such as `tokens_2`. */
+function partitionsIn(plan: Plan): string[] {
+  const { 'Relation Name': name = '', Plans: parts = [] } = plan
+  return [...(/_\d+$/.test(name) ? [name] : []), ...parts.flatMap(partitionsIn)]
+}
+
 class RecordingClient extends pg.Client {
   readonly statements: Statement[] = []
 
@@ -55,7 +61,11 @@ class RecordingClient extends pg.Client {
   }
 }
 
-describe('query plans of PostgreSQL', () => {
+for (const [name, partitions] of Object.entries({ 'one store': 1, 'a store in partitions': 3 })) {
+  describe(`query plans of PostgreSQL, ${name}`, () => describePlans(partitions))
+}
+
+function describePlans(partitions: number): void {
   let opened: TestPostgres
   let client: RecordingClient
   let db: Connection
@@ -66,7 +76,7 @@ describe('query plans of PostgreSQL', () => {
   let digest: Uint8Array
 
   before(async () => {
-    opened = await openEmptyPostgres(PATIENT)
+    opened = await openEmptyPostgres({ ...PATIENT, partitions })
     const estate = new Estate(opened)
     account = await estate.account()
     key = await estate.key(account)
@@ -104,16 +114,18 @@ describe('query plans of PostgreSQL', () => {
     await opened.close()
   })
 
-  /** What is wrong with the statements of `work`, which is then undone. */
-  async function faultsOf(work: () => Promise<unknown>): Promise<string[]> {
+  /** What is wrong with the statements of `work`. */
+  const faultsOf = async (work: () => Promise<unknown>) => (await plansOf(work)).flat().flatMap(faults)
+
+  /** The plans of each statement of `work`, for its values and for any. What `work` does is then undone. */
+  async function plansOf(work: () => Promise<unknown>): Promise<Plan[][]> {
     client.statements.length = 0
     await client.query('BEGIN')
     try {
       await work()
       const statements = [...client.statements]
       assert.ok(statements.length > 0)
-      const plans = await Array.fromAsync(statements, (statement) => client.plans(statement))
-      return plans.flat().flatMap(faults)
+      return await Array.fromAsync(statements, (statement) => client.plans(statement))
     } finally {
       await client.query('ROLLBACK')
     }
@@ -195,7 +207,7 @@ describe('query plans of PostgreSQL', () => {
     'an authentication': () => reads.findKey(db, digest),
     'an authentication of a person': () => reads.findSession(db, digest),
     'a list of people who are signed in': () => reads.listSessions(db, account.id),
-    'a verification': () => reads.findByDigest(db, token.digest),
+    'a verification': () => reads.findByDigest(db, token.digest, partitions > 1),
     'a new session, and the removal of those that have ended': () =>
       writes.insertSession(session(), new Estate(opened).sessionRecord(account)),
     'a change of name and status': () =>
@@ -244,14 +256,32 @@ describe('query plans of PostgreSQL', () => {
     test(`${name} reads through no table`, async () => assert.deepEqual(await faultsOf(request), []))
   }
 
+  /** These do not know the account, or concern all accounts. */
+  const acrossAccounts = new Set([
+    'uses marked',
+    'the owner of an id',
+    'a token by its name',
+    'a stretch of the chains',
+  ])
+  for (const [name, request] of Object.entries(partitions === 1 ? {} : requests)) {
+    const many = acrossAccounts.has(name)
+    test(`${name} opens ${many ? 'several partitions' : 'at most one partition of a table'}`, async () => {
+      const opened = new Set((await plansOf(request)).flatMap(([custom]) => (custom ? partitionsIn(custom) : [])))
+      const tables = new Set(Array.from(opened, (each) => each.replace(/_\d+$/, '')))
+      assert.equal(opened.size > tables.size, many, [...opened].join())
+    })
+  }
+
   /** The work before and after every table has another column, all of which is then undone. */
   async function amidMigration(work: () => Promise<unknown>): Promise<void> {
-    const { rows } = await client.query(`SELECT tablename FROM pg_tables WHERE schemaname = 'public'`)
+    const { rows } = await client.query(
+      `SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition`,
+    )
     await client.query('BEGIN; SAVEPOINT before')
     try {
       await work()
       await client.query('ROLLBACK TO before')
-      for (const { tablename } of rows) await client.query(`ALTER TABLE ${tablename} ADD COLUMN note text`)
+      for (const { relname } of rows) await client.query(`ALTER TABLE ${relname} ADD COLUMN note text`)
       await work()
     } finally {
       await client.query('ROLLBACK')
@@ -274,7 +304,7 @@ describe('query plans of PostgreSQL', () => {
   }
 
   for (const [name, request] of Object.entries({
-    'a verification': () => reads.findByDigest(db, token.digest),
+    'a verification': () => reads.findByDigest(db, token.digest, partitions > 1),
     'one token': () => reads.findToken(db, account.id, token.id),
     'a list': () => listing.listTokens(db, account.id, { ...page, subAccountId: subAccount.id }),
     'a search': () => listing.listTokens(db, account.id, { ...page, search: 'number' }),
@@ -285,4 +315,4 @@ describe('query plans of PostgreSQL', () => {
       assert.equal(client.statements.length, 1)
     })
   }
-})
+}

@@ -19,6 +19,7 @@ const SUPERSEDED = 'LK001'
 const REFUSALS: Readonly<Record<string, 'duplicate-name' | 'duplicate-credential'>> = {
   tokens_name_taken: 'duplicate-name',
   tokens_digest_taken: 'duplicate-credential',
+  credential_places_digest_taken: 'duplicate-credential',
   account_keys_digest_taken: 'duplicate-credential',
   retired_credentials_digest_taken: 'duplicate-credential',
 }
@@ -231,7 +232,9 @@ const STORE_FAULTS = /^(40|53|55P03|57|58|XX|LK002)/
 export function translateError(error: unknown): unknown {
   if (isLost(error)) return failure('unavailable', error)
   if (!(error instanceof pg.DatabaseError)) return error
-  const refusal = error.code === UNIQUE_VIOLATION ? REFUSALS[error.constraint ?? ''] : undefined
+  // The index of a partition has its number behind the name.
+  const constraint = error.constraint?.replace(/_\d+$/, '') ?? ''
+  const refusal = error.code === UNIQUE_VIOLATION ? REFUSALS[constraint] : undefined
   if (refusal !== undefined) return new Failure(refusal)
   if (error.code === DISK_FULL) return failure('store-full', error)
   if (error.code === SUPERSEDED) return new Failure('master-key-superseded')

@@ -21,6 +21,7 @@ import { findWeaknesses, requireFitServer } from './server.ts'
 import type { Session } from './sql/history.ts'
 import * as listing from './sql/listing.ts'
 import { migrate, requireKnownSchema, requireUpToDate, tableExists } from './sql/migrate.ts'
+import { countPartitions, requirePartitions } from './sql/partitions.ts'
 import { PostgresLimiter } from './sql/rate-limits.ts'
 import * as reads from './sql/reads.ts'
 import { StatementNames } from './sql/statement-names.ts'
@@ -35,6 +36,8 @@ export interface PostgresOptions {
   readonly prepared?: boolean
   /** Off: refuses a schema that is not up to date. */
   readonly autoMigrate?: boolean
+  /** Into how many partitions a new store is divided; a store that exists must have as many. */
+  readonly partitions?: number | undefined
   readonly limits?: typeof LIMITS
   /** The folder in which processes keep what they have confirmed; without it, a restored database is not recognised. */
   readonly witness?: string | undefined
@@ -80,7 +83,7 @@ function poolSizes(poolSize: number): Record<PoolKind, number> {
 export async function openPostgresStore(options: PostgresOptions): Promise<OpenedStore> {
   const { databaseUrl, prepared = true, poolSize = 10, limits = LIMITS, warn } = options
   if (poolSize < SMALLEST_POOL) throw new OperatorError(`LATCHKEY_PG_POOL must be at least ${SMALLEST_POOL}`)
-  const { storeSecret, applied, weaknesses, firstEpoch } = await withClient(databaseUrl, (client) =>
+  const { storeSecret, applied, weaknesses, firstEpoch, partitions } = await withClient(databaseUrl, (client) =>
     open(client, options),
   )
   const settings = { databaseUrl, names: new StatementNames(prepared, warn), limits, remembered: new Remembered() }
@@ -104,7 +107,7 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
     throw error instanceof OperatorError ? error : failure('unavailable', error)
   }
   return {
-    store: new PostgresStore(pools, lease, lineage, stamps),
+    store: new PostgresStore(pools, lease, lineage, stamps, partitions > 1),
     storeSecret,
     applied,
     weaknesses,
@@ -150,7 +153,7 @@ export async function connect(databaseUrl: string): Promise<pg.Client> {
   }
 }
 
-async function open(client: pg.Client, { databaseUrl, keys, autoMigrate = true }: PostgresOptions) {
+async function open(client: pg.Client, { databaseUrl, keys, autoMigrate = true, partitions }: PostgresOptions) {
   await requireFitServer(client)
   const known = await readSecret(client, databaseUrl, keys)
   await requireFinishedCopy(client, databaseUrl)
@@ -167,7 +170,9 @@ async function open(client: pg.Client, { databaseUrl, keys, autoMigrate = true }
   const storeSecret = known ?? (await readSecret(client, databaseUrl, keys))
   if (storeSecret === undefined) throw new OperatorError('The store was created but cannot be read')
   const firstEpoch = await readFirstEpoch(client)
-  return { storeSecret, applied, firstEpoch, weaknesses: await findWeaknesses(client) }
+  if (partitions !== undefined) await requirePartitions(client, partitions)
+  const [weaknesses, found] = [await findWeaknesses(client), await countPartitions(client)]
+  return { storeSecret, applied, firstEpoch, weaknesses, partitions: found }
 }
 
 /** The store secret; undefined for an empty database. Refuses a ring that lacks a key, and changes nothing. */
@@ -221,12 +226,14 @@ class PostgresStore implements Store {
   readonly #grouped: GroupedChanges
   readonly #loading: Loading
   readonly #namesAsked: NamesAsked
+  readonly #isPartitioned: boolean
 
-  constructor(pools: Pools, lease: Lease, lineage: Lineage | undefined, stamps: Stamps) {
+  constructor(pools: Pools, lease: Lease, lineage: Lineage | undefined, stamps: Stamps, isPartitioned: boolean) {
     this.#pools = pools
     this.#lease = lease
     this.#lineage = lineage
     this.#stamps = stamps
+    this.#isPartitioned = isPartitioned
     this.#grouped = new GroupedChanges(pools.changes, stamps, (...args) => this.#remember(...args))
     this.#namesAsked = new NamesAsked(pools.shortReads)
     this.#loading = new Loading(pools.changes, pools.shortReads, stamps)
@@ -262,7 +269,9 @@ class PostgresStore implements Store {
   readonly #findKey = this.#read('verification', reads.findKey)
   readonly #findCandidateRows = this.#read('shortReads', reads.findCandidateRows)
   readonly #findSession = this.#read('verification', reads.findSession)
-  readonly #findByDigest = this.#read('verification', reads.findByDigest)
+  readonly #findByDigest = this.#read('verification', (db: Connection, digest: Uint8Array) =>
+    reads.findByDigest(db, digest, this.#isPartitioned),
+  )
   /** Authenticates callers of an identity provider. */
   findAccount = this.#read('verification', reads.findAccount)
   ping = this.#read('verification', reads.ping)

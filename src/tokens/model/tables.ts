@@ -141,7 +141,7 @@ export const SUB_ACCOUNTS = table({
 
 export const TOKENS = table({
   name: 'tokens',
-  key: ['id'],
+  key: ['accountId', 'id'],
   fields: {
     id: text,
     accountId: text,

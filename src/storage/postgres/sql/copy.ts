@@ -13,11 +13,17 @@ import { requireFitServer } from '../server.ts'
 import { connect, placeOf, readSecret, requireFinishedCopy, UNFINISHED_COPY } from '../store.ts'
 import { insertRows } from './insertion.ts'
 import { migrate, requireKnownSchema, tableExists } from './migrate.ts'
+import { countPartitions, requirePartitions } from './partitions.ts'
 import { readRows } from './reads.ts'
 
 interface Place {
   readonly databaseUrl: string
   readonly keys: KeyRing
+}
+
+/** Where the copy goes. */
+interface Target extends Place {
+  readonly partitions?: number | undefined
 }
 
 /** Receives a message for the operator. */
@@ -92,7 +98,10 @@ function inUse(databaseUrl: string, users: string): OperatorError {
 }
 
 /** Accepts only an empty database, or a half-finished copy of the same store, which is then continued. */
-export async function openPostgresTarget({ databaseUrl, keys }: Place, source: CopySource): Promise<CopyTarget> {
+export async function openPostgresTarget(
+  { databaseUrl, keys, partitions }: Target,
+  source: CopySource,
+): Promise<CopyTarget> {
   return withClient(databaseUrl, async (client) => {
     await client.query(`SELECT pg_advisory_lock(${LOCK})`)
     await requireKnownSchema(client)
@@ -110,6 +119,7 @@ export async function openPostgresTarget({ databaseUrl, keys }: Place, source: C
       await client.query(`CREATE TABLE ${UNFINISHED_COPY} (fingerprint text)`)
       await insertRows(new Connection(client), VAULT, sealed)
     })
+    if (partitions !== undefined) await requirePartitions(client, partitions)
     return new PostgresTarget(client)
   })
 }
@@ -166,7 +176,9 @@ class PostgresTarget extends LockedPostgres implements CopyTarget {
   restart(fingerprint: string): Promise<void> {
     const tables = STORED.filter((table) => table !== VAULT).map(tableOf)
     return this.db.transaction([BEGIN], async () => {
-      await this.db.run(`TRUNCATE ${tables.join(', ')}, token_search, token_counts, token_tags`)
+      const derived = ['token_search', 'token_counts', 'token_tags']
+      if ((await countPartitions(this.client)) > 1) derived.push('credential_places')
+      await this.db.run(`TRUNCATE ${[...tables, ...derived].join(', ')}`)
       await this.db.run(`DELETE FROM ${UNFINISHED_COPY}`)
       await this.db.run(`INSERT INTO ${UNFINISHED_COPY} (fingerprint) VALUES ($1)`, fingerprint)
     })

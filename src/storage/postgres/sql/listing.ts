@@ -98,12 +98,13 @@ function toListedSlice(db: Connection, { rows: found, columns }: Answer): Slice<
 
 /** Reads the index that holds just the wanted tokens in their order, from the nearer end; the total is stored. */
 function pageByIndex(values: Values, accountId: string, { subAccountId, status, page, limit }: TokenQuery): string {
-  const scope = values.add(subAccountId ?? accountId)
+  const account = values.add(accountId)
+  const scope = subAccountId === undefined ? account : values.add(subAccountId)
   const withStatus = status === undefined ? '' : `AND status = ${values.add(status)}`
   const take = `${values.add(limit)}::bigint`
   const skip = `${values.add((page - 1) * limit)}::bigint`
   const wanted = `SELECT id FROM tokens
-    WHERE ${subAccountId === undefined ? 'account_id' : 'sub_account_id'} = ${scope} ${withStatus}`
+    WHERE account_id = ${account} ${subAccountId === undefined ? '' : `AND sub_account_id = ${scope}`} ${withStatus}`
   return `
     counted AS (
       SELECT coalesce(sum(count), 0)::bigint AS total FROM token_counts WHERE scope = ${scope} ${withStatus}
@@ -157,7 +158,10 @@ function filterAndSort(values: Values, accountId: string, query: TokenQuery): st
   if (search !== undefined && sought === undefined) conditions.push('false')
   const sources = {
     t: 'tokens t',
-    f: narrowing === undefined ? 'token_search f' : 'token_search f JOIN tokens t ON t.id = f.token_id',
+    f:
+      narrowing === undefined
+        ? 'token_search f'
+        : 'token_search f JOIN tokens t ON t.account_id = f.account_id AND t.id = f.token_id',
   }
   return `
     matches AS MATERIALIZED (

@@ -6,7 +6,7 @@ import { BEGIN } from '../pool.ts'
 
 const FOLDER = new URL('./migrations/', import.meta.url)
 /** The advisory lock of migrations: the letters "latchkey". */
-const LOCK = '7809651199139603833'
+export const MIGRATION_LOCK = '7809651199139603833'
 
 /** Returns the names of the migrations applied. `afterFirst` runs in the transaction that creates the store. */
 export async function migrate(client: pg.ClientBase, afterFirst: () => Promise<void>): Promise<readonly string[]> {
@@ -15,7 +15,7 @@ export async function migrate(client: pg.ClientBase, afterFirst: () => Promise<v
     await client.query(BEGIN)
     try {
       // Read again inside the lock: another process may be migrating too.
-      await client.query(`SELECT pg_advisory_xact_lock(${LOCK})`)
+      await client.query(`SELECT pg_advisory_xact_lock(${MIGRATION_LOCK})`)
       if ((await requireKnownSchema(client)) < migration.number) {
         await client.query(migration.sql)
         if (migration.number === 1) await afterFirst()

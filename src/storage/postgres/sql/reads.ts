@@ -43,7 +43,12 @@ import type { Connection } from '../connection.ts'
 import type { Value } from './batch.ts'
 import { outlived, suspendedOf, Values } from './listing.ts'
 
-const TOKENS_WITH_OWNERS = 'tokens t JOIN sub_accounts s ON s.id = t.sub_account_id'
+/**
+ * The limit makes PostgreSQL look the row up: it expects a row from every partition, and would rather read through a small table
+ * for so many.
+ */
+const OWNER_OF_T = 'JOIN LATERAL (SELECT * FROM sub_accounts WHERE id = t.sub_account_id LIMIT 1) s ON true'
+const TOKENS_WITH_OWNERS = `tokens t ${OWNER_OF_T}`
 
 const ACCOUNT_BY = `SELECT ${ACCOUNT.columns('a')} FROM accounts a`
 const SESSION_BY = `SELECT ${SESSION.columns('s')} FROM sessions s`
@@ -135,7 +140,9 @@ export async function findTokensByNames(
   const found = await db.tuples(
     `SELECT asked.place - 1, ${TOKEN.columns('t')}
      FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS asked (sub_account_id, name, place)
-     JOIN tokens t ON t.sub_account_id = asked.sub_account_id AND t.name = asked.name`,
+     JOIN sub_accounts s ON s.id = asked.sub_account_id JOIN LATERAL (
+       SELECT * FROM tokens WHERE account_id = s.account_id AND sub_account_id = s.id AND name = asked.name LIMIT 1
+     ) t ON true`,
     ...[asked.map(({ subAccountId }) => subAccountId), asked.map(({ name }) => name.replaceAll('\0', '\ufffd'))],
   )
   return new Map(found.map((values) => [values[0] as number, TOKEN.read(values, 1)]))
@@ -174,7 +181,8 @@ export async function readOverview(
         WHERE t.account_id = $1 ${WITHIN} AND NOT EXISTS (SELECT FROM last_used WHERE token_id = t.id)) AS never_used,
        (SELECT count(*) FROM tokens t WHERE account_id = $1 ${WITHIN} AND status = 'active'
         AND (expires_at < $2 OR ${outlived('$1', '$2 - 1')})) AS expired,
-       (SELECT count(*) FROM tokens t WHERE sub_account_id = ANY(${suspendedOf('$1')}) ${WITHIN} AND status = 'active'
+       (SELECT count(*) FROM tokens t
+        WHERE account_id = $1 AND sub_account_id = ANY(${suspendedOf('$1')}) ${WITHIN} AND status = 'active'
         AND (expires_at IS NULL OR expires_at >= $2) AND NOT ${outlived('$1', '$2 - 1')}) AS suspended_tokens,
        (SELECT count(*) FROM tokens
         WHERE account_id = $1 ${WITHIN} AND expires_at >= $2 AND expires_at < $3 AND status = 'active') AS expiring,
@@ -242,16 +250,23 @@ export async function findNames(
   return new Map(ids.flatMap((id) => (names.has(id) ? [[id, names.get(id) ?? '']] : [])))
 }
 
-const BY_DIGEST = `
-  SELECT ${CANDIDATE.columns}, NULL::text, NULL::bigint, NULL::bytea FROM ${TOKENS_WITH_OWNERS} WHERE t.digest = $1
+const byDigest = (inPartition: string) => `
+  SELECT ${CANDIDATE.columns}, NULL::text, NULL::bigint, NULL::bytea FROM ${TOKENS_WITH_OWNERS} WHERE t.digest = $1${inPartition}
   UNION ALL
   SELECT ${CANDIDATE.columns}, r.token_id, r.retires_at, r.stamp
-  FROM retired_credentials r JOIN tokens t ON t.id = r.token_id JOIN sub_accounts s ON s.id = t.sub_account_id
-  WHERE r.digest = $1`
+  FROM retired_credentials r JOIN tokens t ON t.id = r.token_id ${OWNER_OF_T}
+  WHERE r.digest = $1${inPartition}`
+
+const BY_DIGEST = byDigest('')
+const BY_DIGEST_IN_PARTITION = byDigest(' AND t.account_id = credential_account($1)')
 
 /** By the digest of its credential, or of a former one. */
-export async function findByDigest(db: Connection, digest: Uint8Array): Promise<FoundRows | undefined> {
-  const found = (await db.tuples(BY_DIGEST, digest)).map((values) => {
+export async function findByDigest(
+  db: Connection,
+  digest: Uint8Array,
+  isPartitioned: boolean,
+): Promise<FoundRows | undefined> {
+  const found = (await db.tuples(isPartitioned ? BY_DIGEST_IN_PARTITION : BY_DIGEST, digest)).map((values) => {
     const [tokenId, retiresAt, stamp] = values.slice(CANDIDATE.width) as [string | null, number, Uint8Array]
     return { ...CANDIDATE.read(values), retired: tokenId === null ? undefined : { digest, tokenId, retiresAt, stamp } }
   })

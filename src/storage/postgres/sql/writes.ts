@@ -42,11 +42,20 @@ export { insertTokens } from './token-insertion.ts'
 /** The lock that migration 003 makes everyone share who seals: the letters "latchsea". */
 const SEALING_LOCK = '7809651199140128097'
 
-async function update(db: Connection, table: string, fields: StoredRow, id: string): Promise<number> {
+/** In a partitioned table rows are found by their account, too. */
+async function update(
+  db: Connection,
+  table: string,
+  fields: StoredRow,
+  id: string,
+  accountId?: string,
+): Promise<number> {
   const values = Object.values(fields)
   if (values.length === 0) return 0
-  const sql = `UPDATE ${table} SET ${assignments(fields, (n) => `$${n}`)} WHERE id = $${values.length + 1}`
-  return db.run(sql, ...values, id)
+  const places = accountId === undefined ? [id] : [id, accountId]
+  const where = ['id', 'account_id'].slice(0, places.length).map((column, n) => `${column} = $${values.length + n + 1}`)
+  const sql = `UPDATE ${table} SET ${assignments(fields, (n) => `$${n}`)} WHERE ${where.join(' AND ')}`
+  return db.run(sql, ...values, ...places)
 }
 
 export async function insertAccount(session: Session, account: Account, origin: Origin): Promise<void> {
@@ -216,11 +225,14 @@ function orFailure<Result>(work: () => Result): Result | Failure {
 
 function applyPlan(db: Connection, before: TokenRecord, plan: plans.TokenPlan): Promise<unknown>[] {
   const { after, isDeleted, retired, endRetiredUpTo } = plan
-  const { id } = after
+  const { id, accountId } = after
   if (isDeleted) {
-    return [db.run('DELETE FROM tokens WHERE id = $1', id), db.run('DELETE FROM limits WHERE subject = $1', id)]
+    return [
+      db.run('DELETE FROM tokens WHERE account_id = $1 AND id = $2', accountId, id),
+      db.run('DELETE FROM limits WHERE subject = $1', id),
+    ]
   }
-  const writing: Promise<unknown>[] = [update(db, 'tokens', changedFields(TOKENS, before, after), id)]
+  const writing: Promise<unknown>[] = [update(db, 'tokens', changedFields(TOKENS, before, after), id, accountId)]
   if (after.name !== before.name) writing.push(renameInSearch(db, after))
   if (endRetiredUpTo !== undefined) {
     const sql = 'DELETE FROM retired_credentials WHERE token_id = $1 AND retires_at <= $2'
@@ -233,8 +245,8 @@ function applyPlan(db: Connection, before: TokenRecord, plan: plans.TokenPlan): 
 function renameInSearch(db: Connection, { id, accountId, name }: TokenRecord): Promise<number> {
   const folded = foldCase(name)
   return db.run(
-    'UPDATE token_search SET folded_name = $1, grams = ($2::tsvector[])[1] WHERE token_id = $3',
-    ...[folded, binaryArray('tsvector', [indexedGrams(accountId, folded)]), id],
+    'UPDATE token_search SET folded_name = $1, grams = ($2::tsvector[])[1] WHERE account_id = $3 AND token_id = $4',
+    ...[folded, binaryArray('tsvector', [indexedGrams(accountId, folded)]), accountId, id],
   )
 }
 
