@@ -6,7 +6,7 @@ import type { Server } from './server.ts'
 
 export interface Subject {
   readonly name: string
-  readonly server: Server
+  readonly server: Pick<Server, 'port' | 'cpuMicros' | 'dropLog'>
   /** The name under which the load process knows its script. */
   readonly script: string
   /** Answers at random: see Job. */

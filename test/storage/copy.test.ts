@@ -113,6 +113,18 @@ describe('a copy', () => {
     await isSound(inFolder(folder))
   })
 
+  test('to PostgreSQL in partitions, and from there to one without, gives the same answers and the same rows', async () => {
+    const [divided, undivided] = [await emptyUrl(), await emptyUrl()]
+    const inPartitions = await copyFrom({ LATCHKEY_PG_PARTITIONS: '3' }, divided)
+    assert.equal(inPartitions.code, 0, inPartitions.stderr)
+    assert.deepEqual(inPartitions.report.tables, whole.tables)
+    const on = await copyFrom(onPostgres(divided), undivided)
+    assert.equal(on.code, 0, on.stderr)
+    assert.deepEqual(on.report.tables, whole.tables)
+    areSame(await transcript(onPostgres(divided), estate), expected)
+    await isSound(onPostgres(divided))
+  })
+
   test('for people says what was copied, and shows no password', async () => {
     const url = (await emptyUrl()).replace('postgres@', 'postgres:not-for-logs@')
     const copying = cli.spawn(['copy', '--to', url])
