@@ -54,12 +54,15 @@ END $$`
  */
 const ACROSS_PARTITIONS = `
 ALTER TABLE token_search ALTER COLUMN grams SET STATISTICS 0;
--- The primary key is the same now.
+-- The primary key is the same now, and credentials are found by their places.
 DROP INDEX tokens_by_account;
+ALTER TABLE tokens DROP CONSTRAINT tokens_digest_taken;
 
+-- Those that work, and former ones that still do.
 CREATE TABLE credential_places (
   digest bytea CONSTRAINT credential_places_digest_taken PRIMARY KEY,
-  account_id text COLLATE "C" NOT NULL
+  account_id text COLLATE "C" NOT NULL,
+  token_id text COLLATE "C" NOT NULL
 );
 
 -- Stable: PostgreSQL evaluates it before it opens the partitions, and then opens one of them.
@@ -70,7 +73,7 @@ END $$;
 
 CREATE FUNCTION tokens_placed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  INSERT INTO credential_places SELECT digest, account_id FROM added ORDER BY digest;
+  INSERT INTO credential_places SELECT digest, account_id, id FROM added ORDER BY digest;
   RETURN NULL;
 END $$;
 CREATE TRIGGER tokens_placed AFTER INSERT ON tokens
@@ -87,7 +90,7 @@ CREATE TRIGGER tokens_placed_anew AFTER UPDATE OF digest ON tokens
 CREATE FUNCTION retired_credentials_placed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF TG_OP = 'INSERT' THEN
-    INSERT INTO credential_places SELECT new.digest, account_id FROM tokens WHERE id = new.token_id;
+    INSERT INTO credential_places SELECT new.digest, account_id, id FROM tokens WHERE id = new.token_id;
   ELSE
     DELETE FROM credential_places WHERE digest = old.digest;
   END IF;
