@@ -14,12 +14,14 @@ import { emptyDatabase, sharedServer } from '../support/postgres.ts'
 import { removeFolder, temporaryFolder } from '../support/sqlite.ts'
 
 const PAPER = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'postgres.md'), 'utf8')
-const [ROLES = '', GRANTS = ''] = [...PAPER.matchAll(/```sql\n([^`]*)```/g)].map(([, sql]) => sql)
+const [ROLES = '', GRANTS = '', GRANTS_OF_PARTITIONS = ''] = [...PAPER.matchAll(/```sql\n([^`]*)```/g)].map(
+  ([, sql]) => sql,
+)
 
 let rolesMade: Promise<unknown> | undefined
 
 /** A database that the owner has migrated and the service has only been granted its part of. */
-async function prepare() {
+async function prepare(partitions = 1) {
   const server = await sharedServer()
   const database = await emptyDatabase(server)
   rolesMade ??= server.query('postgres', ROLES)
@@ -30,16 +32,17 @@ async function prepare() {
   const { store } = await openPostgresStore({
     databaseUrl: as('latchkey_owner'),
     keys: new KeyRing([new MasterKey(masterKey)]),
+    partitions,
   })
   await store.close()
-  await server.query(database, `SET ROLE latchkey_owner; ${GRANTS}`)
+  await server.query(database, `SET ROLE latchkey_owner; ${GRANTS}; ${partitions > 1 ? GRANTS_OF_PARTITIONS : ''}`)
   return { server, database, url: as('latchkey_service'), masterKey: masterKey.toString('base64') }
 }
 
-const leastPrivilege: Engine = {
-  name: 'PostgreSQL with least privilege',
+const leastPrivilege = (name: string, partitions: number): Engine => ({
+  name: `${name} with least privilege`,
   async prepare() {
-    const { server, database, url, masterKey } = await prepare()
+    const { server, database, url, masterKey } = await prepare(partitions)
     const folder = temporaryFolder()
     const env = { DATABASE_URL: url, LATCHKEY_MASTER_KEY: masterKey, LATCHKEY_DATA_DIR: folder }
     return {
@@ -51,9 +54,10 @@ const leastPrivilege: Engine = {
       },
     }
   },
-}
+})
 
-runScenarios(leastPrivilege, allScenarios)
+runScenarios(leastPrivilege('PostgreSQL', 1), allScenarios)
+runScenarios(leastPrivilege('PostgreSQL in partitions', 4), allScenarios)
 
 describe('the service may not', () => {
   for (const sql of [

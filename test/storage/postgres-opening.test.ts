@@ -88,6 +88,31 @@ describe('opening a PostgreSQL store', () => {
     await store.close()
   })
 
+  test('with partitions divides it once, by however many at once, and refuses another number', async () => {
+    const keys = newKeyRing()
+    const open = async (partitions?: number, autoMigrate = true) =>
+      (await openPostgresStore({ databaseUrl, keys, partitions, autoMigrate })).store.close()
+    await open()
+    await assert.rejects(open(5, false), /is not divided into 5 partitions, and LATCHKEY_AUTO_MIGRATE is off/)
+    await Promise.all(Array.from({ length: 4 }, () => open(5)))
+    const divided = await look(server, database)
+    const parts = await server.query(database, `SELECT FROM pg_inherits WHERE inhparent = 'tokens'::regclass`)
+    assert.equal(parts.length, 5)
+    await open()
+    await open(5, false)
+    await assert.rejects(open(4), /has 5 partitions, and LATCHKEY_PG_PARTITIONS is 4.*Nothing was changed/s)
+    assert.deepEqual(await look(server, database), divided)
+  })
+
+  test('with partitions is refused where there are accounts already, and changes nothing', async () => {
+    const keys = newKeyRing()
+    await (await openPostgresStore({ databaseUrl, keys })).store.close()
+    await server.query(database, `INSERT INTO accounts (id, name, created_at) VALUES ('acc_1', 'First', 1)`)
+    const before = await look(server, database)
+    await assert.rejects(openPostgresStore({ databaseUrl, keys, partitions: 2 }), /has no partitions.*latchkey copy/s)
+    assert.deepEqual(await look(server, database), before)
+  })
+
   test('where nobody listens, where commits do not last, or in another encoding is refused in words', async () => {
     const keys = newKeyRing()
     const refused = (url: string, message: RegExp) =>

@@ -170,7 +170,7 @@ async function open(client: pg.Client, { databaseUrl, keys, autoMigrate = true, 
   const storeSecret = known ?? (await readSecret(client, databaseUrl, keys))
   if (storeSecret === undefined) throw new OperatorError('The store was created but cannot be read')
   const firstEpoch = await readFirstEpoch(client)
-  if (partitions !== undefined) await requirePartitions(client, partitions)
+  if (partitions !== undefined) await requirePartitions(client, partitions, autoMigrate)
   const [weaknesses, found] = [await findWeaknesses(client), await countPartitions(client)]
   return { storeSecret, applied, firstEpoch, weaknesses, partitions: found }
 }

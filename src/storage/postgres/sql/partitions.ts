@@ -113,9 +113,15 @@ UPDATE homes SET place = current_place()`
 
 const DIVIDED = ['tokens', 'token_search', 'token_tags', 'history']
 
-/** Divides a store without accounts. Refuses if the store has accounts, and another number of partitions. */
-export async function requirePartitions(client: pg.ClientBase, wanted: number): Promise<void> {
+/** Divides a store without accounts, if it may. Refuses another number of partitions. */
+export async function requirePartitions(client: pg.ClientBase, wanted: number, mayDivide = true): Promise<void> {
   if ((await countPartitions(client)) === wanted) return
+  if (!mayDivide) {
+    throw new OperatorError(
+      `The store is not divided into ${wanted} partitions, and LATCHKEY_AUTO_MIGRATE is off. Run \`latchkey migrate\` first, or unset ` +
+        'LATCHKEY_PG_PARTITIONS; nothing was changed.',
+    )
+  }
   await client.query(BEGIN)
   try {
     // Another process may be creating the store, too.
