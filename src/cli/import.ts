@@ -42,6 +42,7 @@ type Checked = { readonly token: BulkToken } | { readonly problem: string } | 'u
 
 interface Line {
   readonly number: number
+  readonly bytes: number
   readonly checked: Checked
 }
 
@@ -59,7 +60,7 @@ export async function importTokens(
   const found = statSync(file, { throwIfNoEntry: false })
   if (found === undefined) throw new OperatorError(`${file} does not exist`)
   if (!found.isFile()) throw new OperatorError(`${file} is not a file that can be read twice. Write it to one first.`)
-  const { lines, bad, unchanged: alreadyThere } = await checkAll(operator, file, output)
+  const { lines, bad, unchanged: alreadyThere } = await checkAll(operator, file, found.size, output)
   if (bad.size > 0 && !skipBad) {
     throw new OperatorError(
       `${bad.size} of ${lines} lines are bad, so nothing was imported. Fix them, or add --skip-bad.`,
@@ -86,11 +87,16 @@ export async function importTokens(
 }
 
 /** Reports every bad line. Nothing is written. */
-async function checkAll(operator: Operator, file: string, output: Output) {
+async function checkAll(operator: Operator, file: string, bytes: number, output: Output) {
   const bad = new Set<number>()
   let [lines, unchanged] = [0, 0]
   const isRepeated = makeRepeatCheck()
-  await forEachBatch(operator, file, true, (batch) => {
+  const progress = startProgress(output, 'Checking', Math.ceil(bytes / 1e6))
+  let [read, shown] = [0, 0]
+  const visit = (batch: readonly Line[]) => {
+    read += batch.reduce((sum, line) => sum + line.bytes, 0)
+    progress.advance(Math.floor(read / 1e6) - shown)
+    shown = Math.floor(read / 1e6)
     for (const { number, checked } of batch) {
       if (checked === 'blank') continue
       lines++
@@ -99,10 +105,13 @@ async function checkAll(operator: Operator, file: string, output: Output) {
         const problem = 'problem' in checked ? checked.problem : isRepeated(checked.token)
         if (problem === undefined) continue
         bad.add(number)
+        // The bar would stand on the same line.
+        progress.done()
         output.stderr(`line ${number}: ${problem}`)
       }
     }
-  })
+  }
+  await forEachBatch(operator, file, true, visit).finally(() => progress.done())
   return { lines, bad, unchanged }
 }
 
@@ -200,7 +209,7 @@ async function forEachBatch(
   }
   for await (const line of linesOf(file)) {
     const own = ++number
-    batch.push(check(line).then((checked) => ({ number: own, checked })))
+    batch.push(check(line).then((checked) => ({ number: own, bytes: line.length + 1, checked })))
     if (batch.length === BATCH) await flush()
   }
   await flush()

@@ -6,6 +6,7 @@ import type { Output } from './output.ts'
 
 export interface Progress {
   advance(by: number): void
+  /** Nothing is shown any more. May be called again. */
   done(): void
 }
 
@@ -15,7 +16,16 @@ export function startProgress(output: Output, label: string, total: number): Pro
   // `linewrap: true` leaves the terminal's settings unchanged: a signal would end the process before they are restored.
   const bar = new SingleBar({ format, stream: process.stderr, linewrap: true }, Presets.shades_classic)
   bar.start(total, 0)
-  return { advance: (by) => bar.increment(by), done: () => bar.stop() }
+  let isShown = true
+  return {
+    advance: (by) => {
+      if (isShown) bar.increment(by)
+    },
+    done: () => {
+      if (isShown) bar.stop()
+      isShown = false
+    },
+  }
 }
 
 /** Shows one bar after the other. */
