@@ -22,7 +22,7 @@ import type { Metrics } from './observe/metrics.ts'
 import { recorder } from './observe/recorder.ts'
 import { addBodyParsers } from './protocol/body.ts'
 import { answerMalformed, isUnambiguous, limitUnread, notHttp } from './protocol/client-error.ts'
-import { type AppIdentity, successBody, successJson } from './protocol/envelope.ts'
+import { type AppIdentity, successBody } from './protocol/envelope.ts'
 import { answerTo, BODY_LIMIT_BYTES, HttpFailure, routeNotFound } from './protocol/failures.ts'
 import { createNodeServer } from './protocol/node-server.ts'
 import { allowedMethods, decodable, isApi } from './protocol/paths.ts'
@@ -41,7 +41,6 @@ import {
   type PlainRoute,
   type Route,
   rightOf,
-  type SerializerOf,
   schemaOf,
   withFailures,
   withoutFailures,
@@ -197,10 +196,9 @@ async function refuseUnknown(
 
 function addAccountRoute(server: FastifyInstance, parts: ServerParts, admit: Admit, route: AccountRoute): void {
   const { registry, app, now } = parts
-  const { success, toJson } = route
+  const { success } = route
   const showMessage = isWrite(route) ? 1 : 0
   const right = rightOf(route)
-  const envelopeJson = successJson(app, showMessage)
   const checkNames = route.ignoresUnknown ? undefined : unknownNamesCheck(route)
   const handle = async (request: FastifyRequest, reply: FastifyReply) => {
     const caller = callerOf(request)
@@ -231,10 +229,7 @@ function addAccountRoute(server: FastifyInstance, parts: ServerParts, admit: Adm
     },
     async handler(request, reply) {
       const { message = success.message, data } = await handle(request, reply)
-      if (toJson === undefined) return successBody(app, message, data, showMessage)
-      const serializerOf = ((schema: Record<string, unknown>) =>
-        reply.compileSerializationSchema(schema)) as unknown as SerializerOf
-      return reply.type('application/json; charset=utf-8').send(envelopeJson(message, toJson(data, serializerOf)))
+      return successBody(app, message, data, showMessage)
     },
   })
 }

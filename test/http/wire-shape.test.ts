@@ -3,9 +3,11 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import Fastify from 'fastify'
 import { Type } from 'typebox'
-import type { SerializerOf } from '../../src/http/routes/route.ts'
+import { successBody } from '../../src/http/protocol/envelope.ts'
+import { schemaOf } from '../../src/http/routes/route.ts'
 import * as schemas from '../../src/http/routes/schemas.ts'
 import { tokenRoutes } from '../../src/http/routes/token-routes.ts'
+import { tokenToWire } from '../../src/http/routes/token-wire.ts'
 import type { Page } from '../../src/tokens/model/page.ts'
 import type { Token } from '../../src/tokens/model/token.ts'
 import { Estate, sqliteEngine } from '../support/estate.ts'
@@ -80,11 +82,10 @@ test('the schema decides what is written: without a field in it, the field is no
   const token = await estate.token()
   const { name: _, ...others } = schemas.Token.properties
   const server = Fastify()
-  server.get('/', (_request, reply) => {
-    const serializerOf = (() => reply.compileSerializationSchema(Type.Object(others) as never)) as SerializerOf
-    return tokenRoutes.getToken.toJson?.({ ...token, written: undefined }, serializerOf)
-  })
-  const fields = Object.keys((await server.inject('/')).json())
+  const { response } = schemaOf({ ...tokenRoutes.getToken, data: Type.Object(others, { title: 'Token' }) })
+  const app = { appType: 'api', appVersion: '1' }
+  server.get('/', { schema: { response } }, () => successBody(app, '', tokenToWire(token), 0))
+  const fields = Object.keys((await server.inject('/')).json().data)
   assert.deepEqual(fields, ['_id', 'token', 'status', 'createdAt', 'subAccount'])
 })
 

@@ -26,14 +26,6 @@ export function successBody(app: AppIdentity, message: string, data: object, sho
   }
 }
 
-/** Like `successBody`, for data that is JSON already. The constant fields are serialized once. */
-export function successJson(app: AppIdentity, showMessage: 0 | 1): (message: string, data: string) => string {
-  // Quotation marks within JSON strings are escaped, so these can only match the fields.
-  const [start = '', rest = ''] = JSON.stringify(successBody(app, '', {}, showMessage)).split('"message":""')
-  const [middle = '', end = ''] = rest.split('"data":{}')
-  return (message, data) => `${start}"message":${JSON.stringify(message)}${middle}"data":${data}${end}`
-}
-
 export function failureBody(message: string, reason: string, details?: readonly FieldProblem[]) {
   const error = details === undefined ? { message: reason } : { message: reason, details }
   return { status: false, message, message_type: 'error', data: {}, error }

@@ -1,6 +1,6 @@
 // What a route is: method, path, who may call it, its API description, and a short handler.
 import type { FastifyReply, FastifyRequest, FastifySchema, HTTPMethods } from 'fastify'
-import type { Static, TSchema, Type } from 'typebox'
+import type { Type } from 'typebox'
 import { type FailureCode, reasonOf } from '../../tokens/errors.ts'
 import type { RawQuery } from '../../tokens/model/page.ts'
 import { type Caller, notAllowed, RIGHTS, type Right } from '../../tokens/model/permissions.ts'
@@ -35,9 +35,6 @@ export interface RouteResult {
   readonly tokenId?: string
 }
 
-/** Compiles a serializer that writes the schema's fields, in the schema's order, and no others. */
-export type SerializerOf = <Schema extends TSchema>(schema: Schema) => (value: Static<Schema>) => string
-
 type ObjectSchema = ReturnType<typeof Type.Object>
 type Reasons = Readonly<Partial<Record<FailureStatus, readonly string[]>>>
 
@@ -53,6 +50,7 @@ export interface AccountRoute {
   readonly querystring?: ObjectSchema
   readonly headers?: ObjectSchema
   readonly body?: ObjectSchema
+  /** Fastify sends its fields, in its order, and no others. */
   readonly data: ObjectSchema
   readonly success: {
     readonly status?: 200 | 201
@@ -68,8 +66,6 @@ export interface AccountRoute {
   /** True for the routes of the service document, which requires it; all others refuse unknown fields and parameters. */
   readonly ignoresUnknown?: true
   readonly answer: (registry: Registry, input: RouteInput) => Promise<RouteResult>
-  /** Serializes `data`, for records whose JSON is cached. Without it, Fastify serializes `data`. */
-  readonly toJson?: (data: object, serializerOf: SerializerOf) => string
 }
 
 /** Responds without the envelope: probes, metrics, gateways. */

@@ -20,7 +20,7 @@ import { readScopeParameter } from '../protocol/policy-headers.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
 import type { AccountRoute, RouteInput, RouteResult } from './route.ts'
 import * as schemas from './schemas.ts'
-import { explanationToWire, pageToJson, tokenToJson } from './token-wire.ts'
+import { explanationToWire, pageToWire, tokenToWire } from './token-wire.ts'
 
 const BASE = '/api/v1/apiClient/token'
 
@@ -137,10 +137,9 @@ const tokenList = {
   success: { message: 'Found 1 API token(s)', example: schemas.examplePage([exampleToken]) },
   failures: { 400: BAD_QUERY, 403: NOT_YOURS },
   ignoresUnknown: true,
-  toJson: pageToJson,
 } as const
 
-const oneToken = { tag: 'Tokens', data: schemas.Token, toJson: tokenToJson } as const
+const oneToken = { tag: 'Tokens', data: schemas.Token } as const
 
 const listTokens: AccountRoute = {
   ...tokenList,
@@ -401,9 +400,9 @@ function readMasked(query: RouteInput['query']): TokenView {
 
 async function listResult(registry: Registry, caller: Caller, raw: RouteInput['query'], query: TokenQuery) {
   const page = await registry.listTokens(caller, query, readView(raw))
-  return { message: `Found ${page.total} API token(s)`, data: page }
+  return { message: `Found ${page.total} API token(s)`, data: pageToWire(page) }
 }
 
 function tokenResult(token: Token): RouteResult {
-  return { data: token, headers: { etag: etagOf(token.version) }, tokenId: token.id }
+  return { data: tokenToWire(token), headers: { etag: etagOf(token.version) }, tokenId: token.id }
 }

@@ -3,33 +3,13 @@ import type { Page } from '../../tokens/model/page.ts'
 import { toTime, toTimeOrNull } from '../../tokens/model/times.ts'
 import type { Token, TokenDetails } from '../../tokens/model/token.ts'
 import type { Explanation } from '../../tokens/verification.ts'
-import type { SerializerOf } from './route.ts'
-import * as schemas from './schemas.ts'
+import type * as schemas from './schemas.ts'
 
-/** Inserts the cached JSON of each token into the JSON of a page without items. */
-export function pageToJson(data: object, serializerOf: SerializerOf): string {
-  const page = data as Page<Token>
-  const frame = serializerOf(schemas.TokenPage)({ ...page, items: [] })
-  let items = ''
-  for (const token of page.items)
-    items += items === '' ? tokenToJson(token, serializerOf) : `,${tokenToJson(token, serializerOf)}`
-  const at = frame.indexOf('"items":[]') + '"items":['.length
-  return frame.slice(0, at) + items + frame.slice(at)
+export function pageToWire({ items, ...page }: Page<Token>): Page<schemas.WireToken> {
+  return { items: items.map(tokenToWire), ...page }
 }
 
-/** The store returns the same object for as long as nothing about the token has changed. */
-const cachedJson = new WeakMap<Token, string>()
-
-export function tokenToJson(data: object, serializerOf: SerializerOf): string {
-  const token = data as Token
-  const cached = cachedJson.get(token)
-  if (cached !== undefined) return cached
-  const json = serializerOf(schemas.Token)(toWire(token))
-  cachedJson.set(token, json)
-  return json
-}
-
-function toWire(token: Token): schemas.WireToken {
+export function tokenToWire(token: Token): schemas.WireToken {
   const { id, name, credential, status, createdAt, subAccount } = token
   // No spread here: with one, the compiler would accept unknown fields.
   const wire: schemas.WireToken = {

@@ -5,8 +5,9 @@ import type { Changes } from './changes.ts'
 
 interface Entry<Value> {
   readonly value: Value
-  /** Of the ids whose change makes it another value. */
-  readonly buckets: readonly number[]
+  /** Of the ids of the rows that it was made from, of which there are at most two: an array would take more room than both. */
+  readonly bucket: number
+  readonly otherBucket: number
   /** Known to be current at this time. */
   heldAt: number
 }
@@ -25,18 +26,19 @@ export class Known<Value> {
   get(name: string): Value | undefined {
     const entry = this.#entries.get(name)
     if (entry === undefined) return undefined
-    const { buckets, heldAt } = entry
+    const { bucket, otherBucket, heldAt } = entry
     const { time } = this.#changes
     if (heldAt !== time) {
-      for (const bucket of buckets) if (!this.#changes.unchangedSince(heldAt, bucket)) return undefined
+      const isSame = (each: number) => this.#changes.unchangedSince(heldAt, each)
+      if (!isSame(bucket) || !isSame(otherBucket)) return undefined
       entry.heldAt = time
     }
     return entry.value
   }
 
-  /** `madeFrom` are the ids of the rows it was made from; `readAt` is the time of a look before they were read. */
-  set(name: string, value: Value, madeFrom: readonly string[], readAt: number): void {
-    const buckets = madeFrom.map((id) => this.#changes.bucketOf(id))
-    this.#entries.set(name, { value, buckets, heldAt: readAt })
+  /** `madeFrom` are the ids of the one or two rows it was made from; `readAt` is the time of a look before they were read. */
+  set(name: string, value: Value, [id, other = id]: readonly [string, string?], readAt: number): void {
+    const [bucket, otherBucket] = [this.#changes.bucketOf(id), this.#changes.bucketOf(other)]
+    this.#entries.set(name, { value, bucket, otherBucket, heldAt: readAt })
   }
 }

@@ -16,8 +16,8 @@ import { Known } from './known.ts'
 /** Some 450 bytes each. */
 const CANDIDATES = 100_000
 const KEYS = 1_000
-/** Some 2 kB each, with all that hangs on it. */
-const ROWS = 10_000
+/** Some 1.2 kB each, with all that hangs on it. */
+const ROWS = 50_000
 const SUB_ACCOUNTS = 5_000
 
 export class Memory {
