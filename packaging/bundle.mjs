@@ -10,8 +10,8 @@ const REPLACED = {
   'node:fs/promises': 'fs-promises.mjs',
   'node:worker_threads': 'worker-threads.mjs',
 }
-/** Libraries whose files are served from inside the executable. */
-const READERS = /\/node_modules\/@fastify\/(send|static|swagger-ui)\//
+/** Libraries that serve files which lie beside their own. */
+export const READERS = /\/node_modules\/@fastify\/(send|static|swagger-ui)\//
 /** `pg` loads it only for those who ask for it by name. */
 const ABSENT = ['pg-native']
 
@@ -25,22 +25,28 @@ export async function bundle(root, folder) {
     // A thread that starts from a text is CommonJS.
     { input: join(root, THREAD), file: 'thread.cjs', format: 'cjs' },
   ]
+  // Names stay as they are: they appear in stack traces.
+  const minify = { compress: false, mangle: false, codegen: true }
   for (const { input, file, format } of entries) {
-    const build = await rolldown({
-      input,
-      platform: 'node',
-      external: ABSENT,
-      plugins: [embed(root)],
-      onLog(level, log, standard) {
-        // Libraries that call eval, or are written for several kinds of modules.
-        if (!['EVAL', 'COMMONJS_VARIABLE_IN_ESM'].includes(log.code)) standard(level, log)
-      },
-    })
-    // Names stay as they are: they appear in stack traces.
-    const minify = { compress: false, mangle: false, codegen: true }
-    await build.write({ file: join(folder, file), format, codeSplitting: false, minify, comments: false })
-    await build.close()
+    const output = { file: join(folder, file), format, codeSplitting: false, minify, comments: false }
+    await build(input, embed(root), output)
   }
+}
+
+/** The libraries and our sources in fewer files, as the options of rolldown say. */
+export async function build(input, plugin, output) {
+  const made = await rolldown({
+    input,
+    platform: 'node',
+    external: ABSENT,
+    plugins: [plugin],
+    onLog(level, log, standard) {
+      // Libraries that call eval, or are written for several kinds of modules.
+      if (!['EVAL', 'COMMONJS_VARIABLE_IN_ESM'].includes(log.code)) standard(level, log)
+    },
+  })
+  await made.write(output)
+  await made.close()
 }
 
 function embed(root) {
@@ -56,12 +62,13 @@ function embed(root) {
     load(id) {
       if (!id.startsWith(ours) && !READERS.test(id)) return null
       if (!/\.[mc]?[jt]s$/.test(id)) return null
-      return withEmbeddedPaths(readFileSync(id, 'utf8'), `${EMBEDDED_ROOT}/${relative(root, id)}`)
+      return withPathsOf(`${EMBEDDED_ROOT}/${relative(root, id)}`, readFileSync(id, 'utf8'))
     },
   }
 }
 
-function withEmbeddedPaths(code, path) {
+/** The code finds other files from this path, wherever it is put. */
+export function withPathsOf(path, code) {
   const folder = JSON.stringify(path.slice(0, path.lastIndexOf('/')))
   return code
     .replaceAll('import.meta.url', JSON.stringify(`file://${path}`))

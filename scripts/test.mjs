@@ -8,7 +8,9 @@ import { text } from 'node:stream/consumers'
 import { run } from 'node:test'
 import { parseArgs } from 'node:util'
 import { PostgresServer, SHARED_POSTGRES } from '../test/support/postgres-server.ts'
+import { BUNDLED_PROGRAMS } from '../test/support/programs.ts'
 import { SEED } from '../test/support/seed.ts'
+import { bundlePrograms } from './bundle-programs.mjs'
 import report from './test-reporter.mjs'
 
 const { values, positionals: wanted } = parseArgs({
@@ -72,6 +74,8 @@ console.log(`SEED=${SEED} repeats the random choices of this run.`)
 process.env.SEED = String(SEED)
 // Hundreds of processes load the same files.
 process.env.NODE_COMPILE_CACHE = join(import.meta.dirname, '../node_modules/.cache/latchkey')
+// What is covered is counted by source file; a single file starts too few programs to bundle them for it.
+if (files.length > 1 && !values.coverage) process.env[BUNDLED_PROGRAMS] = JSON.stringify(await bundlePrograms())
 // A single file starts a server of its own, where it needs one.
 const postgres = files.length > 1 ? await PostgresServer.start() : undefined
 if (postgres) process.env[SHARED_POSTGRES] = JSON.stringify({ data: postgres.data, port: postgres.port })

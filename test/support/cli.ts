@@ -8,6 +8,7 @@ import { Readable } from 'node:stream'
 import { run } from '../../src/cli/program.ts'
 import { openLatchkey } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
+import { bundleOf } from './programs.ts'
 
 export interface Ran {
   readonly code: number
@@ -65,7 +66,8 @@ export class Cli {
 
   /** The runtime as the last part of another command, such as `strace -f` or a shell that sets limits first. */
   spawnUnder(command: readonly string[], args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-    const started = new Process([...command, process.execPath, ...args], { LATCHKEY_DATA_DIR: this.dataDir, ...env })
+    const line = [...command, process.execPath, ...args.map(bundleOf)]
+    const started = new Process(line, { LATCHKEY_DATA_DIR: this.dataDir, ...env })
     this.#started.push(started)
     return started
   }
@@ -93,6 +95,7 @@ export class Cli {
 /** For a process whose lines are covered nowhere else. */
 export const COVERED: Readonly<Record<string, string>> = { NODE_V8_COVERAGE: process.env.NODE_V8_COVERAGE ?? '' }
 
+/** What `npm start` starts. Bundled by `npm test` wherever `Cli` starts it, never where a test does so by itself. */
 export const BIN = join(import.meta.dirname, '..', '..', 'bin', 'latchkey.mjs')
 
 export class Process {
