@@ -1,11 +1,12 @@
 // Asks the server that runs with the same settings whether it is ready: for health checks where there is no curl.
-import { get } from 'node:http'
 import type { Command } from 'commander'
 import { type Config, readProcessConfig } from '../config.ts'
 import { OperatorError } from '../tokens/errors.ts'
 import { JSON_OPTION } from './command.ts'
 import { Output, type Streams } from './output.ts'
 
+/** Not imported, for the reason given in http/protocol/node-server.ts. */
+const { get } = process.getBuiltinModule('node:http')
 const TIMEOUT_MS = 3_000
 /** To these a server listens, but nobody can connect to them on every system. */
 const ALL_ADDRESSES: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '::1' }

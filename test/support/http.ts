@@ -1,5 +1,7 @@
 // Requests as they go over the wire: any method, path and header list, sent as they are.
-import { Agent, request } from 'node:http'
+
+/** Not imported, for the reason given in src/http/protocol/node-server.ts. */
+const { Agent, request } = process.getBuiltinModule('node:http')
 
 export interface Ask {
   readonly method?: string

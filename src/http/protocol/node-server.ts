@@ -1,9 +1,12 @@
 // The node:http server below Fastify: limits of time and memory for each connection.
-import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import type { RequestListener, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { BufferedMemory } from './buffered-memory.ts'
 import { answerMalformed } from './client-error.ts'
 import { serveInOrder } from './pipelining.ts'
+
+/** An import would also load the WebSocket client that node:http exports: 60 ms of processor time in every process. */
+const { createServer } = process.getBuiltinModule('node:http')
 
 /** Over all connections. */
 const MAX_BUFFERED_BYTES = 32 * 1024 * 1024
