@@ -7,10 +7,10 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { run } from 'node:test'
 import { parseArgs } from 'node:util'
+import { BUNDLES } from '../test/support/bundles.ts'
 import { PostgresServer, SHARED_POSTGRES } from '../test/support/postgres-server.ts'
-import { BUNDLED_PROGRAMS } from '../test/support/programs.ts'
 import { SEED } from '../test/support/seed.ts'
-import { bundlePrograms } from './bundle-programs.mjs'
+import { makeBundles } from './make-bundles.mjs'
 import report from './test-reporter.mjs'
 
 const { values, positionals: wanted } = parseArgs({
@@ -41,6 +41,8 @@ const LONGEST = [
   'test/storage/postgres-engine.test.ts',
   'test/trust/rotation.test.ts',
 ]
+
+const LOAD_BUNDLES = new URL('../test/support/load-bundles.mjs', import.meta.url).href
 
 function mustRun(...args) {
   const { status } = spawnSync(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] })
@@ -74,8 +76,10 @@ console.log(`SEED=${SEED} repeats the random choices of this run.`)
 process.env.SEED = String(SEED)
 // Hundreds of processes load the same files.
 process.env.NODE_COMPILE_CACHE = join(import.meta.dirname, '../node_modules/.cache/latchkey')
-// What is covered is counted by source file; a single file starts too few programs to bundle them for it.
-if (files.length > 1 && !values.coverage) process.env[BUNDLED_PROGRAMS] = JSON.stringify(await bundlePrograms())
+// What is covered is counted by source file, and for a single file it is not worth the while.
+const isBundled = files.length > 1 && !values.coverage
+if (isBundled) process.env[BUNDLES] = JSON.stringify(await makeBundles())
+const execArgv = isBundled ? ['--import', LOAD_BUNDLES] : []
 // A single file starts a server of its own, where it needs one.
 const postgres = files.length > 1 ? await PostgresServer.start() : undefined
 if (postgres) process.env[SHARED_POSTGRES] = JSON.stringify({ data: postgres.data, port: postgres.port })
@@ -85,7 +89,8 @@ const stop = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abort())
 try {
   const coverage = { coverage: values.coverage, coverageIncludeGlobs: ['src/**'] }
-  const events = run({ files, ...coverage, concurrency: CONCURRENCY, timeout: TIMEOUT_MS, signal: stop.signal })
+  const limits = { concurrency: CONCURRENCY, timeout: TIMEOUT_MS }
+  const events = run({ files, execArgv, ...coverage, ...limits, signal: stop.signal })
   events.on('data', ({ type, data }) => {
     const isLow = type === 'test:coverage' && data.summary.totals.coveredLinePercent < LEAST_COVERED_LINES
     if (isLow) console.error(`Less than ${LEAST_COVERED_LINES}% of the lines of src/ are covered.`)

@@ -8,7 +8,7 @@ import { Readable } from 'node:stream'
 import { run } from '../../src/cli/program.ts'
 import { openLatchkey } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
-import { bundleOf } from './programs.ts'
+import { bundleOf } from './bundles.ts'
 
 export interface Ran {
   readonly code: number
