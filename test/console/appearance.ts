@@ -19,21 +19,33 @@ interface Violation {
   readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[]
 }
 
-/** Most of axe's time goes by rows. Where `once`, it looks at one of those that differ in nothing but their text. */
-export async function assertAccessible(page: Page, where: string, once = false): Promise<void> {
-  await page.evaluate(axeSource)
-  const violations = await page.evaluate(async (isOnce) => {
-    const makes = new Set<string>()
-    for (const row of isOnce ? document.querySelectorAll('tbody tr, li, article') : []) {
-      const make = row.outerHTML.replaceAll(/>[^<]+/g, '>').replaceAll(/ (?!class|role)([\w-]+)="[^"]*"/g, ' $1')
-      if (makes.has(make)) row.setAttribute('data-repeated', '')
-      makes.add(make)
-    }
-    type Run = (context: object, options: object) => Promise<{ violations: Violation[] }>
-    const { axe } = window as unknown as { axe: { run: Run } }
-    const context = { exclude: [['[data-repeated]']] }
-    return (await axe.run(context, { resultTypes: ['violations'], preload: false })).violations
-  }, once)
+interface Looking {
+  /** Most of axe's time goes by rows: it looks at one of those that differ in nothing but their text. */
+  readonly once?: boolean
+  /** Only at what depends on colours, where the same page has been looked at in other ones. */
+  readonly colours?: boolean
+}
+
+const COLOUR_RULES = ['color-contrast', 'link-in-text-block']
+
+export async function assertAccessible(page: Page, where: string, looking: Looking = {}): Promise<void> {
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axeSource)
+  const only = looking.colours ? { runOnly: COLOUR_RULES } : {}
+  const violations = await page.evaluate(
+    async ([isOnce, options]) => {
+      const makes = new Set<string>()
+      for (const row of document.querySelectorAll('tbody tr, li, article')) {
+        row.removeAttribute('data-repeated')
+        const make = row.outerHTML.replaceAll(/>[^<]+/g, '>').replaceAll(/ (?!class|role)([\w-]+)="[^"]*"/g, ' $1')
+        if (isOnce && makes.has(make)) row.setAttribute('data-repeated', '')
+        makes.add(make)
+      }
+      type Run = (context: object, options: object) => Promise<{ violations: Violation[] }>
+      const { axe } = window as unknown as { axe: { run: Run } }
+      return (await axe.run({ exclude: [['[data-repeated]']] }, options)).violations
+    },
+    [looking.once ?? false, { resultTypes: ['violations'], preload: false, ...only }] as const,
+  )
   const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
   const problems = serious.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${where}: ${id}: ${html.slice(0, 160)}: ${failureSummary}`),
@@ -44,6 +56,54 @@ export async function assertAccessible(page: Page, where: string, once = false):
 async function assertFits(page: Page, where: string): Promise<void> {
   const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth])
   assert.ok((content ?? 0) <= (screen ?? 0), `${where} is ${content} wide on ${screen}`)
+}
+
+interface Way {
+  readonly colorScheme: 'light' | 'dark'
+  readonly width: number
+}
+
+const FIRST: Way = { colorScheme: 'light', width: 1280 }
+/** Those with the same width stand side by side: what differs in them is colours. */
+const WAYS: readonly Way[] = [
+  FIRST,
+  { colorScheme: 'dark', width: 1280 },
+  { colorScheme: 'dark', width: 360 },
+  { colorScheme: 'light', width: 360 },
+]
+
+const appearanceOf = ({ colorScheme, width }: Way) => ({
+  colorScheme,
+  viewport: { width, height: width === 360 ? 740 : 860 },
+})
+
+/** Shows a page in another way, as a person does who turns a telephone or darkens the screen, and waits until it has changed. */
+async function show(page: Page, way: Way): Promise<void> {
+  const { colorScheme, viewport } = appearanceOf(way)
+  await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+  await page.setViewportSize(viewport)
+  await page.waitForFunction(({ colorScheme: scheme, width }) => {
+    const isNarrow = width === 360
+    const hasChanged = document.documentElement.dataset.mantineColorScheme === scheme && innerWidth === width
+    // On a narrow screen lists are cards.
+    return hasChanged && !(isNarrow && document.querySelector('tr[data-id]') !== null)
+  }, way)
+  await page.evaluate(() => Promise.all(document.getAnimations().map(({ finished }) => finished)))
+}
+
+const NOT_FOUND = 'Not found'
+
+/** By a link, without loading the console and axe anew; by way of another view, so that nothing is left of the one before. */
+async function visit(page: Page, base: string, path: string): Promise<void> {
+  await page.keyboard.press('Escape')
+  for (const to of ['nowhere', path]) {
+    await page.evaluate((address) => history.pushState(null, '', address), `${base}${to}`)
+    const heading = page.getByRole('heading', { level: 1 })
+    if (to === 'nowhere') await heading.filter({ hasText: NOT_FOUND }).waitFor()
+    else if (path !== 'nowhere') await heading.filter({ hasNotText: NOT_FOUND }).waitFor()
+  }
+  await page.getByRole('status', { name: /^Loading/ }).waitFor({ state: 'detached' })
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
 }
 
 type Shot = readonly [name: string, path: string, prepare?: (page: Page) => Promise<unknown>]
@@ -240,48 +300,47 @@ const SHOTS: readonly Shot[] = [
 
 export const describeAppearance: Part = (world) => {
   let shown: Promise<Tenant> | undefined
-  for (const colorScheme of ['light', 'dark'] as const) {
-    for (const width of [1280, 360]) {
-      test(`each view, ${colorScheme}, ${width} wide, passes axe and fits the screen`, async () => {
-        shown ??= showcase(world())
-        const viewport = { width, height: width === 360 ? 740 : 860 }
-        const options = { colorScheme, viewport, reducedMotion: 'reduce' as const }
-        const page = await world().page(options)
-        await page.goto(world().base)
-        await page.getByLabel('Account key').waitFor()
-        await look(page, 'sign-in', colorScheme, width)
-        await page.goto(`${world().base}#key=${(await shown).key}`)
-        await page.getByRole('heading', { name: 'Overview' }).waitFor()
-        for (const [name, path, prepare] of SHOTS) {
-          if (!isLookedAt(name, colorScheme, width)) continue
-          await page.goto(`${world().base}${path}`)
-          await page.getByRole('heading', { level: 1 }).waitFor()
-          await page.getByRole('status', { name: /^Loading/ }).waitFor({ state: 'detached' })
-          await prepare?.(page)
-          await look(page, name, colorScheme, width)
-        }
-      })
+
+  test('each view, light and dark, 1280 and 360 wide, passes axe and fits the screen', async () => {
+    shown ??= showcase(world())
+    for (const way of WAYS) {
+      const opened = await world().page({ ...appearanceOf(way), reducedMotion: 'reduce' })
+      await opened.goto(world().base)
+      await opened.getByLabel('Account key').waitFor()
+      await look(opened, 'sign-in', way)
     }
+    const page = await world().signedIn(await shown, '', { ...appearanceOf(FIRST), reducedMotion: 'reduce' })
+    for (const [name, path, prepare] of SHOTS) {
+      await show(page, FIRST)
+      await visit(page, world().base, path)
+      await prepare?.(page)
+      const dialogs = await page.getByRole('dialog').count()
+      for (const way of WAYS.filter((each) => isLookedAt(name, each))) {
+        await show(page, way)
+        assert.equal(await page.getByRole('dialog').count(), dialogs)
+        await look(page, name, way)
+      }
+    }
+  })
+
+  function isLookedAt(name: string, way: Way): boolean {
+    return way === FIRST || EVERYWHERE.includes(name) || (way.width === 1280 && ALSO_DARK.includes(name))
   }
 
-  function isLookedAt(name: string, scheme: string, width: number): boolean {
-    if (width === 1280 && scheme === 'light') return true
-    return EVERYWHERE.includes(name) || (width === 1280 && ALSO_DARK.includes(name))
-  }
-
-  async function look(page: Page, name: string, scheme: string, width: number): Promise<void> {
-    const where = `${name}-${scheme}-${width}`
+  async function look(page: Page, name: string, way: Way): Promise<void> {
+    const where = `${name}-${way.colorScheme}-${way.width}`
     // Dialogs and menus fade in, and half-faded text has no contrast.
     await page.waitForFunction(() =>
       [...document.querySelectorAll('[role=dialog], [role=menu]')].every(
         (each) => getComputedStyle(each).opacity === '1',
       ),
     )
-    const isView = EVERYWHERE.includes(name) && scheme === 'light' && width === 1280
-    await assertAccessible(page, where, !isView)
+    const isWhole = EVERYWHERE.includes(name) && way === FIRST
+    await assertAccessible(page, where, { once: !isWhole, colours: way.colorScheme === 'dark' })
     await assertFits(page, where)
     // One picture of each view and dialog, and the views once more in the dark and on a telephone.
-    if (folder === undefined || (scheme === 'dark' && !['overview', 'tokens', 'history'].includes(name))) return
+    const isDark = way.colorScheme === 'dark'
+    if (folder === undefined || (isDark && !['overview', 'tokens', 'history'].includes(name))) return
     mkdirSync(folder, { recursive: true })
     await page.screenshot({ path: join(folder, `${where}.png`) })
   }
