@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import type { BrowserContext, Page } from 'playwright-core'
 import { freePort, TestProvider } from '../support/identity-provider.ts'
-import { assertAccessible } from './appearance.ts'
+import { assertAccessible } from './accessible.ts'
 import { type Tenant, World } from './world.ts'
 
 const MINUTE = 60_000

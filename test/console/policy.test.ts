@@ -1,10 +1,10 @@
 // Policies and tags in the console, in a real Chromium against the real server.
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, test } from 'node:test'
 import type { Page, Request } from 'playwright-core'
+import { assertAccessible, assertFits } from './accessible.ts'
 import { rowOf, type Sketch, type Tenant, total, World } from './world.ts'
 
 const CEILING = {
@@ -310,7 +310,7 @@ describe('policies and tags in the console', () => {
     test(`policy, form and answer, ${colorScheme}, ${width} wide, pass axe and fit the screen`, async () => {
       const tags = ['edge', 'nightly', 'owned by platform']
       const tenant = await tenantWith({ policy: OWN, tags }, { ...CEILING, maxLifetimeSeconds: 90 * 86_400 })
-      const options = { colorScheme, viewport: { width, height: 900 }, reducedMotion: 'reduce' as const }
+      const options = { colorScheme, viewport: { width, height: 900 } }
       const page = await world.signedIn(tenant, pathOf(tenant), options)
       const look = (name: string) => assertLooks(page, `${name}-${colorScheme}-${width}`)
       await page.locator('s').waitFor()
@@ -336,33 +336,15 @@ describe('policies and tags in the console', () => {
   }
 })
 
-const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
-interface Violation {
-  readonly id: string
-  readonly impact: string
-  readonly nodes: readonly { readonly html: string }[]
-}
-
 /** Nothing that axe calls serious, and nothing wider than the screen. */
 async function assertLooks(page: Page, where: string): Promise<void> {
   await photograph(page, where)
-  await page.evaluate(axeSource)
-  const violations = await page.evaluate(async () => {
-    const { axe } = window as unknown as { axe: { run(options: object): Promise<{ violations: Violation[] }> } }
-    return (await axe.run({ resultTypes: ['violations'], preload: false })).violations
-  })
-  const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-  assert.deepEqual(
-    serious.map(({ id, nodes }) => `${where}: ${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' ')}`),
-    [],
-  )
+  await assertAccessible(page, where)
 }
 
 /** Nothing is wider than the screen; with SCREENSHOTS set to a folder, there is a picture. */
 async function photograph(page: Page, where: string): Promise<void> {
-  const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth])
-  assert.ok((content ?? 0) <= (screen ?? 0), `${where} is ${content} wide on ${screen}`)
+  await assertFits(page, where)
   const folder = process.env.SCREENSHOTS
   if (folder === undefined) return
   mkdirSync(folder, { recursive: true })

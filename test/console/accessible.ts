@@ -1,0 +1,52 @@
+// What axe says of a page, and whether it fits the screen.
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Page } from 'playwright-core'
+
+const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+interface Violation {
+  readonly id: string
+  readonly impact: string
+  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[]
+}
+
+interface Looking {
+  /** Most of axe's time goes by rows: it looks at one of those that differ in nothing but their text. */
+  readonly once?: boolean
+  /** Only at what depends on colours, where the rest of the same page is looked at in other ones. */
+  readonly colours?: boolean
+}
+
+const COLOUR_RULES = ['color-contrast', 'link-in-text-block']
+
+export async function assertAccessible(page: Page, where: string, looking: Looking = {}): Promise<void> {
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axeSource)
+  const only = looking.colours ? { runOnly: COLOUR_RULES } : {}
+  const violations = await page.evaluate(
+    async ([isOnce, options]) => {
+      const makes = new Set<string>()
+      for (const row of document.querySelectorAll('tbody tr, li, article')) {
+        row.removeAttribute('data-repeated')
+        const make = row.outerHTML.replaceAll(/>[^<]+/g, '>').replaceAll(/ (?!class|role)([\w-]+)="[^"]*"/g, ' $1')
+        if (isOnce && makes.has(make)) row.setAttribute('data-repeated', '')
+        makes.add(make)
+      }
+      type Run = (context: object, options: object) => Promise<{ violations: Violation[] }>
+      const { axe } = window as unknown as { axe: { run: Run } }
+      return (await axe.run({ exclude: [['[data-repeated]']] }, options)).violations
+    },
+    [looking.once ?? false, { resultTypes: ['violations'], preload: false, ...only }] as const,
+  )
+  const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+  const problems = serious.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${where}: ${id}: ${html.slice(0, 160)}: ${failureSummary}`),
+  )
+  assert.deepEqual(problems, [])
+}
+
+export async function assertFits(page: Page, where: string): Promise<void> {
+  const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth])
+  assert.ok((content ?? 0) <= (screen ?? 0), `${where} is ${content} wide on ${screen}`)
+}

@@ -1,0 +1,233 @@
+// Every view and dialog of the console, how one gets there, and an account to look at in them.
+import type { Locator, Page } from 'playwright-core'
+import { changeAnswers, type Tenant, type TokenPage, type World } from './world.ts'
+
+type Shot = readonly [name: string, path: string, prepare?: (page: Page) => Promise<unknown>]
+
+/** Wide and light everything is looked at; elsewhere dialogs are the same but for their colours: the views, and one of
+ * each kind of dialog, are enough. */
+export const EVERYWHERE = [
+  'overview',
+  'tokens',
+  'selection',
+  'token',
+  'disable',
+  'history-of-a-token',
+  'sub-accounts',
+  'history',
+  'keys',
+]
+export const ALSO_DARK = ['bulk', 'create-key', 'who-am-i', 'menu', 'trouble']
+
+const first = (page: Page, name: RegExp) => page.getByRole('button', { name }).first()
+
+const openDialog = async (page: Page, opener: Locator) => {
+  await opener.click()
+  await page.getByRole('dialog').waitFor()
+}
+
+const openFirstMenu = async (page: Page, item: string) => {
+  await first(page, /^Actions for/).click()
+  await page.getByRole('menuitem', { name: item }).click()
+}
+
+/** Of the account below: the active tokens of its suspended sub-account that have not expired. */
+const SUSPENDED = 5
+
+export const SHOTS: readonly Shot[] = [
+  [
+    'overview',
+    '',
+    async (page) => {
+      await changeAnswers<{ tokens: object }>(page, '**/apiClient/overview', ({ tokens }) =>
+        Object.assign(tokens, { suspended: SUSPENDED }),
+      )
+      await page.reload()
+      await page.getByRole('link', { name: /suspended tokens$/ }).waitFor()
+      await page.unroute('**/apiClient/overview')
+    },
+  ],
+  ['tokens', 'tokens'],
+  [
+    'token',
+    'tokens?search=zapier',
+    async (page) => {
+      await page.getByRole('link', { name: 'Zapier', exact: true }).last().click()
+      await page.getByText('created the token').waitFor()
+    },
+  ],
+  [
+    'selection',
+    'tokens?limit=10',
+    async (page) => {
+      for (const index of [0, 1, 4])
+        await page
+          .getByLabel(/^Select (?!all)/)
+          .nth(index)
+          .check()
+      await page.getByText('3 tokens selected').waitFor()
+    },
+  ],
+  ['disable', 'tokens?search=mobile', (page) => openDialog(page, first(page, /^Disable Mobile/))],
+  [
+    'bulk',
+    'tokens?limit=10',
+    async (page) => {
+      await page.getByLabel('Select all on this page').check()
+      const selected = page.getByRole('group', { name: 'Selected tokens' })
+      await openDialog(page, selected.getByRole('button', { name: 'Disable' }))
+    },
+  ],
+  [
+    'rotate',
+    'tokens?search=mobile',
+    async (page) => {
+      await openFirstMenu(page, 'Rotate credential')
+      await page.getByLabel('No, this is routine').check()
+    },
+  ],
+  [
+    'rotate-leaked',
+    'tokens?search=mobile',
+    async (page) => {
+      await openFirstMenu(page, 'Rotate credential')
+      await page.getByLabel('Yes, or it may have').check()
+    },
+  ],
+  [
+    'credential-states',
+    'tokens?limit=10',
+    async (page) => {
+      const until = new Date(Date.now() + 24 * 60 * 60 * 1000).toISOString()
+      await changeAnswers<TokenPage>(page, '**/apiClient/token?*', ({ items: [former, unreadable] }) => {
+        Object.assign(former?.details ?? {}, { formerCredentialUntil: until })
+        Object.assign(unreadable ?? {}, { token: '' })
+      })
+      await page.reload()
+      await page.getByText('Cannot be read').waitFor()
+      await page.unroute('**/apiClient/token?*')
+    },
+  ],
+  [
+    'scrolled',
+    'tokens',
+    async (page) => {
+      await page
+        .getByLabel(/^Select (?!all)/)
+        .nth(9)
+        .check()
+      await page.evaluate(() => window.scrollTo(0, 420))
+    },
+  ],
+  [
+    'page-number',
+    'tokens?limit=10',
+    async (page) => {
+      await page.getByLabel('Page number').fill('12')
+      await page.getByText('Pages are').waitFor()
+    },
+  ],
+  [
+    'found-by-id',
+    'tokens?limit=10',
+    async (page) => {
+      const id = (await page.locator('tr[data-id]').first().getAttribute('data-id')) ?? ''
+      await page.goto(page.url().replace(/\?.*/, `?search=${id}`))
+      await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
+    },
+  ],
+  [
+    'linked-key',
+    'tokens?limit=10',
+    async (page) => {
+      await page.evaluate(() => location.assign('#key=lk_key_another'))
+      await page.getByText('You are signed in to').waitFor()
+    },
+  ],
+  ['create', 'tokens?limit=10', (page) => openDialog(page, page.getByRole('button', { name: 'Create token' }))],
+  ['rename', 'tokens?limit=10', (page) => first(page, /^Rename/).click()],
+  ['menu', 'tokens?limit=10', (page) => first(page, /^Actions for/).click()],
+  [
+    'history-of-a-token',
+    'tokens?search=zapier',
+    async (page) => {
+      await openFirstMenu(page, 'History')
+      await page.getByRole('dialog').getByText('created the token').waitFor()
+    },
+  ],
+  [
+    'delete',
+    'tokens?limit=10',
+    async (page) => {
+      await openFirstMenu(page, 'Delete')
+      await page.getByRole('dialog').waitFor()
+    },
+  ],
+  ['no-match', 'tokens?search=nothing', (page) => page.getByText('No token matches').waitFor()],
+  ['sub-accounts', 'sub-accounts'],
+  ['suspend', 'sub-accounts', (page) => openDialog(page, first(page, /^Suspend/))],
+  ['history', 'history'],
+  ['keys', 'keys'],
+  ['create-key', 'keys', (page) => openDialog(page, page.getByRole('button', { name: 'Create key' }))],
+  ['revoke-key', 'keys', (page) => openDialog(page, first(page, /^Revoke/))],
+  [
+    'who-am-i',
+    'keys',
+    async (page) => {
+      await page.getByRole('button', { name: /^Demo account/ }).click()
+      await page.getByText('Shown when you ask').waitFor()
+    },
+  ],
+  ['not-found', 'nowhere'],
+  [
+    'new-credential',
+    'tokens?search=mobile',
+    async (page) => {
+      await openFirstMenu(page, 'Rotate credential')
+      await page.getByLabel('No, this is routine').check()
+      await page.getByRole('dialog').getByRole('button', { name: 'Rotate credential' }).click()
+      await page.getByTestId('new-credential').waitFor()
+    },
+  ],
+  [
+    'trouble',
+    'tokens?limit=10',
+    async (page) => {
+      await page.route('**/api/v1/**', (route) => route.abort())
+      await page.reload()
+      await page.getByRole('alert').waitFor()
+      await page.unroute('**/api/v1/**')
+    },
+  ],
+]
+
+/** An account that shows every state a token can be in. */
+export async function showcase(world: World): Promise<Tenant> {
+  const day = 24 * 60 * 60 * 1000
+  const now = Date.now()
+  const owners = ['Berlin agency', 'Lisbon studio', 'Northwind reseller', 'Paused tenant']
+  const uses = ['CI pipeline', 'Mobile app', 'Nightly import', 'Billing export', 'Status page', 'Zapier', 'Warehouse']
+  const sketches = uses.flatMap((name, use) =>
+    owners.map((_, owner) => ({
+      name,
+      owner,
+      status: use === 2 ? ('inactive' as const) : ('active' as const),
+      createdAt: now - (use * 11 + owner * 3 + 1) * day,
+      expiresAt: use === 4 ? now - day : use === 5 ? now + 14 * day : null,
+    })),
+  )
+  const tenant = await world.tenant(sketches.toReversed(), owners, 'Demo account')
+  const { registry, operator, store } = world.running
+  const marks = tenant.tokens
+    .filter((_, index) => index % 3 !== 0)
+    .map(({ id }, i) => [id, now - i * 7 * 3_600_000] as const)
+  await store.markUsed(new Map(marks))
+  const caller = operator.actFor(tenant.accountId)
+  const origin = () => ({ ...operator.origin(), by: tenant.keyId, address: '192.0.2.7' })
+  await registry.updateSubAccount(caller, tenant.subAccounts[3]?.id ?? '', { status: 'suspended' }, origin())
+  const zapier = tenant.tokens.findLast(({ name }) => name === 'Zapier')?.id ?? ''
+  await registry.updateToken(caller, zapier, { status: 'inactive' }, origin())
+  await registry.rotateToken(caller, zapier, 24 * 60 * 60, origin())
+  await registry.updateToken(caller, zapier, { status: 'active' }, origin())
+  return tenant
+}
