@@ -73,7 +73,7 @@ describe('a million tokens', () => {
     formerUntil: 99,
   })
   const session = () => ({ db, stamps: opened.stamps })
-  const list = (more: object) => () => listing.listTokens(db, place.accountId, { ...page, ...more })
+  const list = (more: object) => () => listing.listTokens(db, place.accountId, { ...page, ...more }, false)
   const requests: Record<string, () => Promise<unknown>> = {
     'a list': list({}),
     'its middle page': list({ page: MIDDLE }),

@@ -158,7 +158,7 @@ function describePlans(partitions: number): void {
           ] as const) {
             const subAccountId = inSubAccount ? subAccount.id : undefined
             const query: TokenQuery = { page, limit, search, status, subAccountId }
-            assert.deepEqual(await faultsOf(() => listing.listTokens(db, account.id, query)), [])
+            assert.deepEqual(await faultsOf(() => listing.listTokens(db, account.id, query, partitions > 1)), [])
           }
         })
       }
@@ -179,21 +179,30 @@ function describePlans(partitions: number): void {
     ...{ holder: 'h', needed: 1, ahead: 0, returned: 0, window: 0 },
   })
   const requests: Record<string, () => Promise<unknown>> = {
-    'a list of a foreign sub-account': () => listing.listTokens(db, account.id, { ...page, subAccountId: 'sub_x' }),
-    'a list narrowed by expiry': () => listing.listTokens(db, account.id, { ...page, narrowing: { expiresBefore: 1 } }),
-    'a list narrowed by age': () => listing.listTokens(db, account.id, { ...page, narrowing: { createdFrom: 1 } }),
+    'a list of a foreign sub-account': () =>
+      listing.listTokens(db, account.id, { ...page, subAccountId: 'sub_x' }, partitions > 1),
+    'a list narrowed by expiry': () =>
+      listing.listTokens(db, account.id, { ...page, narrowing: { expiresBefore: 1 } }, partitions > 1),
+    'a list narrowed by age': () =>
+      listing.listTokens(db, account.id, { ...page, narrowing: { createdFrom: 1 } }, partitions > 1),
     'a list of suspended tokens': () =>
-      listing.listTokens(db, account.id, { ...page, narrowing: { unexpiredAt: 1, suspended: true } }),
+      listing.listTokens(db, account.id, { ...page, narrowing: { unexpiredAt: 1, suspended: true } }, partitions > 1),
     'a list of tokens that are not suspended': () =>
-      listing.listTokens(db, account.id, { ...page, narrowing: { suspended: false } }),
-    'a list by a tag': () => listing.listTokens(db, account.id, { ...page, narrowing: { tags: ['red'] } }),
+      listing.listTokens(db, account.id, { ...page, narrowing: { suspended: false } }, partitions > 1),
+    'a list by a tag': () =>
+      listing.listTokens(db, account.id, { ...page, narrowing: { tags: ['red'] } }, partitions > 1),
     'a list by several tags and more': () =>
-      listing.listTokens(db, account.id, {
-        ...page,
-        subAccountId: subAccount.id,
-        search: 'number',
-        narrowing: { tags: ['red', 'round'] },
-      }),
+      listing.listTokens(
+        db,
+        account.id,
+        {
+          ...page,
+          subAccountId: subAccount.id,
+          search: 'number',
+          narrowing: { tags: ['red', 'round'] },
+        },
+        partitions > 1,
+      ),
     'a change of tags': () =>
       writes.changeTokens(session(), account.id, [
         { id: token.id, change: { kind: 'update', update: { tags: ['new'] } }, origin, expected: undefined },
@@ -202,7 +211,7 @@ function describePlans(partitions: number): void {
     'what is left of limits': () => reads.findLimits(db, [token.id, subAccount.id]),
     'the filtered history of an account': () => reads.listHistory(db, account.id, { ...page, action: 'token.rotate' }),
     'a search narrowed by use': () =>
-      listing.listTokens(db, account.id, { ...page, search: 'number', narrowing: { neverUsed: true } }),
+      listing.listTokens(db, account.id, { ...page, search: 'number', narrowing: { neverUsed: true } }, partitions > 1),
     'one token': () => reads.findToken(db, account.id, token.id),
     'an authentication': () => reads.findKey(db, digest),
     'an authentication of a person': () => reads.findSession(db, digest),
@@ -296,8 +305,8 @@ function describePlans(partitions: number): void {
 
   const prepared = {
     ...requests,
-    'a list of tokens': () => listing.listTokens(db, account.id, page),
-    'a search': () => listing.listTokens(db, account.id, { ...page, search: 'number' }),
+    'a list of tokens': () => listing.listTokens(db, account.id, page, partitions > 1),
+    'a search': () => listing.listTokens(db, account.id, { ...page, search: 'number' }, partitions > 1),
   }
   for (const [name, request] of Object.entries(prepared)) {
     test(`${name} goes on while a newer instance adds columns`, () => amidMigration(request))
@@ -306,8 +315,8 @@ function describePlans(partitions: number): void {
   for (const [name, request] of Object.entries({
     'a verification': () => reads.findByDigest(db, token.digest, partitions > 1),
     'one token': () => reads.findToken(db, account.id, token.id),
-    'a list': () => listing.listTokens(db, account.id, { ...page, subAccountId: subAccount.id }),
-    'a search': () => listing.listTokens(db, account.id, { ...page, search: 'number' }),
+    'a list': () => listing.listTokens(db, account.id, { ...page, subAccountId: subAccount.id }, partitions > 1),
+    'a search': () => listing.listTokens(db, account.id, { ...page, search: 'number' }, partitions > 1),
   })) {
     test(`${name} is one round trip`, async () => {
       client.statements.length = 0

@@ -32,10 +32,11 @@ export const IN_USE_LOCK = '7809651199140131446'
 /**
  * Every statement is meant to use indexes, whatever its values, so each is planned only once per connection. A plan made while
  * a table was small stays in use until autovacuum updates the statistics: it must not contain a sequential scan.
+ * Nor may a page be sorted that an index has in its order: of partitions, PostgreSQL expects to read more than it does.
  * Before version 18, the scan of a table of one row then counts as so costly that PostgreSQL compiles it to machine code.
  */
-export const SESSION = `SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off;
-  SET plan_cache_mode = force_generic_plan`
+export const SESSION = `SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_sort = off;
+  SET jit = off; SET plan_cache_mode = force_generic_plan`
 
 /** Not the database's default level: each statement of a change must see what others have committed before it. */
 export const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED'

@@ -298,7 +298,7 @@ class PostgresStore implements Store {
 
   listTokens: Store['listTokens'] = async (accountId, query) => {
     this.#requireOpen()
-    const work = (db: Connection) => listing.listTokens(db, accountId, query)
+    const work = (db: Connection) => listing.listTokens(db, accountId, query, this.#isPartitioned)
     return listing.isShort(query) ? this.#pools.shortReads.ask(work) : this.#pools.longReads.lend(accountId, work)
   }
 

@@ -66,10 +66,13 @@ export async function listTokens(
   db: Connection,
   accountId: string,
   query: TokenQuery,
+  isPartitioned: boolean,
 ): Promise<Slice<TokenRow> | undefined> {
   const values = new Values()
   const isFiltered = query.search !== undefined || query.narrowing !== undefined
-  const page = isFiltered ? filterAndSort(values, accountId, query) : pageByIndex(values, accountId, query)
+  const page = isFiltered
+    ? filterAndSort(values, accountId, query)
+    : pageByIndex(values, accountId, query, isPartitioned)
   const account = values.add(accountId)
   const owned =
     query.subAccountId === undefined
@@ -97,14 +100,21 @@ function toListedSlice(db: Connection, { rows: found, columns }: Answer): Slice<
 }
 
 /** Reads the index that holds just the wanted tokens in their order, from the nearer end; the total is stored. */
-function pageByIndex(values: Values, accountId: string, { subAccountId, status, page, limit }: TokenQuery): string {
-  const account = values.add(accountId)
-  const scope = subAccountId === undefined ? account : values.add(subAccountId)
+function pageByIndex(
+  values: Values,
+  accountId: string,
+  { subAccountId, status, page, limit }: TokenQuery,
+  isPartitioned: boolean,
+): string {
+  const scope = values.add(subAccountId ?? accountId)
+  const ofScope = subAccountId === undefined ? `account_id = ${scope}` : `sub_account_id = ${scope}`
+  // Only to find the partition: the index does not have it, so that all rows up to the page are read.
+  const inPartition = isPartitioned && subAccountId !== undefined ? `AND account_id = ${values.add(accountId)}` : ''
   const withStatus = status === undefined ? '' : `AND status = ${values.add(status)}`
   const take = `${values.add(limit)}::bigint`
   const skip = `${values.add((page - 1) * limit)}::bigint`
   const wanted = `SELECT id FROM tokens
-    WHERE account_id = ${account} ${subAccountId === undefined ? '' : `AND sub_account_id = ${scope}`} ${withStatus}`
+    WHERE ${ofScope} ${inPartition} ${withStatus}`
   return `
     counted AS (
       SELECT coalesce(sum(count), 0)::bigint AS total FROM token_counts WHERE scope = ${scope} ${withStatus}

@@ -309,17 +309,17 @@ export async function reserveUnits({ db }: Session, asks: readonly Ask[]): Promi
   return reserved.map(({ grant }) => grant)
 }
 
-/** Locks the tokens first, in one order everywhere, so that none is deleted and no two batches wait for each other. */
+/** Locks the tokens first, in the order of the list, so that none is deleted and no two batches wait for each other. */
 export async function markUsed({ db }: Session, marks: ReadonlyMap<string, number>): Promise<void> {
+  const sorted = [...marks].sort(([one], [other]) => (one < other ? -1 : 1))
   await db.run(
     `INSERT INTO last_used AS l (token_id, at)
      SELECT t.id, mark.at FROM unnest($1::text[], $2::bigint[]) AS mark (id, at) JOIN tokens t ON t.id = mark.id
-     ORDER BY t.id FOR KEY SHARE OF t
+     FOR KEY SHARE OF t
      ON CONFLICT (token_id) DO UPDATE SET at = greatest(l.at, excluded.at)`,
-    [...marks.keys()],
-    [...marks.values()],
+    ...[sorted.map(([id]) => id), sorted.map(([, at]) => at)],
   )
-  const keys = [...marks].filter(([id]) => id.startsWith('key_'))
+  const keys = sorted.filter(([id]) => id.startsWith('key_'))
   if (keys.length === 0) return
   await db.run(
     `UPDATE account_keys k SET last_used_at = greatest(k.last_used_at, mark.at)
