@@ -35,6 +35,8 @@ const LONGEST = [
   'test/console/oidc.test.ts',
   'test/tokens/limits-simulation.test.ts',
   'test/storage/postgres.test.ts',
+  'test/storage/postgres-partitions.test.ts',
+  'test/storage/postgres-plans.test.ts',
   'test/storage/postgres-engine.test.ts',
   'test/cli/workers.test.ts',
   'test/cli/serve.test.ts',

@@ -29,7 +29,6 @@ const WAYS: readonly Way[] = [
 const appearanceOf = ({ colorScheme, width }: Way) => ({
   colorScheme,
   viewport: { width, height: width === 360 ? 740 : 860 },
-  reducedMotion: 'reduce' as const,
 })
 
 /** Changes the screen under a page that is open, and waits until the page has followed. */

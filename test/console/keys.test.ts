@@ -12,6 +12,7 @@ describe('account keys and rights in the console', () => {
   let world: World
   before(async () => {
     world = await World.open()
+    world.reducedMotion = 'no-preference'
   })
   afterEach(() => world.assertClean())
   after(() => world.close())

@@ -310,7 +310,7 @@ describe('policies and tags in the console', () => {
     test(`policy, form and answer, ${colorScheme}, ${width} wide, pass axe and fit the screen`, async () => {
       const tags = ['edge', 'nightly', 'owned by platform']
       const tenant = await tenantWith({ policy: OWN, tags }, { ...CEILING, maxLifetimeSeconds: 90 * 86_400 })
-      const options = { colorScheme, viewport: { width, height: 900 }, reducedMotion: 'reduce' as const }
+      const options = { colorScheme, viewport: { width, height: 900 } }
       const page = await world.signedIn(tenant, pathOf(tenant), options)
       const look = (name: string) => assertLooks(page, `${name}-${colorScheme}-${width}`)
       await page.locator('s').waitFor()

@@ -28,6 +28,7 @@ export const describeTokenList: Part = (world) => {
     const { credential } = await registry.getToken(operator.actFor(tenant.accountId), used)
 
     const row = rowOf(page, 'Deploy production')
+    await row.waitFor()
     const cells = await row.getByRole('cell').allTextContents()
     assert.deepEqual(await row.getByRole('rowheader').allTextContents(), ['Deploy production'])
     assert.deepEqual(cells.slice(1, 7), [

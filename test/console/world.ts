@@ -43,6 +43,8 @@ export class World {
   readonly config: Config
   readonly #options: { readonly now?: () => number }
   running: RunningServer & Latchkey
+  /** What new pages prefer. Animations take a tenth of their processor time; keys.test.ts has them. */
+  reducedMotion: 'reduce' | 'no-preference' = 'reduce'
   readonly #watched: { readonly page: Page; readonly faults: string[] }[] = []
 
   private constructor(
@@ -118,7 +120,9 @@ export class World {
 
   /** A fresh browser profile. Whatever happens in it is held against the test by `assertClean`. */
   async page(options: BrowserContextOptions = {}): Promise<Page> {
-    const context = await this.browser.newContext({ viewport: { width: 1280, height: 860 }, ...options })
+    const { reducedMotion } = this
+    const usual = { viewport: { width: 1280, height: 860 }, reducedMotion }
+    const context = await this.browser.newContext({ ...usual, ...options })
     // Only for what would never come: a busy machine is slow.
     context.setDefaultTimeout(60_000)
     await context.grantPermissions(['clipboard-read', 'clipboard-write'])

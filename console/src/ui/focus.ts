@@ -7,11 +7,14 @@ export function keepFocusOnRemoval(element: HTMLElement | null): () => void {
   }
 }
 
+/** Mantine gives the focus back 10 ms after a dialog was closed, to what had opened it. */
+const GIVEN_BACK_MS = 20
+
 /** Moves a lost focus to the element with this id, or to the title of the view. */
 export function keepFocus(id?: string): void {
-  requestAnimationFrame(() => {
+  setTimeout(() => {
     if (document.activeElement !== document.body) return
     const next = (id === undefined ? null : document.getElementById(id)) ?? document.querySelector<HTMLElement>('h1')
     next?.focus()
-  })
+  }, GIVEN_BACK_MS)
 }
