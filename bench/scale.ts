@@ -2,7 +2,7 @@
 // Writes its tables into docs/scaling.md. With --keep, the databases stay, and a second run with the same folder measures them again.
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -25,7 +25,7 @@ const FEWER = TOKENS / 10
 const OF_EACH = 10_000
 const NAMES: readonly WorkloadName[] = ['verify', 'list', 'list-sub', 'get', 'search', 'put']
 /** Of all accounts together, and of the large one. */
-const [SAMPLED, SAMPLED_OF_ONE] = [100_000, 10_000]
+const [SAMPLED, SAMPLED_OF_ONE] = [100_000, 3_000]
 const SETTINGS = {
   ...{ fsync: 'on', full_page_writes: 'on', shared_buffers: '2GB', maintenance_work_mem: '512MB' },
   ...{ max_wal_size: '8GB', checkpoint_timeout: '15min', max_connections: '60' },
@@ -70,7 +70,7 @@ async function fill(name: string): Promise<void> {
   for (const [group, shape] of Object.entries(DATABASES[name]?.shapes ?? {})) {
     const of = `${name} ${group}`
     if (state.keys[of] !== undefined) continue
-    console.log(`Loading ${shape.accounts * shape.tokens} tokens: ${of}`)
+    console.error(`Loading ${shape.accounts * shape.tokens} tokens: ${of}`)
     const begun = performance.now()
     state.keys[of] = await seed(environment(name), shape)
     state.perSecond[of] = Math.round((shape.accounts * shape.tokens * 1000) / (performance.now() - begun))
@@ -110,13 +110,14 @@ async function measureRequests(load: LoadProcess): Promise<Map<WorkloadName, Rou
   const found = new Map<WorkloadName, Rounds>()
   for (const { name, title, connections } of WORKLOADS) {
     if (!NAMES.includes(name)) continue
-    console.log(title)
+    console.error(title)
     const asked = subjects.map(([of, server]) => ({
       ...{ name: of, server: withDatabase(server, of.split(' ')[0] ?? ''), script: `${of} ${name}` },
     }))
     // Sixteen at once in an account of five million take longer than a request may.
     const callers = name === 'search' ? 1 : connections
     found.set(name, await interleave(load, asked, callers, { rounds: 5, roundMs: 1_500, warmMs: 2_000 }))
+    for (const [of, figures] of found.get(name) ?? []) console.error(of, JSON.stringify(figures))
   }
   await stopServers()
   return found
@@ -155,7 +156,8 @@ async function backUp(name: string): Promise<{ seconds: number; bytes: number }>
   const taken = await seconds(() =>
     database.transaction('postgres', async (query) => {
       await query(`SELECT pg_backup_start('scale', true)`)
-      execFileSync('cp', ['-r', from, to])
+      // The server removes these at any time, and makes them again.
+      cpSync(from, to, { recursive: true, filter: (file) => !file.endsWith('pg_internal.init') })
       execFileSync('sync', ['-f', to])
       await query('SELECT pg_backup_stop(false)')
     }),
