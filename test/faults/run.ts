@@ -34,6 +34,7 @@ const MORE_RUNS = [
   'storage/copy',
   'storage/sqlite',
   'storage/postgres',
+  'storage/postgres-partitions',
   'storage/same-answers',
   'http/embedded',
   'http/postgres',

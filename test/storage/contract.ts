@@ -38,16 +38,21 @@ const parts: Record<string, Part> = {
 
 export function describeStore(name: string, open: OpenEmptyStore): void {
   describe(name, () => {
-    let opened: TestStore
-    let estate: Estate
-    before(async () => {
-      opened = await open()
-      estate = new Estate(opened)
-    })
-    after(() => opened.close())
-    for (const [title, part] of Object.entries(parts)) describe(title, () => part(() => estate))
+    describeParts(open)
     describe('the store as a whole', () => describeWhole(open))
     describe('rates and quotas', () => describeLimits(open))
     describe('master keys', () => describeMasterKeys(open))
   })
+}
+
+/** The parts that share a store. The others open many. */
+export function describeParts(open: OpenEmptyStore): void {
+  let opened: TestStore
+  let estate: Estate
+  before(async () => {
+    opened = await open()
+    estate = new Estate(opened)
+  })
+  after(() => opened.close())
+  for (const [title, part] of Object.entries(parts)) describe(title, () => part(() => estate))
 }

@@ -1,5 +1,11 @@
-// A store divided into partitions, held to the contract of every engine.
+// A store divided into partitions, held to the contract of every engine. The parts that open many stores, and hardly touch what
+// is divided, run with `npm run test:faults`.
+import { describe } from 'node:test'
 import { openEmptyPostgres, PATIENT } from '../support/postgres.ts'
-import { describeStore } from './contract.ts'
+import { runs } from '../support/runs.ts'
+import { describeParts, describeStore } from './contract.ts'
 
-describeStore('the PostgreSQL store in partitions', () => openEmptyPostgres({ ...PATIENT, partitions: 4 }))
+const name = 'the PostgreSQL store in partitions'
+const open = () => openEmptyPostgres({ ...PATIENT, partitions: 4 })
+if (runs(0, 1) === 1) describeStore(name, open)
+else describe(name, () => describeParts(open))
