@@ -118,7 +118,7 @@ export const describeChanges: Part = (world) => {
     await page.getByRole('dialog', { name: 'Enable this token?' }).waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
-    assert.equal(await focused(page), 'Enable off of North')
+    await page.waitForFunction(() => document.activeElement?.getAttribute('aria-label') === 'Enable off of North')
     assert.equal((await stored(tenant)).status, 'inactive')
     await page.keyboard.press('Enter')
     await page.getByRole('button', { name: 'Enable token' }).press('Enter')
