@@ -24,7 +24,7 @@ const decimal = (value: number, digits: number) =>
   value.toLocaleString('en', { minimumFractionDigits: digits, maximumFractionDigits: digits })
 const thousands = (value: number) => decimal(value, 0)
 const row = (cells: Cells) => `| ${cells.join(' | ')} |`
-const table = (head: Cells, rows: readonly Cells[]) => [head, head.map(() => '---'), ...rows].map(row).join('\n')
+export const table = (head: Cells, rows: readonly Cells[]) => [head, head.map(() => '---'), ...rows].map(row).join('\n')
 
 /** Before anything of this run: what else the machine was doing. */
 const loadBefore = loadavg()[0]?.toFixed(1) ?? 'unknown'

@@ -7,9 +7,11 @@ import { availableParallelism, cpus, loadavg, totalmem } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { PostgresServer } from '../test/support/postgres-server.ts'
+import { withSection } from '../test/support/written-section.ts'
 import { PRODUCT, type Shape, sample, seed } from './estate.ts'
 import { LoadProcess } from './load.ts'
 import { figureOf, interleave, type Rounds, ratio, type Subject } from './measure.ts'
+import { table } from './report.ts'
 import { Server, stopServers, WORK } from './server.ts'
 import { buildScripts, WORKLOADS, type WorkloadName } from './workloads.ts'
 
@@ -31,8 +33,6 @@ const SETTINGS = {
   ...{ max_wal_size: '8GB', checkpoint_timeout: '15min', max_connections: '60' },
 }
 const PAGE = join(import.meta.dirname, '..', 'docs', 'scaling.md')
-const BEGIN = '<!-- Written by npm run bench:scale: begin -->'
-const END = '<!-- Written by npm run bench:scale: end -->'
 
 const manyOf = (tokens: number): Shape => ({ name: '', accounts: tokens / OF_EACH, subAccounts: 20, tokens: OF_EACH })
 const DATABASES: Readonly<Record<string, { partitions: string; shapes: Readonly<Record<string, Shape>> }>> = {
@@ -78,14 +78,19 @@ async function fill(name: string): Promise<void> {
   }
 }
 
+/** By process; of those that have ended, what they had used when they were last looked at. */
+const used = new Map<string, Map<string, number>>()
+
 /** Of the processes that serve a database, in microseconds: not of checkpoints and vacuum, which all databases share. */
 function cpuOf(name: string): number {
   const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8').trim().split(' ')
   const serving = children.filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes(` ${name} 127.0.0.1`))
-  return serving.reduce(
-    (sum, pid) => sum + Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1000,
-    0,
-  )
+  const micros = used.get(name) ?? new Map<string, number>()
+  used.set(name, micros)
+  for (const pid of serving) {
+    micros.set(pid, Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1000)
+  }
+  return micros.values().reduce((sum, each) => sum + each, 0)
 }
 const postmaster = Number(readFileSync(join(database.data, 'postmaster.pid'), 'utf8').split('\n')[0])
 
@@ -192,10 +197,8 @@ try {
   }
   const section = sectionOf(found, sizes, upkeep)
   console.log(section)
-  const [before, rest] = readFileSync(PAGE, 'utf8').split(BEGIN)
-  const after = rest?.split(END)[1]
-  if (before === undefined || after === undefined) throw new Error('docs/scaling.md has no place for the section')
-  if (TOKENS >= 10_000_000) writeFileSync(PAGE, `${before}${BEGIN}\n\n${section}\n${END}${after}`)
+  const page = withSection(readFileSync(PAGE, 'utf8'), 'npm run bench:scale', `\n${section}\n`)
+  if (TOKENS >= 10_000_000) writeFileSync(PAGE, page)
 } finally {
   load.stop()
   await stopServers()
@@ -212,13 +215,11 @@ function sectionOf(
   upkeep: Each<Upkeep>,
 ): string {
   const count = (n: number) => n.toLocaleString('en')
-  const table = (head: readonly string[], rows: readonly (readonly string[])[]) =>
-    [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n')
-  const [undivided, fewer, many, one] = ['undivided many', 'fewer many', 'more many', 'more one']
+  const [undivided, fewer, many, one] = ['undivided many', 'fewer many', 'more many', 'more one'] as const
   const requests = Array.from(found, ([name, rounds]) => {
-    const micros = (of = '') => figureOf(rounds, of, 'cpuMicros').toFixed(0)
-    const times = (of = '', to = '') => `${ratio(rounds, of, to, 'cpuMicros').toFixed(2)}×`
-    const p99 = (of = '') => figureOf(rounds, of, 'p99Ms').toFixed(1)
+    const micros = (of: string) => figureOf(rounds, of, 'cpuMicros').toFixed(0)
+    const times = (of: string, to: string) => `${ratio(rounds, of, to, 'cpuMicros').toFixed(2)}×`
+    const p99 = (of: string) => figureOf(rounds, of, 'p99Ms').toFixed(1)
     return [
       `${WORKLOADS.find((each) => each.name === name)?.title}${name === 'search' ? ', one caller' : ''}`,
       micros(undivided),
@@ -240,15 +241,19 @@ function sectionOf(
   const maintenance = [
     ['vacuum of everything, after the changes above', ...every.map(({ vacuum }) => vacuum.toFixed(1))],
     ['vacuum of one part, a tenth of it changed', ...every.map(({ ofOne }) => ofOne.toFixed(1))],
-    ['all indexes of that part built anew', ...every.map(({ reindex }) => reindex.toFixed(1))],
-    ...[
-      [
-        'backup: its files copied, and synced',
-        ...every.map(({ backup }) => `${backup.seconds.toFixed(1)} (${megabytes(backup.bytes)} MB)`),
-      ],
+    ['all indexes of that part rebuilt', ...every.map(({ reindex }) => reindex.toFixed(1))],
+    [
+      'backup: its files copied, and synced',
+      ...every.map(({ backup }) => `${backup.seconds.toFixed(1)} (${megabytes(backup.bytes)} MB)`),
     ],
   ]
-  const speeds = Object.entries(state.perSecond).map(([of, n]) => `${of} ${count(n)}`)
+  const loaded: Readonly<Record<string, string>> = {
+    [undivided]: `${count(FEWER)}, not divided`,
+    [fewer]: `${count(FEWER)}`,
+    [one]: `the account of ${count(TOKENS / 2)}`,
+    [many]: `the other accounts beside it`,
+  }
+  const speeds = Object.entries(state.perSecond).map(([of, n]) => `${loaded[of]}: ${count(n)}`)
   const head = [`${count(FEWER)}, not divided`, count(FEWER), count(TOKENS)]
   return `PostgreSQL 18 with \`fsync\` on and 2 GB of buffers; ${options.partitions} partitions; ${availableParallelism()} × ${cpus()[0]?.model ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GiB of memory; ${new Date().toISOString().slice(0, 10)}, load ${loadavg()[0]?.toFixed(1)}. Half of the ${count(TOKENS)} tokens are one account's; all other accounts have ${count(OF_EACH)}. Loaded at, tokens a second: ${speeds.join('; ')}.
 

@@ -20,7 +20,7 @@ import { newTokenFields } from '../tokens/model/update.ts'
 import { type BulkToken, brokenCredentialRule, type Operator } from '../tokens/operator.ts'
 import { Recent } from '../tokens/recent.ts'
 import type { Output } from './output.ts'
-import { startProgress } from './progress.ts'
+import { startBytes, startProgress } from './progress.ts'
 import { SeenTexts } from './seen-texts.ts'
 import { Waiting } from './waiting.ts'
 
@@ -91,12 +91,9 @@ async function checkAll(operator: Operator, file: string, bytes: number, output:
   const bad = new Set<number>()
   let [lines, unchanged] = [0, 0]
   const isRepeated = makeRepeatCheck()
-  const progress = startProgress(output, 'Checking', Math.ceil(bytes / 1e6))
-  let [read, shown] = [0, 0]
+  const progress = startBytes(output, 'Checking', bytes)
   const visit = (batch: readonly Line[]) => {
-    read += batch.reduce((sum, line) => sum + line.bytes, 0)
-    progress.advance(Math.floor(read / 1e6) - shown)
-    shown = Math.floor(read / 1e6)
+    progress.advance(batch.reduce((sum, line) => sum + line.bytes, 0))
     for (const { number, checked } of batch) {
       if (checked === 'blank') continue
       lines++

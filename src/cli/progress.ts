@@ -43,19 +43,30 @@ export async function showPhases<Result>(output: Output, work: (onPhase: OnPhase
   }
 }
 
-/** Shows megabytes. */
+/** Advances by bytes, and shows megabytes. */
+export function startBytes(output: Output, label: string, all: number): Progress {
+  const bar = startProgress(output, label, Math.ceil(all / 1e6))
+  let [bytes, shown] = [0, 0]
+  const advance = (by: number) => {
+    bytes += by
+    bar.advance(Math.floor(bytes / 1e6) - shown)
+    shown = Math.floor(bytes / 1e6)
+  }
+  return { advance, done: bar.done }
+}
+
 export async function showBytes<Result>(
   output: Output,
   label: string,
   work: (onBytes: OnBytes) => Promise<Result>,
 ): Promise<Result> {
   let progress: Progress | undefined
-  let shown = 0
+  let before = 0
   try {
     return await work((done, all) => {
-      progress ??= startProgress(output, label, Math.ceil(all / 1e6))
-      progress.advance(Math.floor(done / 1e6) - shown)
-      shown = Math.floor(done / 1e6)
+      progress ??= startBytes(output, label, all)
+      progress.advance(done - before)
+      before = done
     })
   } finally {
     progress?.done()

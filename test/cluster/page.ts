@@ -1,4 +1,5 @@
 // The section of docs/reliability.md about a Patroni cluster, written from the rounds of a run.
+import { withSection } from '../support/written-section.ts'
 import type { Observed } from './load.ts'
 import type { Mode } from './patroni.ts'
 
@@ -16,14 +17,8 @@ export interface Circumstances {
   readonly versions: string
 }
 
-const BEGIN = '<!-- Written by npm run test:cluster: begin -->'
-const END = '<!-- Written by npm run test:cluster: end -->'
-
 export function withClusterSection(page: string, rounds: readonly Round[], circumstances: Circumstances): string {
-  const [before, rest] = page.split(BEGIN)
-  const after = rest?.split(END)[1]
-  if (before === undefined || after === undefined) throw new Error('docs/reliability.md has no place for the section')
-  return `${before}${BEGIN}\n${sectionOf(rounds, circumstances)}${END}${after}`
+  return withSection(page, 'npm run test:cluster', sectionOf(rounds, circumstances))
 }
 
 function sectionOf(rounds: readonly Round[], { date, seed, load, machine, versions }: Circumstances): string {

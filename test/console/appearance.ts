@@ -47,7 +47,7 @@ async function show(page: Page, way: Way): Promise<void> {
 
 const NOT_FOUND = 'Not found'
 
-/** Without loading the console and axe anew; by way of another view, so that nothing is left of the one before. */
+/** Keeps the page loaded, with axe in it. Goes by way of another view, so that nothing is left of the one before. */
 async function visit(page: Page, base: string, path: string): Promise<void> {
   await page.keyboard.press('Escape')
   for (const to of ['nowhere', path]) {

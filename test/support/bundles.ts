@@ -5,5 +5,5 @@ export const BUNDLES = 'TEST_BUNDLES'
 
 const bundles = JSON.parse(process.env[BUNDLES] ?? '{}') as Readonly<Record<string, string>>
 
-/** The path itself where nothing is bundled for it, as in a test that is run by hand. */
+/** Where there is no bundle of it, as in a test that is run by hand, the path itself. */
 export const bundleOf = (path: string): string => bundles[path] ?? path

@@ -1,11 +1,11 @@
 // The documented endpoints, and all else that can be done with a token.
 import { Type } from 'typebox'
 import { Failure, reasonOf } from '../../tokens/errors.ts'
-import { MAX_TAG_CHARACTERS, MAX_TAGS, NOTHING_TO_UPDATE } from '../../tokens/model/fields.ts'
+import { NOTHING_TO_UPDATE } from '../../tokens/model/fields.ts'
 import { MAX_LIMIT, MAX_PAGE, readOnce, readTokenQuery, type TokenQuery } from '../../tokens/model/page.ts'
 import { type Caller, notAllowed } from '../../tokens/model/permissions.ts'
 import { NOT_A_TIME } from '../../tokens/model/times.ts'
-import { EFFECTIVE_STATUSES, MAX_NAME_CHARACTERS, STATUSES, type Token } from '../../tokens/model/token.ts'
+import { MAX_NAME_CHARACTERS, STATUSES, type Token } from '../../tokens/model/token.ts'
 import {
   MAX_OVERLAP_SECONDS,
   readNewToken,
@@ -20,6 +20,17 @@ import { readScopeParameter } from '../protocol/policy-headers.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
 import type { AccountRoute, RouteInput, RouteResult } from './route.ts'
 import * as schemas from './schemas.ts'
+import {
+  BeyondDocument,
+  Credentials,
+  ETAG,
+  ExtraFilters,
+  Filters,
+  IfMatch,
+  Include,
+  Name,
+  Status,
+} from './token-parameters.ts'
 import { explanationToWire, pageToWire, tokenToWire } from './token-wire.ts'
 
 const BASE = '/api/v1/apiClient/token'
@@ -27,84 +38,6 @@ const BASE = '/api/v1/apiClient/token'
 const NOT_FOUND = [reasonOf('token-not-found')]
 const NOT_YOURS = [reasonOf('sub-account-forbidden')]
 const STALE = [reasonOf('version-mismatch')]
-
-const Credentials = {
-  credentials: Type.Optional(
-    Type.String({ enum: ['masked'], description: 'Shows only the last four characters of each credential' }),
-  ),
-}
-
-const Include = {
-  include: Type.Optional(Type.String({ enum: ['details'], description: 'Adds `details` to each token' })),
-  ...Credentials,
-}
-
-const Filters = {
-  status: Type.Optional(Type.String({ enum: [...STATUSES], description: 'Only tokens with this status' })),
-  search: Type.Optional(
-    Type.String({ maxLength: MAX_NAME_CHARACTERS, description: 'Part of the name; letter case does not matter' }),
-  ),
-}
-
-const from = (what: string) =>
-  Type.Optional(Type.String({ format: 'date-time', description: `${what} at this time or later` }))
-const before = (what: string) =>
-  Type.Optional(Type.String({ format: 'date-time', description: `${what} before this time` }))
-
-const ExtraFilters = {
-  tag: Type.Optional(
-    Type.Array(Type.String({ maxLength: MAX_TAG_CHARACTERS }), {
-      description: 'Only tokens with this tag; repeated: with all of them',
-    }),
-  ),
-  used: Type.Optional(Type.String({ enum: ['never'], description: 'Only tokens never used' })),
-  createdFrom: from('Only tokens made'),
-  createdBefore: before('Only tokens made'),
-  expiresFrom: from('Only tokens that expire'),
-  expiresBefore: before('Only tokens that expire'),
-  effectiveStatus: Type.Optional(
-    Type.String({
-      enum: [...EFFECTIVE_STATUSES],
-      description: 'Only tokens of which verification would say this now; not together with `status`',
-    }),
-  ),
-}
-
-const Name = Type.String({
-  minLength: 1,
-  maxLength: MAX_NAME_CHARACTERS,
-  description: `Unique within its sub-account, at most ${MAX_NAME_CHARACTERS} characters`,
-  examples: ['CI pipeline'],
-})
-const Status = Type.String({
-  enum: [...STATUSES],
-  description: '`inactive` disables the token at once without deleting it; `active` enables it again',
-  examples: ['inactive'],
-})
-
-const ExpiresAt = Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
-  description: 'When it stops authenticating, with a time zone; never if null or not sent',
-})
-
-const Tags = Type.Union(
-  [Type.Array(Type.String({ maxLength: MAX_TAG_CHARACTERS }), { maxItems: MAX_TAGS }), Type.Null()],
-  {
-    description: `At most ${MAX_TAGS} words of your own, which lists can be filtered by`,
-  },
-)
-
-/** What POST and PATCH take, and PUT does not. */
-const BeyondDocument = {
-  expiresAt: Type.Optional(ExpiresAt),
-  tags: Type.Optional(Tags),
-  ...schemas.beyondDocument(schemas.TokenPolicy),
-}
-
-const IfMatch = Type.Object({
-  'if-match': Type.Optional(Type.String({ description: 'An ETag: go ahead only if the token is still at it' })),
-})
-
-const ETAG = { ETag: { type: 'string', description: "The token's version, for `If-Match`" } }
 
 const exampleToken = {
   _id: 'tok_019b2f0c5a3c8e1d2c3b4a5f6e7d',

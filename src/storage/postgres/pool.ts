@@ -32,7 +32,7 @@ export const IN_USE_LOCK = '7809651199140131446'
 /**
  * Every statement is meant to use indexes, whatever its values, so each is planned only once per connection. A plan made while
  * a table was small stays in use until autovacuum updates the statistics: it must not contain a sequential scan.
- * Nor may a page be sorted that an index has in its order: of partitions, PostgreSQL expects to read more than it does.
+ * Nor may it sort a page that an index has in its order: PostgreSQL expects rows from every partition, and would sort them all.
  * Before version 18, the scan of a table of one row then counts as so costly that PostgreSQL compiles it to machine code.
  */
 export const SESSION = `SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_sort = off;

@@ -108,7 +108,7 @@ function pageByIndex(
 ): string {
   const scope = values.add(subAccountId ?? accountId)
   const ofScope = subAccountId === undefined ? `account_id = ${scope}` : `sub_account_id = ${scope}`
-  // Only to find the partition: the index does not have it, so that all rows up to the page are read.
+  // To find the partition. Elsewhere it is left out: the index lacks the account, and the rows would have to be read.
   const inPartition = isPartitioned && subAccountId !== undefined ? `AND account_id = ${values.add(accountId)}` : ''
   const withStatus = status === undefined ? '' : `AND status = ${values.add(status)}`
   const take = `${values.add(limit)}::bigint`

@@ -79,13 +79,13 @@ END $$;
 CREATE TRIGGER tokens_placed AFTER INSERT ON tokens
   REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION tokens_placed();
 
-CREATE FUNCTION tokens_placed_anew() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION tokens_place_changed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE credential_places SET digest = new.digest WHERE digest = old.digest;
   RETURN NULL;
 END $$;
-CREATE TRIGGER tokens_placed_anew AFTER UPDATE OF digest ON tokens
-  FOR EACH ROW WHEN (old.digest <> new.digest) EXECUTE FUNCTION tokens_placed_anew();
+CREATE TRIGGER tokens_place_changed AFTER UPDATE OF digest ON tokens
+  FOR EACH ROW WHEN (old.digest <> new.digest) EXECUTE FUNCTION tokens_place_changed();
 
 CREATE FUNCTION retired_credentials_placed() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -29,7 +29,7 @@ import * as plans from '../../../tokens/plan.ts'
 import type { MasterKeyChange, Resealed, TokenRow } from '../../../tokens/ports.ts'
 import type { Origin } from '../../../tokens/record/history.ts'
 import { stampOf } from '../../../tokens/trust/stamp.ts'
-import { asListed, assignments, changedFields } from '../../tables.ts'
+import { asListed, assignments, changedFields, columnOf } from '../../tables.ts'
 import type { Connection } from '../connection.ts'
 import { binaryArray } from './binary-arrays.ts'
 import { indexedGrams } from './grams.ts'
@@ -42,20 +42,12 @@ export { insertTokens } from './token-insertion.ts'
 /** The lock that migration 003 makes everyone share who seals: the letters "latchsea". */
 const SEALING_LOCK = '7809651199140128097'
 
-/** In a partitioned table rows are found by their account, too. */
-async function update(
-  db: Connection,
-  table: string,
-  fields: StoredRow,
-  id: string,
-  accountId?: string,
-): Promise<number> {
+async function update(db: Connection, table: string, fields: StoredRow, key: StoredRow): Promise<number> {
   const values = Object.values(fields)
   if (values.length === 0) return 0
-  const places = accountId === undefined ? [id] : [id, accountId]
-  const where = ['id', 'account_id'].slice(0, places.length).map((column, n) => `${column} = $${values.length + n + 1}`)
+  const where = Object.keys(key).map((field, n) => `${columnOf(field)} = $${values.length + n + 1}`)
   const sql = `UPDATE ${table} SET ${assignments(fields, (n) => `$${n}`)} WHERE ${where.join(' AND ')}`
-  return db.run(sql, ...values, ...places)
+  return db.run(sql, ...values, ...Object.values(key))
 }
 
 export async function insertAccount(session: Session, account: Account, origin: Origin): Promise<void> {
@@ -75,7 +67,7 @@ export async function updateAccount(
   const plan = plans.planAccountUpdate(before, change)
   if (plan === undefined || before === undefined) return before as Account
   const fields = changedFields(ACCOUNTS, before, plan.after)
-  await Promise.all([update(db, 'accounts', fields, id), record(session, heads, [[plan.event, origin]])])
+  await Promise.all([update(db, 'accounts', fields, { id }), record(session, heads, [[plan.event, origin]])])
   return plan.after
 }
 
@@ -93,7 +85,7 @@ export async function revokeKey(session: Session, id: string, origin: Origin): P
   if (plan === undefined || before === undefined) return before as StoredKey
   const heads = await lockHeads(db, [before.accountId])
   await Promise.all([
-    update(db, 'account_keys', changedFields(ACCOUNT_KEYS, before, plan.after), id),
+    update(db, 'account_keys', changedFields(ACCOUNT_KEYS, before, plan.after), { id }),
     record(session, heads, [[plan.event, origin, plan.revocation]]),
   ])
   return plan.after
@@ -112,7 +104,7 @@ export async function changeSession({ db, stamps }: Session, id: string, change:
   const before = await lockSession(db, id)
   const after = plans.planSessionChange(before, change, stamps)
   if (before !== undefined && after !== undefined) {
-    await update(db, 'sessions', changedFields(SESSIONS, before, after), id)
+    await update(db, 'sessions', changedFields(SESSIONS, before, after), { id })
   }
 }
 
@@ -170,7 +162,7 @@ export async function updateSubAccount(
   if (plan === undefined || found === undefined) return found as SubAccountRow
   const fields = changedFields(SUB_ACCOUNTS, found.subAccount, plan.after)
   await Promise.all([
-    update(db, 'sub_accounts', { ...fields, foldedText: foldedText(plan.after) }, id),
+    update(db, 'sub_accounts', { ...fields, foldedText: foldedText(plan.after) }, { id }),
     record(session, heads, [[plan.event, origin, plan.revocation]]),
   ])
   return { ...found, subAccount: plan.after }
@@ -232,7 +224,7 @@ function applyPlan(db: Connection, before: TokenRecord, plan: plans.TokenPlan): 
       db.run('DELETE FROM limits WHERE subject = $1', id),
     ]
   }
-  const writing: Promise<unknown>[] = [update(db, 'tokens', changedFields(TOKENS, before, after), id, accountId)]
+  const writing: Promise<unknown>[] = [update(db, 'tokens', changedFields(TOKENS, before, after), { accountId, id })]
   if (after.name !== before.name) writing.push(renameInSearch(db, after))
   if (endRetiredUpTo !== undefined) {
     const sql = 'DELETE FROM retired_credentials WHERE token_id = $1 AND retires_at <= $2'

@@ -1,0 +1,83 @@
+// What requests about tokens carry: parameters, headers and the fields of bodies.
+import { Type } from 'typebox'
+import { MAX_TAG_CHARACTERS, MAX_TAGS } from '../../tokens/model/fields.ts'
+import { EFFECTIVE_STATUSES, MAX_NAME_CHARACTERS, STATUSES } from '../../tokens/model/token.ts'
+import * as schemas from './schemas.ts'
+
+export const Credentials = {
+  credentials: Type.Optional(
+    Type.String({ enum: ['masked'], description: 'Shows only the last four characters of each credential' }),
+  ),
+}
+
+export const Include = {
+  include: Type.Optional(Type.String({ enum: ['details'], description: 'Adds `details` to each token' })),
+  ...Credentials,
+}
+
+export const Filters = {
+  status: Type.Optional(Type.String({ enum: [...STATUSES], description: 'Only tokens with this status' })),
+  search: Type.Optional(
+    Type.String({ maxLength: MAX_NAME_CHARACTERS, description: 'Part of the name; letter case does not matter' }),
+  ),
+}
+
+const from = (what: string) =>
+  Type.Optional(Type.String({ format: 'date-time', description: `${what} at this time or later` }))
+const before = (what: string) =>
+  Type.Optional(Type.String({ format: 'date-time', description: `${what} before this time` }))
+
+export const ExtraFilters = {
+  tag: Type.Optional(
+    Type.Array(Type.String({ maxLength: MAX_TAG_CHARACTERS }), {
+      description: 'Only tokens with this tag; repeated: with all of them',
+    }),
+  ),
+  used: Type.Optional(Type.String({ enum: ['never'], description: 'Only tokens never used' })),
+  createdFrom: from('Only tokens made'),
+  createdBefore: before('Only tokens made'),
+  expiresFrom: from('Only tokens that expire'),
+  expiresBefore: before('Only tokens that expire'),
+  effectiveStatus: Type.Optional(
+    Type.String({
+      enum: [...EFFECTIVE_STATUSES],
+      description: 'Only tokens of which verification would say this now; not together with `status`',
+    }),
+  ),
+}
+
+export const Name = Type.String({
+  minLength: 1,
+  maxLength: MAX_NAME_CHARACTERS,
+  description: `Unique within its sub-account, at most ${MAX_NAME_CHARACTERS} characters`,
+  examples: ['CI pipeline'],
+})
+export const Status = Type.String({
+  enum: [...STATUSES],
+  description: '`inactive` disables the token at once without deleting it; `active` enables it again',
+  examples: ['inactive'],
+})
+
+const ExpiresAt = Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+  description: 'When it stops authenticating, with a time zone; never if null or not sent',
+})
+
+const Tags = Type.Union(
+  [Type.Array(Type.String({ maxLength: MAX_TAG_CHARACTERS }), { maxItems: MAX_TAGS }), Type.Null()],
+  {
+    description: `At most ${MAX_TAGS} words of your own, which lists can be filtered by`,
+  },
+)
+
+/** What POST and PATCH take, and PUT does not. */
+export const BeyondDocument = {
+  expiresAt: Type.Optional(ExpiresAt),
+  tags: Type.Optional(Tags),
+  ...schemas.beyondDocument(schemas.TokenPolicy),
+}
+
+export const IfMatch = Type.Object({
+  'if-match': Type.Optional(Type.String({ description: 'An ETag: go ahead only if the token is still at it' })),
+})
+
+export const ETAG = { ETag: { type: 'string', description: "The token's version, for `If-Match`" } }
