@@ -49,8 +49,10 @@ export function startBytes(output: Output, label: string, all: number): Progress
   let [bytes, shown] = [0, 0]
   const advance = (by: number) => {
     bytes += by
-    bar.advance(Math.floor(bytes / 1e6) - shown)
-    shown = Math.floor(bytes / 1e6)
+    const begun = Math.ceil(bytes / 1e6)
+    // An advance by 0 would make the estimated time infinite.
+    if (begun > shown) bar.advance(begun - shown)
+    shown = begun
   }
   return { advance, done: bar.done }
 }
