@@ -110,38 +110,40 @@ function endGroup(pid) {
 }
 
 /** For each test file how long it takes, and the parts of source files that it reaches. */
-async function measure(copy, tests, env) {
+async function measure(copies, tests, env) {
   let known = {}
   try {
     known = JSON.parse(readFileSync(CACHE, 'utf8'))
   } catch {}
-  for (const [n, test] of tests.entries()) {
-    if (known[test]?.hash === hash(read(test))) continue
-    const folder = mkdtempSync(join(tmpdir(), 'latchkey-coverage-'))
-    const started = performance.now()
-    // What is compiled from the cache is counted less exactly.
-    const outcome = await runTest(
-      copy,
-      test,
-      { ...env, NODE_V8_COVERAGE: folder, NODE_DISABLE_COMPILE_CACHE: '1' },
-      SLOWEST_MEASURED_MS,
-    )
-    // A busy machine can fail a test; what fails here would seem to notice every fault.
-    if (outcome !== undefined) {
-      console.error(`left out, since it fails without any fault put in: ${test} (${outcome})`)
-      continue
+  const left = tests.filter((test) => known[test]?.hash !== hash(read(test))).entries()
+  const lane = async (copy) => {
+    for (const [n, test] of left) {
+      const measured = await measureTest(copy, test, env)
+      if (measured === undefined) continue
+      known[test] = measured
+      mkdirSync(dirname(CACHE), { recursive: true })
+      writeFileSync(CACHE, JSON.stringify(known))
+      console.error(`measured ${n + 1}: ${test}`)
     }
-    known[test] = {
-      hash: hash(read(test)),
-      ms: Math.round(performance.now() - started),
-      reached: reachedIn(folder, copy),
-    }
-    rmSync(folder, { recursive: true })
-    mkdirSync(dirname(CACHE), { recursive: true })
-    writeFileSync(CACHE, JSON.stringify(known))
-    console.error(`measured ${n + 1} of ${tests.length}: ${test}`)
   }
+  await Promise.all(copies.map(lane))
   return known
+}
+
+async function measureTest(copy, test, env) {
+  const folder = mkdtempSync(join(tmpdir(), 'latchkey-coverage-'))
+  const started = performance.now()
+  // What is compiled from the cache is counted less exactly.
+  const counting = { ...env, NODE_V8_COVERAGE: folder, NODE_DISABLE_COMPILE_CACHE: '1' }
+  try {
+    const outcome = await runTest(copy, test, counting, SLOWEST_MEASURED_MS)
+    if (outcome === undefined)
+      return { hash: hash(read(test)), ms: Math.round(performance.now() - started), reached: reachedIn(folder, copy) }
+    // A busy machine can fail a test; what fails here would seem to notice every fault.
+    console.error(`left out, since it fails without any fault put in: ${test} (${outcome})`)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 }
 
 function reachedIn(folder, copy) {
@@ -255,8 +257,11 @@ for (const signal of ['SIGINT', 'SIGTERM']) {
   })
 }
 try {
-  const env = { [SHARED_POSTGRES]: JSON.stringify({ data: postgres.data, port: postgres.port }) }
-  const known = await measure(copies[0], tests, env)
+  const env = {
+    [SHARED_POSTGRES]: JSON.stringify({ data: postgres.data, port: postgres.port }),
+    NODE_COMPILE_CACHE: join(dirname(CACHE), 'latchkey'),
+  }
+  const known = await measure(copies, tests, env)
   const files = listed(values.files)
   const chosen = values.again
     ? JSON.parse(readFileSync(values.again, 'utf8')).results.filter(isMissed)
