@@ -91,9 +91,11 @@ async function fill(database: PostgresServer, shape: Shape): Promise<[Server, Sc
 
 /** The wall repeats recorded changes, so in its copy a history may hold the same entry many times. */
 async function copyLoosely(database: PostgresServer): Promise<void> {
-  // A template must not be in use.
+  // A template must not be in use, and the Latchkey on it connects again at once.
+  await database.query('postgres', 'ALTER DATABASE large ALLOW_CONNECTIONS false')
   await database.query('postgres', `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'large'`)
   await database.query('postgres', 'CREATE DATABASE wall TEMPLATE large')
+  await database.query('postgres', 'ALTER DATABASE large ALLOW_CONNECTIONS true')
   const constraints = await database.query<{ conname: string }>(
     'wall',
     `SELECT conname FROM pg_constraint WHERE conrelid = 'history'::regclass AND contype IN ('u', 'p')`,

@@ -23,9 +23,9 @@ type Lacking = Parameters<typeof lacksKey>[1]
 
 export class TokenViews {
   readonly #parts: Parts
-  // An engine returns the same object while nothing about it has changed, so what is derived from it is derived once.
-  readonly #opened = new WeakMap<TokenRow, Token>()
-  readonly #masked = new WeakMap<TokenRow, Token>()
+  // An engine returns the same object while nothing about it has changed, so its credential is decrypted once.
+  readonly #opened = new WeakMap<TokenRow, string>()
+  readonly #masked = new WeakMap<TokenRow, string>()
 
   constructor(parts: Parts) {
     this.#parts = parts
@@ -67,28 +67,17 @@ export class TokenViews {
     const opened = await this.#open(older, lacking)
     for (const [i, row] of older.entries()) {
       const { credential, credentialUnreadable } = opened[i] as Token
-      if (!credentialUnreadable) this.#masked.set(row, toToken(row, maskOf(credential)))
+      if (!credentialUnreadable) this.#masked.set(row, maskOf(credential))
     }
-    return rows.map((row) => {
-      const known = this.#masked.get(row)
-      if (known !== undefined) return known
-      const token = toToken(row, row.token.masked ?? undefined)
-      if (row.token.masked !== null) this.#masked.set(row, token)
-      return token
-    })
+    return rows.map((row) => toToken(row, row.token.masked ?? this.#masked.get(row)))
   }
 
   /** A credential that cannot be decrypted is shown as empty: its token can still be listed, disabled, deleted and rotated. */
   async #open(rows: readonly TokenRow[], lacking?: Lacking): Promise<Token[]> {
     const unreadable: { readonly id: string; readonly cause: unknown }[] = []
     const tokens = rows.map((row) => {
-      const known = this.#opened.get(row)
-      if (known !== undefined) return known
       try {
-        const credential = this.#parts.keys.openCredential(row.token)
-        const token = toToken(row, credential === NOT_STORED ? (row.token.masked ?? '') : credential)
-        this.#opened.set(row, token)
-        return token
+        return toToken(row, this.#openCredential(row))
       } catch (cause) {
         unreadable.push({ id: row.token.id, cause })
         return toToken(row, undefined)
@@ -99,6 +88,15 @@ export class TokenViews {
       this.#parts.onTampered({ kind: 'credential', id })
     }
     return tokens
+  }
+
+  #openCredential(row: TokenRow): string {
+    const known = this.#opened.get(row)
+    if (known !== undefined) return known
+    const opened = this.#parts.keys.openCredential(row.token)
+    const credential = opened === NOT_STORED ? (row.token.masked ?? '') : opened
+    this.#opened.set(row, credential)
+    return credential
   }
 
   /** A tampered row can name any key; only a key that the store knows can be one that this process lacks. */

@@ -11,6 +11,7 @@ import { type Connection, translateError } from '../connection.ts'
 import { type Chosen, countScope, type Places, pageByIndex } from '../sql/listing.ts'
 import * as reads from '../sql/reads.ts'
 import { Changes } from './changes.ts'
+import { Compact } from './compact.ts'
 import { Known } from './known.ts'
 
 /** Some 450 bytes each. */
@@ -28,6 +29,7 @@ export class Memory {
   readonly #keys: Known<Stamped<StoredKey>>
   readonly #rows: Known<TokenRow>
   readonly #subAccounts: Known<SubAccount>
+  readonly #compact = new Compact()
   #next: Promise<void> | undefined
   #isShared = false
 
@@ -90,10 +92,11 @@ export class Memory {
     if (known !== undefined) return known
     const digest = this.#stamps.digest(presented)
     const found = reads.findByDigest(this.#db, digest)
-    const candidate = found && toCandidate(found, digest, this.#stamps)
-    if (candidate !== undefined && candidate.retiresAt === null && candidate.tampered === undefined) {
-      this.#candidates.set(name, candidate, [candidate.token.id, candidate.token.subAccountId], this.time)
-    }
+    const read = found && toCandidate(found, digest, this.#stamps)
+    if (read === undefined || read.retiresAt !== null || read.tampered !== undefined) return read
+    const token = this.#compact.texts(read.token)
+    const candidate = { ...read, token }
+    this.#candidates.set(name, candidate, [token.id, token.subAccountId], this.time)
     return candidate
   }
 
@@ -146,7 +149,8 @@ export class Memory {
     if (token === undefined) return undefined
     const subAccount = this.#subAccount(token.subAccountId)
     if (subAccount === undefined) return undefined
-    const row = { token, subAccount }
+    const compact = { ...this.#compact.texts(token), sealed: this.#compact.bytes(token.sealed) }
+    const row = { token: compact, subAccount }
     this.#rows.set(token.id, row, [token.id, token.subAccountId], this.time)
     return row
   }
