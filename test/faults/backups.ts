@@ -197,6 +197,7 @@ export function describeKilledRestores(kills: number): void {
       }
       folder.dispose()
       const { unmade, made, old, restored } = outcomes
+      assert.ok(unmade > 0 && old > 0)
       record(t, {
         promise: 'A backup and a restore are whole, or have not happened',
         fault: 'kill -9 of a backup, and of a restore',
@@ -205,7 +206,6 @@ export function describeKilledRestores(kills: number): void {
         figure: `0 half made, 0 half done, 0 revived`,
         control: `${unmade} backups and ${old} restores were cut off before they had happened`,
       })
-      assert.ok(unmade > 0 && old > 0)
     } finally {
       world.dispose()
     }
