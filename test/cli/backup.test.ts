@@ -5,6 +5,8 @@ import fs, { existsSync, readdirSync, readFileSync, statSync, truncateSync, writ
 import { syncBuiltinESMExports } from 'node:module'
 import { basename, join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { Stamps } from '../../src/tokens/trust/vault.ts'
+import { manifestTrailer, readTrailer } from '../../src/tokens/upkeep/backup.ts'
 import { Cli } from '../support/cli.ts'
 import { BackedUp, opened } from '../support/restored.ts'
 import { makeTargets, type Targets } from '../support/targets.ts'
@@ -56,6 +58,13 @@ describe('a backup', () => {
     assert.equal(code, 1)
     assert.match(stderr, /exists already/)
     assert.equal(hash(world.file), before)
+  })
+
+  test('of a later format is not read by this version', () => {
+    const stamps = new Stamps(Buffer.alloc(32, 1))
+    const trailer = (format: number) => manifestTrailer({ ...report, format }, stamps).toString()
+    assert.equal(readTrailer(trailer(1)).manifest.format, 1)
+    assert.throws(() => readTrailer(trailer(2)), /manifest of the backup cannot be read/)
   })
 
   test('of nothing, or into a folder that is not there, is refused, and makes nothing', async () => {

@@ -69,6 +69,12 @@ describe('a master key', () => {
     assert.throws(() => keys.openCredential({ ...token, sealed: current }))
   })
 
+  test('that is not among those given cannot be chosen to seal, and the one that seals stays', () => {
+    const keys = new KeyRing([key])
+    assert.throws(() => keys.sealWith('another'), { code: 'unavailable' })
+    assert.equal(keys.sealing, key)
+  })
+
   test('does not open what another key sealed', () => {
     const other = new MasterKey(randomBytes(32))
     assert.throws(() => other.open(key.seal('secret', 'p'), 'p'))

@@ -117,6 +117,8 @@ export function describeCredentials(engine: Engine): void {
       await operator.setCredentials(estate.theirs.accountId, null)
       const ask = (path: string, method = 'GET', body?: unknown) =>
         estate.ask({ method, path, body, headers: [bearer(estate.theirs.key)] })
+      const [change] = (await ask(`${API}/history?limit=1`)).json.data.items
+      assert.deepEqual([change.from, change.to], [{ credentials: 'once' }, { credentials: null }])
       const { items } = (await ask(TOKEN)).json.data
       for (const { token } of items) assert.match(token, /…/)
       const [subAccount] = estate.theirs.subAccounts
