@@ -12,7 +12,7 @@ export interface Block {
 
 const OCTET = '(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])'
 /** Also as a socket for both versions of IP shows it; parsing that as IPv6 gives the same address in five times the time. */
-const IPV4 = new RegExp(`^(?:::ffff:)?${OCTET}\\.${OCTET}\\.${OCTET}\\.${OCTET}$`, 'i')
+const IPV4 = new RegExp(`^(?:::ffff:)?${OCTET}\\.${OCTET}\\.${OCTET}\\.${OCTET}$`)
 const GROUP = /^[0-9a-f]{1,4}$/i
 const PREFIX_LENGTH = /^(?:0|[1-9][0-9]{0,2})$/
 
