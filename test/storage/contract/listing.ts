@@ -221,6 +221,20 @@ export const describeListing: Part = (estate) => {
     assert.deepEqual(await search(name.slice(1).toUpperCase()), [name])
   })
 
+  test('a name of as many different characters as there can be is found by any part, also after a rename', async () => {
+    const different = (count: number) => Array.from({ length: count }, (_, i) => String.fromCodePoint(0x4e00 + i))
+    // The second is indexed as 379 characters, since ß is folded to ss.
+    for (const name of [different(255).join(''), different(127).join('ß')]) {
+      const { account, subAccount, search } = await withNames(estate(), [name, 'other'])
+      const { id } = await estate().token(subAccount, 'renamed')
+      await updateToken(estate().store, account.id, id, { name: `${name.slice(1)}z` }, estate().origin())
+      for (const part of [name.slice(1, 3), name.slice(1, 4), name.slice(100, 200), name.slice(-3)]) {
+        assert.deepEqual(await search(part), [name, `${name.slice(1)}z`].toSorted(), part)
+      }
+      assert.deepEqual(await search(name), [name])
+    }
+  })
+
   test('search follows a rename at once', async () => {
     const { account, search } = await withNames(estate(), ['before'])
     const { items } = (await estate().store.listTokens(account.id, FIRST_PAGE)) ?? { items: [] }
