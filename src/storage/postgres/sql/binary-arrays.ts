@@ -42,7 +42,9 @@ const short: string[] = []
 function int32(number: number): string {
   const known = short[number]
   if (known !== undefined) return known
-  const text = String.fromCharCode((number >>> 24) & 255, (number >>> 16) & 255, (number >>> 8) & 255, number & 255)
+  const bytes = Buffer.alloc(4)
+  bytes.writeInt32BE(number)
+  const text = bytes.toString('latin1')
   if (number < MAX_SHORT) short[number] = text
   return text
 }
