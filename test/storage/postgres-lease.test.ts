@@ -17,10 +17,11 @@ describe('a lease on the primary', () => {
   let estate: Estate
   let subAccount: SubAccount
   let token: TokenRecord
+  const warnings: string[] = []
   before(async () => {
     // Its own: its settings are changed.
     server = await PostgresServer.start()
-    opened = await openEmptyPostgres({}, server)
+    opened = await openEmptyPostgres({ warn: (warning) => warnings.push(warning) }, server)
     estate = new Estate(opened)
     subAccount = await estate.subAccount(await estate.account())
     token = await estate.token(subAccount, 'one')
@@ -41,11 +42,15 @@ describe('a lease on the primary', () => {
     while ((await codeOf(ask())) !== expected) await wait(50)
   }
 
-  test('ends while commits wait for a standby that is gone, and comes back with it; lists go on', async () => {
+  test('ends while commits wait for a standby that is gone, with a warning that says why, and comes back with it; lists go on', async () => {
     await verify()
     await server.query('postgres', "ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
     await server.query('postgres', 'SELECT pg_reload_conf()')
     await until('unavailable', verify)
+    assert.match(
+      warnings.at(-1) ?? '',
+      /^PostgreSQL did not show that it is the primary: (no answer within|The change may)/,
+    )
     assert.equal((await opened.store.listTokens(subAccount.accountId, FIRST_PAGE))?.items.length, 1)
     await server.query('postgres', 'ALTER SYSTEM RESET synchronous_standby_names')
     await server.query('postgres', 'SELECT pg_reload_conf()')

@@ -142,7 +142,7 @@ describe('data that a dump has brought to another database', () => {
     await opened.server.query('postgres', `DROP DATABASE "${opened.database}" WITH (FORCE)`)
   })
 
-  test('are refused by who has never seen them, and used once the operator has accepted that', async (t) => {
+  test('are refused by who has never seen them, and used once the operator has accepted that, also without a record', async (t) => {
     const witness = temporaryFolder()
     t.after(() => removeFolder(witness))
     const there = { ...opened.options, databaseUrl: opened.server.url(clone), witness }
@@ -150,7 +150,8 @@ describe('data that a dump has brought to another database', () => {
     assert.equal(verdict, 'revocations-unknown')
     assert.match(obstacle ?? '', /restored from a dump, or moved/)
     assert.equal((await start({ ...opened.options, witness }, token)).verdict, 'answered', 'the original')
-    await acceptLoss(there)
+    const { found, knownUntil } = await acceptLoss({ ...there, witness: undefined })
+    assert.deepEqual([found, knownUntil], [obstacle, null])
     assert.equal((await start(there, token)).verdict, 'answered')
   })
 })
@@ -251,5 +252,19 @@ describe('what a process knows to have been confirmed', () => {
     assert.ok(one.readNew().every((traces) => Object.keys(traces).length === 1))
     writeFileSync(join(folder, 's-unfinished.json'), '{"e":[]}')
     assert.deepEqual(one.readNew(), [{ e: [] }], 'read once it is complete')
+  })
+
+  test('is on disk before a process ends: closing waits for what is being written', async (t) => {
+    const folder = temporaryFolder()
+    t.after(() => removeFolder(folder))
+    const witness = new Witness(folder, 's')
+    let isOnDisk = false
+    void witness
+      .save(() => ({ e: [mark('a', 1)] }))
+      .then(() => {
+        isOnDisk = true
+      })
+    await witness.close()
+    assert.equal(isOnDisk, true)
   })
 })
