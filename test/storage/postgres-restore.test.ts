@@ -1,6 +1,6 @@
 // A PostgreSQL that was restored to an earlier state: nobody is let in until the operator accepts that changes are lost.
 import assert from 'node:assert/strict'
-import { readdirSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -122,6 +122,10 @@ describe('a server that is stopped and started again', () => {
       /^none is missing; a loss was accepted at 20.*\(the database is an earlier state: .*; data of 20/,
     )
     assert.equal(await decided(disable), 'answered')
+    for (const name of readdirSync(witness)) {
+      const kept = JSON.parse(readFileSync(join(witness, name), 'utf8'))
+      assert.equal(Object.keys(kept).length, 1, 'what was accepted as lost is no longer kept')
+    }
   })
 })
 

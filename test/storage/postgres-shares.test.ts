@@ -1,6 +1,9 @@
 // Which calls share connections: what one account asks at length keeps neither verification nor other accounts waiting.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import pg from 'pg'
+import { Connection } from '../../src/storage/postgres/connection.ts'
+import { clientConfig } from '../../src/storage/postgres/pool.ts'
 import { type OpenedStore, openPostgresStore, SMALLEST_POOL } from '../../src/storage/postgres/store.ts'
 import { overviewQuestion } from '../../src/tokens/model/overview.ts'
 import type { Account, StoredKey, SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
@@ -162,6 +165,19 @@ describe('the connections of a PostgreSQL store', () => {
         Array.from({ length: 3 }, () => ({ max: 1, inUse: 0, idle: 1, waiting: 0 })),
       )
     }))
+
+  test('one asked for more while it is busy goes on with that, also if it is one statement', {
+    timeout: 20_000,
+  }, async () => {
+    const client = new pg.Client(clientConfig(opened.options.databaseUrl))
+    await client.connect()
+    const db = new Connection(client)
+    const first = db.tuple('SELECT 1')
+    // The first is sent by then, and no answer can have been read.
+    await new Promise(process.nextTick)
+    assert.deepEqual(await Promise.all([first, db.tuple('SELECT 2')]), [[1], [2]])
+    await client.end()
+  })
 
   test('fewer than one of each kind are refused', () =>
     assert.rejects(openPostgresStore({ ...opened.options, poolSize: 3 }), {

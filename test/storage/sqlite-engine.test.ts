@@ -151,9 +151,13 @@ describe('a connection', () => {
       (translateError(Object.assign(new Error('disk'), { code, syscall: 'fdatasync' })) as { code?: string }).code
     assert.equal(ofFiles('EIO'), 'unavailable')
     assert.equal(ofFiles('ENOSPC'), 'store-full')
-    for (const error of [new TypeError('bug'), Object.assign(new Error('no such table: t'), { errcode: 1 })]) {
-      assert.equal(translateError(error), error)
-    }
+    const unexpected: [string, number][] = [
+      ['no such table: t', 1],
+      ['NOT NULL constraint failed: tokens.digest', 1299],
+      ['UNIQUE constraint failed: accounts.id', 1555],
+    ]
+    const errors = unexpected.map(([message, errcode]) => Object.assign(new Error(message), { errcode }))
+    for (const error of [new TypeError('bug'), ...errors]) assert.equal(translateError(error), error)
   })
 })
 

@@ -38,8 +38,10 @@ const describeInsert: Part = (estate) => {
     assert.equal((await estate().store.findActivity([token.id], 0)).size, 0)
   })
 
-  test('no tokens at all is a change of nothing', async () => {
+  test('no tokens at all is a change of nothing, also with an idempotency key', async () => {
     assert.deepEqual(await estate().store.insertTokens([], estate().origin()), [])
+    const asked = { key: 'no tokens', requestDigest: 'none' }
+    assert.deepEqual(await estate().store.insertTokens([], estate().origin(), asked), [])
   })
 
   test('of many tokens, one that cannot be kept keeps all of them out', async () => {
