@@ -40,4 +40,13 @@ describe('a copy of a PostgreSQL store', () => {
     })
     await store.close()
   })
+
+  test('keeps the store from being opened meanwhile, and says so', async () => {
+    const source = await openPostgresSource(opened.options)
+    await assert.rejects(openPostgresStore(opened.options), {
+      name: 'OperatorError',
+      message: 'The store is locked by another process, which copies it.',
+    })
+    await source.close()
+  })
 })

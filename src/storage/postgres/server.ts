@@ -4,14 +4,26 @@ import { OperatorError } from '../../tokens/errors.ts'
 
 const OLDEST_VERSION = 140_000
 
+interface Server {
+  readonly product: string
+  readonly version: number
+  readonly encoding: string
+  readonly standby: boolean
+  readonly read_only: string
+  readonly durability: string
+}
+
 /** Refuses servers on which the guarantees of the store would not hold. */
 export async function requireFitServer(client: pg.ClientBase): Promise<void> {
-  const { rows } = await client.query(
+  const { rows } = await client.query<Server>(
     `SELECT version() AS product, pg_is_in_recovery() AS standby, current_setting('synchronous_commit') AS durability,
        current_setting('default_transaction_read_only') AS read_only, current_setting('server_encoding') AS encoding,
        current_setting('server_version_num')::int AS version`,
   )
-  const { product, standby, durability, read_only: readOnly, encoding, version } = rows[0]
+  requireFit(rows[0] as Server)
+}
+
+export function requireFit({ product, standby, durability, read_only: readOnly, encoding, version }: Server): void {
   // Others speak its protocol, but lack its advisory locks, its triggers, or its order of commits.
   if (!/^PostgreSQL \d+[.\w]* /.test(product)) {
     throw new OperatorError(`The database must be PostgreSQL itself, but says that it is ${product}`)
