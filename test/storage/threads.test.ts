@@ -191,7 +191,7 @@ describe('a thread that ends by itself', () => {
     assert.equal((await search(opened.store, account))?.total, 1)
   })
 
-  test('is told of, and also when no other can be started: then nothing is left to wait', async () => {
+  test('is told of, also when no other can be started, which leaves nothing to wait; one that is closed is not', async () => {
     const told: EndedThread[] = []
     const dataDir = dirname(opened.path)
     await opened.store.close()
@@ -209,6 +209,7 @@ describe('a thread that ends by itself', () => {
     renameSync(`${opened.path}.aside`, opened.path)
     await assert.rejects(search(store, account), UNAVAILABLE)
     await assert.rejects(store.ping(), UNAVAILABLE)
+    await store.close()
     assert.deepEqual(
       told.map(({ role, isReplaced }) => [role, isReplaced]),
       [
@@ -216,7 +217,6 @@ describe('a thread that ends by itself', () => {
         ['reader', false],
       ],
     )
-    await store.close()
     await opened.reopen()
   })
 })
