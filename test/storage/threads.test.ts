@@ -1,6 +1,6 @@
 // The threads of the embedded store: who is answered when, what has a deadline, and what happens when a thread ends.
 import assert from 'node:assert/strict'
-import { renameSync } from 'node:fs'
+import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -264,6 +264,18 @@ describe('a reader thread', () => {
     renameSync(`${opened.path}.aside`, opened.path)
     assert.equal((await search(store, account))?.total, 0)
     await store.ping()
+  })
+
+  test('that has read a damaged page reads it again when asked again, in case the disk is sound by then', async () => {
+    await opened.reopen()
+    const { store } = opened
+    await store.ping()
+    const sound = readFileSync(opened.path)
+    const write = (bytes: Uint8Array) => writeFileSync(opened.path, bytes, { flag: 'r+' })
+    write(Buffer.concat([sound.subarray(0, 4096), Buffer.alloc(sound.length - 4096, 0xff)]))
+    await assert.rejects(store.listHistory(account.id, FIRST_PAGE), UNAVAILABLE)
+    write(sound)
+    assert.equal((await store.listHistory(account.id, FIRST_PAGE)).total, 1)
   })
 
   test('that is being started does not keep a store from closing, and answers first what it was asked', async () => {
