@@ -31,6 +31,18 @@ describe('a copy of a PostgreSQL store', () => {
     assert.match(waits[0] ?? '', /^Waiting up to 5 s for (process \d+ \(pooler, from 127\.0\.0\.1, [^)]+\)(, |\.$))+/)
   })
 
+  test('waits for another copy, which it does not take for an instance', async () => {
+    const first = await openPostgresSource(opened.options)
+    const waiting = Promise.withResolvers<string>()
+    const second = openPostgresSource(opened.options, waiting.resolve)
+    assert.match(
+      String(await Promise.race([waiting.promise, second])),
+      /^Waiting up to 5 s for process \d+ \(latchkey copy, /,
+    )
+    await first.close()
+    await (await second).close()
+  })
+
   test('that is refused names the connections, and what to do about those that a pooler keeps', async () => {
     const { store } = await openPostgresStore(opened.options)
     await assert.rejects(openPostgresSource(opened.options), {

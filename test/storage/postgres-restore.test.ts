@@ -1,6 +1,6 @@
 // A PostgreSQL that was restored to an earlier state: nobody is let in until the operator accepts that changes are lost.
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -256,6 +256,16 @@ describe('what a process knows to have been confirmed', () => {
     assert.ok(one.readNew().every((traces) => Object.keys(traces).length === 1))
     writeFileSync(join(folder, 's-unfinished.json'), '{"e":[]}')
     assert.deepEqual(one.readNew(), [{ e: [] }], 'read once it is complete')
+  })
+
+  test('is never left out because a file of it cannot be read: that is told to the operator', (t) => {
+    const folder = temporaryFolder()
+    t.after(() => removeFolder(folder))
+    mkdirSync(join(folder, 's-no-file.json'))
+    assert.throws(() => new Witness(folder, 's').readNew(), {
+      name: 'OperatorError',
+      message: /cannot be used: EISDIR.*LATCHKEY_PG_WITNESS names another one/,
+    })
   })
 
   test('is on disk before a process ends: closing waits for what is being written', async (t) => {

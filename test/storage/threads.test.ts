@@ -1,5 +1,6 @@
 // The threads of the embedded store: who is answered when, what has a deadline, and what happens when a thread ends.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
@@ -225,9 +226,14 @@ describe('a reader thread', () => {
   let opened: TestSqlite
   let account: Account
   let started: number
-  const note = () => void started++
+  let ended: number
+  const note = (worker: Worker) => {
+    started++
+    worker.once('exit', () => ended++)
+  }
   beforeEach(async () => {
     started = 0
+    ended = 0
     process.on('worker', note)
     opened = await openEmptySqlite()
     account = await new Estate(opened).account()
@@ -282,8 +288,13 @@ describe('a reader thread', () => {
     const asked = search(opened.store, account)
     await opened.reopen()
     assert.equal((await asked)?.total, 0)
-    await opened.store.close()
-    await assert.rejects(opened.store.ping(), UNAVAILABLE)
+    const { store } = opened
+    const starting = once(process, 'worker')
+    store.ping().catch(() => {})
+    await starting
+    await store.close()
+    assert.equal(ended, started, 'none is left')
+    await assert.rejects(store.ping(), UNAVAILABLE)
     await opened.reopen()
   })
 })
