@@ -1,6 +1,6 @@
 // The revocation journal beside a store in use: by several at once, and after a crash.
 import assert from 'node:assert/strict'
-import { readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
@@ -92,6 +92,16 @@ for (const [when, soonCommitted] of [
     assert.equal(await find(), known)
   })
 }
+
+test('a line that was begun and never finished, as on a full disk, is gone with the next revocation', async () => {
+  const token = await aToken()
+  appendFileSync(journal, 'half a line')
+  await set(opened.store, token, 'inactive')
+  assert.doesNotMatch(readFileSync(journal, 'latin1'), /half a line/)
+  assert.deepEqual(told(token), ['off'])
+  await opened.reopen()
+  assert.equal(await opened.files.findObstacle(), undefined)
+})
 
 test('moved away from an open store, or removed: nothing more is revoked, and nobody is told yes', async () => {
   const token = await aToken()
