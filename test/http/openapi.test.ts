@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
+import { Check } from 'typebox/schema'
 import { BODY_LIMIT_BYTES, CATEGORIES, codesOf, type FailureStatus } from '../../src/http/protocol/failures.ts'
 import { Estate, sqliteEngine } from '../support/estate.ts'
 import { bearer, closeConnections } from '../support/http.ts'
@@ -103,13 +104,38 @@ test('every failure has a code for programs, and the description says which', ()
   )
 })
 
-test('every answer with a body has an example', () => {
-  const bare = operationsOf().flatMap(({ path, method, operation }) =>
+test('every answer with a body has an example, and its schema allows each of them', () => {
+  const { components } = description
+  const isShown = (media: Media) => {
+    const examples = examplesIn(media)
+    return examples.length > 0 && examples.every((example) => Check({ ...media.schema, components }, example))
+  }
+  const wrong = operationsOf().flatMap(({ path, method, operation }) =>
     Object.entries(operation.responses)
-      .filter(([, { content = {} }]) => Object.values(content).some((media) => examplesIn(media).length === 0))
+      .filter(([, { content = {} }]) => !Object.values(content).every(isShown))
       .map(([status]) => `${method} ${path} ${status}`),
   )
-  assert.deepEqual(bare, [])
+  assert.deepEqual(wrong, [])
+})
+
+test('the answers with a Retry-After are those to try again later, of every route that sends it', () => {
+  const later = ['429', '503']
+  for (const { operation } of operationsOf()) {
+    // A probe asks again at times of its own.
+    if (operation.operationId === 'ready') continue
+    for (const [status, { headers = {} }] of Object.entries(operation.responses)) {
+      assert.equal('Retry-After' in headers, later.includes(status), `${operation.operationId} ${status}`)
+    }
+  }
+})
+
+test('a client can see how to authenticate: a key as a bearer or by Basic, a credential as a bearer', () => {
+  const ways = operationsOf().flatMap(({ operation: { security = [] } }) => security.flatMap(Object.keys))
+  const described = [...new Set(ways)].sort().map((way) => {
+    const { type, scheme } = description.components.securitySchemes[way] as Record<string, string>
+    return [way, type, scheme].join(' ')
+  })
+  assert.deepEqual(described, ['accountKey http bearer', 'accountKeyAsSecret http basic', 'credential http bearer'])
 })
 
 test('it is sent once: with its ETag there is nothing to send', async () => {
