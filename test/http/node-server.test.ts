@@ -107,6 +107,23 @@ test('answers that were read are no part of that bound, however many there were'
   caller.destroy()
 })
 
+test('answers to callers who have gone are no part of that bound either', async () => {
+  const here = await listen(createNodeServer(answerBytes, 2.5 * LARGE))
+  for (let n = 1; n <= 2; n++) {
+    const [gone, socket] = await here.connect()
+    gone.write(ask(LARGE))
+    while (socket.writableLength === 0) await settle(here)
+    gone.destroy()
+    while (!socket.closed) await sleep(1)
+  }
+  const [caller] = await here.connect()
+  caller.write(ask(LARGE + MB))
+  await settle(here)
+  await read(caller, LARGE + MB)
+  assert.ok(caller.bytesRead >= LARGE + MB)
+  caller.destroy()
+})
+
 test('beyond the bound of all waiting requests the connection with most of them is cut off', async () => {
   const held: (() => void)[] = []
   const hold: RequestListener = (request, response) => void held.push(() => answerBytes(request, response))

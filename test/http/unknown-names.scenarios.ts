@@ -75,6 +75,16 @@ const refused: readonly Refused[] = [
     field: `${'n'.repeat(100)}…`,
     reason: `Unknown field "${'n'.repeat(100)}…"; allowed: overlapSeconds`,
   },
+  {
+    what: 'a field whose name is just short enough to be repeated in full,',
+    ask: async (estate) => ({
+      method: 'POST',
+      path: `${await ofToken(estate)}/rotate`,
+      body: { ['n'.repeat(100)]: 1 },
+    }),
+    field: 'n'.repeat(100),
+    reason: `Unknown field "${'n'.repeat(100)}"; allowed: overlapSeconds`,
+  },
   body('POST', 'a rotation', async (estate) => `${await ofToken(estate)}/rotate`, 'allowed: overlapSeconds'),
   body('DELETE', 'a deletion', ofToken, NONE),
   body('PUT', 'a changed sub-account', ofSubAccount, 'allowed: name, email, companyName, status'),
