@@ -5,11 +5,12 @@ import { throttled } from './throttled.ts'
 
 const SOON_MS = 7 * 24 * 60 * 60 * 1000
 
+/** Time between two counts. */
+const COUNT_EVERY_MS = 10_000
+
 export type CountedStore = Pick<Store, 'countTokens' | 'countExpiring'>
 
 export interface CountSettings {
-  /** Time between two counts. */
-  readonly everyMs?: number
   /** Prometheus gives up a scrape after ten seconds: a store that does not respond must not delay it. */
   readonly maxWaitMs?: number
   readonly now?: () => number
@@ -26,7 +27,7 @@ interface TokenCounts {
 export function tokenCounter(
   store: CountedStore,
   now: () => Timestamp,
-  { everyMs = 10_000, maxWaitMs = 1_000, now: elapsed }: CountSettings = {},
+  { maxWaitMs = 1_000, now: elapsed }: CountSettings = {},
 ): () => Promise<TokenCounts> {
   let counts: TokenCounts = { byStatus: undefined, expiringSoon: undefined, errors: 0 }
   const refresh = throttled(
@@ -42,7 +43,7 @@ export function tokenCounter(
         counts = { ...counts, errors: counts.errors + 1 }
       }
     },
-    everyMs,
+    COUNT_EVERY_MS,
     elapsed,
   )
   return async () => {
