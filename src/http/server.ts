@@ -40,6 +40,7 @@ import {
   isWrite,
   type PlainRoute,
   type Route,
+  type RouteInput,
   rightOf,
   schemaOf,
   withFailures,
@@ -204,7 +205,7 @@ function addAccountRoute(server: FastifyInstance, parts: ServerParts, admit: Adm
     const caller = callerOf(request)
     const input = {
       caller,
-      params: request.params as Record<string, string>,
+      params: request.params as RouteInput['params'],
       query: request.query as Record<string, unknown>,
       body: request.body,
       headers: request.headers,

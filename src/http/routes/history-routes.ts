@@ -65,7 +65,7 @@ const tokenHistory: AccountRoute = {
   params: schemas.TokenId,
   failures: { 400: BAD_QUERY, 404: [reasonOf('token-not-found')] },
   async answer(registry, { caller, params, query }) {
-    const historyQuery = { ...readHistoryQuery(query), tokenId: params.id ?? '' }
+    const historyQuery = { ...readHistoryQuery(query), tokenId: params.id }
     return historyResult(registry, caller, await registry.listHistory(caller, historyQuery))
   },
 }

@@ -116,7 +116,7 @@ const revokeKey: AccountRoute = {
   },
   failures: { 404: NOT_FOUND },
   async answer(registry, { caller, params, origin }) {
-    return { data: keyToWire(await registry.keys.revoke(caller, params.id ?? '', origin)) }
+    return { data: keyToWire(await registry.keys.revoke(caller, params.id, origin)) }
   },
 }
 

@@ -19,7 +19,8 @@ import { BODY_REASONS, CATEGORIES, codesOf, type FailureStatus } from '../protoc
 
 export interface RouteInput {
   readonly caller: Caller
-  readonly params: Readonly<Record<string, string>>
+  /** Only those in the route's `url` are there. */
+  readonly params: Readonly<Record<'id' | 'subAccountId', string>>
   readonly query: RawQuery
   readonly body: unknown
   readonly headers: Readonly<Record<string, string | string[] | undefined>>

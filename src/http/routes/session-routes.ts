@@ -48,7 +48,7 @@ const revokeSession: AccountRoute = {
   success: { message: 'Session ended successfully', example },
   failures: { 404: [reasonOf('session-not-found')] },
   async answer(registry, { caller, params, origin }) {
-    return { data: sessionToWire(await registry.sessions.revoke(caller, params.id ?? '', origin)) }
+    return { data: sessionToWire(await registry.sessions.revoke(caller, params.id, origin)) }
   },
 }
 

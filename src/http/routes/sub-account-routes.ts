@@ -99,7 +99,7 @@ const getSubAccount: AccountRoute = {
   success: { message: 'Sub-account retrieved successfully', example },
   failures: { 400: [unknownName('parameter', 'verbose', [])], 403: NOT_YOURS },
   async answer(registry, { caller, params }) {
-    return { data: subAccountToWire(await registry.getSubAccount(caller, params.id ?? '')) }
+    return { data: subAccountToWire(await registry.getSubAccount(caller, params.id)) }
   },
 }
 
@@ -119,7 +119,7 @@ const patchSubAccount: AccountRoute = {
   success: { message: 'Sub-account updated successfully', example },
   failures: { 400: [NOTHING_TO_UPDATE, 'status must be active or suspended'], 403: NOT_YOURS },
   async answer(registry, { caller, params, body, origin }) {
-    const row = await registry.updateSubAccount(caller, params.id ?? '', readSubAccountPatch(body), origin)
+    const row = await registry.updateSubAccount(caller, params.id, readSubAccountPatch(body), origin)
     return { data: subAccountToWire(row) }
   },
 }
@@ -137,7 +137,7 @@ const updateSubAccount: AccountRoute = {
   success: { message: 'Sub-account updated successfully', example },
   failures: { 400: [NOTHING_TO_UPDATE, 'status must be active or suspended'], 403: NOT_YOURS },
   async answer(registry, { caller, params, body, origin }) {
-    const row = await registry.updateSubAccount(caller, params.id ?? '', readSubAccountUpdate(body), origin)
+    const row = await registry.updateSubAccount(caller, params.id, readSubAccountUpdate(body), origin)
     return { data: subAccountToWire(row) }
   },
 }

@@ -100,7 +100,7 @@ const listTokensOfSubAccount: AccountRoute = {
   querystring: Type.Object({ ...Filters, ...schemas.PageParameters, ...ExtraFilters, ...Include }),
   async answer(registry, { caller, params, query, origin }) {
     const filters = readTokenQuery({ ...query, subAccountId: undefined }, origin.at)
-    return listResult(registry, caller, query, { ...filters, subAccountId: params.subAccountId ?? '' })
+    return listResult(registry, caller, query, { ...filters, subAccountId: params.subAccountId })
   },
 }
 
@@ -116,7 +116,7 @@ const getToken: AccountRoute = {
   failures: { 400: ['include must be details'], 404: NOT_FOUND },
   ignoresUnknown: true,
   async answer(registry, { caller, params, query }) {
-    return tokenResult(await registry.getToken(caller, params.id ?? '', readView(query)))
+    return tokenResult(await registry.getToken(caller, params.id, readView(query)))
   },
 }
 
@@ -143,7 +143,7 @@ const updateToken: AccountRoute = {
   ignoresUnknown: true,
   async answer(registry, { caller, params, query, body, headers, origin }) {
     const [change, view] = [readTokenUpdate(body), readMasked(query)]
-    return tokenResult(await registry.updateToken(caller, params.id ?? '', change, origin, readIfMatch(headers), view))
+    return tokenResult(await registry.updateToken(caller, params.id, change, origin, readIfMatch(headers), view))
   },
 }
 
@@ -173,7 +173,7 @@ const patchToken: AccountRoute = {
   },
   async answer(registry, { caller, params, query, body, headers, origin }) {
     const [update, view] = [readTokenPatch(body), readMasked(query)]
-    return tokenResult(await registry.patchToken(caller, params.id ?? '', update, origin, readIfMatch(headers), view))
+    return tokenResult(await registry.patchToken(caller, params.id, update, origin, readIfMatch(headers), view))
   },
 }
 
@@ -228,7 +228,7 @@ const deleteToken: AccountRoute = {
   success: { message: 'API token deleted successfully', example: { _id: exampleToken._id } },
   failures: { 404: NOT_FOUND, 412: STALE },
   async answer(registry, { caller, params, headers, origin }) {
-    const { id } = await registry.deleteToken(caller, params.id ?? '', origin, readIfMatch(headers))
+    const { id } = await registry.deleteToken(caller, params.id, origin, readIfMatch(headers))
     return { data: { _id: id }, tokenId: id }
   },
 }
@@ -264,7 +264,7 @@ const rotateToken: AccountRoute = {
   },
   async answer(registry, { caller, params, body, headers, origin }) {
     const overlap = readOverlap(body)
-    return tokenResult(await registry.rotateToken(caller, params.id ?? '', overlap, origin, readIfMatch(headers)))
+    return tokenResult(await registry.rotateToken(caller, params.id, overlap, origin, readIfMatch(headers)))
   },
 }
 
@@ -280,7 +280,7 @@ const revealToken: AccountRoute = {
   success: { message: 'API token revealed successfully', example: exampleToken, headers: ETAG },
   failures: { 403: [notAllowed('see credentials').message], 404: NOT_FOUND },
   async answer(registry, { caller, params, origin }) {
-    return tokenResult(await registry.revealToken(caller, params.id ?? '', origin))
+    return tokenResult(await registry.revealToken(caller, params.id, origin))
   },
 }
 
@@ -297,7 +297,7 @@ const explainToken: AccountRoute = {
   success: { message: 'API token explained successfully', example: schemas.exampleExplanation },
   failures: { 400: ['scope must name at most 64 scopes'], 404: NOT_FOUND },
   async answer(registry, { caller, params, query }) {
-    const { id = '' } = params
+    const { id } = params
     const access = { ...readScopeParameter(query), address: readOnce(query, 'address') }
     return { data: explanationToWire(await registry.explainToken(caller, id, access)), tokenId: id }
   },
