@@ -75,7 +75,8 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   const server = Fastify(optionsOf(parts))
   // Before the plugins are registered: their routes would otherwise keep Fastify's own error handler.
   server.setErrorHandler((error, request, reply) => sendFailure(parts, request, reply, error))
-  for (const name of ['caller', 'tokenId', 'route', 'startedAt', 'admittedAt']) server.decorateRequest(name)
+  for (const name of ['caller', 'tokenId', 'route', 'admittedAt']) server.decorateRequest(name)
+  server.decorateRequest('startedAt', 0)
   const registered: RouteOptions[] = []
   server.addHook('onRoute', (route) => void registered.push(route))
   await server.register(swagger, {
@@ -237,7 +238,7 @@ function addAccountRoute(server: FastifyInstance, parts: ServerParts, admit: Adm
 
 /** The time that authentication took counts against the store's deadline; the time to receive the body does not. */
 function during<Result>(registry: Registry, request: FastifyRequest, work: () => Result): Result {
-  const { startedAt = 0, admittedAt = startedAt } = request
+  const { startedAt, admittedAt = startedAt } = request
   const isGone = () => request.raw.socket.destroyed
   return registry.during({ waitedMs: admittedAt - startedAt, isGone }, work)
 }

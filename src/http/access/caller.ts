@@ -12,7 +12,7 @@ declare module 'fastify' {
     /** The route's path pattern; undefined where no route of ours matches. */
     route: string | undefined
     /** `performance.now()` when the request arrived. */
-    startedAt: number | undefined
+    startedAt: number
     /** `performance.now()` when the caller was authenticated. */
     admittedAt: number | undefined
   }

@@ -33,7 +33,7 @@ export function recorder(log: Logger, metrics: Metrics): Recorder {
 
   return (request, reply) => {
     const { id: reqId, method, caller, tokenId, ip: address, startedAt } = request
-    const elapsed = startedAt === undefined ? 0 : performance.now() - startedAt
+    const elapsed = performance.now() - startedAt
     // The route, not the URL: a path or a query can contain secrets.
     const route = request.route ?? request.routeOptions.url ?? 'none'
     const kind = kindOf(method, route, reply.statusCode)
