@@ -118,7 +118,7 @@ export const httpScenarios: readonly Scenario[] = [
     status: 400,
     body: (heard) => assert.equal(heard.json.error.message, 'name must be well-formed Unicode'),
   },
-  ...['text/plain', 'application/x-www-form-urlencoded', 'application/xml', 'application/merge-patch+json'].map(
+  ...['text/plain', 'application/x-www-form-urlencoded', 'application/xml', 'application/merge-patch+json', 'json'].map(
     (type): Scenario => ({
       name: `a body of ${type} is refused as not JSON`,
       ask: (estate) => put(estate, '{"status":"inactive"}', ['content-type', type]),

@@ -195,12 +195,19 @@ export const verifyScenarios: readonly Scenario[] = [
     status: 400,
     body: invalid('token must be sent only once'),
   },
-  {
-    name: 'introspection takes a form, not JSON',
-    ask: ({ mine }) => ({ method: 'POST', path: INTROSPECT, headers: [bearer(mine.key)], body: { token: 'x' } }),
-    status: 415,
-    body: failure('Unsupported media type', 'Request body must be application/x-www-form-urlencoded'),
-  },
+  ...['application/json', 'form'].map(
+    (type): Scenario => ({
+      name: `introspection with the content type "${type}" is refused, and told to send a form`,
+      ask: ({ mine }) => ({
+        method: 'POST',
+        path: INTROSPECT,
+        headers: [bearer(mine.key), ['content-type', type]],
+        body: '{"token":"x"}',
+      }),
+      status: 415,
+      body: failure('Unsupported media type', 'Request body must be application/x-www-form-urlencoded'),
+    }),
+  ),
   {
     name: 'a sub-account token cannot introspect',
     ask: async (estate) => ({

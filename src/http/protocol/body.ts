@@ -8,7 +8,7 @@ import { BODY_REASONS, HttpFailure } from './failures.ts'
 export function addBodyParsers(server: FastifyInstance): void {
   server.removeAllContentTypeParsers()
   server.addHook('onRoute', (route) => {
-    if (![route.method].flat().every((method) => BODILESS.has(method))) route.preParsing = emptyIfEnded
+    if (![route.method].flat().every((method) => BODILESS.has(method))) route.preParsing = beforeParsing
   })
   server.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
     let value: unknown
@@ -23,11 +23,12 @@ export function addBodyParsers(server: FastifyInstance): void {
 
 const BODILESS = new Set(['GET', 'HEAD'])
 
-/**
- * With `optimizeEmptyRequests`, the stream of a request without a body has already ended. Fastify's parser, which runs for
- * any request with a content type, would wait for the 'end' event forever.
- */
-const emptyIfEnded: preParsingHookHandler = (request, _reply, payload, done) => {
+const beforeParsing: preParsingHookHandler = (request, _reply, payload, done) => {
+  // Fastify refuses a malformed type too, but does not know which type the route takes.
+  const isMalformed = request.headers['content-type'] !== undefined && request.mediaType === undefined
+  if (isMalformed) return done(wrongType(request))
+  // With `optimizeEmptyRequests`, the stream of a request without a body has already ended. Fastify's parser, which runs for
+  // any request with a content type, would wait for the 'end' event forever.
   done(null, request.raw.readableEnded ? Readable.from([]) : payload)
 }
 
@@ -35,13 +36,15 @@ const JSON_TYPE = 'application/json'
 /** JSON too (RFC 7396). */
 const MERGE_PATCH_TYPE = 'application/merge-patch+json'
 
+const consumedBy = ({ routeOptions }: FastifyRequest) =>
+  (routeOptions.config as { consumes?: string }).consumes ?? JSON_TYPE
+const wrongType = (request: FastifyRequest) => new HttpFailure(415, BODY_REASONS.wrongType(consumedBy(request)))
+
 function readBody(request: FastifyRequest, body: Buffer): unknown {
   const { 'content-type': type = '', 'content-encoding': coding = 'identity' } = request.headers
-  const { consumes = JSON_TYPE } = request.routeOptions.config as { consumes?: string }
+  const consumes = consumedBy(request)
   const sent = type.split(';', 1)[0]?.trim().toLowerCase()
-  if (sent !== consumes && !(request.method === 'PATCH' && sent === MERGE_PATCH_TYPE)) {
-    throw new HttpFailure(415, BODY_REASONS.wrongType(consumes))
-  }
+  if (sent !== consumes && !(request.method === 'PATCH' && sent === MERGE_PATCH_TYPE)) throw wrongType(request)
   if (coding.toLowerCase() !== 'identity') {
     throw new HttpFailure(415, BODY_REASONS.encoded, { 'accept-encoding': 'identity' })
   }

@@ -109,7 +109,6 @@ export const BODY_REASONS = {
 const FRAMEWORK_FAILURES: Readonly<Record<string, readonly [FailureStatus, string]>> = {
   FST_ERR_CTP_BODY_TOO_LARGE: [413, BODY_REASONS.tooLarge],
   FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, 'Request body does not have the announced length'],
-  FST_ERR_CTP_INVALID_MEDIA_TYPE: [415, BODY_REASONS.wrongType('application/json')],
 }
 
 /** A 401 to a client that used HTTP Basic must name that scheme too (RFC 6749, 5.2). */
