@@ -19,7 +19,6 @@ const answered = new WeakSet<Socket>()
 const broken = new WeakSet<Socket>()
 
 export function answerMalformed(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET') socket.destroy()
   if (broken.has(socket)) return
   broken.add(socket)
   answerInOrder(STATUS_OF[error.code ?? ''] ?? 400, socket)
