@@ -39,7 +39,6 @@ export const CONSOLE_FILES: FastifyStaticOptions = {
   preCompressed: true,
   cacheControl: false,
   acceptRanges: false,
-  suppressWarning: true,
   setHeaders(reply, path) {
     // An asset's name contains the hash of its content.
     const isAsset = dirname(path).endsWith('assets')
