@@ -195,6 +195,17 @@ export const verifyScenarios: readonly Scenario[] = [
     status: 400,
     body: invalid('token must be sent only once'),
   },
+  {
+    name: 'introspection of a credential that is not UTF-8 is refused, rather than of another that it could be read as',
+    ask: ({ mine }) => ({
+      method: 'POST',
+      path: INTROSPECT,
+      headers: [bearer(mine.key), FORM],
+      body: Buffer.from('token=\xff', 'latin1'),
+    }),
+    status: 400,
+    body: invalid('Request body is not valid UTF-8'),
+  },
   ...['application/json', 'form'].map(
     (type): Scenario => ({
       name: `introspection with the content type "${type}" is refused, and told to send a form`,
