@@ -118,6 +118,17 @@ test('every answer with a body has an example, and its schema allows each of the
   assert.deepEqual(wrong, [])
 })
 
+test('in the examples, as in what is answered, a message is to be shown after a change, and not after a read', () => {
+  for (const { path, method, operation } of operationsOf()) {
+    if (!path.startsWith('/api/v1/apiClient')) continue
+    const successes = Object.entries(operation.responses).filter(([status]) => Number(status) < 300)
+    for (const example of successes.flatMap(([, answer]) => examplesOf(answer))) {
+      const { show_message } = example as { show_message: number }
+      assert.equal(show_message, method === 'get' ? 0 : 1, operation.operationId)
+    }
+  }
+})
+
 test('the answers with a Retry-After are those to try again later, of every route that sends it', () => {
   const later = ['429', '503']
   for (const { operation } of operationsOf()) {
