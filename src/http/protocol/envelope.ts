@@ -36,23 +36,21 @@ export function unauthenticatedBody(message: string) {
   return { code: 401, message, stack: `AuthenticationError: ${message}` }
 }
 
-const flag = (example = 0) => Type.Integer({ examples: [example] })
-
 export function successSchema(data: ReturnType<typeof Type.Object>) {
   return Type.Object(
     {
-      app_type: Type.String({ examples: ['api'] }),
-      app_version: Type.String({ examples: ['1.0.0'] }),
-      maintainence: flag(),
-      new_version: flag(),
-      force_update: flag(),
-      invalid_token: flag(),
-      refresh_token: Type.String({ examples: [''] }),
-      show_message: flag(),
-      is_enc: Type.Boolean({ examples: [false] }),
-      status: Type.Boolean({ examples: [true] }),
+      app_type: Type.String(),
+      app_version: Type.String(),
+      maintainence: Type.Integer(),
+      new_version: Type.Integer(),
+      force_update: Type.Integer(),
+      invalid_token: Type.Integer(),
+      refresh_token: Type.String(),
+      show_message: Type.Integer(),
+      is_enc: Type.Boolean(),
+      status: Type.Boolean(),
       message: Type.String(),
-      message_type: Type.String({ examples: ['success'] }),
+      message_type: Type.String(),
       data,
       error: Type.Object({}),
     },
