@@ -89,6 +89,7 @@ export class SignInWorld {
     assert.match(String(heard.headers['content-type']), /text\/html/)
     assert.match(String(heard.headers['content-security-policy']), /default-src 'none'/)
     assert.match(heard.text, words)
+    assert.match(heard.text, /<p>[^<]*(sign in again|try again)/i)
     assert.match(heard.text, /href="\/auth\/login"/)
     assert.equal(browser.jar(this.url).has(SESSION_COOKIE), false)
   }
