@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { Login, loginCookie, safeReturn, sessionCookie, setCookie } from '../../src/http/access/session.ts'
+import { Failure } from '../../src/tokens/errors.ts'
 import { CookieBrowser, type Headers } from '../support/cookie-browser.ts'
 import { Estate, sqliteEngine } from '../support/estate.ts'
 import { bearer, closeConnections } from '../support/http.ts'
@@ -163,6 +164,20 @@ describe('refused:', () => {
       await world.provider.up()
     }
     await world.signedIn()
+  })
+
+  test('while the store cannot be reached nobody is told that a session has ended, and those who are in stay in', async () => {
+    const { browser } = await world.signedIn()
+    const { store } = world.estate.running
+    const { findSession } = store
+    Object.assign(store, { findSession: () => Promise.reject(new Failure('unavailable')) })
+    try {
+      const heard = await world.ask(browser, '/auth/session')
+      assert.deepEqual([heard.status, heard.headers['set-cookie']], [503, undefined])
+    } finally {
+      Object.assign(store, { findSession })
+    }
+    assert.equal((await world.presence(browser)).person.subject, 'alice')
   })
 })
 
