@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, beforeEach, describe, test } from 'node:test'
+import { OidcProvider } from '../../src/http/access/oidc.ts'
 import { Login, loginCookie, safeReturn, sessionCookie, setCookie } from '../../src/http/access/session.ts'
 import { Failure } from '../../src/tokens/errors.ts'
 import { CookieBrowser, type Headers } from '../support/cookie-browser.ts'
@@ -181,13 +182,49 @@ describe('refused:', () => {
   })
 })
 
+const metadata = (issuer: string) => ({ issuer, authorization_endpoint: issuer, token_endpoint: issuer })
+
+/** A provider that only says something about itself. */
+async function describing(answer: (own: string) => object) {
+  const server = createServer((_request, response) => {
+    response.setHeader('content-type', 'application/json').end(JSON.stringify(answer(own)))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const own = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return { own, close: () => server.close().closeAllConnections() }
+}
+
+test('what a provider says about itself is read again after a while, and not for every sign-in', async () => {
+  let reads = 0
+  const { own: issuer, close } = await describing((own) => {
+    reads++
+    return metadata(own)
+  })
+  const settings = { issuer, clientId: 'latchkey', clientSecret: 'secret', publicUrl: 'https://tokens.example.com' }
+  const day = 24 * 60 * MINUTE
+  let now = day
+  const provider = new OidcProvider(
+    settings,
+    () => [],
+    () => now,
+  )
+  const begin = () => provider.begin({ state: 'state', nonce: 'nonce', verifier: 'verifier' })
+  try {
+    await Promise.all([begin(), begin()])
+    now += MINUTE
+    await begin()
+    assert.equal(reads, 1)
+    now += day
+    await begin()
+    assert.equal(reads, 2)
+  } finally {
+    close()
+  }
+})
+
 describe('a provider that is not what it should be', () => {
   const refusal = async (issuer: (own: string) => string, answer: (own: string) => object) => {
-    const server = createServer((_request, response) => {
-      response.setHeader('content-type', 'application/json').end(JSON.stringify(answer(own)))
-    })
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-    const own = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const { own, close } = await describing(answer)
     const provider = await TestProvider.start('http://127.0.0.1:1')
     provider.grant()
     const settings = { ...provider.settings, PORT: '0', LATCHKEY_OIDC_ISSUER: issuer(own) }
@@ -197,11 +234,9 @@ describe('a provider that is not what it should be', () => {
     } finally {
       closeConnections()
       await Promise.all([estate.close(), provider.close()])
-      server.closeAllConnections()
-      server.close()
+      close()
     }
   }
-  const metadata = (issuer: string) => ({ issuer, authorization_endpoint: issuer, token_endpoint: issuer })
 
   test('one that says it is another issuer is not used, and the page says whom to tell', async () => {
     const heard = await refusal(

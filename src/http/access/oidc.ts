@@ -22,11 +22,13 @@ export class OidcProvider implements IdentityProvider {
   readonly #settings: OidcSettings
   /** The names of the claims that decide who gets in, which may need a scope of the same name. */
   readonly #wantedClaims: () => readonly string[]
+  readonly #now: () => number
   #known: { readonly at: number; readonly config: Promise<client.Configuration> } | undefined
 
-  constructor(settings: OidcSettings, wantedClaims: () => readonly string[]) {
+  constructor(settings: OidcSettings, wantedClaims: () => readonly string[], now = () => performance.now()) {
     this.#settings = settings
     this.#wantedClaims = wantedClaims
+    this.#now = now
   }
 
   async begin({ state, nonce, verifier }: LoginSecrets): Promise<URL> {
@@ -70,7 +72,7 @@ export class OidcProvider implements IdentityProvider {
 
   /** Requests at the same time share one discovery; one that fails is tried again by the next request. */
   #configuration(): Promise<client.Configuration> {
-    const now = performance.now()
+    const now = this.#now()
     if (this.#known === undefined || now - this.#known.at > REDISCOVERED_AFTER_MS) {
       const found = { at: now, config: asking('misconfigured', () => discover(this.#settings)) }
       this.#known = found
