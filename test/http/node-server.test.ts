@@ -144,6 +144,12 @@ test('beyond the bound of all waiting requests the connection with most of them 
   for (const raw of [few, more]) raw.close()
 })
 
+test('an idle connection is kept a little longer than gateways keep theirs, so that it ends from their side', () => {
+  // nginx and the load balancers of clouds end theirs after 60 seconds.
+  const { keepAliveTimeout } = createNodeServer(answerBytes)
+  assert.ok(keepAliveTimeout > 60_000 && keepAliveTimeout <= 120_000, `${keepAliveTimeout} ms`)
+})
+
 test('a caller who reads nothing for the timeout is cut off; one who reads slowly is not', async () => {
   const server = createNodeServer(answerBytes, 20 * LARGE)
   assert.equal(server.timeout, 30_000)
