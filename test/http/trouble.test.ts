@@ -6,8 +6,9 @@ import { bearer, closeConnections } from '../support/http.ts'
 
 after(closeConnections)
 
-test('with the store gone every route that needs it answers 503 with our envelope, and the process stays alive', async () => {
+test('with the store gone every route that needs it answers 503 with our envelope, and the process stays alive', async (t) => {
   const estate = await Estate.open(sqliteEngine)
+  t.after(() => estate.close())
   const token = await estate.token()
   await estate.running.store.close()
   const asks = [
@@ -31,10 +32,11 @@ test('with the store gone every route that needs it answers 503 with our envelop
   assert.equal(verdict.headers['x-latchkey-token-id'], undefined)
   const readiness = await estate.ask({ path: '/readyz' })
   assert.deepEqual([readiness.status, readiness.headers['x-latchkey-error']], [503, 'unavailable'])
+  // Anybody may ask: the reason is for the log.
+  assert.deepEqual(readiness.json, { status: 'not ready' })
   assert.equal((await estate.ask({ path: '/healthz' })).status, 200)
   // Garbage is refused without the store.
   assert.equal((await estate.ask({ path: '/api/v1/verify', headers: [bearer('lk_tok_garbage')] })).status, 401)
-  await estate.close()
 })
 
 test('those who ask at the same time whether it is ready share one look at the store', async () => {
