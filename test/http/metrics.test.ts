@@ -11,13 +11,16 @@ const LATER = 60_000
 
 /** A store whose counts are made by hand, and a clock that is set by hand. */
 function counting() {
-  const state = { now: 0, calls: 0, answer: async (): Promise<number> => 3 }
+  const state = { now: 0, calls: 0, answer: async (): Promise<number> => 3, soonMs: 0 }
   const metrics = new Metrics()
   const countTokens = async () => {
     state.calls++
     return { active: await state.answer(), inactive: 0 }
   }
-  const countExpiring = async () => 5
+  const countExpiring = async (from: number, before: number) => {
+    state.soonMs = before - from
+    return 5
+  }
   metrics.countTokens({ countTokens, countExpiring }, () => 0, { maxWaitMs: 50, now: () => state.now })
   return { state, metrics }
 }
@@ -40,6 +43,12 @@ test('while the store cannot be reached, the number of tokens is the last one kn
   state.answer = async () => 4
   state.now = 2 * LATER
   assert.deepEqual([activeIn(await metrics.text()), errorsIn(await metrics.text())], ['4', '1'])
+})
+
+test('the tokens that expire soon are those of the next seven days', async () => {
+  const { state, metrics } = counting()
+  await metrics.text()
+  assert.equal(state.soonMs, 7 * 86_400_000)
 })
 
 test('before the first count has succeeded there is no number of tokens', async () => {
