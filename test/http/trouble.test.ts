@@ -1,14 +1,20 @@
 // When the store cannot be asked, nothing is decided: 503, never a yes. And settings that change what HTTP takes.
 import assert from 'node:assert/strict'
-import { after, describe, test } from 'node:test'
+import { after, describe, type TestContext, test } from 'node:test'
 import { Estate, sqliteEngine } from '../support/estate.ts'
 import { bearer, closeConnections } from '../support/http.ts'
 
 after(closeConnections)
 
-test('with the store gone every route that needs it answers 503 with our envelope, and the process stays alive', async (t) => {
-  const estate = await Estate.open(sqliteEngine)
+/** Closed after the test, also after one that fails. */
+async function openEstate(t: TestContext, settings = {}, now?: () => number): Promise<Estate> {
+  const estate = await Estate.open(sqliteEngine, settings, now)
   t.after(() => estate.close())
+  return estate
+}
+
+test('with the store gone every route that needs it answers 503 with our envelope, and the process stays alive', async (t) => {
+  const estate = await openEstate(t)
   const token = await estate.token()
   await estate.running.store.close()
   const asks = [
@@ -39,8 +45,8 @@ test('with the store gone every route that needs it answers 503 with our envelop
   assert.equal((await estate.ask({ path: '/api/v1/verify', headers: [bearer('lk_tok_garbage')] })).status, 401)
 })
 
-test('those who ask at the same time whether it is ready share one look at the store', async () => {
-  const estate = await Estate.open(sqliteEngine)
+test('those who ask at the same time whether it is ready share one look at the store', async (t) => {
+  const estate = await openEstate(t)
   const { store } = estate.running
   const ping = store.ping.bind(store)
   let pings = 0
@@ -60,12 +66,11 @@ test('those who ask at the same time whether it is ready share one look at the s
   for (const { status } of await Promise.all(asked)) assert.equal(status, 200)
   assert.ok(pings <= 2, `${pings} times`)
   assert.equal((await estate.ask({ path: '/readyz' })).status, 200)
-  await estate.close()
 })
 
 describe('with LATCHKEY_CREDENTIAL_HEADER', () => {
-  test('the credential is taken from that header, and from the bearer where it is not sent', async () => {
-    const estate = await Estate.open(sqliteEngine, { LATCHKEY_CREDENTIAL_HEADER: 'X-Api-Key' })
+  test('the credential is taken from that header, and from the bearer where it is not sent', async (t) => {
+    const estate = await openEstate(t, { LATCHKEY_CREDENTIAL_HEADER: 'X-Api-Key' })
     const { credential } = await estate.token()
     const verify = async (...headers: (readonly [string, string])[]) =>
       (await estate.ask({ path: '/api/v1/verify', headers })).status
@@ -75,27 +80,25 @@ describe('with LATCHKEY_CREDENTIAL_HEADER', () => {
     assert.equal(await verify(['x-api-key', 'wrong'], bearer(credential)), 401)
     assert.equal(await verify(['x-api-key', credential], ['x-api-key', credential]), 401)
     assert.equal(await verify(['x-api-key', '']), 401)
-    await estate.close()
   })
 })
 
-test('an expiry is judged by the clock of the moment', async () => {
+test('an expiry is judged by the clock of the moment', async (t) => {
   let now = Date.now()
-  const estate = await Estate.open(sqliteEngine, {}, () => now)
+  const estate = await openEstate(t, {}, () => now)
   const { credential } = await estate.token({ expiresAt: now + 1000 })
   const verify = async () => (await estate.ask({ path: '/api/v1/verify', headers: [bearer(credential)] })).status
   assert.equal(await verify(), 204)
   now += 1000
   assert.equal(await verify(), 401)
-  await estate.close()
 })
 
-test('a trusted proxy’s word about the address goes into the history; a stranger’s does not', async () => {
+test('a trusted proxy’s word about the address goes into the history; a stranger’s does not', async (t) => {
   for (const [trusted, expected] of [
     ['127.0.0.1', '203.0.113.9'],
     ['192.0.2.1', '127.0.0.1'],
   ] as const) {
-    const estate = await Estate.open(sqliteEngine, { LATCHKEY_TRUST_PROXY: trusted })
+    const estate = await openEstate(t, { LATCHKEY_TRUST_PROXY: trusted })
     const token = await estate.token()
     const path = `/api/v1/apiClient/token/${token.id}`
     await estate.mineAsks({
@@ -106,6 +109,5 @@ test('a trusted proxy’s word about the address goes into the history; a strang
     })
     const history = await estate.mineAsks({ path: `${path}/history` })
     assert.equal(history.json.data.items[0].address, expected)
-    await estate.close()
   }
 })
