@@ -17,7 +17,7 @@ import { Known } from './known.ts'
 /** Some 450 bytes each. */
 const CANDIDATES = 100_000
 const KEYS = 1_000
-/** Some 1.2 kB each, with all that hangs on it. */
+/** Some 800 bytes each, with the decrypted credential. */
 const ROWS = 50_000
 const SUB_ACCOUNTS = 5_000
 
