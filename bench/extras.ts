@@ -63,14 +63,14 @@ export async function slowDisk(
       how,
     },
     {
-      what: "reads' p99 beside those writes, against without them",
+      what: "reads' p99 during those writes, against without them",
       asked: '≤ 1.5×',
       measured: own.text,
       met: own.ratio <= 1.5,
       how: howRead,
     },
     {
-      what: "the wall's p99 beside those writes, which are not its own, against without them",
+      what: "the wall's p99 during those writes, which are not its own, against without them",
       asked: 'reported',
       measured: control.text,
       how: `a control: ${howRead}`,
@@ -105,7 +105,7 @@ class Accompanied {
   }
 }
 
-/** The broadest search in a loop, and verify beside it. The load processes know `deep verify`. */
+/** The broadest search in a loop, and verify at the same time. The load processes know `deep verify`. */
 export async function broadestSearch(bench: Bench, server: Server, key: string): Promise<Finding> {
   let broadest = { letter: '', total: -1 }
   for (const letter of 'aeiorst1') {
@@ -120,7 +120,7 @@ export async function broadestSearch(bench: Bench, server: Server, key: string):
     asked: '≤ 3×',
     measured: `${verify.text}; one search takes ${workMs.toFixed(0)} ms, ${refused} were refused`,
     met: verify.ratio <= 3 && refused === 0,
-    how: `one connection searches in a loop, ${VERIFIES_PER_SECOND} verifications/s at a fixed rate beside it`,
+    how: `one connection searches in a loop, ${VERIFIES_PER_SECOND} verifications/s at a fixed rate meanwhile`,
   }
 }
 
@@ -139,7 +139,7 @@ export async function deepPages(bench: Bench, server: Server, key: string): Prom
     if (refused > 0) throw new Error(`${refused} ${place} pages were refused`)
     const found = {
       what: `${place} pages of an account of ${total} tokens`,
-      measured: `p50 ${workMs.toFixed(1)} ms; verify's p99 beside it ${verify.text}`,
+      measured: `p50 ${workMs.toFixed(1)} ms; verify's p99 meanwhile ${verify.text}`,
     }
     const how = `one connection asks for ${pages.length} such pages at random, without pause`
     if (place === 'first') {

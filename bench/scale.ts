@@ -251,7 +251,7 @@ function sectionOf(
     [undivided]: `${count(FEWER)}, not divided`,
     [fewer]: `${count(FEWER)}`,
     [one]: `the account of ${count(TOKENS / 2)}`,
-    [many]: `the other accounts beside it`,
+    [many]: 'the other accounts',
   }
   const speeds = Object.entries(state.perSecond).map(([of, n]) => `${loaded[of]}: ${count(n)}`)
   const head = [`${count(FEWER)}, not divided`, count(FEWER), count(TOKENS)]

@@ -115,7 +115,7 @@ export function describePartialCheckpoint(): void {
     record(t, {
       promise: FAILED_SYNC,
       fault: 'fsync fails (EIO) after a checkpoint that did not complete',
-      how: 'a reader keeps a checkpoint from completing, the sync of the next one fails by strace and leaves nothing behind, the log is begun anew, then a power loss',
+      how: 'a reader keeps a checkpoint from completing, the sync of the next one fails by strace and leaves nothing behind, the log starts over, then a power loss',
       count: '1 sequence of steps, 3 rows',
       figure: '0 lost',
       control: "SQLite's own choice of what to copy: 1 row lost",

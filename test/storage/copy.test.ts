@@ -160,7 +160,7 @@ describe('a copy', () => {
     })
   }
 
-  test('that was interrupted begins anew where its source has changed since', async () => {
+  test('that was interrupted starts over if its source has changed since', async () => {
     const url = await emptyUrl()
     const folder = join(folders, 'changing')
     assert.equal((await copyFrom({}, folder)).code, 0)

@@ -258,7 +258,7 @@ describe('what a process knows to have been confirmed', () => {
     assert.deepEqual(one.readNew(), [{ e: [] }], 'read once it is complete')
   })
 
-  test('is never left out because a file of it cannot be read: that is told to the operator', (t) => {
+  test('is in files that must be readable: one that is not is an error, and is not skipped', (t) => {
     const folder = temporaryFolder()
     t.after(() => removeFolder(folder))
     mkdirSync(join(folder, 's-no-file.json'))

@@ -192,7 +192,7 @@ describe('a thread that ends by itself', () => {
     assert.equal((await search(opened.store, account))?.total, 1)
   })
 
-  test('is told of, also when no other can be started, which leaves nothing to wait; one that is closed is not', async () => {
+  test('is reported, also if no replacement can be started, and calls fail then; a closed one is not reported', async () => {
     const told: EndedThread[] = []
     const dataDir = dirname(opened.path)
     await opened.store.close()

@@ -1,4 +1,4 @@
-// Rows that are kept for long, in less memory than SQLite returns them in: a new string and a new buffer for every column.
+// Makes rows smaller that are going to be cached: SQLite returns a new string and a new buffer for every column.
 import type { ListedToken, VerifiedToken } from '../../../tokens/model/token.ts'
 import { Recent } from '../../../tokens/recent.ts'
 
@@ -9,13 +9,13 @@ export class Compact {
   readonly #texts = new Recent<string, string>(SHARED_TEXTS)
   #free = new Uint8Array()
 
-  /** Texts that many tokens have are the same strings in all of them. */
+  /** Strings that many tokens have in common are kept once. */
   texts<Token extends ListedToken | VerifiedToken>(token: Token): Token {
     const [accountId, subAccountId] = [this.#share(token.accountId), this.#share(token.subAccountId)]
     return { ...token, accountId, subAccountId, status: this.#share(token.status) }
   }
 
-  /** A part of a larger buffer: one of its own would take 300 bytes more than it holds. */
+  /** Part of a larger buffer: a buffer of its own takes 320 bytes for 90. */
   bytes(bytes: Uint8Array): Uint8Array {
     if (this.#free.length < bytes.length) this.#free = new Uint8Array(Math.max(BLOCK_BYTES, bytes.length))
     const kept = this.#free.subarray(0, bytes.length)
