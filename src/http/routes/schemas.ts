@@ -12,10 +12,11 @@ import { ACTIONS } from '../../tokens/record/history.ts'
 
 const text = (description: string, example?: string) =>
   Type.String(example === undefined ? { description } : { description, examples: [example] })
+/** The serializer formats a Date faster than `toISOString` does. */
 const time = (description: string) =>
-  Type.String({ description, format: 'date-time', examples: ['2026-01-31T09:30:00.000Z'] })
+  Type.Unsafe<Date | string>(Type.String({ description, format: 'date-time', examples: ['2026-01-31T09:30:00.000Z'] }))
 /** A list of types: for a union, the serializer would validate every value. */
-const orNull = (schema: ReturnType<typeof text>) => Type.Unsafe<string | null>({ ...schema, type: ['string', 'null'] })
+const orNull = (schema: object) => Type.Unsafe<string | null>({ ...schema, type: ['string', 'null'] })
 const oneOf = <Value extends string>(values: readonly Value[], description: string) =>
   Type.Unsafe<Value>(Type.String({ enum: [...values], description }))
 

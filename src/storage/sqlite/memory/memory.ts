@@ -8,7 +8,7 @@ import type { Stamped } from '../../../tokens/trust/stamp.ts'
 import type { Stamps } from '../../../tokens/trust/vault.ts'
 import { type Candidate, toCandidate } from '../../../tokens/trust/verdict.ts'
 import { type Connection, translateError } from '../connection.ts'
-import { type Chosen, countScope, type Places, pageByIndex } from '../sql/listing.ts'
+import { type Chosen, countScope, pageByIndex } from '../sql/listing.ts'
 import * as reads from '../sql/reads.ts'
 import { Changes } from './changes.ts'
 import { Compact } from './compact.ts'
@@ -124,25 +124,25 @@ export class Memory {
     const { subAccountId } = query
     if (subAccountId !== undefined && this.#subAccount(subAccountId)?.accountId !== accountId) return undefined
     const total = countScope(this.#db, subAccountId ?? accountId, query.status)
-    const places = pageByIndex(this.#db, query, subAccountId ?? accountId, total)
-    return { items: this.#rowsOf(places), total }
+    const ids = pageByIndex(this.#db, query, subAccountId ?? accountId, total)
+    return { items: this.#rowsOf(ids), total }
   }
 
   /** The rows of a page that another thread has chosen; undefined if anything was committed since `time`. */
   fill(chosen: Chosen, time: number): Slice<TokenRow> | undefined {
     if (this.time !== time) return undefined
-    return { items: this.#rowsOf(chosen), total: chosen.total }
+    return { items: this.#rowsOf(chosen.ids), total: chosen.total }
   }
 
   invalidateAll(): void {
     this.#changes.invalidateAll()
   }
 
-  #rowsOf({ ids, nos }: Places): TokenRow[] {
-    const rows = new Map<string, TokenRow | undefined>(ids.map((id) => [id, this.#rows.get(id)]))
-    const missing = nos.filter((_, i) => rows.get(ids[i] as string) === undefined)
-    for (const token of reads.findListedTokens(this.#db, missing)) rows.set(token.id, this.#remember(token))
-    return [...rows.values()].filter((row) => row !== undefined)
+  #rowsOf(ids: readonly string[]): TokenRow[] {
+    const rows = ids.map((id) => this.#rows.get(id))
+    const missing = ids.filter((_, i) => rows[i] === undefined)
+    const read = new Map(reads.findListedTokens(this.#db, missing).map((token) => [token.id, this.#remember(token)]))
+    return rows.map((row, i) => row ?? read.get(ids[i] as string)).filter((row) => row !== undefined)
   }
 
   #remember(token: ListedToken | undefined): TokenRow | undefined {

@@ -7,15 +7,9 @@ import { type Connection, inTime } from '../connection.ts'
 import { matchExpression } from './grams.ts'
 import { ANY_OF, findToken, NEVER_USED, OUTLIVED, ownsSubAccount, SUSPENDED } from './reads.ts'
 
-/** Which tokens a page holds, in its order. */
-export interface Places {
+/** The ids of the tokens of a page, in its order, and the number of all matches. */
+export interface Chosen {
   readonly ids: readonly string[]
-  /** The numbers of their rows: the fastest way to find them within the same snapshot. */
-  readonly nos: readonly number[]
-}
-
-/** And the number of all matches. */
-export interface Chosen extends Places {
   readonly total: number
 }
 
@@ -26,7 +20,7 @@ export function chooseTokens(db: Connection, accountId: string, query: TokenQuer
     if (subAccountId !== undefined && !ownsSubAccount(db, accountId, subAccountId)) return undefined
     if (query.search !== undefined || query.narrowing !== undefined) return filterAndSort(db, accountId, query)
     const total = countScope(db, subAccountId ?? accountId, status)
-    return { ...pageByIndex(db, query, subAccountId ?? accountId, total), total }
+    return { ids: pageByIndex(db, query, subAccountId ?? accountId, total), total }
   })
 }
 
@@ -38,39 +32,35 @@ export function listTokens(db: Connection, accountId: string, query: TokenQuery)
   })
 }
 
+// Written once: each new string would have to be hashed and compared again.
+const COUNT = 'SELECT sum(count) FROM token_counts WHERE scope = ?'
+const COUNT_BY_STATUS = `${COUNT} AND status = ?`
+
 /** The stored total of an account or a sub-account. */
 export function countScope(db: Connection, scope: string, status: Status | undefined): number {
-  const counted = db.get<{ n: number | null }>(
-    `SELECT sum(count) AS n FROM token_counts WHERE scope = ?${status === undefined ? '' : ' AND status = ?'}`,
-    ...[scope, ...(status === undefined ? [] : [status])],
-  )
-  return counted?.n ?? 0
+  const counted: readonly (number | null)[] | undefined =
+    status === undefined ? db.tuple(COUNT, scope) : db.tuple(COUNT_BY_STATUS, scope, status)
+  return counted?.[0] ?? 0
 }
 
 /**
  * Reads the index that holds just the wanted tokens in their order, from the nearer end. `+ 0`: SQLite would plan the
  * statement again for every value of a limit that is a bare parameter.
  */
-export function pageByIndex(db: Connection, query: TokenQuery, scope: string, total: number): Places {
+export function pageByIndex(db: Connection, query: TokenQuery, scope: string, total: number): string[] {
   const { subAccountId, status, page, limit } = query
   const skip = (page - 1) * limit
   const take = Math.min(limit, total - skip)
-  if (take <= 0) return NOWHERE
+  if (take <= 0) return []
   const backwards = skip > total / 2
-  const found = db.tuples<Place>(
-    `SELECT id, no FROM tokens WHERE ${subAccountId === undefined ? 'account_id' : 'sub_account_id'} = ?
+  const found = db.tuples<[id: string]>(
+    `SELECT id FROM tokens WHERE ${subAccountId === undefined ? 'account_id' : 'sub_account_id'} = ?
      ${status === undefined ? '' : 'AND status = ?'} ORDER BY id ${backwards ? 'ASC' : 'DESC'} LIMIT ? + 0 OFFSET ? + 0`,
     ...[scope, ...(status === undefined ? [] : [status])],
     ...[take, backwards ? total - skip - take : skip],
   )
-  return placesOf(backwards ? found.reverse() : found)
-}
-
-type Place = readonly [id: string, no: number]
-const NOWHERE: Places = { ids: [], nos: [] }
-
-function placesOf(found: readonly Place[]): Places {
-  return { ids: found.map(([id]) => id), nos: found.map(([, no]) => no) }
+  const ids = found.map(([id]) => id)
+  return backwards ? ids.reverse() : ids
 }
 
 /** Up to this many matches of a search are sorted faster here than by SQLite. */
@@ -79,26 +69,26 @@ const FEW_MATCHES = 200
 /** For what no index holds in its order: finds all matches by the most selective index, then sorts them. */
 function filterAndSort(db: Connection, accountId: string, query: TokenQuery): Chosen {
   const sought = query.search === undefined ? undefined : seek(query.search)
-  if (query.search !== undefined && sought === undefined) return { ...NOWHERE, total: 0 }
+  if (query.search !== undefined && sought === undefined) return { ids: [], total: 0 }
   const { source, conditions, values } = filtersOf(db, accountId, query, sought)
   const matches = `FROM ${source} WHERE ${conditions.join(' AND ')}`
   const { page, limit } = query
   const skip = (page - 1) * limit
   if (sought !== undefined) {
-    const few = db.tuples<Place>(`SELECT t.id, t.no ${matches} LIMIT ${FEW_MATCHES + 1}`, ...values)
+    const few = db.tuples<[id: string]>(`SELECT t.id ${matches} LIMIT ${FEW_MATCHES + 1}`, ...values)
     if (few.length <= FEW_MATCHES) {
-      few.sort(([left], [right]) => (left < right ? 1 : -1))
-      return { ...placesOf(few.slice(skip, skip + limit)), total: few.length }
+      const ids = few.map(([id]) => id).sort((left, right) => (left < right ? 1 : -1))
+      return { ids: ids.slice(skip, skip + limit), total: few.length }
     }
   }
-  const found = db.tuples<[...Place, total: number]>(
-    `SELECT t.id, t.no, count(*) OVER () AS total ${matches} ORDER BY +t.id DESC LIMIT ? OFFSET ?`,
+  const found = db.tuples<[id: string, total: number]>(
+    `SELECT t.id, count(*) OVER () AS total ${matches} ORDER BY +t.id DESC LIMIT ? OFFSET ?`,
     ...[...values, limit, skip],
   )
   const [first] = found
-  if (first !== undefined) return { ...placesOf(found.map(([id, no]) => [id, no])), total: first[2] }
+  if (first !== undefined) return { ids: found.map(([id]) => id), total: first[1] }
   const counted = page === 1 ? undefined : db.get<{ n: number }>(`SELECT count(*) AS n ${matches}`, ...values)
-  return { ...NOWHERE, total: counted?.n ?? 0 }
+  return { ids: [], total: counted?.n ?? 0 }
 }
 
 /** By parts of the name; a search of four characters also by the end of the credential. */

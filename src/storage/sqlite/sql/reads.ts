@@ -144,8 +144,8 @@ export function findToken(db: Connection, accountId: string, id: string): TokenR
 
 // Statements that are used often are written once: each new string would have to be hashed and compared again.
 const LISTED_BY_ID = `SELECT ${LISTED_TOKEN.columns('t')} FROM tokens t WHERE t.id = ?`
-/** By the number of rows. */
-const LISTED_BY_NUMBER: string[] = []
+/** By how many. */
+const LISTED_BY_IDS: string[] = []
 const OWNER_BY_ID = `SELECT ${OWNER.columns('s')} FROM sub_accounts s WHERE s.id = ?`
 
 /** Of any account, and without its sub-account: the caller has that, and each column costs more than finding the row. */
@@ -153,13 +153,12 @@ export function findListedToken(db: Connection, id: string): ListedToken | undef
   return LISTED_TOKEN.readOne(db.tuple(LISTED_BY_ID, id))
 }
 
-/** The same for several by the numbers of their rows, in any order: half the cost of one after the other. */
-export function findListedTokens(db: Connection, nos: readonly number[]): ListedToken[] {
-  if (nos.length === 0) return []
-  const placeholders = () => nos.map(() => '?').join(', ')
-  LISTED_BY_NUMBER[nos.length] ??= `SELECT ${LISTED_TOKEN.columns('t')} FROM tokens t WHERE t.no IN (${placeholders()})`
-  const sql = LISTED_BY_NUMBER[nos.length] as string
-  return LISTED_TOKEN.readAll(db.tuples(sql, ...nos))
+/** The same for several, in any order: half the cost of one after the other. */
+export function findListedTokens(db: Connection, ids: readonly string[]): ListedToken[] {
+  if (ids.length === 0) return []
+  const placeholders = () => ids.map(() => '?').join(', ')
+  LISTED_BY_IDS[ids.length] ??= `SELECT ${LISTED_TOKEN.columns('t')} FROM tokens t WHERE t.id IN (${placeholders()})`
+  return LISTED_TOKEN.readAll(db.tuples(LISTED_BY_IDS[ids.length] as string, ...ids))
 }
 
 /** Of any account: the caller compares. */
