@@ -62,6 +62,8 @@ async function measureEmbedded(): Promise<void> {
   const shape = { name: 'large', accounts: 10, subAccounts: 100, tokens: options.tokens / 10 }
   const largeEstate = await prepareEstate(folder, shape)
   say('servers')
+  // The first start after an installation from sources strips their types and keeps some 70 MB for that; no later one does.
+  await (await serve('first', smallEstate)).stop()
   const wall = await Server.start({ name: 'wall', args: [join(import.meta.dirname, 'wall.ts')], channel: true })
   const large = await serve('large', largeEstate, disk.env)
   const small = await serve('small', smallEstate, disk.env)
@@ -147,7 +149,7 @@ async function measureWorkload(
       asked: '≤ 330 MiB RSS',
       measured: `${Math.round(rss)} MiB`,
       met: rss <= 330,
-      how: 'VmRSS after each round of the mix, the largest',
+      how: 'VmRSS after each round of the mix, the largest. Not of the first start after an installation from sources',
     })
   }
 }
