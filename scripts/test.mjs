@@ -51,7 +51,10 @@ const LONGEST = [
   'test/trust/rights.test.ts',
 ]
 
-const LOAD_BUNDLES = new URL('../test/support/load-bundles.mjs', import.meta.url).href
+const PRELOADED = ['load-bundles', 'follow-tests-only'].flatMap((name) => [
+  '--import',
+  new URL(`../test/support/${name}.mjs`, import.meta.url).href,
+])
 
 function mustRun(...args) {
   const { status } = spawnSync(process.execPath, args, { stdio: ['ignore', 'inherit', 'inherit'] })
@@ -88,7 +91,7 @@ process.env.NODE_COMPILE_CACHE = join(import.meta.dirname, '../node_modules/.cac
 // What is covered is counted by source file, and for a single file it is not worth the while.
 const isBundled = files.length > 1 && !values.coverage
 if (isBundled) process.env[BUNDLES] = JSON.stringify(await makeBundles())
-const execArgv = isBundled ? ['--import', LOAD_BUNDLES] : []
+const execArgv = isBundled ? PRELOADED : []
 // A single file starts a server of its own, where it needs one.
 const postgres = files.length > 1 ? await PostgresServer.start() : undefined
 if (postgres) process.env[SHARED_POSTGRES] = JSON.stringify({ data: postgres.data, port: postgres.port })
