@@ -13,7 +13,7 @@ import {
 import type { Store, TokenRow } from '../../src/tokens/ports.ts'
 import { names as fewLetters } from '../support/oracle.ts'
 import { openEmptyPostgres, PATIENT } from '../support/postgres.ts'
-import { fc } from '../support/properties.ts'
+import { anyCharacter, fc } from '../support/properties.ts'
 import { runs } from '../support/runs.ts'
 import { openEmptySqlite } from '../support/sqlite.ts'
 import { deleteToken, Estate, plain, type TestStore, updateToken } from '../support/store.ts'
@@ -23,7 +23,7 @@ const QUESTIONS = 90
 const CHANGES = 10
 
 const anyLetters = fc
-  .oneof(fc.string({ unit: 'binary', minLength: 1, maxLength: 8 }), fc.string({ unit: 'grapheme', minLength: 1 }))
+  .oneof(fc.string({ unit: anyCharacter, minLength: 1, maxLength: 8 }), fc.string({ unit: 'grapheme', minLength: 1 }))
   .map(normalizeName)
   .filter((name) => name !== '' && brokenNameRule(name) === undefined)
 const name = fc.oneof({ weight: 3, arbitrary: fewLetters }, anyLetters)
@@ -49,7 +49,7 @@ function searches(of: readonly string[]): fc.Arbitrary<string | undefined> {
       )
     })
   const wild = fc.oneof(
-    fc.string({ unit: 'binary', maxLength: 4 }),
+    fc.string({ unit: anyCharacter, maxLength: 4 }),
     fc.constantFrom('\0', '\ud800', 'a\0b', '\ufffd', ' '),
   )
   return fc.oneof({ weight: 6, arbitrary: part }, name, wild).map((text) => normalizeName(text) || undefined)

@@ -2,7 +2,7 @@
 
 import type { Narrowing } from '../../src/tokens/model/page.ts'
 import type { Status } from '../../src/tokens/model/token.ts'
-import { fc } from './properties.ts'
+import { anyCharacter, fc } from './properties.ts'
 
 export interface OracleToken {
   readonly id: string
@@ -116,7 +116,11 @@ export function searches(of: readonly string[]): fc.Arbitrary<string | undefined
       return change(characters.slice(start, start + length).join(''))
     })
   return fc
-    .oneof({ weight: 6, arbitrary: part }, { weight: 2, arbitrary: names }, fc.string({ unit: 'binary', maxLength: 4 }))
+    .oneof(
+      { weight: 6, arbitrary: part },
+      { weight: 2, arbitrary: names },
+      fc.string({ unit: anyCharacter, maxLength: 4 }),
+    )
     .map((text) => text.trim().normalize('NFC') || undefined)
     .filter((text) => text === undefined || !hasFullFolding(text))
 }

@@ -4,14 +4,14 @@ import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { KeyRing } from '../../src/tokens/trust/key-ring.ts'
 import { credentialPlace, MasterKey, newStoreSecret, type StampField, Stamps } from '../../src/tokens/trust/vault.ts'
-import { fc } from '../support/properties.ts'
+import { anyCharacter, fc } from '../support/properties.ts'
 
 const key = new MasterKey(randomBytes(32))
 
 describe('a master key', () => {
   test('opens what it sealed, for the same place', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary', maxLength: 200 }), fc.string(), (text, place) => {
+      fc.property(fc.string({ unit: anyCharacter, maxLength: 200 }), fc.string(), (text, place) => {
         assert.equal(key.open(key.seal(text, place), place).toString(), Buffer.from(text).toString())
       }),
     )
