@@ -85,6 +85,8 @@ export const postgresEngine: Engine = {
 
 export async function emptyDatabase(server: Postgres): Promise<string> {
   const database = `latchkey_${randomBytes(6).toString('hex')}`
-  await server.query('postgres', `CREATE DATABASE "${database}" TEMPLATE template0 ENCODING UTF8 ${HOSTILE_LOCALE}`)
+  // Copied as files: through the write-ahead log, which is the default, it takes more than twice the processor time.
+  const copied = 'TEMPLATE template0 STRATEGY file_copy ENCODING UTF8'
+  await server.query('postgres', `CREATE DATABASE "${database}" ${copied} ${HOSTILE_LOCALE}`)
   return database
 }
