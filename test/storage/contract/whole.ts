@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { VAULT } from '../../../src/tokens/model/tables.ts'
 import type { Store } from '../../../src/tokens/ports.ts'
 import { rate } from '../../support/limits.ts'
+import { runs } from '../../support/runs.ts'
 import {
   credentialOf,
   deleteToken,
@@ -13,6 +14,9 @@ import {
   plain,
   updateToken,
 } from '../../support/store.ts'
+
+/** More than all connections and threads have under way at a time. */
+const CHANGES = runs(400, 1_000)
 
 type NotAsked = 'during' | 'close'
 
@@ -82,13 +86,13 @@ export function describeWhole(open: OpenEmptyStore): void {
     withStore(async (estate) => {
       const account = await estate.account()
       const subAccount = await estate.subAccount(account)
-      const changes = Array.from({ length: 1_000 }, (_, i) => estate.token(subAccount, `t${i}`))
+      const changes = Array.from({ length: CHANGES }, (_, i) => estate.token(subAccount, `t${i}`))
       const [results] = await Promise.all([Promise.allSettled(changes), estate.opened.reopen()])
       assert.deepEqual(
         results.filter(({ status }) => status === 'rejected'),
         [],
       )
-      assert.equal((await estate.store.listTokens(account.id, FIRST_PAGE))?.total, 1_000)
+      assert.equal((await estate.store.listTokens(account.id, FIRST_PAGE))?.total, CHANGES)
     }))
 
   test('closing again changes nothing', () =>
