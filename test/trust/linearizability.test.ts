@@ -24,5 +24,5 @@ describe('the checker', () => {
   }
 })
 
-// The control finds its cache with as many.
+// The control finds its cache with fewer.
 describeEmbeddedOffMeansOff({ flips: 200, verifications: 4_000 })

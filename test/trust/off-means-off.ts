@@ -13,6 +13,9 @@ export interface Length {
   readonly verifications: number
 }
 
+/** No more than the runs that must find nothing, so that these would find it too. */
+const CONTROL: Length = { flips: 100, verifications: 2_000 }
+
 export function describeOffMeansOff(whole: Length, whileCut: Length): void {
   describe('four instances on one PostgreSQL', () => {
     let instances: Instances
@@ -26,7 +29,7 @@ export function describeOffMeansOff(whole: Length, whileCut: Length): void {
       const outcome = await served(instances.startWithCache(), (urls) =>
         untilFound(async () => {
           const estate = await instances.estate(8)
-          return runLoad({ urls, ...estate, flips: 200, verifications: 4_000, tolerateFaults: true })
+          return runLoad({ urls, ...estate, ...CONTROL, tolerateFaults: true })
         }),
       )
       control = `a cache of 50 ms: ${tell(outcome)}`
@@ -110,7 +113,7 @@ export function describeEmbeddedOffMeansOff({ flips, verifications }: Length): v
         (urls) =>
           untilFound(async () => {
             const own = await makeTargetsIn({ LATCHKEY_DATA_DIR: cli.dataDir }, 8)
-            return runLoad({ urls, ...own, flips: 200, verifications: 4_000 })
+            return runLoad({ urls, ...own, ...CONTROL })
           }),
       )
       assert.ok(outcome.violations.length > 0)
