@@ -194,7 +194,8 @@ describe('four processes on one rate', () => {
       const outcome = await simulate(plan)
       t.diagnostic(`${outcome.accepted.length} of ${outcome.asked} accepted, seed ${SEED}`)
       assert.equal(countOver(outcome.accepted), 0)
-      assert.ok(outcome.accepted.length > 1_000)
+      // A clock that was set back fills no bucket until it is where it was, which may be after the end.
+      assert.ok(outcome.accepted.length > (plan.steps > 0 ? 100 : 10_000))
     }
   })
 
