@@ -73,11 +73,18 @@ export class Postgres {
     ])
     await this.query('postgres', 'CHECKPOINT')
     const folders = [join(this.data, 'base', String(row?.oid)), join(this.data, 'pg_wal')]
-    return folders.flatMap((folder) =>
-      readdirSync(folder, { withFileTypes: true })
-        .filter((entry) => entry.isFile())
-        .map(({ name }) => readFileSync(join(folder, name))),
-    )
+    return folders.flatMap(readFiles)
+  }
+}
+
+/** Begins again if the server removes or renames one of them meanwhile, for other tests also use it. */
+function readFiles(folder: string): Buffer[] {
+  const entries = readdirSync(folder, { withFileTypes: true })
+  try {
+    return entries.filter((entry) => entry.isFile()).map(({ name }) => readFileSync(join(folder, name)))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    return readFiles(folder)
   }
 }
 
