@@ -85,7 +85,7 @@ function announceDemo(lines: readonly string[], output: Output): void {
  * requests in progress.
  */
 function keepHeapSmall(): void {
-  v8.setFlagsFromString('--heap-growing-percent=30')
+  v8.setFlagsFromString('--heap-growing-percent=20')
 }
 
 /** A second signal ends the process at once. Not in a worker, which may get one from outside and one from the primary. */

@@ -9,7 +9,7 @@ import { Failure, failure, OperatorError } from '../../tokens/errors.ts'
 const OLDEST_SQLITE = '3.51.3'
 const BUSY_TIMEOUT_MS = 5_000
 /** Small: a miss costs a microsecond, since the system's page cache has it. A writer needs more pages at once. */
-const CACHE_KIB = { read: 8_000, write: 24_000, alone: 24_000 }
+const CACHE_KIB = { read: 4_000, write: 24_000, alone: 24_000 }
 /** 32 MiB of WAL: few, large checkpoints during a bulk load, and still a fast restart. */
 export const CHECKPOINT_PAGES = 8_000
 

@@ -18,7 +18,7 @@ import { Known } from './known.ts'
 const CANDIDATES = 100_000
 const KEYS = 1_000
 /** Some 800 bytes each, with the decrypted credential. */
-const ROWS = 50_000
+const ROWS = 40_000
 const SUB_ACCOUNTS = 5_000
 
 export class Memory {
