@@ -144,7 +144,7 @@ export function findToken(db: Connection, accountId: string, id: string): TokenR
 
 // Statements that are used often are written once: each new string would have to be hashed and compared again.
 const LISTED_BY_ID = `SELECT ${LISTED_TOKEN.columns('t')} FROM tokens t WHERE t.id = ?`
-/** By how many. */
+/** By the number of ids. */
 const LISTED_BY_IDS: string[] = []
 const OWNER_BY_ID = `SELECT ${OWNER.columns('s')} FROM sub_accounts s WHERE s.id = ?`
 
@@ -153,7 +153,7 @@ export function findListedToken(db: Connection, id: string): ListedToken | undef
   return LISTED_TOKEN.readOne(db.tuple(LISTED_BY_ID, id))
 }
 
-/** The same for several, in any order: half the cost of one after the other. */
+/** The same for several, in any order. */
 export function findListedTokens(db: Connection, ids: readonly string[]): ListedToken[] {
   if (ids.length === 0) return []
   const placeholders = () => ids.map(() => '?').join(', ')
