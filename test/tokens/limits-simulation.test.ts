@@ -28,7 +28,7 @@ interface Plan {
 }
 
 interface Use {
-  /** The latest time that a clock has shown. */
+  /** The latest time at which units were granted or used: what clocks show in between fills no bucket. */
   readonly at: number
   readonly limit: Limit
 }
@@ -74,6 +74,7 @@ async function simulate(plan: Plan): Promise<Outcome> {
       const { promise, resolve } = Promise.withResolvers<ReturnType<MemoryLimits['reserveNow']>>()
       world.later((chance() * SLOWEST_MS) / 2, () => {
         const grants = store.reserveNow(asks)
+        if (grants.some(({ granted }) => granted > 0)) latestTime()
         world.later((chance() * SLOWEST_MS) / 2, () => resolve(grants))
       })
       return promise
@@ -104,9 +105,7 @@ async function simulate(plan: Plan): Promise<Outcome> {
       holders[holder] = make(holder)
     },
     step: () => {
-      latestTime()
       clock.set += (chance() - 0.5) * 7_200_000
-      latestTime()
     },
     change: (to) => {
       limit = to
