@@ -67,11 +67,21 @@ async function restart(world: World, data = world.server.data, settings = {}): P
 
 const dump = (world: World) => join(world.folder, 'dump')
 
+/** The instances use the tables meanwhile: if PostgreSQL ends a deadlock at its cost, it is run again, as its operator would. */
+async function restoreOver(world: World): Promise<void> {
+  try {
+    await run('pg_restore', world, '--clean', '--if-exists', '-d', world.database, dump(world))
+  } catch (error) {
+    if (!(error as Error).message.includes('deadlock detected')) throw error
+    await restoreOver(world)
+  }
+}
+
 const RESTORES: readonly Restore[] = [
   {
     name: 'pg_dump, restored over the database in use (--clean)',
     save: (world) => run('pg_dump', world, '-Fc', '-f', dump(world), world.database),
-    bringBack: (world) => run('pg_restore', world, '--clean', '-d', world.database, dump(world)),
+    bringBack: restoreOver,
   },
   {
     name: 'pg_dump, restored into a new database of the same name',
