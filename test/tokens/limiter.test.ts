@@ -138,6 +138,20 @@ describe('one after the other', () => {
     assert.deepEqual(await takeSeveral(1, ...uses), ['yes'])
   })
 
+  test('what was reserved of a rate is used for 30 s at most, by the clock on the wall as by the one that goes on evenly', async () => {
+    const large = ofToken(rate(5_000, 60))
+    for (const [elapsed, set] of [[30, -30] as const, [0, 30] as const]) {
+      await takeSeveral(300, large)
+      const asked = store.asked.length
+      assert.ok(limiter.atHand(large) > 0)
+      clock.elapsed += elapsed * SECOND
+      clock.set += set * SECOND
+      assert.equal(limiter.atHand(large), 0)
+      assert.deepEqual(await takeSeveral(1, large), ['yes'])
+      assert.equal(store.asked.length, asked + 1)
+    }
+  })
+
   test('what is told to be left is exact for one process', async () => {
     const uses = [ofToken(rate(5_000, 60)), ofToken(quota(10_000, 'day'))]
     for (let used = 1; used <= 300; used++) {
