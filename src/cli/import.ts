@@ -26,7 +26,7 @@ import { Waiting } from './waiting.ts'
 
 const BATCH = 200
 /** Accounts of sub-accounts that are remembered. */
-const MAX_OWNERS = 10_000
+const MAX_OWNERS = 20_000
 
 type ImportLine = Omit<BulkToken, 'accountId'>
 

@@ -66,8 +66,8 @@ interface Moment {
   readonly monotonic: number
 }
 
-/** Limits beyond these are forgotten, those not used for longest first; what was reserved of them is lost. */
-const MOST_LIMITS = 20_000
+/** Limits beyond these are forgotten, those not used lately first; what was reserved of them is lost. */
+const MOST_LIMITS = 40_000
 /** A limit that refills later is asked about again after this: units may have been returned. */
 const LONGEST_RETRY_MS = 60_000
 

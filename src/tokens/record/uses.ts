@@ -7,6 +7,9 @@ import { Recent } from '../recent.ts'
 /** With more unwritten marks than this, further tokens are skipped until the next flush, to limit memory. */
 const MAX_MARKS = 100_000
 
+/** Tokens whose last mark is remembered. */
+const MAX_LATEST = 150_000
+
 /** A larger batch delays other changes, and PostgreSQL cancels it. */
 const MARKS_AT_ONCE = 5_000
 
@@ -19,8 +22,7 @@ function isSoonAfter(markedAt: Timestamp, at: Timestamp): boolean {
 
 export class UseMarks {
   readonly #store: Pick<AccessStore, 'markUsed'>
-  /** When each token was last marked; old entries are evicted. */
-  readonly #latest = new Recent<string, Timestamp>(MAX_MARKS)
+  readonly #latest = new Recent<string, Timestamp>(MAX_LATEST)
   readonly #marks = new Map<string, Timestamp>()
 
   constructor(store: Pick<AccessStore, 'markUsed'>) {

@@ -31,8 +31,8 @@ export function consume(fullAt: number, { count, perMs }: RateLimit, now: number
   return waitMs > 0 ? { waitMs, fullAt } : { waitMs: 0, fullAt: after }
 }
 
-/** Names beyond these are evicted, least recently used first, so that callers cannot exhaust the memory. */
-const NAMES = 50_000
+/** Names beyond these are evicted, those not used lately first, so that callers cannot exhaust the memory. */
+const NAMES = 100_000
 
 /** For one process, or for the workers that query it. `now` must be monotonic. */
 export class LocalLimiter implements Limiter {

@@ -14,7 +14,7 @@ export class SameRows<Item extends object> {
   readonly #toItem: (values: readonly unknown[]) => Item
   readonly #known: Recent<string, Known<Item>>
 
-  /** Holds at most twice `limit` rows. */
+  /** Holds at most `limit` rows. */
   constructor(toItem: (values: readonly unknown[]) => Item, limit: number) {
     this.#toItem = toItem
     this.#known = new Recent(limit)
@@ -41,7 +41,7 @@ function isSame(known: Fields, fields: Fields, from: number): boolean {
 }
 
 export class Remembered {
-  readonly keys = new SameRows((values) => KEY.read(values), 1_000)
+  readonly keys = new SameRows((values) => KEY.read(values), 2_000)
   /** Some 2 kB each, including derived values. */
-  readonly listed = new SameRows((values) => LISTED.read(values), 4_000)
+  readonly listed = new SameRows((values) => LISTED.read(values), 8_000)
 }

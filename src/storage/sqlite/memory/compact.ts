@@ -2,7 +2,7 @@
 import type { ListedToken, VerifiedToken } from '../../../tokens/model/token.ts'
 import { Recent } from '../../../tokens/recent.ts'
 
-const SHARED_TEXTS = 10_000
+const SHARED_TEXTS = 20_000
 const BLOCK_BYTES = 65_536
 
 export class Compact {

@@ -16,7 +16,7 @@ export class Known<Value> {
   readonly #changes: Changes
   readonly #entries: Recent<string, Entry<Value>>
 
-  /** Holds at most twice `limit` entries. */
+  /** Holds at most `limit` entries. */
   constructor(changes: Changes, limit: number) {
     this.#changes = changes
     this.#entries = new Recent(limit)

@@ -15,11 +15,11 @@ import { Compact } from './compact.ts'
 import { Known } from './known.ts'
 
 /** Some 450 bytes each. */
-const CANDIDATES = 100_000
-const KEYS = 1_000
+const CANDIDATES = 150_000
+const KEYS = 2_000
 /** Some 800 bytes each, with the decrypted credential. */
-const ROWS = 40_000
-const SUB_ACCOUNTS = 5_000
+const ROWS = 70_000
+const SUB_ACCOUNTS = 10_000
 
 export class Memory {
   readonly #db: Connection
