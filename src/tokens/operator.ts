@@ -153,8 +153,8 @@ export class Operator {
   async createTokens(list: readonly BulkToken[]): Promise<readonly TokenRecord[]> {
     const { store, keys, stamps } = this.#parts
     const origin = this.origin()
-    const shownOnce = await this.#accountsShownOnce(list)
     return keys.sealed(store, async (key) => {
+      const shownOnce = await this.#accountsShownOnce(list)
       const records = list.map((token) => {
         const { accountId, credential = newCredential('tok'), createdAt = origin.at } = token
         return sealToken(token, accountId, credential, createdAt, key, stamps, !shownOnce.has(accountId))

@@ -23,7 +23,7 @@ import {
 import { addedFacts, difference, type HistoryEvent, historyEvent, type Origin } from './record/history.ts'
 import type { Revocation } from './trust/revocations.ts'
 import { restamp, type Stamped, stampOf } from './trust/stamp.ts'
-import type { Stamps } from './trust/vault.ts'
+import { holdsText, type Stamps } from './trust/vault.ts'
 
 /** A change that only goes ahead while the token is at one of these versions, and belongs to one of these sub-accounts. */
 export type Expected = { readonly versions?: readonly number[]; readonly subAccounts?: readonly string[] } | undefined
@@ -52,6 +52,11 @@ export interface TokenPlan extends Plan<TokenRecord> {
   readonly retired: Stamped<RetiredCredential> | undefined
   /** Former credentials that retire up to this time stop working now. */
   readonly endRetiredUpTo: Timestamp | undefined
+}
+
+/** For an account that was told meanwhile to store no credentials: as after a change of the master key, the caller seals again. */
+export function requireStorable(account: Pick<Account, 'credentials'> | undefined, sealed: Uint8Array): void {
+  if (account?.credentials === 'once' && holdsText(sealed)) throw new Failure('master-key-superseded')
 }
 
 /** Undefined for a change that changes nothing. */

@@ -215,10 +215,10 @@ export class Registry {
     const { store, keys, stamps } = this.#parts
     const owned = await this.getSubAccount(caller, token.subAccountId)
     const credential = newCredential('tok')
-    const isStored = await this.#storesCredentials(caller.accountId)
     const idempotency =
       idempotencyKey === undefined ? undefined : { key: idempotencyKey, requestDigest: digestOf(token) }
     const { record, id } = await keys.sealed(store, async (key) => {
+      const isStored = await this.#storesCredentials(caller.accountId)
       const record = sealToken(token, caller.accountId, credential, origin.at, key, stamps, isStored)
       const [id = ''] = await store.insertTokens([record], origin, idempotency)
       return { record, id }
@@ -247,9 +247,9 @@ export class Registry {
     const { store, keys, stamps } = this.#parts
     const row = await this.#findToken(caller, id)
     const credential = newCredential('tok')
-    const isStored = await this.#storesCredentials(caller.accountId)
     const [digest, formerUntil] = [stamps.digest(credential), origin.at + overlapSeconds * 1000]
-    const rotated = await keys.sealed(store, (key) => {
+    const rotated = await keys.sealed(store, async (key) => {
+      const isStored = await this.#storesCredentials(caller.accountId)
       const sealed = key.seal(isStored ? credential : NOT_STORED, credentialPlace(row.token))
       const rotation = { sealed, digest, masked: maskOf(credential), formerUntil }
       return this.#changeToken(caller, id, { kind: 'rotate', rotation }, origin, expected)

@@ -77,6 +77,11 @@ export function keyIdOf(sealed: Uint8Array): string {
   return asBuffer(sealed).toString('hex', 1, 1 + KEY_ID_BYTES)
 }
 
+/** Whether any text is sealed in it; a credential that is not to be stored is sealed as none. */
+export function holdsText(sealed: Uint8Array): boolean {
+  return sealed.length > HEADER_BYTES + TAG_BYTES
+}
+
 /** Makes the digests and stamps of one store. */
 export class Stamps {
   readonly #digest: KeyObject

@@ -10,7 +10,7 @@ import { Operator } from '../../../src/tokens/operator.ts'
 import type { Store } from '../../../src/tokens/ports.ts'
 import { Registry } from '../../../src/tokens/registry.ts'
 import { KeyRing } from '../../../src/tokens/trust/key-ring.ts'
-import { keyIdOf, MasterKey, STORE_SECRET_PLACE } from '../../../src/tokens/trust/vault.ts'
+import { holdsText, keyIdOf, MasterKey, STORE_SECRET_PLACE } from '../../../src/tokens/trust/vault.ts'
 import { rotateMasterKey } from '../../../src/tokens/upkeep/master-key-rotation.ts'
 import { deleteToken, Estate, FIRST_PAGE, type OpenEmptyStore, rotateToken } from '../../support/store.ts'
 
@@ -78,6 +78,40 @@ export function describeMasterKeys(open: OpenEmptyStore): void {
       assert.equal(stored.length, outcomes.length - refusals.length)
       assert.deepEqual(stored, seen)
       assert.ok(!(await namedKeys(estate.store)).includes(id))
+    }))
+
+  test('once an account stores no credentials, none is added or rotated in, not by those who had begun before', () =>
+    withStore(async (estate) => {
+      const parts = await rotating(estate)
+      const operator = new Operator(parts)
+      const { id: accountId } = await estate.account()
+      const { id: subAccountId } = await estate.subAccount({ id: accountId, name: '', createdAt: 0, credentials: null })
+      const caller = operator.actFor(accountId)
+      const [old] = await operator.createTokens([{ accountId, subAccountId, name: 'old' }])
+      /** Its changes reach the store after the account was set, though they began before. */
+      const store = new Proxy(estate.store, {
+        get: (target, name) => {
+          const operation = (target[name as keyof Store] as (...args: unknown[]) => unknown).bind(target)
+          if (name !== 'insertTokens' && name !== 'changeToken') return operation
+          return async (...args: unknown[]) => {
+            await operator.setCredentials(accountId, 'once')
+            return operation(...args)
+          }
+        },
+      })
+      const late = { ...parts, keys: parts.keys, store }
+      const registry = new Registry(late)
+      const attempts = [
+        () => registry.createToken(caller, { subAccountId, name: 'created' }, estate.origin()),
+        () => registry.rotateToken(caller, old?.id ?? '', 0, estate.origin()),
+        () => new Operator(late).createTokens(['1', '2'].map((name) => ({ accountId, subAccountId, name }))),
+      ]
+      for (const attempt of attempts) {
+        await operator.setCredentials(accountId, null)
+        await attempt()
+        const rows = await estate.store.readRows(TOKENS, undefined, 10)
+        assert.ok(!rows.some(({ sealed }) => holdsText(sealed as Uint8Array)))
+      }
     }))
 
   test('a credential is sealed anew only where it is still as before, and nothing else of the token changes', () =>

@@ -1,10 +1,11 @@
 // New tokens, with their history. Stamps, chains and the columns of the statements can be made before the accounts are locked, by
 // what their chains and sub-accounts are expected to be then; what has changed meanwhile is made again.
+import { isDeepStrictEqual } from 'node:util'
 import { Failure } from '../../../tokens/errors.ts'
 import { HISTORY, IDEMPOTENCY_KEYS, TOKENS } from '../../../tokens/model/tables.ts'
-import type { TokenRecord } from '../../../tokens/model/token.ts'
+import type { Account, TokenRecord } from '../../../tokens/model/token.ts'
 import { IDEMPOTENCY_MEMORY_MS } from '../../../tokens/model/update.ts'
-import { tokenCreated } from '../../../tokens/plan.ts'
+import { requireStorable, tokenCreated } from '../../../tokens/plan.ts'
 import type { Idempotency } from '../../../tokens/ports.ts'
 import type { ChainEnd, Origin } from '../../../tokens/record/history.ts'
 import { stampOf } from '../../../tokens/trust/stamp.ts'
@@ -23,6 +24,7 @@ export interface NewTokens {
 interface Owner {
   readonly accountId: string
   readonly name: string
+  readonly credentials: Account['credentials']
 }
 
 /** What the history of new tokens depends on: the ends of their accounts' chains, and their sub-accounts. */
@@ -45,6 +47,7 @@ export function prepare(stamps: Stamps, { tokens, origin }: NewTokens, { heads, 
   const events = tokens.map((token) => {
     const owner = owners.get(token.subAccountId)
     if (owner?.accountId !== token.accountId) throw new Failure('sub-account-forbidden')
+    requireStorable(owner, token.sealed)
     return [tokenCreated(token, owner.name), origin] as const
   })
   const { rows, ends } = continueChains(stamps, heads, events)
@@ -70,10 +73,7 @@ function pick<Value>(values: ReadonlyMap<string, Value>, keys: Iterable<string>)
 
 function holds({ heads, owners }: Surroundings, now: Surroundings): boolean {
   for (const [id, head] of heads) if (!sameEnd(head, now.heads.get(id))) return false
-  for (const [id, { accountId, name }] of owners) {
-    const owner = now.owners.get(id)
-    if (owner?.accountId !== accountId || owner.name !== name) return false
-  }
+  for (const [id, owner] of owners) if (!isDeepStrictEqual(owner, now.owners.get(id))) return false
   return true
 }
 
@@ -152,11 +152,12 @@ const subAccountOf = ({ subAccountId }: TokenRecord) => subAccountId
 
 /** The sub-accounts of the tokens. */
 async function findOwners(db: Connection, tokens: readonly TokenRecord[]): Promise<Surroundings['owners']> {
-  const found = await db.all<{ id: string; account_id: string; name: string }>(
-    'SELECT id, account_id, name FROM sub_accounts WHERE id = ANY($1::text[])',
+  const found = await db.all<Owner & { id: string }>(
+    `SELECT s.id, s.account_id AS "accountId", s.name, a.credentials
+     FROM sub_accounts s JOIN accounts a ON a.id = s.account_id WHERE s.id = ANY($1::text[])`,
     [...new Set(tokens.map(subAccountOf))],
   )
-  return new Map(found.map(({ id, account_id: accountId, name }) => [id, { accountId, name }]))
+  return new Map(found.map(({ id, ...owner }) => [id, owner]))
 }
 
 /** After the insertion, which waits for a concurrent rotation of the same credential. */

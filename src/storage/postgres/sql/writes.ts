@@ -186,14 +186,17 @@ export async function changeTokens(
   asked: readonly AskedChange[],
 ): Promise<(TokenRow | Failure)[]> {
   const { db, stamps } = session
-  const [heads, ...found] = await Promise.all([
+  const isAnyRotated = asked.some(({ change }) => change.kind === 'rotate')
+  const [heads, account, ...found] = await Promise.all([
     lockHeads(db, [accountId]),
+    isAnyRotated ? findAccount(db, accountId) : undefined,
     ...asked.map(({ id }) => findChanged(db, accountId, id)),
   ])
   const writing: Promise<unknown>[] = []
   const recorded: Recorded[] = []
   const outcomes = asked.map(({ change, origin, expected }, i) =>
     orFailure(() => {
+      if (change.kind === 'rotate') plans.requireStorable(account, change.rotation.sealed)
       const plan = plans.planTokenChange(found[i]?.token, change, origin, stamps, expected)
       const { token, subAccount } = found[i] as NonNullable<(typeof found)[number]>
       if (plan === undefined) return asListed(token, subAccount)

@@ -167,18 +167,19 @@ export function insertTokens(
 
 /** Returns the name of the token's sub-account, or throws. What all tokens of one call share is looked up once. */
 function makeCheck(db: Connection): (token: TokenRecord) => string {
-  const owners = new Map<string, { readonly accountId: string; readonly name: string }>()
+  const owners = new Map<string, { readonly account: Account; readonly name: string }>()
   const sealing = sealingKey(db)
   const anyRetired = db.tuple(`SELECT 1 FROM retired_credentials WHERE digest >= x'' LIMIT 1`) !== undefined
   return ({ accountId, subAccountId, sealed, digest }) => {
     if (keyIdOf(sealed) !== sealing) throw new Failure('master-key-superseded')
     let owner = owners.get(subAccountId)
-    if (owner?.accountId !== accountId) {
+    if (owner?.account.id !== accountId) {
       const name = findSubAccountName(db, accountId, subAccountId)
       if (name === undefined) throw new Failure('sub-account-forbidden')
-      owner = { accountId, name }
+      owner = { account: findAccount(db, accountId) as Account, name }
       owners.set(subAccountId, owner)
     }
+    plans.requireStorable(owner.account, sealed)
     if (anyRetired && db.tuple('SELECT 1 FROM retired_credentials WHERE digest = ?', digest) !== undefined) {
       throw new Failure('duplicate-credential')
     }
@@ -216,7 +217,11 @@ export function changeToken(
   origin: Origin,
   expected?: plans.Expected,
 ): TokenRow {
-  if (change.kind === 'rotate') requireSealing(session.db, [change.rotation.sealed])
+  if (change.kind === 'rotate') {
+    const { sealed } = change.rotation
+    requireSealing(session.db, [sealed])
+    plans.requireStorable(findAccount(session.db, accountId), sealed)
+  }
   if (change.kind === 'erase') requireSealing(session.db, [change.sealed])
   return applyTokenChange(session, accountId, id, change, origin, expected)
 }
