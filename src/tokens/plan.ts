@@ -131,12 +131,15 @@ function planRotation(before: Stamped<TokenRecord>, rotation: Rotation, origin: 
       id,
       at,
       version,
-      digest: Buffer.from(rotation.digest).toString('base64'),
-      sealed: Buffer.from(rotation.sealed).toString('base64'),
+      digest: base64(rotation.digest),
+      sealed: base64(rotation.sealed),
+      ...(rotation.masked !== undefined && { masked: base64(Buffer.from(rotation.masked)) }),
       formerUntil: rotation.formerUntil,
     },
   }
 }
+
+const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64')
 
 function planDeletion(before: Stamped<TokenRecord>, { at }: Origin): TokenPlan {
   const { id, accountId, name, status, version } = before

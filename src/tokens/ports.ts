@@ -35,7 +35,8 @@ import type { Candidate } from './trust/verdict.ts'
  * - The items and the total of a slice come from one snapshot. Totals are exact.
  * - Lists are newest first, by (createdAt, id).
  * - A credential is stored only while the key it is sealed with is the sealing key; otherwise the change is refused as
- *   `master-key-superseded`. So after a change of the sealing key, credentials sealed with the former one only become fewer.
+ *   `master-key-superseded`, and so is a credential of an account that stores none. After a change of the sealing key,
+ *   credentials sealed with the former one only become fewer.
  * - When the store cannot be asked, every method rejects with `unavailable`.
  * - An engine may return the same object for as long as nothing about it has changed; callers never modify it.
  */

@@ -129,11 +129,13 @@ describe('with its journal', () => {
     assert.equal((await it.registry.authenticate(targets.key)).accountId, targets.accountId)
   })
 
-  test('the credential that a token was rotated to works, and is the one that is shown', async () => {
+  test('the credential that a token was rotated to works, is the one that is shown, and is found by its end', async () => {
     const { id, credential } = others.rotated
     assert.equal(await accepts(it, credential), true)
-    const shown = await it.registry.getToken(it.operator.actFor(targets.accountId), id)
-    assert.equal(shown.credential, credential)
+    const by = it.operator.actFor(targets.accountId)
+    assert.equal((await it.registry.getToken(by, id)).credential, credential)
+    const found = await it.registry.listTokens(by, { page: 1, limit: 10, search: credential.slice(-4) })
+    assert.ok(found.items.some((token) => token.id === id))
   })
 
   test('no version that was seen comes again for something else, totals are right, and the history is whole', async () => {

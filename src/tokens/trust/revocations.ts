@@ -13,6 +13,8 @@ export type Revocation =
       /** Base64. With the new credential, so that it still works after a replay. */
       readonly digest: string
       readonly sealed: string
+      /** Base64 as well, since lines are ASCII; those of earlier versions are without. */
+      readonly masked?: string
       readonly formerUntil: Timestamp
     }
   | {

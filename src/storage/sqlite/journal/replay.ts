@@ -55,7 +55,7 @@ function replayOne(session: Session, revocation: Revocation): boolean {
 function rotateAgain(
   session: Session,
   owner: string,
-  { id, digest, sealed, formerUntil }: Extract<Revocation, { kind: 'token-rotated' }>,
+  { id, digest, sealed, masked, formerUntil }: Extract<Revocation, { kind: 'token-rotated' }>,
   origin: Origin,
 ): void {
   const before = writes.findChanged(session.db, owner, id)?.token
@@ -65,7 +65,12 @@ function rotateAgain(
   // If it is sealed with a master key that this store does not have, the old ciphertext is kept. The new credential is still
   // accepted: its digest decides.
   const known = session.db.get('SELECT 1 FROM vault WHERE key_id = ?', keyIdOf(now.sealed)) !== undefined
-  const rotation = { ...now, sealed: known ? now.sealed : before.sealed, formerUntil }
+  const rotation = {
+    ...now,
+    sealed: known ? now.sealed : before.sealed,
+    ...(masked !== undefined && { masked: Buffer.from(masked, 'base64').toString() }),
+    formerUntil,
+  }
   writes.applyTokenChange(session, owner, id, { kind: 'rotate', rotation }, origin)
 }
 

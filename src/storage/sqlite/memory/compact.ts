@@ -3,7 +3,8 @@ import type { ListedToken, VerifiedToken } from '../../../tokens/model/token.ts'
 import { Recent } from '../../../tokens/recent.ts'
 
 const SHARED_TEXTS = 20_000
-const BLOCK_BYTES = 65_536
+/** Small: a block stays for as long as one row that is cached has a part of it. */
+const BLOCK_BYTES = 4_096
 
 export class Compact {
   readonly #texts = new Recent<string, string>(SHARED_TEXTS)
