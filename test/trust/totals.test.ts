@@ -48,6 +48,29 @@ function describeTotals(engine: Engine): void {
     assert.deepEqual(await totals(), [true, 'as counted'])
   })
 
+  test('a total that was made too large by hand leads to no token of another account or sub-account', async () => {
+    const { registry, operator } = estate.running
+    const { mine, theirs } = estate
+    for (const { accountId, subAccounts } of [mine, theirs]) {
+      const made = subAccounts.flatMap(({ id: subAccountId }) =>
+        ['a', 'b', 'c'].map((name) => ({ accountId, subAccountId, name: `${name} too many` })),
+      )
+      await operator.createTokens(made)
+    }
+    await db.run('UPDATE token_counts SET count = count + 5')
+    for (const { accountId, subAccounts } of [mine, theirs]) {
+      for (const scope of [{}, ...subAccounts.map(({ id }) => ({ subAccountId: id }))]) {
+        for (const page of [1, 2, 3, 4]) {
+          const { items } = await registry.listTokens(operator.actFor(accountId), { ...scope, page, limit: 4 })
+          const owners: readonly string[] =
+            Object.values(scope).length > 0 ? Object.values(scope) : subAccounts.map(({ id }) => id)
+          for (const { subAccount } of items) assert.ok(owners.includes(subAccount.id))
+        }
+      }
+    }
+    await db.run('UPDATE token_counts SET count = count - 5')
+  })
+
   test('the total of every sub-account is compared, those of the first and the last among more than a thousand too', async () => {
     const { operator } = estate.running
     const { accountId, subAccounts } = estate.mine

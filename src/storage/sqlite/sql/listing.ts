@@ -44,8 +44,10 @@ export function countScope(db: Connection, scope: string, status: Status | undef
 }
 
 /**
- * Reads the index that holds just the wanted tokens in their order, from the nearer end. `+ 0`: SQLite would plan the
- * statement again for every value of a limit that is a bare parameter.
+ * Reads the index that holds just the wanted tokens in their order, from the nearer end. By `total` the page lies within the scope,
+ * so that the rows which are skipped need not be compared with it: a page from the middle of a large account takes little more
+ * than half the time. With a status it would take twice the time. `+ 0`: SQLite would plan the statement again for every
+ * value of a limit that is a bare parameter.
  */
 export function pageByIndex(db: Connection, query: TokenQuery, scope: string, total: number): string[] {
   const { subAccountId, status, page, limit } = query
@@ -53,11 +55,15 @@ export function pageByIndex(db: Connection, query: TokenQuery, scope: string, to
   const take = Math.min(limit, total - skip)
   if (take <= 0) return []
   const backwards = skip > total / 2
+  const column = subAccountId === undefined ? 'account_id' : 'sub_account_id'
+  const [order, from] = backwards ? ['ASC', '>='] : ['DESC', '<=']
   const found = db.tuples<[id: string]>(
-    `SELECT id FROM tokens WHERE ${subAccountId === undefined ? 'account_id' : 'sub_account_id'} = ?
-     ${status === undefined ? '' : 'AND status = ?'} ORDER BY id ${backwards ? 'ASC' : 'DESC'} LIMIT ? + 0 OFFSET ? + 0`,
-    ...[scope, ...(status === undefined ? [] : [status])],
-    ...[take, backwards ? total - skip - take : skip],
+    status === undefined
+      ? `SELECT id FROM (SELECT ${column} AS scope, id FROM tokens WHERE ${column} ${from} ?1
+           ORDER BY ${column} ${order}, id ${order} LIMIT ?2 + 0 OFFSET ?3 + 0) WHERE scope = ?1`
+      : `SELECT id FROM tokens WHERE ${column} = ?1 AND status = ?4 ORDER BY id ${order} LIMIT ?2 + 0 OFFSET ?3 + 0`,
+    ...[scope, take, backwards ? total - skip - take : skip],
+    ...(status === undefined ? [] : [status]),
   )
   const ids = found.map(([id]) => id)
   return backwards ? ids.reverse() : ids
