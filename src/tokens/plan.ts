@@ -100,19 +100,22 @@ function planUpdate(before: Stamped<TokenRecord>, update: TokenUpdate, origin: O
   const changed = applyUpdate<TokenRecord>(before, update)
   if (changed === before) return undefined
   const after = restamp(TOKENS, before, changed, stamps)
-  const { id, accountId, version } = after
   const { from, to } = difference(TOKENS, before, after)
-  const isSwitched = after.status !== before.status
   return {
     ...NOTHING_ELSE,
     after,
-    event: historyEvent(accountId, 'token.update', after, from, to),
-    revocation:
-      isSwitched && after.status === 'inactive'
-        ? ({ kind: 'token-off', id, at: origin.at, version } as const)
-        : undefined,
-    isReenabled: isSwitched && after.status === 'active',
+    event: historyEvent(after.accountId, 'token.update', after, from, to),
+    revocation: revocationBy(before, after, origin.at),
+    isReenabled: after.status !== before.status && after.status === 'active',
   }
+}
+
+function revocationBy(before: TokenRecord, after: TokenRecord, at: Timestamp): Revocation | undefined {
+  const { id, version, status, expiresAt } = after
+  const isOff = status !== before.status && status === 'inactive'
+  const isEarlier = expiresAt !== null && expiresAt < (before.expiresAt ?? Number.POSITIVE_INFINITY)
+  if (!isOff && !isEarlier) return undefined
+  return { kind: isOff ? 'token-off' : 'token-expiry', id, at, version, ...(isEarlier && { expiresAt }) }
 }
 
 function planRotation(before: Stamped<TokenRecord>, rotation: Rotation, origin: Origin, stamps: Stamps): TokenPlan {

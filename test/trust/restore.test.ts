@@ -50,6 +50,17 @@ const FATES: Readonly<
       await it.registry.rotateToken(by, id, 0, it.operator.origin())
     },
   },
+  'given an expiry that has passed': {
+    live: false,
+    befall: (it, by, id) => it.registry.patchToken(by, id, { expiresAt: 1 }, it.operator.origin()),
+  },
+  'given a passed expiry when it was switched off, and switched on again': {
+    live: false,
+    befall: async (it, by, id) => {
+      await it.registry.patchToken(by, id, { status: 'inactive', expiresAt: 1 }, it.operator.origin())
+      await change(it, by, id, 'active')
+    },
+  },
 }
 
 const change = ({ registry, operator }: Latchkey, by: Caller, id: string, status: 'active' | 'inactive') =>

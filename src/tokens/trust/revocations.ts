@@ -24,11 +24,13 @@ export type Revocation =
     }
 
 export interface TokenRevocation {
-  readonly kind: 'token-off' | 'token-on' | 'token-gone'
+  readonly kind: 'token-off' | 'token-on' | 'token-gone' | 'token-expiry'
   readonly id: string
   readonly at: Timestamp
   /** The token's version after the change. */
   readonly version: number
+  /** If the change made it earlier. */
+  readonly expiresAt?: Timestamp
 }
 
 /** The journal's end as the store has it, written in the transaction of the change. */

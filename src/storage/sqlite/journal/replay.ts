@@ -2,7 +2,7 @@
 // stamps, and the original times.
 import { TOKENS } from '../../../tokens/model/tables.ts'
 import type { Origin } from '../../../tokens/record/history.ts'
-import type { Revocation } from '../../../tokens/trust/revocations.ts'
+import type { Revocation, TokenRevocation } from '../../../tokens/trust/revocations.ts'
 import { restamp } from '../../../tokens/trust/stamp.ts'
 import { keyIdOf } from '../../../tokens/trust/vault.ts'
 import { Session } from '../session.ts'
@@ -40,7 +40,8 @@ function replayOne(session: Session, revocation: Revocation): boolean {
       writes.applyTokenChange(session, owner, id, { kind: 'delete' }, origin)
       return true
     case 'token-off':
-      writes.applyTokenChange(session, owner, id, { kind: 'update', update: { status: 'inactive' } }, origin)
+    case 'token-expiry':
+      switchOffAgain(session, owner, revocation, origin)
       break
     case 'token-on':
       writes.applyTokenChange(session, owner, id, { kind: 'update', update: { status: 'active' } }, origin)
@@ -50,6 +51,19 @@ function replayOne(session: Session, revocation: Revocation): boolean {
   }
   liftVersion(session, owner, id, revocation.version)
   return true
+}
+
+/** That an expiry became later is not in the journal: the one that the store has may be the earlier one. */
+function switchOffAgain(
+  session: Session,
+  owner: string,
+  { kind, id, expiresAt = Number.POSITIVE_INFINITY }: TokenRevocation,
+  origin: Origin,
+): void {
+  const before = writes.findChanged(session.db, owner, id)?.token
+  const earlier = expiresAt < (before?.expiresAt ?? Number.POSITIVE_INFINITY) ? { expiresAt } : {}
+  const update = { ...(kind === 'token-off' && ({ status: 'inactive' } as const)), ...earlier }
+  writes.applyTokenChange(session, owner, id, { kind: 'update', update }, origin)
 }
 
 function rotateAgain(
