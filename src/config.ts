@@ -98,9 +98,11 @@ function readEnvFile(path: string): Environment {
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') return {}
+    // Not the whole message, which names the path: the command line would advise how to become the owner of the folder.
+    const [reason] = message.split(', ', 1)
     throw new OperatorError(
-      `${path} would be read for settings, but cannot be: ${message}. Make it a file that the user who runs this may read, ` +
-        'or run this in another folder.',
+      `${path} would be read for settings, but cannot be: ${reason}. Run this in another folder, or make that a file that ` +
+        'the user who runs this may read.',
     )
   }
   const text = decodeText(bytes)

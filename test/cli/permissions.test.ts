@@ -1,6 +1,6 @@
 // Files that this user may not use: the message says who runs the command, whose the file is, and what to run.
 import assert from 'node:assert/strict'
-import { chmodSync, chownSync, readdirSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -45,4 +45,17 @@ describe('a user without permission is told who they are, whose the file is, and
   for (const name of ['master.key', 'latchkey.db', 'revocations.log']) {
     test(name, () => refused(join(cli.dataDir, name), 'account', 'create', '--name', 'Refused'))
   }
+
+  test('the .env of the current folder, whose owner they are not advised to become', async () => {
+    const folder = join(cli.dataDir, 'private')
+    mkdirSync(folder, { mode: 0o700 })
+    writeFileSync(join(folder, '.env'), '', { mode: 0 })
+    const inFolder = ['sh', '-c', 'cd "$0" && exec "$@"', folder]
+    const program = isRoot ? [AS_USER, String(NOBODY)] : [BIN]
+    const command = cli.spawnUnder(inFolder, [...program, 'account', 'list'])
+    assert.equal(await command.exited, 1)
+    rmSync(folder, { recursive: true })
+    assert.match(command.stderr, /\/private\/\.env would be read for settings, .*EACCES.*Run this in another folder/)
+    assert.doesNotMatch(command.stderr, /chown|belongs to/)
+  })
 })

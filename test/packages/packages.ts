@@ -175,9 +175,20 @@ test('the Debian package is installed, upgraded with a backup, removed and purge
   assert.ok(existsSync(at('var/lib/latchkey/latchkey.db')) && existsSync(at('etc/latchkey/master.key')))
   system.install(fileIn(now, '*.deb'))
   await walk(place)
+  // Neither the folder of whoever runs it, which the service's user may not enter, nor settings in it matter.
+  writeFileSync(at('root/.env'), 'LATCHKEY_NOT_A_SETTING=1\n')
+  for (const access of ['0700', '0755']) {
+    system.run('sh', '-c', `chmod ${access} /root && cd /root && latchkey-admin account list`)
+  }
 
+  // As an instance on PostgreSQL and a backup that was killed leave them.
+  mkdirSync(at('var/lib/latchkey/witness'))
+  for (const left of ['witness/1-0123456789abcdef.json', 'backups/before-1.latchkey.01234567.part']) {
+    writeFileSync(at(`var/lib/latchkey/${left}`), '')
+  }
   for (const mine of ['var/lib/latchkey/mine.txt', 'etc/latchkey/mine.txt']) writeFileSync(at(mine), 'mine')
   system.run('dpkg', '--purge', 'latchkey')
+  assert.deepEqual(globSync('var/lib/latchkey/*/', { cwd: system.root }), [])
   assert.deepEqual(globSync('{etc,var/lib}/latchkey/**/*.*', { cwd: system.root }).sort(), [
     'etc/latchkey/mine.txt',
     'var/lib/latchkey/mine.txt',
