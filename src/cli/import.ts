@@ -15,7 +15,7 @@ import {
   tagsField,
   timeField,
 } from '../tokens/model/fields.ts'
-import type { Timestamp } from '../tokens/model/token.ts'
+import type { Account, Timestamp } from '../tokens/model/token.ts'
 import { newTokenFields } from '../tokens/model/update.ts'
 import { type BulkToken, brokenCredentialRule, type Operator } from '../tokens/operator.ts'
 import { Recent } from '../tokens/recent.ts'
@@ -25,7 +25,7 @@ import { SeenTexts } from './seen-texts.ts'
 import { Waiting } from './waiting.ts'
 
 const BATCH = 200
-/** Accounts of sub-accounts that are remembered. */
+/** Sub-accounts whose accounts are remembered. */
 const MAX_OWNERS = 20_000
 
 type ImportLine = Omit<BulkToken, 'accountId'>
@@ -229,9 +229,13 @@ async function* linesOf(file: string): AsyncGenerator<Buffer> {
 
 /** Checks each line by itself, and against the store. */
 function makeChecker(operator: Operator, looksForCredentials: boolean): (line: Buffer) => Promise<Checked> {
-  const owners = new Recent<string, Promise<string | undefined>>(MAX_OWNERS)
+  const owners = new Recent<string, Promise<Account | undefined>>(MAX_OWNERS)
+  const findOwner = async (subAccountId: string) => {
+    const accountId = await operator.findOwner(subAccountId)
+    return accountId === undefined ? undefined : operator.getAccount(accountId)
+  }
   const ownerOf = (subAccountId: string) => {
-    const known = owners.get(subAccountId) ?? operator.findOwner(subAccountId)
+    const known = owners.get(subAccountId) ?? findOwner(subAccountId)
     owners.set(subAccountId, known)
     return known
   }
@@ -244,10 +248,13 @@ function makeChecker(operator: Operator, looksForCredentials: boolean): (line: B
       const line = readLine(text)
       // Refuses what is too long, or no policy, for this line instead of for the whole batch.
       newTokenFields(line)
-      const accountId = await ownerOf(line.subAccountId)
-      if (accountId === undefined) return { problem: `sub-account ${line.subAccountId} does not exist` }
+      const account = await ownerOf(line.subAccountId)
+      if (account === undefined) return { problem: `sub-account ${line.subAccountId} does not exist` }
+      if (account.credentials === 'once' && line.credential === undefined) {
+        return { problem: `credential is required: ${account.id} stores none, and an import shows no new ones` }
+      }
       const found = await compareWithStore(operator, line, looksForCredentials)
-      return found === undefined ? { token: { ...line, accountId } } : found
+      return found === undefined ? { token: { ...line, accountId: account.id } } : found
     } catch (error) {
       if (error instanceof Failure && error.code === 'invalid-request') return { problem: error.message }
       throw error

@@ -68,10 +68,10 @@ export function addTokenCommands(program: Command, onStore: OnStore, streams: St
       const expiresAt = readExpiry(options, operator.origin().at)
       const credential = await readCredentialOption(options, streams, output)
       const accountId = await operator.getOwner(subAccountId)
+      const { subAccount } = await registry.getSubAccount(operator.actFor(accountId), subAccountId)
       const created = await operator.createTokens([{ accountId, subAccountId, name, status, expiresAt, credential }])
-      for (const { id } of created) {
-        show(output, views.token(await registry.getToken(operator.actFor(accountId), id)))
-      }
+      // Not read back: where credentials are shown once, a failure would lose this one.
+      for (const token of created) show(output, views.token({ ...token, subAccount }))
     },
   )
   onStore<{ showCredential?: boolean }>(

@@ -37,7 +37,9 @@ export function subAccount({ id, name, email, companyName, createdAt, suspendedA
   return { _id: id, name, email, companyName, status, ...times }
 }
 
-export function token({ id, name, credential, status, createdAt, subAccount }: Token): View {
+type ShownToken = Pick<Token, 'id' | 'name' | 'credential' | 'status' | 'createdAt' | 'subAccount'>
+
+export function token({ id, name, credential, status, createdAt, subAccount }: ShownToken): View {
   const { id: _id, name: subAccountName, email, companyName } = subAccount
   return {
     _id: id,

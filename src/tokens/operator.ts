@@ -28,6 +28,8 @@ export interface BulkToken extends NewToken {
   readonly createdAt?: Timestamp | undefined
 }
 
+export type CreatedToken = TokenRecord & { readonly credential: string }
+
 /** What a credential belongs to. */
 export type Holder =
   | { readonly kind: 'account key'; readonly key: AccountKey }
@@ -149,19 +151,20 @@ export class Operator {
     return { accountId, by: this.origin().by, permissions: EVERYTHING }
   }
 
-  /** All or none. */
-  async createTokens(list: readonly BulkToken[]): Promise<readonly TokenRecord[]> {
+  /** All or none. With the credentials: an account that shows them once has them nowhere else. */
+  async createTokens(list: readonly BulkToken[]): Promise<readonly CreatedToken[]> {
     const { store, keys, stamps } = this.#parts
     const origin = this.origin()
     return keys.sealed(store, async (key) => {
       const shownOnce = await this.#accountsShownOnce(list)
-      const records = list.map((token) => {
+      const created = list.map((token) => {
         const { accountId, credential = newCredential('tok'), createdAt = origin.at } = token
-        return sealToken(token, accountId, credential, createdAt, key, stamps, !shownOnce.has(accountId))
+        const isStored = !shownOnce.has(accountId)
+        return { credential, record: sealToken(token, accountId, credential, createdAt, key, stamps, isStored) }
       })
       // Sorted by id, so that most indexes grow at their end.
-      await store.insertTokens(records.toSorted(byId), origin)
-      return records
+      await store.insertTokens(created.map(({ record }) => record).toSorted(byId), origin)
+      return created.map(({ credential, record }) => ({ ...record, credential }))
     })
   }
 

@@ -70,6 +70,16 @@ describe('--json prints exactly one document', () => {
     assert.equal(brought.token, 'sk-legacy-1')
   })
 
+  test('token create shows the credential, this once, also for an account that stores none', async () => {
+    const { account, subAccount } = await cli.estate()
+    await cli.run('account', 'set', account._id, '--credentials', 'once')
+    const create = ['token', 'create', '--sub-account', subAccount._id, '--name', 'Once', '--json']
+    const { _id, token } = (await cli.run(...create)).json
+    assert.match(token, /^lk_tok_[0-9A-Za-z]{49}$/)
+    const shown = (await cli.run('token', 'get', _id, '--show-credential', '--json')).json.token
+    assert.equal(shown, `lk_tok_…${token.slice(-4)}`)
+  })
+
   test('token create takes a length of time, or a time, as key create does', async () => {
     const create = ['token', 'create', '--sub-account', estate.subAccount._id, '--json']
     const from = Date.now()

@@ -118,6 +118,18 @@ describe('import', () => {
     assert.match(stderr, /line 2/)
   })
 
+  test('a line without a credential is bad for an account that stores none, and others are not', async () => {
+    const { account, subAccount } = await cli.estate()
+    await cli.run('account', 'set', account._id, '--credentials', 'once')
+    const missing = line('Missing', { subAccountId: subAccount._id })
+    const given = { ...missing, name: 'Given', credential: 'given-1' }
+    const refused = await cli.run('import', write('once.ndjson', [missing, given]))
+    assert.equal(refused.code, 1)
+    assert.match(refused.stderr, /line 1: credential is required: acc_\w+ stores none, and an import shows no new ones/)
+    assert.match(refused.stderr, /1 of 2 lines are bad, so nothing was imported/)
+    assert.equal((await cli.run('import', write('once.ndjson', [given]), '--json')).json.imported, 1)
+  })
+
   test('takes a file as other programs write it: with a mark, other ends of line, and line separators in a text', async () => {
     const lines = [`\ufeff${JSON.stringify(line('Marked'))}`, line('Ended'), line('Parted', { note: 'a\u2028b' })]
     const { json } = await cli.run('import', write('other.ndjson', lines, '\r\n'), '--json')
