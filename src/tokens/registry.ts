@@ -198,17 +198,16 @@ export class Registry {
     return this.#showChanged(caller, row, { ...view, details: true })
   }
 
-  /** The change is durable already. */
   #showChanged(caller: Caller, row: TokenRow, view: TokenView = {}): Promise<Token> {
-    return this.#views.showOne(row, viewFor(caller, view), 'outcome-unknown')
+    return this.#views.showChanged(row, viewFor(caller, view))
   }
 
   /** The token with its credential; the history says who has seen it. */
   async revealToken(caller: Caller, id: string, origin: Origin): Promise<Token> {
     if (!caller.permissions.reveal) throw notAllowed('see credentials')
     const row = await this.#findToken(caller, id)
-    if (!this.#views.canReveal(row)) throw new Failure('credential-not-stored')
-    return this.#views.showOne(await this.#changeToken(caller, id, { kind: 'reveal' }, origin), {}, 'outcome-unknown')
+    if (!(await this.#views.canReveal(row))) throw new Failure('credential-not-stored')
+    return this.#views.showChanged(await this.#changeToken(caller, id, { kind: 'reveal' }, origin), {})
   }
 
   async createToken(caller: Caller, token: NewToken, origin: Origin, idempotencyKey?: string): Promise<Token> {
@@ -255,7 +254,7 @@ export class Registry {
       return this.#changeToken(caller, id, { kind: 'rotate', rotation }, origin, expected)
     })
     // The new credential is shown, this once, to callers who see no others too.
-    return { ...(await this.#views.showOne(rotated, { masked: true }, 'outcome-unknown')), credential }
+    return { ...(await this.#views.showChanged(rotated, { masked: true })), credential }
   }
 
   async #storesCredentials(accountId: string): Promise<boolean> {

@@ -1,4 +1,5 @@
 // Tokens as callers see them: with the credential, or with what may be seen of it, and with details where asked for.
+import { Failure, failure } from './errors.ts'
 import type { Timestamp, Token } from './model/token.ts'
 import type { Store, TokenRow } from './ports.ts'
 import { maskOf, NOT_STORED } from './trust/credential.ts'
@@ -18,9 +19,6 @@ interface Parts {
   readonly onTampered: (tampered: Tampered) => void
 }
 
-/** What a caller is told when a change is durable, but its result cannot be shown. */
-type Lacking = Parameters<typeof lacksKey>[1]
-
 export class TokenViews {
   readonly #parts: Parts
   // An engine returns the same object while nothing about it has changed, so its credential is decrypted once.
@@ -31,19 +29,29 @@ export class TokenViews {
     this.#parts = parts
   }
 
-  async show(rows: readonly TokenRow[], { details, masked }: TokenView, lacking?: Lacking): Promise<Token[]> {
-    const tokens = await (masked ? this.#mask(rows, lacking) : this.#open(rows, lacking))
+  async show(rows: readonly TokenRow[], { details, masked }: TokenView): Promise<Token[]> {
+    const tokens = await (masked ? this.#mask(rows) : this.#open(rows))
     return details ? this.#withDetails(rows, tokens) : tokens
   }
 
-  async showOne(row: TokenRow, view: TokenView, lacking?: Lacking): Promise<Token> {
-    const [token] = await this.show([row], view, lacking)
+  async showOne(row: TokenRow, view: TokenView): Promise<Token> {
+    const [token] = await this.show([row], view)
     return token as Token
   }
 
-  /** False for a credential that was shown once and is not stored. */
-  canReveal({ token }: TokenRow): boolean {
-    return this.#parts.keys.openCredential(token) !== NOT_STORED
+  /** After a change, which is durable already: where its result cannot be shown, nobody may be told that nothing was done. */
+  async showChanged(row: TokenRow, view: TokenView): Promise<Token> {
+    try {
+      return await this.showOne(row, view)
+    } catch (error) {
+      throw error instanceof Failure ? failure('outcome-unknown', error.cause ?? error) : error
+    }
+  }
+
+  /** False for a credential that was shown once and is not stored; one that cannot be decrypted is shown as empty. */
+  async canReveal(row: TokenRow): Promise<boolean> {
+    await this.#open([row])
+    return this.#opened.get(row) !== NOT_STORED
   }
 
   async #withDetails(rows: readonly TokenRow[], tokens: readonly Token[]): Promise<Token[]> {
@@ -62,9 +70,9 @@ export class TokenViews {
   }
 
   /** Decrypts nothing, except for tokens made before their masked form was stored. */
-  async #mask(rows: readonly TokenRow[], lacking?: Lacking): Promise<Token[]> {
+  async #mask(rows: readonly TokenRow[]): Promise<Token[]> {
     const older = rows.filter((row) => row.token.masked === null && !this.#masked.has(row))
-    const opened = await this.#open(older, lacking)
+    const opened = await this.#open(older)
     for (const [i, row] of older.entries()) {
       const { credential, credentialUnreadable } = opened[i] as Token
       if (!credentialUnreadable) this.#masked.set(row, maskOf(credential))
@@ -73,7 +81,7 @@ export class TokenViews {
   }
 
   /** A credential that cannot be decrypted is shown as empty: its token can still be listed, disabled, deleted and rotated. */
-  async #open(rows: readonly TokenRow[], lacking?: Lacking): Promise<Token[]> {
+  async #open(rows: readonly TokenRow[]): Promise<Token[]> {
     const unreadable: { readonly id: string; readonly cause: unknown }[] = []
     const tokens = rows.map((row) => {
       try {
@@ -84,19 +92,19 @@ export class TokenViews {
       }
     })
     for (const { id, cause } of unreadable) {
-      if (cause instanceof KeyNotGiven && (await this.#isNeeded(cause.keyId))) throw lacksKey(cause.keyId, lacking)
+      if (cause instanceof KeyNotGiven && (await this.#isNeeded(cause.keyId))) throw lacksKey(cause.keyId)
       this.#parts.onTampered({ kind: 'credential', id })
     }
     return tokens
   }
 
   #openCredential(row: TokenRow): string {
-    const known = this.#opened.get(row)
-    if (known !== undefined) return known
-    const opened = this.#parts.keys.openCredential(row.token)
-    const credential = opened === NOT_STORED ? (row.token.masked ?? '') : opened
-    this.#opened.set(row, credential)
-    return credential
+    let opened = this.#opened.get(row)
+    if (opened === undefined) {
+      opened = this.#parts.keys.openCredential(row.token)
+      this.#opened.set(row, opened)
+    }
+    return opened === NOT_STORED ? (row.token.masked ?? '') : opened
   }
 
   /** A tampered row can name any key; only a key that the store knows can be one that this process lacks. */

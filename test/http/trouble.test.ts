@@ -45,6 +45,24 @@ test('with the store gone every route that needs it answers 503 with our envelop
   assert.equal((await estate.ask({ path: '/api/v1/verify', headers: [bearer('lk_tok_garbage')] })).status, 401)
 })
 
+test('a change that is durable, but cannot be shown, is never answered as if nothing had been done', async (t) => {
+  const estate = await openEstate(t)
+  const token = await estate.token()
+  const { store } = estate.running
+  const changeToken = store.changeToken.bind(store)
+  const lost: Partial<typeof store> = {
+    async changeToken(...args) {
+      const changed = await changeToken(...args)
+      await store.close()
+      return changed
+    },
+  }
+  Object.assign(store, lost)
+  const path = `/api/v1/apiClient/token/${token.id}`
+  const { status, headers } = await estate.mineAsks({ method: 'PATCH', path, body: { tags: ['late'] } })
+  assert.deepEqual([status, headers['x-latchkey-error']], [503, 'outcome-unknown'])
+})
+
 test('those who ask at the same time whether it is ready share one look at the store', async (t) => {
   const estate = await openEstate(t)
   const { store } = estate.running

@@ -316,4 +316,21 @@ describe('verification', () => {
     assert.equal((await service.registry.listTokens(caller, FIRST_PAGE)).items[0]?.credential, '')
     assert.deepEqual(service.tampered, [token.id, token.id])
   })
+
+  test('a credential sealed with a key of the store that this process lacks is unavailable, also to be revealed', async () => {
+    const { caller, token } = await aToken()
+    const other = new MasterKey(randomBytes(32))
+    alterByHand(
+      'INSERT INTO vault (key_id, sealed_secret, created_at, seals) VALUES (?, ?, 1, 0)',
+      other.id,
+      Buffer.of(1),
+    )
+    alterByHand('UPDATE tokens SET sealed = ? WHERE id = ?', other.seal('x', 'anywhere'), token.id)
+    await assert.rejects(service.registry.getToken(caller, token.id), { code: 'unavailable' })
+    await assert.rejects(service.registry.revealToken(caller, token.id, origin()), { code: 'unavailable' })
+    const update = service.registry.updateToken(caller, token.id, { status: 'inactive' }, origin())
+    await assert.rejects(update, { code: 'outcome-unknown' })
+    assert.deepEqual(service.tampered, [])
+    alterByHand('DELETE FROM vault WHERE key_id = ?', other.id)
+  })
 })

@@ -292,6 +292,7 @@ export function describeTampering(engine: Engine): void {
         const tampered = { kind: 'credential', id: token.id } as const
         const path = `${TOKEN}/${token.id}`
         await isNoticed(tampered, () => estate.mineAsks({ path }), shownAsEmpty)
+        shownAsEmpty(await estate.mineAsks({ method: 'POST', path: `${path}/reveal` }))
         const details = await estate.mineAsks({ path: `${path}?include=details` })
         assert.equal(details.json.data.details.credentialUnreadable, true)
         const { items } = (await estate.mineAsks({ path: `${TOKEN}?limit=100` })).json.data

@@ -90,8 +90,8 @@ export class KeyNotGiven extends Error {
 }
 
 /** Unavailable rather than invalid: another instance may have the key. */
-export function lacksKey(keyId: string, code: 'unavailable' | 'outcome-unknown' = 'unavailable'): Failure {
-  return failure(code, new KeyNotGiven(keyId))
+export function lacksKey(keyId: string): Failure {
+  return failure('unavailable', new KeyNotGiven(keyId))
 }
 
 /** The store secret, sealed with one of the store's keys. */
