@@ -145,7 +145,10 @@ export interface NewToken {
 }
 
 export interface CreateTokenParams {
-  /** A retry with the same key returns the same token, for 24 hours */
+  /**
+   * A retry with the same key returns the same token, for 24 hours: with its credential, if the same caller made
+   * it and it has not changed since
+   */
   readonly 'idempotency-key'?: string | undefined
   readonly body: NewToken
 }

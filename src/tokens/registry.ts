@@ -223,11 +223,20 @@ export class Registry {
       return { record, id }
     })
     // Asked with the same idempotency key before.
-    if (id !== record.id) return this.getToken(caller, id)
+    if (id !== record.id) return this.#showCreated(caller, id, record.version)
     // Not read back: if that failed, the caller would create the token again.
     const { name, status, createdAt, version } = record
     const { subAccount } = owned
     return { id, name, credential, status, createdAt, version, subAccount, credentialUnreadable: false }
+  }
+
+  /** Again, to a caller who may not have received the answer: with the credential to who has made it, while it is as made. */
+  async #showCreated(caller: Caller, id: string, version: number): Promise<Token> {
+    const row = await this.#findToken(caller, id)
+    if (!(await this.#views.canReveal(row))) throw new Failure('credential-not-stored')
+    const creation = { tokenId: id, action: 'token.create', by: caller.by, page: 1, limit: 1 } as const
+    const { total: own } = await this.#parts.store.listHistory(caller.accountId, creation)
+    return this.#views.showOne(row, own > 0 && row.token.version === version ? {} : viewFor(caller, {}))
   }
 
   /** Without decrypting the credential: an unreadable one must not make the deletion look like a failure. */

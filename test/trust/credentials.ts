@@ -83,6 +83,27 @@ export function describeCredentials(engine: Engine): void {
       assert.equal(total, 2)
     })
 
+    test('a retried creation shows the credential to who has made the token, until it is changed, and to no other', async () => {
+      const { operator } = estate.running
+      const manager = { role: 'manager', reveal: false, subAccounts: null } as const
+      const [own, other] = [
+        await operator.createKey(estate.mine.accountId, 'own', null, manager),
+        await operator.createKey(estate.mine.accountId, 'other', null, manager),
+      ]
+      const body = { subAccountId: estate.mine.subAccounts[0].id, name: 'retried' }
+      const create = async ({ key }: { key: string }) => {
+        const headers = [bearer(key), ['idempotency-key', 'retried']] as const
+        return (await estate.ask({ method: 'POST', path: TOKEN, body, headers })).json.data
+      }
+      const made = await create(own)
+      assert.equal((await verify(made.token)).status, 204)
+      assert.deepEqual(await create(own), made)
+      const masked = { ...made, token: `lk_tok_…${made.token.slice(-4)}` }
+      assert.deepEqual(await create(other), masked)
+      await mine(`${TOKEN}/${made._id}`, 'PATCH', { tags: ['changed'] })
+      assert.deepEqual(await create(own), masked)
+    })
+
     test('credentials of an account that shows them once are shown once, work, and are stored nowhere', async () => {
       const { operator } = estate.running
       const [subAccount] = estate.theirs.subAccounts
@@ -92,8 +113,16 @@ export function describeCredentials(engine: Engine): void {
       await operator.setCredentials(estate.theirs.accountId, 'once')
       const ask = (path: string, method = 'GET', body?: unknown) =>
         estate.ask({ method, path, body, headers: [bearer(estate.theirs.key)] })
-      const created = await ask(TOKEN, 'POST', { subAccountId: subAccount.id, name: 'made after' })
-      const { _id, token: credential } = created.json.data
+      const create = () =>
+        estate.ask({
+          method: 'POST',
+          path: TOKEN,
+          body: { subAccountId: subAccount.id, name: 'made after' },
+          headers: [bearer(estate.theirs.key), ['idempotency-key', 'once']],
+        })
+      const { _id, token: credential } = (await create()).json.data
+      const retried = await create()
+      assert.deepEqual([retried.status, retried.headers['x-latchkey-error']], [409, 'credential-not-stored'])
       assert.equal((await verify(credential)).status, 204)
       const masked = `lk_tok_…${credential.slice(-4)}`
       for (const path of [`${TOKEN}/${_id}`, `${TOKEN}/${_id}?include=details`]) {

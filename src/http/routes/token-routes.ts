@@ -37,6 +37,7 @@ const BASE = '/api/v1/apiClient/token'
 
 const NOT_FOUND = [reasonOf('token-not-found')]
 const NOT_YOURS = [reasonOf('sub-account-forbidden')]
+const NOT_STORED = reasonOf('credential-not-stored')
 const STALE = [reasonOf('version-mismatch')]
 
 const exampleToken = {
@@ -177,6 +178,10 @@ const patchToken: AccountRoute = {
   },
 }
 
+const RETRY =
+  'A retry with the same key returns the same token, for 24 hours: with its credential, if the same caller made it and it has ' +
+  'not changed since'
+
 const createToken: AccountRoute = {
   ...oneToken,
   method: 'POST',
@@ -184,9 +189,7 @@ const createToken: AccountRoute = {
   operationId: 'createToken',
   summary: 'Create a token',
   headers: Type.Object({
-    'idempotency-key': Type.Optional(
-      Type.String({ maxLength: 255, description: 'A retry with the same key returns the same token, for 24 hours' }),
-    ),
+    'idempotency-key': Type.Optional(Type.String({ maxLength: 255, description: RETRY })),
   }),
   body: Type.Object(
     {
@@ -209,7 +212,7 @@ const createToken: AccountRoute = {
     403: NOT_YOURS,
     // For a retry with the same Idempotency-Key after the token was deleted.
     404: NOT_FOUND,
-    409: [reasonOf('idempotency-conflict')],
+    409: [reasonOf('idempotency-conflict'), NOT_STORED],
   },
   async answer(registry, { caller, body, headers, origin }) {
     return tokenResult(await registry.createToken(caller, readNewToken(body), origin, readIdempotencyKey(headers)))
@@ -278,7 +281,7 @@ const revealToken: AccountRoute = {
   right: 'read',
   params: schemas.TokenId,
   success: { message: 'API token revealed successfully', example: exampleToken, headers: ETAG },
-  failures: { 403: [notAllowed('see credentials').message], 404: NOT_FOUND },
+  failures: { 403: [notAllowed('see credentials').message], 404: NOT_FOUND, 409: [NOT_STORED] },
   async answer(registry, { caller, params, origin }) {
     return tokenResult(await registry.revealToken(caller, params.id, origin))
   },
