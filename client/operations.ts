@@ -532,8 +532,11 @@ export interface Key {
   readonly _id: string
   /** What it is for */
   readonly name: string
-  /** `owner` may do everything, `manager` all but manage keys, `viewer` read, `verifier` introspect */
-  readonly role: 'owner' | 'manager' | 'viewer' | 'verifier'
+  /**
+   * `owner` may do everything, `manager` all but manage keys, `viewer` read, `verifier` introspect; null where
+   * its rights were altered and cannot be read, which lets nobody in
+   */
+  readonly role: 'owner' | 'manager' | 'viewer' | 'verifier' | null
   /** Whether credentials are shown */
   readonly reveal: boolean
   /** The ids of the only sub-accounts that are seen; null for all */
@@ -574,8 +577,11 @@ export interface CreatedKey {
   readonly _id: string
   /** What it is for */
   readonly name: string
-  /** `owner` may do everything, `manager` all but manage keys, `viewer` read, `verifier` introspect */
-  readonly role: 'owner' | 'manager' | 'viewer' | 'verifier'
+  /**
+   * `owner` may do everything, `manager` all but manage keys, `viewer` read, `verifier` introspect; null where
+   * its rights were altered and cannot be read, which lets nobody in
+   */
+  readonly role: 'owner' | 'manager' | 'viewer' | 'verifier' | null
   /** Whether credentials are shown */
   readonly reveal: boolean
   /** The ids of the only sub-accounts that are seen; null for all */

@@ -1,6 +1,6 @@
 // Records as the command line prints them, with the field names of the API.
 import type { Json } from '../tokens/model/fields.ts'
-import { parsePermissions } from '../tokens/model/permissions.ts'
+import { shownPermissions } from '../tokens/model/permissions.ts'
 import { toTime, toTimeOrNull } from '../tokens/model/times.ts'
 import type { Account, AccountKey, SubAccount, SubAccountRow, Token } from '../tokens/model/token.ts'
 import type { TokenRow } from '../tokens/ports.ts'
@@ -13,7 +13,7 @@ export function account({ id, name, createdAt, credentials }: Account): View {
 }
 
 export function key({ id, name, createdAt, expiresAt, revokedAt, lastUsedAt, permissions }: AccountKey): View {
-  const { role, reveal, subAccounts } = parsePermissions(permissions)
+  const { role, reveal, subAccounts } = shownPermissions(permissions)
   return {
     _id: id,
     name,

@@ -1,16 +1,9 @@
 // The account keys of an account: made, listed and revoked by callers who may, and at the command line.
 import { Failure } from './errors.ts'
-import { type Page, type PageRequest, toPage } from './model/page.ts'
-import {
-  type Caller,
-  covers,
-  type Permissions,
-  parsePermissions,
-  requireWithin,
-  storePermissions,
-} from './model/permissions.ts'
+import { type Page, type PageRequest, type Slice, toPage } from './model/page.ts'
+import { type Caller, type Permissions, requireWithin, storePermissions } from './model/permissions.ts'
 import { type AccountKey, newId, type Timestamp } from './model/token.ts'
-import type { Store } from './ports.ts'
+import type { KeyQuery, Store } from './ports.ts'
 import type { Origin } from './record/history.ts'
 import { newCredential } from './trust/credential.ts'
 import type { Stamps } from './trust/vault.ts'
@@ -54,20 +47,17 @@ export class AccountKeys {
   }
 
   async list(caller: Caller, query: PageRequest): Promise<Page<AccountKey>> {
-    const all = await this.#listed(caller)
-    const skip = (query.page - 1) * query.limit
-    return toPage({ items: all.slice(skip, skip + query.limit), total: all.length }, query)
+    return toPage(await this.#visible(caller, query), query)
   }
 
   async revoke(caller: Caller, id: string, origin: Origin): Promise<AccountKey> {
-    const known = await this.#listed(caller)
-    if (!known.some((key) => key.id === id)) throw new Failure('key-not-found')
+    const { total } = await this.#visible(caller, { id, page: 1, limit: 1 })
+    if (total === 0) throw new Failure('key-not-found')
     return this.#store.revokeKey(id, origin)
   }
 
-  /** An account has few keys: all of them are read, and those that the caller may not see left out. */
-  async #listed({ accountId, permissions }: Caller): Promise<readonly AccountKey[]> {
-    const all = await this.#store.listKeys(accountId)
-    return all.filter((key) => covers(permissions, parsePermissions(key.permissions)))
+  /** Everything of a key is seen by those who see all that it sees. */
+  #visible({ accountId, permissions }: Caller, query: KeyQuery): Promise<Slice<AccountKey>> {
+    return this.#store.listKeys(accountId, { ...query, within: permissions.subAccounts })
   }
 }

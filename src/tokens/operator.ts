@@ -115,7 +115,7 @@ export class Operator {
 
   async listKeys(accountId: string): Promise<readonly AccountKey[]> {
     await this.getAccount(accountId)
-    return this.#parts.store.listKeys(accountId)
+    return (await this.#parts.store.listKeys(accountId, { page: 1, limit: Number.MAX_SAFE_INTEGER })).items
   }
 
   revokeKey(id: string): Promise<AccountKey> {

@@ -132,13 +132,21 @@ export interface SubAccountStore {
   findOwner(id: string): Promise<string | undefined>
 }
 
+export interface KeyQuery extends PageRequest {
+  /** Only this one. */
+  readonly id?: string | undefined
+  /** Only keys that see none but these sub-accounts; not those whose permissions cannot be read. */
+  readonly within?: readonly string[] | null
+}
+
 export interface AccountStore {
   insertAccount(account: Account, origin: Origin): Promise<void>
   listAccounts(): Promise<readonly Account[]>
   /** Rejects with `account-not-found`; what the account already has changes nothing. */
   updateAccount(id: string, change: AccountUpdate, origin: Origin): Promise<Account>
   insertKey(key: StoredKey, origin: Origin): Promise<void>
-  listKeys(accountId: string): Promise<readonly AccountKey[]>
+  /** Newest first. */
+  listKeys(accountId: string, query: KeyQuery): Promise<Slice<AccountKey>>
   /** Rejects with `key-not-found`; revoking again changes nothing. */
   revokeKey(id: string, origin: Origin): Promise<AccountKey>
 }

@@ -238,7 +238,8 @@ describe('query plans', () => {
     'a token by its name': () => reads.findTokenByName(db, subAccount.id, 'second'),
     'the overview of an account': () => reads.readOverview(db, account.id, overviewQuestion(START)),
     'the names of what a history mentions': () => reads.findNames(db, account.id, [token.id, subAccount.id]),
-    'the keys of an account': () => reads.listKeys(db, account.id),
+    'the keys of an account': () => reads.listKeys(db, account.id, page),
+    'a key of an account': () => reads.listKeys(db, account.id, { ...page, id: 'key_x', within: ['sub_x'] }),
   }
   test('what expires is found by its time, not by going through the account', () => {
     const narrowing = { expiresFrom: START, expiresBefore: START + 1 }

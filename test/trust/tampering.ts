@@ -4,14 +4,16 @@ import assert from 'node:assert/strict'
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { examine, verifyHistory } from '../../src/cli/doctor.ts'
+import * as views from '../../src/cli/views.ts'
 import type { Token } from '../../src/tokens/model/token.ts'
 import type { Tampered } from '../../src/tokens/trust/stamp.ts'
 import { judge } from '../../src/tokens/trust/verdict.ts'
 import { type Engine, Estate, type Tenant } from '../support/estate.ts'
-import { bearer, closeConnections, type Heard } from '../support/http.ts'
+import { type Ask, bearer, closeConnections, type Heard } from '../support/http.ts'
 import { type ByHand, openByHand } from './by-hand.ts'
 
 const TOKEN = '/api/v1/apiClient/token'
+const KEY = '/api/v1/apiClient/key'
 const name = ({ kind, id }: Tampered) => `${kind} ${id}`
 
 export function describeTampering(engine: Engine): void {
@@ -240,6 +242,31 @@ export function describeTampering(engine: Engine): void {
         await isNoticed({ kind: 'key', id }, () => estate.ask({ path: TOKEN, headers: [bearer(key)] }), asUnknown)
       })
     }
+  })
+
+  test('an account key whose rights cannot be read is listed without any, and it and the others can be revoked', async () => {
+    const { operator } = estate.running
+    const { accountId, subAccounts } = estate.mine
+    const limited = { role: 'owner', reveal: true, subAccounts: [subAccounts[0].id] } as const
+    const [unreadable, readable, caller] = [
+      await operator.createKey(accountId, 'unreadable', null, limited),
+      await operator.createKey(accountId, 'readable', null, limited),
+      await operator.createKey(accountId, 'caller', null, limited),
+    ]
+    await db.run("UPDATE account_keys SET permissions = '{' WHERE id = ?1", unreadable.id)
+    const shown = { role: null, reveal: false, subAccounts: [] }
+    const listed = (await estate.mineAsks({ path: `${KEY}?limit=100` })).json.data.items
+    const { role, reveal, subAccounts: ids } = listed.find(({ _id }: { _id: string }) => _id === unreadable.id)
+    assert.deepEqual({ role, reveal, subAccounts: ids }, shown)
+    const printed = (await operator.listKeys(accountId)).map(views.key).find(({ _id }) => _id === unreadable.id)
+    assert.deepEqual({ ...printed, ...shown }, printed)
+    const asLimited = (ask: Ask) => estate.ask({ ...ask, headers: [bearer(caller.key)] })
+    const seen = (await asLimited({ path: KEY })).json.data
+    assert.deepEqual([seen.total, ...seen.items.map((key: { name: string }) => key.name)], [2, 'caller', 'readable'])
+    assert.equal((await asLimited({ method: 'DELETE', path: `${KEY}/${unreadable.id}` })).status, 404)
+    assert.equal((await asLimited({ method: 'DELETE', path: `${KEY}/${readable.id}` })).status, 200)
+    const revoked = await estate.mineAsks({ method: 'DELETE', path: `${KEY}/${unreadable.id}` })
+    assert.deepEqual([revoked.status, revoked.json.data.role], [200, null])
   })
 
   describe('a ciphertext opens only as it was sealed, and where:', () => {

@@ -9,7 +9,7 @@ import { SmallButton } from '../ui/row-buttons.tsx'
 import status from '../ui/status.module.css'
 import text from '../ui/text.module.css'
 import { RelativeTime, useNow } from '../ui/time.tsx'
-import { ROLES, SubAccountNames } from './rights.tsx'
+import { roleOf, SubAccountNames } from './rights.tsx'
 
 /** `ownId` is the id of the key with which the caller is signed in. */
 export const keyColumns = (ownId: string | undefined, revoke: (key: Key) => void): readonly Column<Key>[] => [
@@ -39,7 +39,7 @@ function KeyName({ accountKey: { name }, isOwn }: { accountKey: Key; isOwn: bool
 }
 
 function RoleCell({ accountKey: { role } }: { accountKey: Key }) {
-  const { label, may } = ROLES[role]
+  const { label, may } = roleOf(role)
   return (
     <span className={text.twoLines}>
       {label}

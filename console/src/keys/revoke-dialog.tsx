@@ -10,7 +10,7 @@ import { Name, Outcome } from '../ui/name.tsx'
 import { RelativeTime } from '../ui/time.tsx'
 import { useToast } from '../ui/toasts.tsx'
 import { Warning } from '../ui/warning.tsx'
-import { ROLES } from './rights.tsx'
+import { roleOf } from './rights.tsx'
 
 interface RevokeDialogProps {
   readonly accountKey: Key
@@ -37,7 +37,7 @@ export function RevokeDialog({ accountKey: { _id, name, role, lastUsedAt }, isOw
       <Facts
         facts={[
           ['Account key', <Name key="name">{name}</Name>],
-          ['Role', ROLES[role].label],
+          ['Role', roleOf(role).label],
           ['Last used', <RelativeTime key="used" at={lastUsedAt} none="Never" />],
         ]}
       />

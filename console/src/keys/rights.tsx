@@ -16,12 +16,17 @@ export const ROLES: Readonly<Record<Role, { readonly label: string; readonly may
   verifier: { label: 'Verifier', may: 'May ask whether a credential is valid, and nothing else' },
 }
 
+/** Of a key, whose rights may have been altered in the store. */
+export const roleOf = (role: Role | null) =>
+  role === null ? { label: 'None', may: 'Its rights cannot be read, and it is refused' } : ROLES[role]
+
 /** More are listed only when asked for: each name is a request. */
 const LISTED = 3
 
 export function SubAccountNames({ ids }: { ids: readonly string[] | null }) {
   const [isOpen, setOpen] = useState(false)
   if (ids === null) return 'All'
+  if (ids.length === 0) return 'None'
   if (ids.length <= LISTED) return <NameList ids={ids} />
   return (
     <details onToggle={(event) => setOpen(event.currentTarget.open)}>

@@ -5,10 +5,10 @@ import { nameField, oneOf, readNew, timeField } from '../../tokens/model/fields.
 import { readPageRequest } from '../../tokens/model/page.ts'
 import {
   flagField,
-  parsePermissions,
   permissionsOf,
   ROLES,
   type Role,
+  shownPermissions,
   subAccountsField,
 } from '../../tokens/model/permissions.ts'
 import { toTime, toTimeOrNull } from '../../tokens/model/times.ts'
@@ -134,7 +134,7 @@ function keyToWire({
   return {
     _id: id,
     name,
-    ...parsePermissions(permissions),
+    ...shownPermissions(permissions),
     createdAt: toTime(createdAt),
     expiresAt: toTimeOrNull(expiresAt),
     revokedAt: toTimeOrNull(revokedAt),

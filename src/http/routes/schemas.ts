@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox'
 import type { Json, JsonObject } from '../../tokens/model/fields.ts'
 import { EXPIRING_DAYS, WEEKS } from '../../tokens/model/overview.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE } from '../../tokens/model/page.ts'
-import { ROLES } from '../../tokens/model/permissions.ts'
+import { ROLES, type Role } from '../../tokens/model/permissions.ts'
 import { MAX_RATE, MAX_RATE_SECONDS, type Policy, QUOTA_PERIODS } from '../../tokens/model/policy.ts'
 import { EFFECTIVE_STATUSES, STATUSES } from '../../tokens/model/token.ts'
 import { MAX_METADATA_BYTES, SUB_ACCOUNT_STATUSES } from '../../tokens/model/update.ts'
@@ -248,8 +248,10 @@ export type WireOverview = Static<typeof Overview>
 
 export const CALLER_KINDS = ['key', 'jwt', 'oidc'] as const
 
+const MAY = '`owner` may do everything, `manager` all but manage keys, `viewer` read, `verifier` introspect'
+
 const Permissions = {
-  role: oneOf(ROLES, '`owner` may do everything, `manager` all but manage keys, `viewer` read, `verifier` introspect'),
+  role: oneOf(ROLES, MAY),
   reveal: Type.Boolean({ description: 'Whether credentials are shown' }),
   subAccounts: Type.Unsafe<readonly string[] | null>({
     type: ['array', 'null'],
@@ -263,6 +265,11 @@ export const Key = Type.Object(
     _id: text('Account key identifier', 'key_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
     name: text('What it is for', 'Support desk'),
     ...Permissions,
+    role: Type.Unsafe<Role | null>({
+      type: ['string', 'null'],
+      enum: [...ROLES, null],
+      description: `${MAY}; null where its rights were altered and cannot be read, which lets nobody in`,
+    }),
     createdAt: time('Time of creation'),
     expiresAt: orNull(time('When it stops working; null for never')),
     revokedAt: orNull(time('Since when it is revoked')),

@@ -276,7 +276,6 @@ class PostgresStore implements Store {
   findAccount = this.#read('verification', reads.findAccount)
   ping = this.#read('verification', reads.ping)
 
-  listKeys = this.#read('shortReads', reads.listKeys)
   listSessions = this.#read('shortReads', reads.listSessions)
   findSubAccount = this.#read('shortReads', reads.findSubAccount)
   findOwner = this.#read('shortReads', reads.findOwner)
@@ -293,6 +292,7 @@ class PostgresStore implements Store {
   countExpiring = this.#longRead(reads.countExpiring)
   readOverview = this.#longRead(reads.readOverview)
   listHistory = this.#longRead(reads.listHistory)
+  listKeys = this.#longRead(listing.listKeys)
   listSubAccounts = this.#longRead(listing.listSubAccounts)
   readRows = this.#longRead(reads.readRows)
 

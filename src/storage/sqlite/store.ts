@@ -193,7 +193,6 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   findCandidate = this.#identity((presented) => this.#memory.findCandidate(presented))
 
   listAccounts = this.#query('listAccounts')
-  listKeys = this.#query('listKeys')
   listSessions = this.#query('listSessions')
   findSubAccount = this.#query('findSubAccount')
   findOwner = this.#query('findOwner')
@@ -203,6 +202,7 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   readVault = this.#query('readVault')
   listRetiredMasterKeys = this.#query('listRetiredMasterKeys')
 
+  listKeys = this.#longQuery('listKeys')
   listSubAccounts = this.#longQuery('listSubAccounts')
   listHistory = this.#longQuery('listHistory')
   readOverview = this.#longQuery('readOverview')
@@ -321,7 +321,7 @@ class SqliteStore implements Store, StoreFiles, Revocations {
     return async (...args: Rest<Operation>) => this.#ask(name, ...args) as Result<Operation>
   }
 
-  #longQuery<Name extends 'listSubAccounts' | 'listHistory' | 'readOverview' | 'findNames'>(name: Name) {
+  #longQuery<Name extends 'listKeys' | 'listSubAccounts' | 'listHistory' | 'readOverview' | 'findNames'>(name: Name) {
     type Operation = (typeof reads)[Name]
     return (...[accountId, ...args]: Rest<Operation>) =>
       this.#askReader(name, accountId, ...args) as Promise<Result<Operation>>

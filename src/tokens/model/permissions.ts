@@ -62,17 +62,23 @@ export function requireWithin(wanted: Permissions, own: Permissions): void {
   if (!ids.every((id) => sees(own, id))) throw new Failure('sub-account-forbidden')
 }
 
-/** Who may see everything of a key: those who see all that it sees. */
-export function covers(own: Permissions, { subAccounts }: Permissions): boolean {
-  return own.subAccounts === null || (subAccounts?.every((id) => sees(own, id)) ?? false)
-}
-
 /** As stored with an account key; null for everything. Throws if it cannot be read. */
 export function parsePermissions(text: string | null): Permissions {
   if (text === null) return EVERYTHING
   const value: unknown = JSON.parse(text)
   if (!isPermissions(value)) throw new Error('the permissions of an account key cannot be read')
   return value
+}
+
+const NO_RIGHTS = { role: null, reveal: false, subAccounts: [] } as const
+
+/** As lists show them. A key whose permissions cannot be read lets nobody in. */
+export function shownPermissions(text: string | null): Permissions | typeof NO_RIGHTS {
+  try {
+    return parsePermissions(text)
+  } catch {
+    return NO_RIGHTS
+  }
 }
 
 export function storePermissions({ role, reveal, subAccounts }: Permissions): string | null {

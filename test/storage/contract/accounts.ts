@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ACCOUNT_KEYS } from '../../../src/tokens/model/tables.ts'
+import type { KeyQuery } from '../../../src/tokens/ports.ts'
 import { isGenuine } from '../../../src/tokens/trust/stamp.ts'
-import { credentialOf, plain } from '../../support/store.ts'
+import { credentialOf, FIRST_PAGE, plain } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
 
 export const describeAccounts: Part = (estate) => {
@@ -65,23 +66,58 @@ export const describeAccounts: Part = (estate) => {
     const first = await estate().key(account)
     const foreign = await estate().key(other)
     const second = await estate().key(account)
-    const ids = async (id: string) => (await estate().store.listKeys(id)).map((key) => key.id)
+    const ids = async (id: string) => (await estate().store.listKeys(id, FIRST_PAGE)).items.map((key) => key.id)
     assert.deepEqual(await ids(account.id), [second.id, first.id])
     assert.deepEqual(await ids(other.id), [foreign.id])
     assert.deepEqual(await ids('acc_nothing'), [])
+  })
+
+  test('keys come in pages with their exact total, one by its id, and those that see none but some sub-accounts', async () => {
+    const account = await estate().account()
+    const permissions = [
+      null,
+      ...['["sub_a"]', '["sub_a","sub_b"]', '["sub_c","sub_a"]', 'null'].map(
+        (subAccounts) => `{"role":"viewer","reveal":false,"subAccounts":${subAccounts}}`,
+      ),
+      '[]',
+      '{"subAccounts":"sub_a"}',
+    ]
+    const made: string[] = []
+    for (const each of permissions) made.unshift((await estate().key(account, { permissions: each })).id)
+    const list = async (query: Partial<KeyQuery> = {}) => {
+      const { items, total } = await estate().store.listKeys(account.id, { ...FIRST_PAGE, ...query })
+      return { ids: items.map(({ id }) => id), total }
+    }
+    const [all, single] = [made.length, made.at(-2) ?? '']
+    assert.deepEqual(await list(), { ids: made, total: all })
+    assert.deepEqual(await list({ page: 2, limit: 3 }), { ids: made.slice(3, 6), total: all })
+    assert.deepEqual(await list({ page: 9 }), { ids: [], total: all })
+    assert.deepEqual(await list({ within: ['sub_b', 'sub_a'] }), { ids: made.slice(-3, -1), total: 2 })
+    assert.deepEqual(await list({ within: ['sub_b', 'sub_a'], page: 2, limit: 1 }), { ids: [single], total: 2 })
+    assert.deepEqual(await list({ id: single }), { ids: [single], total: 1 })
+    assert.deepEqual(await list({ id: single, within: ['sub_a'] }), { ids: [single], total: 1 })
+    for (const query of [
+      { id: single, within: ['sub_b'] },
+      { id: made[0] ?? '', within: ['sub_a'] },
+      { id: 'key_x' },
+    ]) {
+      assert.deepEqual(await list(query), { ids: [], total: 0 })
+    }
+    const foreign = await estate().key(await estate().account())
+    assert.deepEqual(await list({ id: foreign.id }), { ids: [], total: 0 })
   })
 
   test('a second key with the same digest is refused, and not kept', async () => {
     const account = await estate().account()
     const key = await estate().key(account)
     await assert.rejects(estate().key(account, { digest: key.digest }), { code: 'duplicate-credential' })
-    assert.equal((await estate().store.listKeys(account.id)).length, 1)
+    assert.equal((await estate().store.listKeys(account.id, FIRST_PAGE)).total, 1)
   })
 
   test('a key of an account that does not exist is refused, and not kept', async () => {
     const nobody = { id: 'acc_nobody', name: 'Nobody', createdAt: 0, credentials: null }
     await assert.rejects(estate().key(nobody))
-    assert.deepEqual(await estate().store.listKeys(nobody.id), [])
+    assert.deepEqual(await estate().store.listKeys(nobody.id, FIRST_PAGE), { items: [], total: 0 })
   })
 
   test('a revoked key says since when, and stays genuine', async () => {

@@ -129,7 +129,7 @@ export function describeWhole(open: OpenEmptyStore): void {
         updateAccount: () => closed.updateAccount(account.id, { name: 'late' }, origin),
         insertKey: () => closed.insertKey({ ...key, digest: estate.digest() }, origin),
         findKey: () => closed.findKey(credentialOf(estate.digest())),
-        listKeys: () => closed.listKeys(account.id),
+        listKeys: () => closed.listKeys(account.id, FIRST_PAGE),
         revokeKey: () => closed.revokeKey('key_x', origin),
         insertSession: () => closed.insertSession(session),
         findSession: () => closed.findSession(credentialOf(estate.digest())),

@@ -1,10 +1,10 @@
-// Pages of tokens and sub-accounts. Each is one statement, so that a page and its total are of one snapshot and one
+// Pages of tokens, sub-accounts and account keys. Each is one statement, so that a page and its total are of one snapshot and one
 // round trip.
 import { type Sought, seek } from '../../../tokens/model/grams.ts'
 import { canMatch, MAX_LIMIT, type Slice, type TokenQuery } from '../../../tokens/model/page.ts'
-import { foldCase, idFloor, type Timestamp } from '../../../tokens/model/token.ts'
-import type { StampedSubAccountRow, SubAccountQuery, TokenRow } from '../../../tokens/ports.ts'
-import { LISTED, SUB_ACCOUNT_ROW, toSubAccountRow } from '../../tables.ts'
+import { type AccountKey, foldCase, idFloor, type Timestamp } from '../../../tokens/model/token.ts'
+import type { KeyQuery, StampedSubAccountRow, SubAccountQuery, TokenRow } from '../../../tokens/ports.ts'
+import { KEY, LISTED, SUB_ACCOUNT_ROW, toSubAccountRow } from '../../tables.ts'
 import type { Connection } from '../connection.ts'
 import type { Answer, Value } from './batch.ts'
 import { matchExpression } from './grams.ts'
@@ -51,6 +51,36 @@ export async function listSubAccounts(
   )
   // An empty page is one row with the total alone.
   const items = found.filter(([, id]) => id !== null).map((values) => toSubAccountRow(values, 1))
+  return { items, total: Number(found[0]?.[0] ?? 0) }
+}
+
+/** Permissions for some sub-accounts, exactly as they are stored: not every server can say of any text whether it is JSON. */
+const SOME_SUB_ACCOUNTS = String.raw`'^\{"role":"[a-z]+","reveal":(true|false),"subAccounts":\[("[\w-]*"(,"[\w-]*")*)?\]\}$'`
+
+export async function listKeys(
+  db: Connection,
+  accountId: string,
+  { page, limit, id, within = null }: KeyQuery,
+): Promise<Slice<AccountKey>> {
+  const values = new Values()
+  const conditions = [`k.account_id = ${values.add(accountId)}`]
+  if (id !== undefined) conditions.push(`k.id = ${values.add(id)}`)
+  if (within !== null) {
+    const ids = values.add(JSON.stringify(within))
+    conditions.push(`CASE WHEN k.permissions ~ ${SOME_SUB_ACCOUNTS}
+      THEN k.permissions::jsonb -> 'subAccounts' <@ ${ids}::text::jsonb END`)
+  }
+  const where = conditions.join(' AND ')
+  const found = await db.tuples(
+    `SELECT counted.total, page.* FROM (SELECT count(*) AS total FROM account_keys k WHERE ${where}) AS counted
+     LEFT JOIN (
+       SELECT ${KEY.columns('k')} FROM account_keys k WHERE ${where}
+       ORDER BY k.id DESC LIMIT ${values.add(limit)} OFFSET ${values.add((page - 1) * limit)}
+     ) AS page ON true ORDER BY page.id DESC`,
+    ...values.list,
+  )
+  // An empty page is one row with the total alone.
+  const items = found.filter(([, id]) => id !== null).map((values) => KEY.read(values, 1))
   return { items, total: Number(found[0]?.[0] ?? 0) }
 }
 

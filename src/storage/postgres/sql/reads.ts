@@ -6,7 +6,6 @@ import type { StoredSession } from '../../../tokens/model/session.ts'
 import type { StoredRow, Table } from '../../../tokens/model/tables.ts'
 import {
   type Account,
-  type AccountKey,
   idFloor,
   type Status,
   type StoredKey,
@@ -70,10 +69,6 @@ export async function findKey(db: Connection, digest: Uint8Array): Promise<Stamp
 
 export async function lockKey(db: Connection, id: string): Promise<Stamped<StoredKey> | undefined> {
   return KEY.readOne(await db.tuple(`${KEY_BY} WHERE k.id = $1 FOR UPDATE`, id))
-}
-
-export async function listKeys(db: Connection, accountId: string): Promise<AccountKey[]> {
-  return KEY.readAll(await db.tuples(`${KEY_BY} WHERE k.account_id = $1 ORDER BY k.id DESC`, accountId))
 }
 
 export async function findSession(db: Connection, digest: Uint8Array): Promise<Stamped<StoredSession> | undefined> {

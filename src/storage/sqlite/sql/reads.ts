@@ -17,7 +17,7 @@ import {
   type TokenActivity,
   type TokenRecord,
 } from '../../../tokens/model/token.ts'
-import type { StampedSubAccountRow, StoredLimit, SubAccountQuery, TokenRow } from '../../../tokens/ports.ts'
+import type { KeyQuery, StampedSubAccountRow, StoredLimit, SubAccountQuery, TokenRow } from '../../../tokens/ports.ts'
 import { type ChainLink, type HistoryQuery, type HistoryRow, toHistoryRow } from '../../../tokens/record/history.ts'
 import type { VaultRow } from '../../../tokens/trust/key-ring.ts'
 import type { Stamped } from '../../../tokens/trust/stamp.ts'
@@ -83,8 +83,27 @@ export function findKeyById(db: Connection, id: string): Stamped<StoredKey> | un
   return KEY.readOne(db.tuple(`${KEY_BY} WHERE k.id = ?`, id))
 }
 
-export function listKeys(db: Connection, accountId: string): AccountKey[] {
-  return KEY.readAll(db.tuples(`${KEY_BY} WHERE k.account_id = ? ORDER BY k.id DESC`, accountId))
+/** A key that sees none but some sub-accounts. */
+const SEES_ONLY = `CASE WHEN json_valid(k.permissions) THEN json_type(k.permissions, '$.subAccounts') = 'array'
+  AND NOT EXISTS (SELECT 1 FROM json_each(k.permissions, '$.subAccounts') WHERE value NOT IN ${ANY_OF}) END`
+
+export function listKeys(db: Connection, accountId: string, { page, limit, id, within }: KeyQuery): Slice<AccountKey> {
+  const given = Object.entries({
+    'k.account_id = ?': accountId,
+    'k.id = ?': id,
+    [SEES_ONLY]: within ? JSON.stringify(within) : undefined,
+  })
+  const set = given.filter((each): each is [string, string] => each[1] !== undefined)
+  const where = [...set.map(([condition]) => condition), inTime('random()')].join(' AND ')
+  const values = set.map(([, value]) => value)
+  return db.snapshot(() => {
+    const counted = db.get<{ n: number }>(`SELECT count(*) AS n FROM account_keys k WHERE ${where}`, ...values)
+    const found = db.tuples(
+      `${KEY_BY} WHERE ${where} ORDER BY k.id DESC LIMIT ? OFFSET ?`,
+      ...[...values, limit, (page - 1) * limit],
+    )
+    return { items: KEY.readAll(found), total: counted?.n ?? 0 }
+  })
 }
 
 export function findSession(db: Connection, digest: Uint8Array): Stamped<StoredSession> | undefined {
