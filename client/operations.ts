@@ -27,7 +27,7 @@ export interface Quota {
 
 /** Only with `include=details` */
 export interface TokenDetails {
-  /** When it stops authenticating; null for never */
+  /** When the token itself expires; null for never. Its sub-account can end it sooner: see `effectiveStatus` */
   readonly expiresAt: string | null
   /** Last accepted verification, to the minute; null for never */
   readonly lastUsedAt: string | null
@@ -577,11 +577,8 @@ export interface CreatedKey {
   readonly _id: string
   /** What it is for */
   readonly name: string
-  /**
-   * `owner` may do everything, `manager` all but manage keys, `viewer` read, `verifier` introspect; null where
-   * its rights were altered and cannot be read, which lets nobody in
-   */
-  readonly role: 'owner' | 'manager' | 'viewer' | 'verifier' | null
+  /** `owner` may do everything, `manager` all but manage keys, `viewer` read, `verifier` introspect */
+  readonly role: 'owner' | 'manager' | 'viewer' | 'verifier'
   /** Whether credentials are shown */
   readonly reveal: boolean
   /** The ids of the only sub-accounts that are seen; null for all */
@@ -770,7 +767,10 @@ export interface IntrospectionResponse {
   readonly client_id?: string | undefined
   /** Time of creation, in seconds since 1970 */
   readonly iat?: number | undefined
-  /** When it expires, in seconds since 1970; absent for never */
+  /**
+   * When it stops working, in seconds since 1970: it expires, is as old as its sub-account allows, or the overlap
+   * after a rotation ends, whichever is first; absent for never
+   */
   readonly exp?: number | undefined
   /** Always `Bearer` */
   readonly token_type?: string | undefined

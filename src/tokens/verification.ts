@@ -87,18 +87,15 @@ export class Verification {
 
   /** What `verify` would decide of a token's credential, and why. Uses nothing up. */
   async explain(tokenId: string, access: Access): Promise<Explanation> {
-    const verdict = this.#judge(await this.#parts.store.findCandidateOf(tokenId))
-    if (!verdict.accepted) {
-      return { accepted: false, reason: verdict.reason, decidedBy: null, scopes: null, limits: [] }
-    }
-    const { policies } = verdict
-    const limits = await this.#leftOf(policies.limits)
-    const refused = judgePolicy(policies, access)
+    const candidate = await this.#parts.store.findCandidateOf(tokenId)
+    const verdict = this.#judge(candidate)
+    const limits = await this.#leftOf(candidate?.policies.limits ?? [])
+    const refused = verdict.accepted ? judgePolicy(verdict.policies, access) : verdict
     const empty = limits.find(({ left }) => left < 1)
     const [reason, decidedBy] = refused
       ? [refused.reason, refused.by]
       : [empty?.limit.kind ?? null, empty?.owner ?? null]
-    return { accepted: reason === null, reason, decidedBy, scopes: policies.scopes ?? null, limits }
+    return { accepted: reason === null, reason, decidedBy, scopes: candidate?.policies.scopes ?? null, limits }
   }
 
   async #leftOf(limits: readonly LimitUse[]): Promise<Explanation['limits']> {

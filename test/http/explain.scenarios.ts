@@ -38,7 +38,19 @@ const cases: readonly (readonly [string, Case, object])[] = [
   [
     'a token that is older than its sub-account allows',
     { ceiling: { maxLifetimeSeconds: 1 }, token: { createdAt: Date.now() - 10_000 } },
-    { ...no('expired'), effective: NOTHING },
+    { ...no('expired', 'sub-account'), effective: NOTHING },
+  ],
+  [
+    'a token that does not authenticate, with what restricts it all the same',
+    { policy: { scopes: ['a'], rate: RATE }, ceiling: { quota: QUOTA }, token: { status: 'inactive' } },
+    {
+      ...no('inactive'),
+      effective: {
+        scopes: ['a'],
+        rate: { ...RATE, left: 5, from: 'token' },
+        quota: { ...QUOTA, left: 9, from: 'sub-account' },
+      },
+    },
   ],
   [
     'a scope that the token lacks',

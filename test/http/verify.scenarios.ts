@@ -179,6 +179,21 @@ export const verifyScenarios: readonly Scenario[] = [
     },
   },
   {
+    name: 'introspection says until when a credential works that was rotated out',
+    async ask(estate) {
+      const { id, credential } = await estate.token({ expiresAt: 4_102_444_800_000 })
+      const path = `/api/v1/apiClient/token/${id}/rotate`
+      await estate.mineAsks({ method: 'POST', path, body: { overlapSeconds: 3_600 } })
+      return introspect(estate, credential)
+    },
+    status: 200,
+    async body({ json }, estate) {
+      const { data } = (await estate.mineAsks({ path: `/api/v1/apiClient/token/${json.token_id}?include=details` }))
+        .json
+      assert.equal(json.exp, Math.floor(Date.parse(data.details.formerCredentialUntil) / 1000))
+    },
+  },
+  {
     name: 'introspection without a token is refused',
     ask: ({ mine }) => ({ method: 'POST', path: INTROSPECT, headers: [bearer(mine.key), FORM], body: 'x=1' }),
     status: 400,

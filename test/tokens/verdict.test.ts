@@ -94,6 +94,20 @@ describe('a verdict', () => {
     assert.equal(outcome(candidate({}, {}, retire()), current), 'unknown')
   })
 
+  test('on an accepted credential says when it ends: at the first of its expiry, its longest lifetime and its overlap', () => {
+    const lifetime = { policy: '{"maxLifetimeSeconds":2}' }
+    const id = 'tok_000000000001'
+    const endsAt = (found: FoundRows, digest: Uint8Array) => {
+      const verdict = judge(toCandidate(found, digest, stamps), NOW)
+      return verdict.accepted && verdict.endsAt
+    }
+    assert.equal(endsAt(candidate(), current), null)
+    assert.equal(endsAt(candidate({ expiresAt: 5_000 }), current), 5_000)
+    assert.equal(endsAt(candidate({ id, expiresAt: 5_000 }, lifetime), current), 2_001)
+    assert.equal(endsAt(candidate({ id, expiresAt: 1_500 }, lifetime), current), 1_500)
+    assert.equal(endsAt(candidate({ id }, lifetime, retire({ tokenId: id })), former), NOW + 1)
+  })
+
   test('on an accepted credential names its token', () => {
     const verdict = judge(toCandidate(candidate(), current, stamps), NOW)
     assert.equal(verdict.accepted && verdict.token.id, 'tok_1')

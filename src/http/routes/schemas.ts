@@ -134,7 +134,9 @@ export const exampleExplanation = {
 
 const TokenDetails = Type.Object(
   {
-    expiresAt: orNull(time('When it stops authenticating; null for never')),
+    expiresAt: orNull(
+      time('When the token itself expires; null for never. Its sub-account can end it sooner: see `effectiveStatus`'),
+    ),
     lastUsedAt: orNull(time('Last accepted verification, to the minute; null for never')),
     version: Type.Integer({ description: 'Counts the changes; also the ETag', examples: [1] }),
     formerCredentialUntil: orNull(time('Until when a credential that was rotated out still works')),
@@ -279,7 +281,7 @@ export const Key = Type.Object(
 )
 export type WireKey = Static<typeof Key>
 export const CreatedKey = Type.Object(
-  { ...Key.properties, key: text('The key itself, shown only once', 'lk_key_…') },
+  { ...Key.properties, ...Permissions, key: text('The key itself, shown only once', 'lk_key_…') },
   { title: 'CreatedKey' },
 )
 

@@ -229,7 +229,13 @@ const Introspection = Type.Object(
     sub: Type.Optional(Type.String({ description: 'The sub-account' })),
     client_id: Type.Optional(Type.String({ description: 'The account' })),
     iat: Type.Optional(Type.Integer({ description: 'Time of creation, in seconds since 1970' })),
-    exp: Type.Optional(Type.Integer({ description: 'When it expires, in seconds since 1970; absent for never' })),
+    exp: Type.Optional(
+      Type.Integer({
+        description:
+          'When it stops working, in seconds since 1970: it expires, is as old as its sub-account allows, or the overlap after ' +
+          'a rotation ends, whichever is first; absent for never',
+      }),
+    ),
     token_type: Type.Optional(Type.String({ description: 'Always `Bearer`' })),
     token_id: Type.Optional(Type.String()),
     sub_account_id: Type.Optional(Type.String({ description: 'The same as `sub`' })),
@@ -245,14 +251,15 @@ const Introspection = Type.Object(
 function introspection(verdict: Verdict, { accountId, permissions }: Caller) {
   if (!verdict.accepted || verdict.token.accountId !== accountId) return { active: false }
   if (!sees(permissions, verdict.token.subAccountId)) return { active: false }
-  const { id, subAccountId, createdAt, expiresAt, version } = verdict.token
-  const { scopes } = verdict.policies
+  const { token, policies, endsAt } = verdict
+  const { id, subAccountId, createdAt, version } = token
+  const { scopes } = policies
   return {
     active: true,
     sub: subAccountId,
     client_id: accountId,
     iat: Math.floor(createdAt / 1000),
-    ...(expiresAt === null ? {} : { exp: Math.floor(expiresAt / 1000) }),
+    ...(endsAt === null ? {} : { exp: Math.floor(endsAt / 1000) }),
     token_type: 'Bearer',
     token_id: id,
     sub_account_id: subAccountId,

@@ -2,7 +2,14 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { FailureCode } from '../errors.ts'
 import { type LimitUse, limitsOf } from '../model/limit.ts'
-import { effectiveScopes, lifetimeEnd, type Policies, parsePolicy, type ReadyPolicy } from '../model/policy.ts'
+import {
+  effectiveScopes,
+  lifetimeEnd,
+  type Policies,
+  type PolicyOwner,
+  parsePolicy,
+  type ReadyPolicy,
+} from '../model/policy.ts'
 import { RETIRED_CREDENTIALS, SUB_ACCOUNTS, TOKENS } from '../model/tables.ts'
 import {
   type ListedToken,
@@ -51,7 +58,7 @@ export function toCandidate(found: FoundRows, digest: Uint8Array, stamps: Stamps
   return {
     token: { id, accountId, subAccountId, status, createdAt, expiresAt, version },
     suspendedAt: subAccount.suspendedAt,
-    policies: policies ?? UNRESTRICTED,
+    policies: policies ?? UNREADABLE,
     retiresAt: retired?.retiresAt ?? null,
     tampered: findTampered(found, stamps) ?? (policies ? undefined : { kind: 'token', id }),
   }
@@ -72,6 +79,7 @@ function readPolicies(token: FoundRows['token'], subAccount: FoundRows['subAccou
 }
 
 const UNRESTRICTED: Restrictions = { token: undefined, subAccount: undefined, scopes: undefined, limits: [] }
+const UNREADABLE: Restrictions = { ...UNRESTRICTED, scopes: [] }
 
 /** The first of the rows that do not match their stamps, or do not belong together. */
 function findTampered({ token, subAccount, retired }: FoundRows, stamps: Stamps): Tampered | undefined {
@@ -100,24 +108,39 @@ export interface Accepted {
   readonly accepted: true
   readonly token: VerifiedToken
   readonly policies: Restrictions
+  /** When the credential stops working, if nothing is changed; null for never. */
+  readonly endsAt: Timestamp | null
 }
 
-export type Verdict =
-  | Accepted
-  | { readonly accepted: false; readonly reason: Unauthenticated; readonly token: VerifiedToken | undefined }
+interface Refused {
+  readonly accepted: false
+  readonly reason: Unauthenticated
+  /** Whose policy refuses it; null where none does. */
+  readonly by: PolicyOwner | null
+  readonly token: VerifiedToken | undefined
+}
 
-export const UNKNOWN: Verdict = { accepted: false, reason: 'unknown', token: undefined }
+export type Verdict = Accepted | Refused
+
+export const UNKNOWN: Verdict = { accepted: false, reason: 'unknown', by: null, token: undefined }
+
+const NEVER = Number.POSITIVE_INFINITY
 
 /** Whether the credential authenticates; what it may do is for its policies to say. */
 export function judge(candidate: Candidate | undefined, now: Timestamp): Verdict {
   if (candidate === undefined) return UNKNOWN
   const { token, policies, retiresAt, tampered } = candidate
-  if (tampered !== undefined) return { accepted: false, reason: 'tampered', token }
-  if (retiresAt !== null && retiresAt <= now) return { accepted: false, reason: 'expired', token }
+  if (tampered !== undefined) return { accepted: false, reason: 'tampered', by: null, token }
+  if (retiresAt !== null && retiresAt <= now) return { accepted: false, reason: 'expired', by: null, token }
   const lifetimeEndsAt = lifetimeEnd(timeOfId(token.id), policies.subAccount)
-  const { effectiveStatus } = effectiveState(token, { suspendedAt: candidate.suspendedAt, lifetimeEndsAt }, now)
-  if (effectiveStatus !== 'active') return { accepted: false, reason: effectiveStatus, token }
-  return { accepted: true, token, policies }
+  const { suspendedAt } = candidate
+  const { effectiveStatus: status, blockedBy } = effectiveState(token, { suspendedAt, lifetimeEndsAt }, now)
+  if (status !== 'active') {
+    const by = status === 'expired' && blockedBy === 'sub-account' ? blockedBy : null
+    return { accepted: false, reason: status, by, token }
+  }
+  const endsAt = Math.min(token.expiresAt ?? NEVER, lifetimeEndsAt ?? NEVER, retiresAt ?? NEVER)
+  return { accepted: true, token, policies, endsAt: endsAt === NEVER ? null : endsAt }
 }
 
 /** The same for a row that a list shows, whose stamp is not checked. */
