@@ -95,6 +95,20 @@ describe('with a file of grants', () => {
     assert.equal((await ask({ groups: 'support' })).status, 401)
   })
 
+  test('callers without a subject are limited in their own account, not together with those of others', async (t) => {
+    const limited = await Estate.open(sqliteEngine, { ...environment(jwks), LATCHKEY_RATE_LIMIT_KEY: '1/h' })
+    t.after(() => limited.close())
+    const claim = 'https://platform.example/account'
+    for (const { accountId } of [limited.mine, limited.theirs]) {
+      const headers = [bearer(await sign(key, { [claim]: accountId }))]
+      const statuses = [await limited.ask({ path: LIST, headers }), await limited.ask({ path: LIST, headers })]
+      assert.deepEqual(
+        statuses.map(({ status }) => status),
+        [200, 429],
+      )
+    }
+  })
+
   test('a file that cannot be read lets nobody in, and account keys go on', async () => {
     writeFileSync(grants, '[{"claim":"groups"}]')
     assert.equal((await ask({ groups: 'support' })).status, 503)

@@ -35,7 +35,10 @@ export class RateLimits {
 
   async countKey(request: FastifyRequest): Promise<void> {
     const { perKey } = this.#rules
-    if (perKey) refuse(await this.#limiter.take(`key ${callerOf(request).by}`, perKey))
+    if (!perKey) return
+    // By account too: subjects of JWTs are the same in different accounts.
+    const { accountId, by } = callerOf(request)
+    refuse(await this.#limiter.take(`key ${accountId} ${by}`, perKey))
   }
 }
 
