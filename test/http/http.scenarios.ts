@@ -165,6 +165,7 @@ export const httpScenarios: readonly Scenario[] = [
     `${TOKEN}/a/b/c`,
     '/api/',
     '/%61pi/v1/nothing',
+    '/openapiXjson',
   ].map(
     (path): Scenario => ({
       name: `${path} is an unknown route`,

@@ -37,5 +37,6 @@ function decode(by: (text: string) => string, text: string): string | undefined 
 
 /** `*` and not `+`: the router accepts an empty id. */
 function patternOf(url: string): RegExp {
-  return new RegExp(`^${url.replace('*', '.*').replace(/:[A-Za-z]+/g, '[^/]*')}$`)
+  const escaped = url.replace(/[.+?^${}()|[\]\\]/g, '\\$&')
+  return new RegExp(`^${escaped.replace('*', '.*').replace(/:[A-Za-z]+/g, '[^/]*')}$`)
 }
