@@ -19,6 +19,7 @@ interface Response {
 }
 interface Operation {
   readonly operationId: string
+  readonly tags: readonly string[]
   readonly parameters?: readonly { readonly name: string; readonly in: string }[]
   readonly security?: readonly Readonly<Record<string, unknown>>[]
   readonly requestBody?: { readonly required: boolean; readonly content: Readonly<Record<string, Media>> }
@@ -28,6 +29,7 @@ interface Operation {
 let estate: Estate
 interface Description {
   readonly openapi: string
+  readonly tags: readonly { readonly name: string }[]
   readonly paths: Record<string, Record<string, Operation>>
   readonly components: {
     readonly schemas: Readonly<Record<string, { readonly properties: Readonly<Record<string, object>> }>>
@@ -53,6 +55,11 @@ const examplesIn = ({ example, examples = {} }: Media): readonly unknown[] =>
   example === undefined ? Object.values(examples).map(({ value }) => value) : [example]
 
 const examplesOf = ({ content = {} }: Response): readonly unknown[] => Object.values(content).flatMap(examplesIn)
+
+test('every tag of an operation is described, and every tag that is described is used', () => {
+  const used = new Set(operationsOf().flatMap(({ operation }) => operation.tags))
+  assert.deepEqual(description.tags.map(({ name }) => name).toSorted(), [...used].toSorted())
+})
 
 test('it is OpenAPI 3.1 and names every documented operation with every documented answer', () => {
   assert.equal(description.openapi, '3.1.0')
