@@ -41,7 +41,7 @@ import {
   type PlainRoute,
   type Route,
   type RouteInput,
-  rightOf,
+  rightsOf,
   schemaOf,
   withFailures,
   withoutFailures,
@@ -200,7 +200,7 @@ function addAccountRoute(server: FastifyInstance, parts: ServerParts, admit: Adm
   const { registry, app, now } = parts
   const { success } = route
   const showMessage = isWrite(route) ? 1 : 0
-  const right = rightOf(route)
+  const rights = rightsOf(route)
   const checkNames = route.ignoresUnknown ? undefined : unknownNamesCheck(route)
   const handle = async (request: FastifyRequest, reply: FastifyReply) => {
     const caller = callerOf(request)
@@ -227,7 +227,7 @@ function addAccountRoute(server: FastifyInstance, parts: ServerParts, admit: Adm
     onRequest: async (request) => {
       request.route = route.url
       await admit(request)
-      if (right !== null) requireRight(callerOf(request).permissions, right)
+      for (const right of rights) requireRight(callerOf(request).permissions, right)
     },
     async handler(request, reply) {
       const { message = success.message, data } = await handle(request, reply)

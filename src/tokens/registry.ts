@@ -4,7 +4,7 @@ import { AccountKeys } from './account-keys.ts'
 import { Failure } from './errors.ts'
 import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from './model/overview.ts'
 import { type Page, type TokenQuery, toPage } from './model/page.ts'
-import { type Caller, EVERYTHING, notAllowed, type Permissions, parsePermissions, sees } from './model/permissions.ts'
+import { type Caller, EVERYTHING, type Permissions, parsePermissions, requireRight, sees } from './model/permissions.ts'
 import type { Access } from './model/policy.ts'
 import { ACCOUNT_KEYS, SUB_ACCOUNTS } from './model/tables.ts'
 import {
@@ -204,7 +204,7 @@ export class Registry {
 
   /** The token with its credential; the history says who has seen it. */
   async revealToken(caller: Caller, id: string, origin: Origin): Promise<Token> {
-    if (!caller.permissions.reveal) throw notAllowed('see credentials')
+    requireRight(caller.permissions, 'reveal')
     const row = await this.#findToken(caller, id)
     if (!(await this.#views.canReveal(row))) throw new Failure('credential-not-stored')
     return this.#views.showChanged(await this.#changeToken(caller, id, { kind: 'reveal' }, origin), {})
@@ -293,7 +293,7 @@ export class Registry {
 
   async createSubAccount(caller: Caller, fields: NewSubAccount, origin: Origin): Promise<SubAccountRow> {
     const { accountId, permissions } = caller
-    if (permissions.subAccounts !== null) throw notAllowed('create sub-accounts')
+    requireRight(permissions, 'createSubAccounts')
     const subAccount = {
       ...newSubAccountFields(fields),
       id: newId('sub', origin.at),

@@ -104,6 +104,20 @@ export function describeRights(engine: Engine): void {
       }
     }
 
+    test('a missing right is told before anything about the body', async () => {
+      const { id } = await estate.token()
+      for (const [path, key, what] of [
+        ['/api/v1/apiClient/sub-account', nameOf('manager', true, 'its own'), RIGHTS.createSubAccounts],
+        [`/api/v1/apiClient/token/${id}/reveal`, nameOf('owner', false, 'all'), RIGHTS.reveal],
+      ] as const) {
+        for (const body of ['{', '{}']) {
+          const headers = [['content-type', 'application/json']] as const
+          const heard = await askAs({ method: 'POST', path, body, headers }, keys.get(key) as string)
+          assert.deepEqual([heard.status, heard.json.error.message], [403, `This key is not allowed to ${what}`])
+        }
+      }
+    })
+
     function refusalOf(route: string, role: Permissions['role'], reveal: boolean, scope: Scope): string | undefined {
       const needed = neededFor(route)
       if (needed !== null && !RIGHTS_OF[role].includes(needed)) return RIGHTS[needed]

@@ -63,7 +63,7 @@ export interface AccountRoute {
   /** The failures specific to this route, with their reasons. */
   readonly failures: Reasons
   /** Default: to read for GET, to change for the others. Null: every caller may. */
-  readonly right?: Right | null
+  readonly right?: Right | readonly Right[] | null
   /** True for the routes of the service document, which requires it; all others refuse unknown fields and parameters. */
   readonly ignoresUnknown?: true
   readonly answer: (registry: Registry, input: RouteInput) => Promise<RouteResult>
@@ -113,7 +113,9 @@ const BODY_FAILURES: Reasons = {
   415: [BODY_REASONS.wrongType('application/json')],
 }
 
-export const rightOf = ({ method, right = method === 'GET' ? 'read' : 'change' }: AccountRoute) => right
+export function rightsOf({ method, right = method === 'GET' ? 'read' : 'change' }: AccountRoute): readonly Right[] {
+  return right === null ? [] : [right].flat()
+}
 
 export const isWrite = ({ method }: AccountRoute) => method !== 'GET'
 

@@ -76,6 +76,7 @@ const createSubAccount: AccountRoute = {
   operationId: 'createSubAccount',
   summary: 'Create a sub-account',
   tag: 'Sub-accounts',
+  right: ['change', 'createSubAccounts'],
   body: Type.Object(
     { name: Name, email: Email, companyName: CompanyName, ...schemas.beyondDocument(schemas.SubAccountPolicy) },
     { title: 'NewSubAccount' },

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { Failure, reasonOf } from '../../tokens/errors.ts'
 import { NOTHING_TO_UPDATE } from '../../tokens/model/fields.ts'
 import { MAX_LIMIT, MAX_PAGE, readOnce, readTokenQuery, type TokenQuery } from '../../tokens/model/page.ts'
-import { type Caller, notAllowed } from '../../tokens/model/permissions.ts'
+import { type Caller, notAllowed, RIGHTS } from '../../tokens/model/permissions.ts'
 import { NOT_A_TIME } from '../../tokens/model/times.ts'
 import { MAX_NAME_CHARACTERS, STATUSES, type Token } from '../../tokens/model/token.ts'
 import {
@@ -278,10 +278,10 @@ const revealToken: AccountRoute = {
   operationId: 'revealToken',
   summary: 'Show the credential of a token',
   description: 'The history says who has seen it.',
-  right: 'read',
+  right: ['read', 'reveal'],
   params: schemas.TokenId,
   success: { message: 'API token revealed successfully', example: exampleToken, headers: ETAG },
-  failures: { 403: [notAllowed('see credentials').message], 404: NOT_FOUND, 409: [NOT_STORED] },
+  failures: { 403: [notAllowed(RIGHTS.reveal).message], 404: NOT_FOUND, 409: [NOT_STORED] },
   async answer(registry, { caller, params, origin }) {
     return tokenResult(await registry.revealToken(caller, params.id, origin))
   },

@@ -32,6 +32,8 @@ export const RIGHTS = {
   read: 'read tokens and sub-accounts',
   change: 'change tokens and sub-accounts',
   manageKeys: 'manage account keys',
+  reveal: 'see credentials',
+  createSubAccounts: 'create sub-accounts',
 } as const
 export type Right = keyof typeof RIGHTS
 
@@ -42,9 +44,14 @@ const RIGHTS_OF: Readonly<Record<Role, readonly Right[]>> = {
   verifier: ['introspect'],
 }
 
-export function requireRight({ role }: Permissions, right: Right): void {
-  if (RIGHTS_OF[role].includes(right)) return
-  throw notAllowed(RIGHTS[right])
+export function requireRight(permissions: Permissions, right: Right): void {
+  if (!hasRight(permissions, right)) throw notAllowed(RIGHTS[right])
+}
+
+function hasRight({ role, reveal, subAccounts }: Permissions, right: Right): boolean {
+  if (right === 'reveal') return reveal
+  if (right === 'createSubAccounts') return subAccounts === null
+  return RIGHTS_OF[role].includes(right)
 }
 
 export const notAllowed = (what: string) => new Failure('not-allowed', `This key is not allowed to ${what}`)
