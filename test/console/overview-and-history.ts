@@ -15,25 +15,34 @@ const UTC_DAY = new Intl.DateTimeFormat('en-GB', {
 export const describeOverviewAndHistory: Part = (world) => {
   test('each figure and each bar leads to a list with exactly that many tokens', async () => {
     const now = Date.now()
-    const tenant = await world().tenant([
-      { name: 'a' },
-      { name: 'b', createdAt: now - 8 * DAY },
-      { name: 'c', createdAt: now - 8 * DAY, status: 'inactive' },
-      { name: 'd', createdAt: now - 200 * DAY, expiresAt: now - DAY },
-      { name: 'e', createdAt: now - 201 * DAY, expiresAt: now + 3 * DAY, owner: 1 },
-    ])
+    const tenant = await world().tenant(
+      [
+        { name: 'a' },
+        { name: 'b', createdAt: now - 8 * DAY },
+        { name: 'c', createdAt: now - 8 * DAY, status: 'inactive' },
+        { name: 'd', createdAt: now - 200 * DAY, expiresAt: now - DAY },
+        { name: 'e', createdAt: now - 201 * DAY, expiresAt: now + 3 * DAY, owner: 1 },
+        { name: 'outlived', createdAt: now - 202 * DAY, owner: 2 },
+        { name: 'outlived and disabled', createdAt: now - 203 * DAY, owner: 2, status: 'inactive' },
+      ],
+      ['North', 'South', 'West'],
+    )
+    const { registry, operator } = world().running
+    const policy = { maxLifetimeSeconds: 86_400 }
+    const west = tenant.subAccounts[2]?.id ?? ''
+    await registry.updateSubAccount(operator.actFor(tenant.accountId), west, { policy }, operator.origin())
     await world().running.store.markUsed(new Map([[tenant.tokens[0]?.id ?? '', now]]))
     // West of Greenwich, where the Monday on which a week of the overview begins is still a Sunday.
     const page = await world().signedIn(tenant, '', { timezoneId: 'America/Los_Angeles' })
     const links: [RegExp, number][] = [
-      [/^5\s*Tokens$/, 5],
-      [/^4\s*Never used$/, 4],
+      [/^7\s*Tokens$/, 7],
+      [/^6\s*Never used$/, 6],
       [/^1\s*Expiring within 30 days$/, 1],
-      [/^1\s*Expired, still active$/, 1],
-      [/^1 inactive token$/, 1],
+      [/^2\s*Expired, still active$/, 2],
+      [/^2 inactive tokens$/, 2],
       [/^2 tokens created in the week of/, 2],
       [/^North\s*4 tokens: 3 active, 1 inactive$/, 4],
-      [/^South\s*1 tokens: 1 active, 0 inactive$/, 1],
+      [/^South\s*1 token: 1 active, 0 inactive$/, 1],
     ]
     // The parts of the chart add up, and each leads to as many as it says.
     const parts = await page
@@ -44,7 +53,7 @@ export const describeOverviewAndHistory: Part = (world) => {
     assert.ok(parts.some((label) => label.endsWith('active tokens')))
     assert.equal(
       counts.reduce((sum, count) => sum + count, 0),
-      5,
+      7,
     )
     parts.forEach((label, index) => {
       if (counts[index] !== 0) links.push([new RegExp(`^${label}$`), counts[index] ?? 0])
@@ -68,8 +77,8 @@ export const describeOverviewAndHistory: Part = (world) => {
     await weeks.last().click()
     await page.getByText(`Created from ${from}, before ${before}`).waitFor()
     await page.goBack()
-    await page.getByRole('link', { name: /^2\s*Sub-accounts$/ }).click()
-    await page.getByText('1–2 of 2 sub-accounts').waitFor()
+    await page.getByRole('link', { name: /^3\s*Sub-accounts$/ }).click()
+    await page.getByText('1–3 of 3 sub-accounts').waitFor()
   })
 
   test('the chart shows each status that a row can have, once the service counts them', async () => {

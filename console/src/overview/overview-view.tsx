@@ -48,7 +48,7 @@ function Figures({ overview: { tokens, subAccounts } }: { overview: Overview }) 
     {
       label: 'Expired, still active',
       value: tokens.expired,
-      search: { status: 'active', expiry: 'expired' },
+      search: { effectiveStatus: 'expired' },
       warns: true,
     },
   ] as const

@@ -29,7 +29,8 @@ export function SubAccountChart({ subAccounts }: { subAccounts: Overview['subAcc
                   {number(count)}
                   <VisuallyHidden>
                     {' '}
-                    tokens: {number(tokens.active)} active, {number(tokens.inactive)} inactive
+                    {count === 1 ? 'token' : 'tokens'}: {number(tokens.active)} active, {number(tokens.inactive)}{' '}
+                    inactive
                   </VisuallyHidden>
                 </b>
                 <Group
