@@ -25,10 +25,11 @@ const AccountChoice = lazy(async () => ({
 }))
 
 function App() {
-  const { state } = useSession()
+  const { state, unanswered } = useSession()
+  const isUnanswered = state === 'unknown' && unanswered !== undefined
   return (
     <Suspense>
-      {state === 'signed-out' && <SignIn />}
+      {(state === 'signed-out' || isUnanswered) && <SignIn />}
       {state === 'choosing' && <AccountChoice />}
       {state === 'signed-in' && <RouterProvider router={router} />}
     </Suspense>

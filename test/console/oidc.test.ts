@@ -1,5 +1,6 @@
 // The console of a service with an identity provider, in a real Chromium: signing in and out as a person.
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import type { BrowserContext, Page } from 'playwright-core'
 import { freePort, TestProvider } from '../support/identity-provider.ts'
@@ -108,6 +109,35 @@ describe('the console with an identity provider', () => {
     await assertSignedOut(page, /Your session has expired/)
   })
 
+  test('while the service cannot say who is signed in, the page says that, and asks again by itself', async () => {
+    const page = await signedIn()
+    const problem = page.getByRole('alert').filter({ hasText: 'The service has a problem' })
+    const assertUnknown = async () => {
+      await problem.waitFor()
+      await page.getByText('It is not known yet whether you are signed in').waitFor()
+      assert.equal(await page.getByText('You were signed out').count(), 0)
+    }
+    writeFileSync(provider.grantsFile, 'half written')
+    await page.reload()
+    await assertUnknown()
+    await assertAccessible(page, 'sign-in, not known')
+    await page.getByLabel('Account key').fill('half typed')
+    const again = page.waitForResponse('**/auth/session')
+    await problem.getByRole('button', { name: 'Try again' }).click()
+    assert.equal((await again).status(), 503)
+    assert.equal(await page.getByLabel('Account key').inputValue(), 'half typed')
+    provider.grant(grantFor(tenant))
+    await page.getByText('mine', { exact: true }).waitFor()
+
+    // A session that has ended is said to have, once that is known.
+    await page.route('**/auth/session', (route) => route.fulfill({ status: 503, json: {} }))
+    clock.now += 31 * MINUTE
+    await focus(page)
+    await assertUnknown()
+    await page.unroute('**/auth/session')
+    await assertSignedOut(page, /Your session has expired/)
+  })
+
   test('a session that an owner ends, and a grant that is taken away, show at the next request', async () => {
     const page = await signedIn()
     const owner = await world.signedIn(tenant, 'tokens')
@@ -183,7 +213,7 @@ describe('the console with an identity provider', () => {
 
   test('of several accounts one is chosen, and another one later, in all tabs', async () => {
     const other = await world.tenant([{ name: 'theirs' }], ['South'], 'Another account')
-    provider.grant(grantFor(tenant), grantFor(other, { role: 'viewer' }))
+    provider.grant(grantFor(tenant), grantFor(other, { subAccounts: [other.subAccounts[0]?.id] }))
     const page = await world.page()
     await signIn(page)
     await page.getByRole('heading', { name: 'Choose an account' }).waitFor()
@@ -199,10 +229,18 @@ describe('the console with an identity provider', () => {
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
     await page.getByText('Another account').first().waitFor()
     assert.equal(page.url(), world.base)
+    // Who is signed in to the account is told to those who see all of it.
+    await page.getByRole('link', { name: 'Keys' }).waitFor()
+    assert.equal(await page.getByRole('link', { name: 'People' }).count(), 0)
     // The other tab shows what is chosen now, rather than asking for one account in the place of the other.
     await focus(tab)
     await tab.getByText('theirs', { exact: true }).waitFor()
     assert.equal(await tab.getByText('mine', { exact: true }).count(), 0)
+    // A key has one account only.
+    await tab.evaluate((fragment) => location.assign(fragment), `#key=${tenant.key}`)
+    await tab.getByRole('button', { name: 'Use the other key' }).click()
+    await tab.getByText('mine', { exact: true }).waitFor()
+    assert.equal(await tab.getByRole('button', { name: 'Other account' }).count(), 0)
   })
 
   test('a link with an account key asks before it replaces the person who is signed in', async () => {

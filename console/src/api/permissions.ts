@@ -28,7 +28,7 @@ export function permissionsOf({ role, reveal, subAccounts }: Rights, hasProvider
     createSubAccounts: change && subAccounts === null,
     seesAll: subAccounts === null,
     manageKeys: role === 'owner',
-    manageSessions: role === 'owner' && hasProvider,
+    manageSessions: role === 'owner' && subAccounts === null && hasProvider,
   }
 }
 

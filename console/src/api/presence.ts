@@ -1,5 +1,9 @@
 // The person at this browser who has signed in through the company's identity provider. Their session is a cookie that no
 // script can read, so the service is asked.
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { dataOf } from '../../../client/answer.ts'
+import { send } from '../../../client/send.ts'
+import { retryAfterMs } from './errors.ts'
 
 interface Account {
   readonly id: string
@@ -23,35 +27,88 @@ export const NOBODY: Presence = { provider: false, person: null, account: null, 
 export const SHOWN_ACCOUNT = 'x-latchkey-account'
 
 const TIMEOUT_MS = 10_000
-const SAME_ORIGIN = { credentials: 'same-origin', cache: 'no-store', redirect: 'error' } as const
 
-async function ask(path: string, init: RequestInit = {}): Promise<unknown> {
-  const response = await fetch(path, { ...SAME_ORIGIN, ...init, signal: AbortSignal.timeout(TIMEOUT_MS) })
-  if (!response.ok) throw new Error(`${path} was answered with ${response.status}`)
-  return response.json()
+/** These addresses are not part of the API that the client knows; they fail in the same way. */
+async function ask(method: 'GET' | 'POST', url: string, data?: object): Promise<unknown> {
+  const headers: Record<string, string> = data === undefined ? {} : { 'content-type': 'application/json' }
+  const body = data === undefined ? undefined : JSON.stringify(data)
+  const isReading = method === 'GET'
+  const request = { method, url, headers, body, isReading, isRepeatable: isReading }
+  return dataOf(await send(request, { timeoutMs: TIMEOUT_MS, retries: 0 }), 'body')
 }
 
-/** Where the service cannot be asked, nobody is signed in; an account key can still be tried. */
-export function readPresence(provider = false): Promise<Presence> {
-  return ask('/auth/session').catch(() => ({ ...NOBODY, provider })) as Promise<Presence>
-}
+const readPresence = () => ask('GET', '/auth/session') as Promise<Presence>
 
 export const hasAccess = ({ person, accounts }: Presence) => person !== null && accounts.length > 0
 
 export function chooseAccount(account: string): Promise<Presence> {
-  const headers = { 'content-type': 'application/json' }
-  return ask('/auth/account', { method: 'POST', headers, body: JSON.stringify({ account }) }) as Promise<Presence>
+  return ask('POST', '/auth/account', { account }) as Promise<Presence>
 }
 
 /** Ends the session here. Returns where it ends at the provider too; undefined if it has no such place. */
 export async function endSession(): Promise<string | undefined> {
-  const { endSessionUrl } = (await ask('/auth/logout', { method: 'POST' })) as { endSessionUrl: string | null }
+  const { endSessionUrl } = (await ask('POST', '/auth/logout')) as { endSessionUrl: string | null }
   return endSessionUrl ?? undefined
 }
 
 /** Why somebody who was signed in no longer is; the sign-in page has the words. */
 export type End = 'expired' | 'ended' | 'gone' | 'no-access' | 'unconfirmed'
 
-export function whyEnded({ person, ended }: Presence): End {
+function whyEnded({ person, ended }: Presence): End {
   return person === null ? (ended ?? 'gone') : 'no-access'
+}
+
+/** Why it is not known who is signed in. It is asked again by itself where that may help. */
+export interface Unanswered {
+  readonly error: unknown
+  readonly isAsking: boolean
+  askAgain(): void
+}
+
+/** `presence` is undefined until the service has said it. A failure says nothing of it, and ends no session. */
+export function usePresence(onEnd: (why: End) => void) {
+  const [presence, setPresence] = useState<Presence>()
+  const [error, setError] = useState<unknown>()
+  const [isAsking, setAsking] = useState(false)
+  const wasHere = useRef(false)
+  const hasLeft = useRef(false)
+  const learn = useCallback(
+    (found: Presence) => {
+      setError(undefined)
+      if (hasLeft.current) return setPresence({ ...NOBODY, provider: found.provider })
+      setPresence(found)
+      const isHere = hasAccess(found)
+      const wasKnown = wasHere.current || found.person !== null || found.ended !== null
+      if (wasKnown && !isHere) onEnd(whyEnded(found))
+      wasHere.current = isHere
+    },
+    [onEnd],
+  )
+  const askAgain = useCallback(async () => {
+    setAsking(true)
+    try {
+      learn(await readPresence())
+    } catch (failure) {
+      setError(failure)
+      if (!hasLeft.current) setPresence(undefined)
+    }
+    setAsking(false)
+  }, [learn])
+  useEffect(() => void askAgain(), [askAgain])
+  useEffect(() => {
+    const wait = error !== undefined && retryAfterMs(error)
+    if (wait === false) return
+    const timer = setTimeout(askAgain, wait)
+    return () => clearTimeout(timer)
+  }, [error, askAgain])
+  /** From now on nobody is here: a person who is signed in beside a key must not take its place. */
+  const leave = useCallback(() => {
+    hasLeft.current = true
+    setPresence((known) => ({ ...NOBODY, provider: known?.provider ?? false }))
+  }, [])
+  const unanswered = useMemo<Unanswered | undefined>(
+    () => (error === undefined ? undefined : { error, isAsking, askAgain }),
+    [error, isAsking, askAgain],
+  )
+  return { presence, unanswered, learn, askAgain, leave }
 }

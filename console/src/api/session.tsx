@@ -11,9 +11,9 @@ import {
   hasAccess,
   NOBODY,
   type Presence,
-  readPresence,
   SHOWN_ACCOUNT,
-  whyEnded,
+  type Unanswered,
+  usePresence,
 } from './presence.ts'
 
 const KEY = 'latchkey.account-key'
@@ -39,6 +39,8 @@ export interface Session {
   readonly connection: Connection | undefined
   /** Who is at this browser, as far as the identity provider knows. */
   readonly presence: Presence
+  /** Why that is not known; an account key can still be tried. */
+  readonly unanswered: Unanswered | undefined
   /** Why the last key was refused, and why the last session of a person ended, unless the person ended it. */
   readonly reason: string | undefined
   readonly end: End | undefined
@@ -50,7 +52,8 @@ export interface Session {
   signOut(): void
   /** Of the accounts that the person may work in. */
   choose(accountId: string): Promise<void>
-  chooseAgain(): void
+  /** Undefined where there is no choice. */
+  readonly chooseAgain: (() => void) | undefined
 }
 
 const SessionContext = createContext<Session | undefined>(undefined)
@@ -97,26 +100,24 @@ export function SessionProvider({ linkedKey, children }: { linkedKey: string | u
   const [offered, setOffered] = useState(linkedKey === key ? undefined : linkedKey)
   const [reason, setReason] = useState<string>()
   const [end, setEnd] = useState<End>()
-  const [presence, setPresence] = useState<Presence>()
   const [isChoosing, setChoosing] = useState(false)
-
-  const change = useCallback((next: string | undefined, why?: string) => {
-    setOffered(undefined)
-    setReason(why)
-    setEnd(undefined)
-    setKey(keep(next))
-    // A person who is signed in beside the key must not take its place.
-    if (next === undefined) setPresence((known) => ({ ...NOBODY, provider: known?.provider ?? false }))
+  const onEnd = useCallback((why: End) => {
+    if (sessionStorage.getItem(KEY) === null) setEnd(why)
   }, [])
+  const { presence, unanswered, learn, askAgain, leave } = usePresence(onEnd)
+
+  const change = useCallback(
+    (next: string | undefined, why?: string) => {
+      setOffered(undefined)
+      setReason(why)
+      setEnd(undefined)
+      setKey(keep(next))
+      if (next === undefined) leave()
+    },
+    [leave],
+  )
 
   const isSignedIn = key !== undefined || (presence !== undefined && hasAccess(presence))
-  useEffect(() => {
-    void readPresence().then((found) => {
-      setPresence(found)
-      const hasEnded = found.ended !== null || (found.person !== null && !hasAccess(found))
-      if (hasEnded && sessionStorage.getItem(KEY) === null) setEnd(whyEnded(found))
-    })
-  }, [])
   // A link must not put a person into another account unnoticed.
   useEffect(() => {
     if (offered !== undefined && !isSignedIn && presence !== undefined) change(offered)
@@ -143,14 +144,8 @@ export function SessionProvider({ linkedKey, children }: { linkedKey: string | u
       return connect({ accountKey: key }, {}, (...why) => current.current === key && refuse(...why))
     }
     if (account === undefined) return undefined
-    const askAgain = async () => {
-      if (current.current !== account) return
-      const found = await readPresence(true)
-      setPresence(found)
-      if (!hasAccess(found)) setEnd(whyEnded(found))
-    }
-    return connect({}, { [SHOWN_ACCOUNT]: account }, askAgain)
-  }, [key, account, change])
+    return connect({}, { [SHOWN_ACCOUNT]: account }, () => current.current === account && askAgain())
+  }, [key, account, change, askAgain])
 
   const signOut = useCallback(async () => {
     change(undefined)
@@ -168,6 +163,7 @@ export function SessionProvider({ linkedKey, children }: { linkedKey: string | u
       state: !isSignedIn && offered !== undefined ? 'unknown' : stateOf(key, presence, isChoosing),
       connection,
       presence: presence ?? NOBODY,
+      unanswered,
       reason,
       end,
       isKeyOffered: offered !== undefined,
@@ -179,12 +175,28 @@ export function SessionProvider({ linkedKey, children }: { linkedKey: string | u
         const chosen = await chooseAccount(accountId)
         // Not a page of the account before, whose things this one does not have.
         if (isChoosing && accountId !== account) return location.assign('/console/')
-        setPresence(chosen)
+        learn(chosen)
         setChoosing(false)
       },
-      chooseAgain: () => setChoosing(true),
+      // An account key is of one account.
+      chooseAgain:
+        account !== undefined && presence && presence.accounts.length > 1 ? () => setChoosing(true) : undefined,
     }),
-    [key, isSignedIn, account, connection, presence, isChoosing, reason, end, offered, change, signOut],
+    [
+      key,
+      isSignedIn,
+      account,
+      connection,
+      presence,
+      unanswered,
+      isChoosing,
+      reason,
+      end,
+      offered,
+      change,
+      learn,
+      signOut,
+    ],
   )
   return (
     <SessionContext value={session}>

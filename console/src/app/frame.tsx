@@ -85,8 +85,8 @@ function Views() {
 
 /** Nothing where there is no choice. */
 function OtherAccountButton() {
-  const { presence, chooseAgain } = useSession()
-  if (presence.account === null || presence.accounts.length < 2) return null
+  const { chooseAgain } = useSession()
+  if (chooseAgain === undefined) return null
   return (
     <Button size="xs" variant="default" px={7} aria-label="Other account" onClick={chooseAgain}>
       <Icon name="switch" size={14} />

@@ -8,6 +8,7 @@ import { codeOf, explain, explainRefusal } from '../api/errors.ts'
 import type { End } from '../api/presence.ts'
 import { looksLikeKey, NO_RETRIES, useSession } from '../api/session.tsx'
 import { BusyButton } from '../ui/busy-button.tsx'
+import { ErrorAlert } from '../ui/error-alert.tsx'
 import { Icon } from '../ui/icon.tsx'
 import frame from './frame.module.css'
 
@@ -20,7 +21,7 @@ const ENDS: Readonly<Record<End, string>> = {
 }
 
 export function SignIn() {
-  const { signIn, reason, end, presence } = useSession()
+  const { signIn, reason, end, presence, unanswered } = useSession()
   const why = end === undefined ? reason : ENDS[end]
   const form = useForm({ initialValues: { key: '' } })
   useEffect(() => {
@@ -45,6 +46,14 @@ export function SignIn() {
             <Alert color="yellow" variant="light" role="alert" title="You were signed out">
               {why}
             </Alert>
+          )}
+          {unanswered !== undefined && (
+            <>
+              <ErrorAlert error={unanswered.error} kind="read" retry={unanswered.askAgain} busy={unanswered.isAsking} />
+              <Text size="sm">
+                It is not known yet whether you are signed in. An account key can be tried meanwhile.
+              </Text>
+            </>
           )}
           {presence.provider && (
             <>

@@ -25,19 +25,22 @@ const TITLE = 'Signed-in people'
 
 export function PeopleView() {
   const whoami = useQuery(queries.whoami(useClient()))
-  const { manageKeys, manageSessions } = usePermissions()
+  const { manageKeys, manageSessions, seesAll } = usePermissions()
   const { presence } = useSession()
   if (whoami.data === undefined || manageSessions) return <People ownSubject={presence.person?.subject} />
   return (
     <>
       <ViewTitle title={TITLE} />
-      {manageKeys ? (
+      {manageKeys && seesAll ? (
         <Empty
           title="Nobody signs in with a company account here"
           description="This service has no identity provider. People sign in with account keys."
         />
       ) : (
-        <Empty title="You may not see who is signed in" description="Only the role owner may." />
+        <Empty
+          title="You may not see who is signed in"
+          description="Only the role owner may, without a limit to some sub-accounts."
+        />
       )}
     </>
   )
