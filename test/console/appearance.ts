@@ -142,6 +142,43 @@ export const describeAppearance: Part = (world) => {
     await page.getByText('two is disabled').waitFor()
   })
 
+  test('what removes or disables itself when it is used leaves the focus somewhere', async () => {
+    const tenant = await world().tenant(Array.from({ length: 12 }, (_, i) => ({ name: `Token ${i}` })))
+    const page = await world().signedIn(tenant, 'tokens?limit=10')
+    const press = async (name: string, shown: string, next: string) => {
+      await page.getByRole('button', { name, exact: true }).press('Enter')
+      await page.getByText(shown).first().waitFor()
+      await page.waitForFunction(
+        (label) => [document.activeElement?.ariaLabel, document.activeElement?.textContent].includes(label),
+        next,
+      )
+    }
+    await press('Next page', '11–12 of 12 tokens', 'Next page')
+    await press('Next page', '11–12 of 12 tokens', 'Next page')
+    await press('Previous page', '1–10 of 12 tokens', 'Previous page')
+    await page.getByLabel('Select Token 0').check()
+    await press('Clear selection', '1–10 of 12 tokens', 'Tokens')
+    const search = page.getByLabel('Search tokens by name or id')
+    await search.fill('nothing')
+    await page.getByText('No token matches').waitFor()
+    await press('Clear search', '1–10 of 12 tokens', 'Search tokens by name or id')
+    await search.fill('nothing')
+    await page.getByText('No token matches').waitFor()
+    await press('Clear all filters', '1–10 of 12 tokens', 'Tokens')
+    await page.getByRole('combobox', { name: 'Sub-account' }).click()
+    await page.getByRole('option', { name: /South/ }).click()
+    await page.getByText('No token matches').waitFor()
+    await press('All sub-accounts', '1–10 of 12 tokens', 'Sub-account')
+    await page.getByRole('button', { name: 'Disable Token 1 of North' }).click()
+    await page.getByRole('button', { name: 'Disable token', exact: true }).click()
+    await press('Undo', 'Token 1 is enabled', 'Tokens')
+    await press('Dismiss', '1–10 of 12 tokens', 'Tokens')
+    await page.evaluate(() => history.pushState(null, '', '/console/tokens?limit=10&createdFrom=2020-01-01'))
+    await press('Any time of creation', '1–10 of 12 tokens', 'Tokens')
+    await page.evaluate(() => history.pushState(null, '', '/console/tokens?limit=10&page=9'))
+    await press('To the first page', '1–10 of 12 tokens', 'Tokens')
+  })
+
   test('on a low screen, nothing that has the focus is under what sticks to the top or the bottom', async () => {
     const tenant = await world().tenant(Array.from({ length: 6 }, (_, i) => ({ name: `Token ${i}` })))
     const page = await world().signedIn(tenant, 'tokens', { viewport: { width: 640, height: 430 } })

@@ -96,6 +96,7 @@ export const describeTrouble: Part = (world) => {
         // What may pass by itself is asked again by itself; the rest waits for a click.
         if (status === 403) await alert.getByRole('button', { name: 'Try again' }).click()
         await alert.waitFor({ state: 'detached' })
+        if (status === 403) await page.waitForFunction(() => document.activeElement?.tagName === 'H1')
         await page
           .locator('main')
           .getByText(/North|there|account/)

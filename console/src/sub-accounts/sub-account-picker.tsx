@@ -36,6 +36,10 @@ export function SubAccountPicker(props: PickerProps) {
     setTyped(undefined)
     combobox.closeDropdown()
   }
+  const clear = () => {
+    choose(undefined)
+    combobox.focusTarget()
+  }
   return (
     <Combobox store={combobox} onOptionSubmit={choose} withinPortal>
       <Combobox.Target withExpandedAttribute>
@@ -48,9 +52,7 @@ export function SubAccountPicker(props: PickerProps) {
           value={shown}
           autoComplete="off"
           className={className}
-          rightSection={
-            <PickerEnd isFetching={isFetching} clear={clearable && value ? () => choose(undefined) : undefined} />
-          }
+          rightSection={<PickerEnd isFetching={isFetching} clear={clearable && value ? clear : undefined} />}
           rightSectionPointerEvents={clearable && value ? 'all' : 'none'}
           onChange={(event) => {
             setTyped(event.currentTarget.value)

@@ -4,6 +4,7 @@ import { useCallback } from 'react'
 import { SubAccountPicker } from '../sub-accounts/sub-account-picker.tsx'
 import { ChipsInput } from '../ui/chips-input.tsx'
 import classes from '../ui/filters.module.css'
+import { keepFocusOnRemoval } from '../ui/focus.ts'
 import { utcDay } from '../ui/format.ts'
 import { Icon } from '../ui/icon.tsx'
 import { SearchBox } from '../ui/search-box.tsx'
@@ -115,6 +116,7 @@ function CreatedFilter({ search: { createdFrom, createdBefore }, changeSearch }:
   const bounds = [createdFrom && `from ${dayOf(createdFrom)}`, createdBefore && `before ${dayOf(createdBefore)}`]
   return (
     <Group
+      ref={keepFocusOnRemoval}
       gap={4}
       flex="none"
       py={4}

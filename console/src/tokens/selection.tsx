@@ -2,6 +2,7 @@
 import { ActionBar, Button, Text } from '@mantine/core'
 import { useCallback, useEffect, useMemo, useState } from 'react'
 import type { Token } from '../../../client/latchkey-client.ts'
+import { keepFocusOnRemoval } from '../ui/focus.ts'
 import { plural } from '../ui/format.ts'
 import type { OwnStatus } from './status-dialog.tsx'
 import type { TokenSearch } from './token-search.ts'
@@ -36,6 +37,7 @@ export function SelectionBar({ tokens, onChangeAll, onClear }: SelectionBarProps
   if (tokens.length === 0) return null
   return (
     <ActionBar
+      ref={keepFocusOnRemoval}
       opened
       withinPortal={false}
       zIndex={90}

@@ -1,6 +1,7 @@
 // Why a page has nothing on it, and what to do about that.
 import { Button, EmptyState, Title } from '@mantine/core'
 import type { ReactNode } from 'react'
+import { keepFocusOnRemoval } from './focus.ts'
 
 /** `children` is a way to go on. */
 export function Empty({ title, description, children }: { title: string; description?: string; children?: ReactNode }) {
@@ -38,7 +39,7 @@ export function EmptyPage({ one, many = `${one}s`, total, toFirstPage, clearFilt
   if (total > 0) {
     return (
       <Empty title="There is no such page any more">
-        <Button variant="default" onClick={toFirstPage}>
+        <Button ref={keepFocusOnRemoval} variant="default" onClick={toFirstPage}>
           To the first page
         </Button>
       </Empty>
@@ -54,7 +55,7 @@ export function EmptyPage({ one, many = `${one}s`, total, toFirstPage, clearFilt
 
 export function ClearFilters({ onClick }: { onClick: () => void }) {
   return (
-    <Button size="xs" variant="default" onClick={onClick}>
+    <Button ref={keepFocusOnRemoval} size="xs" variant="default" onClick={onClick}>
       Clear all filters
     </Button>
   )

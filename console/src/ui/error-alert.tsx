@@ -3,6 +3,7 @@ import { Alert, Group, Stack, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { explain, type RequestKind } from '../api/errors.ts'
 import { BusyButton } from './busy-button.tsx'
+import { keepFocusOnRemoval } from './focus.ts'
 import { Icon } from './icon.tsx'
 
 interface ErrorAlertProps {
@@ -17,7 +18,15 @@ interface ErrorAlertProps {
 export function ErrorAlert({ error, kind, retry, busy, children }: ErrorAlertProps) {
   const { title, text, requestId } = explain(error, kind)
   return (
-    <Alert color="red" variant="light" icon={<Icon name="alert" size={20} />} title={title} role="alert">
+    <Alert
+      // Changes fail in dialogs and forms, which give the focus back when they close.
+      ref={kind === 'read' ? keepFocusOnRemoval : undefined}
+      color="red"
+      variant="light"
+      icon={<Icon name="alert" size={20} />}
+      title={title}
+      role="alert"
+    >
       <Stack gap="sm" align="flex-start">
         <Text size="sm" c="inherit">
           {text}

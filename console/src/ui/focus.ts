@@ -15,6 +15,8 @@ export function keepFocus(id?: string): void {
   setTimeout(() => {
     if (document.activeElement !== document.body) return
     const next = (id === undefined ? null : document.getElementById(id)) ?? document.querySelector<HTMLElement>('h1')
-    next?.focus()
+    next?.focus({ preventScroll: true })
+    // Who uses a mouse has not looked at the focus, and stays where they are.
+    if (next?.matches(':focus-visible')) next.scrollIntoView({ block: 'nearest' })
   }, GIVEN_BACK_MS)
 }

@@ -2,7 +2,7 @@
 import { ActionIcon, Group, NativeSelect, Text, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import { number } from './format.ts'
-import { Icon } from './icon.tsx'
+import { Icon, type IconName } from './icon.tsx'
 import classes from './pager.module.css'
 
 const PAGE_SIZES = [10, 25, 50, 100]
@@ -39,25 +39,43 @@ export function Pager({ page, current, one, many = `${one}s`, onPage, onLimit }:
             onChange={(event) => onLimit(Number(event.currentTarget.value))}
           />
         )}
-        <ActionIcon
-          variant="default"
-          aria-label="Previous page"
+        <PageButton
+          label="Previous page"
+          icon="chevron-left"
           disabled={current <= 1}
           onClick={() => onPage(Math.min(current - 1, Math.max(totalPages, 1)))}
-        >
-          <Icon name="chevron-left" />
-        </ActionIcon>
+        />
         <PageNumber current={current} totalPages={Math.max(totalPages, 1)} onPage={onPage} />
-        <ActionIcon
-          variant="default"
-          aria-label="Next page"
+        <PageButton
+          label="Next page"
+          icon="chevron-right"
           disabled={current >= totalPages}
           onClick={() => onPage(current + 1)}
-        >
-          <Icon name="chevron-right" />
-        </ActionIcon>
+        />
       </Group>
     </Group>
+  )
+}
+
+interface PageButtonProps {
+  readonly label: string
+  readonly icon: IconName
+  readonly disabled: boolean
+  readonly onClick: () => void
+}
+
+/** Looks disabled but is not: it would lose the focus on the page to which it has led. */
+function PageButton({ label, icon, disabled, onClick }: PageButtonProps) {
+  return (
+    <ActionIcon
+      variant="default"
+      aria-label={label}
+      aria-disabled={disabled}
+      data-disabled={disabled}
+      onClick={disabled ? undefined : onClick}
+    >
+      <Icon name={icon} />
+    </ActionIcon>
   )
 }
 

@@ -49,7 +49,14 @@ export function SearchBox({ label, placeholder, value, onSearch }: SearchBoxProp
             /
           </Kbd>
         ) : (
-          <CloseButton size="sm" aria-label="Clear search" onClick={() => setTyped('')} />
+          <CloseButton
+            size="sm"
+            aria-label="Clear search"
+            onClick={() => {
+              setTyped('')
+              input.current?.focus()
+            }}
+          />
         )
       }
       value={typed}

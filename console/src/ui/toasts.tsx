@@ -1,6 +1,7 @@
 // Short messages in the corner of the page, read out as they appear. One that can be undone stays longer.
 import { Button, Group, Notification, Stack } from '@mantine/core'
 import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import { keepFocusOnRemoval } from './focus.ts'
 
 const SHOWN_MS = 6_000
 const UNDO_SHOWN_MS = 12_000
@@ -62,6 +63,7 @@ function ToastItem({ toast, close }: { toast: Toast & { readonly id: number }; c
   }, [held, undo, id, close])
   return (
     <Notification
+      ref={keepFocusOnRemoval}
       withBorder
       color={tone === 'good' ? 'teal' : 'red'}
       closeButtonProps={{ 'aria-label': 'Dismiss' }}
