@@ -115,7 +115,10 @@ export const describeChanges: Part = (world) => {
     const tenant = await world().tenant([{ name: 'off', status: 'inactive' }])
     const page = await world().signedIn(tenant, 'tokens')
     await page.getByRole('button', { name: 'Enable off' }).press('Enter')
-    await page.getByRole('dialog', { name: 'Enable this token?' }).waitFor()
+    await page
+      .getByRole('dialog', { name: 'Enable this token?' })
+      .getByText('unless its sub-account is suspended, or limits the lifetime of its tokens and this one is past it')
+      .waitFor()
     await page.keyboard.press('Escape')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     await page.waitForFunction(() => document.activeElement?.getAttribute('aria-label') === 'Enable off of North')

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Part } from './world.ts'
-import { changeAnswers, openMenu, rowOf, type TokenPage } from './world.ts'
+import { changeAnswers, holdChanges, openMenu, rowOf, type TokenPage } from './world.ts'
 
 const DAY = 24 * 60 * 60 * 1000
 
@@ -52,10 +52,10 @@ export const describeCredentials: Part = (world) => {
   test('rotating gives a new credential, and the former one works for the overlap or stops at once', async () => {
     const tenant = await world().tenant([{ name: 'turning' }])
     const page = await world().signedIn(tenant, 'tokens')
-    for (const [overlap, former] of [
-      ['3600', 204],
-      ['0', 401],
-      ['leaked', 401],
+    for (const [overlap, former, outcome] of [
+      ['3600', 204, 'works for 1 more hour'],
+      ['0', 401, 'no longer works'],
+      ['leaked', 401, 'no longer works'],
     ] as const) {
       const { credential } = await world().stored(tenant)
       await openMenu(page, 'turning', 'Rotate credential')
@@ -71,7 +71,14 @@ export const describeCredentials: Part = (world) => {
         await dialog.getByLabel('No, this is routine').check()
         await dialog.getByLabel('The present credential').selectOption(overlap)
       }
+      const release = await holdChanges(page, '**/rotate')
       await confirm.click()
+      // What is chosen from now on is not what was sent.
+      await dialog.getByLabel('No, this is routine').check()
+      await dialog.getByLabel('The present credential').selectOption('For 7 more days')
+      release()
+      await dialog.getByText(`The former one ${outcome}.`).waitFor()
+      await page.unroute('**/rotate')
       const fresh = (await dialog.getByTestId('new-credential').textContent()) ?? ''
       assert.notEqual(fresh, credential)
       assert.equal(await verify(fresh), 204)

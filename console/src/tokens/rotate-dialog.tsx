@@ -34,15 +34,18 @@ export function RotateDialog({ token, close }: { token: Token; close: () => void
   const rotate = useChange({
     kind: 'token',
     name: token.name,
-    send: (client) => client.rotateToken({ id: token._id, body: { overlapSeconds: Number(overlap) } }),
+    send: (client, chosen: string) => client.rotateToken({ id: token._id, body: { overlapSeconds: Number(chosen) } }),
   })
+  const run = () => rotate.mutate(overlap)
   if (rotate.data) {
-    const label = OVERLAPS.find(({ value }) => value === overlap)?.label.toLowerCase()
-    const former = overlap === '0' ? 'The former one no longer works.' : `The former one works ${label}.`
+    // What was sent: the form may have been changed since.
+    const sent = rotate.variables
+    const label = OVERLAPS.find(({ value }) => value === sent)?.label.toLowerCase()
+    const former = sent === '0' ? 'The former one no longer works.' : `The former one works ${label}.`
     return <CredentialReady token={rotate.data} close={close} outcome={`has a new credential. ${former}`} />
   }
   return (
-    <form onSubmit={form.onSubmit(() => rotate.mutate())}>
+    <form onSubmit={form.onSubmit(run)}>
       <Stack gap="md">
         <Text size="sm">The token keeps its id, name and history, and gets a new credential.</Text>
         <AboutToken token={token} />
@@ -64,9 +67,7 @@ export function RotateDialog({ token, close }: { token: Token; close: () => void
             one.
           </Warning>
         )}
-        {rotate.error !== null && (
-          <ErrorAlert error={rotate.error} kind="change" retry={() => rotate.mutate()} busy={rotate.isPending} />
-        )}
+        {rotate.error !== null && <ErrorAlert error={rotate.error} kind="change" retry={run} busy={rotate.isPending} />}
         <DialogButtons>
           <BusyButton
             type="submit"

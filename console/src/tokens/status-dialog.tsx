@@ -60,11 +60,14 @@ function WhatStops({ token }: { token: Token }) {
   )
 }
 
-/** Enabling changes the token's own status; expiry and suspension still refuse it. */
+/** Enabling changes the token's own status; expiry, and what holds for its whole sub-account, still refuse it. */
 function whatEnablingDoes(token: Token): string {
   const expiresAt = token.details?.expiresAt ?? null
   if (expiresAt !== null && Date.parse(expiresAt) <= Date.now()) {
     return 'It has expired, and will not authenticate even when enabled.'
   }
-  return 'Its credential authenticates again from the moment the service confirms, unless its sub-account is suspended.'
+  return (
+    'Its credential authenticates again from the moment the service confirms, unless its sub-account is suspended, or ' +
+    'limits the lifetime of its tokens and this one is past it.'
+  )
 }
