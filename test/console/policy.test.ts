@@ -164,8 +164,12 @@ describe('policies and tags in the console', () => {
     assert.equal(await cell(page, 'scopes', 0).textContent(), 'orders:readbilling:write not allowed by the sub-account')
     assert.equal(await cell(page, 'scopes', 2).textContent(), 'orders:read')
     assert.equal(await cell(page, 'addresses', 2).textContent(), '203.0.113.0/24')
-    assert.match((await cell(page, 'rate', 2).textContent()) ?? '', /At most 50 .*sub-account's limit is the tighter/)
-    assert.match((await cell(page, 'quota', 2).textContent()) ?? '', /At most 100 .*token's limit is the tighter/)
+    const shared = 'shared by all tokens of the sub-account'
+    assert.equal(await cell(page, 'rate', 2).textContent(), `At most 50 verifications in 60 seconds, ${shared}`)
+    assert.equal(
+      await cell(page, 'quota', 2).textContent(),
+      `At most 100 verifications a day, and at most 10,000 verifications a day, ${shared}`,
+    )
     assert.match((await cell(page, 'maxLifetimeSeconds', 2).textContent()) ?? '', /^Ends .* at the latest$/)
     // While it is edited, too.
     await change(page)

@@ -31,24 +31,13 @@ export function inEffect(member: ListMember, own: Listed, ceiling: Listed): List
   return [...new Set(both)]
 }
 
-export type Tighter = 'own' | 'ceiling' | 'both'
-
-const compare = (ownIsTighter: boolean, ceilingIsTighter: boolean): Tighter =>
-  ownIsTighter ? 'own' : ceilingIsTighter ? 'ceiling' : 'both'
-
 /** Tighter is what allows fewer at once and fewer in the long run. */
-export function tighterRate(own: Rate, ceiling: Rate): Tighter {
-  const isTighter = (one: Rate, other: Rate) =>
-    one.limit <= other.limit && one.limit * other.seconds <= other.limit * one.seconds
-  return compare(isTighter(own, ceiling), isTighter(ceiling, own))
-}
+export const isTighterRate = (one: Rate, other: Rate): boolean =>
+  one.limit <= other.limit && one.limit * other.seconds <= other.limit * one.seconds
 
 /** The most days that each period has; a limit of one period may still be the tighter one for a longer period. */
 const DAYS: Readonly<Record<Quota['per'], number>> = { day: 1, month: 31, ever: Number.POSITIVE_INFINITY }
 
-/** Tighter is what the other one can never refuse first. */
-export function tighterQuota(own: Quota, ceiling: Quota): Tighter {
-  const isTighter = (one: Quota, other: Quota) =>
-    DAYS[one.per] >= DAYS[other.per] ? one.limit <= other.limit : one.limit * DAYS[other.per] <= other.limit
-  return compare(isTighter(own, ceiling), isTighter(ceiling, own))
-}
+/** Tighter is the one before which the other can never refuse. */
+export const isTighterQuota = (one: Quota, other: Quota): boolean =>
+  DAYS[one.per] >= DAYS[other.per] ? one.limit <= other.limit : one.limit * DAYS[other.per] <= other.limit

@@ -8,7 +8,7 @@ import surface from '../ui/surface.module.css'
 import table from '../ui/table.module.css'
 import text from '../ui/text.module.css'
 import { Moment } from '../ui/time.tsx'
-import { allowanceOf, inEffect, type ListMember, type Tighter, tighterQuota, tighterRate } from './ceiling.ts'
+import { allowanceOf, inEffect, isTighterQuota, isTighterRate, type ListMember } from './ceiling.ts'
 import { LABELS, type Member } from './policy-fields.ts'
 import classes from './policy-table.module.css'
 import { capitalized, lifetimeWords, type Policy, quotaWords, rateWords } from './words.ts'
@@ -84,8 +84,8 @@ function rowsUnder(own: Policy, { policy: ceiling, createdAt }: Ceiling): readon
   const rows: Row[] = [
     listRow('scopes', own, ceiling),
     listRow('addresses', own, ceiling),
-    { member: 'rate', cells: limitCells(own.rate, ceiling.rate, rateWords, tighterRate) },
-    { member: 'quota', cells: limitCells(own.quota, ceiling.quota, quotaWords, tighterQuota) },
+    { member: 'rate', cells: limitCells(own.rate, ceiling.rate, rateWords, isTighterRate) },
+    { member: 'quota', cells: limitCells(own.quota, ceiling.quota, quotaWords, isTighterQuota) },
   ]
   const lifetime = ceiling.maxLifetimeSeconds
   if (lifetime === undefined) return rows
@@ -123,23 +123,18 @@ function limitCell<Limit>(limit: Limit | undefined, words: (limit: Limit) => str
   )
 }
 
-const TIGHTER: Readonly<Record<Tighter, string>> = {
-  own: "the token's limit is the tighter one",
-  ceiling: "the sub-account's limit is the tighter one",
-  both: 'both limits hold',
-}
-
+/** The sub-account's limit holds however wide it is: its other tokens may use it up. The token's own only if it is narrower. */
 function limitCells<Limit>(
   own: Limit | undefined,
   ceiling: Limit | undefined,
   words: (limit: Limit) => string,
-  compare: (own: Limit, ceiling: Limit) => Tighter,
+  isTighter: (one: Limit, other: Limit) => boolean,
 ): readonly ReactNode[] {
   const each = [limitCell(own, words), limitCell(ceiling, words, 'shared by all its tokens')]
-  if (own === undefined || ceiling === undefined) return [...each, limitCell(own ?? ceiling, words)]
-  const tighter = compare(own, ceiling)
-  const effect = { own: words(own), ceiling: words(ceiling), both: `${words(own)}, and ${words(ceiling)}` }[tighter]
-  return [...each, limitCell(effect, String, TIGHTER[tighter])]
+  if (ceiling === undefined) return [...each, limitCell(own, words)]
+  const isOwnInEffect = own !== undefined && !isTighter(ceiling, own)
+  const effect = isOwnInEffect ? `${words(own)}, and ${words(ceiling)}` : words(ceiling)
+  return [...each, limitCell(effect, String, 'shared by all tokens of the sub-account')]
 }
 
 const NotRestricted = () => <span className={text.dim}>Not restricted</span>
