@@ -15,7 +15,7 @@ export const describeSubAccounts: Part = (world) => {
     const page = await world().signedIn(tenant, 'sub-accounts')
     const row = rowOf(page, 'North')
     assert.match((await row.textContent()) ?? '', /NorthNorth Ltdops@example\.comActive2 active1 inactive/)
-    await row.getByRole('link', { name: '1 inactive tokens of North' }).click()
+    await row.getByRole('link', { name: '1 inactive token of North' }).click()
     await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
     assert.deepEqual(await page.getByRole('rowheader').allTextContents(), ['c'])
     await page.goBack()

@@ -116,7 +116,7 @@ export function CreateKeyDialog({ close }: { close: () => void }) {
 /** Why this key cannot be let see credentials. */
 function revealRefusal(role: Role, own: Permissions): string | undefined {
   if (role === 'verifier') return 'A verifier reads no tokens.'
-  return own.reveal ? undefined : 'Your own key is not shown any, and cannot let others see them.'
+  return own.reveal ? undefined : 'You are not shown any, and cannot let others see them.'
 }
 
 /** As the service has it where nothing is said: only owners see credentials. */

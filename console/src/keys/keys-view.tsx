@@ -29,8 +29,8 @@ export function KeysView() {
       <>
         <ViewTitle title="Account keys" />
         <Empty
-          title="Your account key may not manage account keys"
-          description="Only keys with the role owner may. Ask whoever gave you yours."
+          title="You may not manage account keys"
+          description="Only the role owner may. Ask whoever gave you access."
         />
       </>
     )

@@ -44,7 +44,7 @@ export function SubAccountChoice({ ids, canChooseAll, onChange, error }: SubAcco
         )}
         {ids !== null && (
           <SubAccountPicker
-            label={canChooseAll ? 'Add a sub-account' : 'Add one of the sub-accounts that your own key sees'}
+            label={canChooseAll ? 'Add a sub-account' : 'Add one of the sub-accounts that you see'}
             placeholder="Search by name, e-mail or company"
             value={undefined}
             onChange={add}

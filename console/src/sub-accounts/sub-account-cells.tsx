@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router'
 import type { SubAccount } from '../../../client/latchkey-client.ts'
 import { usePermissions } from '../api/permissions.ts'
 import { cx } from '../ui/cx.ts'
-import { number } from '../ui/format.ts'
+import { number, plural } from '../ui/format.ts'
 import { type Column, RowActions } from '../ui/list.tsx'
 import { Name } from '../ui/name.tsx'
 import { SmallButton, SmallLink } from '../ui/row-buttons.tsx'
@@ -57,7 +57,7 @@ export function TokenCounts({ subAccount: { _id, name, tokens } }: { subAccount:
           to="/tokens"
           search={{ subAccount: _id, status }}
           className={text.link}
-          aria-label={`${number(tokens[status])} ${status} tokens of ${name}`}
+          aria-label={`${plural(tokens[status], `${status} token`)} of ${name}`}
         >
           <b>{number(tokens[status])}</b> {status}
         </Link>

@@ -48,11 +48,7 @@ export function SubAccountsView() {
         current={place.page}
         changePlace={changeSearch}
         clearFilters={search.search === undefined ? undefined : () => changeSearch({ search: undefined })}
-        hint={
-          createSubAccounts
-            ? 'Tokens belong to sub-accounts: create one to begin.'
-            : 'Your account key may not create any.'
-        }
+        hint={createSubAccounts ? 'Tokens belong to sub-accounts: create one to begin.' : 'You may not create any.'}
       >
         {(page) => (
           <List

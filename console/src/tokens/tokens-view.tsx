@@ -53,7 +53,7 @@ export function TokensView() {
         current={pageOf(search).page}
         changePlace={changeSearch}
         clearFilters={clearFilters}
-        hint={change ? 'Create the first one, for one of your sub-accounts.' : 'Your account key may not create any.'}
+        hint={change ? 'Create the first one, for one of your sub-accounts.' : 'You may not create any.'}
         bar={
           <SelectionBar
             tokens={selection.tokens}
