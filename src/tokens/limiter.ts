@@ -13,8 +13,8 @@ export interface Ask extends Reservation {
 export type { Grant }
 
 export interface LimitStore {
-  /** All of them in one durable transaction. */
-  reserveUnits(asks: readonly Ask[]): Promise<readonly Grant[]>
+  /** All of them in one durable transaction. Undefined where what is left cannot be read. */
+  reserveUnits(asks: readonly Ask[]): Promise<readonly (Grant | undefined)[]>
 }
 
 export interface Left {
@@ -216,7 +216,11 @@ export class Limiter {
       const asks = [...questions.values()].map((question) => this.#askOf(question))
       const worthwhile = asks.filter(({ needed, returned }) => needed > 0 || returned > 0)
       const grants = worthwhile.length === 0 ? [] : await this.#store.reserveUnits(worthwhile)
-      for (const [i, ask] of worthwhile.entries()) this.#hold(ask, grants[i] as Grant, sentAt)
+      for (const [i, ask] of worthwhile.entries()) {
+        const grant = grants[i]
+        if (grant !== undefined) this.#hold(ask, grant, sentAt)
+        else questions.get(nameOf(ask))?.fail(unreadable(ask))
+      }
       for (const { answer } of questions.values()) answer()
     } catch (error) {
       for (const { fail } of questions.values()) fail(error)
@@ -264,6 +268,9 @@ function toLeft(use: LimitUse, { units, left, resetAt }: Held, { monotonic }: Mo
   const resetSeconds = resetAt === null ? null : Math.ceil(Math.max(0, resetAt - monotonic) / 1_000)
   return { use, left: left + units, resetSeconds }
 }
+
+const unreadable = ({ subject, limit }: Ask) =>
+  new Error(`what is left of the ${limit.kind} of ${subject} cannot be read`)
 
 const nameOf = ({ subject, limit }: Pick<LimitUse, 'subject' | 'limit'>) => `${subject} ${limit.kind}`
 

@@ -1,7 +1,7 @@
 // The states of rates and quotas in memory, by the real rule, with clocks that a test sets.
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Ask, Grant, LimitStore } from '../../src/tokens/limiter.ts'
-import { reserve } from '../../src/tokens/model/limit.ts'
+import { reserveIfReadable } from '../../src/tokens/model/limit.ts'
 import type { Limit } from '../../src/tokens/model/policy.ts'
 
 export class Clock {
@@ -30,11 +30,13 @@ export class MemoryLimits implements LimitStore {
     this.#clock = clock
   }
 
-  reserveNow(asks: readonly Ask[]): readonly Grant[] {
+  reserveNow(asks: readonly Ask[]): readonly (Grant | undefined)[] {
     this.asked.push([...asks])
     return asks.map((ask) => {
       const name = `${ask.subject} ${ask.limit.kind}`
-      const { state, ...grant } = reserve(this.states.get(name) ?? null, ask.limit, ask, this.#clock.now())
+      const reserved = reserveIfReadable(this.states.get(name) ?? null, ask.limit, ask, this.#clock.now())
+      if (reserved === undefined) return undefined
+      const { state, ...grant } = reserved
       if (state !== undefined) {
         this.states.set(name, state)
         this.written++
@@ -43,7 +45,7 @@ export class MemoryLimits implements LimitStore {
     })
   }
 
-  async reserveUnits(asks: readonly Ask[]): Promise<readonly Grant[]> {
+  async reserveUnits(asks: readonly Ask[]): Promise<readonly (Grant | undefined)[]> {
     await turn()
     return this.reserveNow(asks)
   }

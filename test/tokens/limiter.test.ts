@@ -218,8 +218,10 @@ describe('at the same time', () => {
     assert.equal((await lost.take(uses)).accepted, true)
   })
 
-  test('a state that cannot be read rejects, and accepts nobody', async () => {
+  test('a state that cannot be read rejects who needs it, and nobody else who asks at the same time', async () => {
     store.states.set('tok_1 rate', '{"level":')
-    await assert.rejects(async () => limiter.take([ofToken(rate(3, 30))]))
+    const [lost, other] = [limiter.take([ofToken(rate(3, 30))]), limiter.take([ofSubAccount(rate(3, 30))])]
+    await assert.rejects(async () => lost, /what is left of the rate of tok_1 cannot be read/)
+    assert.equal((await other).accepted, true)
   })
 })

@@ -74,7 +74,7 @@ async function simulate(plan: Plan): Promise<Outcome> {
       const { promise, resolve } = Promise.withResolvers<ReturnType<MemoryLimits['reserveNow']>>()
       world.later((chance() * SLOWEST_MS) / 2, () => {
         const grants = store.reserveNow(asks)
-        if (grants.some(({ granted }) => granted > 0)) latestTime()
+        if (grants.some((grant) => (grant?.granted ?? 0) > 0)) latestTime()
         world.later((chance() * SLOWEST_MS) / 2, () => resolve(grants))
       })
       return promise

@@ -140,6 +140,20 @@ export function describeTamperedPolicies(engine: Engine): void {
       )
     })
 
+    test('what is left of a limit that cannot be read fails no verification of others that asks at the same time', async () => {
+      const limit = { kind: 'quota', limit: 2_000, per: 'day' } as const
+      const asks = [await estate.token(), await estate.token({}, estate.theirs)].map(({ id: subject }) => ({
+        ...{ subject, limit, holder: 'h', needed: 1, ahead: 0, returned: 0, window: 0 },
+      }))
+      const { store } = estate.running
+      await store.reserveUnits(asks)
+      await db.run("UPDATE limits SET state = '{' WHERE subject = ?1", asks[0]?.subject)
+      assert.deepEqual(
+        (await store.reserveUnits(asks)).map((grant) => grant?.granted),
+        [undefined, 1],
+      )
+    })
+
     test('a tag entered by hand shows no token of another account', async () => {
       const theirs = await estate.token({ tags: ['theirs'] }, estate.theirs)
       await db.run('INSERT INTO token_tags VALUES (?1, ?2, ?3)', estate.mine.accountId, 'entered', theirs.id)

@@ -55,6 +55,15 @@ export function reserve(state: string | null, limit: Limit, ask: Reservation, no
   return limit.kind === 'rate' ? reserveRate(state, limit, ask, now) : reserveQuota(state, limit, ask, now)
 }
 
+/** Undefined if the state cannot be read: nothing is granted, and others that are asked for together get theirs. */
+export function reserveIfReadable(...asked: Parameters<typeof reserve>): Reserved | undefined {
+  try {
+    return reserve(...asked)
+  } catch {
+    return undefined
+  }
+}
+
 /** What a process that holds none could still get, reservations of others counted as used. */
 export function leftOf(state: string | null, limit: Limit, now: number): number {
   if (limit.kind === 'rate') return wholeUnits(refill(state, limit, now).level)

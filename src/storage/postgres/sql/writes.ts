@@ -3,7 +3,7 @@
 // answers are sent together; they still run in the order in which they are written here.
 import { Failure } from '../../../tokens/errors.ts'
 import type { Ask, Grant } from '../../../tokens/limiter.ts'
-import { reserve } from '../../../tokens/model/limit.ts'
+import { reserveIfReadable } from '../../../tokens/model/limit.ts'
 import { IDLE_MS, LONGEST_MS, type SessionChange, type StoredSession } from '../../../tokens/model/session.ts'
 import {
   ACCOUNT_KEYS,
@@ -277,7 +277,7 @@ export async function retireMasterKey({ db }: Session, id: string, at: number): 
  * By the database's clock, which all instances share. The insertion locks the rows, in one order everywhere, and returns those
  * that were there; a state that was never written is empty.
  */
-export async function reserveUnits({ db }: Session, asks: readonly Ask[]): Promise<readonly Grant[]> {
+export async function reserveUnits({ db }: Session, asks: readonly Ask[]): Promise<readonly (Grant | undefined)[]> {
   const [subjects, kinds] = [asks.map(({ subject }) => subject), asks.map(({ limit }) => limit.kind)]
   const found = await db.tuples(
     `INSERT INTO limits AS l (subject, kind, state)
@@ -289,17 +289,17 @@ export async function reserveUnits({ db }: Session, asks: readonly Ask[]): Promi
   const states = new Map(found.map(([subject, kind, state]) => [`${subject} ${kind}`, state as string]))
   const now = Math.max(...found.map(([, , , at]) => Number(at)))
   const reserved = asks.map((ask) => {
-    const { state, ...grant } = reserve(states.get(`${ask.subject} ${ask.limit.kind}`) || null, ask.limit, ask, now)
-    return { ...ask, state, grant }
+    const state = states.get(`${ask.subject} ${ask.limit.kind}`) || null
+    return { ask, grant: reserveIfReadable(state, ask.limit, ask, now) }
   })
-  const granted = reserved.filter(({ state }) => state !== undefined)
+  const granted = reserved.filter(({ grant }) => grant?.state !== undefined)
   await db.run(
     `UPDATE limits l SET state = reserved.state
      FROM unnest($1::text[], $2::text[], $3::text[]) AS reserved (subject, kind, state)
      WHERE l.subject = reserved.subject AND l.kind = reserved.kind`,
-    granted.map(({ subject }) => subject),
-    granted.map(({ limit }) => limit.kind),
-    granted.map(({ state = '' }) => state),
+    granted.map(({ ask }) => ask.subject),
+    granted.map(({ ask }) => ask.limit.kind),
+    granted.map(({ grant }) => grant?.state ?? ''),
   )
   return reserved.map(({ grant }) => grant)
 }

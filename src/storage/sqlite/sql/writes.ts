@@ -3,7 +3,7 @@
 import type { SQLInputValue } from 'node:sqlite'
 import { Failure } from '../../../tokens/errors.ts'
 import type { Ask, Grant } from '../../../tokens/limiter.ts'
-import { reserve } from '../../../tokens/model/limit.ts'
+import { reserveIfReadable } from '../../../tokens/model/limit.ts'
 import { IDLE_MS, LONGEST_MS, type SessionChange, type StoredSession } from '../../../tokens/model/session.ts'
 import {
   ACCOUNT_KEYS,
@@ -331,12 +331,14 @@ export function retireMasterKey({ db }: Session, id: string, at: number): void {
 }
 
 /** Needs no history row: what is left of a limit is no change of a token. */
-export function reserveUnits({ db }: Session, asks: readonly Ask[]): readonly Grant[] {
+export function reserveUnits({ db }: Session, asks: readonly Ask[]): readonly (Grant | undefined)[] {
   const now = Date.now()
   return asks.map((ask) => {
     const { subject, limit } = ask
     const found = db.tuple<[string]>('SELECT state FROM limits WHERE subject = ? AND kind = ?', subject, limit.kind)
-    const { state, ...grant } = reserve(found?.[0] ?? null, limit, ask, now)
+    const reserved = reserveIfReadable(found?.[0] ?? null, limit, ask, now)
+    if (reserved === undefined) return undefined
+    const { state, ...grant } = reserved
     if (state !== undefined) {
       const keep = 'INSERT INTO limits VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET state = excluded.state'
       db.run(keep, subject, limit.kind, state)
