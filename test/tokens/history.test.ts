@@ -7,8 +7,8 @@ import {
   chainStamp,
   difference,
   findMissingEnd,
-  type HistoryRow,
   headStamp,
+  type StoredHistoryRow,
   WALK_START,
   walkHead,
   walkRow,
@@ -19,11 +19,13 @@ import { newStoreSecret, Stamps } from '../../src/tokens/trust/vault.ts'
 const stamps = new Stamps(newStoreSecret())
 
 interface Chain {
-  readonly rows: readonly Stamped<HistoryRow>[]
+  readonly rows: readonly StoredHistoryRow[]
   readonly head: Stamped<ChainEnd> & { readonly accountId: string }
 }
 
-const row = (seq: number): HistoryRow => ({
+type Unstamped = Omit<StoredHistoryRow, 'stamp'>
+
+const row = (seq: number): Unstamped => ({
   accountId: 'acc_1',
   seq,
   at: 1_000 + seq,
@@ -33,13 +35,13 @@ const row = (seq: number): HistoryRow => ({
   action: 'token.update',
   subject: 'tok_1',
   tokenId: 'tok_1',
-  from: { status: 'active' },
-  to: { status: 'inactive' },
+  fromFacts: '{"status":"active"}',
+  toFacts: '{"name":"CI","status":"inactive"}',
   requestId: 'req_1',
   address: '::1',
 })
 
-function link(rows: readonly HistoryRow[], by = stamps): Chain {
+function link(rows: readonly Unstamped[], by = stamps): Chain {
   let last: Uint8Array = new Uint8Array()
   const stamped = rows.map((each) => {
     last = chainStamp(each, last, by)
@@ -71,20 +73,25 @@ describe('the chain of the history', () => {
     assert.equal(holds(link([])), true)
   })
 
-  const alterations: Partial<HistoryRow>[] = [
+  const alterations: Partial<Unstamped>[] = [
     { accountId: 'acc_2' },
     { at: 1 },
     { by: 'operator' },
     { action: 'token.delete' },
     { subject: 'tok_2' },
     { tokenId: null },
-    { from: {} },
-    { to: { status: 'active' } },
+    { fromFacts: '{}' },
+    { fromFacts: 'x' },
+    { fromFacts: '{"status":"active"},{"name":"CI"', toFacts: '"status":"inactive"}' },
+    { toFacts: '{"name":"CI","status":"active"}' },
+    { toFacts: '{"name":"CI","status":"active","status":"inactive"}' },
+    { toFacts: '{"name":"CI", "status":"inactive"}' },
+    { toFacts: '' },
     { requestId: null },
     { address: null },
   ]
   for (const altered of alterations) {
-    test(`breaks when a row has another ${Object.keys(altered)}`, () => {
+    test(`breaks when a row has another ${JSON.stringify(altered)}`, () => {
       for (let at = 0; at < 5; at++) {
         const rows = chain.rows.map((each, index) => (index === at ? { ...each, ...altered } : each))
         assert.equal(holds({ ...chain, rows }), false)

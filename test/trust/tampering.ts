@@ -410,6 +410,18 @@ export function describeTampering(engine: Engine): void {
         sql: `UPDATE history SET to_facts = '{}' WHERE account_id = ?1 AND seq = 4`,
         found: /row 4 is altered/,
       },
+      'a fact that is no JSON': {
+        sql: `UPDATE history SET from_facts = 'x' WHERE account_id = ?1 AND seq = 4`,
+        found: /row 4 is altered/,
+      },
+      'facts that are no object': {
+        sql: `UPDATE history SET to_facts = 'null' WHERE account_id = ?1 AND seq = 4`,
+        found: /row 4 is altered/,
+      },
+      'a fact that the database reads before the one that was there': {
+        sql: `UPDATE history SET to_facts = '{"name":"other",' || substr(to_facts, 2) WHERE account_id = ?1 AND seq = 4`,
+        found: /row 4 is altered/,
+      },
       'a row removed': {
         sql: 'DELETE FROM history WHERE account_id = ?1 AND seq = 2',
         found: /rows 2 to 2 are missing/,
@@ -441,6 +453,7 @@ export function describeTampering(engine: Engine): void {
         assert.deepEqual((await problemsOf(id)).length, 0)
         await db.run(sql, id)
         assert.match((await problemsOf(id)).join(), found)
+        await estate.running.store.listHistory(id, { page: 1, limit: 10 })
       })
     }
 

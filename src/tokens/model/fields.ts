@@ -61,6 +61,15 @@ export function isObject(body: unknown): body is object {
   return body !== null && typeof body === 'object' && !Array.isArray(body)
 }
 
+/** The value of a stored text; undefined if it was altered and is no JSON. */
+export function readStoredJson(text: string): Json | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 function readFields<Shape extends object>(body: unknown, readers: Readers<Shape>) {
   const source = isObject(body) ? body : {}
   const values: Partial<Shape> = {}

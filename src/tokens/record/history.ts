@@ -1,6 +1,6 @@
 // The history of changes, in rows chained per account: a row altered, removed or inserted breaks the chain.
 import { Failure } from '../errors.ts'
-import type { Json } from '../model/fields.ts'
+import { isObject, type Json, readStoredJson } from '../model/fields.ts'
 import { type PageRequest, type RawQuery, readOnce, readPageRequest, readTimeParameter } from '../model/page.ts'
 import type { HISTORY, HISTORY_HEADS, RecordOf, Table } from '../model/tables.ts'
 import { toTime } from '../model/times.ts'
@@ -82,7 +82,13 @@ export function historyEvent(
 export type StoredHistoryRow = RecordOf<typeof HISTORY>
 
 export function toHistoryRow({ fromFacts, toFacts, ...row }: StoredHistoryRow): Stamped<HistoryRow> {
-  return { ...row, action: row.action as Action, from: JSON.parse(fromFacts), to: JSON.parse(toFacts) }
+  return { ...row, action: row.action as Action, from: readFacts(fromFacts), to: readFacts(toFacts) }
+}
+
+/** None where they were altered so that they cannot be read: the page shows the rest, and the check of the chain names the row. */
+function readFacts(text: string): Facts {
+  const facts = readStoredJson(text)
+  return isObject(facts) ? (facts as Facts) : {}
 }
 
 /** The row that an event adds after the last row of its account's chain. */
@@ -94,9 +100,9 @@ export function nextRow(
 ): StoredHistoryRow {
   const { from, to, ...about } = event
   const { at, by, byName = null, requestId, address } = origin
-  const row = { ...about, seq: seq + 1, at, by, byName, requestId, address }
-  const [fromFacts, toFacts] = [JSON.stringify(from), JSON.stringify(to)]
-  return { ...row, fromFacts, toFacts, stamp: chainStampOfTexts(row, fromFacts, toFacts, last, stamps) }
+  const facts = { fromFacts: JSON.stringify(from), toFacts: JSON.stringify(to) }
+  const row = { ...about, seq: seq + 1, at, by, byName, requestId, address, ...facts }
+  return { ...row, stamp: chainStamp(row, last, stamps) }
 }
 
 export interface HistoryRow extends HistoryEvent, Origin {
@@ -138,21 +144,13 @@ export function readHistoryQuery(query: RawQuery): HistoryQuery {
   }
 }
 
-/** The stamp of a row; `previous` is the stamp of the account's row before it, empty for the first. */
-export function chainStamp(row: HistoryRow, previous: Uint8Array, stamps: Stamps): Uint8Array {
-  return chainStampOfTexts(row, JSON.stringify(row.from), JSON.stringify(row.to), previous, stamps)
-}
-
-/** The same with `from` and `to` as JSON. */
-function chainStampOfTexts(
-  row: Omit<HistoryRow, 'from' | 'to'>,
-  from: string,
-  to: string,
-  previous: Uint8Array,
-  stamps: Stamps,
-): Uint8Array {
+/**
+ * The stamp of a row as it is stored, to the letter: another text can be JSON for the same facts, and the database may read it
+ * differently. `previous` is the stamp of the account's row before it, empty for the first.
+ */
+export function chainStamp(row: Omit<StoredHistoryRow, 'stamp'>, previous: Uint8Array, stamps: Stamps): Uint8Array {
   const { accountId, seq, at, by, byName, action, subject, subjectName, tokenId, requestId, address } = row
-  const facts = `[${from},${to}]`
+  const facts = `[${row.fromFacts},${row.toFacts}]`
   // Only where there are names: rows written before there were any keep their stamps.
   const names = byName === null && subjectName === null ? [] : [byName, subjectName]
   return stamps.stampHistory([
@@ -167,7 +165,7 @@ export function headStamp(accountId: string, seq: number, last: Uint8Array, stam
 }
 
 export type ChainLink =
-  | { readonly kind: 'row'; readonly row: Stamped<HistoryRow> }
+  | { readonly kind: 'row'; readonly row: StoredHistoryRow }
   | ({ readonly kind: 'head' } & RecordOf<typeof HISTORY_HEADS>)
 
 /** How far a chain goes: the number of its last row, and that row's stamp. */
@@ -201,15 +199,20 @@ export function walkHead(
 }
 
 /** Continues from the row after a break, so that one break is reported once. */
-export function walkRow({ head, end }: ChainWalk, row: Stamped<HistoryRow>, stamps: Stamps): ChainStep {
+export function walkRow({ head, end }: ChainWalk, row: StoredHistoryRow, stamps: Stamps): ChainStep {
   const { seq, stamp } = row
   const problems: string[] = []
   if (seq !== end.seq + 1) problems.push(`rows ${end.seq + 1} to ${seq - 1} are missing`)
-  else if (!equal(stamp, chainStamp(row, end.last, stamps))) {
+  else if (!isAsStamped(row, end.last, stamps)) {
     problems.push(`row ${seq} is altered, or the one before it was replaced`)
   }
   if (head?.seq === seq && !equal(head.last, stamp)) problems.push(`row ${seq} does not match the head`)
   return { walk: { head, end: { seq, last: stamp } }, problems }
+}
+
+/** The facts are stamped with a comma between them: where the first ones end is certain only if they are JSON. */
+function isAsStamped(row: StoredHistoryRow, previous: Uint8Array, stamps: Stamps): boolean {
+  return readStoredJson(row.fromFacts) !== undefined && equal(row.stamp, chainStamp(row, previous, stamps))
 }
 
 /** What is missing after the last row. Rows after the head are not an error: they were written since it was read. */

@@ -355,7 +355,7 @@ export async function readChainPart(
     `SELECT ${HISTORY_ROW.columns('h')} FROM history h WHERE (account_id, seq) > ($1, $2) ORDER BY account_id, seq LIMIT $3`,
     ...[after.accountId, after.seq, limit],
   )
-  return HISTORY_ROW.readAll(found).map((row) => ({ kind: 'row', row: toHistoryRow(row) }))
+  return HISTORY_ROW.readAll(found).map((row) => ({ kind: 'row', row }))
 }
 
 export async function readChainHeads(db: Connection): Promise<ChainLink[]> {

@@ -361,7 +361,7 @@ export function readChainPart(db: Connection, after: { accountId: string; seq: n
     `SELECT ${HISTORY_ROW.columns('h')} FROM history h WHERE (account_id, seq) > (?, ?) ORDER BY account_id, seq LIMIT ?`,
     ...[after.accountId, after.seq, limit],
   )
-  return HISTORY_ROW.readAll(found).map((row) => ({ kind: 'row', row: toHistoryRow(row) }))
+  return HISTORY_ROW.readAll(found).map((row) => ({ kind: 'row', row }))
 }
 
 export function readChainHeads(db: Connection): ChainLink[] {
