@@ -1,6 +1,7 @@
 // Takes units of rates and quotas for verifications. What a verification needs is mostly at hand, reserved with one write for
 // many; see model/limit.ts.
 import { randomUUID } from 'node:crypto'
+import { Failure } from './errors.ts'
 import { batchOf, type Grant, type LimitUse, type Reservation } from './model/limit.ts'
 import type { Limit, PolicyOwner } from './model/policy.ts'
 import { Recent } from './recent.ts'
@@ -123,7 +124,8 @@ export class Limiter {
       const refused = lacking.find((use) => this.#waitsFor(use) !== undefined)
       if (refused !== undefined) {
         const waitMs = this.#waitsFor(refused) ?? 0
-        await Promise.all(uses.map((use) => this.#giveBack(use)))
+        // Refused either way: what the store did not take back is still at hand.
+        await Promise.allSettled(uses.map((use) => this.#giveBack(use)))
         return this.#refusal(refused, waitMs, uses)
       }
       await Promise.all(lacking.map((use) => this.#ask(use)))
@@ -212,17 +214,21 @@ export class Limiter {
     this.#collected = new Map()
     for (const [name, question] of questions) this.#asked.set(name, question)
     const sentAt = this.#moment()
+    const asks = [...questions.values()].map((question) => this.#askOf(question))
+    const worthwhile = asks.filter(({ needed, returned }) => needed > 0 || returned > 0)
     try {
-      const asks = [...questions.values()].map((question) => this.#askOf(question))
-      const worthwhile = asks.filter(({ needed, returned }) => needed > 0 || returned > 0)
       const grants = worthwhile.length === 0 ? [] : await this.#store.reserveUnits(worthwhile)
       for (const [i, ask] of worthwhile.entries()) {
         const grant = grants[i]
         if (grant !== undefined) this.#hold(ask, grant, sentAt)
-        else questions.get(nameOf(ask))?.fail(unreadable(ask))
+        else {
+          this.#keep(ask)
+          questions.get(nameOf(ask))?.fail(unreadable(ask))
+        }
       }
       for (const { answer } of questions.values()) answer()
     } catch (error) {
+      if (isUnchanged(error)) for (const ask of worthwhile) this.#keep(ask)
       for (const { fail } of questions.values()) fail(error)
     } finally {
       for (const name of questions.keys()) this.#asked.delete(name)
@@ -240,6 +246,12 @@ export class Limiter {
     // What is left of a former rate would fill a smaller bucket once for every process.
     const returned = isAsBefore || limit.kind === 'quota' ? units : 0
     return { subject, limit, holder: this.#holder, needed: waiting, ahead, returned, window }
+  }
+
+  /** What was to be returned, and was not. */
+  #keep(ask: Ask): void {
+    const held = this.#held.get(nameOf(ask))
+    if (held !== undefined) held.units = ask.returned
   }
 
   #hold(ask: Ask, grant: Grant, sentAt: Moment): void {
@@ -268,6 +280,9 @@ function toLeft(use: LimitUse, { units, left, resetAt }: Held, { monotonic }: Mo
   const resetSeconds = resetAt === null ? null : Math.ceil(Math.max(0, resetAt - monotonic) / 1_000)
   return { use, left: left + units, resetSeconds }
 }
+
+/** Units that may have been returned are not used: another process may have them. */
+const isUnchanged = (error: unknown) => error instanceof Failure && error.code !== 'outcome-unknown'
 
 const unreadable = ({ subject, limit }: Ask) =>
   new Error(`what is left of the ${limit.kind} of ${subject} cannot be read`)

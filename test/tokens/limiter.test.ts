@@ -1,6 +1,7 @@
 // How a process takes units of rates and quotas for its verifications.
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
+import { Failure } from '../../src/tokens/errors.ts'
 import { Limiter, type LimitVerdict } from '../../src/tokens/limiter.ts'
 import { type LimitUse, leftOf } from '../../src/tokens/model/limit.ts'
 import type { Limit } from '../../src/tokens/model/policy.ts'
@@ -216,6 +217,27 @@ describe('at the same time', () => {
     )
     failing.reserveUnits = store.reserveUnits.bind(store) as never
     assert.equal((await lost.take(uses)).accepted, true)
+  })
+
+  test('when the store fails, what was to be returned stays at hand, unless it may have been returned', async () => {
+    const uses = [ofToken(rate(1, 60)), ofToken(quota(5, 'ever'))]
+    await limiter.take(uses)
+    for (const [code, used] of [
+      ['unavailable', 1],
+      ['outcome-unknown', 2],
+    ] as const) {
+      const failing = {
+        reserveUnits: async (asks: Parameters<MemoryLimits['reserveUnits']>[0]) => {
+          if (asks.some(({ returned }) => returned > 0)) throw new Failure(code)
+          return store.reserveUnits(asks)
+        },
+      }
+      limiter = new Limiter(failing, clock)
+      assert.deepEqual(await takeSeveral(2, ...uses), ['rate token 60', 'rate token 60'], code)
+      failing.reserveUnits = store.reserveUnits.bind(store)
+      await limiter.release()
+      assert.equal(left(ofToken(quota(5, 'ever'))), 5 - used, code)
+    }
   })
 
   test('a state that cannot be read rejects who needs it, and nobody else who asks at the same time', async () => {
