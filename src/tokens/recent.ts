@@ -4,18 +4,23 @@ interface Entry<Value> {
   isUsed: boolean
 }
 
-/** At a time, so that no call takes long: the next one is evicted though it was used. */
+/** How many entries a call looks at, at most: the next one is evicted though it was used. */
 const MOST_SPARED = 100
 
 export class Recent<Key, Value> {
   readonly #limit: number
   readonly #entries = new Map<Key, Entry<Value>>()
-  /** Never begins again: it leaves behind no entry that it has not deleted, or moved to the end. */
-  readonly #oldest = this.#entries.entries()
+  readonly #onEvicted: (value: Value) => void
+  /**
+   * Never begins again: it leaves behind no entry that it has not deleted, or moved to the end. Made at the first eviction, since
+   * one that is not advanced keeps every table that the map has outgrown.
+   */
+  #oldest: MapIterator<[Key, Entry<Value>]> | undefined
 
   /** Holds at most `limit` entries. */
-  constructor(limit: number) {
+  constructor(limit: number, onEvicted: (value: Value) => void = () => {}) {
     this.#limit = limit
+    this.#onEvicted = onEvicted
   }
 
   get(key: Key): Value | undefined {
@@ -31,7 +36,7 @@ export class Recent<Key, Value> {
       entry.value = value
       return
     }
-    if (this.#entries.size >= this.#limit) this.#evict()
+    if (this.#entries.size >= this.#limit) this.#onEvicted(this.#evict())
     this.#entries.set(key, { value, isUsed: false })
   }
 
@@ -39,11 +44,12 @@ export class Recent<Key, Value> {
     for (const { value } of this.#entries.values()) yield value
   }
 
-  #evict(): void {
+  #evict(): Value {
+    this.#oldest ??= this.#entries.entries()
     for (let spared = 0; ; spared++) {
       const [key, entry] = this.#oldest.next().value as [Key, Entry<Value>]
       this.#entries.delete(key)
-      if (!entry.isUsed || spared === MOST_SPARED) return
+      if (!entry.isUsed || spared === MOST_SPARED) return entry.value
       entry.isUsed = false
       this.#entries.set(key, entry)
     }
