@@ -67,7 +67,7 @@ interface Moment {
   readonly monotonic: number
 }
 
-/** Limits beyond these are forgotten, those not used lately first; what was reserved of them is lost. */
+/** Limits beyond these are forgotten, those not used lately first. */
 const MOST_LIMITS = 40_000
 /** A limit that refills later is asked about again after this: units may have been returned. */
 const LONGEST_RETRY_MS = 60_000
@@ -83,7 +83,7 @@ interface AskedFor {
 }
 
 interface Question {
-  readonly use: LimitUse
+  readonly use: AskedFor['use']
   waiting: number
   readonly answered: Promise<void>
   readonly answer: () => void
@@ -94,14 +94,19 @@ export class Limiter {
   readonly #store: LimitStore
   readonly #clock: Clock
   readonly #holder = randomUUID()
-  readonly #held = new Recent<string, Held>(MOST_LIMITS)
+  readonly #held: Recent<string, Held>
+  /** What is at hand of quotas that were forgotten, until it is returned. Of a rate it is free again by itself. */
+  readonly #evicted = new Map<string, Held>()
   /** Asked in this turn of the event loop, together. */
   #collected = new Map<string, Question>()
   readonly #asked = new Map<string, Question>()
 
-  constructor(store: LimitStore, clock: Clock) {
+  constructor(store: LimitStore, clock: Clock, mostLimits = MOST_LIMITS) {
     this.#store = store
     this.#clock = clock
+    this.#held = new Recent(mostLimits, (held) => {
+      if (held.units > 0 && held.limit.kind === 'quota') this.#evicted.set(nameOf(held), held)
+    })
   }
 
   /** Takes one unit of every limit, or, if one has none left, of none. Waits only where the store must be asked. */
@@ -155,7 +160,7 @@ export class Limiter {
 
   /** Returns all that is at hand, before the process ends: nothing of a quota is lost by a restart. */
   async release(): Promise<void> {
-    const held = [...this.#held.values().filter(({ units }) => units > 0)]
+    const held = [...this.#held.values(), ...this.#evicted.values()].filter(({ units }) => units > 0)
     for (let at = 0; at < held.length; at += RETURNED_AT_ONCE) {
       const some = held.slice(at, at + RETURNED_AT_ONCE)
       await this.#store.reserveUnits(some.map((use) => this.#askOf({ use, waiting: 0 })))
@@ -201,8 +206,10 @@ export class Limiter {
     await (this.#collected.get(name) ?? this.#collect(name, use)).answered
   }
 
-  #collect(name: string, use: LimitUse): Question {
+  #collect(name: string, use: AskedFor['use']): Question {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
+    // Nobody waits for what is returned of a forgotten limit.
+    promise.catch(() => {})
     const question = { use, waiting: 0, answered: promise, answer: resolve, fail: reject }
     if (this.#collected.size === 0) setImmediate(() => this.#send())
     this.#collected.set(name, question)
@@ -210,6 +217,9 @@ export class Limiter {
   }
 
   async #send(): Promise<void> {
+    for (const [name, held] of this.#evicted) {
+      if (held.units > 0 && !this.#collected.has(name)) this.#collect(name, held)
+    }
     const questions = this.#collected
     this.#collected = new Map()
     for (const [name, question] of questions) this.#asked.set(name, question)
@@ -231,13 +241,16 @@ export class Limiter {
       if (isUnchanged(error)) for (const ask of worthwhile) this.#keep(ask)
       for (const { fail } of questions.values()) fail(error)
     } finally {
-      for (const name of questions.keys()) this.#asked.delete(name)
+      for (const name of questions.keys()) {
+        this.#asked.delete(name)
+        if (this.#evicted.get(name)?.units === 0) this.#evicted.delete(name)
+      }
     }
   }
 
   /** In relation to what was used last: who verifies rarely reserves little. */
   #askOf({ use: { subject, limit }, waiting }: AskedFor): Ask {
-    const held = this.#held.get(nameOf({ subject, limit }))
+    const held = this.#find(nameOf({ subject, limit }))
     const { granted = 0, units = 0, wanted = 1, window = 0, left = limit.limit } = held ?? {}
     if (held !== undefined) held.units = 0
     const isAsBefore = held !== undefined && isSame(held.limit, limit)
@@ -250,12 +263,17 @@ export class Limiter {
 
   /** What was to be returned, and was not. */
   #keep(ask: Ask): void {
-    const held = this.#held.get(nameOf(ask))
+    const held = this.#find(nameOf(ask))
     if (held !== undefined) held.units = ask.returned
+  }
+
+  #find(name: string): Held | undefined {
+    return this.#held.get(name) ?? this.#evicted.get(name)
   }
 
   #hold(ask: Ask, grant: Grant, sentAt: Moment): void {
     const { subject, limit, needed } = ask
+    if (needed === 0 && this.#held.get(nameOf(ask)) === undefined) return
     const { granted, validMs, window, left, resetMs, retryMs } = grant
     const answeredAt = this.#clock.monotonic()
     const retryAt = granted > 0 || needed === 0 ? undefined : answeredAt + (retryMs ?? Number.POSITIVE_INFINITY)

@@ -139,6 +139,21 @@ describe('one after the other', () => {
     assert.deepEqual(await takeSeveral(1, ...uses), ['yes'])
   })
 
+  test('a process that knows more limits than it can keep returns what it has reserved of quotas that it forgets', async () => {
+    limiter = new Limiter(store, clock, 10)
+    const large = ofToken(quota(2_000, 'ever'))
+    await takeSeveral(20, large)
+    const [unused, stored] = [limiter.atHand(large), left(large)]
+    assert.ok(unused > 0)
+    const others = Array.from({ length: 20 }, (_, n) => ({ ...ofToken(quota(1, 'ever')), subject: `tok_other_${n}` }))
+    for (const use of others) await takeSeveral(1, use)
+    assert.equal(limiter.atHand(large), 0)
+    await takeSeveral(1, ofSubAccount(quota(2_000, 'ever')))
+    assert.equal(left(large), stored + unused)
+    assert.deepEqual(await takeSeveral(1, large), ['yes'])
+    assert.equal(left(large), 1_979)
+  })
+
   test('what was reserved of a rate is used for 30 s at most, by the clock on the wall as by the one that goes on evenly', async () => {
     const large = ofToken(rate(5_000, 60))
     for (const [elapsed, set] of [[30, -30] as const, [0, 30] as const]) {
