@@ -115,7 +115,8 @@ function reserveRate(state: string | null, limit: Limit & { kind: 'rate' }, ask:
   const left = available - granted
   const grant = { granted, validMs: LEASE_MS, window: 0, left, resetMs: Math.ceil((limit.limit - left) / perMs) }
   const retryMs = granted > 0 ? null : Math.max(1, Math.ceil((enough - level) / perMs))
-  if (granted === 0 && ask.returned === 0) return { ...grant, retryMs, state: undefined }
+  // Without a state, the token has been deleted since.
+  if (granted === 0 && (ask.returned === 0 || state === null)) return { ...grant, retryMs, state: undefined }
   const ahead = granted - ask.needed
   const lease: Leases = ahead > 0 ? { [ask.holder]: [ahead, now + LEASE_MS, limit.limit, limit.seconds] } : {}
   const after: RateState = { level: level - granted, at: bucket.at, leases: { ...others, ...lease } }

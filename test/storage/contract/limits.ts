@@ -78,6 +78,13 @@ export function describeLimits(open: OpenEmptyStore): void {
       assert.deepEqual(await granted(other, askFor('tok_a', limit, { holder: 'two', needed: 10 })), [4])
     }))
 
+  test('what is returned after the token was deleted leaves nothing behind', () =>
+    withStores(async ({ store }) => {
+      const returned = { needed: 0, returned: 4 }
+      await store.reserveUnits([askFor('tok_a', HOURLY, returned), askFor('tok_a', quota(9, 'ever'), returned)])
+      assert.deepEqual(await store.findLimits(['tok_a']), [])
+    }))
+
   test('what is left is read for several subjects at once, and as it is now', () =>
     withStores(async ({ store }, other) => {
       assert.deepEqual(await store.findLimits(['tok_a', 'sub_a']), [])

@@ -275,7 +275,7 @@ export async function retireMasterKey({ db }: Session, id: string, at: number): 
 
 /**
  * By the database's clock, which all instances share. The insertion locks the rows, in one order everywhere, and returns those
- * that were there; a state that was never written is empty.
+ * that were there; a state that was never written is empty, and such a row stays only if something was granted.
  */
 export async function reserveUnits({ db }: Session, asks: readonly Ask[]): Promise<readonly (Grant | undefined)[]> {
   const [subjects, kinds] = [asks.map(({ subject }) => subject), asks.map(({ limit }) => limit.kind)]
@@ -289,8 +289,8 @@ export async function reserveUnits({ db }: Session, asks: readonly Ask[]): Promi
   const states = new Map(found.map(([subject, kind, state]) => [`${subject} ${kind}`, state as string]))
   const now = Math.max(...found.map(([, , , at]) => Number(at)))
   const reserved = asks.map((ask) => {
-    const state = states.get(`${ask.subject} ${ask.limit.kind}`) || null
-    return { ask, grant: reserveIfReadable(state, ask.limit, ask, now) }
+    const state = states.get(`${ask.subject} ${ask.limit.kind}`)
+    return { ask, isNew: state === '', grant: reserveIfReadable(state || null, ask.limit, ask, now) }
   })
   const granted = reserved.filter(({ grant }) => grant?.state !== undefined)
   await db.run(
@@ -301,6 +301,15 @@ export async function reserveUnits({ db }: Session, asks: readonly Ask[]): Promi
     granted.map(({ ask }) => ask.limit.kind),
     granted.map(({ grant }) => grant?.state ?? ''),
   )
+  const unused = reserved.filter(({ isNew, grant }) => isNew && grant?.state === undefined)
+  if (unused.length > 0) {
+    await db.run(
+      `DELETE FROM limits l USING unnest($1::text[], $2::text[]) AS unused (subject, kind)
+       WHERE l.subject = unused.subject AND l.kind = unused.kind`,
+      unused.map(({ ask }) => ask.subject),
+      unused.map(({ ask }) => ask.limit.kind),
+    )
+  }
   return reserved.map(({ grant }) => grant)
 }
 
