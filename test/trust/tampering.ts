@@ -151,6 +151,25 @@ export function describeTampering(engine: Engine): void {
       })
     }
 
+    test('an expiry later than any time: the rest of the page is unharmed, and the token can be switched off and deleted', async () => {
+      const [token, near] = [await estate.token(), await estate.token()]
+      await db.run('UPDATE tokens SET expires_at = 9223372036854775807 WHERE id = ?1', token.id)
+      await isNoticed({ kind: 'token', id: token.id }, () => verify(token.credential), asUnknown)
+      const path = `${TOKEN}/${token.id}`
+      const { items } = (await estate.mineAsks({ path: `${TOKEN}?limit=2&include=details` })).json.data
+      assert.deepEqual(
+        items.map((item: { _id: string }) => item._id),
+        [near.id, token.id],
+      )
+      assert.equal((await estate.mineAsks({ path: `${path}?include=details` })).status, 200)
+      const { problems } = await examine(estate.running)
+      assert.ok(problems.map(name).includes(`token ${token.id}`))
+      assert.equal((await estate.mineAsks({ method: 'PUT', path, body: { status: 'inactive' } })).status, 200)
+      assert.equal((await estate.mineAsks({ method: 'DELETE', path })).status, 200)
+      assert.equal((await estate.mineAsks({ path: `${path}/history` })).status, 200)
+      altered.delete(`token ${token.id}`)
+    })
+
     test('the control: judged without its stamp, a status switched on by hand would let in', async () => {
       const { store } = estate.running
       const token = await estate.token({ status: 'inactive' })

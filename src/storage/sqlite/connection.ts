@@ -53,20 +53,20 @@ export class Connection {
   }
 
   get<Result = Row>(sql: string, ...values: SQLInputValue[]): Result | undefined {
-    return this.#prepare(sql).get(...values) as Result | undefined
+    return firstRow(this.#prepare(sql), values) as Result | undefined
   }
 
   /** The first row as an array of its columns, which is cheaper than an object. */
   tuple<Result extends readonly unknown[]>(sql: string, ...values: SQLInputValue[]): Result | undefined {
-    return this.#prepare(sql, 'tuples').get(...values) as unknown as Result | undefined
+    return firstRow(this.#prepare(sql, 'tuples'), values) as unknown as Result | undefined
   }
 
   all<Result = Row>(sql: string, ...values: SQLInputValue[]): Result[] {
-    return this.#prepare(sql).all(...values) as Result[]
+    return allRows(this.#prepare(sql), values) as Result[]
   }
 
   tuples<Result extends readonly unknown[]>(sql: string, ...values: SQLInputValue[]): Result[] {
-    return this.#prepare(sql, 'tuples').all(...values) as unknown as Result[]
+    return allRows(this.#prepare(sql, 'tuples'), values) as unknown as Result[]
   }
 
   iterate<Result = Row>(sql: string, ...values: SQLInputValue[]): IterableIterator<Result> {
@@ -168,6 +168,42 @@ export class Connection {
       this.#statements.set(sql, statement)
     }
     return statement
+  }
+}
+
+type Found = ReturnType<StatementSync['get']>
+
+function firstRow(statement: StatementSync, values: readonly SQLInputValue[]): Found {
+  try {
+    return statement.get(...values)
+  } catch (error) {
+    return rounded(error, statement, () => [statement.get(...values)])[0]
+  }
+}
+
+function allRows(statement: StatementSync, values: readonly SQLInputValue[]): Found[] {
+  try {
+    return statement.all(...values)
+  } catch (error) {
+    return rounded(error, statement, () => statement.all(...values))
+  }
+}
+
+/**
+ * Reads again if the error says that an integer is too large for a number. Latchkey stores none: the row was altered. Rounded, it
+ * is read like any other, and refused by its stamp.
+ */
+function rounded(error: unknown, statement: StatementSync, read: () => Found[]): Found[] {
+  if ((error as NodeJS.ErrnoException).code !== 'ERR_OUT_OF_RANGE') throw error
+  statement.setReadBigInts(true)
+  try {
+    const rows = read()
+    for (const row of rows) {
+      for (const name in row) if (typeof row[name] === 'bigint') row[name] = Number(row[name])
+    }
+    return rows
+  } finally {
+    statement.setReadBigInts(false)
   }
 }
 

@@ -18,7 +18,8 @@ export function parseTime(text: string): Timestamp | undefined {
   return new Date(`${day}T00:00Z`).toISOString().startsWith(day) ? time : undefined
 }
 
-export const toTime = (at: Timestamp): string => new Date(at).toISOString()
+/** A row that was altered may have a number that is no time. */
+export const toTime = (at: Timestamp): string => new Date(Math.max(FIRST_TIME, Math.min(at, LAST_TIME))).toISOString()
 export const toTimeOrNull = (at: Timestamp | null): string | null => (at === null ? null : toTime(at))
 
 /** By the letter behind a number, such as 30m. */
