@@ -151,9 +151,12 @@ export function describeTampering(engine: Engine): void {
       })
     }
 
-    test('an expiry later than any time: the rest of the page is unharmed, and the token can be switched off and deleted', async () => {
+    test('times later than any date: the rest of the page is unharmed, and the token can be switched off and deleted', async () => {
       const [token, near] = [await estate.token(), await estate.token()]
-      await db.run('UPDATE tokens SET expires_at = 9223372036854775807 WHERE id = ?1', token.id)
+      await db.run(
+        'UPDATE tokens SET expires_at = 9223372036854775807, created_at = 9223372036854775807 WHERE id = ?1',
+        token.id,
+      )
       await isNoticed({ kind: 'token', id: token.id }, () => verify(token.credential), asUnknown)
       const path = `${TOKEN}/${token.id}`
       const { items } = (await estate.mineAsks({ path: `${TOKEN}?limit=2&include=details` })).json.data

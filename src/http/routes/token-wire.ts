@@ -1,6 +1,6 @@
 // Tokens and explanations as they are sent.
 import type { Page } from '../../tokens/model/page.ts'
-import { toTimeOrNull } from '../../tokens/model/times.ts'
+import { toDate, toTimeOrNull } from '../../tokens/model/times.ts'
 import type { Token, TokenDetails } from '../../tokens/model/token.ts'
 import type { Explanation } from '../../tokens/verification.ts'
 import type * as schemas from './schemas.ts'
@@ -17,7 +17,7 @@ export function tokenToWire(token: Token): schemas.WireToken {
     name,
     token: credential,
     status,
-    createdAt: new Date(createdAt),
+    createdAt: toDate(createdAt),
     subAccount: {
       _id: subAccount.id,
       name: subAccount.name,

@@ -19,7 +19,8 @@ export function parseTime(text: string): Timestamp | undefined {
 }
 
 /** A row that was altered may have a number that is no time. */
-export const toTime = (at: Timestamp): string => new Date(Math.max(FIRST_TIME, Math.min(at, LAST_TIME))).toISOString()
+export const toDate = (at: Timestamp): Date => new Date(Math.max(FIRST_TIME, Math.min(at, LAST_TIME)))
+export const toTime = (at: Timestamp): string => toDate(at).toISOString()
 export const toTimeOrNull = (at: Timestamp | null): string | null => (at === null ? null : toTime(at))
 
 /** By the letter behind a number, such as 30m. */
