@@ -396,6 +396,27 @@ describe('a PostgreSQL store in trouble', () => {
     await assertChained()
   })
 
+  test('fails of a group only the change that the database refuses, for whatever reason', async () => {
+    const names = ['one', 'two', 'three'].map((name) => `${name} at ${estate.tick()}`)
+    const tokens = await estate.tokens(names.map((name) => estate.tokenRecord(subAccount, name)))
+    const alter = (what: string) => opened.server.query(opened.database, `ALTER TABLE tokens ${what}`)
+    await alter(`ADD CONSTRAINT no_bad_name CHECK (name <> 'bad') NOT VALID`)
+    const changed = await Promise.all(
+      tokens.map(({ id }, i) =>
+        updateToken(
+          estate.store,
+          account.id,
+          id,
+          i === 1 ? { name: 'bad' } : { status: 'inactive' },
+          estate.origin(),
+        ).then(({ token }) => token.status, codeOf),
+      ),
+    )
+    await alter('DROP CONSTRAINT no_bad_name')
+    assert.deepEqual(changed, ['inactive', '23514', 'inactive'])
+    await assertChained()
+  })
+
   /** New tokens, and what changes them in one group, each with so many milliseconds left. */
   async function latecomers(...msLeft: number[]): Promise<() => Promise<unknown[]>> {
     const tokens = await estate.tokens(msLeft.map((ms) => estate.tokenRecord(subAccount, `${ms} at ${estate.tick()}`)))

@@ -109,7 +109,7 @@ export class GroupedChanges {
         },
       )
     } catch (error) {
-      const refused = error instanceof Failure && REFUSED_BY_DATABASE.has(error.code)
+      const refused = !(error instanceof Failure) || REFUSED_BY_DATABASE.has(error.code)
       // One such change rolls back all of them, so each is made alone.
       if (refused && group.length > 1) {
         for (const each of group) await this.#makeGroup(accountId, [each], queue)

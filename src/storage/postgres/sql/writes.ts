@@ -192,7 +192,7 @@ export async function changeTokens(
     isAnyRotated ? findAccount(db, accountId) : undefined,
     ...asked.map(({ id }) => findChanged(db, accountId, id)),
   ])
-  const writing: Promise<unknown>[] = []
+  const planned: [TokenRecord, plans.TokenPlan][] = []
   const recorded: Recorded[] = []
   const outcomes = asked.map(({ change, origin, expected }, i) =>
     orFailure(() => {
@@ -200,11 +200,12 @@ export async function changeTokens(
       const plan = plans.planTokenChange(found[i]?.token, change, origin, stamps, expected)
       const { token, subAccount } = found[i] as NonNullable<(typeof found)[number]>
       if (plan === undefined) return asListed(token, subAccount)
-      writing.push(...applyPlan(db, token, plan))
+      planned.push([token, plan])
       recorded.push([plan.event, origin, plan.revocation])
       return asListed(plan.after, subAccount)
     }),
   )
+  const writing = planned.flatMap(([token, plan]) => applyPlan(db, token, plan))
   if (recorded.length > 0) await Promise.all([...writing, record(session, heads, recorded)])
   return outcomes
 }
