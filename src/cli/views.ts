@@ -1,5 +1,5 @@
 // Records as the command line prints them, with the field names of the API.
-import type { Json } from '../tokens/model/fields.ts'
+import { type Json, shownJson } from '../tokens/model/fields.ts'
 import { shownPermissions } from '../tokens/model/permissions.ts'
 import { toTime, toTimeOrNull } from '../tokens/model/times.ts'
 import type { Account, AccountKey, SubAccount, SubAccountRow, Token } from '../tokens/model/token.ts'
@@ -70,14 +70,12 @@ export function listedToken({ token, subAccount: { id, name } }: TokenRow): View
 /** With what the lists leave out. */
 export function detailedToken(row: TokenRow): View {
   const { tags, metadata, policy } = row.token
-  return { ...listedToken(row), tags: fromJson(tags) ?? [], metadata: fromJson(metadata), policy: fromJson(policy) }
+  return { ...listedToken(row), tags: shownJson(tags) ?? [], metadata: shownJson(metadata), policy: shownJson(policy) }
 }
 
 export function detailedSubAccount(row: SubAccount): View {
-  return { ...subAccount(row), metadata: fromJson(row.metadata), policy: fromJson(row.policy) }
+  return { ...subAccount(row), metadata: shownJson(row.metadata), policy: shownJson(row.policy) }
 }
-
-const fromJson = (text: string | null): Json => (text === null ? null : JSON.parse(text))
 
 /** For people; JSON output has the entry itself. */
 export function historyRow(row: HistoryRow): Readonly<Record<string, string>> {

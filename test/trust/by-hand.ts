@@ -17,8 +17,20 @@ export async function openByHand({ databaseUrl, dataDir }: Config): Promise<ByHa
 
 function embedded(dataDir: string): ByHand {
   const db = new DatabaseSync(join(dataDir, 'latchkey.db'), { timeout: 5_000, enableForeignKeyConstraints: false })
+  const triggers = db.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").all()
   return {
-    run: async (sql, ...values) => void db.prepare(sql).run(...(values as SQLInputValue[])),
+    run: async (sql, ...values) => {
+      db.exec('BEGIN IMMEDIATE')
+      try {
+        for (const { name } of triggers) db.exec(`DROP TRIGGER ${name}`)
+        db.prepare(sql).run(...(values as SQLInputValue[]))
+        for (const { sql } of triggers) db.exec(`${sql}`)
+      } catch (error) {
+        db.exec('ROLLBACK')
+        throw error
+      }
+      db.exec('COMMIT')
+    },
     get: async <Row>(sql: string, ...values: readonly unknown[]) =>
       db.prepare(sql).get(...(values as SQLInputValue[])) as Row,
     close: async () => db.close(),

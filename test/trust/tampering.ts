@@ -173,6 +173,28 @@ export function describeTampering(engine: Engine): void {
       altered.delete(`token ${token.id}`)
     })
 
+    for (const field of ['metadata', 'tags']) {
+      test(`${field} that are no JSON: named, the rest of the page unharmed, and the token can be changed and deleted`, async () => {
+        const [token, other] = [await estate.token({ tags: ['red'] }), await estate.token({ tags: ['red'] })]
+        const paths = [token, other].map(({ id }) => `${TOKEN}/${id}`)
+        for (const { id } of [token, other]) await db.run(`UPDATE tokens SET ${field} = '{' WHERE id = ?1`, id)
+        assert.equal((await verify(token.credential)).status, 204)
+        const { items } = (await estate.mineAsks({ path: `${TOKEN}?limit=2&include=details` })).json.data
+        assert.deepEqual(
+          items.map((item: { _id: string }) => item._id),
+          [other.id, token.id],
+        )
+        const { problems } = await examine(estate.running)
+        assert.ok(problems.map(name).includes(`token ${token.id}`))
+        const patched = await estate.mineAsks({ method: 'PATCH', path: paths[0] ?? '', body: { [field]: null } })
+        assert.equal(patched.status, 200)
+        assert.equal((await estate.mineAsks({ path: `${paths[0]}/history` })).status, 200)
+        for (const path of paths) assert.equal((await estate.mineAsks({ method: 'DELETE', path })).status, 200)
+        const { n } = await db.get<{ n: number }>('SELECT count(*) AS n FROM token_tags WHERE token_id = ?1', other.id)
+        assert.equal(Number(n), 0)
+      })
+    }
+
     test('the control: judged without its stamp, a status switched on by hand would let in', async () => {
       const { store } = estate.running
       const token = await estate.token({ status: 'inactive' })

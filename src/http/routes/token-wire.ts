@@ -1,4 +1,5 @@
 // Tokens and explanations as they are sent.
+import { shownJson } from '../../tokens/model/fields.ts'
 import type { Page } from '../../tokens/model/page.ts'
 import { toDate, toTimeOrNull } from '../../tokens/model/times.ts'
 import type { Token, TokenDetails } from '../../tokens/model/token.ts'
@@ -31,7 +32,7 @@ export function tokenToWire(token: Token): schemas.WireToken {
 
 function detailsToWire(details: TokenDetails, version: number): schemas.WireTokenDetails {
   const { expiresAt, lastUsedAt, formerCredentialUntil, effectiveStatus, blockedBy, credentialUnreadable } = details
-  const { metadata, tags, policy } = details
+  const tags = shownJson(details.tags)
   return {
     expiresAt: toTimeOrNull(expiresAt),
     lastUsedAt: toTimeOrNull(lastUsedAt),
@@ -40,9 +41,9 @@ function detailsToWire(details: TokenDetails, version: number): schemas.WireToke
     effectiveStatus,
     blockedBy,
     credentialUnreadable,
-    metadata: metadata === null ? null : JSON.parse(metadata),
-    tags: tags === null ? [] : JSON.parse(tags),
-    policy: policy === null ? null : JSON.parse(policy),
+    metadata: shownJson(details.metadata) as schemas.WireTokenDetails['metadata'],
+    tags: (Array.isArray(tags) ? tags : []) as string[],
+    policy: shownJson(details.policy) as schemas.WireTokenDetails['policy'],
   }
 }
 

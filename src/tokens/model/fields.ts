@@ -70,6 +70,11 @@ export function readStoredJson(text: string): Json | undefined {
   }
 }
 
+/** The same for those who look at it: null also if it cannot be read. */
+export function shownJson(text: string | null): Json {
+  return text === null ? null : (readStoredJson(text) ?? null)
+}
+
 function readFields<Shape extends object>(body: unknown, readers: Readers<Shape>) {
   const source = isObject(body) ? body : {}
   const values: Partial<Shape> = {}

@@ -12,6 +12,7 @@ import {
   readChange,
   readNew,
   readPatch,
+  shownJson,
   statusField,
   tagsField,
   timeField,
@@ -89,8 +90,7 @@ function patchPolicy(before: string | null, patch: JsonObject | null, owner: Pol
   return JSON.stringify(policy)
 }
 
-const patched = (before: string | null, patch: JsonObject) =>
-  mergePatch(before === null ? {} : JSON.parse(before), patch) as JsonObject
+const patched = (before: string | null, patch: JsonObject) => mergePatch(shownJson(before), patch) as JsonObject
 
 /** The fields of an update that differ from the record; undefined if there are none. */
 function changedFields(record: object, update: object): object | undefined {

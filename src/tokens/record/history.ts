@@ -1,6 +1,6 @@
 // The history of changes, in rows chained per account: a row altered, removed or inserted breaks the chain.
 import { Failure } from '../errors.ts'
-import { isObject, type Json, readStoredJson } from '../model/fields.ts'
+import { isObject, type Json, readStoredJson, shownJson } from '../model/fields.ts'
 import { type PageRequest, type RawQuery, readOnce, readPageRequest, readTimeParameter } from '../model/page.ts'
 import type { HISTORY, HISTORY_HEADS, RecordOf, Table } from '../model/tables.ts'
 import { toTime } from '../model/times.ts'
@@ -247,5 +247,5 @@ export function addedFacts(table: Table, record: object): Facts {
 }
 
 function factOf({ fields }: Table, name: string, value: unknown): Fact {
-  return fields[name]?.isJson && value !== null ? JSON.parse(value as string) : (value as Fact)
+  return fields[name]?.isJson ? shownJson(value as string | null) : (value as Fact)
 }

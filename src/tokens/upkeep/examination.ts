@@ -1,6 +1,15 @@
 // Reads every stamped row and lists those that were changed outside Latchkey, and the stored totals that are wrong.
 
-import { RETIRED_CREDENTIALS, STORED, type StoredRow, SUB_ACCOUNTS, type Table, TOKENS } from '../model/tables.ts'
+import { readStoredJson } from '../model/fields.ts'
+import {
+  RETIRED_CREDENTIALS,
+  STORED,
+  type StoredRow,
+  SUB_ACCOUNTS,
+  type Table,
+  TOKENS,
+  type Value,
+} from '../model/tables.ts'
 import type { Status, TokenRecord } from '../model/token.ts'
 import type { Store } from '../ports.ts'
 import type { ChainLink } from '../record/history.ts'
@@ -50,13 +59,18 @@ const CHAIN_PART = 1_000
 
 /** Row and stamp are read together, so that a row which is changed meanwhile matches too. */
 function examineRow(table: Table, row: StoredRow, parts: Parts): RowProblem | undefined {
+  const id = String(table === RETIRED_CREDENTIALS ? row.tokenId : row.id)
+  const kind = table.stamp?.kind as Tampered['kind']
   if (!isGenuine(table, row as Stamped<StoredRow>, parts.stamps)) {
-    const id = String(table === RETIRED_CREDENTIALS ? row.tokenId : row.id)
-    const kind = table.stamp?.kind as Tampered['kind']
     return { kind, id, problem: 'does not match its stamp: changed outside Latchkey; it authenticates nobody' }
   }
+  const unreadable = Object.keys(table.fields).find((name) => table.fields[name]?.isJson && !isJson(row[name] ?? null))
+  if (unreadable !== undefined)
+    return { kind, id, problem: `has ${unreadable} that are no JSON: changed outside Latchkey` }
   return table === TOKENS ? examineCredential(row as unknown as TokenRecord, parts) : undefined
 }
+
+const isJson = (value: Value) => value === null || readStoredJson(String(value)) !== undefined
 
 function examineCredential(token: TokenRecord, { keys, stamps }: Parts): RowProblem | undefined {
   const problem = (text: string): RowProblem => ({ kind: 'credential', id: token.id, problem: text })
