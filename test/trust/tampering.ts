@@ -13,6 +13,7 @@ import { type Ask, bearer, closeConnections, type Heard } from '../support/http.
 import { type ByHand, openByHand } from './by-hand.ts'
 
 const TOKEN = '/api/v1/apiClient/token'
+const SUB_ACCOUNT = '/api/v1/apiClient/sub-account'
 const KEY = '/api/v1/apiClient/key'
 const name = ({ kind, id }: Tampered) => `${kind} ${id}`
 
@@ -194,6 +195,14 @@ export function describeTampering(engine: Engine): void {
         assert.equal(Number(n), 0)
       })
     }
+
+    test('metadata of a sub-account that are no JSON: the list of sub-accounts is unharmed', async () => {
+      const [{ id }] = estate.mine.subAccounts
+      await db.run(`UPDATE sub_accounts SET metadata = '{' WHERE id = ?1`, id)
+      const { items } = (await estate.mineAsks({ path: `${SUB_ACCOUNT}?limit=100` })).json.data
+      assert.equal(items.find(({ _id }: { _id: string }) => _id === id).metadata, null)
+      await db.run('UPDATE sub_accounts SET metadata = NULL WHERE id = ?1', id)
+    })
 
     test('the control: judged without its stamp, a status switched on by hand would let in', async () => {
       const { store } = estate.running

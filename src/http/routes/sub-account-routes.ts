@@ -1,7 +1,7 @@
 // Sub-accounts: list, create, get, update, suspend and resume.
 import { Type } from 'typebox'
 import { reasonOf } from '../../tokens/errors.ts'
-import { NOTHING_TO_UPDATE } from '../../tokens/model/fields.ts'
+import { NOTHING_TO_UPDATE, shownJson } from '../../tokens/model/fields.ts'
 import { readPageRequest, readSearch } from '../../tokens/model/page.ts'
 import { toTime, toTimeOrNull } from '../../tokens/model/times.ts'
 import { MAX_NAME_CHARACTERS, type SubAccountRow } from '../../tokens/model/token.ts'
@@ -156,7 +156,7 @@ export function subAccountToWire({ subAccount, tokens }: SubAccountRow): schemas
     createdAt: toTime(createdAt),
     suspendedAt: toTimeOrNull(suspendedAt),
     tokens,
-    policy: policy === null ? null : JSON.parse(policy),
-    metadata: metadata === null ? null : JSON.parse(metadata),
+    policy: shownJson(policy) as schemas.WireSubAccount['policy'],
+    metadata: shownJson(metadata) as schemas.WireSubAccount['metadata'],
   }
 }
