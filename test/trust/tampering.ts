@@ -320,6 +320,7 @@ export function describeTampering(engine: Engine): void {
     assert.equal((await asLimited({ method: 'DELETE', path: `${KEY}/${readable.id}` })).status, 200)
     const revoked = await estate.mineAsks({ method: 'DELETE', path: `${KEY}/${unreadable.id}` })
     assert.deepEqual([revoked.status, revoked.json.data.role], [200, null])
+    altered.add(`key ${unreadable.id}`)
   })
 
   describe('a ciphertext opens only as it was sealed, and where:', () => {
