@@ -153,8 +153,8 @@ const subAccountOf = ({ subAccountId }: TokenRecord) => subAccountId
 /** The sub-accounts of the tokens. */
 async function findOwners(db: Connection, tokens: readonly TokenRecord[]): Promise<Surroundings['owners']> {
   const found = await db.all<Owner & { id: string }>(
-    `SELECT s.id, s.account_id AS "accountId", s.name, a.credentials
-     FROM sub_accounts s JOIN accounts a ON a.id = s.account_id WHERE s.id = ANY($1::text[])`,
+    `SELECT id, account_id AS "accountId", name, (SELECT credentials FROM accounts WHERE id = s.account_id) AS credentials
+     FROM sub_accounts s WHERE id = ANY($1::text[])`,
     [...new Set(tokens.map(subAccountOf))],
   )
   return new Map(found.map(({ id, ...owner }) => [id, owner]))
