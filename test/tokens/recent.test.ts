@@ -39,6 +39,13 @@ test('where all are in use, a call looks at a hundred of them at most', () => {
   assert.equal([...cache.values()].length, 1_000)
 })
 
+test('who is evicted is told, each once', () => {
+  const evicted: string[] = []
+  const cache = new Recent<number, string>(2, (value) => evicted.push(value))
+  for (const key of [0, 1, 1, 2, 3]) cache.set(key, `${key}`)
+  assert.deepEqual(evicted, ['0', '1'])
+})
+
 test('it never holds more than its limit, and never anything but what was set last', () => {
   const step = fc.record({ key: fc.nat(20), isSet: fc.boolean() })
   fc.assert(

@@ -18,7 +18,7 @@ import { Known } from './known.ts'
 const CANDIDATES = 150_000
 const KEYS = 2_000
 /** Some 800 bytes each, with the decrypted credential. */
-const ROWS = 70_000
+const ROWS = 60_000
 const SUB_ACCOUNTS = 10_000
 
 export class Memory {
