@@ -56,7 +56,7 @@ export class AccountKeys {
     return this.#store.revokeKey(id, origin)
   }
 
-  /** Everything of a key is seen by those who see all that it sees. */
+  /** A caller who is limited to some sub-accounts sees only keys that are limited to these. */
   #visible({ accountId, permissions }: Caller, query: KeyQuery): Promise<Slice<AccountKey>> {
     return this.#store.listKeys(accountId, { ...query, within: permissions.subAccounts })
   }

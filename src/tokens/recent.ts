@@ -12,8 +12,8 @@ export class Recent<Key, Value> {
   readonly #entries = new Map<Key, Entry<Value>>()
   readonly #onEvicted: (value: Value) => void
   /**
-   * Never begins again: it leaves behind no entry that it has not deleted, or moved to the end. Made at the first eviction, since
-   * one that is not advanced keeps every table that the map has outgrown.
+   * Continues where the last eviction stopped: every entry before that was deleted, or moved to the end. Made at the first
+   * eviction, since an iterator that is not advanced keeps every table that the map has outgrown.
    */
   #oldest: MapIterator<[Key, Entry<Value>]> | undefined
 

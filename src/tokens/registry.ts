@@ -230,7 +230,7 @@ export class Registry {
     return { id, name, credential, status, createdAt, version, subAccount, credentialUnreadable: false }
   }
 
-  /** Again, to a caller who may not have received the answer: with the credential to who has made it, while it is as made. */
+  /** The answer to a retried creation. The caller who created the token gets its credential, until the token is changed. */
   async #showCreated(caller: Caller, id: string, version: number): Promise<Token> {
     const row = await this.#findToken(caller, id)
     if (!(await this.#views.canReveal(row))) throw new Failure('credential-not-stored')

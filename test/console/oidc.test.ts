@@ -229,7 +229,7 @@ describe('the console with an identity provider', () => {
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
     await page.getByText('Another account').first().waitFor()
     assert.equal(page.url(), world.base)
-    // Who is signed in to the account is told to those who see all of it.
+    // Only owners who see the whole account may see who is signed in to it.
     await page.getByRole('link', { name: 'Keys' }).waitFor()
     assert.equal(await page.getByRole('link', { name: 'People' }).count(), 0)
     // The other tab shows what is chosen now, rather than asking for one account in the place of the other.

@@ -175,7 +175,7 @@ test('the Debian package is installed, upgraded with a backup, removed and purge
   assert.ok(existsSync(at('var/lib/latchkey/latchkey.db')) && existsSync(at('etc/latchkey/master.key')))
   system.install(fileIn(now, '*.deb'))
   await walk(place)
-  // Neither the folder of whoever runs it, which the service's user may not enter, nor settings in it matter.
+  // It works from a folder that the service's user cannot enter, and ignores a .env in it.
   writeFileSync(at('root/.env'), 'LATCHKEY_NOT_A_SETTING=1\n')
   for (const access of ['0700', '0755']) {
     system.run('sh', '-c', `chmod ${access} /root && cd /root && latchkey-admin account list`)

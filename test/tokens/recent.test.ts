@@ -39,7 +39,7 @@ test('where all are in use, a call looks at a hundred of them at most', () => {
   assert.equal([...cache.values()].length, 1_000)
 })
 
-test('who is evicted is told, each once', () => {
+test('the callback gets each evicted value once', () => {
   const evicted: string[] = []
   const cache = new Recent<number, string>(2, (value) => evicted.push(value))
   for (const key of [0, 1, 1, 2, 3]) cache.set(key, `${key}`)

@@ -104,7 +104,7 @@ export function describeRights(engine: Engine): void {
       }
     }
 
-    test('a missing right is told before anything about the body', async () => {
+    test('a missing right is reported before any problem with the body', async () => {
       const { id } = await estate.token()
       for (const [path, key, what] of [
         ['/api/v1/apiClient/sub-account', nameOf('manager', true, 'its own'), RIGHTS.createSubAccounts],

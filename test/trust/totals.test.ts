@@ -48,7 +48,7 @@ function describeTotals(engine: Engine): void {
     assert.deepEqual(await totals(), [true, 'as counted'])
   })
 
-  test('a total that was made too large by hand leads to no token of another account or sub-account', async () => {
+  test('a list shows no token of another account or sub-account, even if its total was altered to be too large', async () => {
     const { registry, operator } = estate.running
     const { mine, theirs } = estate
     for (const { accountId, subAccounts } of [mine, theirs]) {

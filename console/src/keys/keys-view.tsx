@@ -30,7 +30,7 @@ export function KeysView() {
         <ViewTitle title="Account keys" />
         <Empty
           title="You may not manage account keys"
-          description="Only the role owner may. Ask whoever gave you access."
+          description="Only owners can do this. Ask the person who gave you access."
         />
       </>
     )

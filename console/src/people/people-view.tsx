@@ -39,7 +39,7 @@ export function PeopleView() {
       ) : (
         <Empty
           title="You may not see who is signed in"
-          description="Only the role owner may, without a limit to some sub-accounts."
+          description="Only owners who see all sub-accounts can do this."
         />
       )}
     </>

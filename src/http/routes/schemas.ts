@@ -250,10 +250,11 @@ export type WireOverview = Static<typeof Overview>
 
 export const CALLER_KINDS = ['key', 'jwt', 'oidc'] as const
 
-const MAY = '`owner` may do everything, `manager` all but manage keys, `viewer` read, `verifier` introspect'
+const ROLE_DESCRIPTION =
+  '`owner` may do everything, `manager` all but manage keys, `viewer` read, `verifier` introspect'
 
 const Permissions = {
-  role: oneOf(ROLES, MAY),
+  role: oneOf(ROLES, ROLE_DESCRIPTION),
   reveal: Type.Boolean({ description: 'Whether credentials are shown' }),
   subAccounts: Type.Unsafe<readonly string[] | null>({
     type: ['array', 'null'],
@@ -270,7 +271,7 @@ export const Key = Type.Object(
     role: Type.Unsafe<Role | null>({
       type: ['string', 'null'],
       enum: [...ROLES, null],
-      description: `${MAY}; null where its rights were altered and cannot be read, which lets nobody in`,
+      description: `${ROLE_DESCRIPTION}; null where its rights were altered and cannot be read, which lets nobody in`,
     }),
     createdAt: time('Time of creation'),
     expiresAt: orNull(time('When it stops working; null for never')),

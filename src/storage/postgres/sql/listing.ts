@@ -20,6 +20,14 @@ export class Values {
   }
 }
 
+type ReadRow<Row> = (values: readonly unknown[], from: number) => Row
+
+/** Each row has the total, then the columns of an item, which are null for an empty page. */
+export function toSlice<Row>(found: readonly (readonly unknown[])[], read: ReadRow<Row>): Slice<Row> {
+  const items = found.filter(([, first]) => first !== null).map((values) => read(values, 1))
+  return { items, total: Number(found[0]?.[0] ?? 0) }
+}
+
 /**
  * The page among `matches`. The outer limit tells the planner that these are few rows: it does not know the
  * value of the inner one, and would read whole tables to join them.
@@ -49,9 +57,7 @@ export async function listSubAccounts(
      ) AS page ON true ORDER BY page.id DESC`,
     ...[accountId, folded, limit, (page - 1) * limit, ids],
   )
-  // An empty page is one row with the total alone.
-  const items = found.filter(([, id]) => id !== null).map((values) => toSubAccountRow(values, 1))
-  return { items, total: Number(found[0]?.[0] ?? 0) }
+  return toSlice(found, toSubAccountRow)
 }
 
 /** Permissions for some sub-accounts, exactly as they are stored: not every server can say of any text whether it is JSON. */
@@ -79,9 +85,7 @@ export async function listKeys(
      ) AS page ON true ORDER BY page.id DESC`,
     ...values.list,
   )
-  // An empty page is one row with the total alone.
-  const items = found.filter(([, id]) => id !== null).map((values) => KEY.read(values, 1))
-  return { items, total: Number(found[0]?.[0] ?? 0) }
+  return toSlice(found, (values, from) => KEY.read(values, from))
 }
 
 /** Rows that a short read may skip. */

@@ -40,7 +40,7 @@ import {
 } from '../../tables.ts'
 import type { Connection } from '../connection.ts'
 import type { Value } from './batch.ts'
-import { outlived, suspendedOf, Values } from './listing.ts'
+import { outlived, suspendedOf, toSlice, Values } from './listing.ts'
 
 /**
  * The limit makes PostgreSQL look the row up: it expects a row from every partition, and would rather read through a small table
@@ -325,8 +325,7 @@ export async function listHistory(db: Connection, accountId: string, query: Hist
       : filteredHistory([`account_id = ${account}`, ...conditions].join(' AND '), take, skip),
     ...values.list,
   )
-  const items = found.filter(([, accountId]) => accountId !== null).map((values) => HISTORY_ROW.read(values, 1))
-  return { items: items.map(toHistoryRow), total: Number(found[0]?.[0] ?? 0) }
+  return toSlice(found, (values, from) => toHistoryRow(HISTORY_ROW.read(values, from)))
 }
 
 /** Rows are numbered without gaps, so that a page is a range of numbers. */

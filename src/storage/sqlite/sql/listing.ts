@@ -44,10 +44,10 @@ export function countScope(db: Connection, scope: string, status: Status | undef
 }
 
 /**
- * Reads the index that holds just the wanted tokens in their order, from the nearer end. By `total` the page lies within the scope,
- * so that the rows which are skipped need not be compared with it: a page from the middle of a large account takes little more
- * than half the time. With a status it would take twice the time. `+ 0`: SQLite would plan the statement again for every
- * value of a limit that is a bare parameter.
+ * Reads the index that holds just the wanted tokens in their order, from the nearer end. Without a status, rows that are skipped
+ * are not compared with the scope: the total says that the page lies within it, and the rows of the page are compared. A page from
+ * the middle of a large account then takes little more than half the time; with a status it would take twice the time. `+ 0`:
+ * SQLite would plan the statement again for every value of a limit that is a bare parameter.
  */
 export function pageByIndex(db: Connection, query: TokenQuery, scope: string, total: number): string[] {
   const { subAccountId, status, page, limit } = query

@@ -83,7 +83,7 @@ export function findKeyById(db: Connection, id: string): Stamped<StoredKey> | un
   return KEY.readOne(db.tuple(`${KEY_BY} WHERE k.id = ?`, id))
 }
 
-/** A key that sees none but some sub-accounts. */
+/** A key that is limited to sub-accounts, all of them among those given. */
 const SEES_ONLY = `CASE WHEN json_valid(k.permissions) THEN json_type(k.permissions, '$.subAccounts') = 'array'
   AND NOT EXISTS (SELECT 1 FROM json_each(k.permissions, '$.subAccounts') WHERE value NOT IN ${ANY_OF}) END`
 
