@@ -30,26 +30,31 @@ import { type RotationReport, rotateMasterKey } from './tokens/upkeep/master-key
 /** An altered row may be read thousands of times a second: its id is logged once, while it is among the last 1,000. */
 const MAX_REPORTED_ROWS = 1_000
 
-export interface Latchkey {
-  readonly registry: Registry
-  readonly operator: Operator
+/** What an engine opens. */
+interface Engine {
   readonly store: Store
   /** Undefined where the store is a database server's. */
-  readonly files: StoreFiles | undefined
+  readonly files?: StoreFiles
   readonly revocations: Revocations
-  readonly stamps: Stamps
-  readonly keys: KeyRing
+  readonly storeSecret: Uint8Array
   /** The migrations applied when the store was opened. */
   readonly applied: readonly string[]
   /** Settings of the database with which a confirmed change can be lost. */
   readonly weaknesses: readonly string[]
-  /** Rate limits shared by all instances; only PostgreSQL has it. */
-  readonly limiter: Limiter | undefined
-  /** The PostgreSQL connection pools, by kind of call. */
-  readonly poolUsage: OpenedStore['poolUsage'] | undefined
-  readonly rotateMasterKey: (onPhase: OnPhase) => Promise<RotationReport>
   /** Revocations that were missing in the store and replayed from the journal. */
   readonly replayed: number
+  /** Rate limits shared by all instances; only PostgreSQL has it. */
+  readonly limiter?: Limiter
+  /** The PostgreSQL connection pools, by kind of call. */
+  readonly poolUsage?: OpenedStore['poolUsage']
+}
+
+export interface Latchkey extends Omit<Engine, 'storeSecret'> {
+  readonly registry: Registry
+  readonly operator: Operator
+  readonly stamps: Stamps
+  readonly keys: KeyRing
+  readonly rotateMasterKey: (onPhase: OnPhase) => Promise<RotationReport>
 }
 
 export interface OpenOptions {
@@ -70,20 +75,19 @@ export async function openLatchkey(config: Config, options: OpenOptions = {}): P
   const { now = Date.now, log, metrics } = options
   const keys = openKeyRing(config)
   const started = performance.now()
-  const opened = await openEngine(config, keys, options)
-  const { store: engine, files, revocations, storeSecret, applied, limiter, poolUsage } = opened
-  const { weaknesses = [], replayed = 0 } = opened
+  const { storeSecret, ...engine } = await openEngine(config, keys, options)
+  const { revocations, applied, weaknesses, replayed } = engine
   if (applied.length > 0) {
     log?.info({ applied, openingMs: Math.round(performance.now() - started) }, 'the store was migrated')
   }
   const obstacle = await revocations.findObstacle().catch(async (error) => {
-    await engine.close()
+    await engine.store.close()
     throw error
   })
   if (obstacle !== undefined) log?.error({ obstacle }, 'all requests are refused; run `latchkey doctor`')
   for (const weakness of weaknesses) log?.warn(`PostgreSQL: ${weakness}`)
   if (replayed > 0) log?.warn({ replayed }, 'the revocation journal was ahead of the store, and has been replayed')
-  const store = metrics?.timed(engine) ?? engine
+  const store = metrics?.timed(engine.store) ?? engine.store
   const stamps = new Stamps(storeSecret)
   const reported = new Recent<string, true>(MAX_REPORTED_ROWS)
   const onTampered = ({ kind, id }: Tampered) => {
@@ -94,32 +98,14 @@ export async function openLatchkey(config: Config, options: OpenOptions = {}): P
   }
   const parts = { store, keys, stamps, now, onTampered }
   return {
-    registry: new Registry(parts),
-    operator: new Operator(parts),
+    ...engine,
     store,
-    files,
-    revocations,
     stamps,
     keys,
-    applied,
-    weaknesses,
-    limiter,
-    poolUsage,
+    registry: new Registry(parts),
+    operator: new Operator(parts),
     rotateMasterKey: (onPhase) => rotateLocked(config, { store, keys, now }, onPhase),
-    replayed,
   }
-}
-
-interface Engine {
-  readonly store: Store
-  readonly files?: StoreFiles
-  readonly revocations: Revocations
-  readonly storeSecret: Uint8Array
-  readonly applied: readonly string[]
-  readonly weaknesses?: readonly string[]
-  readonly replayed?: number
-  readonly limiter?: Limiter
-  readonly poolUsage?: OpenedStore['poolUsage']
 }
 
 /** Loads the PostgreSQL driver only where it is configured, to save memory and start-up time. */
@@ -132,14 +118,15 @@ async function openEngine(config: Config, keys: KeyRing, openOptions: OpenOption
       log?.error({ role, err: error }, 'a worker thread of the store ended unexpectedly; another is started')
     }
     const opened = await openSqliteStore({ dataDir, keys, journalPath, acceptRevocationLoss, onThreadEnded })
-    return { ...opened, revocations: opened.files }
+    return { ...opened, revocations: opened.files, weaknesses: [] }
   }
   const { openPostgresStore, PATIENT_LIMITS } = await import('./storage/postgres/store.ts')
   const witness = witnessOf(config)
   const options = { databaseUrl, keys, poolSize: pgPool, prepared: pgPrepared, autoMigrate, witness, serves }
   const warn = (warning: string) => log?.warn(warning)
   const { pgPartitions: partitions } = config
-  return openPostgresStore({ ...options, partitions, warn, ...(patient ? { limits: PATIENT_LIMITS } : {}) })
+  const limits = patient ? { limits: PATIENT_LIMITS } : {}
+  return { ...(await openPostgresStore({ ...options, partitions, warn, ...limits })), replayed: 0 }
 }
 
 /** The folder in which instances on PostgreSQL keep what they have confirmed. */

@@ -55,8 +55,8 @@ export async function makeDemo({ operator, registry }: Latchkey): Promise<string
 
   const used = records.filter((_, index) => index % 3 !== 0)
   const now = operator.origin().at
-  for (const [index, { id }] of used.entries()) registry.uses.mark(id, now - index * 7 * 60 * 60 * 1000)
-  await registry.uses.flush()
+  for (const [index, { id }] of used.entries()) registry.verification.uses.mark(id, now - index * 7 * 60 * 60 * 1000)
+  await registry.verification.uses.flush()
   const paused = subAccounts.at(-1)
   const caller = operator.actFor(account.id)
   if (paused) await registry.updateSubAccount(caller, paused.id, { status: 'suspended' }, operator.origin())

@@ -2,6 +2,7 @@
 import { Readable } from 'node:stream'
 import { type Command, CommanderError } from 'commander'
 import type { Latchkey } from '../compose.ts'
+import { shownKey } from '../tokens/account-keys.ts'
 import { Failure } from '../tokens/errors.ts'
 import type { Holder } from '../tokens/operator.ts'
 import { type Candidate, findCandidates } from './candidates.ts'
@@ -96,7 +97,7 @@ function describe(holder: Holder, line: number, refusal: string | null): Found {
   const subAccount = kind === 'token' ? holder.row.subAccount.name : null
   const row = { line, kind, _id: id, name, account, subAccount, accepted: accepted ? 'yes' : `no, ${refusal}` }
   const fields =
-    kind === 'token' ? { ...views.listedToken(holder.row), former: holder.isFormer } : { ...views.key(holder.key) }
+    kind === 'token' ? { ...views.listedToken(holder.row), former: holder.isFormer } : { ...shownKey(holder.key) }
   return { fields: { line, kind, ...fields, account, accepted, refusal, toEnd }, row, toEnd }
 }
 
@@ -113,7 +114,7 @@ function report({ candidates, found }: Search, output: Output): void {
 /** Why verification refuses it; null if it is accepted. Does not count as a use. */
 async function findRefusal({ registry }: Latchkey, holder: Holder, credential: string): Promise<string | null> {
   if (holder.kind === 'token') {
-    const verdict = await registry.introspect(credential)
+    const verdict = await registry.verification.introspect(credential)
     return verdict.accepted ? null : verdict.reason
   }
   try {

@@ -7,16 +7,12 @@ import {
   type FieldReader,
   idField,
   isObject,
-  nameField,
-  objectField,
   readNew,
   repeatsField,
-  statusField,
-  tagsField,
   timeField,
 } from '../tokens/model/fields.ts'
 import type { Account, Timestamp } from '../tokens/model/token.ts'
-import { newTokenFields } from '../tokens/model/update.ts'
+import { newTokenFields, TOKEN_FIELDS } from '../tokens/model/update.ts'
 import { type BulkToken, brokenCredentialRule, type Operator } from '../tokens/operator.ts'
 import { Recent } from '../tokens/recent.ts'
 import type { Output } from './output.ts'
@@ -309,21 +305,8 @@ function readLine(text: string): ImportLine {
     ...pickOf(details, ['expiresAt', 'metadata', 'tags', 'policy']),
     ...line,
   }
-  return readNew<ImportLine>(
-    source,
-    {
-      subAccountId: idField,
-      name: nameField,
-      credential: credentialField,
-      status: statusField,
-      createdAt: creationField,
-      expiresAt: timeField,
-      metadata: objectField,
-      tags: tagsField,
-      policy: objectField,
-    },
-    ['subAccountId', 'name'],
-  )
+  const readers = { subAccountId: idField, ...TOKEN_FIELDS, credential: credentialField, createdAt: creationField }
+  return readNew<ImportLine>(source, readers, ['subAccountId', 'name'])
 }
 
 function pickOf(source: unknown, names: readonly string[]): object {

@@ -133,7 +133,7 @@ export function addTokenCommands(program: Command, onStore: OnStore, streams: St
       const expiresAt = toTimeOrNull(readExpiry(options, operator.origin().at)) ?? undefined
       const caller = operator.actFor(await operator.getOwner(id))
       const patch = readTokenPatch(readPatchOptions({ name, status, tags, expiresAt }, options))
-      await registry.patchToken(caller, id, patch, operator.origin())
+      await registry.updateToken(caller, id, patch, operator.origin())
       show(output, views.detailedToken(await operator.getToken(id)))
     },
   )

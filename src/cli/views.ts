@@ -1,6 +1,5 @@
 // Records as the command line prints them, with the field names of the API.
 import { type Json, shownJson } from '../tokens/model/fields.ts'
-import { shownPermissions } from '../tokens/model/permissions.ts'
 import { toTime, toTimeOrNull } from '../tokens/model/times.ts'
 import type { Account, AccountKey, SubAccount, SubAccountRow, Token } from '../tokens/model/token.ts'
 import type { TokenRow } from '../tokens/ports.ts'
@@ -10,21 +9,6 @@ export type View = Readonly<Record<string, Json>>
 
 export function account({ id, name, createdAt, credentials }: Account): View {
   return { _id: id, name, createdAt: toTime(createdAt), credentials: credentials ?? 'recoverable' }
-}
-
-export function key({ id, name, createdAt, expiresAt, revokedAt, lastUsedAt, permissions }: AccountKey): View {
-  const { role, reveal, subAccounts } = shownPermissions(permissions)
-  return {
-    _id: id,
-    name,
-    role,
-    reveal,
-    subAccounts,
-    createdAt: toTime(createdAt),
-    expiresAt: toTimeOrNull(expiresAt),
-    revokedAt: toTimeOrNull(revokedAt),
-    lastUsedAt: toTimeOrNull(lastUsedAt),
-  }
 }
 
 export function newKey({ id, key, expiresAt }: AccountKey & { readonly key: string }): View {

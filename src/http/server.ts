@@ -11,18 +11,16 @@ import Fastify, {
   type HTTPMethods,
   type RouteOptions,
 } from 'fastify'
-import type { Logger } from 'pino'
 import { Failure } from '../tokens/errors.ts'
 import { requireRight } from '../tokens/model/permissions.ts'
 import type { Registry } from '../tokens/registry.ts'
-import { type Admit, type Authenticate, bearerOf, callerOf } from './access/caller.ts'
-import { admitThrough, admitWith, type RateLimits } from './access/rate-limits.ts'
-import { authenticateEither, type SignIn } from './access/session.ts'
-import type { Metrics } from './observe/metrics.ts'
+import { type Admit, bearerOf, callerOf } from './access/caller.ts'
+import { admitWithin } from './access/rate-limits.ts'
+import { authenticateEither } from './access/session.ts'
 import { recorder } from './observe/recorder.ts'
 import { addBodyParsers } from './protocol/body.ts'
 import { answerMalformed, isUnambiguous, limitUnread, notHttp } from './protocol/client-error.ts'
-import { type AppIdentity, successBody } from './protocol/envelope.ts'
+import { successBody } from './protocol/envelope.ts'
 import { answerTo, BODY_LIMIT_BYTES, HttpFailure, routeNotFound } from './protocol/failures.ts'
 import { createNodeServer } from './protocol/node-server.ts'
 import { allowedMethods, decodable, isApi } from './protocol/paths.ts'
@@ -42,6 +40,7 @@ import {
   type Route,
   type RouteInput,
   rightsOf,
+  type ServerParts,
   schemaOf,
   withFailures,
   withoutFailures,
@@ -52,23 +51,6 @@ import { subAccountRoutes } from './routes/sub-account-routes.ts'
 import { tokenRoutes } from './routes/token-routes.ts'
 import { verifyRoutes } from './routes/verify-routes.ts'
 import { whoamiRoutes } from './routes/whoami-routes.ts'
-
-export interface ServerParts {
-  readonly registry: Registry
-  readonly authenticator: Authenticate
-  readonly app: AppIdentity
-  readonly log: Logger
-  readonly metrics: Metrics
-  readonly now: () => number
-  readonly ready: () => Promise<void>
-  readonly isDraining: () => boolean
-  readonly credentialHeader: string | undefined
-  /** Addresses of proxies whose X-Forwarded-For is trusted. */
-  readonly trustProxy: readonly string[]
-  readonly rateLimits?: RateLimits | undefined
-  /** How people sign in to the console without an account key; undefined if they cannot. */
-  readonly signIn?: SignIn | undefined
-}
 
 export async function buildServer(parts: ServerParts): Promise<FastifyInstance> {
   const admit = admission(parts)
@@ -102,9 +84,8 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
 
 /** By a bearer or, where people can sign in to the console, by their cookie. */
 function admission({ registry, authenticator, signIn, rateLimits }: ServerParts): Admit {
-  if (signIn === undefined) return admitWith(authenticator, rateLimits)
   const byBearer = async (request: FastifyRequest) => authenticator(bearerOf(request))
-  return admitThrough(authenticateEither(registry, signIn, byBearer), rateLimits)
+  return admitWithin(signIn === undefined ? byBearer : authenticateEither(registry, signIn, byBearer), rateLimits)
 }
 
 function optionsOf({ trustProxy }: ServerParts): FastifyHttpOptions<Server> {
@@ -139,7 +120,7 @@ function allRoutes(parts: ServerParts, server: FastifyInstance): readonly Route[
     ...Object.values(sessionRoutes),
     ...authRoutes(parts),
     ...Object.values(subAccountRoutes),
-    ...Object.values(verifyRoutes({ ...parts, onVerdict: (verdict) => parts.metrics.countVerdict(verdict) })),
+    ...Object.values(verifyRoutes(parts)),
     ...Object.values(serviceRoutes(parts, () => server.swagger())),
     ...Object.values(consoleRoutes()),
   ]

@@ -90,7 +90,9 @@ async function serve(
   })
   const url = await server.listen({ host: config.host, port: config.port })
   const flushing = setInterval(() => {
-    registry.uses.flush().catch((err: unknown) => log.warn({ err }, 'last-used marks are kept for the next flush'))
+    registry.verification.uses
+      .flush()
+      .catch((err: unknown) => log.warn({ err }, 'last-used marks are kept for the next flush'))
   }, FLUSH_USES_MS)
   const stop = async () => {
     draining = true
@@ -98,8 +100,10 @@ async function serve(
     clearInterval(flushing)
     await closeConnections(server.server, sockets)
     await server.close()
-    await registry.uses.flush().catch((err: unknown) => log.error({ err }, 'last-used marks were lost'))
-    await registry.releaseLimits().catch((err: unknown) => log.error({ err }, 'reserved units of limits were lost'))
+    await registry.verification.uses.flush().catch((err: unknown) => log.error({ err }, 'last-used marks were lost'))
+    await registry.verification
+      .release()
+      .catch((err: unknown) => log.error({ err }, 'reserved units of limits were lost'))
     await store.close()
   }
   return { ...latchkey, server, metrics, url, stop }

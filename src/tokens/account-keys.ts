@@ -1,12 +1,18 @@
 // The account keys of an account: made, listed and revoked by callers who may, and at the command line.
 import { Failure } from './errors.ts'
 import { type Page, type PageRequest, type Slice, toPage } from './model/page.ts'
-import { type Caller, type Permissions, requireWithin, storePermissions } from './model/permissions.ts'
+import {
+  type Caller,
+  type Permissions,
+  requireWithin,
+  shownPermissions,
+  storePermissions,
+} from './model/permissions.ts'
+import { toTime, toTimeOrNull } from './model/times.ts'
 import { type AccountKey, newId, type Timestamp } from './model/token.ts'
-import type { KeyQuery, Store } from './ports.ts'
+import type { KeyQuery, Parts } from './ports.ts'
 import type { Origin } from './record/history.ts'
 import { newCredential } from './trust/credential.ts'
-import type { Stamps } from './trust/vault.ts'
 
 export interface NewKey {
   readonly name: string
@@ -14,22 +20,37 @@ export interface NewKey {
   readonly expiresAt: Timestamp | null
 }
 
-export class AccountKeys {
-  readonly #store: Store
-  readonly #stamps: Stamps
+/** A key as HTTP and the command line show it. */
+export function shownKey({ id, name, createdAt, expiresAt, revokedAt, lastUsedAt, permissions }: AccountKey) {
+  const { role, reveal, subAccounts } = shownPermissions(permissions)
+  return {
+    _id: id,
+    name,
+    role,
+    reveal,
+    subAccounts,
+    createdAt: toTime(createdAt),
+    expiresAt: toTimeOrNull(expiresAt),
+    revokedAt: toTimeOrNull(revokedAt),
+    lastUsedAt: toTimeOrNull(lastUsedAt),
+  }
+}
 
-  constructor({ store, stamps }: { readonly store: Store; readonly stamps: Stamps }) {
-    this.#store = store
-    this.#stamps = stamps
+export class AccountKeys {
+  readonly #parts: Parts
+
+  constructor(parts: Parts) {
+    this.#parts = parts
   }
 
   /** Only the key's digest is stored: the key itself exists only in this result. */
   async create(caller: Caller, fields: NewKey, origin: Origin): Promise<AccountKey & { readonly key: string }> {
+    const { store, stamps } = this.#parts
     const { accountId } = caller
     const { name, permissions, expiresAt } = fields
     requireWithin(permissions, caller.permissions)
     for (const id of permissions.subAccounts ?? []) {
-      if ((await this.#store.findSubAccount(accountId, id)) === undefined) throw new Failure('sub-account-forbidden')
+      if ((await store.findSubAccount(accountId, id)) === undefined) throw new Failure('sub-account-forbidden')
     }
     const key = newCredential('key')
     const record = {
@@ -42,7 +63,7 @@ export class AccountKeys {
       lastUsedAt: null,
       permissions: storePermissions(permissions),
     }
-    await this.#store.insertKey({ ...record, digest: this.#stamps.digest(key) }, origin)
+    await store.insertKey({ ...record, digest: stamps.digest(key) }, origin)
     return { ...record, key }
   }
 
@@ -53,11 +74,11 @@ export class AccountKeys {
   async revoke(caller: Caller, id: string, origin: Origin): Promise<AccountKey> {
     const { total } = await this.#visible(caller, { id, page: 1, limit: 1 })
     if (total === 0) throw new Failure('key-not-found')
-    return this.#store.revokeKey(id, origin)
+    return this.#parts.store.revokeKey(id, origin)
   }
 
   /** A caller who is limited to some sub-accounts sees only keys that are limited to these. */
   #visible({ accountId, permissions }: Caller, query: KeyQuery): Promise<Slice<AccountKey>> {
-    return this.#store.listKeys(accountId, { ...query, within: permissions.subAccounts })
+    return this.#parts.store.listKeys(accountId, { ...query, within: permissions.subAccounts })
   }
 }

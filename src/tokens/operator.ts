@@ -14,9 +14,9 @@ import {
   type VerifiedToken,
 } from './model/token.ts'
 import { type NewSubAccount, type NewToken, newSubAccountFields } from './model/update.ts'
-import type { TokenRow } from './ports.ts'
+import type { Parts, TokenRow } from './ports.ts'
 import type { Origin } from './record/history.ts'
-import { type Parts, sealToken } from './registry.ts'
+import { sealToken } from './registry.ts'
 import { kindOfCredential, maskOf, NOT_STORED, newCredential } from './trust/credential.ts'
 import type { KeyRing } from './trust/key-ring.ts'
 import { credentialPlace } from './trust/vault.ts'

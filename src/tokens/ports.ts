@@ -19,8 +19,9 @@ import type {
 import type { SubAccountUpdate } from './model/update.ts'
 import type { AccountUpdate, Expected, TokenChange } from './plan.ts'
 import type { ChainLink, HistoryQuery, HistoryRow, Origin } from './record/history.ts'
-import type { VaultRow } from './trust/key-ring.ts'
-import type { Stamped } from './trust/stamp.ts'
+import type { KeyRing, VaultRow } from './trust/key-ring.ts'
+import type { Stamped, Tampered } from './trust/stamp.ts'
+import type { Stamps } from './trust/vault.ts'
 import type { Candidate } from './trust/verdict.ts'
 
 /**
@@ -48,6 +49,16 @@ export type Store = AccessStore &
   ReportStore &
   UpkeepStore &
   StoreLife
+
+/** What the operations work with. */
+export interface Parts {
+  readonly store: Store
+  readonly keys: KeyRing
+  readonly stamps: Stamps
+  readonly now: () => Timestamp
+  /** Called for every row whose stamp does not match, or whose credential cannot be decrypted. */
+  readonly onTampered: (tampered: Tampered) => void
+}
 
 /** Authentication. */
 export interface AccessStore {

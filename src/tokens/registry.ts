@@ -25,26 +25,15 @@ import {
   type TokenUpdate,
 } from './model/update.ts'
 import type { Expected, TokenChange } from './plan.ts'
-import type { RequestScope, Store, SubAccountQuery, TokenRow } from './ports.ts'
+import type { Parts, RequestScope, SubAccountQuery, TokenRow } from './ports.ts'
 import type { HistoryQuery, HistoryRow, Origin } from './record/history.ts'
-import type { UseMarks } from './record/uses.ts'
 import { Sessions } from './sessions.ts'
 import { type TokenView, TokenViews } from './token-views.ts'
 import { kindOfCredential, maskOf, NOT_STORED, newCredential } from './trust/credential.ts'
-import type { KeyRing } from './trust/key-ring.ts'
-import { isGenuine, type Stamped, type Tampered } from './trust/stamp.ts'
+import { isGenuine, type Stamped } from './trust/stamp.ts'
 import { credentialPlace, type MasterKey, type Stamps } from './trust/vault.ts'
-import { FAILURE_OF, type Verdict } from './trust/verdict.ts'
-import { type Decision, type Explanation, Verification } from './verification.ts'
-
-export interface Parts {
-  readonly store: Store
-  readonly keys: KeyRing
-  readonly stamps: Stamps
-  readonly now: () => Timestamp
-  /** Called for every row whose stamp does not match, or whose credential cannot be decrypted. */
-  readonly onTampered: (tampered: Tampered) => void
-}
+import { FAILURE_OF } from './trust/verdict.ts'
+import { type Explanation, Verification } from './verification.ts'
 
 export interface Overview {
   readonly account: Account
@@ -54,7 +43,7 @@ export interface Overview {
 
 export class Registry {
   readonly #parts: Parts
-  readonly #verification: Verification
+  readonly verification: Verification
   readonly keys: AccountKeys
   readonly sessions: Sessions
   // An engine returns the same object while nothing about it has changed: it is checked once.
@@ -63,18 +52,10 @@ export class Registry {
 
   constructor(parts: Parts) {
     this.#parts = parts
-    this.#verification = new Verification(parts)
+    this.verification = new Verification(parts)
     this.#views = new TokenViews(parts)
     this.keys = new AccountKeys(parts)
     this.sessions = new Sessions(parts)
-  }
-
-  get uses(): UseMarks {
-    return this.#verification.uses
-  }
-
-  releaseLimits(): Promise<void> {
-    return this.#verification.release()
   }
 
   /** The account that an account key belongs to; a Failure for everything else, a working token included. */
@@ -84,7 +65,7 @@ export class Registry {
     const key = await store.findKey(presented)
     if (key === undefined || key.revokedAt !== null || !this.#isGenuineKey(key)) throw new Failure('token-invalid')
     if (key.expiresAt !== null && key.expiresAt <= now()) throw new Failure('token-expired')
-    this.uses.mark(key.id, now())
+    this.verification.uses.mark(key.id, now())
     return { accountId: key.accountId, by: key.id, byName: key.name, permissions: this.#permissionsOf(key) }
   }
 
@@ -118,23 +99,14 @@ export class Registry {
   }
 
   async #refuseToken(presented: string): Promise<never> {
-    const verdict = await this.introspect(presented)
+    const verdict = await this.verification.introspect(presented)
     throw new Failure(verdict.accepted ? 'token-cannot-manage' : FAILURE_OF[verdict.reason])
-  }
-
-  /** Without an address, a credential that is bound to addresses is refused. */
-  verify(presented: string, access: Access = { address: undefined }): Promise<Decision> {
-    return this.#verification.verify(presented, access)
-  }
-
-  introspect(presented: string): Promise<Verdict> {
-    return this.#verification.introspect(presented)
   }
 
   /** What verification would decide of this token. */
   async explainToken(caller: Caller, id: string, access: Access): Promise<Explanation> {
     const { token } = await this.#findToken(caller, id)
-    return this.#verification.explain(token.id, access)
+    return this.verification.explain(token.id, access)
   }
 
   /** See StoreLife. */
@@ -178,27 +150,9 @@ export class Registry {
     update: TokenUpdate,
     origin: Origin,
     expected?: Expected,
-    view?: TokenView,
+    view: TokenView = {},
   ): Promise<Token> {
-    const change = { kind: 'update', update } as const
-    return this.#showChanged(caller, await this.#changeToken(caller, id, change, origin, expected), view)
-  }
-
-  /** The same with details, for changes beyond the document. */
-  async patchToken(
-    caller: Caller,
-    id: string,
-    update: TokenUpdate,
-    origin: Origin,
-    expected?: Expected,
-    view?: TokenView,
-  ): Promise<Token> {
-    const change = { kind: 'update', update } as const
-    const row = await this.#changeToken(caller, id, change, origin, expected)
-    return this.#showChanged(caller, row, { ...view, details: true })
-  }
-
-  #showChanged(caller: Caller, row: TokenRow, view: TokenView = {}): Promise<Token> {
+    const row = await this.#changeToken(caller, id, { kind: 'update', update }, origin, expected)
     return this.#views.showChanged(row, viewFor(caller, view))
   }
 

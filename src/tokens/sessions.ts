@@ -6,11 +6,10 @@ import { type Page, type PageRequest, toPage } from './model/page.ts'
 import type { Caller } from './model/permissions.ts'
 import { endOf, isDue, type StoredSession } from './model/session.ts'
 import { SESSIONS } from './model/tables.ts'
-import { newId, type Timestamp } from './model/token.ts'
-import type { Store } from './ports.ts'
+import { newId } from './model/token.ts'
+import type { Parts } from './ports.ts'
 import type { Origin } from './record/history.ts'
-import { isGenuine, type Tampered } from './trust/stamp.ts'
-import type { Stamps } from './trust/vault.ts'
+import { isGenuine } from './trust/stamp.ts'
 
 const COOKIE_BYTES = 32
 
@@ -19,13 +18,6 @@ export interface Person {
   readonly subject: string
   readonly email: string | null
   readonly claims: Readonly<Record<string, unknown>>
-}
-
-interface Parts {
-  readonly store: Store
-  readonly stamps: Stamps
-  readonly now: () => Timestamp
-  readonly onTampered: (tampered: Tampered) => void
 }
 
 export class Sessions {

@@ -1,22 +1,14 @@
 // Tokens as callers see them: with the credential, or with what may be seen of it, and with details where asked for.
 import { Failure, failure } from './errors.ts'
-import type { Timestamp, Token } from './model/token.ts'
-import type { Store, TokenRow } from './ports.ts'
+import type { Token } from './model/token.ts'
+import type { Parts, TokenRow } from './ports.ts'
 import { maskOf, NOT_STORED } from './trust/credential.ts'
-import { KeyNotGiven, type KeyRing, lacksKey } from './trust/key-ring.ts'
-import type { Tampered } from './trust/stamp.ts'
+import { KeyNotGiven, lacksKey } from './trust/key-ring.ts'
 import { listedState } from './trust/verdict.ts'
 
 export interface TokenView {
   readonly details?: boolean
   readonly masked?: boolean
-}
-
-interface Parts {
-  readonly store: Pick<Store, 'findActivity' | 'readVault'>
-  readonly keys: KeyRing
-  readonly now: () => Timestamp
-  readonly onTampered: (tampered: Tampered) => void
 }
 
 export class TokenViews {
@@ -59,13 +51,10 @@ export class TokenViews {
     const ids = rows.map(({ token }) => token.id)
     const activity = await store.findActivity(ids, now())
     return rows.map(({ token, subAccount }, i) => {
-      const shown = tokens[i] as Token
       const { lastUsedAt = null, formerCredentialUntil = null } = activity.get(token.id) ?? {}
       const { expiresAt, metadata, tags, policy } = token
-      const { credentialUnreadable } = shown
-      const state = listedState(token, subAccount, now())
-      const stored = { expiresAt, metadata, tags, policy }
-      return { ...shown, details: { ...stored, lastUsedAt, formerCredentialUntil, ...state, credentialUnreadable } }
+      const stored = { expiresAt, metadata, tags, policy, lastUsedAt, formerCredentialUntil }
+      return { ...(tokens[i] as Token), details: { ...stored, ...listedState(token, subAccount, now()) } }
     })
   }
 

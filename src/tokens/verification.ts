@@ -3,11 +3,10 @@
 import { Limiter, type LimitVerdict } from './limiter.ts'
 import { type LimitUse, leftOf } from './model/limit.ts'
 import { type Access, judgePolicy, type PolicyOwner } from './model/policy.ts'
-import type { Timestamp, VerifiedToken } from './model/token.ts'
-import type { Store } from './ports.ts'
+import type { VerifiedToken } from './model/token.ts'
+import type { Parts } from './ports.ts'
 import { UseMarks } from './record/uses.ts'
 import { kindOfCredential } from './trust/credential.ts'
-import type { Tampered } from './trust/stamp.ts'
 import { type Accepted, type Candidate, judge, UNKNOWN, type Verdict } from './trust/verdict.ts'
 
 /** Not allowed to a credential that does authenticate. */
@@ -31,12 +30,6 @@ export interface Explanation {
   readonly limits: readonly (LimitUse & { readonly left: number })[]
 }
 
-interface Parts {
-  readonly store: Pick<Store, 'findCandidate' | 'findCandidateOf' | 'markUsed' | 'reserveUnits' | 'findLimits'>
-  readonly now: () => Timestamp
-  readonly onTampered: (tampered: Tampered) => void
-}
-
 export class Verification {
   readonly #parts: Parts
   readonly #limiter: Limiter
@@ -50,9 +43,10 @@ export class Verification {
 
   /**
    * For gateways. Every verdict asks the authoritative store, if only whether something has changed (decision 015). Writes
-   * nothing on its path, except to reserve units of a rate or quota.
+   * nothing on its path, except to reserve units of a rate or quota. Without an address, a credential that is bound to
+   * addresses is refused.
    */
-  async verify(presented: string, access: Access): Promise<Decision> {
+  async verify(presented: string, access: Access = { address: undefined }): Promise<Decision> {
     const verdict = await this.introspect(presented)
     if (!verdict.accepted) return verdict
     const { token, policies } = verdict

@@ -167,7 +167,7 @@ describe('a restore is refused, and changes nothing, where', () => {
     assert.equal((await world.emptyFolder().run('restore', file, '--accept-revocation-loss')).code, 0)
     await opened(folder.dataDir, async ({ registry }) => {
       for (const { credential } of targets.tokens.slice(10, 14)) {
-        assert.equal((await registry.verify(credential)).accepted, false)
+        assert.equal((await registry.verification.verify(credential)).accepted, false)
       }
     })
   })

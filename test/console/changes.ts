@@ -77,7 +77,7 @@ export const describeChanges: Part = (world) => {
     const tenant = await world().tenant([{ name: 'live' }])
     const { credential } = await stored(tenant)
     assert.equal(await verify(credential), 204)
-    await world().running.registry.uses.flush()
+    await world().running.registry.verification.uses.flush()
     const page = await world().signedIn(tenant, 'tokens')
     await page.getByRole('button', { name: 'Disable live' }).click()
     const dialog = page.getByRole('dialog', { name: 'Disable this token?' })

@@ -16,7 +16,8 @@ import { record } from './report.ts'
 const TOKENS = 200
 const WRITERS = 8
 
-const accepts = async ({ registry }: Latchkey, credential: string) => (await registry.verify(credential)).accepted
+const accepts = async ({ registry }: Latchkey, credential: string) =>
+  (await registry.verification.verify(credential)).accepted
 
 /** What each token was last known to be at: it may have come further, and never falls back. */
 function versionsIn(ledger: Ledger, { tokens }: Targets): ReadonlyMap<string, number> {

@@ -171,6 +171,6 @@ test('a use of a token is in the next answer that shows or filters by the last u
   // Twice, since a cache may keep only what was asked for more than once.
   assert.deepEqual(await listed(), before)
   await estate.ask({ path: '/api/v1/verify', headers: [bearer(token.credential)] })
-  await estate.running.registry.uses.flush()
+  await estate.running.registry.verification.uses.flush()
   for (const [index, text] of (await listed()).entries()) assert.notEqual(text, before[index], asks[index] ?? '')
 })

@@ -239,7 +239,7 @@ const tokenScenarios: readonly Scenario[] = [
     async ask(estate) {
       const token = await estate.token()
       assert.equal(await verified(estate, token.credential), 204)
-      await estate.running.registry.uses.flush()
+      await estate.running.registry.verification.uses.flush()
       return mine(estate, { path: `${TOKEN}/${token.id}?include=details` })
     },
     status: 200,

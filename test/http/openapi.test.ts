@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { Check } from 'typebox/schema'
-import { BODY_LIMIT_BYTES, CATEGORIES, codesOf, type FailureStatus } from '../../src/http/protocol/failures.ts'
+import { BODY_LIMIT_BYTES, codesOf, type FailureStatus, STATUSES } from '../../src/http/protocol/failures.ts'
 import { Estate, sqliteEngine } from '../support/estate.ts'
 import { bearer, closeConnections } from '../support/http.ts'
 
@@ -103,7 +103,7 @@ test('every failure has a code for programs, and the description says which', ()
       for (const code of codes) described.add(code)
     }
   }
-  const codes = Object.keys(CATEGORIES).flatMap((status) => codesOf(Number(status) as FailureStatus))
+  const codes = Object.keys(STATUSES).flatMap((status) => codesOf(Number(status) as FailureStatus))
   // Rules of the protocol: said before it is known which operation is meant, and of the files of the console.
   assert.deepEqual(
     [...codes, ...codesOf(401)].filter((code) => !described.has(code)),

@@ -1,5 +1,4 @@
 // An estate in which every state of everything occurs, and everything that the API says of it.
-
 import type { Latchkey } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
 import { type RunningServer, startServer } from '../../src/process/serving.ts'
@@ -54,7 +53,7 @@ export async function build(server: Server): Promise<CopiedEstate> {
   const creation = { subAccountId, name: 'Asked for twice' }
   const limitedIds = await limited(server, accounts[0]?.id ?? '')
   await create(server.url, accounts[0]?.key ?? '', creation)
-  await server.registry.uses.flush()
+  await server.registry.verification.uses.flush()
   await server.rotateMasterKey(() => () => {})
   return {
     keys: accounts.map(({ key }) => key),
@@ -115,7 +114,7 @@ async function tokensOf(
     if (index % 13 === 3) await registry.rotateToken(caller, id, index % 2 === 0 ? 3_600 : 0, origin)
     if (index % 13 === 4) await registry.deleteToken(caller, id, origin)
     // All of them, since asking for everything below would leave marks too; what is refused stays unused.
-    await registry.verify(credentials[index] ?? '', { address: '127.0.0.1' })
+    await registry.verification.verify(credentials[index] ?? '', { address: '127.0.0.1' })
   }
   return { ids, credentials }
 }
@@ -134,7 +133,7 @@ async function limited({ operator, registry }: Server, accountId: string): Promi
   )
   for (const { id } of records) {
     const { credential } = await registry.getToken(operator.actFor(accountId), id)
-    for (let n = 0; n < 4; n++) await registry.verify(credential)
+    for (let n = 0; n < 4; n++) await registry.verification.verify(credential)
   }
   return records.map(({ id }) => id)
 }

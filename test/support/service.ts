@@ -1,8 +1,8 @@
 // The domain on a real store of the embedded engine, with a clock that the test sets.
-
 import type { Caller } from '../../src/tokens/model/permissions.ts'
 import { Operator } from '../../src/tokens/operator.ts'
-import { type Parts, Registry } from '../../src/tokens/registry.ts'
+import type { Parts } from '../../src/tokens/ports.ts'
+import { Registry } from '../../src/tokens/registry.ts'
 import { openEmptySqlite, type TestSqlite } from './sqlite.ts'
 import { START } from './store.ts'
 

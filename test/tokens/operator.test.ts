@@ -43,7 +43,7 @@ test('an imported credential of any make works like the others', async () => {
     { ...base, name: 'new' },
   ])
   assert.ok(old)
-  const verdict = await service.registry.verify('sk_live_51H!~')
+  const verdict = await service.registry.verification.verify('sk_live_51H!~')
   assert.equal(verdict.accepted && verdict.token.id, old.id)
   assert.equal((await service.registry.getToken(caller, old.id)).credential, 'sk_live_51H!~')
   const { items } = await service.registry.listTokens(caller, FIRST_PAGE)

@@ -1,5 +1,4 @@
 // The service's verbs, on a real store.
-
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
@@ -31,7 +30,7 @@ async function aToken(name = 'CI') {
 }
 
 async function verdict(credential: string): Promise<string> {
-  const found = await service.registry.verify(credential)
+  const found = await service.registry.verification.verify(credential)
   return found.accepted ? 'accepted' : found.reason
 }
 
@@ -243,10 +242,10 @@ describe('verification', () => {
   test('marks a use of what it accepts, and of nothing else', async () => {
     const { caller, token } = await aToken()
     const lastUsedAt = async () => {
-      await service.registry.uses.flush()
+      await service.registry.verification.uses.flush()
       return (await service.registry.getToken(caller, token.id, { details: true })).details?.lastUsedAt
     }
-    await service.registry.introspect(token.credential)
+    await service.registry.verification.introspect(token.credential)
     assert.equal(await lastUsedAt(), null)
     await verdict(token.credential)
     assert.equal(await lastUsedAt(), START)

@@ -158,7 +158,7 @@ export function describeCredentials(engine: Engine): void {
     test('account keys say when they were last used', async () => {
       const { key, id } = await estate.running.operator.createKey(estate.mine.accountId, 'used', null)
       await estate.ask({ path: `${API}/whoami`, headers: [bearer(key)] })
-      await estate.running.registry.uses.flush()
+      await estate.running.registry.verification.uses.flush()
       const { items } = (await mine(`${API}/key?limit=100`)).json.data
       const found = items.find(({ _id }: { _id: string }) => _id === id)
       assert.ok(Math.abs(Date.parse(found.lastUsedAt) - Date.now()) < 60_000)

@@ -40,14 +40,14 @@ export function describeGuessing(guesses: number): void {
       }
       registry = new Registry({ store: counted, stamps, keys, now: () => service.clock.now, onTampered() {} })
       // The controls: what is real is looked up, and let in.
-      assert.equal((await registry.verify(real)).accepted, true)
+      assert.equal((await registry.verification.verify(real)).accepted, true)
       assert.equal((await registry.authenticate(key.key)).accountId, caller.accountId)
       assert.equal(looked, 2)
     })
     after(() => service.opened.close())
 
     const isRefused = async (guess: string): Promise<boolean> => {
-      const verdict = await registry.verify(guess)
+      const verdict = await registry.verification.verify(guess)
       const caller = await registry.authenticate(guess).catch(() => undefined)
       return !verdict.accepted && caller === undefined
     }

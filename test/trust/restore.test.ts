@@ -52,12 +52,12 @@ const FATES: Readonly<
   },
   'given an expiry that has passed': {
     live: false,
-    befall: (it, by, id) => it.registry.patchToken(by, id, { expiresAt: 1 }, it.operator.origin()),
+    befall: (it, by, id) => it.registry.updateToken(by, id, { expiresAt: 1 }, it.operator.origin()),
   },
   'given a passed expiry when it was switched off, and switched on again': {
     live: false,
     befall: async (it, by, id) => {
-      await it.registry.patchToken(by, id, { status: 'inactive', expiresAt: 1 }, it.operator.origin())
+      await it.registry.updateToken(by, id, { status: 'inactive', expiresAt: 1 }, it.operator.origin())
       await change(it, by, id, 'active')
     },
   },
@@ -110,7 +110,8 @@ after(() => {
   world.dispose()
 })
 
-const accepts = async ({ registry }: Latchkey, credential: string) => (await registry.verify(credential)).accepted
+const accepts = async ({ registry }: Latchkey, credential: string) =>
+  (await registry.verification.verify(credential)).accepted
 
 async function restored(journal?: string): Promise<Cli> {
   const folder = world.emptyFolder(journal)
@@ -223,7 +224,8 @@ describe('without it nobody gets in', () => {
       const [kept, revoked] = targets.tokens.map(({ credential }) => credential)
       const unknown = { code: 'revocations-unknown' }
       await opened(folder.dataDir, async ({ registry, operator }) => {
-        for (const credential of [kept, revoked]) await assert.rejects(registry.verify(credential ?? ''), unknown)
+        for (const credential of [kept, revoked])
+          await assert.rejects(registry.verification.verify(credential ?? ''), unknown)
         for (const key of [targets.key, others.revokedKey]) await assert.rejects(registry.authenticate(key), unknown)
         await assert.rejects(operator.createAccount('X'), unknown)
       })

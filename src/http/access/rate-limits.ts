@@ -1,10 +1,11 @@
 // Rate limits: per account key, per address, and per address for failed authentication. None unless configured.
 import type { FastifyRequest } from 'fastify'
 import { Failure } from '../../tokens/errors.ts'
+import { formatAddress, parseAddress } from '../../tokens/model/addresses.ts'
 import type { Caller } from '../../tokens/model/permissions.ts'
 import type { Limiter, RateLimitRules } from '../../tokens/trust/rate-limit.ts'
 import { answerTo, HttpFailure } from '../protocol/failures.ts'
-import { type Admit, type Authenticate, bearerOf, callerOf } from './caller.ts'
+import { type Admit, callerOf } from './caller.ts'
 
 /** Not limited: a supervisor would restart the process on a 429. They cost little. */
 const PROBES: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz'])
@@ -42,16 +43,8 @@ export class RateLimits {
   }
 }
 
-/** Authenticates a request by its bearer, or another credential, within the rate limits. */
-export function admitWith(
-  authenticator: Authenticate,
-  rateLimits: RateLimits | undefined,
-  credentialOf = bearerOf,
-): Admit {
-  return admitThrough(async (request) => authenticator(credentialOf(request)), rateLimits)
-}
-
-export function admitThrough(
+/** Authenticates a request within the rate limits. */
+export function admitWithin(
   authenticate: (request: FastifyRequest) => Promise<Caller>,
   rateLimits: RateLimits | undefined,
 ): Admit {
@@ -78,15 +71,8 @@ function refuse(waitMs: number): void {
 }
 
 /** The /64 network of an IPv6 address: one caller usually has all 2⁶⁴ addresses of it. */
-export function networkOf(address: string): string {
-  const v4 = /^::ffff:([\d.]+)$/i.exec(address)?.[1]
-  if (v4 !== undefined || !address.includes(':')) return v4 ?? address
-  const [start = '', end = ''] = address.replace(/%.*/, '').split('::')
-  const [left, right] = [groupsOf(start), groupsOf(end)]
-  const zeros = Array<string>(Math.max(0, 8 - left.length - right.length)).fill('0')
-  return `${[...left, ...zeros, ...right].slice(0, 4).join(':')}::/64`
-}
-
-function groupsOf(part: string): string[] {
-  return part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16).toString(16))
+export function networkOf(text: string): string {
+  const address = parseAddress(text.replace(/%.*/, ''))
+  if (address === undefined) return text
+  return address.length === 1 ? formatAddress(address) : `${formatAddress([...address.slice(0, 2), 0, 0])}/64`
 }

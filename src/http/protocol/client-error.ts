@@ -3,7 +3,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { failureBody } from './envelope.ts'
-import { CATEGORIES, ERROR_HEADER, type FailureStatus, HTTP_CODES, HttpFailure } from './failures.ts'
+import { ERROR_HEADER, type FailureStatus, HttpFailure, STATUSES } from './failures.ts'
 
 const STATUS_OF: Readonly<Record<string, FailureStatus>> = {
   HPE_HEADER_OVERFLOW: 431,
@@ -35,11 +35,11 @@ function answerInOrder(status: FailureStatus, socket: Socket): void {
   // A response to this request has been started already.
   if (answered.has(socket) || current?.headersSent) socket.destroy()
   if (!socket.writable) return
-  const reason = status === 400 ? NOT_HTTP : CATEGORIES[status]
-  const body = JSON.stringify(failureBody(CATEGORIES[status], reason))
+  const { category, code } = STATUSES[status]
+  const body = JSON.stringify(failureBody(category, status === 400 ? NOT_HTTP : category))
   socket.end(
-    `HTTP/1.1 ${status} ${CATEGORIES[status]}\r\nContent-Type: application/json; charset=utf-8\r\n` +
-      `${ERROR_HEADER}: ${HTTP_CODES[status]}\r\n` +
+    `HTTP/1.1 ${status} ${category}\r\nContent-Type: application/json; charset=utf-8\r\n` +
+      `${ERROR_HEADER}: ${code}\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   )
 }

@@ -8,45 +8,28 @@ export interface FailureAnswer {
   readonly body: object
 }
 
-export const CATEGORIES = {
-  400: 'Validation error',
-  403: 'Forbidden',
-  404: 'Not found',
-  405: 'Method not allowed',
-  408: 'Request timeout',
-  409: 'Conflict',
-  412: 'Precondition failed',
-  413: 'Payload too large',
-  415: 'Unsupported media type',
-  416: 'Range not satisfiable',
-  429: 'Too many requests',
-  431: 'Request header fields too large',
-  500: 'Internal server error',
-  503: 'Service unavailable',
+/** Of each status, its category, and the code of what HTTP itself refuses; what the registry refuses has the code of its Failure. */
+export const STATUSES = {
+  400: { category: 'Validation error', code: 'invalid-request' },
+  403: { category: 'Forbidden', code: 'forbidden' },
+  404: { category: 'Not found', code: 'not-found' },
+  405: { category: 'Method not allowed', code: 'method-not-allowed' },
+  408: { category: 'Request timeout', code: 'request-timeout' },
+  409: { category: 'Conflict', code: 'conflict' },
+  412: { category: 'Precondition failed', code: 'precondition-failed' },
+  413: { category: 'Payload too large', code: 'body-too-large' },
+  415: { category: 'Unsupported media type', code: 'unsupported-media-type' },
+  416: { category: 'Range not satisfiable', code: 'range-not-satisfiable' },
+  429: { category: 'Too many requests', code: 'rate-limited' },
+  431: { category: 'Request header fields too large', code: 'headers-too-large' },
+  500: { category: 'Internal server error', code: 'internal-error' },
+  503: { category: 'Service unavailable', code: 'unavailable' },
 } as const
 
-export type FailureStatus = keyof typeof CATEGORIES
+export type FailureStatus = keyof typeof STATUSES
 
 /** The header of every failure that names it for programs: sentences may be reworded, codes may not. */
 export const ERROR_HEADER = 'x-latchkey-error'
-
-/** The codes of what HTTP itself refuses; what the registry refuses has the code of its Failure. */
-export const HTTP_CODES = {
-  400: 'invalid-request',
-  403: 'forbidden',
-  404: 'not-found',
-  405: 'method-not-allowed',
-  408: 'request-timeout',
-  409: 'conflict',
-  412: 'precondition-failed',
-  413: 'body-too-large',
-  415: 'unsupported-media-type',
-  416: 'range-not-satisfiable',
-  429: 'rate-limited',
-  431: 'headers-too-large',
-  500: 'internal-error',
-  503: 'unavailable',
-} as const satisfies Record<FailureStatus, string>
 
 const STATUS_OF: Readonly<Record<FailureCode, FailureStatus | 401>> = {
   'invalid-request': 400,
@@ -76,7 +59,7 @@ const STATUS_OF: Readonly<Record<FailureCode, FailureStatus | 401>> = {
 /** Every code that answers of this status can have. */
 export function codesOf(status: FailureStatus | 401): readonly string[] {
   const own = (Object.keys(STATUS_OF) as FailureCode[]).filter((code) => STATUS_OF[code] === status)
-  return [...new Set(status === 401 ? own : [...own, HTTP_CODES[status]])]
+  return [...new Set(status === 401 ? own : [...own, STATUSES[status].code])]
 }
 
 /** Refused by the HTTP layer, before the registry is called. */
@@ -84,7 +67,7 @@ export class HttpFailure extends Error {
   readonly status: FailureStatus
   readonly headers: Readonly<Record<string, string>>
 
-  constructor(status: FailureStatus, reason: string = CATEGORIES[status], headers: Record<string, string> = {}) {
+  constructor(status: FailureStatus, reason: string = STATUSES[status].category, headers: Record<string, string> = {}) {
     super(reason)
     this.status = status
     this.headers = headers
@@ -128,11 +111,11 @@ export function answerTo(error: unknown): FailureAnswer {
     const status = STATUS_OF[error.code]
     if (status === 401) return unauthenticated(error.code, error.message)
     const headers = { ...(status === 503 && { 'retry-after': '1' }), [ERROR_HEADER]: error.code }
-    return { status, headers, body: failureBody(CATEGORIES[status], error.message, error.details) }
+    return { status, headers, body: failureBody(STATUSES[status].category, error.message, error.details) }
   }
   const http = error instanceof HttpFailure ? error : fromFramework(error)
-  const headers = { ...http.headers, [ERROR_HEADER]: HTTP_CODES[http.status] }
-  return { status: http.status, headers, body: failureBody(CATEGORIES[http.status], http.message) }
+  const headers = { ...http.headers, [ERROR_HEADER]: STATUSES[http.status].code }
+  return { status: http.status, headers, body: failureBody(STATUSES[http.status].category, http.message) }
 }
 
 /** RFC 6750: `error` only where a credential was sent. */
@@ -148,7 +131,7 @@ export function unauthenticated(code: FailureCode, message: string): FailureAnsw
 function fromFramework(error: unknown): HttpFailure {
   const { code = '', statusCode = 500 } = (error ?? {}) as { code?: string; statusCode?: number }
   // Such as 416 from @fastify/static.
-  const refused = statusCode < 500 && statusCode in CATEGORIES ? (statusCode as FailureStatus) : 500
+  const refused = statusCode < 500 && statusCode in STATUSES ? (statusCode as FailureStatus) : 500
   const [status, reason] = FRAMEWORK_FAILURES[code] ?? [refused]
   return new HttpFailure(status, reason)
 }

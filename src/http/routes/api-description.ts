@@ -2,16 +2,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import { isObject } from '../../tokens/model/fields.ts'
-import type { AppIdentity } from '../protocol/envelope.ts'
-
-export interface DescribedParts {
-  readonly app: AppIdentity
-  readonly credentialHeader: string | undefined
-}
+import type { ServerParts } from './route.ts'
 
 type SwaggerOptions = Required<Pick<FastifyDynamicSwaggerOptions, 'openapi' | 'transformObject'>>
 
-export function apiDescription({ app, credentialHeader }: DescribedParts): SwaggerOptions['openapi'] {
+export function apiDescription({ app, credentialHeader }: ServerParts): SwaggerOptions['openapi'] {
   return {
     openapi: '3.1.0',
     info: {

@@ -1,14 +1,12 @@
 // Signing in to the console through the company's identity provider, and out again. Browsers are sent here by links, so what
 // goes wrong is said in a page; the console's own requests get JSON.
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Logger } from 'pino'
 import { Type } from 'typebox'
 import { Failure } from '../../tokens/errors.ts'
 import { isObject } from '../../tokens/model/fields.ts'
 import type { RawQuery } from '../../tokens/model/page.ts'
 import type { StoredSession } from '../../tokens/model/session.ts'
 import type { Account } from '../../tokens/model/token.ts'
-import type { Registry } from '../../tokens/registry.ts'
 import type { Person } from '../../tokens/sessions.ts'
 import {
   CALLBACK,
@@ -29,16 +27,9 @@ import {
 import { HttpFailure } from '../protocol/failures.ts'
 import { unknownNamesCheck } from '../protocol/unknown-names.ts'
 import { PAGE_HEADERS, refusalPage } from './auth-pages.ts'
-import type { PlainRoute } from './route.ts'
+import type { PlainRoute, ServerParts } from './route.ts'
 
 const SESSION = '/auth/session'
-
-interface Parts {
-  readonly registry: Registry
-  readonly log: Logger
-  readonly now: () => number
-  readonly signIn?: SignIn | undefined
-}
 
 type NamedAccount = Pick<Account, 'id' | 'name'>
 
@@ -62,7 +53,7 @@ const PRIVATE = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' 
 
 type Respond = PlainRoute['respond']
 
-export function authRoutes({ signIn, ...parts }: Parts): readonly PlainRoute[] {
+export function authRoutes({ signIn, ...parts }: ServerParts): readonly PlainRoute[] {
   const hidden = { schema: { hide: true }, access: 'anyone' } as const
   const route = (method: 'GET' | 'POST', url: string, respond: Respond): PlainRoute => ({
     ...hidden,
@@ -84,11 +75,11 @@ export function authRoutes({ signIn, ...parts }: Parts): readonly PlainRoute[] {
 const checkNames = unknownNamesCheck({ body: Type.Object({ account: Type.String() }) })
 
 class SignInDesk {
-  readonly #parts: Parts & { readonly signIn: SignIn }
+  readonly #parts: ServerParts & { readonly signIn: SignIn }
   readonly #session: Cookie
   readonly #login: Cookie
 
-  constructor(parts: Parts & { readonly signIn: SignIn }) {
+  constructor(parts: ServerParts & { readonly signIn: SignIn }) {
     this.#parts = parts
     this.#session = sessionCookie(parts.signIn.publicUrl)
     this.#login = loginCookie(parts.signIn.publicUrl)

@@ -1,17 +1,10 @@
 // Account keys: list, create with rights, revoke.
 import { Type } from 'typebox'
+import { shownKey } from '../../tokens/account-keys.ts'
 import { reasonOf } from '../../tokens/errors.ts'
 import { nameField, oneOf, readNew, timeField } from '../../tokens/model/fields.ts'
 import { readPageRequest } from '../../tokens/model/page.ts'
-import {
-  flagField,
-  permissionsOf,
-  ROLES,
-  type Role,
-  shownPermissions,
-  subAccountsField,
-} from '../../tokens/model/permissions.ts'
-import { toTime, toTimeOrNull } from '../../tokens/model/times.ts'
+import { flagField, permissionsOf, ROLES, type Role, subAccountsField } from '../../tokens/model/permissions.ts'
 import { type AccountKey, MAX_NAME_CHARACTERS } from '../../tokens/model/token.ts'
 import type { AccountRoute } from './route.ts'
 import * as schemas from './schemas.ts'
@@ -30,6 +23,8 @@ const example = {
   revokedAt: null,
   lastUsedAt: null,
 }
+
+const keyToWire: (key: AccountKey) => schemas.WireKey = shownKey
 
 const shared = { tag: 'Keys', right: 'manageKeys' } as const
 
@@ -121,23 +116,3 @@ const revokeKey: AccountRoute = {
 }
 
 export const keyRoutes = { listKeys, createKey, revokeKey }
-
-function keyToWire({
-  id,
-  name,
-  createdAt,
-  expiresAt,
-  revokedAt,
-  lastUsedAt,
-  permissions,
-}: AccountKey): schemas.WireKey {
-  return {
-    _id: id,
-    name,
-    ...shownPermissions(permissions),
-    createdAt: toTime(createdAt),
-    expiresAt: toTimeOrNull(expiresAt),
-    revokedAt: toTimeOrNull(revokedAt),
-    lastUsedAt: toTimeOrNull(lastUsedAt),
-  }
-}

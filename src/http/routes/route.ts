@@ -1,13 +1,18 @@
 // What a route is: method, path, who may call it, its API description, and a short handler.
 import type { FastifyReply, FastifyRequest, FastifySchema, HTTPMethods } from 'fastify'
+import type { Logger } from 'pino'
 import type { Type } from 'typebox'
 import { type FailureCode, reasonOf } from '../../tokens/errors.ts'
 import type { RawQuery } from '../../tokens/model/page.ts'
 import { type Caller, notAllowed, RIGHTS, type Right } from '../../tokens/model/permissions.ts'
 import type { Origin } from '../../tokens/record/history.ts'
 import type { Registry } from '../../tokens/registry.ts'
-import type { Admit } from '../access/caller.ts'
+import type { Admit, Authenticate } from '../access/caller.ts'
+import type { RateLimits } from '../access/rate-limits.ts'
+import type { SignIn } from '../access/session.ts'
+import type { Metrics } from '../observe/metrics.ts'
 import {
+  type AppIdentity,
   FailureSchema,
   failureBody,
   successBody,
@@ -15,7 +20,27 @@ import {
   UnauthenticatedSchema,
   unauthenticatedBody,
 } from '../protocol/envelope.ts'
-import { BODY_REASONS, CATEGORIES, codesOf, type FailureStatus } from '../protocol/failures.ts'
+import { BODY_REASONS, codesOf, type FailureStatus, STATUSES } from '../protocol/failures.ts'
+
+/** What the server is made of. Each file of routes takes what it needs. */
+export interface ServerParts {
+  readonly registry: Registry
+  readonly authenticator: Authenticate
+  readonly app: AppIdentity
+  readonly log: Logger
+  readonly metrics: Metrics
+  readonly now: () => number
+  /** Rejects while the service should get no requests: the store does not respond, or the server is draining. */
+  readonly ready: () => Promise<void>
+  readonly isDraining: () => boolean
+  /** A header, in lower case, that holds the bare credential, for clients that send no bearer. */
+  readonly credentialHeader: string | undefined
+  /** Addresses of proxies whose X-Forwarded-For is trusted. */
+  readonly trustProxy: readonly string[]
+  readonly rateLimits?: RateLimits | undefined
+  /** How people sign in to the console without an account key; undefined if they cannot. */
+  readonly signIn?: SignIn | undefined
+}
 
 export interface RouteInput {
   readonly caller: Caller
@@ -102,8 +127,8 @@ const UNAUTHENTICATED_CODES: readonly FailureCode[] = [
 /** Failures of every route that needs an account key. */
 const COMMON_FAILURES: Reasons = {
   403: [reasonOf('token-cannot-manage'), notAllowed(RIGHTS.read).message],
-  429: [CATEGORIES[429]],
-  500: [CATEGORIES[500]],
+  429: [STATUSES[429].category],
+  500: [STATUSES[500].category],
   503: [reasonOf('unavailable')],
 }
 
@@ -123,8 +148,7 @@ export const isWrite = ({ method }: AccountRoute) => method !== 'GET'
 export function schemaOf(route: AccountRoute): FastifySchema {
   const { operationId, summary, tag, description, params, querystring, headers, body, success } = route
   // Every route but GET reads the body, even one that has no use for a body.
-  const failures = isWrite(route) ? mergeReasons(route.failures, BODY_FAILURES) : route.failures
-  const statuses = new Set([...Object.keys(COMMON_FAILURES), ...Object.keys(failures)].map(Number) as FailureStatus[])
+  const ofBody = isWrite(route) ? BODY_FAILURES : {}
   const response = {
     [success.status ?? 200]: {
       ...successSchema(route.data),
@@ -133,7 +157,7 @@ export function schemaOf(route: AccountRoute): FastifySchema {
       examples: [successBody(EXAMPLE_APP, success.message, success.example, isWrite(route) ? 1 : 0)],
     },
     401: describeUnauthenticated(UNAUTHENTICATED_DESCRIPTION, UNAUTHENTICATED_CODES),
-    ...describeFailures([...statuses], failures),
+    ...describeFailures(route.failures, ofBody),
   }
   const optional = { description, params, querystring, headers, body }
   const present = Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined))
@@ -162,12 +186,6 @@ export function withFailures({ failures, ...schema }: SplitSchema): FastifySchem
   return { ...schema, response: { ...(schema.response as object), ...failures } }
 }
 
-function mergeReasons(own: Reasons, common: Reasons): Reasons {
-  const statuses = Object.keys(common).map(Number) as FailureStatus[]
-  const both = statuses.map((status) => [status, [...(own[status] ?? []), ...(common[status] ?? [])]])
-  return { ...own, ...Object.fromEntries(both) }
-}
-
 export function errorHeader(status: FailureStatus | 401): Readonly<Record<string, object>> {
   const description = 'The failure for programs; other codes may be added'
   return { 'X-Latchkey-Error': { type: 'string', description, examples: codesOf(status) } }
@@ -175,13 +193,15 @@ export function errorHeader(status: FailureStatus | 401): Readonly<Record<string
 
 const RetryAfter = { 'Retry-After': { type: 'integer', description: 'Seconds' } }
 
-/** Each status with the reasons given, and those common to all routes. */
-export function describeFailures(statuses: readonly FailureStatus[], own: Reasons = {}): Record<number, object> {
-  const described = statuses.map((status) => {
-    const reasons = [...(own[status] ?? []), ...(COMMON_FAILURES[status] ?? [])]
-    const examples = reasons.map((reason) => failureBody(CATEGORIES[status], reason))
+/** With those common to all routes. */
+export function describeFailures(...own: readonly Reasons[]): Record<number, object> {
+  const all = [...own, COMMON_FAILURES]
+  const statuses = new Set(all.flatMap(Object.keys).map(Number)) as ReadonlySet<FailureStatus>
+  const described = [...statuses].map((status) => {
+    const reasons = all.flatMap((each) => each[status] ?? [])
+    const examples = reasons.map((reason) => failureBody(STATUSES[status].category, reason))
     const headers = { ...errorHeader(status), ...((status === 429 || status === 503) && RetryAfter) }
-    return [status, { ...FailureSchema, [DESCRIPTION]: CATEGORIES[status], headers, examples }]
+    return [status, { ...FailureSchema, [DESCRIPTION]: STATUSES[status].category, headers, examples }]
   })
   return Object.fromEntries(described)
 }

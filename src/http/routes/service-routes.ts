@@ -2,24 +2,17 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { Failure } from '../../tokens/errors.ts'
-import type { Metrics } from '../observe/metrics.ts'
 import { throttled } from '../observe/throttled.ts'
 import { isNotModified } from '../protocol/conditions.ts'
 import { ERROR_HEADER } from '../protocol/failures.ts'
-import { errorHeader, type PlainRoute } from './route.ts'
+import { errorHeader, type PlainRoute, type ServerParts } from './route.ts'
 
 /** A scrape blocks the event loop for some milliseconds: several scrapers share one. */
 const SCRAPE_EVERY_MS = 200
 
-export interface ServiceParts {
-  /** Rejects while the service should get no requests: the store does not respond, or the server is draining. */
-  readonly ready: () => Promise<void>
-  readonly metrics: Metrics
-}
-
 type DescribeApi = () => ReturnType<FastifyInstance['swagger']>
 
-export function serviceRoutes({ ready, metrics }: ServiceParts, describeApi: DescribeApi) {
+export function serviceRoutes({ ready, metrics }: ServerParts, describeApi: DescribeApi) {
   return {
     live,
     readiness: readinessRoute(ready),
@@ -56,7 +49,7 @@ const live: PlainRoute = {
   respond: async () => ({ status: 'ok' }),
 }
 
-function readinessRoute(ready: ServiceParts['ready']): PlainRoute {
+function readinessRoute(ready: ServerParts['ready']): PlainRoute {
   return {
     ...open,
     url: '/readyz',
@@ -79,7 +72,7 @@ function readinessRoute(ready: ServiceParts['ready']): PlainRoute {
   }
 }
 
-function prometheusRoute(metrics: Metrics): PlainRoute {
+function prometheusRoute(metrics: ServerParts['metrics']): PlainRoute {
   const scrape = throttled(() => metrics.text(), SCRAPE_EVERY_MS)
   return {
     ...open,

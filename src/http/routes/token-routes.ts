@@ -173,8 +173,8 @@ const patchToken: AccountRoute = {
     412: STALE,
   },
   async answer(registry, { caller, params, query, body, headers, origin }) {
-    const [update, view] = [readTokenPatch(body), readMasked(query)]
-    return tokenResult(await registry.patchToken(caller, params.id, update, origin, readIfMatch(headers), view))
+    const [update, view] = [readTokenPatch(body), { ...readMasked(query), details: true }]
+    return tokenResult(await registry.updateToken(caller, params.id, update, origin, readIfMatch(headers), view))
   },
 }
 

@@ -26,12 +26,12 @@ export function tokenToWire(token: Token): schemas.WireToken {
       companyName: subAccount.companyName,
     },
   }
-  if (token.details !== undefined) wire.details = detailsToWire(token.details, token.version)
+  if (token.details !== undefined) wire.details = detailsToWire(token.details, token)
   return wire
 }
 
-function detailsToWire(details: TokenDetails, version: number): schemas.WireTokenDetails {
-  const { expiresAt, lastUsedAt, formerCredentialUntil, effectiveStatus, blockedBy, credentialUnreadable } = details
+function detailsToWire(details: TokenDetails, { version, credentialUnreadable }: Token): schemas.WireTokenDetails {
+  const { expiresAt, lastUsedAt, formerCredentialUntil, effectiveStatus, blockedBy } = details
   const tags = shownJson(details.tags)
   return {
     expiresAt: toTimeOrNull(expiresAt),

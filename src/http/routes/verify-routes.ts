@@ -4,12 +4,11 @@ import { Type } from 'typebox'
 import { Failure, type FailureCode, reasonOf } from '../../tokens/errors.ts'
 import { type RawQuery, readOnce } from '../../tokens/model/page.ts'
 import { type Caller, requireRight, sees } from '../../tokens/model/permissions.ts'
-import type { Registry } from '../../tokens/registry.ts'
 import { FAILURE_OF, type Verdict } from '../../tokens/trust/verdict.ts'
 import type { Decision } from '../../tokens/verification.ts'
-import { type Admit, type Authenticate, bearerOf, callerOf } from '../access/caller.ts'
+import { type Admit, bearerOf, callerOf } from '../access/caller.ts'
 import { authenticatesTwice, clientSecretOf, formOf, mustReadForm, usesBasic } from '../access/client-secret.ts'
-import { admitWith, type RateLimits } from '../access/rate-limits.ts'
+import { admitWithin, type RateLimits } from '../access/rate-limits.ts'
 import { answerTo, BasicRefused, BODY_REASONS, HttpFailure, unauthenticated } from '../protocol/failures.ts'
 import { challengeFor, limitHeaders, readScopeParameter } from '../protocol/policy-headers.ts'
 import {
@@ -17,26 +16,18 @@ import {
   describeFailures,
   describeUnauthenticated,
   type PlainRoute,
+  type ServerParts,
   UNAUTHENTICATED_DESCRIPTION,
 } from './route.ts'
 import { Scope } from './schemas.ts'
 
-export interface VerifyParts {
-  readonly registry: Registry
-  readonly authenticator: Authenticate
-  /** A header, in lower case, that holds the bare credential, for clients that send no bearer. */
-  readonly credentialHeader: string | undefined
-  readonly onVerdict: (verdict: string) => void
-  readonly rateLimits?: RateLimits | undefined
-}
-
 const REFUSED: readonly FailureCode[] = ['token-invalid', 'token-inactive', 'token-expired', 'authentication-required']
 
-export function verifyRoutes(parts: VerifyParts) {
+export function verifyRoutes(parts: ServerParts) {
   return { verify: verifyRoute(parts), introspect: introspectRoute(parts) }
 }
 
-function verifyRoute({ registry, credentialHeader, onVerdict, rateLimits }: VerifyParts): PlainRoute {
+function verifyRoute({ registry, credentialHeader, metrics, rateLimits }: ServerParts): PlainRoute {
   return {
     method: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
     url: '/api/v1/verify',
@@ -73,7 +64,7 @@ function verifyRoute({ registry, credentialHeader, onVerdict, rateLimits }: Veri
           REFUSED,
           { 'X-Latchkey-Reason': { type: 'string', enum: ['unknown', 'inactive', 'suspended', 'expired'] } },
         ),
-        ...describeFailures([400, 403, 429, 500, 503], {
+        ...describeFailures({
           400: ['scope must name at most 64 scopes'],
           403: Object.values(NOT_ALLOWED),
           429: Object.values(USED_UP),
@@ -84,9 +75,9 @@ function verifyRoute({ registry, credentialHeader, onVerdict, rateLimits }: Veri
       const presented = presentedIn(request, credentialHeader)
       if (presented === undefined) return refuse(reply, 'unknown', 'authentication-required')
       const access = { ...readScopeParameter(request.query as RawQuery), address: request.ip }
-      const decision = await registry.verify(presented, access)
+      const decision = await registry.verification.verify(presented, access)
       request.tokenId = decision.token?.id
-      onVerdict(decision.accepted ? 'accepted' : decision.reason)
+      metrics.countVerdict(decision.accepted ? 'accepted' : decision.reason)
       if (!decision.accepted) return answerRefusal(request, reply, decision, rateLimits)
       const { id, subAccountId, accountId, version } = decision.token
       const { scopes } = decision.policies
@@ -136,7 +127,7 @@ async function answerRefusal(
   }
 }
 
-function introspectRoute(parts: VerifyParts): PlainRoute {
+function introspectRoute(parts: ServerParts): PlainRoute {
   const admit = clientAdmission(parts)
   return {
     method: 'POST',
@@ -170,7 +161,7 @@ function introspectRoute(parts: VerifyParts): PlainRoute {
           examples: [{ active: false }],
         },
         401: describeUnauthenticated(UNAUTHENTICATED_DESCRIPTION, ['authentication-required']),
-        ...describeFailures([400, 403, 413, 415, 429, 500, 503], {
+        ...describeFailures({
           400: ['token must be sent', 'token must be sent only once', AUTHENTICATED_TWICE],
           413: [BODY_REASONS.tooLarge],
           415: [BODY_REASONS.wrongType('application/x-www-form-urlencoded')],
@@ -184,7 +175,7 @@ function introspectRoute(parts: VerifyParts): PlainRoute {
       if (presented === undefined) throw new Failure('invalid-request', 'token must be sent')
       const caller = callerOf(request)
       requireRight(caller.permissions, 'introspect')
-      const verdict = await parts.registry.introspect(presented)
+      const verdict = await parts.registry.verification.introspect(presented)
       request.tokenId = verdict.token?.id
       return introspection(verdict, caller)
     },
@@ -194,8 +185,8 @@ function introspectRoute(parts: VerifyParts): PlainRoute {
 const AUTHENTICATED_TWICE = 'The account key must be sent in the Authorization header or as client_secret, not in both'
 
 /** Authenticates the clients of the introspection endpoint. */
-function clientAdmission({ authenticator, rateLimits }: VerifyParts): Admit {
-  const admit = admitWith(authenticator, rateLimits, clientSecretOf)
+function clientAdmission({ authenticator, rateLimits }: ServerParts): Admit {
+  const admit = admitWithin(async (request) => authenticator(clientSecretOf(request)), rateLimits)
   return async (request) => {
     try {
       await admit(request)

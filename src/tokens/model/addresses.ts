@@ -92,7 +92,7 @@ export function containsAddress({ network, mask }: Block, address: Address): boo
 }
 
 /** The longest run of zero groups is `::` (RFC 5952). */
-function formatAddress(words: Address): string {
+export function formatAddress(words: Address): string {
   const [first = 0, ...others] = words
   if (others.length === 0) return [first >>> 24, (first >>> 16) & 0xff, (first >>> 8) & 0xff, first & 0xff].join('.')
   const text = words.flatMap(toGroups).join(':')

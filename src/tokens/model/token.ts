@@ -44,6 +44,7 @@ export type VerifiedToken = Pick<
 /** What else is known of a token, apart from its row. */
 export interface TokenActivity {
   readonly lastUsedAt: Timestamp | null
+  /** Until when a credential that was rotated out still works. */
   readonly formerCredentialUntil: Timestamp | null
 }
 
@@ -56,25 +57,15 @@ export interface Token {
   readonly createdAt: Timestamp
   readonly subAccount: Pick<SubAccount, 'id' | 'name' | 'email' | 'companyName'>
   readonly version: number
-  /** The stored credential cannot be decrypted, and is shown as empty. */
+  /** The stored credential was altered or damaged: it is shown as empty. Rotating the token gives it a new one. */
   readonly credentialUnreadable: boolean
   /** Only if requested. */
   readonly details?: TokenDetails
 }
 
-export interface TokenDetails {
-  readonly expiresAt: Timestamp | null
-  readonly lastUsedAt: Timestamp | null
-  /** Until when a credential that was rotated out still works. */
-  readonly formerCredentialUntil: Timestamp | null
+export interface TokenDetails extends TokenActivity, Pick<TokenRecord, 'expiresAt' | 'metadata' | 'tags' | 'policy'> {
   readonly effectiveStatus: EffectiveStatus
   readonly blockedBy: 'token' | 'expiry' | 'sub-account' | null
-  /** The stored credential was altered or damaged: it is shown as empty. Rotating the token gives it a new one. */
-  readonly credentialUnreadable: boolean
-  /** JSON, as the next two are. */
-  readonly metadata: string | null
-  readonly tags: string | null
-  readonly policy: string | null
 }
 
 export type IdPrefix = 'acc' | 'sub' | 'tok' | 'key' | 'ses'

@@ -31,6 +31,16 @@ export interface TokenUpdate {
   readonly policy?: JsonObject | null
 }
 
+/** All that callers can set, in the order in which it is checked. */
+export const TOKEN_FIELDS = {
+  name: nameField,
+  status: statusField,
+  expiresAt: timeField,
+  metadata: objectField,
+  tags: tagsField,
+  policy: objectField,
+}
+
 /** What the documented PUT changes. */
 export function readTokenUpdate(body: unknown): TokenUpdate {
   return readChange<Pick<TokenUpdate, 'name' | 'status'>>(body, { name: nameField, status: statusField })
@@ -38,14 +48,7 @@ export function readTokenUpdate(body: unknown): TokenUpdate {
 
 /** What PATCH changes. */
 export function readTokenPatch(body: unknown): TokenUpdate {
-  return readPatch<TokenUpdate>(body, {
-    name: nameField,
-    status: statusField,
-    expiresAt: timeField,
-    metadata: objectField,
-    tags: tagsField,
-    policy: objectField,
-  })
+  return readPatch<TokenUpdate>(body, TOKEN_FIELDS)
 }
 
 /** The record after the update; the same object when the update changes nothing. */
@@ -57,12 +60,7 @@ export function applyUpdate<Token extends ListedToken>(record: Token, update: To
 /** As it is stored. */
 export const MAX_METADATA_BYTES = 4_096
 
-interface JsonFields {
-  readonly metadata?: JsonObject | null | undefined
-  readonly tags?: readonly string[] | null | undefined
-  readonly policy?: JsonObject | null | undefined
-}
-
+type JsonFields = Pick<TokenUpdate, 'metadata' | 'tags' | 'policy'>
 type StoredJson = { readonly [Name in keyof JsonFields]?: string | null }
 
 /** The fields that are stored as JSON, after a change of those that it names. */
@@ -99,14 +97,9 @@ function changedFields(record: object, update: object): object | undefined {
   return changed.length === 0 ? undefined : Object.fromEntries(changed)
 }
 
-export interface NewToken {
+export interface NewToken extends TokenUpdate {
   readonly subAccountId: string
   readonly name: string
-  readonly status?: Status
-  readonly expiresAt?: Timestamp | null
-  readonly metadata?: JsonObject | null
-  readonly tags?: readonly string[] | null
-  readonly policy?: JsonObject | null
 }
 
 /** A new token's fields with their defaults. */
@@ -118,19 +111,7 @@ export function newTokenFields(token: NewToken) {
 const NO_JSON = { metadata: null, policy: null }
 
 export function readNewToken(body: unknown): NewToken {
-  return readNew<NewToken>(
-    body,
-    {
-      subAccountId: idField,
-      name: nameField,
-      status: statusField,
-      expiresAt: timeField,
-      metadata: objectField,
-      tags: tagsField,
-      policy: objectField,
-    },
-    ['subAccountId', 'name'],
-  )
+  return readNew<NewToken>(body, { subAccountId: idField, ...TOKEN_FIELDS }, ['subAccountId', 'name'])
 }
 
 /** How long the key of a creation is remembered. */

@@ -1,5 +1,4 @@
 // Reads every stamped row and lists those that were changed outside Latchkey, and the stored totals that are wrong.
-
 import { readStoredJson } from '../model/fields.ts'
 import {
   RETIRED_CREDENTIALS,
@@ -11,12 +10,10 @@ import {
   type Value,
 } from '../model/tables.ts'
 import type { Status, TokenRecord } from '../model/token.ts'
-import type { Store } from '../ports.ts'
+import type { Parts, Store } from '../ports.ts'
 import type { ChainLink } from '../record/history.ts'
 import { NOT_STORED } from '../trust/credential.ts'
-import type { KeyRing } from '../trust/key-ring.ts'
 import { isGenuine, type Stamped, type Tampered } from '../trust/stamp.ts'
-import type { Stamps } from '../trust/vault.ts'
 import { type OnPhase, partsOf } from './copy.ts'
 
 export interface RowProblem extends Tampered {
@@ -47,18 +44,14 @@ export const BROKEN_JOURNAL =
   ', so that a restore of an earlier backup could not replay all that was revoked since. Put the journal back from a ' +
   'copy, or start a new one with `latchkey restore --accept-revocation-loss`: this store loses nothing by that.'
 
-interface Parts {
-  readonly store: Store
-  readonly stamps: Stamps
-  readonly keys: KeyRing
-}
+type ExaminedParts = Pick<Parts, 'store' | 'stamps' | 'keys'>
 
 const MAX_LISTED = 1_000
 const CONCURRENT_READS = 100
 const CHAIN_PART = 1_000
 
 /** Row and stamp are read together, so that a row which is changed meanwhile matches too. */
-function examineRow(table: Table, row: StoredRow, parts: Parts): RowProblem | undefined {
+function examineRow(table: Table, row: StoredRow, parts: ExaminedParts): RowProblem | undefined {
   const id = String(table === RETIRED_CREDENTIALS ? row.tokenId : row.id)
   const kind = table.stamp?.kind as Tampered['kind']
   if (!isGenuine(table, row as Stamped<StoredRow>, parts.stamps)) {
@@ -72,7 +65,7 @@ function examineRow(table: Table, row: StoredRow, parts: Parts): RowProblem | un
 
 const isJson = (value: Value) => value === null || readStoredJson(String(value)) !== undefined
 
-function examineCredential(token: TokenRecord, { keys, stamps }: Parts): RowProblem | undefined {
+function examineCredential(token: TokenRecord, { keys, stamps }: ExaminedParts): RowProblem | undefined {
   const problem = (text: string): RowProblem => ({ kind: 'credential', id: token.id, problem: text })
   let credential: string
   try {
@@ -138,7 +131,7 @@ async function readTotals(store: Store, accountId: string, subAccountIds: readon
   return stored
 }
 
-export async function examineRows(parts: Parts, onPhase: OnPhase): Promise<Examined> {
+export async function examineRows(parts: ExaminedParts, onPhase: OnPhase): Promise<Examined> {
   const { active, inactive } = await parts.store.countTokens()
   const rows: Record<string, number> = {}
   const problems: RowProblem[] = []

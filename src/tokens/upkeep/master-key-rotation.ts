@@ -2,8 +2,8 @@
 // last, when nothing is sealed with it.
 import { OperatorError } from '../errors.ts'
 import { type StoredRow, TOKENS } from '../model/tables.ts'
-import type { Timestamp, TokenRecord } from '../model/token.ts'
-import type { Resealed, Store } from '../ports.ts'
+import type { TokenRecord } from '../model/token.ts'
+import type { Parts, Resealed } from '../ports.ts'
 import { type KeyRing, sealingKeyOf } from '../trust/key-ring.ts'
 import { credentialPlace, keyIdOf, type MasterKey, STORE_SECRET_PLACE } from '../trust/vault.ts'
 import { type OnPhase, partsOf } from './copy.ts'
@@ -18,11 +18,8 @@ export interface KeyKeeper {
   placeOfRetired(id: string): string
 }
 
-export interface RotationParts {
-  readonly store: Store
-  readonly keys: KeyRing
+export interface RotationParts extends Pick<Parts, 'store' | 'keys' | 'now'> {
   readonly keeper: KeyKeeper | undefined
-  readonly now: () => Timestamp
   /** Runs a write, then pauses, so that servers on the same store are not held up. */
   readonly gently?: <Result>(work: () => Promise<Result>) => Promise<Result>
 }
