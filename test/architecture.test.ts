@@ -39,6 +39,7 @@ function roomOf(path: string): string {
 
 const BOTH_ENGINES = [
   'storage/tables.ts',
+  'storage/queries.ts',
   'storage/migrations.ts',
   'storage/vault.ts',
   'storage/fair-queue.ts',
@@ -57,6 +58,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'storage/sqlite': [...BOTH_ENGINES, 'process'],
   'storage/postgres': [...BOTH_ENGINES, 'process'],
   'storage/tables.ts': ['tokens'],
+  'storage/queries.ts': ['storage/tables.ts', 'tokens'],
   'storage/vault.ts': ['tokens'],
   'storage/migrations.ts': ['tokens'],
   'storage/fair-queue.ts': [],

@@ -168,7 +168,7 @@ async function writeBatch(
       onImported(1)
     } catch (error) {
       if (!isOfLine(error)) throw error
-      if ((await compareWithStore(operator, token)) !== 'unchanged') throw lostRace(number, error.message)
+      if ((await compareWithStore(operator, [token]))[0] !== 'unchanged') throw lostRace(number, error.message)
       unchanged++
     }
   }
@@ -194,15 +194,16 @@ async function forEachBatch(
   visit: (batch: readonly Line[]) => Promise<void> | void,
 ): Promise<void> {
   const check = makeChecker(operator, looksForCredentials)
-  let number = 0
-  let batch: Promise<Line>[] = []
+  let first = 1
+  let batch: Buffer[] = []
   const flush = async () => {
-    await visit(await Promise.all(batch))
+    const checked = await check(batch)
+    await visit(batch.map((line, n) => ({ number: first + n, bytes: line.length + 1, checked: checked[n] ?? 'blank' })))
+    first += batch.length
     batch = []
   }
   for await (const line of linesOf(file)) {
-    const own = ++number
-    batch.push(check(line).then((checked) => ({ number: own, bytes: line.length + 1, checked })))
+    batch.push(line)
     if (batch.length === BATCH) await flush()
   }
   await flush()
@@ -224,7 +225,7 @@ async function* linesOf(file: string): AsyncGenerator<Buffer> {
 }
 
 /** Checks each line by itself, and against the store. */
-function makeChecker(operator: Operator, looksForCredentials: boolean): (line: Buffer) => Promise<Checked> {
+function makeChecker(operator: Operator, looksForCredentials: boolean) {
   const owners = new Recent<string, Promise<Account | undefined>>(MAX_OWNERS)
   const findOwner = async (subAccountId: string) => {
     const accountId = await operator.findOwner(subAccountId)
@@ -236,7 +237,7 @@ function makeChecker(operator: Operator, looksForCredentials: boolean): (line: B
     return known
   }
 
-  return async (bytes) => {
+  const checkAlone = async (bytes: Buffer): Promise<Checked> => {
     try {
       const text = decodeText(bytes)
       if (text === undefined) return { problem: 'not valid UTF-8' }
@@ -249,12 +250,19 @@ function makeChecker(operator: Operator, looksForCredentials: boolean): (line: B
       if (account.credentials === 'once' && line.credential === undefined) {
         return { problem: `credential is required: ${account.id} stores none, and an import shows no new ones` }
       }
-      const found = await compareWithStore(operator, line, looksForCredentials)
-      return found === undefined ? { token: { ...line, accountId: account.id } } : found
+      return { token: { ...line, accountId: account.id } }
     } catch (error) {
       if (error instanceof Failure && error.code === 'invalid-request') return { problem: error.message }
       throw error
     }
+  }
+
+  return async (lines: readonly Buffer[]): Promise<Checked[]> => {
+    const checked = await Promise.all(lines.map(checkAlone))
+    const tokens = checked.flatMap((each) => (typeof each === 'object' && 'token' in each ? [each.token] : []))
+    const found = await compareWithStore(operator, tokens, looksForCredentials)
+    const taken = new Map(tokens.map((token, n) => [token, found[n]]))
+    return checked.map((each) => (typeof each === 'object' && 'token' in each && taken.get(each.token)) || each)
   }
 }
 
@@ -262,17 +270,18 @@ function makeChecker(operator: Operator, looksForCredentials: boolean): (line: B
  * Undefined if neither the name nor, where it is looked for, the credential is taken. One after the other: who brings in both
  * meanwhile is seen with both.
  */
-async function compareWithStore(
-  operator: Operator,
-  { subAccountId, name, credential }: ImportLine,
-  looksForCredential = true,
-): Promise<'unchanged' | { readonly problem: string } | undefined> {
-  const sameName = await operator.findByName(subAccountId, name)
-  const isLookedFor = credential !== undefined && (looksForCredential || sameName !== undefined)
-  const sameCredential = isLookedFor ? await operator.findByCredential(credential) : undefined
-  if (sameName !== undefined && sameName.id === sameCredential?.id) return 'unchanged'
-  if (sameName !== undefined) return { problem: reasonOf('duplicate-name') }
-  return sameCredential && { problem: reasonOf('duplicate-credential') }
+async function compareWithStore(operator: Operator, tokens: readonly BulkToken[], looksForCredentials = true) {
+  const sameNames = await operator.findByNames(tokens.map(({ subAccountId, name }) => ({ subAccountId, name })))
+  return Promise.all(
+    tokens.map(async ({ credential }, n): Promise<'unchanged' | { readonly problem: string } | undefined> => {
+      const sameName = sameNames[n]
+      const isLookedFor = credential !== undefined && (looksForCredentials || sameName !== undefined)
+      const sameCredential = isLookedFor ? await operator.findByCredential(credential) : undefined
+      if (sameName !== undefined && sameName.id === sameCredential?.id) return 'unchanged'
+      if (sameName !== undefined) return { problem: reasonOf('duplicate-name') }
+      return sameCredential && { problem: reasonOf('duplicate-credential') }
+    }),
+  )
 }
 
 /** Compares a line with the good lines before it. */

@@ -19,7 +19,6 @@ import {
 import type { Account, ListedToken, StoredKey, SubAccount, TokenRecord } from '../tokens/model/token.ts'
 import type { StampedSubAccountRow, TokenRow } from '../tokens/ports.ts'
 import type { StoredHistoryRow } from '../tokens/record/history.ts'
-import type { VaultRow } from '../tokens/trust/key-ring.ts'
 import type { Stamped } from '../tokens/trust/stamp.ts'
 import type { FoundRows } from '../tokens/trust/verdict.ts'
 
@@ -156,11 +155,3 @@ export function assignments(fields: StoredRow, parameter: (n: number) => string)
     .map((name, index) => `${columnOf(name)} = ${parameter(index + 1)}`)
     .join(', ')
 }
-
-export const toVaultRow = (row: { key_id: string; sealed_secret: Uint8Array; seals: number | boolean }): VaultRow => ({
-  keyId: row.key_id,
-  sealedSecret: row.sealed_secret,
-  seals: Boolean(row.seals),
-})
-
-export type VaultColumns = Parameters<typeof toVaultRow>[0]

@@ -14,7 +14,7 @@ import {
   type VerifiedToken,
 } from './model/token.ts'
 import { type NewSubAccount, type NewToken, newSubAccountFields } from './model/update.ts'
-import type { Parts, TokenRow } from './ports.ts'
+import type { NameAsked, Parts, TokenRow } from './ports.ts'
 import type { Origin } from './record/history.ts'
 import { sealToken } from './registry.ts'
 import { kindOfCredential, maskOf, NOT_STORED, newCredential } from './trust/credential.ts'
@@ -191,8 +191,8 @@ export class Operator {
     return toPage(slice, query)
   }
 
-  findByName(subAccountId: string, name: string): Promise<TokenRecord | undefined> {
-    return this.#parts.store.findTokenByName(subAccountId, name)
+  findByNames(asked: readonly NameAsked[]): Promise<readonly (TokenRecord | undefined)[]> {
+    return this.#parts.store.findTokensByNames(asked)
   }
 
   /** The token that a credential already belongs to. */

@@ -100,6 +100,11 @@ export interface TokenRow {
   readonly subAccount: SubAccount
 }
 
+export interface NameAsked {
+  readonly subAccountId: string
+  readonly name: string
+}
+
 export interface Idempotency {
   readonly key: string
   /** Digest of the request: the same key with another request is refused. */
@@ -110,8 +115,8 @@ export interface TokenStore {
   /** All or none. Returns the ids, which are former ones when `idempotency` names a request that was made before. */
   insertTokens(tokens: readonly TokenRecord[], origin: Origin, idempotency?: Idempotency): Promise<readonly string[]>
   findToken(accountId: string, id: string): Promise<TokenRow | undefined>
-  /** For the operator, who checks an import before making it. */
-  findTokenByName(subAccountId: string, name: string): Promise<TokenRecord | undefined>
+  /** In the order asked for. For the operator, who checks an import before making it. */
+  findTokensByNames(asked: readonly NameAsked[]): Promise<readonly (TokenRecord | undefined)[]>
   /** Undefined when the query names a sub-account that is not the account's. */
   listTokens(accountId: string, query: TokenQuery): Promise<Slice<TokenRow> | undefined>
   /** The token after the change; a deleted one as it was. */

@@ -131,7 +131,11 @@ describe('import', () => {
   })
 
   test('takes a file as other programs write it: with a mark, other ends of line, and line separators in a text', async () => {
-    const lines = [`\ufeff${JSON.stringify(line('Marked'))}`, line('Ended'), line('Parted', { note: 'a\u2028b' })]
+    const lines = [
+      `\ufeff${JSON.stringify(line('Marked'))}`,
+      line('Ended'),
+      line('Parted', { note: 'a\u2028b' }),
+    ]
     const { json } = await cli.run('import', write('other.ndjson', lines, '\r\n'), '--json')
     assert.deepEqual(json, { lines: 3, imported: 3, unchanged: 0, bad: 0 })
   })
@@ -176,13 +180,14 @@ describe('import', () => {
       return { done: importTokens(acting, write('raced.ndjson', lines), false, new Output(silent, true)), count }
     }
 
-    /** `act` happens when the file has been read once. */
+    /** `act` happens when all lines have been checked for the second time, before they are written. */
     const afterChecking = (operator: Operator, act: () => Promise<unknown>): Partial<Operator> => {
       let checked = 0
       return {
-        async findByName(subAccountId, name) {
-          if (checked++ === 3) await act()
-          return operator.findByName(subAccountId, name)
+        async findByNames(asked) {
+          const found = await operator.findByNames(asked)
+          if (checked++ === 1) await act()
+          return found
         },
       }
     }

@@ -96,7 +96,7 @@ function describePlans(partitions: number): void {
       const rotation = { sealed: estate.sealed(), digest: estate.digest(), formerUntil: Number.MAX_SAFE_INTEGER }
       await rotateToken(opened.store, account.id, token.id, rotation, estate.origin())
     }
-    token = (await opened.store.findTokenByName(token.subAccountId, token.name)) ?? token
+    token = (await opened.store.findTokensByNames([token]))[0] ?? token
     digest = estate.digest()
     const limited = Array.from({ length: 500 }, (_, n) => ({
       ...{ subject: `tok_limited_${n}`, limit: rate(5, 60), holder: 'h' },

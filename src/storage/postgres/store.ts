@@ -1,12 +1,13 @@
 // The PostgreSQL engine: any number of instances on one database.
 import pg from 'pg'
 import { failure, OperatorError } from '../../tokens/errors.ts'
+import { VAULT } from '../../tokens/model/tables.ts'
 import type { RequestScope, Revocations, Store } from '../../tokens/ports.ts'
-import type { KeyRing } from '../../tokens/trust/key-ring.ts'
+import type { KeyRing, VaultRow } from '../../tokens/trust/key-ring.ts'
 import { newStoreSecret, STORE_SECRET_PLACE, Stamps } from '../../tokens/trust/vault.ts'
 import { toCandidate } from '../../tokens/trust/verdict.ts'
 import { readChainLinks } from '../../tokens/upkeep/examination.ts'
-import { toVaultRow, type VaultColumns } from '../tables.ts'
+import { selectList } from '../tables.ts'
 import { openSecret } from '../vault.ts'
 import type { Connection, Work } from './connection.ts'
 import { Lease } from './lease.ts'
@@ -14,7 +15,6 @@ import { Lineage, summarize } from './lineage/lineage.ts'
 import { Witness } from './lineage/witness.ts'
 import { GroupedChanges } from './memory/grouped.ts'
 import { Loading } from './memory/loading.ts'
-import { NamesAsked } from './memory/names-asked.ts'
 import { Remembered } from './memory/same-rows.ts'
 import { clientConfig, LIMITS, Pool, type PoolUsage, requestScope } from './pool.ts'
 import { findWeaknesses, requireFitServer } from './server.ts'
@@ -183,8 +183,8 @@ export async function readSecret(
 ): Promise<Uint8Array | undefined> {
   if (!(await tableExists(client, 'vault'))) return undefined
   const seals = (await tableExists(client, 'vault_one_seals')) ? 'seals' : 'true AS seals'
-  const { rows } = await client.query<VaultColumns>(`SELECT key_id, sealed_secret, ${seals} FROM vault`)
-  return openSecret(rows.map(toVaultRow), keys, placeOf(databaseUrl))
+  const { rows } = await client.query<VaultRow>(`SELECT ${selectList(VAULT)}, ${seals} FROM vault`)
+  return openSecret(rows, keys, placeOf(databaseUrl))
 }
 
 /** Identifies the store, with all its restores. A copy of it has another one. */
@@ -225,7 +225,6 @@ class PostgresStore implements Store {
   readonly #lineage: Lineage | undefined
   readonly #grouped: GroupedChanges
   readonly #loading: Loading
-  readonly #namesAsked: NamesAsked
   readonly #isPartitioned: boolean
 
   constructor(pools: Pools, lease: Lease, lineage: Lineage | undefined, stamps: Stamps, isPartitioned: boolean) {
@@ -235,7 +234,6 @@ class PostgresStore implements Store {
     this.#stamps = stamps
     this.#isPartitioned = isPartitioned
     this.#grouped = new GroupedChanges(pools.changes, stamps, (...args) => this.#remember(...args))
-    this.#namesAsked = new NamesAsked(pools.shortReads)
     this.#loading = new Loading(pools.changes, pools.shortReads, stamps)
   }
 
@@ -280,7 +278,7 @@ class PostgresStore implements Store {
   findSubAccount = this.#read('shortReads', reads.findSubAccount)
   findOwner = this.#read('shortReads', reads.findOwner)
   findToken = this.#read('shortReads', reads.findToken)
-  findTokenByName: Store['findTokenByName'] = (subAccountId, name) => this.#namesAsked.find(subAccountId, name)
+  findTokensByNames = this.#read('shortReads', reads.findTokensByNames)
   findNames = this.#read('shortReads', reads.findNames)
   findActivity = this.#read('shortReads', reads.findActivity)
   findLimits = this.#read('shortReads', reads.findLimits)

@@ -4,11 +4,12 @@ import { join } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import { Failure, failure, OperatorError } from '../../tokens/errors.ts'
 import type { Slice, TokenQuery } from '../../tokens/model/page.ts'
+import { VAULT } from '../../tokens/model/tables.ts'
 import type { Damage, Revocations, Store, StoreFiles, TokenRow } from '../../tokens/ports.ts'
-import type { KeyRing } from '../../tokens/trust/key-ring.ts'
+import type { KeyRing, VaultRow } from '../../tokens/trust/key-ring.ts'
 import { newStoreSecret, STORE_SECRET_PLACE, Stamps } from '../../tokens/trust/vault.ts'
 import { readChainLinks } from '../../tokens/upkeep/examination.ts'
-import { toVaultRow, type VaultColumns } from '../tables.ts'
+import { selectList } from '../tables.ts'
 import { openSecret } from '../vault.ts'
 import { Connection, isBusy, openDatabase, translateError } from './connection.ts'
 import { noteOpened, type OpenedFile, requireInPlace, requireWritable, syncPath } from './files/files.ts'
@@ -90,9 +91,9 @@ export function readSecret(path: string, keys: KeyRing): Uint8Array | undefined 
     if (schema === 0) return requireEmpty(db, path)
     const rotates = db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'vault_one_seals'").get() !== undefined
     const seals = rotates ? 'seals' : '1 AS seals'
-    return db.prepare(`SELECT key_id, sealed_secret, ${seals} FROM vault`).all() as unknown as VaultColumns[]
+    return db.prepare(`SELECT ${selectList(VAULT)}, ${seals} FROM vault`).all() as unknown as VaultRow[]
   })
-  return vault && openSecret(vault.map(toVaultRow), keys, path)
+  return vault && openSecret(vault, keys, path)
 }
 
 /** A file without a schema number must be empty, or it belongs to another program. */
@@ -198,7 +199,7 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   findOwner = this.#query('findOwner')
   findActivity = this.#query('findActivity')
   findLimits = this.#query('findLimits')
-  findTokenByName = this.#query('findTokenByName')
+  findTokensByNames = this.#query('findTokensByNames')
   readVault = this.#query('readVault')
   listRetiredMasterKeys = this.#query('listRetiredMasterKeys')
 

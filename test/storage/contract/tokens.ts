@@ -164,11 +164,16 @@ const describeOperatorFind: Part = (estate) => {
     const token = await estate().token(subAccount, 'CI')
     const { store } = estate()
     assert.equal(await store.findOwner(token.id), account.id)
-    assert.deepEqual(plain((await store.findTokenByName(subAccount.id, 'CI')) ?? {}), plain(token))
-    assert.equal(await store.findTokenByName(subAccount.id, 'ci'), undefined)
-    assert.equal(await store.findTokenByName((await estate().subAccount(account)).id, 'CI'), undefined)
-    await updateToken(store, account.id, token.id, { name: 'CD' }, estate().origin())
-    assert.equal(await store.findTokenByName(subAccount.id, 'CI'), undefined)
+    const { id: other } = await estate().subAccount(account)
+    const named = ['ci', 'CI', 'CD'].map((name) => ({ subAccountId: subAccount.id, name }))
+    const find = async () => {
+      const found = await store.findTokensByNames([{ subAccountId: other, name: 'CI' }, ...named])
+      return found.map((each) => each && plain(each))
+    }
+    assert.deepEqual(await find(), [undefined, undefined, plain(token), undefined])
+    const { token: renamed } = await updateToken(store, account.id, token.id, { name: 'CD' }, estate().origin())
+    assert.deepEqual(await find(), [undefined, undefined, undefined, plain(renamed)])
+    assert.deepEqual(await store.findTokensByNames([]), [])
   })
 }
 

@@ -144,7 +144,7 @@ export function describeWhole(open: OpenEmptyStore): void {
         updateSubAccount: () => closed.updateSubAccount(account.id, 'sub_x', { status: 'suspended' }, origin),
         insertTokens: () => closed.insertTokens([token], origin),
         findToken: () => closed.findToken(account.id, 'tok_x'),
-        findTokenByName: () => closed.findTokenByName('sub_x', 'x'),
+        findTokensByNames: () => closed.findTokensByNames([{ subAccountId: 'sub_x', name: 'x' }]),
         listTokens: () => closed.listTokens(account.id, { ...FIRST_PAGE, search: 'x' }),
         changeToken: () => updateToken(closed, account.id, 'tok_x', { name: 'x' }, origin),
         countTokens: () => closed.countTokens(),

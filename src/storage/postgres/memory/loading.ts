@@ -58,8 +58,8 @@ export class Loading {
   async #prepare(list: NewTokens): Promise<Prepared | undefined> {
     try {
       const { heads, owners } = await this.#reads.ask((db) => readSurroundings(db, list.tokens))
-      const expected = { heads: new Map([...heads, ...this.#ends]), owners }
-      const prepared = prepare(this.#stamps, list, expected)
+      const ends = new Map(Array.from(heads, ([id, head]) => [id, this.#ends.get(id) ?? head]))
+      const prepared = prepare(this.#stamps, list, { heads: ends, owners })
       for (const [accountId, end] of prepared.ends) this.#ends.set(accountId, end)
       return prepared
     } catch {

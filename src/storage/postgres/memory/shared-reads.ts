@@ -13,7 +13,8 @@ interface Read {
   readonly work: Work<unknown>
   readonly resolve: (answer: unknown) => void
   readonly reject: (error: unknown) => void
-  loan: SharedLoan | undefined
+  /** While it is sent: closes its connection. */
+  abandon: (() => void) | undefined
   /** How many connections were lost under this read. */
   losses: number
   isExpired: boolean
@@ -40,7 +41,7 @@ export class SharedReads {
 
   async ask<Result>(deadlineMs: number, isGone: () => boolean, work: Work<Result>): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>()
-    const read: Read = { deadlineMs, isGone, work, resolve, reject, loan: undefined, losses: 0, isExpired: false }
+    const read: Read = { deadlineMs, isGone, work, resolve, reject, abandon: undefined, losses: 0, isExpired: false }
     const timer = setTimeout(() => this.#expire(read), deadlineMs)
     this.#add(read)
     try {
@@ -65,7 +66,7 @@ export class SharedReads {
     const place = this.#waiting.indexOf(read)
     if (place >= 0) this.#waiting.splice(place, 1)
     read.reject(failure('unavailable', new DeadlinePassed(read.deadlineMs)))
-    read.loan?.abandon()
+    read.abandon?.()
   }
 
   async #sendNext(): Promise<void> {
@@ -88,56 +89,29 @@ export class SharedReads {
     return taken
   }
 
+  /** The connection is returned when all are answered, or closed when one of them gives it up. */
   #sendAll(client: pg.PoolClient, reads: readonly Read[]): void {
     const db = this.#settings.open(client)
-    const loan = new SharedLoan(client, reads.length)
-    for (const read of reads) {
-      read.loan = loan
-      read.work(db).then(
-        (answer) => {
-          loan.leave()
-          read.resolve(answer)
-        },
-        (error: unknown) => {
-          if (isLost(error)) loan.abandon()
-          else loan.leave()
-          this.#fail(read, error)
-        },
-      )
+    let isHeld = true
+    const release = (broken: boolean) => {
+      if (isHeld) client.release(broken)
+      isHeld = false
     }
+    const answering = reads.map((read) => {
+      read.abandon = () => release(true)
+      return read.work(db).then(read.resolve, (error: unknown) => {
+        if (isLost(error)) release(true)
+        this.#fail(read, error)
+      })
+    })
+    void Promise.all(answering).then(() => release(false))
   }
 
   /** Retries if another statement of the batch has failed, or if a connection was lost for the first time. */
   #fail(read: Read, error: unknown): void {
-    read.loan = undefined
+    read.abandon = undefined
     if (read.isExpired) return
     if (error instanceof Undone || (isLost(error) && read.losses++ === 0)) this.#add(read)
     else read.reject(error)
-  }
-}
-
-/** A connection shared by several reads, until all are answered or one abandons it. */
-class SharedLoan {
-  readonly #client: pg.PoolClient
-  #readers: number
-  #held = true
-
-  constructor(client: pg.PoolClient, readers: number) {
-    this.#client = client
-    this.#readers = readers
-    if (readers === 0) this.#release(false)
-  }
-
-  leave(): void {
-    if (--this.#readers === 0) this.#release(false)
-  }
-
-  abandon(): void {
-    this.#release(true)
-  }
-
-  #release(broken: boolean): void {
-    if (this.#held) this.#client.release(broken)
-    this.#held = false
   }
 }

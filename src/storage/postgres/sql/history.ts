@@ -30,12 +30,11 @@ export function lockHeads(db: Connection, accountIds: readonly string[]): Promis
   return findHeads(db, accountIds, 'FOR UPDATE')
 }
 
-/** Without a lock. */
-export function readHeads(db: Connection, accountIds: readonly string[]): Promise<Heads> {
-  return findHeads(db, accountIds, '')
-}
-
-async function findHeads(db: Connection, accountIds: readonly string[], lock: 'FOR UPDATE' | ''): Promise<Heads> {
+export async function findHeads(
+  db: Connection,
+  accountIds: readonly string[],
+  lock: 'FOR UPDATE' | '',
+): Promise<Heads> {
   const found = await db.all<ChainEnd & { account_id: string }>(
     `SELECT account_id, seq, last FROM history_heads WHERE account_id = ANY($1::text[]) ORDER BY account_id ${lock}`,
     [...new Set(accountIds)],

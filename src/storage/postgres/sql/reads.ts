@@ -2,10 +2,8 @@
 // from one snapshot and one round trip.
 import type { OverviewCounts, OverviewQuestion } from '../../../tokens/model/overview.ts'
 import type { Slice } from '../../../tokens/model/page.ts'
-import type { StoredSession } from '../../../tokens/model/session.ts'
 import type { StoredRow, Table } from '../../../tokens/model/tables.ts'
 import {
-  type Account,
   idFloor,
   type Status,
   type StoredKey,
@@ -13,30 +11,26 @@ import {
   type TokenActivity,
   type TokenRecord,
 } from '../../../tokens/model/token.ts'
-import type { StampedSubAccountRow, StoredLimit, TokenRow } from '../../../tokens/ports.ts'
-import { type ChainLink, type HistoryQuery, type HistoryRow, toHistoryRow } from '../../../tokens/record/history.ts'
-import type { VaultRow } from '../../../tokens/trust/key-ring.ts'
+import type { NameAsked, StoredLimit, TokenRow } from '../../../tokens/ports.ts'
+import { type HistoryQuery, type HistoryRow, toHistoryRow } from '../../../tokens/record/history.ts'
 import type { Stamped } from '../../../tokens/trust/stamp.ts'
 import type { FoundRows } from '../../../tokens/trust/verdict.ts'
+import type { Query } from '../../queries.ts'
+import * as queries from '../../queries.ts'
 import {
-  ACCOUNT,
   CANDIDATE,
   CHANGED,
   columnOf,
-  HEAD,
   HISTORY_ROW,
   KEY,
   LIMIT,
   LISTED,
-  SESSION,
   SUB_ACCOUNT_NAMES,
   SUB_ACCOUNT_ROW,
   selectList,
   TOKEN,
   tableOf,
   toSubAccountRow,
-  toVaultRow,
-  type VaultColumns,
 } from '../../tables.ts'
 import type { Connection } from '../connection.ts'
 import type { Value } from './batch.ts'
@@ -49,59 +43,33 @@ import { outlived, suspendedOf, toSlice, Values } from './listing.ts'
 const OWNER_OF_T = 'JOIN LATERAL (SELECT * FROM sub_accounts WHERE id = t.sub_account_id LIMIT 1) s ON true'
 const TOKENS_WITH_OWNERS = `tokens t ${OWNER_OF_T}`
 
-const ACCOUNT_BY = `SELECT ${ACCOUNT.columns('a')} FROM accounts a`
-const SESSION_BY = `SELECT ${SESSION.columns('s')} FROM sessions s`
 const KEY_BY = `SELECT ${KEY.columns('k')} FROM account_keys k`
 
-export async function findAccount(db: Connection, id: string): Promise<Account | undefined> {
-  return ACCOUNT.readOne(await db.tuple(`${ACCOUNT_BY} WHERE a.id = $1`, id))
+function asked<Args extends readonly unknown[], Answer>({ values, sql, read }: Query<Args, Answer>, lock = '') {
+  const text = sql.replaceAll('?', '$') + lock
+  return async (db: Connection, ...args: Args): Promise<Answer> => read(await db.tuples(text, ...values(...args)))
 }
 
-export async function listAccounts(db: Connection): Promise<Account[]> {
-  return ACCOUNT.readAll(await db.tuples(`${ACCOUNT_BY} ORDER BY a.id`))
-}
+export const findAccount = asked(queries.findAccount)
+export const listAccounts = asked(queries.listAccounts)
+export const lockKey = asked(queries.findKeyById, ' FOR UPDATE')
+export const findSession = asked(queries.findSession)
+export const lockSession = asked(queries.findSessionById, ' FOR UPDATE')
+export const listSessions = asked(queries.listSessions)
+export const findSubAccount = asked(queries.findSubAccount)
+export const findOwner = asked(queries.findOwner)
+export const countTokens = asked(queries.countTokens)
+export const countExpiring = asked(queries.countExpiring)
+export const readChainPart = asked(queries.readChainPart)
+export const readChainHeads = asked(queries.readChainHeads)
+export const readVault = asked(queries.readVault)
+export const listRetiredMasterKeys = asked(queries.listRetiredMasterKeys)
+export const ping = asked(queries.ping)
 
 export async function findKey(db: Connection, digest: Uint8Array): Promise<Stamped<StoredKey> | undefined> {
   const answer = await db.read(`${KEY_BY} WHERE k.digest = $1`, [digest])
   const [fields] = answer.rows
   return fields && db.remembered.keys.get(fields, answer.columns)
-}
-
-export async function lockKey(db: Connection, id: string): Promise<Stamped<StoredKey> | undefined> {
-  return KEY.readOne(await db.tuple(`${KEY_BY} WHERE k.id = $1 FOR UPDATE`, id))
-}
-
-export async function findSession(db: Connection, digest: Uint8Array): Promise<Stamped<StoredSession> | undefined> {
-  return SESSION.readOne(await db.tuple(`${SESSION_BY} WHERE s.digest = $1`, digest))
-}
-
-export async function lockSession(db: Connection, id: string): Promise<Stamped<StoredSession> | undefined> {
-  return SESSION.readOne(await db.tuple(`${SESSION_BY} WHERE s.id = $1 FOR UPDATE`, id))
-}
-
-export async function listSessions(db: Connection, accountId: string): Promise<StoredSession[]> {
-  return SESSION.readAll(await db.tuples(`${SESSION_BY} WHERE s.account_id = $1 ORDER BY s.id DESC`, accountId))
-}
-
-export async function findSubAccount(
-  db: Connection,
-  accountId: string,
-  id: string,
-): Promise<StampedSubAccountRow | undefined> {
-  const values = await db.tuple(
-    `SELECT ${SUB_ACCOUNT_ROW} FROM sub_accounts s WHERE s.id = $1 AND s.account_id = $2`,
-    ...[id, accountId],
-  )
-  return values && toSubAccountRow(values)
-}
-
-export async function findOwner(db: Connection, id: string): Promise<string | undefined> {
-  const row = await db.get<{ account_id: string }>(
-    `SELECT account_id FROM sub_accounts WHERE id = $1 UNION ALL SELECT account_id FROM tokens WHERE id = $1
-     UNION ALL SELECT account_id FROM history WHERE token_id = $1 LIMIT 1`,
-    id,
-  )
-  return row?.account_id
 }
 
 export async function findToken(db: Connection, accountId: string, id: string): Promise<TokenRow | undefined> {
@@ -122,16 +90,11 @@ export async function findChanged(db: Connection, accountId: string, id: string)
   return values && CHANGED.read(values)
 }
 
-export interface NameAsked {
-  readonly subAccountId: string
-  readonly name: string
-}
-
-/** By their places in the list. No stored name has a NUL, which PostgreSQL does not take. */
+/** No stored name has a NUL, which PostgreSQL does not take. */
 export async function findTokensByNames(
   db: Connection,
   asked: readonly NameAsked[],
-): Promise<ReadonlyMap<number, TokenRecord>> {
+): Promise<(TokenRecord | undefined)[]> {
   const found = await db.tuples(
     `SELECT asked.place - 1, ${TOKEN.columns('t')}
      FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS asked (sub_account_id, name, place)
@@ -140,26 +103,8 @@ export async function findTokensByNames(
      ) t ON true`,
     ...[asked.map(({ subAccountId }) => subAccountId), asked.map(({ name }) => name.replaceAll('\0', '\ufffd'))],
   )
-  return new Map(found.map((values) => [values[0] as number, TOKEN.read(values, 1)]))
-}
-
-export async function countTokens(db: Connection): Promise<Record<Status, number>> {
-  const counts = { active: 0, inactive: 0 }
-  const found = await db.all<{ status: Status; n: number }>(
-    `SELECT status, sum(count)::bigint AS n FROM token_counts WHERE scope IN (SELECT id FROM accounts) GROUP BY status`,
-  )
-  for (const { status, n } of found) counts[status] = n
-  return counts
-}
-
-/** Account by account, since the index of expiry begins with the account. */
-export async function countExpiring(db: Connection, from: Timestamp, before: Timestamp): Promise<number> {
-  const row = await db.get<{ n: number }>(
-    `SELECT coalesce(sum((SELECT count(*) FROM tokens t WHERE t.account_id = a.id AND t.expires_at >= $1
-       AND t.expires_at < $2 AND t.status = 'active')), 0)::bigint AS n FROM accounts a`,
-    ...[from, before],
-  )
-  return row?.n ?? 0
+  const tokens = new Map(found.map((values) => [values[0], TOKEN.read(values, 1)]))
+  return asked.map((_, place) => tokens.get(place))
 }
 
 export async function readOverview(
@@ -173,15 +118,15 @@ export async function readOverview(
        ${countOf('active')} AS active,
        ${countOf('inactive')} AS inactive,
        (SELECT count(*) FROM tokens t
-        WHERE t.account_id = $1 ${WITHIN} AND NOT EXISTS (SELECT FROM last_used WHERE token_id = t.id)) AS never_used,
+        WHERE t.account_id = $1 ${WITHIN} AND NOT EXISTS (SELECT FROM last_used WHERE token_id = t.id)) AS "neverUsed",
        (SELECT count(*) FROM tokens t WHERE account_id = $1 ${WITHIN} AND status = 'active'
         AND (expires_at < $2 OR ${outlived('$1', '$2 - 1')})) AS expired,
        (SELECT count(*) FROM tokens t
         WHERE account_id = $1 AND sub_account_id = ANY(${suspendedOf('$1')}) ${WITHIN} AND status = 'active'
-        AND (expires_at IS NULL OR expires_at >= $2) AND NOT ${outlived('$1', '$2 - 1')}) AS suspended_tokens,
+        AND (expires_at IS NULL OR expires_at >= $2) AND NOT ${outlived('$1', '$2 - 1')}) AS "suspendedTokens",
        (SELECT count(*) FROM tokens
         WHERE account_id = $1 ${WITHIN} AND expires_at >= $2 AND expires_at < $3 AND status = 'active') AS expiring,
-       (SELECT count(*) FROM sub_accounts WHERE account_id = $1 ${AMONG}) AS sub_accounts,
+       (SELECT count(*) FROM sub_accounts WHERE account_id = $1 ${AMONG}) AS "subAccounts",
        (SELECT count(suspended_at) FROM sub_accounts WHERE account_id = $1 ${AMONG}) AS suspended,
        ARRAY(SELECT (SELECT count(*)::float8 FROM tokens
                      WHERE account_id = $1 ${WITHIN} AND id >= week.first AND id < week.next)
@@ -190,32 +135,15 @@ export async function readOverview(
     ...[accountId, expiredBefore, expiringBefore, floors.slice(0, -1), floors.slice(1), largest, subAccounts],
   )
   if (row === undefined) throw new Error('an overview is one row')
-  return {
-    tokens: { active: row.active, inactive: row.inactive },
-    neverUsed: row.never_used,
-    expired: row.expired,
-    suspendedTokens: row.suspended_tokens,
-    expiring: row.expiring,
-    subAccounts: row.sub_accounts,
-    suspended: row.suspended,
-    largest: (row.largest ?? []).map((values) => toSubAccountRow(values)),
-    made: row.made,
-  }
+  const { active, inactive, largest: found, ...counts } = row
+  return { ...counts, tokens: { active, inactive }, largest: (found ?? []).map((values) => toSubAccountRow(values)) }
 }
 
-interface OverviewColumns {
-  active: number
-  inactive: number
-  never_used: number
-  expired: number
-  suspended_tokens: number
-  expiring: number
-  sub_accounts: number
-  suspended: number
-  made: number[]
-  /** Arrays of columns, as JSON; the stamp as text, which nobody reads here. */
-  largest: unknown[][] | null
-}
+type OverviewColumns = Omit<OverviewCounts, 'tokens' | 'largest'> &
+  Record<Status, number> & {
+    /** Arrays of columns, as JSON; the stamp as text, which nobody reads here. */
+    readonly largest: unknown[][] | null
+  }
 
 /** Only tokens of the sub-accounts asked for, or only these; all if there are none. */
 const WITHIN = 'AND ($7::text[] IS NULL OR sub_account_id = ANY($7))'
@@ -344,33 +272,6 @@ const filteredHistory = (where: string, take: string, skip: string) => `
     SELECT ${HISTORY_ROW.columns('h')} FROM history h WHERE ${where} ORDER BY seq DESC LIMIT ${take} OFFSET ${skip}
   ) AS page ON true ORDER BY page.seq DESC`
 
-/** Some rows of the chains, after the given one, so that no snapshot is held for long. */
-export async function readChainPart(
-  db: Connection,
-  after: { accountId: string; seq: number },
-  limit: number,
-): Promise<ChainLink[]> {
-  const found = await db.tuples(
-    `SELECT ${HISTORY_ROW.columns('h')} FROM history h WHERE (account_id, seq) > ($1, $2) ORDER BY account_id, seq LIMIT $3`,
-    ...[after.accountId, after.seq, limit],
-  )
-  return HISTORY_ROW.readAll(found).map((row) => ({ kind: 'row', row }))
-}
-
-export async function readChainHeads(db: Connection): Promise<ChainLink[]> {
-  const found = await db.tuples(`SELECT ${HEAD.columns('h')} FROM history_heads h ORDER BY h.account_id`)
-  return HEAD.readAll(found).map((head) => ({ kind: 'head', ...head }))
-}
-
-export async function readVault(db: Connection): Promise<VaultRow[]> {
-  const found = await db.all<VaultColumns>('SELECT key_id, sealed_secret, seals FROM vault ORDER BY created_at')
-  return found.map(toVaultRow)
-}
-
-export async function listRetiredMasterKeys(db: Connection): Promise<string[]> {
-  return (await db.all<{ key_id: string }>('SELECT key_id FROM retired_master_keys')).map(({ key_id }) => key_id)
-}
-
 export function readRows(
   db: Connection,
   table: Table,
@@ -385,8 +286,4 @@ export function readRows(
     limit,
     ...place,
   )
-}
-
-export async function ping(db: Connection): Promise<void> {
-  await db.get('SELECT 1')
 }

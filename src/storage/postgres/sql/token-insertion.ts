@@ -12,7 +12,7 @@ import { stampOf } from '../../../tokens/trust/stamp.ts'
 import type { Stamps } from '../../../tokens/trust/vault.ts'
 import type { Connection } from '../connection.ts'
 import { binaryArray } from './binary-arrays.ts'
-import { continueChains, type Heads, lockHeads, readHeads, type Session, writeHeads } from './history.ts'
+import { continueChains, findHeads, type Heads, type Session, writeHeads } from './history.ts'
 import { type Insertion, insertionsOf, insertRows, runInsertions } from './insertion.ts'
 
 /** Tokens to insert, and who asked for them. */
@@ -42,7 +42,8 @@ export interface Prepared {
 }
 
 /** Refuses a token whose sub-account is not its account's. */
-export function prepare(stamps: Stamps, { tokens, origin }: NewTokens, { heads, owners }: Surroundings): Prepared {
+export function prepare(stamps: Stamps, { tokens, origin }: NewTokens, surroundings: Surroundings): Prepared {
+  const { heads, owners } = surroundings
   const stamped = tokens.map((token) => ({ ...token, stamp: stampOf(TOKENS, token, stamps) }))
   const events = tokens.map((token) => {
     const owner = owners.get(token.subAccountId)
@@ -52,7 +53,7 @@ export function prepare(stamps: Stamps, { tokens, origin }: NewTokens, { heads, 
   })
   const { rows, ends } = continueChains(stamps, heads, events)
   return {
-    surroundings: { heads: pick(heads, ends.keys()), owners: pick(owners, tokens.map(subAccountOf)) },
+    surroundings,
     insertions: [...insertionsOf(TOKENS, stamped), ...insertionsOf(HISTORY, rows)],
     digests: binaryArray(
       'bytes',
@@ -60,15 +61,6 @@ export function prepare(stamps: Stamps, { tokens, origin }: NewTokens, { heads, 
     ),
     ends,
   }
-}
-
-function pick<Value>(values: ReadonlyMap<string, Value>, keys: Iterable<string>): ReadonlyMap<string, Value> {
-  const picked = new Map<string, Value>()
-  for (const key of keys) {
-    const value = values.get(key)
-    if (value !== undefined) picked.set(key, value)
-  }
-  return picked
 }
 
 function holds({ heads, owners }: Surroundings, now: Surroundings): boolean {
@@ -81,21 +73,25 @@ function sameEnd({ seq, last }: ChainEnd, other: ChainEnd | undefined): boolean 
   return other?.seq === seq && Buffer.compare(other.last, last) === 0
 }
 
-/** What the surroundings of these tokens are now; nothing is locked. */
-export async function readSurroundings(db: Connection, tokens: readonly TokenRecord[]): Promise<Surroundings> {
-  const [heads, owners] = await Promise.all([readHeads(db, tokens.map(accountOf)), findOwners(db, tokens)])
+/** What the surroundings of these tokens are now. */
+export async function readSurroundings(
+  db: Connection,
+  tokens: readonly TokenRecord[],
+  lock: 'FOR UPDATE' | '' = '',
+): Promise<Surroundings> {
+  const accountIds = tokens.map(({ accountId }) => accountId)
+  const [heads, owners] = await Promise.all([findHeads(db, accountIds, lock), findOwners(db, tokens)])
   return { heads, owners }
 }
 
 /** All or none; what `prepared` has for a list is used if its surroundings are as expected. */
 export async function insertLists(
-  { db, stamps }: Session,
+  session: Session,
   lists: readonly NewTokens[],
-  prepared: readonly (Prepared | undefined)[] = [],
+  prepared: readonly (Prepared | undefined)[],
 ): Promise<void> {
   const tokens = lists.flatMap((list) => list.tokens)
-  const [heads, owners] = await Promise.all([lockHeads(db, tokens.map(accountOf)), findOwners(db, tokens)])
-  await writeAll({ db, stamps }, lists, prepared, { heads, owners })
+  await writeAll(session, lists, prepared, await readSurroundings(session.db, tokens, 'FOR UPDATE'))
 }
 
 /** Sends nothing before all lists are ready: one of them may be refused. */
@@ -128,34 +124,24 @@ export async function insertTokens(
 ): Promise<readonly string[]> {
   const [first] = tokens
   if (first === undefined) return []
-  if (idempotency === undefined) await insertLists(session, [{ tokens, origin }])
-  else {
-    const { db } = session
-    const { accountId, id: tokenId } = first
-    const [heads, former, owners] = await Promise.all([
-      lockHeads(db, [accountId]),
-      findIdempotent(db, accountId, idempotency, origin),
-      findOwners(db, tokens),
-    ])
-    if (former !== undefined) return [former]
-    const row = { ...idempotency, accountId, tokenId, createdAt: origin.at }
-    await Promise.all([
-      writeAll(session, [{ tokens, origin }], [], { heads, owners }),
-      insertRows(db, IDEMPOTENCY_KEYS, [row]),
-    ])
-  }
+  const { db } = session
+  const { accountId, id: tokenId } = first
+  const [surroundings, former] = await Promise.all([
+    readSurroundings(db, tokens, 'FOR UPDATE'),
+    idempotency && findIdempotent(db, accountId, idempotency, origin),
+  ])
+  if (former !== undefined) return [former]
+  const keys = idempotency === undefined ? [] : [{ ...idempotency, accountId, tokenId, createdAt: origin.at }]
+  await Promise.all([writeAll(session, [{ tokens, origin }], [], surroundings), insertRows(db, IDEMPOTENCY_KEYS, keys)])
   return tokens.map(({ id }) => id)
 }
-
-const accountOf = ({ accountId }: TokenRecord) => accountId
-const subAccountOf = ({ subAccountId }: TokenRecord) => subAccountId
 
 /** The sub-accounts of the tokens. */
 async function findOwners(db: Connection, tokens: readonly TokenRecord[]): Promise<Surroundings['owners']> {
   const found = await db.all<Owner & { id: string }>(
     `SELECT id, account_id AS "accountId", name, (SELECT credentials FROM accounts WHERE id = s.account_id) AS credentials
      FROM sub_accounts s WHERE id = ANY($1::text[])`,
-    [...new Set(tokens.map(subAccountOf))],
+    [...new Set(tokens.map(({ subAccountId }) => subAccountId))],
   )
   return new Map(found.map(({ id, ...owner }) => [id, owner]))
 }

@@ -1,12 +1,9 @@
 // Every question the store answers, pages of tokens aside, as SQL. Short ones run on the event loop, the others on a reader
 // thread.
-
 import type { OverviewCounts, OverviewQuestion } from '../../../tokens/model/overview.ts'
 import { canMatch, type Slice } from '../../../tokens/model/page.ts'
-import type { StoredSession } from '../../../tokens/model/session.ts'
 import type { StoredRow, Table } from '../../../tokens/model/tables.ts'
 import {
-  type Account,
   type AccountKey,
   foldCase,
   idFloor,
@@ -17,30 +14,33 @@ import {
   type TokenActivity,
   type TokenRecord,
 } from '../../../tokens/model/token.ts'
-import type { KeyQuery, StampedSubAccountRow, StoredLimit, SubAccountQuery, TokenRow } from '../../../tokens/ports.ts'
-import { type ChainLink, type HistoryQuery, type HistoryRow, toHistoryRow } from '../../../tokens/record/history.ts'
-import type { VaultRow } from '../../../tokens/trust/key-ring.ts'
+import type {
+  KeyQuery,
+  NameAsked,
+  StampedSubAccountRow,
+  StoredLimit,
+  SubAccountQuery,
+  TokenRow,
+} from '../../../tokens/ports.ts'
+import { type HistoryQuery, type HistoryRow, toHistoryRow } from '../../../tokens/record/history.ts'
 import type { Stamped } from '../../../tokens/trust/stamp.ts'
 import type { FoundRows } from '../../../tokens/trust/verdict.ts'
+import type { Query } from '../../queries.ts'
+import * as queries from '../../queries.ts'
 import {
-  ACCOUNT,
   CANDIDATE,
   columnOf,
-  HEAD,
   HISTORY_ROW,
   KEY,
   LIMIT,
   LISTED,
   LISTED_TOKEN,
   OWNER,
-  SESSION,
   SUB_ACCOUNT_ROW,
   selectList,
   TOKEN,
   tableOf,
   toSubAccountRow,
-  toVaultRow,
-  type VaultColumns,
 } from '../../tables.ts'
 import { type Connection, inTime } from '../connection.ts'
 
@@ -62,25 +62,31 @@ export const ANY_OF = '(SELECT value FROM json_each(?))'
 /** The suspended sub-accounts of an account. */
 export const SUSPENDED = '(SELECT id FROM sub_accounts WHERE account_id = ? AND suspended_at IS NOT NULL)'
 
-const ACCOUNT_BY = `SELECT ${ACCOUNT.columns('a')} FROM accounts a`
 const LIMIT_OF = `SELECT ${LIMIT.columns('l')} FROM limits l`
-const SESSION_BY = `SELECT ${SESSION.columns('s')} FROM sessions s`
 const KEY_BY = `SELECT ${KEY.columns('k')} FROM account_keys k`
 
-export function findAccount(db: Connection, id: string): Account | undefined {
-  return ACCOUNT.readOne(db.tuple(`${ACCOUNT_BY} WHERE a.id = ?`, id))
+function asked<Args extends readonly unknown[], Answer>({ values, sql, read }: Query<Args, Answer>) {
+  return (db: Connection, ...args: Args): Answer => read(db.tuples(sql, ...values(...args)))
 }
 
-export function listAccounts(db: Connection): Account[] {
-  return ACCOUNT.readAll(db.tuples(`${ACCOUNT_BY} ORDER BY a.id`))
-}
+export const findAccount = asked(queries.findAccount)
+export const listAccounts = asked(queries.listAccounts)
+export const findKeyById = asked(queries.findKeyById)
+export const findSession = asked(queries.findSession)
+export const findSessionById = asked(queries.findSessionById)
+export const listSessions = asked(queries.listSessions)
+export const findSubAccount = asked(queries.findSubAccount)
+export const findOwner = asked(queries.findOwner)
+export const countTokens = asked(queries.countTokens)
+export const countExpiring = asked(queries.countExpiring)
+export const readChainPart = asked(queries.readChainPart)
+export const readChainHeads = asked(queries.readChainHeads)
+export const readVault = asked(queries.readVault)
+export const listRetiredMasterKeys = asked(queries.listRetiredMasterKeys)
+export const ping = asked(queries.ping)
 
 export function findKey(db: Connection, digest: Uint8Array): Stamped<StoredKey> | undefined {
   return KEY.readOne(db.tuple(`${KEY_BY} WHERE k.digest = ?`, digest))
-}
-
-export function findKeyById(db: Connection, id: string): Stamped<StoredKey> | undefined {
-  return KEY.readOne(db.tuple(`${KEY_BY} WHERE k.id = ?`, id))
 }
 
 /** A key that is limited to sub-accounts, all of them among those given. */
@@ -104,34 +110,6 @@ export function listKeys(db: Connection, accountId: string, { page, limit, id, w
     )
     return { items: KEY.readAll(found), total: counted?.n ?? 0 }
   })
-}
-
-export function findSession(db: Connection, digest: Uint8Array): Stamped<StoredSession> | undefined {
-  return SESSION.readOne(db.tuple(`${SESSION_BY} WHERE s.digest = ?`, digest))
-}
-
-export function findSessionById(db: Connection, id: string): Stamped<StoredSession> | undefined {
-  return SESSION.readOne(db.tuple(`${SESSION_BY} WHERE s.id = ?`, id))
-}
-
-export function listSessions(db: Connection, accountId: string): StoredSession[] {
-  return SESSION.readAll(db.tuples(`${SESSION_BY} WHERE s.account_id = ? ORDER BY s.id DESC`, accountId))
-}
-
-export function findSubAccount(db: Connection, accountId: string, id: string): StampedSubAccountRow | undefined {
-  const values = db.tuple(
-    `SELECT ${SUB_ACCOUNT_ROW} FROM sub_accounts s WHERE s.id = ? AND s.account_id = ?`,
-    ...[id, accountId],
-  )
-  return values && toSubAccountRow(values)
-}
-
-export function findOwner(db: Connection, id: string): string | undefined {
-  return db.get<{ account_id: string }>(
-    `SELECT account_id FROM sub_accounts WHERE id = ?1 UNION ALL SELECT account_id FROM tokens WHERE id = ?1
-     UNION ALL SELECT account_id FROM history WHERE token_id = ?1 LIMIT 1`,
-    id,
-  )?.account_id
 }
 
 export function listSubAccounts(
@@ -185,13 +163,10 @@ export function findOwnSubAccount(db: Connection, id: string): SubAccount | unde
   return OWNER.readOne(db.tuple(OWNER_BY_ID, id))
 }
 
-export function findTokenByName(db: Connection, subAccountId: string, name: string): TokenRecord | undefined {
-  return TOKEN.readOne(
-    db.tuple(
-      `SELECT ${TOKEN.columns('t')} FROM tokens t WHERE t.sub_account_id = ? AND t.name = ?`,
-      ...[subAccountId, name],
-    ),
-  )
+const BY_NAME = `SELECT ${TOKEN.columns('t')} FROM tokens t WHERE t.sub_account_id = ? AND t.name = ?`
+
+export function findTokensByNames(db: Connection, asked: readonly NameAsked[]): (TokenRecord | undefined)[] {
+  return asked.map(({ subAccountId, name }) => TOKEN.readOne(db.tuple(BY_NAME, subAccountId, name)))
 }
 
 /** Undefined where the sub-account is not the account's. */
@@ -201,25 +176,6 @@ export function findSubAccountName(db: Connection, accountId: string, id: string
 
 export function ownsSubAccount(db: Connection, accountId: string, subAccountId: string): boolean {
   return db.get('SELECT 1 FROM sub_accounts WHERE id = ? AND account_id = ?', subAccountId, accountId) !== undefined
-}
-
-export function countTokens(db: Connection): Record<Status, number> {
-  const counts = { active: 0, inactive: 0 }
-  const found = db.all<{ status: Status; n: number }>(
-    `SELECT status, sum(count) AS n FROM token_counts WHERE scope IN (SELECT id FROM accounts) GROUP BY status`,
-  )
-  for (const { status, n } of found) counts[status] = n
-  return counts
-}
-
-/** Account by account, since the index of expiry begins with the account. */
-export function countExpiring(db: Connection, from: number, before: number): number {
-  const counted = db.get<{ n: number | null }>(
-    `SELECT sum((SELECT count(*) FROM tokens t WHERE t.account_id = a.id AND t.expires_at >= ?1 AND t.expires_at < ?2
-       AND t.status = 'active')) AS n FROM accounts a`,
-    ...[from, before],
-  )
-  return counted?.n ?? 0
 }
 
 export function readOverview(db: Connection, accountId: string, asked: OverviewQuestion): OverviewCounts {
@@ -355,28 +311,6 @@ export function listHistory(db: Connection, accountId: string, query: HistoryQue
   })
 }
 
-/** Some rows of the chains, after the given one, so that no snapshot is held for long. */
-export function readChainPart(db: Connection, after: { accountId: string; seq: number }, limit: number): ChainLink[] {
-  const found = db.tuples(
-    `SELECT ${HISTORY_ROW.columns('h')} FROM history h WHERE (account_id, seq) > (?, ?) ORDER BY account_id, seq LIMIT ?`,
-    ...[after.accountId, after.seq, limit],
-  )
-  return HISTORY_ROW.readAll(found).map((row) => ({ kind: 'row', row }))
-}
-
-export function readChainHeads(db: Connection): ChainLink[] {
-  const found = db.tuples(`SELECT ${HEAD.columns('h')} FROM history_heads h ORDER BY h.account_id`)
-  return HEAD.readAll(found).map((head) => ({ kind: 'head', ...head }))
-}
-
-export function readVault(db: Connection): VaultRow[] {
-  return db.all<VaultColumns>('SELECT key_id, sealed_secret, seals FROM vault ORDER BY created_at').map(toVaultRow)
-}
-
-export function listRetiredMasterKeys(db: Connection): string[] {
-  return db.all<{ key_id: string }>('SELECT key_id FROM retired_master_keys').map(({ key_id }) => key_id)
-}
-
 export function readRows(db: Connection, table: Table, after: StoredRow | undefined, limit: number): StoredRow[] {
   const key = table.key.map(columnOf).join(', ')
   const place = after === undefined ? [] : table.key.map((field) => after[field] ?? null)
@@ -386,8 +320,4 @@ export function readRows(db: Connection, table: Table, after: StoredRow | undefi
     ...place,
     limit,
   )
-}
-
-export function ping(db: Connection): void {
-  db.get('SELECT 1')
 }

@@ -1,0 +1,91 @@
+// Questions that both engines ask in the same words. `?1` is the place of the first value, which PostgreSQL writes `$1`.
+import type { Status, Timestamp } from '../tokens/model/token.ts'
+import type { ChainLink } from '../tokens/record/history.ts'
+import type { VaultRow } from '../tokens/trust/key-ring.ts'
+import { ACCOUNT, HEAD, HISTORY_ROW, KEY, SESSION, SUB_ACCOUNT_ROW, toSubAccountRow } from './tables.ts'
+
+type Rows = readonly (readonly unknown[])[]
+
+export interface Query<Args extends readonly unknown[], Answer> {
+  readonly values: (...args: Args) => (string | number | Uint8Array)[]
+  readonly sql: string
+  readonly read: (rows: Rows) => Answer
+}
+
+function query<Args extends readonly unknown[], Answer>(
+  values: Query<Args, Answer>['values'],
+  sql: string,
+  read: (rows: Rows) => Answer,
+): Query<Args, Answer> {
+  return { values, sql, read }
+}
+
+const ACCOUNT_BY = `SELECT ${ACCOUNT.columns('a')} FROM accounts a`
+const SESSION_BY = `SELECT ${SESSION.columns('s')} FROM sessions s`
+const byId = (id: string) => [id]
+const byDigest = (digest: Uint8Array) => [digest]
+const all = () => []
+
+export const findAccount = query(byId, `${ACCOUNT_BY} WHERE a.id = ?1`, ([row]) => ACCOUNT.readOne(row))
+export const listAccounts = query(all, `${ACCOUNT_BY} ORDER BY a.id`, (rows) => ACCOUNT.readAll(rows))
+
+const KEY_BY = `SELECT ${KEY.columns('k')} FROM account_keys k`
+export const findKeyById = query(byId, `${KEY_BY} WHERE k.id = ?1`, ([row]) => KEY.readOne(row))
+
+export const findSession = query(byDigest, `${SESSION_BY} WHERE s.digest = ?1`, ([row]) => SESSION.readOne(row))
+export const findSessionById = query(byId, `${SESSION_BY} WHERE s.id = ?1`, ([row]) => SESSION.readOne(row))
+export const listSessions = query(byId, `${SESSION_BY} WHERE s.account_id = ?1 ORDER BY s.id DESC`, (rows) =>
+  SESSION.readAll(rows),
+)
+
+export const findSubAccount = query(
+  (accountId: string, id: string) => [accountId, id],
+  `SELECT ${SUB_ACCOUNT_ROW} FROM sub_accounts s WHERE s.account_id = ?1 AND s.id = ?2`,
+  ([row]) => row && toSubAccountRow(row),
+)
+
+export const findOwner = query(
+  byId,
+  `SELECT account_id FROM sub_accounts WHERE id = ?1 UNION ALL SELECT account_id FROM tokens WHERE id = ?1
+   UNION ALL SELECT account_id FROM history WHERE token_id = ?1 LIMIT 1`,
+  ([row]) => row?.[0] as string | undefined,
+)
+
+export const countTokens = query(
+  all,
+  `SELECT status, CAST(sum(count) AS bigint) FROM token_counts WHERE scope IN (SELECT id FROM accounts) GROUP BY status`,
+  (rows): Record<Status, number> => ({ active: 0, inactive: 0, ...Object.fromEntries(rows) }),
+)
+
+/** Account by account, since the index of expiry begins with the account. */
+export const countExpiring = query(
+  (from: Timestamp, before: Timestamp) => [from, before],
+  `SELECT CAST(coalesce(sum((SELECT count(*) FROM tokens t WHERE t.account_id = a.id AND t.expires_at >= ?1
+     AND t.expires_at < ?2 AND t.status = 'active')), 0) AS bigint) FROM accounts a`,
+  ([row]) => row?.[0] as number,
+)
+
+/** Some rows of the chains, after the given one, so that no snapshot is held for long. */
+export const readChainPart = query(
+  ({ accountId, seq }: { accountId: string; seq: number }, limit: number) => [accountId, seq, limit],
+  `SELECT ${HISTORY_ROW.columns('h')} FROM history h WHERE (account_id, seq) > (?1, ?2) ORDER BY account_id, seq LIMIT ?3`,
+  (rows): ChainLink[] => HISTORY_ROW.readAll(rows).map((row) => ({ kind: 'row', row })),
+)
+
+export const readChainHeads = query(
+  all,
+  `SELECT ${HEAD.columns('h')} FROM history_heads h ORDER BY h.account_id`,
+  (rows): ChainLink[] => HEAD.readAll(rows).map((head) => ({ kind: 'head', ...head })),
+)
+
+export const readVault = query(all, 'SELECT key_id, sealed_secret, seals FROM vault ORDER BY created_at', (rows) =>
+  rows.map(([keyId, sealedSecret, seals]) => ({ keyId, sealedSecret, seals: Boolean(seals) }) as VaultRow),
+)
+
+export const listRetiredMasterKeys = query(
+  all,
+  'SELECT key_id FROM retired_master_keys',
+  (rows) => rows.flat() as string[],
+)
+
+export const ping = query(all, 'SELECT 1', () => {})
