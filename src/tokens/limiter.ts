@@ -167,9 +167,10 @@ export class Limiter {
     }
   }
 
-  /** What this process has reserved and not used. */
-  atHand(use: LimitUse): number {
-    return this.#atHand(use, this.#moment())?.units ?? 0
+  /** What verifications here could use: what is stored, and what this process has reserved. None while they are refused. */
+  leftOf(use: LimitUse, stored: number): number {
+    if (this.#waitsFor(use) !== undefined) return 0
+    return stored + (this.#atHand(use, this.#moment())?.units ?? 0)
   }
 
   #refusal(use: LimitUse, waitMs: number, uses: readonly LimitUse[]): LimitVerdict {
@@ -254,7 +255,7 @@ export class Limiter {
     const { granted = 0, units = 0, wanted = 1, window = 0, left = limit.limit } = held ?? {}
     if (held !== undefined) held.units = 0
     const isAsBefore = held !== undefined && isSame(held.limit, limit)
-    const next = !isAsBefore ? 1 : granted > 0 ? GROWTH * (granted - units) : wanted
+    const next = !isAsBefore ? 1 : granted < wanted ? wanted : GROWTH * (granted - units)
     const ahead = waiting === 0 ? 0 : Math.max(0, Math.min(next, batchOf(limit, left)) - waiting)
     // What is left of a former rate would fill a smaller bucket once for every process.
     const returned = isAsBefore || limit.kind === 'quota' ? units : 0

@@ -98,7 +98,7 @@ export class Verification {
     const stored = await store.findLimits([...new Set(limits.map(({ subject }) => subject))])
     return limits.map((use) => {
       const state = stored.find(({ subject, kind }) => subject === use.subject && kind === use.limit.kind)?.state
-      return { ...use, left: leftOf(state || null, use.limit, now()) + this.#limiter.atHand(use) }
+      return { ...use, left: this.#limiter.leftOf(use, leftOf(state || null, use.limit, now())) }
     })
   }
 }

@@ -128,6 +128,30 @@ describe('one after the other', () => {
     assert.ok(left(large) >= 100_000 - 10_000 - 128)
   })
 
+  test('of a large rate the last unit is used too; then nobody is told that any is left until there is a batch', async () => {
+    const large = ofToken(rate(1_000, 60))
+    assert.deepEqual(new Set(await takeSeveral(1_000, large)), new Set(['yes']))
+    for (const wait of [7, 4]) {
+      const refusal = await limiter.take([large])
+      assert.equal(told(refusal), `rate token ${wait}`)
+      assert.deepEqual([refusal.left[0]?.left, limiter.leftOf(large, left(large))], [0, 0])
+      clock.elapsed += 3_300
+    }
+    assert.equal(limiter.leftOf(large, left(large)), 110)
+    assert.deepEqual(new Set(await takeSeveral(110, large)), new Set(['yes']))
+  })
+
+  test('a large rate that is asked for too much of costs few writes', async () => {
+    const large = ofToken(rate(1_000, 60))
+    let accepted = 0
+    for (let asked = 0; asked < 60_000; asked++) {
+      if ((await limiter.take([large])).accepted) accepted++
+      clock.elapsed++
+    }
+    assert.ok(accepted > 1_800 && accepted <= 2_000, `${accepted} accepted`)
+    assert.ok(store.written < accepted / 50, `${store.written} writes for ${accepted}`)
+  })
+
   test('a process that ends returns what it has reserved of every limit, and loses nothing', async () => {
     const uses = [ofToken(rate(5_000, 60)), ofToken(quota(10_000, 'day')), ofSubAccount(quota(2_000, 'ever'))]
     await takeSeveral(300, ...uses)
@@ -143,11 +167,11 @@ describe('one after the other', () => {
     limiter = new Limiter(store, clock, 10)
     const large = ofToken(quota(2_000, 'ever'))
     await takeSeveral(20, large)
-    const [unused, stored] = [limiter.atHand(large), left(large)]
+    const [unused, stored] = [limiter.leftOf(large, 0), left(large)]
     assert.ok(unused > 0)
     const others = Array.from({ length: 20 }, (_, n) => ({ ...ofToken(quota(1, 'ever')), subject: `tok_other_${n}` }))
     for (const use of others) await takeSeveral(1, use)
-    assert.equal(limiter.atHand(large), 0)
+    assert.equal(limiter.leftOf(large, 0), 0)
     await takeSeveral(1, ofSubAccount(quota(2_000, 'ever')))
     assert.equal(left(large), stored + unused)
     assert.deepEqual(await takeSeveral(1, large), ['yes'])
@@ -159,10 +183,10 @@ describe('one after the other', () => {
     for (const [elapsed, set] of [[30, -30] as const, [0, 30] as const]) {
       await takeSeveral(300, large)
       const asked = store.asked.length
-      assert.ok(limiter.atHand(large) > 0)
+      assert.ok(limiter.leftOf(large, 0) > 0)
       clock.elapsed += elapsed * SECOND
       clock.set += set * SECOND
-      assert.equal(limiter.atHand(large), 0)
+      assert.equal(limiter.leftOf(large, 0), 0)
       assert.deepEqual(await takeSeveral(1, large), ['yes'])
       assert.equal(store.asked.length, asked + 1)
     }
@@ -176,7 +200,7 @@ describe('one after the other', () => {
         told.map((each) => each.left),
         [5_000 - used, 10_000 - used],
       )
-      const stored = uses.map((use) => left(use) + limiter.atHand(use))
+      const stored = uses.map((use) => limiter.leftOf(use, left(use)))
       assert.deepEqual(stored, [5_000 - used, 10_000 - used])
     }
   })

@@ -95,6 +95,8 @@ interface RateState {
   /** The time of that, which never goes back: a clock that does refills nothing until it has caught up. */
   readonly at: number
   readonly leases: Leases
+  /** Somebody got fewer than a batch, and it has not been refilled since: fewer are not worth a write any more. */
+  readonly isScarce?: boolean | undefined
 }
 
 /** By holder, units that are reserved ahead. They are of one limit: once it is changed, nobody uses them. */
@@ -110,16 +112,18 @@ function reserveRate(state: string | null, limit: Limit & { kind: 'rate' }, ask:
   const available = wholeUnits(level)
   const wanted = ask.needed + ask.ahead
   const enough = Math.min(wanted, batchOf(limit, available))
-  const granted = available < enough ? 0 : Math.min(wanted, available)
+  const granted = bucket.isScarce && available < enough ? 0 : Math.min(wanted, available)
   const perMs = limit.limit / (limit.seconds * 1_000)
-  const left = available - granted
+  const isRefused = granted === 0 && wanted > 0
+  const left = isRefused ? 0 : available - granted
   const grant = { granted, validMs: LEASE_MS, window: 0, left, resetMs: Math.ceil((limit.limit - left) / perMs) }
-  const retryMs = granted > 0 ? null : Math.max(1, Math.ceil((enough - level) / perMs))
+  const retryMs = isRefused ? Math.max(1, Math.ceil((enough - level) / perMs)) : null
   // Without a state, the token has been deleted since.
   if (granted === 0 && (ask.returned === 0 || state === null)) return { ...grant, retryMs, state: undefined }
   const ahead = granted - ask.needed
   const lease: Leases = ahead > 0 ? { [ask.holder]: [ahead, now + LEASE_MS, limit.limit, limit.seconds] } : {}
-  const after: RateState = { level: level - granted, at: bucket.at, leases: { ...others, ...lease } }
+  const isScarce = granted < enough || (bucket.isScarce && left < batchOf(limit, left))
+  const after: RateState = { level: level - granted, at: bucket.at, leases: { ...others, ...lease }, isScarce }
   return { ...grant, retryMs, state: JSON.stringify(after) }
 }
 
@@ -149,7 +153,7 @@ function refill(text: string | null, rate: Rate, now: number): RateState {
     leases = others
   }
   refillUntil(now)
-  return { level, at, leases }
+  return { ...state, level, at, leases }
 }
 
 interface QuotaState {
