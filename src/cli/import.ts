@@ -307,15 +307,16 @@ function readLine(text: string): ImportLine {
   }
   if (!isObject(value)) throw new Failure('invalid-request', 'not a JSON object')
   if (repeatsField(text, value)) throw new Failure('invalid-request', 'a field is repeated')
-  const { subAccount, token, details, ...line } = value as Record<string, unknown>
+  const { subAccount, token, details, _id, ...line } = value as Record<string, unknown>
+  const unknown = Object.keys(line).find((name) => !Object.hasOwn(LINE_FIELDS, name))
+  if (unknown !== undefined) throw new Failure('invalid-request', `unknown field ${JSON.stringify(unknown)}`)
   const source = {
     subAccountId: (subAccount as { _id?: unknown } | undefined)?._id,
     credential: token,
     ...pickOf(details, ['expiresAt', 'metadata', 'tags', 'policy']),
     ...line,
   }
-  const readers = { subAccountId: idField, ...TOKEN_FIELDS, credential: credentialField, createdAt: creationField }
-  return readNew<ImportLine>(source, readers, ['subAccountId', 'name'])
+  return readNew<ImportLine>(source, LINE_FIELDS, ['subAccountId', 'name'])
 }
 
 function pickOf(source: unknown, names: readonly string[]): object {
@@ -335,4 +336,11 @@ const creationField: FieldReader<Timestamp> = (value, field) => {
   if (time.state !== 'valid') return time
   if (time.value !== null && time.value >= 0) return { state: 'valid', value: time.value }
   return { state: 'unusable', message: `${field} must be a time after 1970` }
+}
+
+const LINE_FIELDS = {
+  subAccountId: idField,
+  ...TOKEN_FIELDS,
+  credential: credentialField,
+  createdAt: creationField,
 }

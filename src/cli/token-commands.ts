@@ -172,7 +172,7 @@ export function addHistoryCommands(program: Command, onStore: OnStore): void {
         .command('list')
         .description('the changes of an account or of one token, latest first')
         .argument('<id>', 'an account or a token')
-        .option('--by <actor>', 'only what this account key, `operator` or `jwt:` subject did')
+        .option('--by <actor>', 'only what this account key, `operator`, or `jwt:` or `oidc:` subject did')
         .option('--action <action>', `only one of ${ACTIONS.join(', ')}`)
         .option('--from <time>', 'only changes at this time or later, such as 2030-01-31T12:00:00Z')
         .option('--to <time>', 'only changes before this time'),

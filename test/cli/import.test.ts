@@ -70,6 +70,7 @@ describe('import', () => {
       () => ({ name: 'x', subAccountId: 'sub_none' }),
       /line 2: sub-account sub_none does not exist/,
     ],
+    ['an unknown field', () => line('x', { expires_at: '2030-01-01T00:00:00Z' }), /line 2: unknown field "expires_at"/],
     ['a bad status', () => line('x', { status: 'on' }), /line 2: status must be active or inactive/],
     ['a name with a control character', () => line('a\u0007'), /line 2: name must not contain control/],
     [
@@ -134,7 +135,7 @@ describe('import', () => {
     const lines = [
       `\ufeff${JSON.stringify(line('Marked'))}`,
       line('Ended'),
-      line('Parted', { note: 'a\u2028b' }),
+      line('Parted', { metadata: { note: 'a\u2028b' } }),
     ]
     const { json } = await cli.run('import', write('other.ndjson', lines, '\r\n'), '--json')
     assert.deepEqual(json, { lines: 3, imported: 3, unchanged: 0, bad: 0 })
