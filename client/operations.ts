@@ -210,6 +210,29 @@ export interface UpdateTokenParams {
   readonly body: TokenUpdate
 }
 
+export interface RatePatch {
+  /** How many verifications */
+  readonly limit?: number | undefined
+  /** Within how many seconds it refills */
+  readonly seconds?: number | undefined
+}
+
+export interface QuotaPatch {
+  /** How many verifications */
+  readonly limit?: number | undefined
+  /** A day or a month of UTC, or all time */
+  readonly per?: 'day' | 'month' | 'ever' | undefined
+}
+
+export interface TokenPolicyPatch {
+  /** What it may do; `items:*` stands for all that begins with `items:` */
+  readonly scopes?: readonly string[] | null | undefined
+  /** From where: CIDR blocks or single addresses */
+  readonly addresses?: readonly string[] | null | undefined
+  readonly rate?: RatePatch | null | undefined
+  readonly quota?: QuotaPatch | null | undefined
+}
+
 export interface TokenPatch {
   /** Unique within its sub-account, at most 255 characters */
   readonly name?: string | undefined
@@ -222,7 +245,7 @@ export interface TokenPatch {
   /** A JSON object of your own, at most 4096 bytes as stored */
   readonly metadata?: Readonly<Record<string, unknown>> | null | undefined
   /** What the token may do; a merge patch in PATCH */
-  readonly policy?: TokenPolicy | null | undefined
+  readonly policy?: TokenPolicyPatch | null | undefined
 }
 
 export interface PatchTokenParams {
@@ -263,6 +286,8 @@ export interface RotateTokenParams {
 export interface RevealTokenParams {
   /** The token id */
   readonly id: string
+  /** An ETag: go ahead only if the token is still at it */
+  readonly 'if-match'?: string | undefined
 }
 
 export interface Explanation {
@@ -729,7 +754,20 @@ export interface SubAccountUpdate {
 export interface UpdateSubAccountParams {
   /** The sub-account id */
   readonly id: string
+  /** An ETag: go ahead only if the sub-account is still as it was */
+  readonly 'if-match'?: string | undefined
   readonly body: SubAccountUpdate
+}
+
+export interface SubAccountPolicyPatch {
+  /** What it may do; `items:*` stands for all that begins with `items:` */
+  readonly scopes?: readonly string[] | null | undefined
+  /** From where: CIDR blocks or single addresses */
+  readonly addresses?: readonly string[] | null | undefined
+  readonly rate?: RatePatch | null | undefined
+  readonly quota?: QuotaPatch | null | undefined
+  /** No token works longer than this after its creation */
+  readonly maxLifetimeSeconds?: number | null | undefined
 }
 
 export interface SubAccountPatch {
@@ -744,12 +782,14 @@ export interface SubAccountPatch {
   /** A JSON object of your own, at most 4096 bytes as stored */
   readonly metadata?: Readonly<Record<string, unknown>> | null | undefined
   /** What the token may do; a merge patch in PATCH */
-  readonly policy?: SubAccountPolicy | null | undefined
+  readonly policy?: SubAccountPolicyPatch | null | undefined
 }
 
 export interface PatchSubAccountParams {
   /** The sub-account id */
   readonly id: string
+  /** An ETag: go ahead only if the sub-account is still as it was */
+  readonly 'if-match'?: string | undefined
   readonly body: SubAccountPatch
 }
 
@@ -955,7 +995,7 @@ export const operations = {
     body: 'application/json',
     answer: 'data',
   },
-  revealToken: { method: 'POST', path: '/api/v1/apiClient/token/{id}/reveal', headers: [], answer: 'data' },
+  revealToken: { method: 'POST', path: '/api/v1/apiClient/token/{id}/reveal', headers: ['if-match'], answer: 'data' },
   explainToken: { method: 'GET', path: '/api/v1/apiClient/token/{id}/explain', headers: [], answer: 'data' },
   listAccountHistory: { method: 'GET', path: '/api/v1/apiClient/history', headers: [], answer: 'page' },
   listTokenHistory: { method: 'GET', path: '/api/v1/apiClient/token/{id}/history', headers: [], answer: 'page' },
@@ -978,14 +1018,14 @@ export const operations = {
   updateSubAccount: {
     method: 'PUT',
     path: '/api/v1/apiClient/sub-account/{id}',
-    headers: [],
+    headers: ['if-match'],
     body: 'application/json',
     answer: 'data',
   },
   patchSubAccount: {
     method: 'PATCH',
     path: '/api/v1/apiClient/sub-account/{id}',
-    headers: [],
+    headers: ['if-match'],
     body: 'application/json',
     answer: 'data',
   },

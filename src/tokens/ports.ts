@@ -143,7 +143,14 @@ export interface SubAccountStore {
   insertSubAccounts(subAccounts: readonly SubAccount[], origin: Origin): Promise<void>
   findSubAccount(accountId: string, id: string): Promise<StampedSubAccountRow | undefined>
   listSubAccounts(accountId: string, query: SubAccountQuery): Promise<Slice<StampedSubAccountRow>>
-  updateSubAccount(accountId: string, id: string, update: SubAccountUpdate, origin: Origin): Promise<SubAccountRow>
+  /** With tags, only while the sub-account has one of them; see `tagOf`. */
+  updateSubAccount(
+    accountId: string,
+    id: string,
+    update: SubAccountUpdate,
+    origin: Origin,
+    tags?: readonly string[],
+  ): Promise<SubAccountRow>
   /** The account that owns a sub-account or a token, deleted tokens included; for the operator, who has none. */
   findOwner(id: string): Promise<string | undefined>
 }

@@ -157,15 +157,17 @@ export class Registry {
   }
 
   /** The token with its credential; the history says who has seen it. */
-  async revealToken(caller: Caller, id: string, origin: Origin): Promise<Token> {
+  async revealToken(caller: Caller, id: string, origin: Origin, expected?: Expected): Promise<Token> {
     requireRight(caller.permissions, 'reveal')
     const row = await this.#findToken(caller, id)
     if (!(await this.#views.canReveal(row))) throw new Failure('credential-not-stored')
-    return this.#views.showChanged(await this.#changeToken(caller, id, { kind: 'reveal' }, origin), {})
+    return this.#views.showChanged(await this.#changeToken(caller, id, { kind: 'reveal' }, origin, expected), {})
   }
 
   async createToken(caller: Caller, token: NewToken, origin: Origin, idempotencyKey?: string): Promise<Token> {
     const { store, keys, stamps } = this.#parts
+    // Refuses what is too long, or no policy, before it says whether the sub-account exists.
+    newTokenFields(token)
     const owned = await this.getSubAccount(caller, token.subAccountId)
     const credential = newCredential('tok')
     const idempotency =
@@ -258,9 +260,15 @@ export class Registry {
     return { subAccount, tokens: { active: 0, inactive: 0 } }
   }
 
-  async updateSubAccount(caller: Caller, id: string, update: SubAccountUpdate, origin: Origin): Promise<SubAccountRow> {
+  async updateSubAccount(
+    caller: Caller,
+    id: string,
+    update: SubAccountUpdate,
+    origin: Origin,
+    tags?: readonly string[],
+  ): Promise<SubAccountRow> {
     if (!sees(caller.permissions, id)) throw new Failure('sub-account-forbidden')
-    return this.#parts.store.updateSubAccount(caller.accountId, id, update, origin)
+    return this.#parts.store.updateSubAccount(caller.accountId, id, update, origin, tags)
   }
 
   /** Of one token, deleted ones included, or of the whole account. */

@@ -43,14 +43,14 @@ export class Verification {
 
   /**
    * For gateways. Every verdict asks the authoritative store, if only whether something has changed (decision 015). Writes
-   * nothing on its path, except to reserve units of a rate or quota. Without an address, a credential that is bound to
-   * addresses is refused.
+   * nothing on its path, except to reserve units of a rate or quota. `readAccess` is called once the credential has
+   * authenticated. Without an address, a credential that is bound to addresses is refused.
    */
-  async verify(presented: string, access: Access = { address: undefined }): Promise<Decision> {
+  async verify(presented: string, readAccess: () => Access = () => ({ address: undefined })): Promise<Decision> {
     const verdict = await this.introspect(presented)
     if (!verdict.accepted) return verdict
     const { token, policies } = verdict
-    const refused = judgePolicy(policies, access)
+    const refused = judgePolicy(policies, readAccess())
     if (refused !== undefined) return { accepted: false, ...refused, token }
     if (policies.limits.length === 0) return this.#used(verdict)
     const taken = await this.#limiter.take(policies.limits)

@@ -106,6 +106,22 @@ function refusedPolicies(): Scenario[] {
 
 const tokenScenarios: readonly Scenario[] = [
   {
+    name: 'what is wrong with a new token is said before whether its sub-account exists',
+    ask: (estate) =>
+      mine(estate, { method: 'POST', path: TOKEN, body: { subAccountId: 'sub_none', name: 'x', policy: { x: 1 } } }),
+    status: 400,
+    body: ({ json }) => assert.match(json.error.message, /^policy/),
+  },
+  {
+    name: 'a credential is revealed under If-Match only at that version',
+    async ask(estate) {
+      const { id } = await estate.token()
+      const headers = [bearer(estate.mine.key), ['if-match', '"2"'] as const]
+      return { method: 'POST', path: `${TOKEN}/${id}/reveal`, headers }
+    },
+    status: 412,
+  },
+  {
     name: 'a creation stores metadata, tags and policy, and they come back in details',
     ask: (estate) =>
       mine(estate, {
@@ -114,7 +130,7 @@ const tokenScenarios: readonly Scenario[] = [
         body: {
           subAccountId: estate.mine.subAccounts[0].id,
           name: estate.freshName(),
-          metadata: { team: { name: 'ü' } },
+          metadata: { team: { name: 'ü', lead: null } },
           tags: [' red ', 'Red', '🗝'],
           policy: FULL,
         },
@@ -123,7 +139,7 @@ const tokenScenarios: readonly Scenario[] = [
     async body(heard, estate) {
       const found = await estate.mineAsks({ path: `${TOKEN}/${heard.json.data._id}?include=details` })
       const { metadata, tags, policy } = details(found)
-      assert.deepEqual([metadata, tags, policy], [{ team: { name: 'ü' } }, ['red', 'Red', '🗝'], FULL])
+      assert.deepEqual([metadata, tags, policy], [{ team: { name: 'ü', lead: null } }, ['red', 'Red', '🗝'], FULL])
     },
   },
   {
@@ -303,13 +319,13 @@ const subAccountScenarios: readonly Scenario[] = [
         body: {
           ...{ name: estate.freshName(), email: 'n@x.example', companyName: 'N' },
           policy: { ...FULL, maxLifetimeSeconds: 7_776_000 },
-          metadata: { plan: 'gold' },
+          metadata: { plan: 'gold', until: null },
         },
       }),
     status: 201,
     body({ json }) {
       assert.deepEqual(json.data.policy, { ...FULL, maxLifetimeSeconds: 7_776_000 })
-      assert.deepEqual(json.data.metadata, { plan: 'gold' })
+      assert.deepEqual(json.data.metadata, { plan: 'gold', until: null })
     },
   },
   {
@@ -341,6 +357,30 @@ const subAccountScenarios: readonly Scenario[] = [
         'suspendedAt',
       ])
     },
+  },
+  {
+    name: 'a sub-account is changed under If-Match only while it is as it was',
+    async ask(estate) {
+      const path = `${SUB_ACCOUNT}/${await aSubAccount(estate, { policy: FULL })}`
+      const change = async (method: string, body: object, tag: string) => {
+        const headers = [bearer(estate.mine.key), ['if-match', tag] as const]
+        return (await estate.ask({ method, path, body, headers })).status
+      }
+      const etag = String((await estate.mineAsks({ path })).headers.etag)
+      assert.deepEqual(
+        [
+          await change('PATCH', { metadata: { a: 1 } }, `"other", ${etag}`),
+          await change('PATCH', { policy: null }, etag),
+          await change('PUT', { name: 'Lost' }, `W/${etag}`),
+          await change('PUT', { companyName: 'Any' }, '*'),
+        ],
+        [200, 412, 412, 200],
+      )
+      return mine(estate, { path })
+    },
+    status: 200,
+    body: ({ json: { data } }) =>
+      assert.deepEqual([data.policy, data.metadata, data.companyName], [FULL, { a: 1 }, 'Any']),
   },
   {
     name: 'null removes the policy and metadata of a sub-account',

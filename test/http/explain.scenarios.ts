@@ -152,6 +152,12 @@ export const explainScenarios: readonly Scenario[] = [
     body: invalid('address must be sent only once'),
   },
   {
+    name: 'what is no address is refused',
+    ask: (estate) => ask(estate, { query: '?address=10.0.0.0/8' }),
+    status: 400,
+    body: invalid('address must be an IP address'),
+  },
+  {
     name: 'an unknown parameter is named',
     ask: (estate) => ask(estate, { query: '?ip=::1' }),
     status: 400,

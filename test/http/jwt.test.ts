@@ -95,6 +95,14 @@ describe('with a file of grants', () => {
     assert.equal((await ask({ groups: 'support' })).status, 401)
   })
 
+  test('an address that the issuer has not verified matches no grant', async () => {
+    const email = 'boss@example.com'
+    grant([{ claim: 'email', value: email, account: estate.mine.accountId, role: 'viewer' }])
+    assert.equal((await ask({ email })).status, 200)
+    assert.equal((await ask({ email, email_verified: true })).status, 200)
+    assert.equal((await ask({ email, email_verified: false })).status, 401)
+  })
+
   test('callers without a subject are limited in their own account, not together with those of others', async (t) => {
     const limited = await Estate.open(sqliteEngine, { ...environment(jwks), LATCHKEY_RATE_LIMIT_KEY: '1/h' })
     t.after(() => limited.close())

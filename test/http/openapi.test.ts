@@ -75,19 +75,23 @@ test('it is OpenAPI 3.1 and names every documented operation with every document
   }
 })
 
-test('the answers with an ETag are those that carry a token, and the description itself', () => {
+test('the answers with an ETag are those that carry a token or a sub-account, and the description itself', () => {
   const tagged = operationsOf().flatMap(({ operation }) =>
     Object.entries(operation.responses)
       .filter(([, { headers = {} }]) => 'ETag' in headers)
       .map(([status]) => `${operation.operationId} ${status}`),
   )
   assert.deepEqual(tagged.sort(), [
+    'createSubAccount 201',
     'createToken 201',
+    'getSubAccount 200',
     'getToken 200',
     'openapi 200',
+    'patchSubAccount 200',
     'patchToken 200',
     'revealToken 200',
     'rotateToken 200',
+    'updateSubAccount 200',
     'updateToken 200',
   ])
 })

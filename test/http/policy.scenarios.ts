@@ -72,7 +72,6 @@ const scopeScenarios: readonly Scenario[] = [
   accepted('all scopes of one parameter are there, with %20', asking(ORDERS, '?scope=items:a%20orders:read')),
   accepted('and with +, as forms write a space', asking(ORDERS, '?scope=items:a:b+orders:read')),
   accepted('one of several alternatives is enough', asking(ORDERS, '?scope=admin&scope=x%20y&scope=items:write')),
-  accepted('parameters of others are ignored', asking(ORDERS, '?other=1&scope=orders:read')),
   refusedByScope(
     'one scope that is missing refuses',
     asking(ORDERS, '?scope=orders:read%20orders:write'),
@@ -101,6 +100,23 @@ const scopeScenarios: readonly Scenario[] = [
       status: 400,
       body: invalid(reason),
       headers: { 'x-evil': null },
+    }),
+  ),
+  ...['scopes', 'scope[]'].map(
+    (parameter): Scenario => ({
+      name: `a misspelt parameter does not let everybody in: ${parameter}`,
+      ask: asking(ORDERS, `?${parameter}=admin`),
+      status: 400,
+      body: ({ json }) => assert.equal(json.error.message, `Unknown parameter "${parameter}"; allowed: scope`),
+    }),
+  ),
+  ...['?scope=orders:*', '?scopes=admin'].map(
+    (query): Scenario => ({
+      name: `who does not authenticate is told that, and nothing of ${query}`,
+      ask: () => verify('lk_tok_nonsense', query),
+      status: 401,
+      body: unauthenticated('Invalid token'),
+      headers: { 'x-latchkey-reason': 'unknown' },
     }),
   ),
 ]

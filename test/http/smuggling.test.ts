@@ -18,6 +18,8 @@ const get = (headers: string, line = `GET ${TOKEN} HTTP/1.1`) => `${line}\r\nHos
 const EMPTY = '0\r\n\r\n'
 
 const refused: Readonly<Record<string, string>> = {
+  // Two targets.
+  'a fragment in the target': get('', `GET ${TOKEN}#?page=1 HTTP/1.1`),
   // Two lengths.
   'a length and chunks': post('Content-Length: 5\r\nTransfer-Encoding: chunked\r\n', EMPTY),
   'chunks and a length': post('Transfer-Encoding: chunked\r\nContent-Length: 5\r\n', EMPTY),

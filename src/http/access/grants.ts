@@ -69,6 +69,11 @@ function readGrant(entry: unknown): Grant | undefined {
   return { claim: claim as string, value: value as string, account: account as string, permissions }
 }
 
+/** Without an address that is not verified: anybody could say that it is theirs. A text at some providers. */
+export function trustedClaims({ email, ...claims }: Claims): Claims {
+  return email === undefined || String(claims.email_verified) === 'false' ? claims : { email, ...claims }
+}
+
 /** By account, in the order of the file. Where several grants for an account match, the first one decides. */
 export function grantedTo(claims: Claims, grants: readonly Grant[]): ReadonlyMap<string, Permissions> {
   const granted = new Map<string, Permissions>()

@@ -12,7 +12,7 @@ import { Failure, OperatorError } from '../../tokens/errors.ts'
 import { type Caller, EVERYTHING, type Permissions } from '../../tokens/model/permissions.ts'
 import { brokenNameRule, type Timestamp } from '../../tokens/model/token.ts'
 import type { Registry } from '../../tokens/registry.ts'
-import { grantedTo, grantsIn } from './grants.ts'
+import { grantedTo, grantsIn, trustedClaims } from './grants.ts'
 import { watchedFile } from './watched-file.ts'
 
 export interface JwtSettings {
@@ -61,7 +61,7 @@ export function jwtAuthenticator(
 function grantedBy(path: string | undefined): PermissionsFor {
   if (path === undefined) return () => EVERYTHING
   const grants = grantsIn(path, 'LATCHKEY_JWT_GRANTS')
-  return (claims, accountId) => grantedTo(claims, grants()).get(accountId)
+  return (claims, accountId) => grantedTo(trustedClaims(claims), grants()).get(accountId)
 }
 
 /** The subject is stored in the history, so it must obey the rules for names. */

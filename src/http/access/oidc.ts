@@ -2,7 +2,7 @@
 import * as client from 'openid-client'
 import { brokenNameRule, normalizeName } from '../../tokens/model/token.ts'
 import type { Person } from '../../tokens/sessions.ts'
-import type { Claims } from './grants.ts'
+import { type Claims, trustedClaims } from './grants.ts'
 import { CALLBACK, type IdentityProvider, type LoginSecrets, type RefusalKind, SignInRefused } from './session.ts'
 
 export interface OidcSettings {
@@ -110,22 +110,20 @@ const OF_THE_SIGN_IN = ['iss', 'aud', 'azp', 'nonce', 'at_hash', 'c_hash', 's_ha
 
 const isText = (value: unknown) => typeof value === 'string'
 
-function personOf(claims: Claims): Person {
+function personOf(all: Claims): Person {
+  const claims = trustedClaims(all)
   const { sub, email } = claims
-  // A text at some providers.
-  const isDoubtful = String(claims.email_verified) === 'false'
   if (typeof sub !== 'string' || sub === '' || brokenNameRule(sub) !== undefined) {
     throw new SignInRefused('misconfigured', 'the subject cannot be stored')
   }
-  // Anybody could say that an address is theirs.
-  const unusable = isDoubtful ? [...OF_THE_SIGN_IN, 'email'] : OF_THE_SIGN_IN
   const kept = Object.entries(claims).filter(
-    ([name, value]) => !unusable.includes(name) && (isText(value) || (Array.isArray(value) && value.every(isText))),
+    ([name, value]) =>
+      !OF_THE_SIGN_IN.includes(name) && (isText(value) || (Array.isArray(value) && value.every(isText))),
   )
   if (Buffer.byteLength(JSON.stringify(kept)) > MAX_CLAIMS_BYTES) {
     throw new SignInRefused('misconfigured', `the claims are larger than ${MAX_CLAIMS_BYTES} bytes`)
   }
-  const address = typeof email === 'string' && !isDoubtful ? normalizeName(email) : ''
+  const address = typeof email === 'string' ? normalizeName(email) : ''
   const isName = address !== '' && brokenNameRule(address) === undefined
   return { subject: sub, email: isName ? address : null, claims: Object.fromEntries(kept) }
 }

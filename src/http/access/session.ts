@@ -129,10 +129,11 @@ export function authenticateEither(
     const session = await registry.sessions.find(presented)
     const { accountId, subject, email } = session
     const shown = request.headers[SHOWN_ACCOUNT]
-    if (shown !== undefined && shown !== accountId) throw new Failure('token-invalid')
+    // Neither counts as guessing: the session is a real one.
+    if (shown !== undefined && shown !== accountId) throw new Failure('authentication-required')
     if (accountId === null) throw new HttpFailure(403, 'Choose an account first')
     const permissions = grantedIn(session, signIn).get(accountId)
-    if (permissions === undefined) throw new Failure('token-invalid')
+    if (permissions === undefined) throw new Failure('authentication-required')
     return registry.callerFor(accountId, `oidc:${subject}`, permissions, email ?? undefined)
   }
 }

@@ -46,7 +46,7 @@ function answerInOrder(status: FailureStatus, socket: Socket): void {
 
 /**
  * False for what Node.js accepts but is ambiguous: another version of HTTP, a missing Host, a repeated Host or Content-Type,
- * an unknown transfer coding, or a target that is not a path and so names a second host.
+ * an unknown transfer coding, a target that is not a path and so names a second host, or one with a fragment.
  */
 export function isUnambiguous({ headers, rawHeaders, url, httpVersion }: IncomingMessage): boolean {
   const isCurrent = httpVersion === '1.1'
@@ -57,7 +57,8 @@ export function isUnambiguous({ headers, rawHeaders, url, httpVersion }: Incomin
     (hosts === 1 || (hosts === 0 && !isCurrent)) &&
     (headers['content-type'] === undefined || countHeaders(rawHeaders, 'content-type') === 1) &&
     (coding === undefined || (isCurrent && coding.toLowerCase() === 'chunked')) &&
-    url?.startsWith('/') === true
+    url?.startsWith('/') === true &&
+    !url.includes('#')
   )
 }
 

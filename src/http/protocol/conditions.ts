@@ -1,20 +1,24 @@
-// Conditional requests (a token's ETag is its version), and idempotency keys.
+// Conditional requests (a token's ETag is its version, a sub-account's is made of its fields), and idempotency keys.
 import { Failure } from '../../tokens/errors.ts'
 import type { Expected } from '../../tokens/plan.ts'
 import type { RouteInput } from '../routes/route.ts'
 
-export function etagOf(version: number): string {
-  return `"${version}"`
+export function etagOf(tag: number | string): string {
+  return `"${tag}"`
 }
 
-/** `*` matches any version. Weak tags and tags of unknown form match none (RFC 9110, 8.8.3.2). */
-export function readIfMatch(headers: RouteInput['headers']): Expected {
+/** What is between the quotes. Undefined if any will do: `*`. A weak tag matches none (RFC 9110, 8.8.3.2). */
+export function readIfMatch(headers: RouteInput['headers']): readonly string[] | undefined {
   const header = headers['if-match']
   if (header === undefined) return undefined
   if (typeof header !== 'string') throw new Failure('invalid-request', 'If-Match must be sent only once')
   if (header.trim() === '*') return undefined
-  const tags = header.split(',').map((tag) => tag.trim())
-  return { versions: tags.filter((tag) => /^"(0|[1-9][0-9]{0,14})"$/.test(tag)).map((tag) => Number(tag.slice(1, -1))) }
+  return header.split(',').flatMap((tag) => /^\s*"(.*)"\s*$/.exec(tag)?.[1] ?? [])
+}
+
+export function readVersions(headers: RouteInput['headers']): Expected {
+  const tags = readIfMatch(headers)
+  return tags && { versions: tags.filter((tag) => /^(0|[1-9][0-9]{0,14})$/.test(tag)).map(Number) }
 }
 
 /** Whether GET responds 304 (RFC 9110, 13.1.2; weak comparison). */

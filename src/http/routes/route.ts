@@ -124,9 +124,7 @@ const UNAUTHENTICATED_CODES: readonly FailureCode[] = [
   'token-inactive',
 ]
 
-/** Failures of every route that needs an account key. */
 const COMMON_FAILURES: Reasons = {
-  403: [reasonOf('token-cannot-manage'), notAllowed(RIGHTS.read).message],
   429: [STATUSES[429].category],
   500: [STATUSES[500].category],
   503: [reasonOf('unavailable')],
@@ -140,6 +138,11 @@ const BODY_FAILURES: Reasons = {
 
 export function rightsOf({ method, right = method === 'GET' ? 'read' : 'change' }: AccountRoute): readonly Right[] {
   return right === null ? [] : [right].flat()
+}
+
+/** What a caller with another credential, or an account key without these rights, is told. */
+export function withoutRight(rights: readonly Right[]): Reasons {
+  return { 403: [reasonOf('token-cannot-manage'), ...rights.map((right) => notAllowed(RIGHTS[right]).message)] }
 }
 
 export const isWrite = ({ method }: AccountRoute) => method !== 'GET'
@@ -157,7 +160,7 @@ export function schemaOf(route: AccountRoute): FastifySchema {
       examples: [successBody(EXAMPLE_APP, success.message, success.example, isWrite(route) ? 1 : 0)],
     },
     401: describeUnauthenticated(UNAUTHENTICATED_DESCRIPTION, UNAUTHENTICATED_CODES),
-    ...describeFailures(route.failures, ofBody),
+    ...describeFailures(route.failures, ofBody, withoutRight(rightsOf(route))),
   }
   const optional = { description, params, querystring, headers, body }
   const present = Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined))

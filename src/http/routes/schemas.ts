@@ -1,6 +1,6 @@
 // The schemas of responses. A schema is the type, the list of fields that are sent, and the description; its title is its
 // name in the API description and in generated clients.
-import { type Static, Type } from 'typebox'
+import { type Static, type TObject, type TSchema, Type } from 'typebox'
 import type { Json, JsonObject } from '../../tokens/model/fields.ts'
 import { EXPIRING_DAYS, WEEKS } from '../../tokens/model/overview.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE } from '../../tokens/model/page.ts'
@@ -45,25 +45,40 @@ const Quota = Type.Object(
   { title: 'Quota' },
 )
 
+const Scopes = Type.Array(Type.String(), {
+  description: 'What it may do; `items:*` stands for all that begins with `items:`',
+})
+const Addresses = Type.Array(Type.String(), { description: 'From where: CIDR blocks or single addresses' })
+const MaxLifetime = Type.Integer({ minimum: 1, description: 'No token works longer than this after its creation' })
+
 export const TokenPolicy = Type.Object(
   {
-    scopes: Type.Optional(
-      Type.Array(Type.String(), { description: 'What it may do; `items:*` stands for all that begins with `items:`' }),
-    ),
-    addresses: Type.Optional(Type.Array(Type.String(), { description: 'From where: CIDR blocks or single addresses' })),
+    scopes: Type.Optional(Scopes),
+    addresses: Type.Optional(Addresses),
     rate: Type.Optional(Rate),
     quota: Type.Optional(Quota),
   },
   { title: 'TokenPolicy', description: 'What is absent is not restricted. The policy of the sub-account holds too' },
 )
 export const SubAccountPolicy = Type.Object(
-  {
-    ...TokenPolicy.properties,
-    maxLifetimeSeconds: Type.Optional(
-      Type.Integer({ minimum: 1, description: 'No token works longer than this after its creation' }),
-    ),
-  },
+  { ...TokenPolicy.properties, maxLifetimeSeconds: Type.Optional(MaxLifetime) },
   { title: 'SubAccountPolicy', description: 'A ceiling for all tokens; rate and quota are shared by all of them' },
+)
+
+/** In PATCH, where null clears a member, and one part of a rate or quota can be changed. */
+const clearable = (schema: TSchema) => Type.Optional(Type.Union([schema, Type.Null()]))
+export const TokenPolicyPatch = Type.Object(
+  {
+    scopes: clearable(Scopes),
+    addresses: clearable(Addresses),
+    rate: clearable(Type.Partial(Rate, { title: 'RatePatch' })),
+    quota: clearable(Type.Partial(Quota, { title: 'QuotaPatch' })),
+  },
+  { title: 'TokenPolicyPatch' },
+)
+export const SubAccountPolicyPatch = Type.Object(
+  { ...TokenPolicyPatch.properties, maxLifetimeSeconds: clearable(MaxLifetime) },
+  { title: 'SubAccountPolicyPatch' },
 )
 
 /** As it is sent: an object type that may be null, for the serializer. */
@@ -75,19 +90,17 @@ const metadataOrNull = Type.Unsafe<JsonObject | null>({
   description: 'A JSON object of your own, opaque to the service; null for none',
 })
 
-/** As it is received: null, and null for each member, clears it. */
-const policyInput = (policy: typeof TokenPolicy | typeof SubAccountPolicy) =>
+const policyInput = (policy: TObject) =>
   Type.Union([policy, Type.Null()], { description: 'What the token may do; a merge patch in PATCH' })
 const MetadataInput = Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()], {
   description: `A JSON object of your own, at most ${MAX_METADATA_BYTES} bytes as stored`,
 })
 
 /** What both tokens and sub-accounts take beyond the document. */
-export const beyondDocument = (policy: typeof TokenPolicy | typeof SubAccountPolicy) => ({
+export const beyondDocument = (policy: TObject) => ({
   metadata: Type.Optional(MetadataInput),
   policy: Type.Optional(policyInput(policy)),
 })
-
 export const Scope = Type.Array(Type.String(), {
   description: 'The scopes needed, separated by spaces; repeated: one of these sets is enough',
 })

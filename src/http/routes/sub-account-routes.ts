@@ -9,15 +9,24 @@ import {
   readNewSubAccount,
   readSubAccountPatch,
   readSubAccountUpdate,
+  STALE_SUB_ACCOUNT,
   SUB_ACCOUNT_STATUSES,
+  tagOf,
 } from '../../tokens/model/update.ts'
+import { etagOf, readIfMatch } from '../protocol/conditions.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
-import type { AccountRoute } from './route.ts'
+import type { AccountRoute, RouteResult } from './route.ts'
 import * as schemas from './schemas.ts'
 
 const BASE = '/api/v1/apiClient/sub-account'
 
 const SubAccountId = Type.Object({ id: Type.String({ description: 'The sub-account id' }) })
+const IfMatch = Type.Object({
+  'if-match': Type.Optional(
+    Type.String({ description: 'An ETag: go ahead only if the sub-account is still as it was' }),
+  ),
+})
+const ETAG = { ETag: { type: 'string', description: 'For `If-Match`: changes with each field of the sub-account' } }
 const NOT_YOURS = [reasonOf('sub-account-forbidden')]
 const name = (description: string) => Type.String({ minLength: 1, maxLength: MAX_NAME_CHARACTERS, description })
 const Name = name('What people call it')
@@ -82,10 +91,10 @@ const createSubAccount: AccountRoute = {
     { title: 'NewSubAccount' },
   ),
   data: schemas.SubAccount,
-  success: { status: 201, message: 'Sub-account created successfully', example },
+  success: { status: 201, message: 'Sub-account created successfully', example, headers: ETAG },
   failures: { 400: ['name is required', 'email must be an e-mail address'] },
   async answer(registry, { caller, body, origin }) {
-    return { data: subAccountToWire(await registry.createSubAccount(caller, readNewSubAccount(body), origin)) }
+    return subAccountResult(await registry.createSubAccount(caller, readNewSubAccount(body), origin))
   },
 }
 
@@ -97,10 +106,10 @@ const getSubAccount: AccountRoute = {
   tag: 'Sub-accounts',
   params: SubAccountId,
   data: schemas.SubAccount,
-  success: { message: 'Sub-account retrieved successfully', example },
+  success: { message: 'Sub-account retrieved successfully', example, headers: ETAG },
   failures: { 400: [unknownName('parameter', 'verbose', [])], 403: NOT_YOURS },
   async answer(registry, { caller, params }) {
-    return { data: subAccountToWire(await registry.getSubAccount(caller, params.id)) }
+    return subAccountResult(await registry.getSubAccount(caller, params.id))
   },
 }
 
@@ -113,15 +122,20 @@ const patchSubAccount: AccountRoute = {
   description: 'A JSON merge patch (RFC 7396): null clears a field, members of `metadata` and `policy` included.',
   params: SubAccountId,
   body: Type.Object(
-    { ...Changeable, ...schemas.beyondDocument(schemas.SubAccountPolicy) },
+    { ...Changeable, ...schemas.beyondDocument(schemas.SubAccountPolicyPatch) },
     { title: 'SubAccountPatch' },
   ),
+  headers: IfMatch,
   data: schemas.SubAccount,
-  success: { message: 'Sub-account updated successfully', example },
-  failures: { 400: [NOTHING_TO_UPDATE, 'status must be active or suspended'], 403: NOT_YOURS },
-  async answer(registry, { caller, params, body, origin }) {
-    const row = await registry.updateSubAccount(caller, params.id, readSubAccountPatch(body), origin)
-    return { data: subAccountToWire(row) }
+  success: { message: 'Sub-account updated successfully', example, headers: ETAG },
+  failures: {
+    400: [NOTHING_TO_UPDATE, 'status must be active or suspended'],
+    403: NOT_YOURS,
+    412: [STALE_SUB_ACCOUNT],
+  },
+  async answer(registry, { caller, params, headers, body, origin }) {
+    const update = readSubAccountPatch(body)
+    return subAccountResult(await registry.updateSubAccount(caller, params.id, update, origin, readIfMatch(headers)))
   },
 }
 
@@ -134,16 +148,25 @@ const updateSubAccount: AccountRoute = {
   description: 'While suspended, none of its tokens authenticates; their own status stays as it is.',
   params: SubAccountId,
   body: Type.Object(Changeable, { title: 'SubAccountUpdate' }),
+  headers: IfMatch,
   data: schemas.SubAccount,
-  success: { message: 'Sub-account updated successfully', example },
-  failures: { 400: [NOTHING_TO_UPDATE, 'status must be active or suspended'], 403: NOT_YOURS },
-  async answer(registry, { caller, params, body, origin }) {
-    const row = await registry.updateSubAccount(caller, params.id, readSubAccountUpdate(body), origin)
-    return { data: subAccountToWire(row) }
+  success: { message: 'Sub-account updated successfully', example, headers: ETAG },
+  failures: {
+    400: [NOTHING_TO_UPDATE, 'status must be active or suspended'],
+    403: NOT_YOURS,
+    412: [STALE_SUB_ACCOUNT],
+  },
+  async answer(registry, { caller, params, headers, body, origin }) {
+    const update = readSubAccountUpdate(body)
+    return subAccountResult(await registry.updateSubAccount(caller, params.id, update, origin, readIfMatch(headers)))
   },
 }
 
 export const subAccountRoutes = { listSubAccounts, createSubAccount, getSubAccount, updateSubAccount, patchSubAccount }
+
+function subAccountResult(row: SubAccountRow): RouteResult {
+  return { data: subAccountToWire(row), headers: { etag: etagOf(tagOf(row.subAccount)) } }
+}
 
 export function subAccountToWire({ subAccount, tokens }: SubAccountRow): schemas.WireSubAccount {
   const { id, name, email, companyName, createdAt, suspendedAt, policy, metadata } = subAccount

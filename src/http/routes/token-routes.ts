@@ -1,9 +1,10 @@
 // The documented endpoints, and all else that can be done with a token.
 import { Type } from 'typebox'
 import { Failure, reasonOf } from '../../tokens/errors.ts'
+import { parseAddress } from '../../tokens/model/addresses.ts'
 import { NOTHING_TO_UPDATE } from '../../tokens/model/fields.ts'
 import { MAX_LIMIT, MAX_PAGE, readOnce, readTokenQuery, type TokenQuery } from '../../tokens/model/page.ts'
-import { type Caller, notAllowed, RIGHTS } from '../../tokens/model/permissions.ts'
+import type { Caller } from '../../tokens/model/permissions.ts'
 import { NOT_A_TIME } from '../../tokens/model/times.ts'
 import { MAX_NAME_CHARACTERS, STATUSES, type Token } from '../../tokens/model/token.ts'
 import {
@@ -15,7 +16,7 @@ import {
 } from '../../tokens/model/update.ts'
 import type { Registry } from '../../tokens/registry.ts'
 import type { TokenView } from '../../tokens/token-views.ts'
-import { etagOf, readIdempotencyKey, readIfMatch } from '../protocol/conditions.ts'
+import { etagOf, readIdempotencyKey, readVersions } from '../protocol/conditions.ts'
 import { readScopeParameter } from '../protocol/policy-headers.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
 import type { AccountRoute, RouteInput, RouteResult } from './route.ts'
@@ -38,6 +39,7 @@ const BASE = '/api/v1/apiClient/token'
 const NOT_FOUND = [reasonOf('token-not-found')]
 const NOT_YOURS = [reasonOf('sub-account-forbidden')]
 const NOT_STORED = reasonOf('credential-not-stored')
+const NOT_AN_ADDRESS = 'address must be an IP address'
 const STALE = [reasonOf('version-mismatch')]
 
 const exampleToken = {
@@ -144,7 +146,7 @@ const updateToken: AccountRoute = {
   ignoresUnknown: true,
   async answer(registry, { caller, params, query, body, headers, origin }) {
     const [change, view] = [readTokenUpdate(body), readMasked(query)]
-    return tokenResult(await registry.updateToken(caller, params.id, change, origin, readIfMatch(headers), view))
+    return tokenResult(await registry.updateToken(caller, params.id, change, origin, readVersions(headers), view))
   },
 }
 
@@ -163,6 +165,7 @@ const patchToken: AccountRoute = {
       name: Type.Optional(Name),
       status: Type.Optional(Status),
       ...BeyondDocument,
+      ...schemas.beyondDocument(schemas.TokenPolicyPatch),
     },
     { title: 'TokenPatch' },
   ),
@@ -174,7 +177,7 @@ const patchToken: AccountRoute = {
   },
   async answer(registry, { caller, params, query, body, headers, origin }) {
     const [update, view] = [readTokenPatch(body), { ...readMasked(query), details: true }]
-    return tokenResult(await registry.updateToken(caller, params.id, update, origin, readIfMatch(headers), view))
+    return tokenResult(await registry.updateToken(caller, params.id, update, origin, readVersions(headers), view))
   },
 }
 
@@ -231,7 +234,7 @@ const deleteToken: AccountRoute = {
   success: { message: 'API token deleted successfully', example: { _id: exampleToken._id } },
   failures: { 404: NOT_FOUND, 412: STALE },
   async answer(registry, { caller, params, headers, origin }) {
-    const { id } = await registry.deleteToken(caller, params.id, origin, readIfMatch(headers))
+    const { id } = await registry.deleteToken(caller, params.id, origin, readVersions(headers))
     return { data: { _id: id }, tokenId: id }
   },
 }
@@ -267,7 +270,7 @@ const rotateToken: AccountRoute = {
   },
   async answer(registry, { caller, params, body, headers, origin }) {
     const overlap = readOverlap(body)
-    return tokenResult(await registry.rotateToken(caller, params.id, overlap, origin, readIfMatch(headers)))
+    return tokenResult(await registry.rotateToken(caller, params.id, overlap, origin, readVersions(headers)))
   },
 }
 
@@ -281,9 +284,10 @@ const revealToken: AccountRoute = {
   right: ['read', 'reveal'],
   params: schemas.TokenId,
   success: { message: 'API token revealed successfully', example: exampleToken, headers: ETAG },
-  failures: { 403: [notAllowed(RIGHTS.reveal).message], 404: NOT_FOUND, 409: [NOT_STORED] },
-  async answer(registry, { caller, params, origin }) {
-    return tokenResult(await registry.revealToken(caller, params.id, origin))
+  headers: IfMatch,
+  failures: { 404: NOT_FOUND, 409: [NOT_STORED], 412: STALE },
+  async answer(registry, { caller, params, headers, origin }) {
+    return tokenResult(await registry.revealToken(caller, params.id, origin, readVersions(headers)))
   },
 }
 
@@ -298,10 +302,13 @@ const explainToken: AccountRoute = {
   querystring: Type.Object({ scope: Type.Optional(schemas.Scope), address: Type.Optional(Type.String()) }),
   data: schemas.Explanation,
   success: { message: 'API token explained successfully', example: schemas.exampleExplanation },
-  failures: { 400: ['scope must name at most 64 scopes'], 404: NOT_FOUND },
+  failures: { 400: ['scope must name at most 64 scopes', NOT_AN_ADDRESS], 404: NOT_FOUND },
   async answer(registry, { caller, params, query }) {
     const { id } = params
-    const access = { ...readScopeParameter(query), address: readOnce(query, 'address') }
+    const address = readOnce(query, 'address')
+    if (address !== undefined && parseAddress(address) === undefined)
+      throw new Failure('invalid-request', NOT_AN_ADDRESS)
+    const access = { ...readScopeParameter(query), address }
     return { data: explanationToWire(await registry.explainToken(caller, id, access)), tokenId: id }
   },
 }

@@ -11,6 +11,7 @@ import { authenticatesTwice, clientSecretOf, formOf, mustReadForm, usesBasic } f
 import { admitWithin, type RateLimits } from '../access/rate-limits.ts'
 import { answerTo, BasicRefused, BODY_REASONS, HttpFailure, unauthenticated } from '../protocol/failures.ts'
 import { challengeFor, limitHeaders, readScopeParameter } from '../protocol/policy-headers.ts'
+import { unknownName, unknownNamesCheck } from '../protocol/unknown-names.ts'
 import {
   DESCRIPTION,
   describeFailures,
@@ -18,6 +19,7 @@ import {
   type PlainRoute,
   type ServerParts,
   UNAUTHENTICATED_DESCRIPTION,
+  withoutRight,
 } from './route.ts'
 import { Scope } from './schemas.ts'
 
@@ -26,6 +28,10 @@ const REFUSED: readonly FailureCode[] = ['token-invalid', 'token-inactive', 'tok
 export function verifyRoutes(parts: ServerParts) {
   return { verify: verifyRoute(parts), introspect: introspectRoute(parts) }
 }
+
+const querystring = Type.Object({ scope: Type.Optional(Scope) })
+/** Without `scope` none is asked for: who misspells it must not let everybody in. */
+const checkNames = unknownNamesCheck({ querystring })
 
 function verifyRoute({ registry, credentialHeader, metrics, rateLimits }: ServerParts): PlainRoute {
   return {
@@ -40,7 +46,7 @@ function verifyRoute({ registry, credentialHeader, metrics, rateLimits }: Server
       description:
         'For nginx `auth_request`, Caddy `forward_auth` and the like: 204 lets the request pass, anything else does ' +
         'not. The store is asked every time.',
-      querystring: Type.Object({ scope: Type.Optional(Scope) }),
+      querystring,
       security: [{ credential: [] }, ...(credentialHeader === undefined ? [] : [{ credentialHeader: [] }])],
       response: {
         204: {
@@ -65,7 +71,7 @@ function verifyRoute({ registry, credentialHeader, metrics, rateLimits }: Server
           { 'X-Latchkey-Reason': { type: 'string', enum: ['unknown', 'inactive', 'suspended', 'expired'] } },
         ),
         ...describeFailures({
-          400: ['scope must name at most 64 scopes'],
+          400: ['scope must name at most 64 scopes', unknownName('parameter', 'scopes', ['scope'])],
           403: Object.values(NOT_ALLOWED),
           429: Object.values(USED_UP),
         }),
@@ -74,8 +80,11 @@ function verifyRoute({ registry, credentialHeader, metrics, rateLimits }: Server
     async respond(request, reply) {
       const presented = presentedIn(request, credentialHeader)
       if (presented === undefined) return refuse(reply, 'unknown', 'authentication-required')
-      const access = { ...readScopeParameter(request.query as RawQuery), address: request.ip }
-      const decision = await registry.verification.verify(presented, access)
+      const decision = await registry.verification.verify(presented, () => {
+        const query = request.query as RawQuery
+        checkNames({ query, body: undefined })
+        return { ...readScopeParameter(query), address: request.ip }
+      })
       request.tokenId = decision.token?.id
       metrics.countVerdict(decision.accepted ? 'accepted' : decision.reason)
       if (!decision.accepted) return answerRefusal(request, reply, decision, rateLimits)
@@ -161,11 +170,14 @@ function introspectRoute(parts: ServerParts): PlainRoute {
           examples: [{ active: false }],
         },
         401: describeUnauthenticated(UNAUTHENTICATED_DESCRIPTION, ['authentication-required']),
-        ...describeFailures({
-          400: ['token must be sent', 'token must be sent only once', AUTHENTICATED_TWICE],
-          413: [BODY_REASONS.tooLarge],
-          415: [BODY_REASONS.wrongType('application/x-www-form-urlencoded')],
-        }),
+        ...describeFailures(
+          {
+            400: ['token must be sent', 'token must be sent only once', AUTHENTICATED_TWICE],
+            413: [BODY_REASONS.tooLarge],
+            415: [BODY_REASONS.wrongType('application/x-www-form-urlencoded')],
+          },
+          withoutRight(['introspect']),
+        ),
       },
     },
     async respond(request) {

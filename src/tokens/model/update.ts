@@ -1,4 +1,5 @@
 // The rules of creating and changing tokens and sub-accounts. Pure: a record and a change in, a record out.
+import { createHash } from 'node:crypto'
 import { Failure } from '../errors.ts'
 import {
   emailField,
@@ -67,14 +68,15 @@ type StoredJson = { readonly [Name in keyof JsonFields]?: string | null }
 function patchJson(before: StoredJson, change: JsonFields, owner: PolicyOwner): StoredJson {
   const { metadata, tags, policy } = change
   return {
-    ...(metadata === undefined ? {} : { metadata: patchMetadata(before.metadata ?? null, metadata) }),
+    ...(metadata === undefined ? {} : { metadata: patchMetadata(before.metadata, metadata) }),
     ...(tags === undefined ? {} : { tags: tags && JSON.stringify(tags) }),
     ...(policy === undefined ? {} : { policy: patchPolicy(before.policy ?? null, policy, owner) }),
   }
 }
 
-function patchMetadata(before: string | null, patch: JsonObject | null): string | null {
-  const text = patch && JSON.stringify(patched(before, patch))
+/** New ones are stored as they are. */
+function patchMetadata(before: string | null | undefined, patch: JsonObject | null): string | null {
+  const text = patch && JSON.stringify(before === undefined ? patch : patched(before, patch))
   if (text === null || Buffer.byteLength(text) <= MAX_METADATA_BYTES) return text
   throw new Failure('invalid-request', `metadata must be at most ${MAX_METADATA_BYTES} bytes of JSON`)
 }
@@ -185,6 +187,14 @@ export function readSubAccountUpdate(body: unknown): SubAccountUpdate {
 export function readSubAccountPatch(body: unknown): SubAccountUpdate {
   return readPatch<SubAccountUpdate>(body, { ...SUB_ACCOUNT_FIELDS, policy: objectField, metadata: objectField })
 }
+
+/** What a sub-account has instead of a version: differs as soon as one of its fields does. */
+export function tagOf({ name, email, companyName, suspendedAt, policy, metadata }: SubAccount): string {
+  const fields = [name, email, companyName, suspendedAt, policy, metadata]
+  return createHash('sha256').update(JSON.stringify(fields)).digest('base64url')
+}
+
+export const STALE_SUB_ACCOUNT = 'The sub-account has changed since the version named in If-Match'
 
 /** Suspending again keeps the time of the first suspension. */
 export function applySubAccountUpdate<Row extends SubAccount>(

@@ -155,10 +155,11 @@ export async function updateSubAccount(
   id: string,
   change: SubAccountUpdate,
   origin: Origin,
+  tags?: readonly string[],
 ): Promise<SubAccountRow> {
   const { db, stamps } = session
   const [heads, found] = await Promise.all([lockHeads(db, [accountId]), findSubAccount(db, accountId, id)])
-  const plan = plans.planSubAccountUpdate(found?.subAccount, change, origin, stamps)
+  const plan = plans.planSubAccountUpdate(found?.subAccount, change, origin, stamps, tags)
   if (plan === undefined || found === undefined) return found as SubAccountRow
   const fields = changedFields(SUB_ACCOUNTS, found.subAccount, plan.after)
   await Promise.all([

@@ -132,10 +132,11 @@ export function updateSubAccount(
   id: string,
   change: SubAccountUpdate,
   origin: Origin,
+  tags?: readonly string[],
 ): SubAccountRow {
   const { db, stamps } = session
   const found = findSubAccount(db, accountId, id)
-  const plan = plans.planSubAccountUpdate(found?.subAccount, change, origin, stamps)
+  const plan = plans.planSubAccountUpdate(found?.subAccount, change, origin, stamps, tags)
   if (plan === undefined || found === undefined) return found as SubAccountRow
   const fields = changedFields(SUB_ACCOUNTS, found.subAccount, plan.after)
   update(db, 'sub_accounts', { ...fields, foldedText: foldedText(plan.after) }, 'id', id)
