@@ -1,5 +1,6 @@
 // The views that are loaded when the first of them is needed, as one piece: what chooses from lists and makes chips, which all
 // of them use, is a tenth of all the code.
+import '@mantine/core/styles/Code.css'
 import '@mantine/core/styles/Combobox.css'
 import { KeysView } from './keys/keys-view.tsx'
 import { PeopleView } from './people/people-view.tsx'

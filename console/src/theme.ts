@@ -6,10 +6,7 @@ export const theme = createTheme({
   primaryShade: { light: 8, dark: 8 },
   fontFamily: "'Inter Variable', system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",
   fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, monospace',
-  headings: {
-    fontFamily: "'Inter Variable', system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif",
-    fontWeight: '650',
-  },
+  headings: { fontWeight: '650' },
   colors: {
     dark: [
       '#e3e5e8',

@@ -4,6 +4,7 @@ import { use, useEffect, useRef } from 'react'
 import type { LatchkeyClient } from '../../../client/latchkey-client.ts'
 import { DialogContext } from '../ui/dialog.tsx'
 import { Name } from '../ui/name.tsx'
+import { say } from '../ui/say.ts'
 import { useToast } from '../ui/toasts.tsx'
 import { shortReason } from './errors.ts'
 import { type Identified, invalidate, type Kind, updateCached } from './queries.ts'
@@ -50,12 +51,7 @@ export function useChange<Result extends Identified | readonly Identified[], Inp
     onSettled: () => invalidate(cache, kind),
     onError(error, input) {
       if (!unmounted.current && !isFromToast(input)) return
-      const text = (
-        <>
-          No change of <Name>{name}</Name> is confirmed: {shortReason(error)}
-        </>
-      )
-      toast({ text, tone: 'bad' })
+      toast({ text: say`No change of ${<Name>{name}</Name>} is confirmed: ${shortReason(error)}`, tone: 'bad' })
     },
   })
 }

@@ -1,6 +1,7 @@
 // Choosing one of the accounts that a person may work in, after signing in and later.
 import { Alert, Button, Center, Paper, Stack, Text, Title } from '@mantine/core'
-import { useEffect, useState } from 'react'
+import { useDocumentTitle } from '@mantine/hooks'
+import { useState } from 'react'
 import { useSession } from '../api/session.tsx'
 import { BusyButton } from '../ui/busy-button.tsx'
 import { Name } from '../ui/name.tsx'
@@ -9,9 +10,7 @@ export function AccountChoice() {
   const { presence, choose, signOut } = useSession()
   const [chosen, setChosen] = useState<string>()
   const [hasFailed, setFailed] = useState(false)
-  useEffect(() => {
-    document.title = 'Choose an account · Latchkey'
-  }, [])
+  useDocumentTitle('Choose an account · Latchkey')
   const { person, accounts } = presence
   const go = async (id: string) => {
     setChosen(id)

@@ -26,9 +26,9 @@ export function Frame() {
   const { data } = useQuery(queries.whoami(useClient()))
   return (
     <>
-      <a className={classes.skip} href="#main">
+      <Button component="a" href="#main" variant="default" pos="absolute" left={8} className={classes.skip}>
         Skip to content
-      </a>
+      </Button>
       <Header />
       <LinkedKeyDialog />
       <main id="main" className={classes.main}>
@@ -48,7 +48,7 @@ function Header() {
           <Icon name="key" size={22} /> Latchkey
         </Link>
         <Views />
-        <Group gap={8} wrap="nowrap" className={classes.end}>
+        <Group gap={8} wrap="nowrap" justify="flex-end" flex="1 1 0" miw={0} className={classes.end}>
           {data !== undefined && <WhoAmI who={data} />}
           <OtherAccountButton />
           <ColorSchemeButton />

@@ -2,7 +2,7 @@
 // request to the service.
 import { Alert, Button, Center, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core'
 import { useForm } from '@mantine/form'
-import { useEffect } from 'react'
+import { useDocumentTitle } from '@mantine/hooks'
 import { createClient, LatchkeyError } from '../../../client/latchkey-client.ts'
 import { codeOf, explain, explainRefusal } from '../api/errors.ts'
 import type { End } from '../api/presence.ts'
@@ -24,9 +24,7 @@ export function SignIn() {
   const { signIn, reason, end, presence, unanswered } = useSession()
   const why = end === undefined ? reason : ENDS[end]
   const form = useForm({ initialValues: { key: '' } })
-  useEffect(() => {
-    document.title = 'Sign in · Latchkey'
-  }, [])
+  useDocumentTitle('Sign in · Latchkey')
   const submit = form.onSubmit(async ({ key }) => {
     const refusal = await tryKey(key.trim())
     if (refusal === undefined) signIn(key.trim())

@@ -36,8 +36,8 @@ export function WhoAmI({ who }: { who: Who }) {
         }
         title="The account you are signed in to, and what you may do"
       >
-        <Text span inherit truncate>
-          <Name>{account.name}</Name>
+        <Text component="bdi" inherit truncate style={{ whiteSpace: 'pre' }}>
+          {account.name}
         </Text>
       </Button>
       <Box

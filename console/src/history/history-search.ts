@@ -1,11 +1,10 @@
 // The search parameters of the history: who, what and when.
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
-import { useCallback } from 'react'
 import type { HistoryEntry, HistoryPage } from '../../../client/latchkey-client.ts'
 import { HISTORY, queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
 import { day, oneOf, pageOf, paging, readSearch, type Search, text } from '../search/search-params.ts'
+import { useListSearch } from '../search/use-list-search.ts'
 
 type Action = HistoryEntry['action']
 
@@ -47,23 +46,7 @@ export const isFiltered = (search: HistoryFilters): boolean => FILTER_NAMES.some
 
 export const readHistorySearch = (raw: Readonly<Record<string, unknown>>): HistorySearch => readSearch(PARAMS, raw)
 
-const route = getRouteApi('/history')
-
-export function useHistorySearch() {
-  const search = route.useSearch()
-  const navigate = route.useNavigate()
-  /** Another filter or page size starts at the first page. */
-  const changeSearch = useCallback(
-    (part: HistorySearch, how: 'push' | 'replace' = 'push') =>
-      void navigate({
-        to: '/history',
-        search: (previous) => readHistorySearch({ ...previous, page: undefined, ...part }),
-        replace: how === 'replace',
-      }),
-    [navigate],
-  )
-  return { search, changeSearch }
-}
+export const useHistorySearch = () => useListSearch('/history', readHistorySearch)
 
 export type ChangeHistorySearch = ReturnType<typeof useHistorySearch>['changeSearch']
 

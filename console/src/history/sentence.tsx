@@ -1,21 +1,18 @@
 // One history entry as a sentence: who did what to what. Things are called by their names, or by their ids without one.
-import { Fragment, type ReactNode } from 'react'
+import type { ReactNode } from 'react'
 import type { HistoryEntry } from '../../../client/latchkey-client.ts'
 import type { Rights } from '../api/permissions.ts'
 import { type Policy, policyChanges } from '../policy/words.ts'
 import { plural } from '../ui/format.ts'
 import { Name } from '../ui/name.tsx'
+import { say, together } from '../ui/say.ts'
 import { Moment } from '../ui/time.tsx'
 
 export type Names = Readonly<Record<string, string>>
 
 export function Sentence({ entry, names: present }: { entry: HistoryEntry; names: Names }) {
   const names = { ...present, ...namesThen(entry) }
-  return (
-    <>
-      {who(entry.by, names)} {did(entry, names)}
-    </>
-  )
+  return say`${who(entry.by, names)} ${did(entry, names)}`
 }
 
 /** The names at the time of the entry; entries of earlier versions have none. */
@@ -47,31 +44,17 @@ function did({ action, subject, from, to }: HistoryEntry, names: Names): ReactNo
     case 'account.create':
       return 'made this account'
     case 'account.rename':
-      return (
-        <>
-          renamed this account from <Name>{String(from.name)}</Name> to <Name>{String(to.name)}</Name>
-        </>
-      )
+      return say`renamed this account ${fromTo(from.name, to.name)}`
     case 'account.update':
       return accountUpdate(to)
     case 'key.create':
-      return (
-        <>
-          made the account key {it}
-          {keyRights(to.permissions, names)}
-        </>
-      )
+      return say`made the account key ${it}${keyRights(to.permissions, names)}`
     case 'key.revoke':
-      return <>revoked the account key {it}</>
+      return say`revoked the account key ${it}`
     case 'session.revoke':
-      return <>signed {it} out of the console</>
+      return say`signed ${it} out of the console`
     case 'sub-account.create':
-      return (
-        <>
-          created the sub-account {it}
-          {withPolicy(to.policy)}
-        </>
-      )
+      return say`created the sub-account ${it}${withPolicy(to.policy)}`
     case 'sub-account.update':
       return subAccountUpdate(it, from, to)
     case 'token.create':
@@ -81,11 +64,11 @@ function did({ action, subject, from, to }: HistoryEntry, names: Names): ReactNo
     case 'token.rotate':
       return tokenRotate(it, to)
     case 'token.reveal':
-      return <>was shown the credential of {it}</>
+      return say`was shown the credential of ${it}`
     case 'token.erase':
-      return <>erased the stored credential of {it}, which goes on working</>
+      return say`erased the stored credential of ${it}, which goes on working`
     case 'token.delete':
-      return <>deleted the token {it}</>
+      return say`deleted the token ${it}`
   }
 }
 
@@ -101,12 +84,8 @@ function accountUpdate({ credentials }: Fields): ReactNode {
 function keyRights(value: Value, names: Names): ReactNode {
   if (typeof value !== 'object' || value === null) return null
   const { role, reveal, subAccounts } = value as Partial<Rights>
-  return (
-    <>
-      : {role}, {reveal ? 'shows credentials' : 'shows no credentials'}
-      {Array.isArray(subAccounts) && <>, sees only {subAccountsOf(subAccounts, names)}</>}
-    </>
-  )
+  const sees = Array.isArray(subAccounts) && say`, sees only ${subAccountsOf(subAccounts, names)}`
+  return say`: ${role}, ${reveal ? 'shows credentials' : 'shows no credentials'}${sees}`
 }
 
 function subAccountsOf(ids: readonly string[], names: Names): ReactNode {
@@ -115,80 +94,44 @@ function subAccountsOf(ids: readonly string[], names: Names): ReactNode {
 }
 
 function tokenCreate(it: ReactNode, to: Fields, names: Names): ReactNode {
-  return (
-    <>
-      created the {to.status === 'inactive' && 'inactive '}token {it}
-      {typeof to.subAccountId === 'string' && <> for {called(to.subAccountId, names)}</>}
-      {typeof to.expiresAt === 'string' && (
-        <>
-          , expiring <Moment at={to.expiresAt} />
-        </>
-      )}
-      {Array.isArray(to.tags) && <>, with {tagWords(to.tags)}</>}
-      {withPolicy(to.policy)}
-    </>
-  )
+  return together([
+    say`created the ${to.status === 'inactive' && 'inactive '}token ${it}`,
+    typeof to.subAccountId === 'string' && say` for ${called(to.subAccountId, names)}`,
+    typeof to.expiresAt === 'string' && say`, expiring ${<Moment at={to.expiresAt} />}`,
+    Array.isArray(to.tags) && say`, with ${tagWords(to.tags)}`,
+    withPolicy(to.policy),
+  ])
 }
 
 function tokenUpdate(it: ReactNode, from: Fields, to: Fields): ReactNode {
   const parts: ReactNode[] = []
-  if (to.status === 'inactive') parts.push(<>disabled the token {it}</>)
-  if (to.status === 'active') parts.push(<>enabled the token {it}</>)
+  if (to.status === 'inactive') parts.push(say`disabled the token ${it}`)
+  if (to.status === 'active') parts.push(say`enabled the token ${it}`)
   if (to.name !== undefined) parts.push(renamed('token', from.name, to.name))
   if (to.tags !== undefined) parts.push(...tagChanges(it, from.tags, to.tags))
   parts.push(...policyAndMetadata(it, from, to))
-  if (to.expiresAt === null) parts.push(<>removed the expiry of {it}</>)
-  if (typeof to.expiresAt === 'string') {
-    parts.push(
-      <>
-        set the expiry of {it} to <Moment at={to.expiresAt} />
-      </>,
-    )
-  }
-  return joined(parts.length === 0 ? [<>changed the token {it}</>] : parts)
+  if (to.expiresAt === null) parts.push(say`removed the expiry of ${it}`)
+  if (typeof to.expiresAt === 'string') parts.push(say`set the expiry of ${it} to ${<Moment at={to.expiresAt} />}`)
+  return joined(parts.length === 0 ? [say`changed the token ${it}`] : parts)
 }
 
 function tokenRotate(it: ReactNode, to: Fields): ReactNode {
   const until = to.formerCredentialUntil
-  return (
-    <>
-      gave the token {it} a new credential;{' '}
-      {typeof until === 'string' ? (
-        <>
-          the former one works until <Moment at={until} />
-        </>
-      ) : (
-        'the former one stopped at once'
-      )}
-    </>
-  )
+  const former = typeof until === 'string' ? say`works until ${<Moment at={until} />}` : 'stopped at once'
+  return say`gave the token ${it} a new credential; the former one ${former}`
 }
 
 function subAccountUpdate(it: ReactNode, from: Fields, to: Fields): ReactNode {
   const parts: ReactNode[] = []
-  if (to.suspendedAt !== undefined) {
-    parts.push(
-      <>
-        {to.suspendedAt === null ? 'resumed' : 'suspended'} the sub-account {it}
-      </>,
-    )
-  }
+  if (to.suspendedAt === null) parts.push(say`resumed the sub-account ${it}`)
+  else if (to.suspendedAt !== undefined) parts.push(say`suspended the sub-account ${it}`)
   if (to.name !== undefined) parts.push(renamed('sub-account', from.name, to.name))
   if (to.companyName !== undefined) {
-    parts.push(
-      <>
-        changed the company of {it} {fromTo(from.companyName, to.companyName)}
-      </>,
-    )
+    parts.push(say`changed the company of ${it} ${fromTo(from.companyName, to.companyName)}`)
   }
-  if (to.email !== undefined)
-    parts.push(
-      <>
-        changed the e-mail address of {it} {fromTo(from.email, to.email)}
-      </>,
-    )
+  if (to.email !== undefined) parts.push(say`changed the e-mail address of ${it} ${fromTo(from.email, to.email)}`)
   parts.push(...policyAndMetadata(it, from, to))
-  return joined(parts.length === 0 ? [<>changed the sub-account {it}</>] : parts)
+  return joined(parts.length === 0 ? [say`changed the sub-account ${it}`] : parts)
 }
 
 /** What tokens and sub-accounts have in common. */
@@ -196,14 +139,9 @@ function policyAndMetadata(it: ReactNode, from: Fields, to: Fields): readonly Re
   const parts: ReactNode[] = []
   if (to.policy !== undefined) {
     const changes = policyChanges(policyOf(from.policy), policyOf(to.policy))
-    parts.push(
-      <>
-        changed the policy of {it}
-        {changes.length > 0 && `: ${changes.join('; ')}`}
-      </>,
-    )
+    parts.push(say`changed the policy of ${it}${changes.length > 0 && `: ${changes.join('; ')}`}`)
   }
-  if (to.metadata !== undefined) parts.push(<>changed the metadata of {it}</>)
+  if (to.metadata !== undefined) parts.push(say`changed the metadata of ${it}`)
   return parts
 }
 
@@ -220,57 +158,23 @@ function tagChanges(it: ReactNode, before: Value, after: Value): readonly ReactN
   const [from, to] = [tagsOf(before), tagsOf(after)]
   const added = to.filter((tag) => !from.includes(tag))
   const removed = from.filter((tag) => !to.includes(tag))
-  if (added.length + removed.length === 0) return [<>reordered the tags of {it}</>]
-  return [
-    ...(added.length === 0
-      ? []
-      : [
-          <>
-            gave {it} {tagWords(added)}
-          </>,
-        ]),
-    ...(removed.length === 0
-      ? []
-      : [
-          <>
-            took {tagWords(removed)} from {it}
-          </>,
-        ]),
-  ]
+  if (added.length + removed.length === 0) return [say`reordered the tags of ${it}`]
+  const parts: ReactNode[] = []
+  if (added.length > 0) parts.push(say`gave ${it} ${tagWords(added)}`)
+  if (removed.length > 0) parts.push(say`took ${tagWords(removed)} from ${it}`)
+  return parts
 }
 
-const tagWords = (tags: readonly string[]): ReactNode => (
-  <>
-    the {tags.length === 1 ? 'tag' : 'tags'}{' '}
-    {tags.map((tag, index) => (
-      <Fragment key={tag}>
-        {index > 0 && ', '}
-        <Name>{tag}</Name>
-      </Fragment>
-    ))}
-  </>
-)
+function tagWords(tags: readonly string[]): ReactNode {
+  const names = tags.map((tag) => <Name key={tag}>{tag}</Name>)
+  return say`the ${tags.length === 1 ? 'tag' : 'tags'} ${together(names, ', ')}`
+}
 
 type Value = Fields[string] | undefined
 
-const renamed = (what: string, from: Value, to: Value): ReactNode => (
-  <>
-    renamed the {what} {fromTo(from, to)}
-  </>
-)
+const renamed = (what: string, from: Value, to: Value): ReactNode => say`renamed the ${what} ${fromTo(from, to)}`
 
-const fromTo = (from: Value, to: Value): ReactNode => (
-  <>
-    from <Name>{String(from)}</Name> to <Name>{String(to)}</Name>
-  </>
-)
+const fromTo = (from: Value, to: Value): ReactNode =>
+  say`from ${<Name>{String(from)}</Name>} to ${<Name>{String(to)}</Name>}`
 
-function joined(parts: readonly ReactNode[]): ReactNode {
-  return parts.map((part, index) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one sentence never move
-    <Fragment key={index}>
-      {index > 0 && ' and '}
-      {part}
-    </Fragment>
-  ))
-}
+const joined = (parts: readonly ReactNode[]): ReactNode => together(parts, ' and ')

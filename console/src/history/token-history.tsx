@@ -30,7 +30,7 @@ export function TokenHistory({ tokenId, isNarrow = false }: { tokenId: string; i
               <CopyableId id={tokenId} what="Token id" />
             </Box>
           )}
-          <HistoryList entries={data.items} names={data.names} narrow={isNarrow} />
+          <HistoryList entries={data.items} names={data.names} />
           {data.totalPages > 1 && <Pager page={data} current={page} one="entry" many="entries" onPage={setPage} />}
         </>
       )}

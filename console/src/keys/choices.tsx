@@ -2,6 +2,7 @@
 import { Text } from '@mantine/core'
 import { type ComponentProps, type ReactNode, useId } from 'react'
 import { cx } from '../ui/cx.ts'
+import surface from '../ui/surface.module.css'
 import text from '../ui/text.module.css'
 import classes from './keys.module.css'
 
@@ -46,7 +47,7 @@ interface CardProps extends ComponentProps<'input'> {
 function Card({ label, description, ...input }: CardProps) {
   const id = useId()
   return (
-    <label className={classes.card}>
+    <label className={cx(surface.choice, classes.card)}>
       <input {...input} aria-labelledby={`${id}-label`} aria-describedby={`${id}-description`} />
       <span className={text.twoLines}>
         <Text span inherit fw={500} id={`${id}-label`}>

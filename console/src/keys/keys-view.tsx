@@ -1,14 +1,14 @@
 // The account keys: what each may do, when it was used, and the ways to make and to revoke one.
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
 import type { Key } from '../../../client/latchkey-client.ts'
 import { usePermissions } from '../api/permissions.ts'
 import { queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
-import { movedTo } from '../search/page-search.ts'
+import { readPageSearch } from '../search/page-search.ts'
 import { pageOf } from '../search/search-params.ts'
+import { useListSearch } from '../search/use-list-search.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Empty } from '../ui/empty-page.tsx'
 import { Icon } from '../ui/icon.tsx'
@@ -18,8 +18,6 @@ import { ViewTitle } from '../ui/view-title.tsx'
 import { CreateKeyDialog } from './create-key-dialog.tsx'
 import { keyColumns } from './key-cells.tsx'
 import { RevokeDialog } from './revoke-dialog.tsx'
-
-const route = getRouteApi('/keys')
 
 export function KeysView() {
   const whoami = useQuery(queries.whoami(useClient()))
@@ -41,10 +39,8 @@ export function KeysView() {
 type OpenDialog = { readonly kind: 'create' } | { readonly kind: 'revoke'; readonly key: Key }
 
 function Keys({ ownId }: { ownId: string | undefined }) {
-  const search = route.useSearch()
-  const navigate = route.useNavigate()
+  const { search, changeSearch } = useListSearch('/keys', readPageSearch)
   const { page: current, limit } = pageOf(search)
-  const changePlace = (place: typeof search) => void navigate({ to: '/keys', search: movedTo(search, place) })
   const keys = useQuery(queries.keys(useClient(), current, limit))
   const [dialog, setDialog] = useState<OpenDialog>()
   const columns = useMemo(() => keyColumns(ownId, (key) => setDialog({ kind: 'revoke', key })), [ownId])
@@ -61,7 +57,7 @@ function Keys({ ownId }: { ownId: string | undefined }) {
         rows={6}
         one="account key"
         current={current}
-        changePlace={changePlace}
+        changePlace={changeSearch}
         hint="Create one for each program and each person, with no more rights than they need."
       >
         {(page) => (

@@ -2,9 +2,7 @@
 import { Stack, Text } from '@mantine/core'
 import type { Key } from '../../../client/latchkey-client.ts'
 import { useChange } from '../api/use-change.tsx'
-import { BusyButton } from '../ui/busy-button.tsx'
-import { DialogButtons } from '../ui/dialog.tsx'
-import { ErrorAlert } from '../ui/error-alert.tsx'
+import { ChangeButtons } from '../ui/dialog.tsx'
 import { Facts } from '../ui/facts.tsx'
 import { Name, Outcome } from '../ui/name.tsx'
 import { RelativeTime } from '../ui/time.tsx'
@@ -41,14 +39,9 @@ export function RevokeDialog({ accountKey: { _id, name, role, lastUsedAt }, isOw
           ['Last used', <RelativeTime key="used" at={lastUsedAt} none="Never" />],
         ]}
       />
-      {revoke.error !== null && (
-        <ErrorAlert error={revoke.error} kind="change" retry={confirm} busy={revoke.isPending} />
-      )}
-      <DialogButtons>
-        <BusyButton color="red" busy={revoke.isPending} onClick={confirm} data-autofocus>
-          Revoke key
-        </BusyButton>
-      </DialogButtons>
+      <ChangeButtons change={revoke} run={confirm} color="red">
+        Revoke key
+      </ChangeButtons>
     </Stack>
   )
 }

@@ -1,6 +1,6 @@
 // The account at a glance. Every figure and every bar is a link to the tokens it counts.
 
-import { Text } from '@mantine/core'
+import { Box, Group, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import type { Overview } from '../../../client/latchkey-client.ts'
@@ -23,17 +23,21 @@ export function OverviewView() {
       <ViewTitle title="Overview" />
       <QueryResult query={overview} what="the overview">
         {(data) => (
-          <div className={classes.overview}>
+          <Group gap={16} align="stretch">
             <Figures overview={data} />
             <StatusChart tokens={data.tokens} />
             <WeekChart weeks={data.createdByWeek} />
             <SubAccountChart subAccounts={data.subAccounts} />
-          </div>
+          </Group>
         )}
       </QueryResult>
     </>
   )
 }
+
+const FIGURE = cx(surface.raised, surface.choice, classes.figure)
+/** Five next to each other, or two on a telephone. */
+const FIGURE_FLEX = '1 1 130px'
 
 function Figures({ overview: { tokens, subAccounts } }: { overview: Overview }) {
   const figures = [
@@ -53,20 +57,20 @@ function Figures({ overview: { tokens, subAccounts } }: { overview: Overview }) 
     },
   ] as const
   return (
-    <ul className={classes.figures}>
+    <Group component="ul" w="100%" gap={16} align="stretch">
       {figures.map(({ label, value, search, ...rest }) => (
-        <li key={label}>
-          <Link to="/tokens" search={search} className={cx(surface.raised, classes.figure)}>
+        <Box component="li" key={label} flex={FIGURE_FLEX}>
+          <Link to="/tokens" search={search} className={FIGURE}>
             <Figure value={value} label={label} warns={'warns' in rest && value > 0} />
           </Link>
-        </li>
+        </Box>
       ))}
-      <li>
-        <Link to="/sub-accounts" className={cx(surface.raised, classes.figure)}>
+      <Box component="li" flex={FIGURE_FLEX}>
+        <Link to="/sub-accounts" className={FIGURE}>
           <Figure value={subAccounts.total} label="Sub-accounts" />
         </Link>
-      </li>
-    </ul>
+      </Box>
+    </Group>
   )
 }
 

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react'
 
 export function Panel({ title, note, children }: { title: string; note?: string; children: ReactNode }) {
   return (
-    <Paper withBorder p="lg" component="section" aria-label={title}>
+    <Paper withBorder p="lg" flex="1 1 29rem" miw={0} component="section" aria-label={title}>
       <Title order={2} fz="1rem" fw={620} lh="var(--mantine-line-height)" mb={4}>
         {title}
       </Title>

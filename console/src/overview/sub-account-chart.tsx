@@ -2,9 +2,11 @@
 import { Box, Group, VisuallyHidden } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { Overview } from '../../../client/latchkey-client.ts'
+import { cx } from '../ui/cx.ts'
 import { number, plural } from '../ui/format.ts'
 import { Name } from '../ui/name.tsx'
 import { SubAccountStatus } from '../ui/status.tsx'
+import surface from '../ui/surface.module.css'
 import classes from './overview.module.css'
 import { Panel } from './panel.tsx'
 
@@ -20,7 +22,7 @@ export function SubAccountChart({ subAccounts }: { subAccounts: Overview['subAcc
           const count = tokens.active + tokens.inactive
           return (
             <li key={_id}>
-              <Link to="/tokens" search={{ subAccount: _id }} className={classes.subAccount}>
+              <Link to="/tokens" search={{ subAccount: _id }} className={cx(surface.choice, classes.subAccount)}>
                 <Group component="span" gap={12} wrap="nowrap" miw={0}>
                   <Name clip>{name}</Name>
                   {status === 'suspended' && <SubAccountStatus subAccount={subAccount} />}

@@ -2,7 +2,9 @@
 import { Box, Group } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { Overview } from '../../../client/latchkey-client.ts'
+import { cx } from '../ui/cx.ts'
 import { number, plural, utcDay } from '../ui/format.ts'
+import surface from '../ui/surface.module.css'
 import classes from './overview.module.css'
 import { Panel } from './panel.tsx'
 
@@ -21,7 +23,7 @@ export function WeekChart({ weeks }: { weeks: Overview['createdByWeek'] }) {
               to="/tokens"
               search={{ createdFrom: from, createdBefore: before }}
               aria-label={`${plural(count, 'token')} created in the week of ${utcDay(from)}`}
-              className={classes.week}
+              className={cx(surface.choice, classes.week)}
             >
               <span>{count > 0 ? number(count) : ''}</span>
               <Box

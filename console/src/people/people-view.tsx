@@ -1,13 +1,13 @@
 // The people who are signed in to the console through the company's identity provider, and the way to sign one out.
 import { useQuery } from '@tanstack/react-query'
-import { getRouteApi } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
 import type { Session } from '../../../client/latchkey-client.ts'
 import { usePermissions } from '../api/permissions.ts'
 import { queries } from '../api/queries.ts'
 import { useClient, useSession } from '../api/session.tsx'
-import { movedTo } from '../search/page-search.ts'
+import { readPageSearch } from '../search/page-search.ts'
 import { pageOf } from '../search/search-params.ts'
+import { useListSearch } from '../search/use-list-search.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Empty } from '../ui/empty-page.tsx'
 import { type Column, List, RowActions } from '../ui/list.tsx'
@@ -20,7 +20,6 @@ import { RelativeTime } from '../ui/time.tsx'
 import { ViewTitle } from '../ui/view-title.tsx'
 import { nameOf, SignOutDialog } from './sign-out-dialog.tsx'
 
-const route = getRouteApi('/people')
 const TITLE = 'Signed-in people'
 
 export function PeopleView() {
@@ -47,10 +46,8 @@ export function PeopleView() {
 }
 
 function People({ ownSubject }: { ownSubject: string | undefined }) {
-  const search = route.useSearch()
-  const navigate = route.useNavigate()
+  const { search, changeSearch } = useListSearch('/people', readPageSearch)
   const { page: current, limit } = pageOf(search)
-  const changePlace = (place: typeof search) => void navigate({ to: '/people', search: movedTo(search, place) })
   const sessions = useQuery(queries.sessions(useClient(), current, limit))
   const [ending, setEnding] = useState<Session>()
   const columns = useMemo(() => sessionColumns(ownSubject, setEnding), [ownSubject])
@@ -63,7 +60,7 @@ function People({ ownSubject }: { ownSubject: string | undefined }) {
         rows={6}
         one="session"
         current={current}
-        changePlace={changePlace}
+        changePlace={changeSearch}
         hint="People who sign in with a company account are listed here until their session ends."
       >
         {(page) => (

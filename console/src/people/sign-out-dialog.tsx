@@ -2,9 +2,7 @@
 import { Stack, Text } from '@mantine/core'
 import type { Session } from '../../../client/latchkey-client.ts'
 import { useChange } from '../api/use-change.tsx'
-import { BusyButton } from '../ui/busy-button.tsx'
-import { DialogButtons } from '../ui/dialog.tsx'
-import { ErrorAlert } from '../ui/error-alert.tsx'
+import { ChangeButtons } from '../ui/dialog.tsx'
 import { Facts } from '../ui/facts.tsx'
 import { Name, Outcome } from '../ui/name.tsx'
 import { RelativeTime } from '../ui/time.tsx'
@@ -43,12 +41,9 @@ export function SignOutDialog({ session, isOwn, close }: SignOutDialogProps) {
           ['Last request', <RelativeTime key="used" at={session.lastUsedAt} />],
         ]}
       />
-      {end.error !== null && <ErrorAlert error={end.error} kind="change" retry={confirm} busy={end.isPending} />}
-      <DialogButtons>
-        <BusyButton color="red" busy={end.isPending} onClick={confirm} data-autofocus>
-          Sign out
-        </BusyButton>
-      </DialogButtons>
+      <ChangeButtons change={end} run={confirm} color="red">
+        Sign out
+      </ChangeButtons>
     </Stack>
   )
 }

@@ -3,6 +3,7 @@ import { Group, Input, NativeSelect, Stack, Text } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
 import { type ReactNode, useId } from 'react'
 import { ChipsInput } from '../ui/chips-input.tsx'
+import surface from '../ui/surface.module.css'
 import { Warning } from '../ui/warning.tsx'
 import { allowanceOf, type ListMember } from './ceiling.ts'
 import classes from './member-fields.module.css'
@@ -38,7 +39,7 @@ interface MemberFieldProps extends FieldProps {
 
 function MemberField({ member, label, none, above, form, children }: MemberFieldProps) {
   return (
-    <fieldset className={classes.member}>
+    <fieldset className={surface.divided}>
       <Group component="label" gap={10} wrap="nowrap" fw={500}>
         <input type="checkbox" {...form.getInputProps(`on.${member}`, { type: 'checkbox' })} />
         {label}

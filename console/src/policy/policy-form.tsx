@@ -9,6 +9,8 @@ import { useChange } from '../api/use-change.tsx'
 import { BusyButton } from '../ui/busy-button.tsx'
 import { ErrorAlert } from '../ui/error-alert.tsx'
 import { Name } from '../ui/name.tsx'
+import { say } from '../ui/say.ts'
+import surface from '../ui/surface.module.css'
 import { useToast } from '../ui/toasts.tsx'
 import { UnsavedChanges } from '../ui/unsaved-changes.tsx'
 import { Warning } from '../ui/warning.tsx'
@@ -51,7 +53,7 @@ export function PolicyForm({ owner, ceiling, onDone }: PolicyFormProps) {
   useEffect(() => element.current?.querySelector('input')?.focus(), [])
   return (
     <form ref={element} onSubmit={form.onSubmit(run)} noValidate aria-label={`Policy of ${owner.name}`}>
-      <Stack gap={14} p={16} bd="1px solid var(--color-line)" bdrs={10} bg="var(--color-surface)">
+      <Stack gap={14} p={16} className={surface.raised}>
         <ListField member="scopes" form={form} ceiling={ceiling} />
         <ListField member="addresses" form={form} ceiling={ceiling} />
         <RateField form={form} ceiling={ceiling} />
@@ -90,13 +92,7 @@ function usePolicyForm(owner: PolicyOwner, onDone: () => void) {
     send: (client, { patch, ifMatch }: { patch: PolicyPatch; ifMatch: string | undefined }) =>
       owner.send(client, patch, ifMatch),
     onDone() {
-      toast({
-        text: (
-          <>
-            The policy of <Name>{owner.name}</Name> is saved
-          </>
-        ),
-      })
+      toast({ text: say`The policy of ${<Name>{owner.name}</Name>} is saved` })
       onDone()
     },
   })

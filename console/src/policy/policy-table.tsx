@@ -1,9 +1,11 @@
 // A policy in words; a token's next to its sub-account's, with what the two together allow.
-import { Text } from '@mantine/core'
+import { Stack, Text, Title } from '@mantine/core'
+import { useMediaQuery } from '@mantine/hooks'
 import type { ReactNode } from 'react'
 import chip from '../ui/chip.module.css'
 import { Chips } from '../ui/chips.tsx'
 import { cx } from '../ui/cx.ts'
+import { Facts } from '../ui/facts.tsx'
 import surface from '../ui/surface.module.css'
 import table from '../ui/table.module.css'
 import text from '../ui/text.module.css'
@@ -36,6 +38,24 @@ interface PolicyTableProps {
 export function PolicyTable({ policy, withLifetime, ceiling }: PolicyTableProps) {
   const rows = ceiling === undefined ? ownRows(policy, withLifetime) : rowsUnder(policy, ceiling)
   const headers = ceiling === undefined ? ['Policy'] : ['This token', 'Its sub-account', 'In effect']
+  const isNarrow = useMediaQuery('(max-width: 48em)', false, { getInitialValueInEffect: false })
+  if (isNarrow && ceiling === undefined) {
+    return <Facts isRaised facts={rows.map(({ member, cells: [cell] }) => [LABELS[member], cell])} />
+  }
+  if (isNarrow) {
+    return (
+      <Stack gap={12}>
+        {rows.map(({ member, cells }) => (
+          <section key={member} aria-label={LABELS[member]} data-member={member}>
+            <Title order={3} size="sm" mb={4}>
+              {LABELS[member]}
+            </Title>
+            <Facts isRaised facts={cells.map((cell, at) => [headers[at] ?? '', cell])} />
+          </section>
+        ))}
+      </Stack>
+    )
+  }
   return (
     <table className={cx(surface.raised, table.table, classes.policy)} aria-label="Policy">
       {headers.length > 1 && (
@@ -55,9 +75,7 @@ export function PolicyTable({ policy, withLifetime, ceiling }: PolicyTableProps)
           <tr key={member} data-member={member}>
             <th scope="row">{LABELS[member]}</th>
             {cells.map((cell, index) => (
-              <td key={headers[index]} data-label={headers.length === 1 ? undefined : headers[index]}>
-                <div>{cell}</div>
-              </td>
+              <td key={headers[index]}>{cell}</td>
             ))}
           </tr>
         ))}

@@ -13,7 +13,6 @@ import { Icon } from '../ui/icon.tsx'
 import surface from '../ui/surface.module.css'
 import { singleAddressProblem } from './addresses.ts'
 import { scopeProblem } from './policy-fields.ts'
-import classes from './try-it.module.css'
 import { capitalized, leftWords, quotaWords, rateWords } from './words.ts'
 
 interface Asked {
@@ -43,24 +42,28 @@ export function TryIt({ tokenId }: { tokenId: string }) {
       <Text size="sm" c="dimmed" mb={10}>
         What a gateway would be told if this token were used now. Nothing is used up.
       </Text>
-      <form onSubmit={form.onSubmit(ask)} noValidate className={classes.tryIt}>
-        <ChipsInput
-          label="Scopes that are needed"
-          placeholder="None: scopes are not checked"
-          splitChars={[',', ' ', '\n']}
-          {...form.getInputProps('scopes')}
-          value={form.values.scopes}
-        />
-        <TextInput
-          label="Address it is used from"
-          placeholder="Such as 203.0.113.7"
-          autoComplete="off"
-          errorProps={{ role: 'alert' }}
-          {...form.getInputProps('address')}
-        />
-        <BusyButton type="submit" variant="default" busy={answer.isFetching}>
-          Try it
-        </BusyButton>
+      <form onSubmit={form.onSubmit(ask)} noValidate>
+        <Group gap="10px 14px" align="flex-start">
+          <ChipsInput
+            label="Scopes that are needed"
+            placeholder="None: scopes are not checked"
+            flex="1 1 260px"
+            splitChars={[',', ' ', '\n']}
+            {...form.getInputProps('scopes')}
+            value={form.values.scopes}
+          />
+          <TextInput
+            label="Address it is used from"
+            placeholder="Such as 203.0.113.7"
+            flex="1 1 260px"
+            autoComplete="off"
+            errorProps={{ role: 'alert' }}
+            {...form.getInputProps('address')}
+          />
+          <BusyButton type="submit" variant="default" busy={answer.isFetching} style={{ alignSelf: 'flex-end' }}>
+            Try it
+          </BusyButton>
+        </Group>
       </form>
       {answer.error !== null && (
         <ErrorAlert error={answer.error} kind="read" retry={() => void answer.refetch()} busy={answer.isFetching} />

@@ -4,9 +4,7 @@ import { useForm } from '@mantine/form'
 import type { SubAccount } from '../../../client/latchkey-client.ts'
 import { fieldErrors } from '../api/errors.ts'
 import { useChange } from '../api/use-change.tsx'
-import { BusyButton } from '../ui/busy-button.tsx'
-import { DialogButtons } from '../ui/dialog.tsx'
-import { ErrorAlert } from '../ui/error-alert.tsx'
+import { ChangeButtons } from '../ui/dialog.tsx'
 import { Outcome } from '../ui/name.tsx'
 import { useToast } from '../ui/toasts.tsx'
 import { UnsavedChanges } from '../ui/unsaved-changes.tsx'
@@ -57,14 +55,9 @@ export function SubAccountForm({ subAccount, close }: { subAccount: SubAccount |
             {...form.getInputProps(field)}
           />
         ))}
-        {save.error !== null && !isAboutFields && (
-          <ErrorAlert error={save.error} kind="change" retry={run} busy={save.isPending} />
-        )}
-        <DialogButtons>
-          <BusyButton type="submit" busy={save.isPending}>
-            {subAccount === undefined ? 'Create sub-account' : 'Save'}
-          </BusyButton>
-        </DialogButtons>
+        <ChangeButtons change={save} run={run} submits isAboutFields={isAboutFields}>
+          {subAccount === undefined ? 'Create sub-account' : 'Save'}
+        </ChangeButtons>
       </Stack>
       <UnsavedChanges unsaved={form.isDirty() && !save.isPending} />
     </form>

@@ -6,6 +6,7 @@ import { usePermissions } from '../api/permissions.ts'
 import { queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
 import { pageOf } from '../search/search-params.ts'
+import { useListSearch } from '../search/use-list-search.ts'
 import filters from '../ui/filters.module.css'
 import { Icon } from '../ui/icon.tsx'
 import { List } from '../ui/list.tsx'
@@ -14,10 +15,10 @@ import { SearchBox } from '../ui/search-box.tsx'
 import { ViewTitle } from '../ui/view-title.tsx'
 import { subAccountColumns } from './sub-account-cells.tsx'
 import { type OpenDialog, SubAccountDialog } from './sub-account-dialog.tsx'
-import { useSubAccountSearch } from './sub-account-search.ts'
+import { readSubAccountSearch } from './sub-account-search.ts'
 
 export function SubAccountsView() {
-  const { search, changeSearch } = useSubAccountSearch()
+  const { search, changeSearch } = useListSearch('/sub-accounts', readSubAccountSearch)
   const { createSubAccounts } = usePermissions()
   const place = pageOf(search)
   const subAccounts = useQuery(queries.subAccounts(useClient(), { search: search.search, ...place }))

@@ -2,15 +2,13 @@
 import { Stack, Text } from '@mantine/core'
 import type { SubAccount } from '../../../client/latchkey-client.ts'
 import { useToggle } from '../api/use-toggle.tsx'
-import { BusyButton } from '../ui/busy-button.tsx'
-import { DialogButtons } from '../ui/dialog.tsx'
-import { ErrorAlert } from '../ui/error-alert.tsx'
+import { ChangeButtons } from '../ui/dialog.tsx'
 import { Facts } from '../ui/facts.tsx'
 import { plural } from '../ui/format.ts'
 import { Name } from '../ui/name.tsx'
 
 export function SuspendDialog({ subAccount, close }: { subAccount: SubAccount; close: () => void }) {
-  const { toggle, error, isPending } = useToggle({
+  const change = useToggle({
     kind: 'sub-account',
     item: subAccount,
     send: (client, status) => client.updateSubAccount({ id: subAccount._id, body: { status } }),
@@ -20,7 +18,6 @@ export function SuspendDialog({ subAccount, close }: { subAccount: SubAccount; c
     outcome: (status) => (status === 'active' ? 'is resumed' : 'is suspended'),
   })
   const isSuspending = subAccount.status === 'active'
-  const confirm = () => toggle(close)
   return (
     <Stack gap="md">
       <Text size="sm">
@@ -35,12 +32,9 @@ export function SuspendDialog({ subAccount, close }: { subAccount: SubAccount; c
           [isSuspending ? 'Cut off' : 'Back to work', plural(subAccount.tokens.active, 'active token')],
         ]}
       />
-      {error !== null && <ErrorAlert error={error} kind="change" retry={confirm} busy={isPending} />}
-      <DialogButtons>
-        <BusyButton color={isSuspending ? 'red' : 'indigo'} busy={isPending} onClick={confirm} data-autofocus>
-          {isSuspending ? 'Suspend' : 'Resume'}
-        </BusyButton>
-      </DialogButtons>
+      <ChangeButtons change={change} run={() => change.toggle(close)} color={isSuspending ? 'red' : 'indigo'}>
+        {isSuspending ? 'Suspend' : 'Resume'}
+      </ChangeButtons>
     </Stack>
   )
 }

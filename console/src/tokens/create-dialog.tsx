@@ -6,9 +6,7 @@ import type { LatchkeyClient } from '../../../client/latchkey-client.ts'
 import { duplicateName, fieldErrors } from '../api/errors.ts'
 import { newIdempotencyKey, useChange } from '../api/use-change.tsx'
 import { SubAccountPicker } from '../sub-accounts/sub-account-picker.tsx'
-import { BusyButton } from '../ui/busy-button.tsx'
-import { DialogButtons } from '../ui/dialog.tsx'
-import { ErrorAlert } from '../ui/error-alert.tsx'
+import { ChangeButtons } from '../ui/dialog.tsx'
 import { type Expiry, ExpiryInput, isPastTime, timeOf } from '../ui/expiry-input.tsx'
 import { useNow } from '../ui/time.tsx'
 import { UnsavedChanges } from '../ui/unsaved-changes.tsx'
@@ -68,14 +66,15 @@ export function CreateDialog({ subAccountId, close }: { subAccountId: string | u
           time={form.getInputProps('at')}
           past={isPast && 'This time is past: the token would never authenticate'}
         />
-        {create.error !== null && !isAboutFields && (
-          <ErrorAlert error={create.error} kind="change" retry={run} busy={create.isPending} />
-        )}
-        <DialogButtons>
-          <BusyButton type="submit" busy={create.isPending} disabled={fields.subAccountId === undefined || isPast}>
-            Create token
-          </BusyButton>
-        </DialogButtons>
+        <ChangeButtons
+          change={create}
+          run={run}
+          submits
+          isAboutFields={isAboutFields}
+          disabled={fields.subAccountId === undefined || isPast}
+        >
+          Create token
+        </ChangeButtons>
       </Stack>
       <UnsavedChanges unsaved={form.isDirty() && !create.isPending} />
     </form>

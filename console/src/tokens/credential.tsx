@@ -12,6 +12,7 @@ import { ShowButton } from '../ui/credential.tsx'
 import { cx } from '../ui/cx.ts'
 import { Name } from '../ui/name.tsx'
 import { IconButton, SmallButton } from '../ui/row-buttons.tsx'
+import { say } from '../ui/say.ts'
 import text from '../ui/text.module.css'
 import { useToast } from '../ui/toasts.tsx'
 import { fullName } from './about-token.tsx'
@@ -38,7 +39,7 @@ function RevealableCredential({ token }: { token: Token }) {
     if (credential !== undefined && isOnScreen.current) showCredential(token._id, credential)
   }
   return (
-    <span className={classes.credential}>
+    <span className={text.line}>
       <code className={shown === undefined ? classes.masked : classes.revealed}>{shown ?? token.token}</code>
       <ShowButton
         isShown={shown !== undefined}
@@ -73,19 +74,15 @@ function useReveal({ _id, name, token: maskedForm }: Token) {
       setFound({ maskedForm, problem: 'unreadable' })
     } catch (error) {
       if (codeOf(error) === 'credential-not-stored') setFound({ maskedForm, problem: 'not-stored' })
-      else toast({ text: <NotShown name={name} reason={shortReason(error)} />, tone: 'bad' })
+      else
+        toast({
+          text: say`The credential of ${<Name>{name}</Name>} cannot be shown: ${shortReason(error)}`,
+          tone: 'bad',
+        })
     }
   }
   // After a rotation the token has another credential.
   return { reveal, isOnScreen, problem: found?.maskedForm === maskedForm ? found.problem : undefined }
-}
-
-function NotShown({ name, reason }: { name: string; reason: string }) {
-  return (
-    <>
-      The credential of <Name>{name}</Name> cannot be shown: {reason}
-    </>
-  )
 }
 
 const PROBLEMS = {

@@ -3,9 +3,7 @@ import { Stack, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import type { Token } from '../../../client/latchkey-client.ts'
 import { useChange } from '../api/use-change.tsx'
-import { BusyButton } from '../ui/busy-button.tsx'
-import { DialogButtons } from '../ui/dialog.tsx'
-import { ErrorAlert } from '../ui/error-alert.tsx'
+import { ChangeButtons } from '../ui/dialog.tsx'
 import { Name, Outcome } from '../ui/name.tsx'
 import { useToast } from '../ui/toasts.tsx'
 import { AboutToken } from './about-token.tsx'
@@ -28,6 +26,7 @@ export function DeleteDialog({ token, close, onDeleted }: DeleteDialogProps) {
       onDeleted?.()
     },
   })
+  const isNamed = form.values.name.trim().normalize('NFC') === token.name
   const run = () => remove.mutate(undefined, { onSuccess: close })
   return (
     <form onSubmit={form.onSubmit(run)}>
@@ -47,17 +46,9 @@ export function DeleteDialog({ token, close, onDeleted }: DeleteDialogProps) {
           data-autofocus
           {...form.getInputProps('name')}
         />
-        {remove.error !== null && <ErrorAlert error={remove.error} kind="change" retry={run} busy={remove.isPending} />}
-        <DialogButtons>
-          <BusyButton
-            type="submit"
-            color="red"
-            disabled={form.values.name.trim().normalize('NFC') !== token.name}
-            busy={remove.isPending}
-          >
-            Delete token
-          </BusyButton>
-        </DialogButtons>
+        <ChangeButtons change={remove} run={run} submits color="red" disabled={!isNamed}>
+          Delete token
+        </ChangeButtons>
       </Stack>
     </form>
   )

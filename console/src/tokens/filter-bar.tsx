@@ -1,12 +1,11 @@
 // The search and the filters of the token list.
-import { ActionIcon, Group, NativeSelect } from '@mantine/core'
+import { NativeSelect, Pill } from '@mantine/core'
 import { useCallback } from 'react'
 import { SubAccountPicker } from '../sub-accounts/sub-account-picker.tsx'
 import { ChipsInput } from '../ui/chips-input.tsx'
 import classes from '../ui/filters.module.css'
 import { keepFocusOnRemoval } from '../ui/focus.ts'
 import { utcDay } from '../ui/format.ts'
-import { Icon } from '../ui/icon.tsx'
 import { SearchBox } from '../ui/search-box.tsx'
 import type { ChangeTokenSearch, TokenFilters } from './token-search.ts'
 
@@ -97,7 +96,7 @@ export function FilterBar({ search, changeSearch }: FilterBarProps) {
       />
       <ChipsInput
         aria-label="Tags"
-        className={tag.length === 0 ? classes.brief : classes.chosen}
+        className={tag.length === 0 ? classes.brief : classes.wide}
         placeholder={tag.length === 0 ? 'Any tag' : 'and another tag'}
         value={tag}
         onChange={(tags) => changeSearch({ tag: tags.length === 0 ? undefined : tags })}
@@ -115,28 +114,18 @@ function CreatedFilter({ search: { createdFrom, createdBefore }, changeSearch }:
   if (createdFrom === undefined && createdBefore === undefined) return null
   const bounds = [createdFrom && `from ${dayOf(createdFrom)}`, createdBefore && `before ${dayOf(createdBefore)}`]
   return (
-    <Group
+    <Pill
       ref={keepFocusOnRemoval}
-      gap={4}
+      size="xl"
+      fz="sm"
       flex="none"
-      py={4}
-      pl={12}
-      pr={4}
-      bdrs={999}
       bg="var(--color-selected)"
-      style={{ alignSelf: 'center' }}
+      withRemoveButton
+      removeButtonProps={{ 'aria-label': 'Any time of creation', 'aria-hidden': false, tabIndex: 0 }}
+      onRemove={() => changeSearch({ createdFrom: undefined, createdBefore: undefined })}
     >
-      <span>Created {bounds.filter(Boolean).join(', ')}</span>
-      <ActionIcon
-        size="sm"
-        variant="subtle"
-        color="gray"
-        aria-label="Any time of creation"
-        onClick={() => changeSearch({ createdFrom: undefined, createdBefore: undefined })}
-      >
-        <Icon name="close" size={14} />
-      </ActionIcon>
-    </Group>
+      Created {bounds.filter(Boolean).join(', ')}
+    </Pill>
   )
 }
 

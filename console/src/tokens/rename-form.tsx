@@ -7,7 +7,8 @@ import { fieldErrors, shortReason } from '../api/errors.ts'
 import { MASKED } from '../api/queries.ts'
 import { useChange } from '../api/use-change.tsx'
 import { BusyButton } from '../ui/busy-button.tsx'
-import { Name, Outcome } from '../ui/name.tsx'
+import { Name } from '../ui/name.tsx'
+import { say } from '../ui/say.ts'
 import { useToast } from '../ui/toasts.tsx'
 import { UnsavedChanges } from '../ui/unsaved-changes.tsx'
 
@@ -22,13 +23,7 @@ export function RenameForm({ token, onDone }: { token: Token; onDone: () => void
     send: (client, name: string) => client.updateToken({ id: token._id, body: { name }, ...MASKED }),
     onDone(renamed) {
       // In a toast, since the row may disappear: it need not match the filter any more.
-      toast({
-        text: (
-          <>
-            <Outcome name={former} what="is now called" /> <Name>{renamed.name}</Name>
-          </>
-        ),
-      })
+      toast({ text: say`${<Name>{former}</Name>} is now called ${<Name>{renamed.name}</Name>}` })
       onDone()
     },
   })

@@ -3,9 +3,7 @@ import { Fieldset, Group, NativeSelect, Stack, Text } from '@mantine/core'
 import { type UseFormReturnType, useForm } from '@mantine/form'
 import type { Token } from '../../../client/latchkey-client.ts'
 import { useChange } from '../api/use-change.tsx'
-import { BusyButton } from '../ui/busy-button.tsx'
-import { DialogButtons } from '../ui/dialog.tsx'
-import { ErrorAlert } from '../ui/error-alert.tsx'
+import { ChangeButtons } from '../ui/dialog.tsx'
 import { Warning } from '../ui/warning.tsx'
 import { AboutToken } from './about-token.tsx'
 import { CredentialReady } from './credential-ready.tsx'
@@ -67,17 +65,15 @@ export function RotateDialog({ token, close }: { token: Token; close: () => void
             one.
           </Warning>
         )}
-        {rotate.error !== null && <ErrorAlert error={rotate.error} kind="change" retry={run} busy={rotate.isPending} />}
-        <DialogButtons>
-          <BusyButton
-            type="submit"
-            color={leaked === 'yes' ? 'red' : 'indigo'}
-            busy={rotate.isPending}
-            disabled={leaked === ''}
-          >
-            Rotate credential
-          </BusyButton>
-        </DialogButtons>
+        <ChangeButtons
+          change={rotate}
+          run={run}
+          submits
+          color={leaked === 'yes' ? 'red' : 'indigo'}
+          disabled={leaked === ''}
+        >
+          Rotate credential
+        </ChangeButtons>
       </Stack>
     </form>
   )

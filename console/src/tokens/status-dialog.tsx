@@ -3,9 +3,7 @@ import { Stack, Text } from '@mantine/core'
 import type { Token } from '../../../client/latchkey-client.ts'
 import { MASKED } from '../api/queries.ts'
 import { useToggle } from '../api/use-toggle.tsx'
-import { BusyButton } from '../ui/busy-button.tsx'
-import { DialogButtons } from '../ui/dialog.tsx'
-import { ErrorAlert } from '../ui/error-alert.tsx'
+import { ChangeButtons } from '../ui/dialog.tsx'
 import { RelativeTime, useNow } from '../ui/time.tsx'
 import { Warning } from '../ui/warning.tsx'
 import { AboutToken } from './about-token.tsx'
@@ -16,7 +14,7 @@ export type OwnStatus = Token['status']
 const oppositeStatus = (status: OwnStatus): OwnStatus => (status === 'active' ? 'inactive' : 'active')
 
 export function StatusDialog({ token, close }: { token: Token; close: () => void }) {
-  const { toggle, error, isPending } = useToggle({
+  const change = useToggle({
     kind: 'token',
     item: token,
     send: (client, status, ifMatch) =>
@@ -26,17 +24,13 @@ export function StatusDialog({ token, close }: { token: Token; close: () => void
     outcome: (status) => (status === 'active' ? 'is enabled' : 'is disabled'),
   })
   const isDisabling = token.status === 'active'
-  const confirm = () => toggle(close)
   return (
     <Stack gap="md">
       {isDisabling ? <WhatStops token={token} /> : <Text size="sm">{whatEnablingDoes(token)}</Text>}
       <AboutToken token={token} />
-      {error !== null && <ErrorAlert error={error} kind="change" retry={confirm} busy={isPending} />}
-      <DialogButtons>
-        <BusyButton color={isDisabling ? 'red' : 'indigo'} busy={isPending} onClick={confirm} data-autofocus>
-          {isDisabling ? 'Disable token' : 'Enable token'}
-        </BusyButton>
-      </DialogButtons>
+      <ChangeButtons change={change} run={() => change.toggle(close)} color={isDisabling ? 'red' : 'indigo'}>
+        {isDisabling ? 'Disable token' : 'Enable token'}
+      </ChangeButtons>
     </Stack>
   )
 }

@@ -12,9 +12,11 @@ import { BusyButton } from '../ui/busy-button.tsx'
 import chip from '../ui/chip.module.css'
 import { Chips } from '../ui/chips.tsx'
 import { ChipsInput } from '../ui/chips-input.tsx'
+import { cx } from '../ui/cx.ts'
 import { keepFocus } from '../ui/focus.ts'
 import { Name, Outcome } from '../ui/name.tsx'
 import { IconButton } from '../ui/row-buttons.tsx'
+import surface from '../ui/surface.module.css'
 import text from '../ui/text.module.css'
 import { useToast } from '../ui/toasts.tsx'
 import { UnsavedChanges } from '../ui/unsaved-changes.tsx'
@@ -37,7 +39,7 @@ export const TagList = memo(function TagList({ token }: { token: Token }) {
           <Link
             to="/tokens"
             search={(previous) => withTag(previous, tag)}
-            className={chip.chip}
+            className={cx(chip.chip, surface.choice)}
             aria-label={`Tokens with the tag ${tag}`}
           >
             <Name>{tag}</Name>

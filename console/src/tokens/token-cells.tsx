@@ -50,10 +50,10 @@ export const tokenColumns = (openMenu: (token: Token, button: HTMLElement) => vo
 
 function NameAndTags({ token }: { token: Token }) {
   return (
-    <div className={classes.nameAndTags}>
+    <>
       <TokenName token={token} />
       <TagList token={token} />
-    </div>
+    </>
   )
 }
 
@@ -61,7 +61,7 @@ export function TokenName({ token }: { token: Token }) {
   const { start, renaming, endRenaming, permissions } = useTokenActions()
   if (renaming === token._id) return <RenameForm token={token} onDone={endRenaming} />
   return (
-    <span className={classes.name}>
+    <span className={text.line}>
       <Link to="/tokens/$tokenId" params={{ tokenId: token._id }} className={text.plainLink}>
         <Name clip>{token.name}</Name>
       </Link>

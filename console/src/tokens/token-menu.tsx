@@ -7,7 +7,6 @@ import { Icon, type IconName } from '../ui/icon.tsx'
 import surface from '../ui/surface.module.css'
 import { fullName } from './about-token.tsx'
 import { type TokenAction, useTokenActions } from './token-actions.tsx'
-import classes from './tokens.module.css'
 
 export interface OpenMenu {
   readonly token: Token
@@ -82,8 +81,8 @@ export function TokenMenu({ menu: { token, button }, close }: { menu: OpenMenu; 
           bdrs={6}
           fz="sm"
           c={action === 'delete' ? 'var(--mantine-color-error)' : 'inherit'}
-          className={classes.menuItem}
-          style={{ alignItems: 'center', gap: 10 }}
+          className={surface.choice}
+          style={{ alignItems: 'center', gap: 10, outlineOffset: -2 }}
           onClick={() => {
             leave()
             start(action, token)

@@ -8,7 +8,7 @@ import { Name } from './name.tsx'
 interface ChipsInputProps
   extends Pick<
     TagsInputProps,
-    'label' | 'aria-label' | 'description' | 'placeholder' | 'error' | 'className' | 'size' | 'autoFocus'
+    'label' | 'aria-label' | 'description' | 'placeholder' | 'error' | 'className' | 'size' | 'autoFocus' | 'flex'
   > {
   readonly value: readonly string[]
   readonly onChange: (value: readonly string[]) => void

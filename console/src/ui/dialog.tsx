@@ -1,8 +1,10 @@
 // The frame of all dialogs. It stays open while a change that was started in it is under way: closing it would not cancel
 // the change, and would hide its outcome.
-import { Button, Group, Modal } from '@mantine/core'
+import { Button, type ButtonProps, Group, Modal } from '@mantine/core'
 import { useIsMutating } from '@tanstack/react-query'
 import { createContext, type ReactNode, use, useId } from 'react'
+import { BusyButton } from './busy-button.tsx'
+import { ErrorAlert } from './error-alert.tsx'
 import { keepFocus } from './focus.ts'
 import { useLast } from './use-last.ts'
 
@@ -59,5 +61,29 @@ export function DialogButtons({ cancel, children }: { cancel?: string; children:
       </Button>
       {children}
     </Group>
+  )
+}
+
+interface ChangeButtonsProps extends Pick<ButtonProps, 'color' | 'disabled'> {
+  readonly change: { readonly error: unknown; readonly isPending: boolean }
+  readonly run: () => void
+  /** In a form, which runs the change when it is submitted. */
+  readonly submits?: boolean
+  /** The fields of the form say what is wrong. */
+  readonly isAboutFields?: boolean
+  readonly children: ReactNode
+}
+
+/** The end of a dialog that makes a change: what went wrong with it, and the buttons that leave the dialog and make the change. */
+export function ChangeButtons({ change, run, submits = false, isAboutFields = false, ...button }: ChangeButtonsProps) {
+  const { error, isPending } = change
+  const how = submits ? { type: 'submit' as const } : { onClick: run, 'data-autofocus': true }
+  return (
+    <>
+      {error !== null && !isAboutFields && <ErrorAlert error={error} kind="change" retry={run} busy={isPending} />}
+      <DialogButtons>
+        <BusyButton busy={isPending} {...how} {...button} />
+      </DialogButtons>
+    </>
   )
 }

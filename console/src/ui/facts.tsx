@@ -1,7 +1,7 @@
 // Labelled facts about one thing, as in the dialog that is about to change it.
 import { DataList } from '@mantine/core'
 import type { ReactNode } from 'react'
-import classes from './facts.module.css'
+import surface from './surface.module.css'
 
 type Fact = readonly [label: string, value: ReactNode]
 
@@ -9,13 +9,11 @@ type Fact = readonly [label: string, value: ReactNode]
 export function Facts({ facts, isRaised = false }: { facts: readonly Fact[]; isRaised?: boolean }) {
   return (
     <DataList
-      className={classes.facts}
+      className={isRaised ? surface.raised : surface.inset}
+      labelWidth="clamp(5.3rem, 24vw, 7.5rem)"
       gap={8}
       px={14}
       py={12}
-      bd="1px solid var(--color-line)"
-      bdrs={8}
-      bg={isRaised ? 'var(--color-surface)' : 'var(--color-page)'}
     >
       {facts.map(([label, value]) => (
         <DataList.Item key={label}>

@@ -7,6 +7,7 @@ import { keepFocusOnRemoval } from './focus.ts'
 import classes from './list.module.css'
 import surface from './surface.module.css'
 import table from './table.module.css'
+import text from './text.module.css'
 
 interface Item {
   readonly _id: string
@@ -68,8 +69,8 @@ export function List<Row extends Item>(props: ListProps<Row>) {
     )
   }
   return (
-    <div className={classes.scroll}>
-      <table aria-label={label} aria-busy={stale} className={cx(surface.raised, table.table, classes.rows)}>
+    <div className={cx(surface.raised, classes.scroll)}>
+      <table aria-label={label} aria-busy={stale} className={cx(table.table, classes.rows)}>
         <thead>
           <tr>
             {selection && (
@@ -101,7 +102,7 @@ interface RowProps {
 const TableRowMemo = memo(function TableRow(props: RowProps) {
   const { row, columns, isSelected } = props
   return (
-    <tr ref={keepFocusOnRemoval} data-id={row._id} data-selected={isSelected || undefined}>
+    <tr ref={keepFocusOnRemoval} className={surface.choice} data-id={row._id} data-selected={isSelected || undefined}>
       {isSelected !== undefined && (
         <td>
           <SelectBox {...props} />
@@ -128,7 +129,7 @@ const CardMemo = memo(function Card(props: RowProps) {
   return (
     <li
       ref={keepFocusOnRemoval}
-      className={cx(surface.raised, classes.card)}
+      className={cx(surface.raised, surface.choice, classes.card)}
       data-id={row._id}
       data-selected={isSelected || undefined}
     >
@@ -147,7 +148,7 @@ const CardMemo = memo(function Card(props: RowProps) {
         <dl>
           {facts.map(({ header, cell }) => (
             <div key={header}>
-              <dt>{header}</dt>
+              <dt className={cx(text.dim, text.small)}>{header}</dt>
               <dd>{cell(row as never)}</dd>
             </div>
           ))}

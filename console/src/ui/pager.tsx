@@ -3,7 +3,6 @@ import { ActionIcon, Group, NativeSelect, Text, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import { number } from './format.ts'
 import { Icon, type IconName } from './icon.tsx'
-import classes from './pager.module.css'
 
 const PAGE_SIZES = [10, 25, 50, 100]
 
@@ -85,6 +84,12 @@ interface PageNumberProps {
   readonly onPage: (page: number) => void
 }
 
+const PAGE_INPUT = {
+  input: { width: '5ch', minWidth: 44, paddingInline: 6, textAlign: 'center' },
+  // Outside of the row, which keeps its height.
+  error: { position: 'absolute', top: '100%', right: 0, paddingTop: 4 },
+} as const
+
 /** The number of the page; typing another number and Enter leads there. */
 function PageNumber({ current, totalPages, onPage }: PageNumberProps) {
   const [typed, setTyped] = useState<string>()
@@ -106,7 +111,7 @@ function PageNumber({ current, totalPages, onPage }: PageNumberProps) {
         </Text>
         <TextInput
           size="xs"
-          classNames={{ input: classes.input, error: classes.error }}
+          styles={PAGE_INPUT}
           inputMode="numeric"
           autoComplete="off"
           aria-label={`Page number, ${range}`}
