@@ -171,8 +171,8 @@ const describeOperatorFind: Part = (estate) => {
       return found.map((each) => each && plain(each))
     }
     assert.deepEqual(await find(), [undefined, undefined, plain(token), undefined])
-    const { token: renamed } = await updateToken(store, account.id, token.id, { name: 'CD' }, estate().origin())
-    assert.deepEqual(await find(), [undefined, undefined, undefined, plain(renamed)])
+    await updateToken(store, account.id, token.id, { name: 'CD' }, estate().origin())
+    assert.deepEqual(await find(), [undefined, undefined, undefined, { ...plain(token), name: 'CD', version: 2 }])
     assert.deepEqual(await store.findTokensByNames([]), [])
   })
 }
