@@ -133,7 +133,8 @@ async function ask(
   const key = typeof accountKey === 'function' ? await accountKey() : accountKey
   // Checked here: the message of fetch would repeat the key.
   if (key !== undefined && !isPrintable(key)) {
-    throw new LatchkeyError('The account key has characters that a header cannot carry', { code: 'invalid-request' })
+    const problem = key === '' ? 'is empty' : 'has characters that a header cannot carry'
+    throw new LatchkeyError(`The account key ${problem}`, { code: 'invalid-request' })
   }
   const authorization = key === undefined ? undefined : `Bearer ${key}`
   const answer = await send(prepare(id, params), { ...options, ...given(call), authorization })

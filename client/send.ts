@@ -40,13 +40,26 @@ const NOTHING_DONE: readonly (string | null)[] = ['rate-limited', 'unavailable',
  */
 export async function send(request: PreparedRequest, options: SendOptions): Promise<Answer> {
   const { retries = RETRIES, signal } = options
+  requireAddress(options)
   for (let attempt = 0; ; attempt++) {
     const outcome = await attemptOnce(request, options)
-    const waitMs = waitBeforeNext(attempt, outcome)
-    if (attempt < retries && waitMs <= MAX_WAIT_MS && mayRepeat(request, outcome)) await pause(waitMs, signal)
-    else if (outcome instanceof LatchkeyError) throw outcome
+    const askedMs = outcome instanceof LatchkeyError ? 0 : 1000 * (retryAfterSecondsOf(outcome.headers) ?? 0)
+    if (attempt < retries && askedMs <= MAX_WAIT_MS && mayRepeat(request, outcome)) {
+      await pause(askedMs + randomWait(attempt), signal)
+    } else if (outcome instanceof LatchkeyError) throw outcome
     else return outcome
   }
+}
+
+/** Said at once: fetch would fail as if the service could not be reached. Only a page, or a fetch of one's own, needs no host. */
+function requireAddress({ baseUrl = '', fetch }: SendOptions): void {
+  const { location } = globalThis as { location?: { href: string } }
+  const url = URL.canParse(baseUrl, location?.href) ? new URL(baseUrl, location?.href) : undefined
+  if (fetch !== undefined || url?.protocol === 'https:' || url?.protocol === 'http:') return
+  const problem = baseUrl === '' ? 'is missing' : 'has no http:// or https://'
+  throw new LatchkeyError(`baseUrl ${problem}; it is an address such as https://tokens.example.com`, {
+    code: 'invalid-request',
+  })
 }
 
 export function retryAfterSecondsOf(headers: Headers): number | undefined {
@@ -66,9 +79,9 @@ async function attemptOnce(request: PreparedRequest, options: SendOptions): Prom
     const response = await fetch(`${baseUrl.replace(/\/$/, '')}${url}`, {
       method,
       headers: authorization === undefined ? headers : { ...headers, authorization },
-      // Answers hold credentials: none is cached, and no request follows a redirect to somewhere else.
+      // Answers hold credentials: none is cached, and no request follows a redirect, which is no answer of Latchkey.
       cache: 'no-store',
-      redirect: 'error',
+      redirect: 'manual',
       // A header that identifies the caller must not compete with a cookie that identifies another.
       credentials: credentials ?? (authorization === undefined ? 'same-origin' : 'omit'),
       ...(body !== undefined && { body }),
@@ -97,10 +110,9 @@ function mayRepeat({ isRepeatable }: PreparedRequest, outcome: Answer | Latchkey
   return isRepeatable || NOTHING_DONE.includes(headers.get('x-latchkey-error'))
 }
 
-/** At least what the service asks for, and a random part, so that many clients do not come back in the same moment. */
-function waitBeforeNext(attempt: number, outcome: Answer | LatchkeyError): number {
-  const asked = outcome instanceof LatchkeyError ? 0 : (retryAfterSecondsOf(outcome.headers) ?? 0)
-  return asked * 1000 + FIRST_WAIT_MS * 2 ** attempt * (0.5 + Math.random() / 2)
+/** So that many clients do not come back in the same moment. */
+function randomWait(attempt: number): number {
+  return FIRST_WAIT_MS * 2 ** attempt * (0.5 + Math.random() / 2)
 }
 
 function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {

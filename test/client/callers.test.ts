@@ -67,6 +67,19 @@ test('a key or header that cannot be sent is refused before anything is sent, wi
   await assert.rejects(client.deleteToken({ id: 'tok_1', 'if-match': '"1"\n' }), { code: 'invalid-request' })
 })
 
+test('a wrong setting is called by its name, and nothing is sent', async () => {
+  const settings = { baseUrl: service.url, accountKey: 'k' }
+  for (const [wrong, message] of [
+    [{ baseUrl: undefined }, /^baseUrl is missing/],
+    [{ baseUrl: '/tokens' }, /^baseUrl has no http/],
+    [{ baseUrl: 'localhost:3000' }, /^baseUrl has no http/],
+    [{ accountKey: '' }, 'The account key is empty'],
+    [{ accountKey: async () => '' }, 'The account key is empty'],
+  ] as const) {
+    await assert.rejects(createClient({ ...settings, ...wrong }).whoami(), { code: 'invalid-request', message })
+  }
+})
+
 test('verify says whether a credential lets its holder in, and why not', async () => {
   const nobody = createClient({ baseUrl: service.url })
   const { _id, token: credential } = await newToken('verified')
@@ -86,8 +99,9 @@ test('verify says whether a credential lets its holder in, and why not', async (
 })
 
 test('verify never takes the answer of something else for a yes or a no', async () => {
-  for (const status of [200, 204, 401, 403, 404, 500]) {
-    const stranger = await listen((_request, response) => void response.writeHead(status).end())
+  for (const status of [200, 204, 301, 307, 401, 403, 404, 500]) {
+    const answer = { location: 'https://elsewhere.example/' }
+    const stranger = await listen((_request, response) => void response.writeHead(status, answer).end())
     const asked = createClient({ baseUrl: stranger.url, retries: 0 }).verify({ credential: 'lk_tok_x' })
     await assert.rejects(asked, { code: 'unexpected-answer', status })
     stranger.close()

@@ -92,6 +92,21 @@ describe('a request that is safe to repeat', () => {
       assert.deepEqual([error.code, error.retryAfterSeconds, asked.length], ['rate-limited', 31, 1])
     }))
 
+  test('waits for 30 seconds where the service asks for that', () =>
+    answering([fail(503, { 'retry-after': '30' })], async (baseUrl, asked) => {
+      const calledOff = new AbortController()
+      const callOffWhenRead = async (...request: Parameters<typeof fetch>) => {
+        const response = await fetch(...request)
+        const read = response.clone().text()
+        void read.then(() => setImmediate(() => calledOff.abort()))
+        return response
+      }
+      const client = createClient({ baseUrl, accountKey: 'k', fetch: callOffWhenRead })
+      // One that does not wait rejects with the failure.
+      await assert.rejects(client.listTokens({}, { signal: calledOff.signal }), { name: 'AbortError' })
+      assert.equal(asked.length, 1)
+    }))
+
   test('a Retry-After that is a date is understood', () =>
     answering(
       [(response) => fail(429, { 'retry-after': 'Fri, 31 Dec 2999 23:59:59 GMT' })(response)],
