@@ -94,8 +94,8 @@ function chmodFolders(folder) {
   for (const entry of globSync('**', { cwd: folder, withFileTypes: true })) {
     if (entry.isDirectory()) chmodSync(join(entry.parentPath, entry.name), 0o755)
   }
-  // Master key and settings are root's.
-  chmodSync(join(folder, 'etc/latchkey'), 0o700)
+  // postinst gives it to the server's group.
+  chmodSync(join(folder, 'etc/latchkey'), 0o750)
 }
 
 function filesIn(folder) {

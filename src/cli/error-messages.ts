@@ -1,4 +1,5 @@
 // Messages for errors of the operating system and the databases, with advice.
+import { constants } from 'node:fs'
 import { dirname } from 'node:path'
 import { explainStoreAccess } from '../compose.ts'
 import { readProcessConfig } from '../config.ts'
@@ -55,7 +56,9 @@ const STORE_FAILURES = new Set<Failure['code']>(['revocations-unknown', 'unavail
 export function explainPermissions(error: unknown, message: string): string | undefined {
   if (error instanceof Failure && !STORE_FAILURES.has(error.code)) return undefined
   const [, named] = /(?:EACCES|EPERM).*'([^']+)'/.exec(message) ?? []
-  const why = named === undefined ? undefined : (explainAccess(named) ?? explainAccess(dirname(named)))
+  // A file that a setting names is only read.
+  const needed = /^LATCHKEY_\w+ /.test(message) ? constants.R_OK : undefined
+  const why = named === undefined ? undefined : (explainAccess(named, needed) ?? explainAccess(dirname(named), needed))
   if (why !== undefined) return why
   try {
     return explainStoreAccess(readProcessConfig())

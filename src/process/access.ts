@@ -11,7 +11,12 @@ export function explainAccess(path: string, needed = constants.R_OK | constants.
   const [me, them] = [userName(uid), userName(owner)]
   const facts = `This runs as user ${me}; ${blocked} belongs to ${them} and has mode ${(mode & 0o7777).toString(8)}.`
   if (owner === uid) return `${facts} To give yourself access: chmod u+rwX ${blocked}`
-  return `${facts} Run this as ${them} (as root: runuser -u ${them} -- …), or, to make ${me} the owner: chown -R ${me} ${blocked}`
+  // Next to what is only read may be secrets of others.
+  const remedy =
+    (needed & constants.W_OK) === 0
+      ? `to let ${me} read it: chgrp ${me} ${blocked}; chmod g+rX ${blocked}`
+      : `to make ${me} the owner: chown -R ${me} ${blocked}`
+  return `${facts} Run this as ${them} (as root: runuser -u ${them} -- …), or, ${remedy}`
 }
 
 /** The first folder in the path that may not be entered, else the file itself. */
