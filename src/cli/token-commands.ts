@@ -1,9 +1,9 @@
 // Tokens one by one, and their history.
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import { OperatorError } from '../tokens/errors.ts'
 import { readTokenQuery } from '../tokens/model/page.ts'
 import { toTimeOrNull } from '../tokens/model/times.ts'
-import { readOverlap, readTokenPatch } from '../tokens/model/update.ts'
+import { MAX_OVERLAP_SECONDS, readTokenPatch } from '../tokens/model/update.ts'
 import { ACTIONS, entryOf, readHistoryQuery } from '../tokens/record/history.ts'
 import { addPaging, type OnStore, pageTitle, show, showPage } from './command.ts'
 import { verifyHistory } from './doctor.ts'
@@ -29,6 +29,12 @@ interface NewTokenOptions extends Expiry {
   readonly status: 'active' | 'inactive'
   readonly credential?: string
   readonly credentialStdin?: boolean
+}
+
+function readOverlapTime(text: string): number {
+  const ms = readDuration(text)
+  if (ms > MAX_OVERLAP_SECONDS * 1000) throw new InvalidArgumentError('It is at most 30d.')
+  return ms
 }
 
 const VISIBLE_ARGUMENT =
@@ -144,11 +150,15 @@ export function addTokenCommands(program: Command, onStore: OnStore, streams: St
       .command('rotate')
       .description('give a token a new credential, and show it')
       .argument('<id>', 'the token')
-      .option('--overlap <time>', 'how long the former credential still works, such as 1h', readDuration, 0),
+      .option(
+        '--overlap <time>',
+        'how long the former credential still works, such as 1h; at most 30d',
+        readOverlapTime,
+        0,
+      ),
     async ({ operator, registry }, { overlap }, output, id) => {
       const caller = operator.actFor(await operator.getOwner(id))
-      const seconds = readOverlap({ overlapSeconds: overlap / 1000 })
-      show(output, views.token(await registry.rotateToken(caller, id, seconds, operator.origin())))
+      show(output, views.token(await registry.rotateToken(caller, id, overlap / 1000, operator.origin())))
     },
   )
   onStore(

@@ -65,6 +65,7 @@ export interface PatchOptions {
 /** For fields that are JSON, and for those that can be cleared. */
 export function addPatch(command: Command, clearable: readonly string[]): Command {
   return command
+    .usage('<id> [options]')
     .option('--metadata <json>', 'a merge patch of its metadata, such as {"team":"billing"}', readJson)
     .option('--policy <json>', 'a merge patch of its policy, such as {"scopes":["orders:read"],"rate":null}', readJson)
     .addOption(new Option('--clear <field...>', 'fields to clear').choices([...clearable]))
