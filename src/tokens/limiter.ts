@@ -2,7 +2,7 @@
 // many; see model/limit.ts.
 import { randomUUID } from 'node:crypto'
 import { Failure } from './errors.ts'
-import { batchOf, type Grant, type LimitUse, type Reservation } from './model/limit.ts'
+import { batchOf, type Grant, type LimitUse, leftOf, type Reservation, reserve } from './model/limit.ts'
 import type { Limit, PolicyOwner } from './model/policy.ts'
 import { Recent } from './recent.ts'
 
@@ -158,19 +158,29 @@ export class Limiter {
     return now < held.askAt ? held.retryAt - now : undefined
   }
 
-  /** Returns all that is at hand, before the process ends: nothing of a quota is lost by a restart. */
+  /**
+   * Returns what is at hand of quotas, before the process ends: nothing of them is lost by a restart. Of a rate it is free again
+   * by itself, and the rate may have been changed since: what was left of a larger one would fill it.
+   */
   async release(): Promise<void> {
-    const held = [...this.#held.values(), ...this.#evicted.values()].filter(({ units }) => units > 0)
+    const all = [...this.#held.values(), ...this.#evicted.values()]
+    const held = all.filter(({ units, limit }) => units > 0 && limit.kind === 'quota')
     for (let at = 0; at < held.length; at += RETURNED_AT_ONCE) {
       const some = held.slice(at, at + RETURNED_AT_ONCE)
-      await this.#store.reserveUnits(some.map((use) => this.#askOf({ use, waiting: 0 })))
+      const asks = some.map((use) => this.#askOf({ use, waiting: 0 }))
+      for (const each of some) each.units = 0
+      await this.#store.reserveUnits(asks)
     }
   }
 
-  /** What verifications here could use: what is stored, and what this process has reserved. None while they are refused. */
-  leftOf(use: LimitUse, stored: number): number {
+  /** What verifications here could use: what is stored, and what this process has reserved. None where one would be refused. */
+  leftOf(use: LimitUse, state: string | null): number {
+    const now = this.#clock.now()
+    const atHand = this.#atHand(use, this.#moment())?.units ?? 0
+    if (atHand > 0) return atHand + leftOf(state, use.limit, now)
     if (this.#waitsFor(use) !== undefined) return 0
-    return stored + (this.#atHand(use, this.#moment())?.units ?? 0)
+    const { granted, left } = reserve(state, use.limit, this.#askOf({ use, waiting: 1 }), now)
+    return granted + left
   }
 
   #refusal(use: LimitUse, waitMs: number, uses: readonly LimitUse[]): LimitVerdict {
@@ -226,6 +236,10 @@ export class Limiter {
     for (const [name, question] of questions) this.#asked.set(name, question)
     const sentAt = this.#moment()
     const asks = [...questions.values()].map((question) => this.#askOf(question))
+    for (const ask of asks) {
+      const held = this.#find(nameOf(ask))
+      if (held !== undefined) held.units = 0
+    }
     const worthwhile = asks.filter(({ needed, returned }) => needed > 0 || returned > 0)
     try {
       const grants = worthwhile.length === 0 ? [] : await this.#store.reserveUnits(worthwhile)
@@ -253,7 +267,6 @@ export class Limiter {
   #askOf({ use: { subject, limit }, waiting }: AskedFor): Ask {
     const held = this.#find(nameOf({ subject, limit }))
     const { granted = 0, units = 0, wanted = 1, window = 0, left = limit.limit } = held ?? {}
-    if (held !== undefined) held.units = 0
     const isAsBefore = held !== undefined && isSame(held.limit, limit)
     const next = !isAsBefore ? 1 : granted < wanted ? wanted : GROWTH * (granted - units)
     const ahead = waiting === 0 ? 0 : Math.max(0, Math.min(next, batchOf(limit, left)) - waiting)

@@ -1,7 +1,7 @@
 // What a presented credential may do: whether it authenticates, what its policy and its sub-account's allow, and what is left of
 // their rates and quotas.
 import { Limiter, type LimitVerdict } from './limiter.ts'
-import { type LimitUse, leftOf } from './model/limit.ts'
+import type { LimitUse } from './model/limit.ts'
 import { type Access, judgePolicy, type PolicyOwner } from './model/policy.ts'
 import type { VerifiedToken } from './model/token.ts'
 import type { Parts } from './ports.ts'
@@ -94,11 +94,11 @@ export class Verification {
 
   async #leftOf(limits: readonly LimitUse[]): Promise<Explanation['limits']> {
     if (limits.length === 0) return []
-    const { store, now } = this.#parts
+    const { store } = this.#parts
     const stored = await store.findLimits([...new Set(limits.map(({ subject }) => subject))])
     return limits.map((use) => {
       const state = stored.find(({ subject, kind }) => subject === use.subject && kind === use.limit.kind)?.state
-      return { ...use, left: this.#limiter.leftOf(use, leftOf(state || null, use.limit, now())) }
+      return { ...use, left: this.#limiter.leftOf(use, state || null) }
     })
   }
 }

@@ -24,8 +24,9 @@ beforeEach(() => {
   limiter = new Limiter(store, clock)
 })
 
-const left = ({ subject, limit }: LimitUse) =>
-  leftOf(store.states.get(`${subject} ${limit.kind}`) ?? null, limit, clock.now())
+const stateOf = ({ subject, limit }: LimitUse) => store.states.get(`${subject} ${limit.kind}`) ?? null
+const left = (use: LimitUse) => leftOf(stateOf(use), use.limit, clock.now())
+const atHand = (use: LimitUse) => limiter.leftOf(use, stateOf(use)) - left(use)
 
 /** "yes", or what refuses, whose limit it is, and when to come again. */
 const told = (verdict: LimitVerdict) =>
@@ -134,44 +135,69 @@ describe('one after the other', () => {
     for (const wait of [7, 4]) {
       const refusal = await limiter.take([large])
       assert.equal(told(refusal), `rate token ${wait}`)
-      assert.deepEqual([refusal.left[0]?.left, limiter.leftOf(large, left(large))], [0, 0])
+      assert.deepEqual([refusal.left[0]?.left, limiter.leftOf(large, stateOf(large))], [0, 0])
       clock.elapsed += 3_300
     }
-    assert.equal(limiter.leftOf(large, left(large)), 110)
+    assert.equal(limiter.leftOf(large, stateOf(large)), 110)
     assert.deepEqual(new Set(await takeSeveral(110, large)), new Set(['yes']))
   })
 
-  test('a large rate that is asked for too much of costs few writes', async () => {
+  test('a large rate that is asked for too much of costs few writes, and what is said to be left is', async () => {
     const large = ofToken(rate(1_000, 60))
     let accepted = 0
-    for (let asked = 0; asked < 60_000; asked++) {
-      if ((await limiter.take([large])).accepted) accepted++
-      clock.elapsed++
+    for (let asked = 0; asked < 30_000; asked++) {
+      const isLeft = limiter.leftOf(large, stateOf(large)) > 0
+      const verdict = await limiter.take([large])
+      if (verdict.accepted) accepted++
+      assert.equal(isLeft, verdict.accepted)
+      clock.elapsed += 2
     }
     assert.ok(accepted > 1_800 && accepted <= 2_000, `${accepted} accepted`)
     assert.ok(store.written < accepted / 50, `${store.written} writes for ${accepted}`)
   })
 
-  test('a process that ends returns what it has reserved of every limit, and loses nothing', async () => {
-    const uses = [ofToken(rate(5_000, 60)), ofToken(quota(10_000, 'day')), ofSubAccount(quota(2_000, 'ever'))]
+  test('a process that ends returns what it has reserved of every quota, and of a rate it is free again after 30 s', async () => {
+    const uses = [ofToken(quota(10_000, 'day')), ofSubAccount(quota(2_000, 'ever')), ofSubAccount(rate(5_000, 3_600))]
     await takeSeveral(300, ...uses)
     assert.ok(uses.every((use) => left(use) < use.limit.limit - 300))
-    await limiter.release()
-    assert.deepEqual(uses.map(left), [4_700, 9_700, 1_700])
-    await limiter.release()
-    assert.deepEqual(uses.map(left), [4_700, 9_700, 1_700])
+    for (let times = 0; times < 2; times++) {
+      await limiter.release()
+      assert.deepEqual(uses.slice(0, 2).map(left), [9_700, 1_700])
+    }
+    clock.elapsed += 30 * SECOND
+    assert.ok(left(uses[2] as LimitUse) >= 4_700)
     assert.deepEqual(await takeSeveral(1, ...uses), ['yes'])
+  })
+
+  test('a process that ends after a policy was changed gives nobody more of the new one, and nobody less', async () => {
+    const other = new Limiter(store, clock)
+    const use = async (limit: Limit) => {
+      let accepted = 0
+      while ((await other.take([ofToken(limit)])).accepted) accepted++
+      return accepted
+    }
+    await takeSeveral(300, ofToken(rate(100_000, 60)), ofToken(quota(10_000, 'ever')))
+    assert.equal(await use(rate(1_000, 60)), 1_000)
+    const reserved = 10_000 - left(ofToken(quota(10_000, 'ever')))
+    assert.equal(await use(quota(1_000, 'day')), 1_000 - reserved)
+    clock.elapsed += 6 * SECOND
+    await limiter.release()
+    clock.elapsed += SECOND
+    assert.ok((await use(rate(1_000, 60))) <= 117)
+    clock.elapsed += 24 * HOUR
+    await limiter.release()
+    assert.equal(await use(quota(1_000, 'day')), 1_000)
   })
 
   test('a process that knows more limits than it can keep returns what it has reserved of quotas that it forgets', async () => {
     limiter = new Limiter(store, clock, 10)
     const large = ofToken(quota(2_000, 'ever'))
     await takeSeveral(20, large)
-    const [unused, stored] = [limiter.leftOf(large, 0), left(large)]
+    const [unused, stored] = [atHand(large), left(large)]
     assert.ok(unused > 0)
     const others = Array.from({ length: 20 }, (_, n) => ({ ...ofToken(quota(1, 'ever')), subject: `tok_other_${n}` }))
     for (const use of others) await takeSeveral(1, use)
-    assert.equal(limiter.leftOf(large, 0), 0)
+    assert.equal(atHand(large), 0)
     await takeSeveral(1, ofSubAccount(quota(2_000, 'ever')))
     assert.equal(left(large), stored + unused)
     assert.deepEqual(await takeSeveral(1, large), ['yes'])
@@ -183,10 +209,9 @@ describe('one after the other', () => {
     for (const [elapsed, set] of [[30, -30] as const, [0, 30] as const]) {
       await takeSeveral(300, large)
       const asked = store.asked.length
-      assert.ok(limiter.leftOf(large, 0) > 0)
+      assert.ok(atHand(large) > 0)
       clock.elapsed += elapsed * SECOND
       clock.set += set * SECOND
-      assert.equal(limiter.leftOf(large, 0), 0)
       assert.deepEqual(await takeSeveral(1, large), ['yes'])
       assert.equal(store.asked.length, asked + 1)
     }
@@ -200,7 +225,7 @@ describe('one after the other', () => {
         told.map((each) => each.left),
         [5_000 - used, 10_000 - used],
       )
-      const stored = uses.map((use) => limiter.leftOf(use, left(use)))
+      const stored = uses.map((use) => limiter.leftOf(use, stateOf(use)))
       assert.deepEqual(stored, [5_000 - used, 10_000 - used])
     }
   })

@@ -167,12 +167,15 @@ interface QuotaState {
 function reserveQuota(state: string | null, limit: Limit & { kind: 'quota' }, ask: Reservation, now: number): Reserved {
   const before = currentWindow(state, limit, now)
   const { per, from } = before
+  const isAsked = ask.needed + ask.ahead > 0
   const used = before.used - (ask.window === from ? Math.min(ask.returned, before.used) : 0)
   const remaining = Math.max(0, limit.limit - used)
   const granted = Math.min(ask.needed + ask.ahead, remaining)
   const end = windowEnd(per, from)
   const resetMs = end === null ? null : Math.max(0, end - now)
   const after: QuotaState = { per, from, used: used + granted }
+  // What is only returned was counted by the policy of its time: after a change of the period it stays used.
+  const isChanged = before.isNew ? isAsked : after.used !== before.used
   return {
     granted,
     validMs: resetMs ?? Number.MAX_SAFE_INTEGER,
@@ -180,7 +183,7 @@ function reserveQuota(state: string | null, limit: Limit & { kind: 'quota' }, as
     left: remaining - granted,
     resetMs,
     retryMs: granted > 0 ? null : resetMs,
-    state: after.used === before.used && !before.isNew ? undefined : JSON.stringify(after),
+    state: isChanged ? JSON.stringify(after) : undefined,
   }
 }
 
