@@ -241,8 +241,8 @@ export async function openCopy(config: Config, to: string, onWait?: (text: strin
   const { openPostgresSource, openPostgresTarget } = await import('./storage/postgres/sql/copy.ts')
   const source =
     databaseUrl === undefined
-      ? openSqliteSource({ dataDir, keys })
-      : await openPostgresSource({ databaseUrl, keys }, onWait)
+      ? openSqliteSource({ dataDir, keys, journalPath: config.revocationJournal })
+      : await openPostgresSource({ databaseUrl, keys, witness: witnessOf(config) }, onWait)
   try {
     const opening = isPostgres(to)
       ? openPostgresTarget({ databaseUrl: to, keys, partitions: config.pgPartitions }, source)

@@ -137,6 +137,25 @@ describe('a copy', () => {
     assert.ok(!`${stdout}${stderr}`.includes('not-for-logs'))
   })
 
+  test('takes a token whose tags were altered and cannot be read, to the one engine and the other', async (t) => {
+    const own = new Cli()
+    t.after(() => own.dispose())
+    const { subAccount } = await own.estate()
+    const made = await own.run('token', 'create', '--sub-account', subAccount._id, '--name', 'T', '--json')
+    assert.equal((await own.run('token', 'set', made.json._id, '--tag', 'a')).code, 0)
+    const db = new DatabaseSync(join(own.dataDir, 'latchkey.db'))
+    db.exec("DROP TRIGGER tokens_tagged_anew; UPDATE tokens SET tags = 'no JSON'")
+    db.close()
+    const [url, { copyFrom: copy, onPostgres: on }] = [await emptyUrl(), copiesOf(own)]
+    for (const [env, to] of [
+      [{}, url],
+      [on(url), join(own.dataDir, 'back')],
+    ] as const) {
+      const { code, stderr } = await copy(env, to)
+      assert.equal(code, 0, stderr)
+    }
+  })
+
   /** Each counts on from where the one before it was killed. */
   const steps = ['1', '2', '4', '3', '2', 'finish'].slice(-runs(3, 6))
   for (const [direction, start] of Object.entries({

@@ -89,6 +89,27 @@ describe('a lease on the primary', () => {
   })
 })
 
+test('a lease ends with the sleep of its machine, in which only the calendar goes on, unless the server renews it', async (t) => {
+  const renewed = { server: 's', timeline: '1', confirmed: '1', mark: undefined }
+  let isCutOff = false
+  const lendFor = async () => (isCutOff ? Promise.reject(new Error('cut off')) : renewed)
+  const pool = { lendFor, close: async () => {} } as unknown as Pool
+  const lease = new Lease(pool, undefined)
+  await lease.start()
+  t.after(() => lease.close())
+  const verify = lease.guard(async () => 'answered')
+  const db = { server: Promise.resolve('s') } as unknown as Connection
+  const [realNow, asleepMs] = [Date.now, { of: 0 }]
+  t.mock.method(Date, 'now', () => realNow() + asleepMs.of)
+  assert.equal(await verify(db), 'answered')
+  asleepMs.of += LEASE_MS
+  assert.equal(await verify(db), 'answered')
+  isCutOff = true
+  assert.equal(await verify(db), 'answered')
+  asleepMs.of += LEASE_MS
+  await assert.rejects(verify(db), { code: 'unavailable' })
+})
+
 test('a server that does not answer is warned of once, with the reason, however often it is asked', async () => {
   const warnings: string[] = []
   const settings = {

@@ -1,6 +1,7 @@
 // A PostgreSQL that was restored to an earlier state: nobody is let in until the operator accepts that changes are lost.
 import assert from 'node:assert/strict'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import fs, { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -178,7 +179,10 @@ test('the command line says what was found, changes nothing, and takes the accep
     doctor.stdout,
     /revocations .*restored from a dump, or moved.*Recover the database.*latchkey restore --accept-revocation-loss/,
   )
-  assert.match((await cli.runWith(env, ...disable)).stderr, /restored to an earlier state; `latchkey doctor` tells/)
+  const copy = ['copy', '--to', join(cli.dataDir, 'copy')] as const
+  for (const command of [disable, copy]) {
+    assert.match((await cli.runWith(env, ...command)).stderr, /restored to an earlier state; `latchkey doctor` tells/)
+  }
   const { code, json } = await cli.runWith(env, 'restore', '--accept-revocation-loss', '--json')
   assert.equal(code, 0)
   assert.match(json.found, /restored from a dump, or moved/)
@@ -266,6 +270,23 @@ describe('what a process knows to have been confirmed', () => {
       name: 'OperatorError',
       message: /cannot be used: EISDIR.*LATCHKEY_PG_WITNESS names another one/,
     })
+  })
+
+  test('that could not be written leaves no file', async (t) => {
+    const folder = temporaryFolder()
+    t.after(() => removeFolder(folder))
+    const failing = t.mock.method(fs, 'writeFileSync', () => assert.fail('the disk is full'))
+    syncBuiltinESMExports()
+    const witness = new Witness(folder, 's')
+    await assert.rejects(
+      witness.save(() => ({ e: [mark('a', 1)] })),
+      /the disk is full/,
+    )
+    assert.deepEqual(readdirSync(folder), [])
+    failing.mock.restore()
+    syncBuiltinESMExports()
+    await witness.save(() => ({ e: [mark('a', 2)] }))
+    assert.equal(readdirSync(folder).length, 1)
   })
 
   test('is on disk before a process ends: closing waits for what is being written', async (t) => {

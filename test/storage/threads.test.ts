@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
@@ -20,6 +21,22 @@ const UNAVAILABLE = { code: 'unavailable' }
 const search = (store: Store, { id }: Account) => store.listTokens(id, { ...FIRST_PAGE, search: 'name' })
 const inRequest = <Result>(store: Store, request: Partial<RequestScope>, work: () => Promise<Result>) =>
   store.during?.({ waitedMs: 0, isGone: () => false, ...request }, work) ?? work()
+
+test('changes that wait for a lock are refused from the 4,001st on, and the others are made when it is free', async (t) => {
+  const opened = await openEmptySqlite()
+  t.after(() => opened.close())
+  const estate = new Estate(opened)
+  const account = await estate.account('Mine')
+  const other = new DatabaseSync(opened.path)
+  other.exec('BEGIN IMMEDIATE')
+  const rename = (name: string) => opened.store.updateAccount(account.id, { name }, estate.origin())
+  const asked = Array.from({ length: 4_000 }, (_, n) => rename(`Name ${n}`))
+  await assert.rejects(rename('one too many'), UNAVAILABLE)
+  other.exec('ROLLBACK')
+  other.close()
+  await Promise.all(asked)
+  assert.equal((await opened.store.findAccount(account.id))?.name, 'Name 3999')
+})
 
 describe('a long question', () => {
   let opened: TestSqlite

@@ -1,6 +1,17 @@
 // A store that is put back from a backup lets nobody in who was shut out since.
 import assert from 'node:assert/strict'
-import { copyFileSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { verifyHistory } from '../../src/cli/doctor.ts'
@@ -237,6 +248,34 @@ describe('without it nobody gets in', () => {
       })
     })
   }
+
+  test('nor into a copy of it', async () => {
+    const folder = await restoredWithout((journal) => rmSync(journal))
+    const copy = join(folder.dataDir, 'copy')
+    const { code, stderr } = await folder.run('copy', '--to', copy)
+    assert.deepEqual([code, existsSync(copy)], [1, false])
+    assert.match(stderr, /revocations is missing or damaged; `latchkey doctor` tells/)
+  })
+
+  test('an acceptance that fails or is interrupted loses nothing more', async () => {
+    const folder = await restoredWithout(losses['cut short within a line']?.inflict ?? assert.fail)
+    const journal = join(folder.dataDir, 'revocations.log')
+    const accept = () => folder.run('restore', '--accept-revocation-loss')
+    const lost = readFileSync(journal)
+    mkdirSync(`${journal}.new`)
+    assert.equal((await accept()).code, 1)
+    assert.deepEqual(readFileSync(journal), lost)
+    rmdirSync(`${journal}.new`)
+    assert.equal((await accept()).code, 0)
+    // As a process leaves it that is killed after its commit.
+    const aside = readdirSync(folder.dataDir).find((name) => name.startsWith('revocations.log.lost-'))
+    renameSync(journal, `${journal}.new`)
+    renameSync(join(folder.dataDir, aside ?? ''), journal)
+    await opened(folder.dataDir, async (it) => {
+      assert.equal(await accepts(it, targets.tokens[0]?.credential ?? ''), true)
+      assert.equal(await accepts(it, targets.tokens[1]?.credential ?? ''), false)
+    })
+  })
 
   test('over HTTP: 503 with the reason, and the doctor says what to do', async () => {
     const folder = await restoredWithout((journal) => rmSync(journal))

@@ -23,13 +23,14 @@ const HOLD_MS = 6_000
 /** A server that hangs is asked again, on another connection. */
 const DEADLINE_MS = 2_000
 
-const REFUSED = 'The token store was restored to an earlier state; `latchkey doctor` tells the operator what to do'
+export const REFUSED =
+  'The token store was restored to an earlier state; `latchkey doctor` tells the operator what to do'
 
 type Outcome = 'confirmed' | 'unconfirmed' | 'refused' | 'failed'
 
 interface Seen {
   readonly timeline: string
-  /** By `performance.now`, as all times here: steps of the clock do not matter. */
+  /** By `performance.now`: steps of the clock do not matter. */
   readonly at: number
 }
 
@@ -44,7 +45,8 @@ export class Lease {
   readonly #pool: Pool
   readonly #lineage: Lineage | undefined
   readonly #warn: (warning: string) => void
-  #held = { server: '', until: 0 }
+  /** By both clocks: the one that goes on evenly stands still while the machine sleeps, and the other may be set back. */
+  #held = { server: '', until: 0, untilByCalendar: 0 }
   #refusal: Failure | undefined
   #unconfirmed: Seen | undefined
   /** Only the first of several failures in a row is reported. */
@@ -93,9 +95,9 @@ export class Lease {
       // First: what fails here fails this read only, and what it takes along is asked again.
       const answer = await answering
       const server = await asking
-      if (server !== this.#held.server) await this.#renew()
+      if (server !== this.#held.server || Date.now() >= this.#held.untilByCalendar) await this.#renew()
       this.throwIfRefused()
-      if (performance.now() >= this.#held.until) {
+      if (performance.now() >= this.#held.until || Date.now() >= this.#held.untilByCalendar) {
         throw failure('unavailable', new Error('the server has not shown that it is still the primary'))
       }
       // The lease is on another server: this connection is given up, and the next one leads there.
@@ -121,14 +123,14 @@ export class Lease {
   }
 
   async #renewOnce(): Promise<Outcome> {
-    const begunAt = performance.now()
+    const [begunAt, dated] = [performance.now(), Date.now()]
     const call = { account: '', deadlineMs: DEADLINE_MS, isGone: () => false }
     try {
       const { server, timeline, confirmed, mark } = await this.#pool.lendFor(call, (db) => this.#commit(db))
       this.#lineage
         ?.confirm(mark, begunAt)
         .catch((error) => this.#warn(`what was confirmed cannot be kept on disk: ${reasonOf(error)}`))
-      this.#held = { server, until: begunAt + LEASE_MS }
+      this.#held = { server, until: begunAt + LEASE_MS, untilByCalendar: dated + LEASE_MS }
       this.#isFailing = false
       if (this.#refusal !== undefined) this.#warn('the database is no longer refused')
       this.#refusal = undefined
@@ -156,7 +158,7 @@ export class Lease {
 
   async #refuse(restored: Restored): Promise<Outcome> {
     const { message, home } = restored
-    this.#held = { server: '', until: 0 }
+    this.#held = { server: '', until: 0, untilByCalendar: 0 }
     if (this.#refusal === undefined) this.#warn(`all requests are refused; run \`latchkey doctor\`: ${message}`)
     this.#refusal = failure('revocations-unknown', new Error(message), REFUSED)
     if (home.refusedBecause !== null) return 'refused'

@@ -28,6 +28,8 @@ type Result<Operation> = Operation extends (...args: never[]) => infer Value ? A
 /** Skipping an index entry takes some 50 ns; a list that skips more runs on a reader thread. */
 const MAX_SKIP_ON_LOOP = 2_000
 const RECHECK_MS = 1_000
+/** As many as may wait for a reader thread. */
+const MAX_CHANGES = 4_000
 
 export interface SqliteOptions {
   readonly dataDir: string
@@ -148,6 +150,8 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   /** Why all requests are refused. */
   #refusal: Failure | undefined
   #checkedAt = performance.now()
+  /** Sent to the writer and not answered. */
+  #changes = 0
 
   constructor(
     db: Connection,
@@ -281,11 +285,15 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   }
 
   async #write(name: keyof typeof writes, args: readonly unknown[]): Promise<unknown> {
+    if (this.#changes >= MAX_CHANGES) throw failure('unavailable', new Error('too many changes wait'))
+    this.#changes++
     try {
       return await this.#writer.call(name, args)
     } catch (error) {
       this.#refuseIfLost(error)
       throw error
+    } finally {
+      this.#changes--
     }
   }
 

@@ -62,14 +62,10 @@ export class Witness {
     const superseded = [...this.#known]
     makeFolder(this.folder)
     const name = `${this.#prefix}${randomBytes(8).toString('hex')}.json`
-    const file = createPrivate(join(this.folder, name), this.folder)
     const folder = fs.openSync(this.folder, 'r')
     try {
-      fs.writeFileSync(file, JSON.stringify(traces))
-      // At once, so that a journaling file system makes them one.
-      await Promise.all([fsync(file), fsync(folder)])
+      await writeWhole(join(this.folder, name), JSON.stringify(traces), folder)
     } finally {
-      fs.closeSync(file)
       fs.closeSync(folder)
     }
     this.#known.add(name)
@@ -95,6 +91,21 @@ export class Witness {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
       throw unusable(this.folder, error)
     }
+  }
+}
+
+/** On disk with its name, or not there: on a full disk, each attempt would leave a file. */
+async function writeWhole(path: string, text: string, folder: number): Promise<void> {
+  const file = createPrivate(path)
+  try {
+    fs.writeFileSync(file, text)
+    // At once, so that a journaling file system makes them one.
+    await Promise.all([fsync(file), fsync(folder)])
+  } catch (error) {
+    fs.rmSync(path, { force: true })
+    throw error
+  } finally {
+    fs.closeSync(file)
   }
 }
 

@@ -1,16 +1,20 @@
 // The PostgreSQL store as source or target of a copy. Nobody else can change it meanwhile.
 import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
-import { OperatorError } from '../../../tokens/errors.ts'
+import { failure, OperatorError } from '../../../tokens/errors.ts'
 import { STORED, type StoredRow, type Table, VAULT } from '../../../tokens/model/tables.ts'
 import type { KeyRing } from '../../../tokens/trust/key-ring.ts'
 import type { CopySource, CopyTarget, LockedStore } from '../../../tokens/upkeep/copy.ts'
 import { columnOf, selectList, tableOf } from '../../tables.ts'
 import { requireSettled } from '../../vault.ts'
 import { Connection } from '../connection.ts'
+import { REFUSED } from '../lease.ts'
+import { Confirmed } from '../lineage/confirmed.ts'
+import { compare } from '../lineage/lineage.ts'
+import { Witness } from '../lineage/witness.ts'
 import { BEGIN, IN_USE_LOCK } from '../pool.ts'
 import { requireFitServer } from '../server.ts'
-import { connect, placeOf, readSecret, requireFinishedCopy, UNFINISHED_COPY } from '../store.ts'
+import { connect, placeOf, readFirstEpoch, readSecret, requireFinishedCopy, UNFINISHED_COPY } from '../store.ts'
 import { insertRows } from './insertion.ts'
 import { migrate, requireKnownSchema, tableExists } from './migrate.ts'
 import { countPartitions, requirePartitions } from './partitions.ts'
@@ -19,6 +23,11 @@ import { readRows } from './reads.ts'
 interface Place {
   readonly databaseUrl: string
   readonly keys: KeyRing
+}
+
+interface Source extends Place {
+  /** Undefined where restores are not noticed. */
+  readonly witness?: string | undefined
 }
 
 /** Where the copy goes. */
@@ -40,7 +49,10 @@ const MAX_USERS_NAMED = 5
 const SETTINGS = `SET application_name = '${APPLICATION}'; SET lock_timeout = ${LOCK_TIMEOUT_MS}; SET statement_timeout = 0;
   SET idle_in_transaction_session_timeout = 0`
 
-export async function openPostgresSource({ databaseUrl, keys }: Place, onWait: OnWait = () => {}): Promise<CopySource> {
+export async function openPostgresSource(
+  { databaseUrl, keys, witness }: Source,
+  onWait: OnWait = () => {},
+): Promise<CopySource> {
   return withClient(databaseUrl, async (client) => {
     const storeSecret = await readSecret(client, databaseUrl, keys)
     if (storeSecret === undefined) throw new OperatorError(`${placeOf(databaseUrl)} holds no store`)
@@ -52,8 +64,17 @@ export async function openPostgresSource({ databaseUrl, keys }: Place, onWait: O
     await client.query(`LOCK TABLE ${STORED.map(tableOf).join(', ')} IN SHARE MODE`)
     const store = new LockedPostgres(client)
     requireSettled(await store.countRows(VAULT), placeOf(databaseUrl))
+    if (witness !== undefined) await requireRevocations(client, witness)
     return Object.assign(store, { storeSecret })
   })
+}
+
+/** A copy is at a place of its own: it would accept what was revoked after the state that this database was restored to. */
+async function requireRevocations(client: pg.Client, witness: string): Promise<void> {
+  const confirmed = new Confirmed()
+  for (const traces of new Witness(witness, await readFirstEpoch(client)).readNew()) confirmed.adopt(traces, 0)
+  const { loss } = await compare(new Connection(client), confirmed.traces)
+  if (loss !== undefined) throw failure('revocations-unknown', new Error(loss), REFUSED)
 }
 
 /** Behind a transaction pooler instances hold no lock, but their connections may still have their name. */

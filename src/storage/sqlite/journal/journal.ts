@@ -150,6 +150,7 @@ export class Journal {
   #step(session: Session, acceptLoss: boolean): Step {
     const { db, stamps } = session
     const place = readPlace(db) ?? this.#begin(session)
+    if (place !== undefined) this.#finishReplacing(place)
     if (place === undefined) return this.#lose(session, acceptLoss, 'exists, but this store has no position in it')
     const text = this.#open() ? this.#read(place) : undefined
     const found = compareJournal(place, place.fromBackup, text, stamps)
@@ -174,8 +175,8 @@ export class Journal {
   #lose(session: Session, acceptLoss: boolean, reason = '', readable: readonly ReadLine[] = []): Step {
     if (!acceptLoss) return { done: true, obstacle: this.#obstacle(this.#closedBecause || reason), replayed: 0 }
     const replayed = replayLines(session, readable)
-    this.#replaceLost(session)
-    return { done: true, obstacle: undefined, replayed }
+    this.#create(session, this.#replacement)
+    return { done: false, obstacle: undefined, replayed }
   }
 
   /** In doubt until the new length is on disk: otherwise the next line could follow the truncated one. */
@@ -204,22 +205,27 @@ export class Journal {
     return noteFirst(session.db, text)
   }
 
-  #replaceLost(session: Session): void {
+  /** A new journal has this name until the store refers to it: whatever fails before, the lost one can be read again. */
+  get #replacement(): string {
+    return `${this.path}.new`
+  }
+
+  #finishReplacing({ lastLine }: Place): void {
+    const exists = (path: string) => fs.lstatSync(path, { throwIfNoEntry: false }) !== undefined
+    if (!exists(this.#replacement) || fs.readFileSync(this.#replacement, 'latin1') !== lastLine) return
     this.close()
-    const exists = fs.lstatSync(this.path, { throwIfNoEntry: false }) !== undefined
-    if (exists) fs.renameSync(this.path, `${this.path}.lost-${Date.now()}`)
-    const { lastLine } = this.#create(session)
-    this.#open()
-    this.#lastSeen = lastLine
+    if (exists(this.path)) fs.renameSync(this.path, `${this.path}.lost-${Date.now()}`)
+    fs.renameSync(this.#replacement, this.path)
+    syncPath(dirname(this.path))
     this.#doubtful = false
   }
 
   /** The file is on disk before the store refers to it. */
-  #create({ db, stamps }: Session): StoredPlace {
+  #create({ db, stamps }: Session, path = this.path): StoredPlace {
     const line = firstLine(Date.now(), randomBytes(16).toString('hex'), stamps)
-    fs.mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 })
-    replacePrivate(this.path, line)
-    syncPath(dirname(this.path))
+    fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    replacePrivate(path, line)
+    syncPath(dirname(path))
     return noteFirst(db, line)
   }
 

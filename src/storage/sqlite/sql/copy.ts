@@ -1,16 +1,18 @@
 // The embedded store as source or target of a copy. No other process can use the file meanwhile.
 import { existsSync, mkdirSync } from 'node:fs'
-import { OperatorError } from '../../../tokens/errors.ts'
+import { failure, OperatorError } from '../../../tokens/errors.ts'
 import { STORED, type StoredRow, SUB_ACCOUNTS, type Table, TOKENS, VAULT } from '../../../tokens/model/tables.ts'
 import { foldCase, foldedText, type SubAccount, type TokenRecord } from '../../../tokens/model/token.ts'
 import type { KeyRing } from '../../../tokens/trust/key-ring.ts'
+import { Stamps } from '../../../tokens/trust/vault.ts'
 import type { CopySource, CopyTarget, LockedStore } from '../../../tokens/upkeep/copy.ts'
 import { columnOf, selectList, tableOf } from '../../tables.ts'
 import { requireSettled } from '../../vault.ts'
 import { Connection, inUse, isBusy } from '../connection.ts'
 import { makePrivate } from '../files/files.ts'
-import { accountNumber } from '../session.ts'
-import { databaseIn, isUnfinishedCopy, readSecret, requireStore, UNFINISHED_COPY } from '../store.ts'
+import { Journal } from '../journal/journal.ts'
+import { accountNumber, Session } from '../session.ts'
+import { databaseIn, isUnfinishedCopy, journalIn, readSecret, requireStore, UNFINISHED_COPY } from '../store.ts'
 import { indexedGrams } from './grams.ts'
 import { insertion, insertTags } from './insertion.ts'
 import { migrateOn } from './migrate.ts'
@@ -28,13 +30,29 @@ interface Place {
   readonly keys: KeyRing
 }
 
-export function openSqliteSource({ dataDir, keys }: Place): CopySource {
+interface Source extends Place {
+  readonly journalPath?: string | undefined
+}
+
+export function openSqliteSource({ dataDir, keys, journalPath = journalIn(dataDir) }: Source): CopySource {
   const { path, storeSecret } = requireStore(dataDir, keys)
   return openAlone(path, (db) => {
     migrateOn(db, () => {})
     requireSettled(readVault(db).length, path)
+    requireRevocations(new Session(db, new Stamps(storeSecret)), journalPath)
     return Object.assign(new LockedSqlite(db), { storeSecret })
   })
+}
+
+/** A copy has a journal of its own: it would accept what was revoked and is missing in the store. */
+function requireRevocations(session: Session, journalPath: string): void {
+  const journal = new Journal(journalPath)
+  try {
+    const { obstacle } = journal.recover(session, false)
+    if (obstacle !== undefined) throw failure('revocations-unknown', new Error(obstacle))
+  } finally {
+    journal.close()
+  }
 }
 
 /** Accepts only an empty folder, or a half-finished copy of the same store, which is then continued. */

@@ -15,8 +15,12 @@ export function insertion(table: Table, derived: readonly string[] = []): (db: C
   }
 }
 
+/** A copy also takes tags that were altered and cannot be read. */
+const INSERT_TAGS = `INSERT INTO token_tags
+  SELECT ?1, value, ?2 FROM json_each(CASE WHEN json_valid(?3) THEN ?3 ELSE '[]' END)`
+
 /** For lists by tag. Triggers follow the changes and the deletion of a token. */
 export function insertTags(db: Connection, { accountId, id, tags }: TokenRecord): void {
   if (tags === null) return
-  db.run('INSERT INTO token_tags SELECT ?, value, ? FROM json_each(?)', accountId, id, tags)
+  db.run(INSERT_TAGS, accountId, id, tags)
 }
