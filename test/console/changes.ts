@@ -188,7 +188,7 @@ export const describeChanges: Part = (world) => {
     await dialog.getByRole('alert').waitFor()
     await dialog.getByLabel('Name').fill('found')
     await dialog.getByRole('button', { name: 'Create token' }).click()
-    await dialog.getByText('found is ready').waitFor()
+    await dialog.getByText('found of South is ready').waitFor()
   })
 
   test('undo takes back no change that somebody else has made since, and says so', async () => {

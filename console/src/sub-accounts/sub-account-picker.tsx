@@ -59,6 +59,10 @@ export function SubAccountPicker(props: PickerProps) {
             combobox.openDropdown()
             combobox.resetSelectedOption()
           }}
+          onKeyDown={(event) => {
+            // It chooses an option. It must not send the form around with what was chosen before.
+            if (event.key === 'Enter' && (combobox.dropdownOpened || typed !== undefined)) event.preventDefault()
+          }}
           onClick={() => combobox.openDropdown()}
           onFocus={(event) => event.currentTarget.select()}
           onBlur={() => {
@@ -73,10 +77,8 @@ export function SubAccountPicker(props: PickerProps) {
             <SubAccountOption key={each._id} subAccount={each} chosen={each._id === value} />
           ))}
           {problem !== undefined && <Combobox.Empty>{problem}</Combobox.Empty>}
-          {!isFetching && problem === undefined && options.length === 0 && (
-            <Combobox.Empty>
-              {search === '' ? 'No sub-accounts yet: create one under Sub-accounts' : 'No sub-account matches'}
-            </Combobox.Empty>
+          {problem === undefined && options.length === 0 && (
+            <Combobox.Empty>{isFetching ? 'Searching …' : nothingFor(search)}</Combobox.Empty>
           )}
         </Combobox.Options>
         {total > options.length && (
@@ -90,6 +92,9 @@ export function SubAccountPicker(props: PickerProps) {
     </Combobox>
   )
 }
+
+const nothingFor = (search: string): string =>
+  search === '' ? 'No sub-accounts yet: create one under Sub-accounts' : 'No sub-account matches'
 
 function SubAccountOption({ subAccount, chosen }: { subAccount: SubAccount; chosen: boolean }) {
   return (
@@ -116,17 +121,20 @@ function useName(id: string | undefined): string {
   return data?.name ?? (error === null ? '' : 'Unknown sub-account')
 }
 
+/** Only what matches the text as it is now: options of the text before could be chosen by mistake. */
 function useOptions(typed: string, isOpen: boolean) {
-  const [search] = useDebouncedValue(isSecret(typed.trim()) ? '' : typed.trim(), 150)
-  const { data, isFetching, error } = useQuery({
+  const wanted = isSecret(typed.trim()) ? '' : typed.trim()
+  const [search] = useDebouncedValue(wanted, 150)
+  const { data, isFetching, isPlaceholderData, error } = useQuery({
     ...queries.subAccounts(useClient(), { search, limit: OPTIONS }),
     enabled: isOpen,
   })
+  const page = search === wanted && !isPlaceholderData ? data : undefined
   return {
     search,
-    options: data?.items ?? [],
-    total: data?.total ?? 0,
-    isFetching,
+    options: page?.items ?? [],
+    total: page?.total ?? 0,
+    isFetching: isFetching || search !== wanted,
     problem: error === null ? undefined : shortReason(error),
   }
 }

@@ -4,7 +4,8 @@ import type { Token } from '../../../client/latchkey-client.ts'
 import { usePermissions } from '../api/permissions.ts'
 import { NewCredential } from '../ui/credential.tsx'
 import { isMasked } from '../ui/format.ts'
-import { Outcome } from '../ui/name.tsx'
+import { Name } from '../ui/name.tsx'
+import { say } from '../ui/say.ts'
 import { Warning } from '../ui/warning.tsx'
 import { fullName } from './about-token.tsx'
 
@@ -19,7 +20,7 @@ export function CredentialReady({ token, outcome, close }: CredentialReadyProps)
   return (
     <Stack gap="md">
       <Text size="sm" role="status">
-        <Outcome name={token.name} what={outcome} />
+        {say`${<Name>{token.name}</Name>} of ${<Name>{token.subAccount.name}</Name>} ${outcome}`}
       </Text>
       {isMasked(token.token) ? (
         <Warning>
