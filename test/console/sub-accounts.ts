@@ -75,6 +75,14 @@ export const describeSubAccounts: Part = (world) => {
     assert.equal(await state(), 'active')
     await page.getByRole('button', { name: 'Suspend North' }).click()
     await dialog.getByRole('button', { name: 'Suspend' }).click()
+    await rowOf(page, 'North').getByText('Suspended').waitFor()
+    // Not what somebody else has changed since.
+    const { registry, operator } = world().running
+    const [id, caller] = [tenant.subAccounts[0]?.id ?? '', operator.actFor(tenant.accountId)]
+    await registry.updateSubAccount(caller, id, { companyName: 'Theirs' }, operator.origin())
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByText('No change of North is confirmed: it has been changed by somebody else').waitFor()
+    assert.equal(await state(), 'suspended')
     await page.getByRole('button', { name: 'Resume North' }).click()
     await page.getByRole('dialog', { name: 'Resume this sub-account?' }).getByRole('button', { name: 'Resume' }).click()
     await rowOf(page, 'North').getByText('Active', { exact: true }).waitFor()

@@ -96,7 +96,7 @@ export function problemsOf(error: unknown): readonly FieldProblem[] {
   return [...details, { field: message.split(' ', 1)[0] ?? '', message }]
 }
 
-/** Somebody else has changed the token since the version that the change was made for. */
+/** Somebody else has changed the token or sub-account since the version that the change was made for. */
 export const isConflict = (error: unknown): boolean => error instanceof LatchkeyError && error.status === 412
 
 /** The service names no field for a name that is taken, since nothing is wrong with the name itself. */

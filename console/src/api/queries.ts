@@ -3,6 +3,7 @@ import { keepPreviousData, type QueryClient, queryOptions } from '@tanstack/reac
 import type { LatchkeyClient, Token, TokenPage } from '../../../client/latchkey-client.ts'
 import { masked } from '../ui/format.ts'
 import { isNotFound } from './errors.ts'
+import type { CallWithETag } from './session.tsx'
 
 /** No credential is held that is not shown: each read and each change asks for masked ones. */
 export const MASKED = { credentials: 'masked' } as const
@@ -99,10 +100,11 @@ export const queries = {
       placeholderData: keepPreviousData,
     }),
 
-  subAccount: (client: LatchkeyClient, id: string) =>
+  /** With its ETag, which is in none of its fields. */
+  subAccount: (callWithETag: CallWithETag, id: string) =>
     queryOptions({
       queryKey: [...SUB_ACCOUNTS, 'one', id],
-      queryFn: ({ signal }) => client.getSubAccount({ id }, { signal }),
+      queryFn: ({ signal }) => callWithETag((client) => client.getSubAccount({ id }, { signal })),
     }),
 
   keys: (client: LatchkeyClient, page: number, limit: number) =>

@@ -17,8 +17,6 @@ interface Toggle<Status extends string> {
   /** `ifMatch` is the ETag of the answer that is undone: what somebody else has changed since is not overwritten. */
   readonly send: (client: LatchkeyClient, status: Status, ifMatch: string | undefined) => Promise<Toggled<Status>>
   readonly opposite: (status: Status) => Status
-  /** Whether the API can make an undo depend on the ETag. Then nothing is undone without one. */
-  readonly isConditional: boolean
   /** What has happened to an item that now has this status, such as "is enabled". */
   readonly outcome: (status: Status) => string
 }
@@ -28,14 +26,7 @@ interface Input<Status> {
   readonly undo?: { readonly ifMatch: string | undefined }
 }
 
-export function useToggle<Status extends string>({
-  kind,
-  item,
-  send,
-  opposite,
-  isConditional,
-  outcome,
-}: Toggle<Status>) {
+export function useToggle<Status extends string>({ kind, item, send, opposite, outcome }: Toggle<Status>) {
   const toast = useToast()
   const callWithETag = useCallWithETag()
   const change = useChange({
@@ -44,7 +35,7 @@ export function useToggle<Status extends string>({
     send: (_, { status, undo }: Input<Status>) => callWithETag((client) => send(client, status, undo?.ifMatch)),
     onDone({ name, status, etag }, { undo }) {
       const text = <Outcome name={name} what={outcome(status)} />
-      if (undo !== undefined || (isConditional && etag === undefined)) toast({ text })
+      if (undo !== undefined || etag === undefined) toast({ text })
       else toast({ text, undo: () => change.mutate({ status: opposite(status), undo: { ifMatch: etag } }) })
     },
     isFromToast: ({ undo }) => undo !== undefined,

@@ -1,10 +1,11 @@
-// Changes a policy. Only what was changed is sent, and only if nobody else has changed the token meanwhile.
+// Changes a policy. Only what was changed is sent, and only if nobody else has changed the token or sub-account meanwhile.
 import { Button, Group, Stack } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useEffect, useRef, useState } from 'react'
 import type { LatchkeyClient } from '../../../client/latchkey-client.ts'
 import { isConflict } from '../api/errors.ts'
 import type { Identified, Kind } from '../api/queries.ts'
+import { useCallWithETag } from '../api/session.tsx'
 import { useChange } from '../api/use-change.tsx'
 import { BusyButton } from '../ui/busy-button.tsx'
 import { ErrorAlert } from '../ui/error-alert.tsx'
@@ -31,7 +32,6 @@ export interface PolicyOwner {
   readonly kind: Kind
   readonly name: string
   readonly policy: Policy | null
-  /** Of a token: undefined where the service has none. */
   readonly etag: string | undefined
   readonly send: (client: LatchkeyClient, patch: PolicyPatch, ifMatch: string | undefined) => Promise<Identified>
 }
@@ -79,6 +79,7 @@ export function PolicyForm({ owner, ceiling, onDone }: PolicyFormProps) {
 
 function usePolicyForm(owner: PolicyOwner, onDone: () => void) {
   const toast = useToast()
+  const callWithETag = useCallWithETag()
   // As it was when the form was opened: a refresh may bring what somebody else has changed meanwhile.
   const [base] = useState(owner)
   const form = useForm<PolicyFields>({
@@ -89,8 +90,9 @@ function usePolicyForm(owner: PolicyOwner, onDone: () => void) {
   const save = useChange({
     kind: owner.kind,
     name: owner.name,
-    send: (client, { patch, ifMatch }: { patch: PolicyPatch; ifMatch: string | undefined }) =>
-      owner.send(client, patch, ifMatch),
+    // The ETag of the answer is the one of the next change.
+    send: (_, { patch, ifMatch }: { patch: PolicyPatch; ifMatch: string | undefined }) =>
+      callWithETag((client) => owner.send(client, patch, ifMatch)),
     onDone() {
       toast({ text: say`The policy of ${<Name>{owner.name}</Name>} is saved` })
       onDone()

@@ -6,7 +6,7 @@ import { useState } from 'react'
 import type { SubAccount, SubAccountPolicy } from '../../../client/latchkey-client.ts'
 import { usePermissions } from '../api/permissions.ts'
 import { queries } from '../api/queries.ts'
-import { useClient } from '../api/session.tsx'
+import { useCallWithETag } from '../api/session.tsx'
 import type { PolicyOwner } from '../policy/policy-form.tsx'
 import { PolicySection } from '../policy/policy-section.tsx'
 import { CopyableId } from '../ui/copyable-id.tsx'
@@ -25,7 +25,7 @@ const route = getRouteApi('/sub-accounts/$subAccountId')
 
 export function SubAccountView() {
   const { subAccountId } = route.useParams()
-  const subAccount = useQuery(queries.subAccount(useClient(), subAccountId))
+  const subAccount = useQuery(queries.subAccount(useCallWithETag(), subAccountId))
   const [dialog, setDialog] = useState<OpenDialog>()
   return (
     <>
@@ -88,13 +88,13 @@ function AllFacts({ subAccount }: { subAccount: SubAccount }) {
   )
 }
 
-function ownerOf({ _id, name, policy }: SubAccount): PolicyOwner {
+function ownerOf({ _id, name, policy, etag }: SubAccount & { readonly etag: string | undefined }): PolicyOwner {
   return {
     kind: 'sub-account',
     name,
     policy,
-    // The API has no ETag for sub-accounts; a merge patch leaves alone what it does not name.
-    etag: undefined,
-    send: (client, patch) => client.patchSubAccount({ id: _id, body: { policy: patch as SubAccountPolicy } }),
+    etag,
+    send: (client, patch, ifMatch) =>
+      client.patchSubAccount({ id: _id, 'if-match': ifMatch, body: { policy: patch as SubAccountPolicy } }),
   }
 }

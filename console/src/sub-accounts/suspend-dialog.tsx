@@ -11,9 +11,8 @@ export function SuspendDialog({ subAccount, close }: { subAccount: SubAccount; c
   const change = useToggle({
     kind: 'sub-account',
     item: subAccount,
-    send: (client, status) => client.updateSubAccount({ id: subAccount._id, body: { status } }),
-    // The API has no ETag for sub-accounts.
-    isConditional: false,
+    send: (client, status, ifMatch) =>
+      client.updateSubAccount({ id: subAccount._id, 'if-match': ifMatch, body: { status } }),
     opposite: (status) => (status === 'active' ? 'suspended' : 'active'),
     outcome: (status) => (status === 'active' ? 'is resumed' : 'is suspended'),
   })

@@ -19,7 +19,6 @@ export function StatusDialog({ token, close }: { token: Token; close: () => void
     item: token,
     send: (client, status, ifMatch) =>
       client.updateToken({ id: token._id, 'if-match': ifMatch, body: { status }, ...MASKED }),
-    isConditional: true,
     opposite: oppositeStatus,
     outcome: (status) => (status === 'active' ? 'is enabled' : 'is disabled'),
   })
