@@ -205,8 +205,12 @@ test('numbers are checked before they are sent, by the rules of the service', ()
     ['1 000', '25', /^The time must be at most 24 hours$/],
     ['', '1', /whole number/],
     ['1.5', '1', /whole number/],
+    ['1,5', '1', /whole number/],
+    ['1,00', '1', /whole number/],
+    ['1000,000', '1', /whole number/],
+    ['1,000 000', '1', /whole number/],
   ] as const) {
     assert.match(problemsOfFields(typed(limit, count)).rate ?? '', expected)
   }
-  assert.deepEqual(problemsOfFields(typed('1,000', '24')), {})
+  for (const limit of ['1,000', '1000', '1 000 000']) assert.deepEqual(problemsOfFields(typed(limit, '24')), {})
 })

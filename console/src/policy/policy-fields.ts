@@ -46,9 +46,9 @@ function durationField(seconds: number | undefined, unit: DurationUnit) {
   return { count: number(split.count), unit: split.unit }
 }
 
-/** With separators between the digits or without; NaN for anything else. */
+/** With a separator between groups of three digits or without; NaN for anything else, such as 1,5. */
 const toNumber = (typed: string): number =>
-  /^\d[\d,\s]*$/.test(typed.trim()) ? Number(typed.replace(/[,\s]/g, '')) : Number.NaN
+  /^(?:\d+|\d{1,3}([,\s])\d{3}(?:\1\d{3})*)$/.test(typed.trim()) ? Number(typed.replace(/[,\s]/g, '')) : Number.NaN
 
 const toSeconds = ({ count, unit }: PolicyFields['maxLifetimeSeconds']): number =>
   toNumber(count) * DURATION_UNITS[unit]
