@@ -152,8 +152,21 @@ describe('account keys and rights in the console', () => {
     await page.getByText('You may not manage account keys').waitFor()
     await page.goto(`${world.base}people`)
     await page.getByText('You may not see who is signed in').waitFor()
-    const owner = await world.signedIn(tenant, 'people')
-    await owner.getByText('Nobody signs in with a company account here').waitFor()
+
+    // Whether there is an identity provider is said only once it is known.
+    const owner = await world.page()
+    await owner.route('**/auth/session', (route) => route.fulfill({ status: 403, json: {} }))
+    await owner.goto(`${world.base}people`)
+    await owner.getByLabel('Account key').fill(tenant.key)
+    await owner.getByRole('button', { name: 'Sign in' }).click()
+    await owner.getByRole('heading', { name: 'Signed-in people' }).waitFor()
+    const again = owner.getByRole('alert').filter({ hasText: 'Not allowed' }).getByRole('button', { name: 'Try again' })
+    await again.waitFor()
+    const nobody = owner.getByText('Nobody signs in with a company account here')
+    assert.equal(await nobody.count(), 0)
+    await owner.unroute('**/auth/session')
+    await again.click()
+    await nobody.waitFor()
     assert.equal(await navigation(owner).getByRole('link', { name: 'People' }).count(), 0)
   })
 

@@ -38,7 +38,7 @@ const NOTHING: Rights = { role: 'verifier', reveal: false, subAccounts: [] }
 /** Nothing is offered before the service has said what is allowed. Where it cannot say, each request decides for itself. */
 export function usePermissions(): Permissions {
   const { data, isError } = useQuery(queries.whoami(useClient()))
-  const { provider } = useSession().presence
+  const provider = useSession().presence?.provider ?? false
   return useMemo(
     () => permissionsOf(data?.permissions ?? (isError ? EVERYTHING : NOTHING), provider),
     [data, isError, provider],

@@ -9,7 +9,6 @@ import {
   type End,
   endSession,
   hasAccess,
-  NOBODY,
   type Presence,
   SHOWN_ACCOUNT,
   type Unanswered,
@@ -37,8 +36,8 @@ export interface Session {
   /** What the page shows: `unknown` until the service has said whether somebody is signed in. */
   readonly state: 'unknown' | 'signed-out' | 'choosing' | 'signed-in'
   readonly connection: Connection | undefined
-  /** Who is at this browser, as far as the identity provider knows. */
-  readonly presence: Presence
+  /** Who is at this browser, as far as the identity provider knows. Undefined until the service has said it. */
+  readonly presence: Presence | undefined
   /** Why that is not known; an account key can still be tried. */
   readonly unanswered: Unanswered | undefined
   /** Why the last key was refused, and why the last session of a person ended, unless the person ended it. */
@@ -162,7 +161,7 @@ export function SessionProvider({ linkedKey, children }: { linkedKey: string | u
     () => ({
       state: !isSignedIn && offered !== undefined ? 'unknown' : stateOf(key, presence, isChoosing),
       connection,
-      presence: presence ?? NOBODY,
+      presence,
       unanswered,
       reason,
       end,

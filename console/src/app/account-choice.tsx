@@ -2,6 +2,7 @@
 import { Alert, Button, Center, Paper, Stack, Text, Title } from '@mantine/core'
 import { useDocumentTitle } from '@mantine/hooks'
 import { useState } from 'react'
+import { NOBODY } from '../api/presence.ts'
 import { useSession } from '../api/session.tsx'
 import { BusyButton } from '../ui/busy-button.tsx'
 import { Name } from '../ui/name.tsx'
@@ -11,7 +12,7 @@ export function AccountChoice() {
   const [chosen, setChosen] = useState<string>()
   const [hasFailed, setFailed] = useState(false)
   useDocumentTitle('Choose an account · Latchkey')
-  const { person, accounts } = presence
+  const { person, accounts } = presence ?? NOBODY
   const go = async (id: string) => {
     setChosen(id)
     setFailed(false)

@@ -53,7 +53,7 @@ export function SignIn() {
               </Text>
             </>
           )}
-          {presence.provider && (
+          {presence?.provider && (
             <>
               <Button component="a" href={signInAddress()}>
                 Sign in with your company account
@@ -74,7 +74,7 @@ export function SignIn() {
             visibilityToggleButtonProps={{ 'aria-label': 'Show the key' }}
             {...form.getInputProps('key')}
           />
-          <BusyButton type="submit" variant={presence.provider ? 'default' : 'filled'} busy={form.submitting}>
+          <BusyButton type="submit" variant={presence?.provider ? 'default' : 'filled'} busy={form.submitting}>
             Sign in
           </BusyButton>
           <Text size="sm" c="dimmed">

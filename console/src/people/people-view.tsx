@@ -14,6 +14,7 @@ import { type Column, List, RowActions } from '../ui/list.tsx'
 import { Name } from '../ui/name.tsx'
 import { Own } from '../ui/own.tsx'
 import { PagedResult } from '../ui/paged-result.tsx'
+import { QueryResult } from '../ui/query-result.tsx'
 import { SmallButton } from '../ui/row-buttons.tsx'
 import text from '../ui/text.module.css'
 import { RelativeTime } from '../ui/time.tsx'
@@ -25,16 +26,26 @@ const TITLE = 'Signed-in people'
 export function PeopleView() {
   const whoami = useQuery(queries.whoami(useClient()))
   const { manageKeys, manageSessions, seesAll } = usePermissions()
-  const { presence } = useSession()
-  if (whoami.data === undefined || manageSessions) return <People ownSubject={presence.person?.subject} />
+  const { presence, unanswered } = useSession()
+  if (whoami.data === undefined || manageSessions) return <People ownSubject={presence?.person?.subject} />
+  const provider = {
+    data: unanswered === undefined ? presence : undefined,
+    error: unanswered?.error ?? null,
+    isFetching: unanswered?.isAsking ?? false,
+    refetch: () => unanswered?.askAgain(),
+  }
   return (
     <>
       <ViewTitle title={TITLE} />
       {manageKeys && seesAll ? (
-        <Empty
-          title="Nobody signs in with a company account here"
-          description="This service has no identity provider. People sign in with account keys."
-        />
+        <QueryResult query={provider} what="how people sign in">
+          {() => (
+            <Empty
+              title="Nobody signs in with a company account here"
+              description="This service has no identity provider. People sign in with account keys."
+            />
+          )}
+        </QueryResult>
       ) : (
         <Empty
           title="You may not see who is signed in"
