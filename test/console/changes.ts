@@ -43,6 +43,19 @@ export const describeChanges: Part = (world) => {
     await page.getByLabel('New name of taken').press('Enter')
     await rowOf(page, 'theirs').waitFor()
     assert.equal((await stored(tenant, 1)).name, 'theirs')
+
+    // Nor is it replaced unseen.
+    await openMenu(page, 'theirs', 'Rename')
+    const mine = page.getByLabel('New name of theirs')
+    await mine.fill('mine')
+    await registry.updateToken(caller, tenant.tokens[1]?.id ?? '', { name: 'newer' }, operator.origin())
+    await mine.press('Enter')
+    await page.getByText('It has been changed since you began').waitFor()
+    await page.getByText('It is called newer now. Saving again renames it.').waitFor()
+    assert.equal((await stored(tenant, 1)).name, 'newer')
+    await mine.press('Enter')
+    await rowOf(page, 'mine').waitFor()
+    assert.equal((await stored(tenant, 1)).name, 'mine')
   })
 
   test('a rename under way is not left by Escape, and its outcome is shown wherever the person is by then', async () => {

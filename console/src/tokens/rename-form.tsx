@@ -3,24 +3,27 @@ import { Button, Group, Stack, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useState } from 'react'
 import type { Token } from '../../../client/latchkey-client.ts'
-import { fieldErrors, shortReason } from '../api/errors.ts'
-import { MASKED } from '../api/queries.ts'
+import { CONFLICT, fieldErrors, isConflict, shortReason } from '../api/errors.ts'
+import { etagOf, MASKED } from '../api/queries.ts'
 import { useChange } from '../api/use-change.tsx'
 import { BusyButton } from '../ui/busy-button.tsx'
 import { Name } from '../ui/name.tsx'
 import { say } from '../ui/say.ts'
+import text from '../ui/text.module.css'
 import { useToast } from '../ui/toasts.tsx'
 import { UnsavedChanges } from '../ui/unsaved-changes.tsx'
 
 export function RenameForm({ token, onDone }: { token: Token; onDone: () => void }) {
   const toast = useToast()
   // As it was when the form was opened: a refresh may bring a name that somebody else has given it meanwhile.
-  const [former] = useState(token.name)
+  const [base] = useState(token)
+  const former = base.name
   const form = useForm({ initialValues: { name: former } })
   const rename = useChange({
     kind: 'token',
     name: former,
-    send: (client, name: string) => client.updateToken({ id: token._id, body: { name }, ...MASKED }),
+    send: (client, { name, ifMatch }: { name: string; ifMatch: string | undefined }) =>
+      client.updateToken({ id: token._id, 'if-match': ifMatch, body: { name }, ...MASKED }),
     onDone(renamed) {
       // In a toast, since the row may disappear: it need not match the filter any more.
       toast({ text: say`${<Name>{former}</Name>} is now called ${<Name>{renamed.name}</Name>}` })
@@ -32,9 +35,9 @@ export function RenameForm({ token, onDone }: { token: Token; onDone: () => void
   }
   const submit = form.onSubmit(({ name }) => {
     if (name.trim() === former) return leave()
-    const onError = (error: unknown) =>
-      form.setErrors({ name: fieldErrors(error, { name: 'Name' }).name ?? shortReason(error) })
-    rename.mutate(name, { onError })
+    // The person has seen the other change by now: theirs is sent with the version that includes it.
+    const ifMatch = etagOf(isConflict(rename.error) ? token : base)
+    rename.mutate({ name, ifMatch }, { onError: (error) => form.setErrors({ name: reasonOf(error) }) })
   })
   return (
     <form
@@ -51,6 +54,11 @@ export function RenameForm({ token, onDone }: { token: Token; onDone: () => void
           errorProps={{ role: 'alert' }}
           {...form.getInputProps('name')}
         />
+        {isConflict(rename.error) && (
+          <span className={text.small}>
+            It is called <Name>{token.name}</Name> now. Saving again renames it.
+          </span>
+        )}
         <Group gap={6}>
           <BusyButton type="submit" size="compact-xs" busy={rename.isPending}>
             Save
@@ -63,4 +71,9 @@ export function RenameForm({ token, onDone }: { token: Token; onDone: () => void
       <UnsavedChanges unsaved={form.isDirty() && !rename.isPending} />
     </form>
   )
+}
+
+function reasonOf(error: unknown): string {
+  if (isConflict(error)) return CONFLICT
+  return fieldErrors(error, { name: 'Name' }).name ?? shortReason(error)
 }

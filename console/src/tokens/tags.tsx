@@ -4,7 +4,7 @@ import { useForm } from '@mantine/form'
 import { Link } from '@tanstack/react-router'
 import { memo, useEffect, useState } from 'react'
 import type { Token } from '../../../client/latchkey-client.ts'
-import { fieldErrors, isConflict, shortReason } from '../api/errors.ts'
+import { CONFLICT, fieldErrors, isConflict, shortReason } from '../api/errors.ts'
 import { usePermissions } from '../api/permissions.ts'
 import { etagOf, MASKED } from '../api/queries.ts'
 import { useChange } from '../api/use-change.tsx'
@@ -147,6 +147,6 @@ function problemOf(tags: readonly string[]): string | undefined {
 }
 
 function reasonOf(error: unknown): string {
-  if (isConflict(error)) return 'The token has been changed since you began. What you have entered is not saved yet.'
+  if (isConflict(error)) return CONFLICT
   return fieldErrors(error, { tags: 'tags' }).tags ?? shortReason(error)
 }
