@@ -2,13 +2,11 @@
 import { Button, Fieldset, Group, Stack, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import type { NewKey } from '../../../client/latchkey-client.ts'
-import { fieldErrors, worthRetrying } from '../api/errors.ts'
+import { fieldErrors } from '../api/errors.ts'
 import { type Permissions, usePermissions } from '../api/permissions.ts'
 import { useChange } from '../api/use-change.tsx'
-import { BusyButton } from '../ui/busy-button.tsx'
 import { NewCredential } from '../ui/credential.tsx'
-import { DialogButtons } from '../ui/dialog.tsx'
-import { ErrorAlert } from '../ui/error-alert.tsx'
+import { ChangeButtons } from '../ui/dialog.tsx'
 import { type Expiry, ExpiryInput, isPastTime, timeOf } from '../ui/expiry-input.tsx'
 import { Outcome } from '../ui/name.tsx'
 import { useNow } from '../ui/time.tsx'
@@ -94,19 +92,16 @@ export function CreateKeyDialog({ close }: { close: () => void }) {
           time={form.getInputProps('at')}
           past={isPast && 'This time is past: the key would never be accepted'}
         />
-        {create.error !== null && !isAboutFields && (
-          <ErrorAlert error={create.error} kind="change" retry={run} busy={create.isPending} />
-        )}
-        {worthRetrying(create.error) && (
-          <Text size="sm">
-            If the list has it already, revoke it: a key is shown once, and this one was lost with the answer.
-          </Text>
-        )}
-        <DialogButtons>
-          <BusyButton type="submit" busy={create.isPending} disabled={fields.subAccounts?.length === 0 || isPast}>
-            Create key
-          </BusyButton>
-        </DialogButtons>
+        <ChangeButtons
+          change={create}
+          run={run}
+          submits
+          isAboutFields={isAboutFields}
+          disabled={fields.subAccounts?.length === 0 || isPast}
+          hint="If the list has it already, revoke it: a key is shown once, and this one was lost with the answer."
+        >
+          Create key
+        </ChangeButtons>
       </Stack>
       <UnsavedChanges unsaved={form.isDirty() && !create.isPending} />
     </form>

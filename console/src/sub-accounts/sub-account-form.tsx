@@ -12,6 +12,7 @@ import { UnsavedChanges } from '../ui/unsaved-changes.tsx'
 const LABELS = { name: 'Name', companyName: 'Company', email: 'E-mail address' }
 type Fields = Record<keyof typeof LABELS, string>
 const FIELDS = Object.keys(LABELS) as (keyof Fields)[]
+const HINT = 'If the list has it already, cancel: trying again makes a second one, and a sub-account cannot be deleted.'
 
 export function SubAccountForm({ subAccount, close }: { subAccount: SubAccount | undefined; close: () => void }) {
   const toast = useToast()
@@ -55,7 +56,13 @@ export function SubAccountForm({ subAccount, close }: { subAccount: SubAccount |
             {...form.getInputProps(field)}
           />
         ))}
-        <ChangeButtons change={save} run={run} submits isAboutFields={isAboutFields}>
+        <ChangeButtons
+          change={save}
+          run={run}
+          submits
+          isAboutFields={isAboutFields}
+          hint={subAccount ? undefined : HINT}
+        >
           {subAccount === undefined ? 'Create sub-account' : 'Save'}
         </ChangeButtons>
       </Stack>

@@ -1,8 +1,9 @@
 // The frame of all dialogs. It stays open while a change that was started in it is under way: closing it would not cancel
 // the change, and would hide its outcome.
-import { Button, type ButtonProps, Group, Modal } from '@mantine/core'
+import { Button, type ButtonProps, Group, Modal, Text } from '@mantine/core'
 import { useIsMutating } from '@tanstack/react-query'
 import { createContext, type ReactNode, use, useId } from 'react'
+import { worthRetrying } from '../api/errors.ts'
 import { BusyButton } from './busy-button.tsx'
 import { ErrorAlert } from './error-alert.tsx'
 import { keepFocus } from './focus.ts'
@@ -71,16 +72,20 @@ interface ChangeButtonsProps extends Pick<ButtonProps, 'color' | 'disabled'> {
   readonly submits?: boolean
   /** The fields of the form say what is wrong. */
   readonly isAboutFields?: boolean
+  /** What to look at before trying again, where the change may have been made although its answer was lost. */
+  readonly hint?: string | undefined
   readonly children: ReactNode
 }
 
 /** The end of a dialog that makes a change: what went wrong with it, and the buttons that leave the dialog and make the change. */
-export function ChangeButtons({ change, run, submits = false, isAboutFields = false, ...button }: ChangeButtonsProps) {
+export function ChangeButtons(props: ChangeButtonsProps) {
+  const { change, run, submits = false, isAboutFields = false, hint, ...button } = props
   const { error, isPending } = change
   const how = submits ? { type: 'submit' as const } : { onClick: run, 'data-autofocus': true }
   return (
     <>
       {error !== null && !isAboutFields && <ErrorAlert error={error} kind="change" retry={run} busy={isPending} />}
+      {hint !== undefined && worthRetrying(error) && <Text size="sm">{hint}</Text>}
       <DialogButtons>
         <BusyButton busy={isPending} {...how} {...button} />
       </DialogButtons>
