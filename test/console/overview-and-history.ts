@@ -111,17 +111,21 @@ export const describeOverviewAndHistory: Part = (world) => {
     const tenant = await world().tenant([{ name: 'one' }])
     const { registry, operator } = world().running
     const caller = operator.actFor(tenant.accountId)
-    await registry.updateToken(
-      caller,
-      tenant.tokens[0]?.id ?? '',
-      { status: 'inactive' },
-      { ...operator.origin(), by: tenant.keyId },
-    )
+    const { id: reader } = await operator.createKey(tenant.accountId, 'eu:reader', null)
+    for (const [by, status] of [
+      ['jwt:alice', 'inactive'],
+      [reader, 'active'],
+      [tenant.keyId, 'inactive'],
+    ] as const) {
+      const origin = { ...operator.origin(), by }
+      await registry.updateToken(caller, tenant.tokens[0]?.id ?? '', { status }, origin)
+    }
     const page = await world().signedIn(tenant, 'history', { timezoneId: 'America/Los_Angeles' })
-    await page.getByText('disabled the token').waitFor()
+    await page.getByText('console disabled the token').waitFor()
     const asked = (act: () => Promise<unknown>) => nextQuery(page, '/apiClient/history', act)
     const actor = page.getByLabel('Actor')
-    assert.deepEqual(await actor.locator('option').allTextContents(), ['Anyone', 'The operator', 'console'])
+    const actors = ['Anyone', 'The operator', 'console', 'eu:reader', 'alice']
+    assert.deepEqual(await actor.locator('option').allTextContents(), actors)
     const byActor = await asked(() => actor.selectOption('console'))
     assert.equal(byActor.get('by'), tenant.keyId)
     const byAction = await asked(() => page.getByLabel('Action').selectOption('token.update'))

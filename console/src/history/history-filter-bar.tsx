@@ -1,7 +1,7 @@
 // Filters of the history: who, what and when.
 import { NativeSelect, Text, TextInput } from '@mantine/core'
 import classes from '../ui/filters.module.css'
-import { ACTIONS, type ChangeHistorySearch, type HistoryFilters, useActors } from './history-search.ts'
+import { ACTIONS, type ChangeHistorySearch, type HistoryFilters, shortId, useActors } from './history-search.ts'
 
 interface HistoryFilterBarProps {
   readonly search: HistoryFilters
@@ -41,7 +41,7 @@ function ActorSelect({ by, onChange }: { by: string | undefined; onChange: (by: 
   const actors = useActors()
   const others = [...actors].filter(([id]) => id !== 'operator')
   // The actor in a link may have done nothing on the pages read so far.
-  if (by !== undefined && by !== 'operator' && !actors.has(by)) others.push([by, by])
+  if (by !== undefined && by !== 'operator' && !actors.has(by)) others.push([by, shortId(by)])
   return (
     <NativeSelect
       aria-label="Actor"
@@ -50,7 +50,7 @@ function ActorSelect({ by, onChange }: { by: string | undefined; onChange: (by: 
       data={[
         { value: '', label: 'Anyone' },
         { value: 'operator', label: 'The operator' },
-        ...others.map(([value, name]) => ({ value, label: name.replace(/^[a-z]+:/, '') })),
+        ...others.map(([value, name]) => ({ value, label: name })),
       ]}
     />
   )

@@ -62,12 +62,15 @@ export function useHistory({ by, action, from, to, ...place }: HistorySearch) {
   return useQuery(queries.history(useClient(), { ...pageOf(place), by, action, ...range }))
 }
 
+/** Of an actor without a name: whom an identity provider vouches for is `jwt:alice`, and called alice. */
+export const shortId = (by: string): string => by.replace(/^[a-z]+:/, '')
+
 /** Everyone who did something in the pages read so far, with the name of each: the service has no list of actors. */
 export function useActors(): ReadonlyMap<string, string> {
   const pages = useQueryClient().getQueriesData<HistoryPage>({ queryKey: HISTORY })
   const actors = new Map<string, string>()
   for (const [, page] of pages) {
-    for (const { by, byName } of page?.items ?? []) actors.set(by, page?.names[by] ?? byName ?? by)
+    for (const { by, byName } of page?.items ?? []) actors.set(by, page?.names[by] ?? byName ?? shortId(by))
   }
   return actors
 }

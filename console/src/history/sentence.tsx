@@ -7,6 +7,7 @@ import { plural } from '../ui/format.ts'
 import { Name } from '../ui/name.tsx'
 import { say, together } from '../ui/say.ts'
 import { Moment } from '../ui/time.tsx'
+import { shortId } from './history-search.ts'
 
 export type Names = Readonly<Record<string, string>>
 
@@ -28,8 +29,7 @@ function namesThen({ by, byName, subject, subjectName, to }: HistoryEntry): Name
 function who(by: string, names: Names): ReactNode {
   if (by === 'operator') return 'The operator'
   if (by.startsWith('key_')) return <>Account key {called(by, names)}</>
-  // Somebody whom an identity provider vouches for, such as `jwt:alice`.
-  return <Name>{names[by] ?? by.replace(/^[a-z]+:/, '')}</Name>
+  return <Name>{names[by] ?? shortId(by)}</Name>
 }
 
 /** The name, else the one in the entry, else the id: what is deleted may have no name any more. */
