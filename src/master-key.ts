@@ -27,9 +27,11 @@ export function openKeyRing(config: KeyConfig, mayCreate = true): KeyRing {
   const file = masterKeyFile ?? ownKeyFile(dataDir)
   if (mayCreate && masterKey === undefined && masterKeyFile === undefined && !fs.existsSync(file))
     createKeyFile(file, dataDir)
+  // Before the content: a file that is replaced in between is read again.
+  const state = stateOf(file)
   const current = masterKey === undefined ? parse(read(file), file) : parse(masterKey, 'LATCHKEY_MASTER_KEY')
   const keys: [MasterKey, ...MasterKey[]] = [...current, ...previousKeys(config)]
-  return masterKey === undefined ? new KeyRing(keys, rereading(file)) : new KeyRing(keys)
+  return masterKey === undefined ? new KeyRing(keys, rereading(file, state)) : new KeyRing(keys)
 }
 
 /** Undefined for a key that the operator manages: only a key file that the service created is changed by it. */
@@ -74,8 +76,8 @@ function previousKeys({ previousMasterKey, previousMasterKeyFile }: KeyConfig): 
 }
 
 /** Rereads the file only if its state has changed: `stat` takes microseconds. */
-function rereading(file: string): Reread {
-  let lastState = stateOf(file)
+function rereading(file: string, readState: string | undefined): Reread {
+  let lastState = readState
   return () => {
     const state = stateOf(file)
     if (state === undefined || state === lastState) return undefined

@@ -15,9 +15,14 @@ const OVERLAP = 2 * MAX_CREDENTIAL
 const MAX_PARTS = 8
 
 const WORD = /[\x21-\x7e]+/g
+/** Within binary data, and in files without a byte order mark. */
+const WIDE_WORD = /(?:[\x21-\x7e]\0){7,}[\x21-\x7e]/g
 const OURS = /lk_(?:tok|key)_[0-9A-Za-z]{49}/g
 /** Delimits values in JSON, shells, markup and code. A credential that contains one is found only as a whole word. */
 const STRUCTURE = /["'`<>()[\]{},;|\\]+/
+/** As JSON and URLs write what delimits values in them. */
+const ESCAPE = /[\\%]/
+const ESCAPES = /(?:\\(?:u[0-9a-fA-F]{4}|.)|%[0-9a-fA-F]{2}|["'`<>()[\]{},;|])+/
 const PUNCTUATION = /[^\w-]/
 const PART = /[\w-]+|[^\w-]/g
 
@@ -55,25 +60,33 @@ function encodingOf([first, second]: Uint8Array): string {
   return first === 0xfe && second === 0xff ? 'utf-16be' : 'latin1'
 }
 
-/** The start of a word that may continue in the next chunk. */
+/** The start of a word that may continue in the next chunk, also as UTF-16. */
 function startOfLastWord(text: string): number {
   let start = text.length
-  while (start > 0 && text.charCodeAt(start - 1) > 0x20 && text.charCodeAt(start - 1) < 0x7f) start--
+  const isInWord = (code: number) => code === 0 || (code > 0x20 && code < 0x7f)
+  while (start > 0 && isInWord(text.charCodeAt(start - 1))) start--
   return start
 }
 
 function* candidatesOf(lines: readonly string[], firstLine: number): Generator<Candidate> {
   for (const [index, text] of lines.entries()) {
     const line = firstLine + index
-    for (const [word] of text.matchAll(WORD)) {
-      for (const [ours] of word.matchAll(OURS)) yield { text: ours, line }
-      if (word.length <= MAX_CREDENTIAL) yield { text: word, line }
-      if (!PUNCTUATION.test(word)) continue
-      for (const span of word.split(STRUCTURE).flatMap(spansOf)) {
-        if (span.length <= MAX_CREDENTIAL) yield { text: span, line }
-      }
+    for (const [word] of text.matchAll(WORD)) for (const each of partsOf(word)) yield { text: each, line }
+    for (const [wide] of text.matchAll(WIDE_WORD)) {
+      for (const each of partsOf(wide.replaceAll('\0', ''))) yield { text: each, line }
     }
   }
+}
+
+function partsOf(word: string): ReadonlySet<string> {
+  const found = new Set([...word.matchAll(OURS)].map(([ours]) => ours))
+  if (word.length <= MAX_CREDENTIAL) found.add(word)
+  if (!PUNCTUATION.test(word)) return found
+  for (const separator of ESCAPE.test(word) ? [STRUCTURE, ESCAPES] : [STRUCTURE]) {
+    const spans = word.split(separator).flatMap(spansOf)
+    for (const span of spans) if (span.length <= MAX_CREDENTIAL) found.add(span)
+  }
+  return found
 }
 
 function spansOf(piece: string): string[] {

@@ -44,11 +44,15 @@ export function keepDemo(key: string | undefined, url: string, dataDir: string):
   return lines
 }
 
-/** Returns the account key; undefined if the store was not empty. */
-export async function makeDemo({ operator, registry }: Latchkey): Promise<string | undefined> {
+/** Returns the account key, which `keep` gets as soon as it is made; undefined if the store was not empty. */
+export async function makeDemo(
+  { operator, registry }: Latchkey,
+  keep: (key: string) => void = () => {},
+): Promise<string | undefined> {
   if ((await operator.listAccounts()).length > 0) return undefined
   const account = await operator.createAccount('Demo account')
   const { key } = await operator.createKey(account.id, 'demo', null)
+  keep(key)
   const subAccounts = await operator.createSubAccounts(account.id, SUB_ACCOUNTS)
   const tokens = subAccounts.flatMap(({ id }, place) => demoTokens(operator, account.id, id, place))
   const records = await operator.createTokens(tokens)

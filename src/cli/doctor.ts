@@ -13,7 +13,7 @@ import type { OnPhase } from '../tokens/upkeep/copy.ts'
 import { BROKEN_JOURNAL, DAMAGED, type Examined, examineRows, type Totals } from '../tokens/upkeep/examination.ts'
 import { obstacleMessage } from './backup.ts'
 
-const MAX_TOTALS_NAMED = 10
+const MAX_NAMED = 10
 
 export interface HistoryReport {
   readonly rows: number
@@ -103,7 +103,7 @@ async function examineAll(latchkey: Latchkey, damage: Damage, onPhase: OnPhase):
     },
     {
       check: 'history',
-      result: history.problems.length === 0 ? `${history.rows} rows, unbroken` : history.problems.join('; '),
+      result: history.problems.length === 0 ? `${history.rows} rows, unbroken` : named(history.problems),
     },
     { check: 'revocations', result: await revocationsResult(revocations, obstacle, damage.journal) },
   ]
@@ -117,9 +117,13 @@ function storeCheck({ database }: Damage): DoctorReport['checks'][number] {
   return { check: 'store', result }
 }
 
+function named(problems: readonly string[]): string {
+  const more = problems.length - MAX_NAMED
+  return `${problems.slice(0, MAX_NAMED).join('; ')}${more > 0 ? `; and ${more} more` : ''}`
+}
+
 function totalsResult({ wrong, changing }: Totals): string {
-  const named = wrong.slice(0, MAX_TOTALS_NAMED)
-  if (wrong.length > 0) return `${wrong.length} altered outside Latchkey: ${named.join('; ')}`
+  if (wrong.length > 0) return `${wrong.length} altered outside Latchkey: ${named(wrong)}`
   return changing === 0 ? 'as counted' : `as counted, except ${changing} accounts that changed during the count`
 }
 

@@ -67,7 +67,9 @@ export class Output {
 export function formatTable(rows: Table): string {
   const columns = Object.keys(rows[0] ?? {})
   const cells = [columns, ...rows.map((row) => columns.map((column) => printable(String(row[column] ?? '-'))))]
-  const widths = columns.map((_, index) => Math.max(...cells.map((line) => widthOf(line[index] ?? ''))))
+  const widths = columns.map((_, index) =>
+    cells.reduce((widest, line) => Math.max(widest, widthOf(line[index] ?? '')), 0),
+  )
   const lines = cells.map((line) =>
     line.map((cell, index) => cell + ' '.repeat((widths[index] ?? 0) - widthOf(cell))).join('  '),
   )

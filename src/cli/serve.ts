@@ -19,12 +19,12 @@ export async function serve(config: Config, withDemo: boolean, output: Output): 
   const latchkey = await openLatchkey(config, { log })
   let demoKey: Awaited<ReturnType<typeof makeDemo>>
   try {
-    if (withDemo) demoKey = await makeDemo(latchkey)
+    // Saved before anything else, which may fail: the key cannot be shown again.
+    const keep = (key: string) => keepDemo(key, `http://${config.host}:${config.port}`, config.dataDir)
+    if (withDemo) demoKey = await makeDemo(latchkey, keep)
   } finally {
     await latchkey.store.close()
   }
-  // Saved before the workers start, which may fail: the key cannot be shown again.
-  if (demoKey !== undefined) keepDemo(demoKey, `http://${config.host}:${config.port}`, config.dataDir)
   await supervise(config.workers, (url) => {
     announceReady(url, config.workers, output)
     if (withDemo) announceDemo(keepDemo(demoKey, url, config.dataDir), output)
@@ -42,7 +42,8 @@ async function serveHere(config: Config, withDemo: boolean, output: Output): Pro
   else {
     announceReady(running.url, 1, output)
     try {
-      const demoKey = withDemo ? await makeDemo(running) : undefined
+      const keep = (key: string) => keepDemo(key, running.url, config.dataDir)
+      const demoKey = withDemo ? await makeDemo(running, keep) : undefined
       if (withDemo) announceDemo(keepDemo(demoKey, running.url, config.dataDir), output)
     } catch (error) {
       await running.stop()

@@ -25,6 +25,8 @@ export class LogLines {
   #lines = ''
   #writing: Promise<void> | undefined
   #dropped = 0
+  /** How many dropped lines the piece that is being written reports. */
+  #reported = 0
   #failing = false
   #ended = false
 
@@ -83,6 +85,7 @@ export class LogLines {
           await pause(RETRY_MS)
         }
       }
+      this.#reported = 0
     }
   }
 
@@ -100,12 +103,14 @@ export class LogLines {
   #noteDropped(): Buffer {
     const dropped = this.#dropped
     this.#dropped = 0
+    this.#reported = dropped
     const line = { level: 40, time: Date.now(), pid: process.pid, dropped, msg: 'lines of the log were dropped' }
     return Buffer.from(`${JSON.stringify(line)}\n`)
   }
 
   #drop(piece: Buffer, error: Error): void {
-    this.#dropped += countLines(piece.toString()) + countLines(this.#lines)
+    this.#dropped += (this.#reported || countLines(piece.toString())) + countLines(this.#lines)
+    this.#reported = 0
     this.#lines = ''
     if (this.#failing) return
     this.#failing = true

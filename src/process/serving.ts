@@ -157,9 +157,12 @@ async function signInOf({ oidc }: Config): Promise<SignIn | undefined> {
 
 function readSecret(secret: Secret): string {
   if ('text' in secret) return secret.text
+  let text: string
   try {
-    return readFileSync(secret.file, 'utf8').trim()
+    text = readFileSync(secret.file, 'utf8').trim()
   } catch (error) {
     throw new OperatorError(`LATCHKEY_OIDC_CLIENT_SECRET_FILE cannot be read: ${(error as Error).message}`)
   }
+  if (text === '') throw new OperatorError(`LATCHKEY_OIDC_CLIENT_SECRET_FILE names an empty file: ${secret.file}`)
+  return text
 }

@@ -48,6 +48,8 @@ describe('a credential is found', () => {
     ['in a quoted .env file', (it) => `API_TOKEN="${it}"\r\n`],
     ['in JSON', (it) => JSON.stringify({ a: 1, headers: { 'x-api-key': it }, b: [it] })],
     ['in JSON within JSON', (it) => JSON.stringify(JSON.stringify({ token: it }))],
+    ['between ends of line in JSON', (it) => JSON.stringify(`a\n${it}\n\u0022${it}\tb`)],
+    ['between escapes of a URL', (it) => `https://x.example/?to=k%3D${it}%26page%3D2`],
     ['in YAML', (it) => `token: ${it}\n`],
     ['in a curl line', (it) => `curl -H 'Authorization: Bearer ${it}' https://x.example/`],
     ['in a URL', (it) => `https://x.example/v1?key=${it}&page=2`],
@@ -79,6 +81,10 @@ describe('a credential is found', () => {
   test('in UTF-16, and between bytes that are no UTF-8', async () => {
     const utf16 = Buffer.from(`\ufefftoken: ${ours.token}\r\n`, 'utf16le')
     assert.deepEqual(await find(utf16.subarray(0, 31), utf16.subarray(31)), [ours._id])
+    const within = Buffer.concat([Buffer.from([1, 2, 3]), utf16.subarray(2), Buffer.from(`${dotted.token}`, 'utf16le')])
+    for (const at of [30, 31]) {
+      assert.deepEqual(await find(within.subarray(0, at), within.subarray(at)), [ours._id, dotted._id])
+    }
     assert.deepEqual(await find(Buffer.from([0xff, 0xc3, 0x28]), Buffer.from(bare.token), Buffer.from([0xfe])), [
       bare._id,
     ])

@@ -2,10 +2,12 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync } from 'node:fs'
+import fs, { existsSync } from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
 import { createServer } from 'node:net'
 import { after, before, test } from 'node:test'
-import { setTimeout as pause } from 'node:timers/promises'
+import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import { BIN, Cli } from '../support/cli.ts'
 import { closeConnections, send } from '../support/http.ts'
 
@@ -55,6 +57,34 @@ test('a log that cannot be written holds up nothing', { skip: !existsSync('/dev/
   // Not 0: the line that says ready was lost too.
   assert.equal(await server.exited, 1)
   assert.equal(server.stderr.match(/the log cannot be written/g)?.length, 1)
+})
+
+test('lines that are lost in several attempts are all reported', async (t) => {
+  const written: string[] = []
+  let isFull = true
+  const write = async (_file: number, bytes: Buffer) => {
+    if (isFull) throw new Error('the disk is full')
+    written.push(bytes.toString())
+    return { bytesWritten: bytes.length }
+  }
+  const original = fs.write
+  Object.assign(fs, { write: Object.assign(() => {}, { [promisify.custom]: write }) })
+  syncBuiltinESMExports()
+  const { LogLines } = await import(`${new URL('../../src/process/log-lines.ts', import.meta.url)}?full`)
+  Object.assign(fs, { write: original })
+  syncBuiltinESMExports()
+  const told = t.mock.method(console, 'error', () => {})
+  const lines = new LogLines(false)
+  const line = `${'x'.repeat(15_999)}\n`
+  for (let n = 0; n < 4; n++) {
+    lines.write(line)
+    await turn()
+  }
+  isFull = false
+  lines.write(line)
+  await lines.end()
+  assert.equal(told.mock.callCount(), 1)
+  assert.deepEqual([JSON.parse(written[0] ?? '{}').dropped, written[1]], [4, line])
 })
 
 test('what two workers write to a slow reader is neither mixed nor lost', async () => {

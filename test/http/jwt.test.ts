@@ -100,7 +100,9 @@ describe('with a file of grants', () => {
     grant([{ claim: 'email', value: email, account: estate.mine.accountId, role: 'viewer' }])
     assert.equal((await ask({ email })).status, 200)
     assert.equal((await ask({ email, email_verified: true })).status, 200)
-    assert.equal((await ask({ email, email_verified: false })).status, 401)
+    for (const unverified of [false, 'false', 'False', 0, null, 'no']) {
+      assert.equal((await ask({ email, email_verified: unverified })).status, 401, String(unverified))
+    }
   })
 
   test('callers without a subject are limited in their own account, not together with those of others', async (t) => {

@@ -1,5 +1,6 @@
 // Signing in through a real identity provider: what is refused, and how it is said.
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, beforeEach, describe, test } from 'node:test'
@@ -29,6 +30,8 @@ describe('refused:', () => {
       [200, 'GET', token, []],
       [403, 'GET', token, [['sec-fetch-site', 'cross-site']]],
       [403, 'GET', token, [['sec-fetch-site', 'same-site']]],
+      // Begins another sign-in, and leaves this one alone: the next requests are by it.
+      [302, 'GET', `${world.url}/auth/login`, [['sec-fetch-site', 'same-site']]],
       [403, 'GET', token, [['origin', 'https://evil.example']]],
       [403, 'DELETE', token, []],
       [403, 'DELETE', token, [['origin', 'null']]],
@@ -237,6 +240,17 @@ describe('a provider that is not what it should be', () => {
       close()
     }
   }
+
+  test('an empty file for the secret is refused when the server starts', async () => {
+    const provider = await TestProvider.start('http://127.0.0.1:1')
+    provider.grant()
+    const { LATCHKEY_OIDC_CLIENT_SECRET: _, ...settings } = provider.settings
+    const file = `${settings.LATCHKEY_OIDC_GRANTS}.secret`
+    writeFileSync(file, '\n')
+    const opening = Estate.open(sqliteEngine, { ...settings, PORT: '0', LATCHKEY_OIDC_CLIENT_SECRET_FILE: file })
+    await assert.rejects(opening, { name: 'OperatorError', message: /SECRET_FILE names an empty file: .*\.secret/ })
+    await provider.close()
+  })
 
   test('one that says it is another issuer is not used, and the page says whom to tell', async () => {
     const heard = await refusal(

@@ -69,9 +69,10 @@ function readGrant(entry: unknown): Grant | undefined {
   return { claim: claim as string, value: value as string, account: account as string, permissions }
 }
 
-/** Without an address that is not verified: anybody could say that it is theirs. A text at some providers. */
+/** Without an address that is not verified: anybody could say that it is theirs. Some providers say `true` as a text, or nothing. */
 export function trustedClaims({ email, ...claims }: Claims): Claims {
-  return email === undefined || String(claims.email_verified) === 'false' ? claims : { email, ...claims }
+  const isVerified = [undefined, true, 'true'].includes(claims.email_verified as never)
+  return email !== undefined && isVerified ? { email, ...claims } : claims
 }
 
 /** By account, in the order of the file. Where several grants for an account match, the first one decides. */

@@ -91,17 +91,19 @@ export function readCookie({ headers }: FastifyRequest, { name }: Cookie): strin
 const SAFE = ['GET', 'HEAD']
 
 /**
- * Refuses requests that another site has caused. A browser says where a request comes from, unless it is an old one or the
+ * False for requests that a page of another origin has caused. A browser says where a request comes from, unless it is an old one or the
  * service is reached over plain HTTP: changes then need the origin, and to reads of other sites it sends no Strict cookie.
  */
-export function requireOwnOrigin({ method, headers }: FastifyRequest, publicUrl: string): void {
+export function isFromOwnOrigin({ method, headers }: FastifyRequest, publicUrl: string): boolean {
   const { origin, 'sec-fetch-site': site } = headers
   const isSafe = SAFE.includes(method)
   const isOwnSite = site === undefined || site === 'same-origin' || (isSafe && site === 'none')
-  const isOwnOrigin = origin === publicUrl || (isSafe && origin === undefined)
-  if (!isOwnSite || !isOwnOrigin) {
-    throw new HttpFailure(403, `A signed-in person is only heard from ${publicUrl}; other programs send an account key`)
-  }
+  return isOwnSite && (origin === publicUrl || (isSafe && origin === undefined))
+}
+
+export function requireOwnOrigin(request: FastifyRequest, publicUrl: string): void {
+  if (isFromOwnOrigin(request, publicUrl)) return
+  throw new HttpFailure(403, `A signed-in person is only heard from ${publicUrl}; other programs send an account key`)
 }
 
 export function grantedIn(

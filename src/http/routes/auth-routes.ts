@@ -14,6 +14,7 @@ import {
   type Cookie,
   clearCookie,
   grantedIn,
+  isFromOwnOrigin,
   Login,
   loginCookie,
   readCookie,
@@ -103,8 +104,8 @@ class SignInDesk {
     const begun = Login.begin(safeReturn(returnTo, signIn.publicUrl), now())
     try {
       const address = await signIn.provider.begin(begun.secrets(registry))
-      // Only a link of the console brings this cookie. The callback gets none, and sets the next one.
-      const former = readCookie(request, this.#session)
+      // Pages of other origins of this site bring the cookie too. The callback gets none, and sets the next one.
+      const former = isFromOwnOrigin(request, signIn.publicUrl) ? readCookie(request, this.#session) : undefined
       if (former !== undefined) await registry.sessions.end(former)
       reply.header('set-cookie', setCookie(this.#login, begun.cookie, Login.maxAgeSeconds))
       return reply.redirect(address.href, 302)
