@@ -5,7 +5,7 @@ import { closeSync, openSync, readdirSync, readFileSync, statSync } from 'node:f
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
-import { printable } from '../../src/cli/output.ts'
+import { formatTable, printable } from '../../src/cli/output.ts'
 import { BIN, Cli } from '../support/cli.ts'
 
 const cli = new Cli()
@@ -274,6 +274,11 @@ describe('lists', () => {
       assert.match(stderr, reason)
     }
   })
+})
+
+test('a table has any number of rows', () => {
+  const table = formatTable(Array.from({ length: 150_000 }, (_, n) => ({ n: String(n) })))
+  assert.equal(table.split('\n').length, 150_002)
 })
 
 test('a rotation overlaps for no longer than over HTTP, and its history outlives the token', async () => {
