@@ -148,6 +148,21 @@ describe('the connections of a PostgreSQL store', () => {
       assert.equal(answers.at(-1), 'other answered')
     }))
 
+  test('one account has only so many changes waiting; more are refused at once, those of others are made', () =>
+    withSmallestPool(async ({ store }) => {
+      const ofOther = await estate.token(await estate.subAccount(other as Account), 'of the other')
+      const change = ({ accountId, id }: TokenRecord) =>
+        updateToken(store, accountId, id, { name: 'changed' }, estate.origin()).then(() => 'made', causeOf)
+      let asked: Promise<unknown>[] = []
+      await opened.server.transaction(opened.database, async (query) => {
+        await query(`SELECT FROM history_heads WHERE account_id = '${token.accountId}' FOR UPDATE`)
+        asked = Array.from({ length: 1_100 }, () => change(token))
+        assert.equal(await asked.at(-1), 'TooManyWait')
+      })
+      assert.equal(await change(ofOther), 'made')
+      assert.ok((await Promise.all(asked)).filter((answer) => answer === 'TooManyWait').length >= 99)
+    }))
+
   test('how busy they are can be read at any time', () =>
     withSmallestPool(async ({ store, poolUsage }) => {
       let asked: Promise<unknown>[] = []

@@ -214,7 +214,7 @@ function asLost(error: unknown): unknown {
  * prepared statement that is missing or exists already.
  */
 function isFatal({ code = '' }: pg.DatabaseError): boolean {
-  return /^(08|57P0|25006|25P0[34]|26000|42P05)/.test(code)
+  return /^(08|57P0|25006|25P0[34]|26000|42P05|55000)/.test(code)
 }
 
 function isContended(error: unknown): boolean {

@@ -16,6 +16,7 @@ import { type Connection, ConnectionLost, SERVER, type Work } from './connection
 import type { Trace } from './lineage/confirmed.ts'
 import { type Lineage, Restored } from './lineage/lineage.ts'
 import type { Pool } from './pool.ts'
+import { Undone } from './sql/batch.ts'
 
 const RENEWAL_MS = 1_000
 const LEASE_MS = 5_000
@@ -93,7 +94,11 @@ export class Lease {
       const asking = db.server
       asking.catch(() => {})
       // First: what fails here fails this read only, and what it takes along is asked again.
-      const answer = await answering
+      const answer = await answering.catch(async (error: unknown) => {
+        // What failed may be the question which server this is: then no server has answered.
+        if (error instanceof Undone) await asking
+        throw error
+      })
       const server = await asking
       if (server !== this.#held.server || Date.now() >= this.#held.untilByCalendar) await this.#renew()
       this.throwIfRefused()

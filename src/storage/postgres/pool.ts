@@ -20,7 +20,7 @@ export const LIMITS = { statementMs: 2_000, deadlineMs: 3_000 }
 const COMMIT_ANSWER_MS = 10_000
 /** Calls that run or wait, of all accounts and of one; more are refused. */
 const MAX_WAITING = 2_000
-const MAX_WAITING_PER_ACCOUNT = 1_000
+export const MAX_WAITING_PER_ACCOUNT = 1_000
 /** Limits how long a former primary that does not know about the failover is still used. */
 const MAX_LIFETIME_SECONDS = 300
 /** The retry interval of a pool that stays connected. */
@@ -311,7 +311,7 @@ async function releaseWhenAnswered(working: Promise<unknown>, release: (broken: 
   deadline.clear()
 }
 
-class TooManyWait extends Error {
+export class TooManyWait extends Error {
   override readonly name = 'TooManyWait'
 
   constructor() {

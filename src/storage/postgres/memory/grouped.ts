@@ -4,7 +4,7 @@ import { Failure, failure } from '../../../tokens/errors.ts'
 import type { TokenRow } from '../../../tokens/ports.ts'
 import type { Stamps } from '../../../tokens/trust/vault.ts'
 import { CallerGone, DeadlinePassed } from '../connection.ts'
-import type { Pool } from '../pool.ts'
+import { MAX_WAITING_PER_ACCOUNT, type Pool, TooManyWait } from '../pool.ts'
 import type { Session } from '../sql/history.ts'
 import { type AskedChange, changeTokens } from '../sql/writes.ts'
 
@@ -53,6 +53,11 @@ export class GroupedChanges {
   #add(accountId: string, call: Pick<Waiting, 'asked' | 'resolve' | 'reject'>): void {
     const known = this.#waiting.get(accountId)
     const queue = known ?? []
+    if (queue.length >= MAX_WAITING_PER_ACCOUNT) dropGone(queue)
+    if (queue.length >= MAX_WAITING_PER_ACCOUNT) {
+      call.reject(failure('unavailable', new TooManyWait()))
+      return
+    }
     const { msLeft, isGone } = this.#pool
     const timer = setTimeout(() => {
       queue.splice(queue.indexOf(waiting), 1)
@@ -70,12 +75,8 @@ export class GroupedChanges {
     while (queue.length > 0) {
       const group = takeGroup(queue)
       for (const { timer } of group) clearTimeout(timer)
-      const wanted = group.filter(({ isGone, reject }) => {
-        if (!isGone()) return true
-        reject(failure('unavailable', new CallerGone()))
-        return false
-      })
-      if (wanted.length > 0) await this.#makeGroup(accountId, wanted, queue)
+      dropGone(group)
+      if (group.length > 0) await this.#makeGroup(accountId, group, queue)
     }
     this.#waiting.delete(accountId)
   }
@@ -121,6 +122,16 @@ export class GroupedChanges {
       queue.unshift(...again)
     }
   }
+}
+
+function dropGone(queue: Waiting[]): void {
+  const wanted = queue.filter(({ isGone, reject, timer }) => {
+    if (!isGone()) return true
+    clearTimeout(timer)
+    reject(failure('unavailable', new CallerGone()))
+    return false
+  })
+  queue.splice(0, queue.length, ...wanted)
 }
 
 /** The deadline passed before COMMIT was sent. */

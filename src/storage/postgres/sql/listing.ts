@@ -219,11 +219,10 @@ function filterAndSort(values: Values, accountId: string, query: TokenQuery): st
 /** By its text: a policy that was altered may be no JSON. Its tokens are refused anyway. */
 const MAX_LIFETIME = `substring(policy FROM '"maxLifetimeSeconds":([0-9]{1,12})')::bigint`
 
-/** Whether a token `t` is older than its sub-account's policy lets it become. */
+/** Whether a token `t` is older than its sub-account's policy lets it become. Its time may have been altered: nothing is added. */
 export const outlived = (account: string, time: string) => `(t.sub_account_id = ANY(ARRAY(
     SELECT id FROM sub_accounts WHERE account_id = ${account} AND ${MAX_LIFETIME} IS NOT NULL))
-  AND t.created_at + 1000 * (SELECT ${MAX_LIFETIME} FROM sub_accounts
-    WHERE id = t.sub_account_id) <= ${time})`
+  AND t.created_at <= ${time} - 1000 * (SELECT ${MAX_LIFETIME} FROM sub_accounts WHERE id = t.sub_account_id))`
 
 /** By parts of the name; a search of four characters also by the end of the credential. */
 function searched(values: Values, accountId: string, sought: Sought): string {

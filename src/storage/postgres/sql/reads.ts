@@ -149,7 +149,8 @@ type OverviewColumns = Omit<OverviewCounts, 'tokens' | 'largest'> &
 const WITHIN = 'AND ($7::text[] IS NULL OR sub_account_id = ANY($7))'
 const AMONG = 'AND ($7::text[] IS NULL OR id = ANY($7))'
 const countOf = (status: Status) =>
-  `(SELECT coalesce(sum(count), 0)::bigint FROM token_counts WHERE scope = ANY(coalesce($7, ARRAY[$1])) AND status = '${status}')`
+  `(SELECT coalesce(sum(count), 0)::bigint FROM token_counts WHERE status = '${status}' AND scope = ANY(
+     CASE WHEN $7::text[] IS NULL THEN ARRAY[$1] ELSE ARRAY(SELECT id FROM sub_accounts WHERE account_id = $1 ${AMONG}) END))`
 
 const LARGEST = `(SELECT json_agg(json_build_array(${SUB_ACCOUNT_NAMES.join(', ')})) FROM (
   SELECT * FROM (

@@ -54,7 +54,7 @@ const MAX_LIFETIME = `CASE WHEN json_valid(policy) THEN policy ->> '$.maxLifetim
 /** Whether a token `t` is older than its sub-account's policy lets it become, at a time. The account and the time are given. */
 export const OUTLIVED = `(t.sub_account_id IN
   (SELECT id FROM sub_accounts WHERE account_id = ? AND ${MAX_LIFETIME} IS NOT NULL)
-  AND t.created_at + 1000 * (SELECT ${MAX_LIFETIME} FROM sub_accounts WHERE id = t.sub_account_id) <= ?)`
+  AND t.created_at <= ? - 1000 * (SELECT ${MAX_LIFETIME} FROM sub_accounts WHERE id = t.sub_account_id))`
 
 /** The strings of a JSON array. */
 export const ANY_OF = '(SELECT value FROM json_each(?))'
@@ -190,8 +190,11 @@ export function readOverview(db: Connection, accountId: string, asked: OverviewQ
   return db.snapshot(() => {
     const tokens = { active: 0, inactive: 0 }
     const counted = db.all<{ status: Status; count: number }>(
-      `SELECT status, sum(count) AS count FROM token_counts WHERE scope IN ${ANY_OF} GROUP BY status`,
-      JSON.stringify(subAccounts ?? [accountId]),
+      subAccounts === null
+        ? 'SELECT status, count FROM token_counts WHERE scope = ?'
+        : `SELECT status, sum(count) AS count FROM token_counts
+           WHERE scope IN (SELECT id FROM sub_accounts WHERE account_id = ?${within('id')}) GROUP BY status`,
+      ...[accountId, ...ids],
     )
     for (const row of counted) tokens[row.status] = row.count
     const owners = db.get<{ n: number; suspended: number }>(
