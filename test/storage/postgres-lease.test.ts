@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Connection } from '../../src/storage/postgres/connection.ts'
+import { type Connection, ConnectionLost } from '../../src/storage/postgres/connection.ts'
 import { Lease } from '../../src/storage/postgres/lease.ts'
 import { Remembered } from '../../src/storage/postgres/memory/same-rows.ts'
 import { LIMITS, Pool } from '../../src/storage/postgres/pool.ts'
 import { requireFit, weaknessesOf } from '../../src/storage/postgres/server.ts'
+import { Undone } from '../../src/storage/postgres/sql/batch.ts'
 import { StatementNames } from '../../src/storage/postgres/sql/statement-names.ts'
 import type { SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
 import { openEmptyPostgres, type TestPostgres } from '../support/postgres.ts'
@@ -108,6 +109,13 @@ test('a lease ends with the sleep of its machine, in which only the calendar goe
   assert.equal(await verify(db), 'answered')
   asleepMs.of += LEASE_MS
   await assert.rejects(verify(db), { code: 'unavailable' })
+})
+
+test('a read that was undone by the question which server this is fails with that, and is not asked again and again', async () => {
+  const lease = new Lease({} as Pool, undefined)
+  const read = lease.guard(() => Promise.reject(new Undone()))
+  const lost = new ConnectionLost('recovery is in progress')
+  await assert.rejects(read({ server: Promise.reject(lost) } as unknown as Connection), lost)
 })
 
 test('a server that does not answer is warned of once, with the reason, however often it is asked', async () => {

@@ -12,19 +12,23 @@ const question = {
 }
 
 export const describeOverview: Part = (estate) => {
-  test('an account without anything comes to nothing', async () => {
+  test('an account without anything comes to nothing, also if it asks for the sub-account of another', async () => {
     const account = await estate().account()
-    assert.deepEqual(await estate().store.readOverview(account.id, question), {
-      tokens: { active: 0, inactive: 0 },
-      neverUsed: 0,
-      expired: 0,
-      suspendedTokens: 0,
-      expiring: 0,
-      subAccounts: 0,
-      suspended: 0,
-      largest: [],
-      made: [0, 0],
-    })
+    const foreign = await estate().subAccount(await estate().account())
+    await estate().token(foreign, 'of another account')
+    for (const within of [{}, { subAccounts: [foreign.id] }]) {
+      assert.deepEqual(await estate().store.readOverview(account.id, { ...question, ...within }), {
+        tokens: { active: 0, inactive: 0 },
+        neverUsed: 0,
+        expired: 0,
+        suspendedTokens: 0,
+        expiring: 0,
+        subAccounts: 0,
+        suspended: 0,
+        largest: [],
+        made: [0, 0],
+      })
+    }
   })
 
   test("tokens are counted by status, use, expiry and age, and another account's are not", async () => {
