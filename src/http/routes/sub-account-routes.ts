@@ -113,18 +113,10 @@ const getSubAccount: AccountRoute = {
   },
 }
 
-const patchSubAccount: AccountRoute = {
-  method: 'PATCH',
-  url: `${BASE}/:id`,
-  operationId: 'patchSubAccount',
-  summary: 'Change any field of a sub-account',
+/** What PATCH and PUT have in common. */
+const oneChange = {
   tag: 'Sub-accounts',
-  description: 'A JSON merge patch (RFC 7396): null clears a field, members of `metadata` and `policy` included.',
   params: SubAccountId,
-  body: Type.Object(
-    { ...Changeable, ...schemas.beyondDocument(schemas.SubAccountPolicyPatch) },
-    { title: 'SubAccountPatch' },
-  ),
   headers: IfMatch,
   data: schemas.SubAccount,
   success: { message: 'Sub-account updated successfully', example, headers: ETAG },
@@ -133,6 +125,19 @@ const patchSubAccount: AccountRoute = {
     403: NOT_YOURS,
     412: [STALE_SUB_ACCOUNT],
   },
+} as const
+
+const patchSubAccount: AccountRoute = {
+  ...oneChange,
+  method: 'PATCH',
+  url: `${BASE}/:id`,
+  operationId: 'patchSubAccount',
+  summary: 'Change any field of a sub-account',
+  description: 'A JSON merge patch (RFC 7396): null clears a field, members of `metadata` and `policy` included.',
+  body: Type.Object(
+    { ...Changeable, ...schemas.beyondDocument(schemas.SubAccountPolicyPatch) },
+    { title: 'SubAccountPatch' },
+  ),
   async answer(registry, { caller, params, headers, body, origin }) {
     const update = readSubAccountPatch(body)
     return subAccountResult(await registry.updateSubAccount(caller, params.id, update, origin, readIfMatch(headers)))
@@ -140,22 +145,13 @@ const patchSubAccount: AccountRoute = {
 }
 
 const updateSubAccount: AccountRoute = {
+  ...oneChange,
   method: 'PUT',
   url: `${BASE}/:id`,
   operationId: 'updateSubAccount',
   summary: 'Change, suspend or resume a sub-account',
-  tag: 'Sub-accounts',
   description: 'While suspended, none of its tokens authenticates; their own status stays as it is.',
-  params: SubAccountId,
   body: Type.Object(Changeable, { title: 'SubAccountUpdate' }),
-  headers: IfMatch,
-  data: schemas.SubAccount,
-  success: { message: 'Sub-account updated successfully', example, headers: ETAG },
-  failures: {
-    400: [NOTHING_TO_UPDATE, 'status must be active or suspended'],
-    403: NOT_YOURS,
-    412: [STALE_SUB_ACCOUNT],
-  },
   async answer(registry, { caller, params, headers, body, origin }) {
     const update = readSubAccountUpdate(body)
     return subAccountResult(await registry.updateSubAccount(caller, params.id, update, origin, readIfMatch(headers)))
