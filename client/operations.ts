@@ -91,7 +91,7 @@ export interface ListTokensParams {
   readonly subAccountId?: string | undefined
   /** Only tokens with this status */
   readonly status?: 'active' | 'inactive' | undefined
-  /** Part of the name; letter case does not matter */
+  /** Part of the name, in any letter case, or the last four characters of the credential */
   readonly search?: string | undefined
   /** From 1; 1 unless set */
   readonly page?: number | undefined
@@ -156,7 +156,7 @@ export interface CreateTokenParams {
 export interface ListTokensOfSubAccountParams {
   /** Only tokens with this status */
   readonly status?: 'active' | 'inactive' | undefined
-  /** Part of the name; letter case does not matter */
+  /** Part of the name, in any letter case, or the last four characters of the credential */
   readonly search?: string | undefined
   /** From 1; 1 unless set */
   readonly page?: number | undefined

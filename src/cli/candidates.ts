@@ -20,8 +20,8 @@ const WIDE_WORD = /(?:[\x21-\x7e]\0){7,}[\x21-\x7e]/g
 const OURS = /lk_(?:tok|key)_[0-9A-Za-z]{49}/g
 /** Delimits values in JSON, shells, markup and code. A credential that contains one is found only as a whole word. */
 const STRUCTURE = /["'`<>()[\]{},;|\\]+/
-/** As JSON and URLs write what delimits values in them. */
 const ESCAPE = /[\\%]/
+/** The same, with what JSON and URLs write in place of a delimiter. */
 const ESCAPES = /(?:\\(?:u[0-9a-fA-F]{4}|.)|%[0-9a-fA-F]{2}|["'`<>()[\]{},;|])+/
 const PUNCTUATION = /[^\w-]/
 const PART = /[\w-]+|[^\w-]/g

@@ -259,10 +259,11 @@ function makeChecker(operator: Operator, looksForCredentials: boolean) {
 
   return async (lines: readonly Buffer[]): Promise<Checked[]> => {
     const checked = await Promise.all(lines.map(checkAlone))
-    const tokens = checked.flatMap((each) => (typeof each === 'object' && 'token' in each ? [each.token] : []))
+    const tokenOf = (each: Checked) => (typeof each === 'object' && 'token' in each ? each.token : undefined)
+    const tokens = checked.map(tokenOf).filter((token) => token !== undefined)
     const found = await compareWithStore(operator, tokens, looksForCredentials)
-    const taken = new Map(tokens.map((token, n) => [token, found[n]]))
-    return checked.map((each) => (typeof each === 'object' && 'token' in each && taken.get(each.token)) || each)
+    const taken = new Map<BulkToken | undefined, Checked | undefined>(tokens.map((token, n) => [token, found[n]]))
+    return checked.map((each) => taken.get(tokenOf(each)) ?? each)
   }
 }
 

@@ -101,7 +101,7 @@ export function addTokenCommands(program: Command, onStore: OnStore, streams: St
         .requiredOption('--account <id>', 'the account')
         .option('--sub-account <id>', 'only of this sub-account')
         .option('--status <status>', 'only active or inactive ones')
-        .option('--search <text>', 'part of its name')
+        .option('--search <text>', 'part of its name, or the last four characters of its credential')
         .option('--tag <tag...>', 'only with all of these tags'),
     ),
     async ({ operator }, { account, subAccount, ...filters }, output) => {

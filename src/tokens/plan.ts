@@ -16,11 +16,11 @@ import {
   applyRotation,
   applySubAccountUpdate,
   applyUpdate,
+  fingerprintOf,
   type Rotation,
   STALE_SUB_ACCOUNT,
   type SubAccountUpdate,
   type TokenUpdate,
-  tagOf,
 } from './model/update.ts'
 import { addedFacts, difference, type HistoryEvent, historyEvent, type Origin } from './record/history.ts'
 import type { Revocation } from './trust/revocations.ts'
@@ -163,10 +163,10 @@ export function planSubAccountUpdate(
   update: SubAccountUpdate,
   origin: Origin,
   stamps: Stamps,
-  tags?: readonly string[],
+  fingerprints?: readonly string[],
 ): Plan<SubAccount> | undefined {
   if (before === undefined) throw new Failure('sub-account-forbidden')
-  if (tags?.includes(tagOf(before)) === false) throw new Failure('version-mismatch', STALE_SUB_ACCOUNT)
+  if (fingerprints?.includes(fingerprintOf(before)) === false) throw new Failure('version-mismatch', STALE_SUB_ACCOUNT)
   const changed = applySubAccountUpdate(before, update, origin.at)
   if (changed === before) return undefined
   // An owner who names the status decides it, whatever was in the database before.

@@ -143,13 +143,13 @@ export interface SubAccountStore {
   insertSubAccounts(subAccounts: readonly SubAccount[], origin: Origin): Promise<void>
   findSubAccount(accountId: string, id: string): Promise<StampedSubAccountRow | undefined>
   listSubAccounts(accountId: string, query: SubAccountQuery): Promise<Slice<StampedSubAccountRow>>
-  /** With tags, only while the sub-account has one of them; see `tagOf`. */
+  /** With fingerprints (`fingerprintOf`), only while the sub-account has one of them. */
   updateSubAccount(
     accountId: string,
     id: string,
     update: SubAccountUpdate,
     origin: Origin,
-    tags?: readonly string[],
+    fingerprints?: readonly string[],
   ): Promise<SubAccountRow>
   /** The account that owns a sub-account or a token, deleted tokens included; for the operator, who has none. */
   findOwner(id: string): Promise<string | undefined>

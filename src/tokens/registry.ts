@@ -265,10 +265,10 @@ export class Registry {
     id: string,
     update: SubAccountUpdate,
     origin: Origin,
-    tags?: readonly string[],
+    fingerprints?: readonly string[],
   ): Promise<SubAccountRow> {
     if (!sees(caller.permissions, id)) throw new Failure('sub-account-forbidden')
-    return this.#parts.store.updateSubAccount(caller.accountId, id, update, origin, tags)
+    return this.#parts.store.updateSubAccount(caller.accountId, id, update, origin, fingerprints)
   }
 
   /** Of one token, deleted ones included, or of the whole account. */

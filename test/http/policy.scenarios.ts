@@ -112,7 +112,7 @@ const scopeScenarios: readonly Scenario[] = [
   ),
   ...['?scope=orders:*', '?scopes=admin'].map(
     (query): Scenario => ({
-      name: `who does not authenticate is told that, and nothing of ${query}`,
+      name: `an unknown credential is 401 before the query ${query} is looked at`,
       ask: () => verify('lk_tok_nonsense', query),
       status: 401,
       body: unauthenticated('Invalid token'),

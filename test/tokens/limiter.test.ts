@@ -129,7 +129,7 @@ describe('one after the other', () => {
     assert.ok(left(large) >= 100_000 - 10_000 - 128)
   })
 
-  test('of a large rate the last unit is used too; then nobody is told that any is left until there is a batch', async () => {
+  test('a large rate is used up to the last unit; after that 0 are left until a whole batch has refilled', async () => {
     const large = ofToken(rate(1_000, 60))
     assert.deepEqual(new Set(await takeSeveral(1_000, large)), new Set(['yes']))
     for (const wait of [7, 4]) {

@@ -69,7 +69,10 @@ function readGrant(entry: unknown): Grant | undefined {
   return { claim: claim as string, value: value as string, account: account as string, permissions }
 }
 
-/** Without an address that is not verified: anybody could say that it is theirs. Some providers say `true` as a text, or nothing. */
+/**
+ * Without an e-mail address that is not verified, which could be anybody's. Some providers send `email_verified` as a text, or
+ * not at all.
+ */
 export function trustedClaims({ email, ...claims }: Claims): Claims {
   const isVerified = [undefined, true, 'true'].includes(claims.email_verified as never)
   return email !== undefined && isVerified ? { email, ...claims } : claims

@@ -91,8 +91,9 @@ export function readCookie({ headers }: FastifyRequest, { name }: Cookie): strin
 const SAFE = ['GET', 'HEAD']
 
 /**
- * False for requests that a page of another origin has caused. A browser says where a request comes from, unless it is an old one or the
- * service is reached over plain HTTP: changes then need the origin, and to reads of other sites it sends no Strict cookie.
+ * False for requests that a page of another origin has caused. A browser says where a request comes from, unless it is an old
+ * one or the service is reached over plain HTTP: changes then need the origin, and to reads of other sites it sends no Strict
+ * cookie.
  */
 export function isFromOwnOrigin({ method, headers }: FastifyRequest, publicUrl: string): boolean {
   const { origin, 'sec-fetch-site': site } = headers

@@ -8,7 +8,7 @@ export interface FailureAnswer {
   readonly body: object
 }
 
-/** Of each status, its category, and the code of what HTTP itself refuses; what the registry refuses has the code of its Failure. */
+/** The category of each status, and the code of what HTTP itself refuses. What the registry refuses has the code of its Failure. */
 export const STATUSES = {
   400: { category: 'Validation error', code: 'invalid-request' },
   403: { category: 'Forbidden', code: 'forbidden' },

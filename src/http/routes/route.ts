@@ -140,7 +140,7 @@ export function rightsOf({ method, right = method === 'GET' ? 'read' : 'change' 
   return right === null ? [] : [right].flat()
 }
 
-/** What a caller with another credential, or an account key without these rights, is told. */
+/** The 403 responses to a sub-account's token, and to an account key that lacks one of these rights. */
 export function withoutRight(rights: readonly Right[]): Reasons {
   return { 403: [reasonOf('token-cannot-manage'), ...rights.map((right) => notAllowed(RIGHTS[right]).message)] }
 }

@@ -6,12 +6,12 @@ import { readPageRequest, readSearch } from '../../tokens/model/page.ts'
 import { toTime, toTimeOrNull } from '../../tokens/model/times.ts'
 import { MAX_NAME_CHARACTERS, type SubAccountRow } from '../../tokens/model/token.ts'
 import {
+  fingerprintOf,
   readNewSubAccount,
   readSubAccountPatch,
   readSubAccountUpdate,
   STALE_SUB_ACCOUNT,
   SUB_ACCOUNT_STATUSES,
-  tagOf,
 } from '../../tokens/model/update.ts'
 import { etagOf, readIfMatch } from '../protocol/conditions.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
@@ -114,7 +114,7 @@ const getSubAccount: AccountRoute = {
 }
 
 /** What PATCH and PUT have in common. */
-const oneChange = {
+const changeRoute = {
   tag: 'Sub-accounts',
   params: SubAccountId,
   headers: IfMatch,
@@ -128,7 +128,7 @@ const oneChange = {
 } as const
 
 const patchSubAccount: AccountRoute = {
-  ...oneChange,
+  ...changeRoute,
   method: 'PATCH',
   url: `${BASE}/:id`,
   operationId: 'patchSubAccount',
@@ -145,7 +145,7 @@ const patchSubAccount: AccountRoute = {
 }
 
 const updateSubAccount: AccountRoute = {
-  ...oneChange,
+  ...changeRoute,
   method: 'PUT',
   url: `${BASE}/:id`,
   operationId: 'updateSubAccount',
@@ -161,7 +161,7 @@ const updateSubAccount: AccountRoute = {
 export const subAccountRoutes = { listSubAccounts, createSubAccount, getSubAccount, updateSubAccount, patchSubAccount }
 
 function subAccountResult(row: SubAccountRow): RouteResult {
-  return { data: subAccountToWire(row), headers: { etag: etagOf(tagOf(row.subAccount)) } }
+  return { data: subAccountToWire(row), headers: { etag: etagOf(fingerprintOf(row.subAccount)) } }
 }
 
 export function subAccountToWire({ subAccount, tokens }: SubAccountRow): schemas.WireSubAccount {

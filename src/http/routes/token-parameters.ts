@@ -4,6 +4,8 @@ import { MAX_TAG_CHARACTERS, MAX_TAGS } from '../../tokens/model/fields.ts'
 import { EFFECTIVE_STATUSES, MAX_NAME_CHARACTERS, STATUSES } from '../../tokens/model/token.ts'
 import * as schemas from './schemas.ts'
 
+const SEARCH = 'Part of the name, in any letter case, or the last four characters of the credential'
+
 export const Credentials = {
   credentials: Type.Optional(
     Type.String({ enum: ['masked'], description: 'Shows only the last four characters of each credential' }),
@@ -17,9 +19,7 @@ export const Include = {
 
 export const Filters = {
   status: Type.Optional(Type.String({ enum: [...STATUSES], description: 'Only tokens with this status' })),
-  search: Type.Optional(
-    Type.String({ maxLength: MAX_NAME_CHARACTERS, description: 'Part of the name; letter case does not matter' }),
-  ),
+  search: Type.Optional(Type.String({ maxLength: MAX_NAME_CHARACTERS, description: SEARCH })),
 }
 
 const from = (what: string) =>

@@ -188,8 +188,8 @@ export function readSubAccountPatch(body: unknown): SubAccountUpdate {
   return readPatch<SubAccountUpdate>(body, { ...SUB_ACCOUNT_FIELDS, policy: objectField, metadata: objectField })
 }
 
-/** What a sub-account has instead of a version: differs as soon as one of its fields does. */
-export function tagOf({ name, email, companyName, suspendedAt, policy, metadata }: SubAccount): string {
+/** Sub-accounts have no version. This differs as soon as one of the fields does, and is their ETag. */
+export function fingerprintOf({ name, email, companyName, suspendedAt, policy, metadata }: SubAccount): string {
   const fields = [name, email, companyName, suspendedAt, policy, metadata]
   return createHash('sha256').update(JSON.stringify(fields)).digest('base64url')
 }

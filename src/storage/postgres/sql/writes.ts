@@ -155,11 +155,11 @@ export async function updateSubAccount(
   id: string,
   change: SubAccountUpdate,
   origin: Origin,
-  tags?: readonly string[],
+  fingerprints?: readonly string[],
 ): Promise<SubAccountRow> {
   const { db, stamps } = session
   const [heads, found] = await Promise.all([lockHeads(db, [accountId]), findSubAccount(db, accountId, id)])
-  const plan = plans.planSubAccountUpdate(found?.subAccount, change, origin, stamps, tags)
+  const plan = plans.planSubAccountUpdate(found?.subAccount, change, origin, stamps, fingerprints)
   if (plan === undefined || found === undefined) return found as SubAccountRow
   const fields = changedFields(SUB_ACCOUNTS, found.subAccount, plan.after)
   await Promise.all([

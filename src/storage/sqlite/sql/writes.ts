@@ -132,11 +132,11 @@ export function updateSubAccount(
   id: string,
   change: SubAccountUpdate,
   origin: Origin,
-  tags?: readonly string[],
+  fingerprints?: readonly string[],
 ): SubAccountRow {
   const { db, stamps } = session
   const found = findSubAccount(db, accountId, id)
-  const plan = plans.planSubAccountUpdate(found?.subAccount, change, origin, stamps, tags)
+  const plan = plans.planSubAccountUpdate(found?.subAccount, change, origin, stamps, fingerprints)
   if (plan === undefined || found === undefined) return found as SubAccountRow
   const fields = changedFields(SUB_ACCOUNTS, found.subAccount, plan.after)
   update(db, 'sub_accounts', { ...fields, foldedText: foldedText(plan.after) }, 'id', id)
