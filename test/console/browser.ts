@@ -26,6 +26,8 @@ export async function launchBrowser(): Promise<Browser> {
   }
   // Tests run as root in containers, where Chromium has no sandbox to offer; they open nothing but this service.
   const forContainers = ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage']
-  // A page lives for seconds: its scripts are not run often enough to be worth optimizing.
-  return chromium.launch({ executablePath, args: [...forContainers, '--js-flags=--no-opt --no-maglev'] })
+  // A page lives for seconds: its scripts are not run often enough to be worth optimizing. The pages of a profile share a process,
+  // in which they are compiled once.
+  const forShortPages = ['--js-flags=--no-opt --no-maglev', '--renderer-process-limit=1']
+  return chromium.launch({ executablePath, args: [...forContainers, ...forShortPages] })
 }

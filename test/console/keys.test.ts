@@ -335,7 +335,7 @@ describe('account keys and rights in the console', () => {
     })
     await page.goto(`${world.base}tokens#key=${tenant.key}`)
     await page.getByRole('button', { name: 'Disable token 1' }).click()
-    await page.getByRole('button', { name: 'Disable token' }).last().click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Disable token' }).click()
     await page.getByRole('button', { name: 'Undo' }).click()
     await page.getByText('token 1 is enabled').waitFor()
     await page.getByRole('button', { name: 'Rename token 2' }).click()
