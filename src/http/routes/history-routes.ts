@@ -9,20 +9,6 @@ import type { Registry } from '../../tokens/registry.ts'
 import type { AccountRoute } from './route.ts'
 import * as schemas from './schemas.ts'
 
-const example = {
-  seq: 42,
-  at: '2026-01-31T09:30:00.000Z',
-  by: 'key_019b2f0c5a3c8e1d2c3b4a5f6e7d',
-  byName: 'Console',
-  action: 'token.update',
-  subject: 'tok_019b2f0c5a3c8e1d2c3b4a5f6e7d',
-  subjectName: 'CI pipeline',
-  from: { status: 'active' },
-  to: { status: 'inactive' },
-  requestId: 'req-1',
-  address: '192.0.2.7',
-}
-
 const BAD_QUERY = ['limit must be a whole number from 1 to 100', `from ${NOT_A_TIME}`]
 
 const shared = {
@@ -35,13 +21,7 @@ const shared = {
     to: Type.Optional(Type.String({ format: 'date-time', description: 'Only changes before this time' })),
   }),
   data: schemas.HistoryPage,
-  success: {
-    message: 'Found 1 history entry(s)',
-    example: {
-      ...schemas.examplePage([example]),
-      names: { [example.by]: 'Console', [example.subject]: 'CI pipeline' },
-    },
-  },
+  success: { message: 'Found 1 history entry(s)' },
 }
 
 const accountHistory: AccountRoute = {

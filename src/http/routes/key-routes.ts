@@ -12,18 +12,6 @@ import * as schemas from './schemas.ts'
 const BASE = '/api/v1/apiClient/key'
 const NOT_FOUND = [reasonOf('key-not-found')]
 
-const example = {
-  _id: 'key_019b2f0c5a3c8e1d2c3b4a5f6e7d',
-  name: 'Support desk',
-  role: 'viewer',
-  reveal: false,
-  subAccounts: null,
-  createdAt: '2026-01-31T09:30:00.000Z',
-  expiresAt: null,
-  revokedAt: null,
-  lastUsedAt: null,
-}
-
 const keyToWire: (key: AccountKey) => schemas.WireKey = shownKey
 
 const shared = { tag: 'Keys', right: 'manageKeys' } as const
@@ -36,7 +24,7 @@ const listKeys: AccountRoute = {
   summary: 'List account keys, newest first',
   querystring: Type.Object({ ...schemas.PageParameters }),
   data: schemas.KeyPage,
-  success: { message: 'Found 1 account key(s)', example: schemas.examplePage([example]) },
+  success: { message: 'Found 1 account key(s)' },
   failures: { 400: ['page must be a whole number from 1 to 2147483647'] },
   async answer(registry, { caller, query }) {
     const page = await registry.keys.list(caller, readPageRequest(query))
@@ -74,7 +62,7 @@ const createKey: AccountRoute = {
     { title: 'NewKey' },
   ),
   data: schemas.CreatedKey,
-  success: { status: 201, message: 'Account key created successfully', example: { ...example, key: 'lk_key_EXAMPLE' } },
+  success: { status: 201, message: 'Account key created successfully' },
   failures: { 400: ['role is required'], 403: [reasonOf('sub-account-forbidden')] },
   async answer(registry, { caller, body, origin }) {
     const {
@@ -105,10 +93,7 @@ const revokeKey: AccountRoute = {
   summary: 'Revoke an account key',
   params: Type.Object({ id: Type.String({ description: 'The key id' }) }),
   data: schemas.Key,
-  success: {
-    message: 'Account key revoked successfully',
-    example: { ...example, revokedAt: '2026-02-28T09:30:00.000Z' },
-  },
+  success: { message: 'Account key revoked successfully' },
   failures: { 404: NOT_FOUND },
   async answer(registry, { caller, params, origin }) {
     return { data: keyToWire(await registry.keys.revoke(caller, params.id, origin)) }

@@ -16,17 +16,7 @@ const overview: AccountRoute = {
     'Exact counts from one moment. Each is the `total` of the token list with the matching filters: `status`, ' +
     '`effectiveStatus`, `used=never`, `expiresFrom` and `expiresBefore`, `createdFrom` and `createdBefore`.',
   data: schemas.Overview,
-  success: {
-    message: 'Overview retrieved successfully',
-    example: {
-      account: { _id: 'acc_019b2f0c5a3c8e1d2c3b4a5f6e7d', name: 'Acme' },
-      at: '2026-01-31T09:30:00.000Z',
-      tokens: { active: 12, inactive: 3, neverUsed: 4, expired: 1, suspended: 0, expiringSoon: 2 },
-      expiringBefore: '2026-03-02T09:30:00.000Z',
-      subAccounts: { total: 1, suspended: 0, largest: [] },
-      createdByWeek: [{ from: '2026-01-26T00:00:00.000Z', before: '2026-02-02T00:00:00.000Z', count: 2 }],
-    },
-  },
+  success: { message: 'Overview retrieved successfully' },
   failures: { 400: [unknownName('parameter', 'verbose', [])] },
   async answer(registry, { caller }) {
     return { data: toWire(await registry.overview(caller)) }

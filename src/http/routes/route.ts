@@ -81,8 +81,6 @@ export interface AccountRoute {
   readonly success: {
     readonly status?: 200 | 201
     readonly message: string
-    /** Example of `data`. */
-    readonly example: object
     readonly headers?: object
   }
   /** The failures specific to this route, with their reasons. */
@@ -157,7 +155,7 @@ export function schemaOf(route: AccountRoute): FastifySchema {
       ...successSchema(route.data),
       [DESCRIPTION]: success.message,
       ...(success.headers !== undefined && { headers: success.headers }),
-      examples: [successBody(EXAMPLE_APP, success.message, success.example, isWrite(route) ? 1 : 0)],
+      examples: [successBody(EXAMPLE_APP, success.message, exampleOf(route.data) as object, isWrite(route) ? 1 : 0)],
     },
     401: describeUnauthenticated(UNAUTHENTICATED_DESCRIPTION, UNAUTHENTICATED_CODES),
     ...describeFailures(route.failures, ofBody, withoutRight(rightsOf(route))),
@@ -165,6 +163,24 @@ export function schemaOf(route: AccountRoute): FastifySchema {
   const optional = { description, params, querystring, headers, body }
   const present = Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined))
   return { operationId, summary, tags: [tag], security: [{ accountKey: [] }], ...present, response } as FastifySchema
+}
+
+interface Described {
+  readonly type?: string | readonly string[]
+  readonly examples?: readonly unknown[]
+  readonly items?: object
+  readonly properties?: Readonly<Record<string, object>>
+  readonly required?: readonly string[]
+}
+
+/** Of the examples of its fields. What has none is null where it can be; what is optional is left out. */
+function exampleOf(schema: object): unknown {
+  const { type, examples, items, properties = {}, required = [] }: Described = schema
+  if (examples !== undefined) return examples[0]
+  if (Array.isArray(type)) return null
+  if (items !== undefined) return [exampleOf(items)]
+  if (type === 'boolean') return false
+  return Object.fromEntries(required.map((name) => [name, exampleOf(properties[name] ?? {})]))
 }
 
 interface SplitSchema extends FastifySchema {

@@ -17,8 +17,10 @@ const time = (description: string) =>
   Type.Unsafe<Date | string>(Type.String({ description, format: 'date-time', examples: ['2026-01-31T09:30:00.000Z'] }))
 /** A list of types: for a union, the serializer would validate every value. */
 const orNull = (schema: object) => Type.Unsafe<string | null>({ ...schema, type: ['string', 'null'] })
-const oneOf = <Value extends string>(values: readonly Value[], description: string) =>
-  Type.Unsafe<Value>(Type.String({ enum: [...values], description }))
+const timeOrNull = (description: string) => orNull({ format: 'date-time', description })
+const count = (description: string) => Type.Integer({ description, examples: [1] })
+const oneOf = <Value extends string>(values: readonly Value[], description: string, example = values[0]) =>
+  Type.Unsafe<Value>(Type.String({ enum: [...values], description, examples: [example] }))
 
 const SubAccountSummary = Type.Object(
   {
@@ -135,24 +137,28 @@ export const Explanation = Type.Object(
       quota: limitOrNull<{ limit: number; per: string }>(Quota),
     }),
   },
-  { title: 'Explanation' },
+  {
+    title: 'Explanation',
+    examples: [
+      {
+        accepted: false,
+        reason: 'scope',
+        decidedBy: 'sub-account',
+        effective: { scopes: ['orders:read'], rate: { limit: 100, seconds: 60, left: 97, from: 'token' }, quota: null },
+      },
+    ],
+  },
 )
 export type WireExplanation = Static<typeof Explanation>
-export const exampleExplanation = {
-  accepted: false,
-  reason: 'scope',
-  decidedBy: 'sub-account',
-  effective: { scopes: ['orders:read'], rate: { limit: 100, seconds: 60, left: 97, from: 'token' }, quota: null },
-}
 
 const TokenDetails = Type.Object(
   {
-    expiresAt: orNull(
-      time('When the token itself expires; null for never. Its sub-account can end it sooner: see `effectiveStatus`'),
+    expiresAt: timeOrNull(
+      'When the token itself expires; null for never. Its sub-account can end it sooner: see `effectiveStatus`',
     ),
-    lastUsedAt: orNull(time('Last accepted verification, to the minute; null for never')),
-    version: Type.Integer({ description: 'Counts the changes; also the ETag', examples: [1] }),
-    formerCredentialUntil: orNull(time('Until when a credential that was rotated out still works')),
+    lastUsedAt: timeOrNull('Last accepted verification, to the minute; null for never'),
+    version: count('Counts the changes; also the ETag'),
+    formerCredentialUntil: timeOrNull('Until when a credential that was rotated out still works'),
     effectiveStatus: oneOf(EFFECTIVE_STATUSES, 'What verification would say now'),
     blockedBy: Type.Unsafe<'token' | 'expiry' | 'sub-account' | null>({
       type: ['string', 'null'],
@@ -185,17 +191,20 @@ export const Token = Type.Object(
 )
 export type WireToken = Static<typeof Token>
 
-export const DeletedToken = Type.Object({ _id: text('The deleted token') }, { title: 'DeletedToken' })
+export const DeletedToken = Type.Object(
+  { _id: text('The deleted token', 'tok_019b2f0c5a3c8e1d2c3b4a5f6e7d') },
+  { title: 'DeletedToken' },
+)
 
 export const SubAccount = Type.Object(
   {
     ...SubAccountSummary.properties,
     status: oneOf(SUB_ACCOUNT_STATUSES, 'While suspended, none of its tokens authenticates'),
     createdAt: time('Time of creation'),
-    suspendedAt: orNull(time('Since when it is suspended')),
+    suspendedAt: timeOrNull('Since when it is suspended'),
     tokens: Type.Object({
-      active: Type.Integer({ description: 'Tokens with status active' }),
-      inactive: Type.Integer({ description: 'Tokens with status inactive' }),
+      active: count('Tokens with status active'),
+      inactive: count('Tokens with status inactive'),
     }),
     policy: policyOrNull(SubAccountPolicy),
     metadata: metadataOrNull,
@@ -204,19 +213,20 @@ export const SubAccount = Type.Object(
 )
 export type WireSubAccount = Static<typeof SubAccount>
 
-const facts = (description: string) => Type.Record(Type.String(), Type.Unsafe<Json>({}), { description })
+const facts = (description: string, example: JsonObject) =>
+  Type.Record(Type.String(), Type.Unsafe<Json>({}), { description, examples: [example] })
 
 export const HistoryEntry = Type.Object(
   {
-    seq: Type.Integer({ description: "Counts the account's entries from 1" }),
+    seq: count("Counts the account's entries from 1"),
     at: time('When'),
     by: text('An account key id, `jwt:` or `oidc:` and a subject, or `operator`', 'key_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
     byName: orNull(text('What that account key was called then', 'Console')),
-    action: oneOf(ACTIONS, 'What was done'),
-    subject: text('The id of what was changed'),
+    action: oneOf(ACTIONS, 'What was done', 'token.update'),
+    subject: text('The id of what was changed', 'tok_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
     subjectName: orNull(text('What it was called then, after the change', 'CI pipeline')),
-    from: facts('The fields that changed, as they were before'),
-    to: facts('The same fields after the change'),
+    from: facts('The fields that changed, as they were before', { status: 'active' }),
+    to: facts('The same fields after the change', { status: 'inactive' }),
     requestId: orNull(text('The X-Request-Id of the change')),
     address: orNull(text('The address it came from')),
   },
@@ -230,11 +240,12 @@ const Names = Type.Record(Type.String(), Type.String(), {
   examples: [{ tok_019b2f0c5a3c8e1d2c3b4a5f6e7d: 'CI pipeline' }],
 })
 
-const count = (description: string) => Type.Integer({ description, examples: [1] })
-
 export const Overview = Type.Object(
   {
-    account: Type.Object({ _id: text('Account identifier'), name: text('Account name', 'Acme') }),
+    account: Type.Object({
+      _id: text('Account identifier', 'acc_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
+      name: text('Account name', 'Acme'),
+    }),
     at: time('The moment of which all this is true'),
     tokens: Type.Object({
       active: count('Tokens with status active'),
@@ -267,7 +278,7 @@ const ROLE_DESCRIPTION =
   '`owner` may do everything, `manager` all but manage keys, `viewer` read, `verifier` introspect'
 
 const Permissions = {
-  role: oneOf(ROLES, ROLE_DESCRIPTION),
+  role: oneOf(ROLES, ROLE_DESCRIPTION, 'viewer'),
   reveal: Type.Boolean({ description: 'Whether credentials are shown' }),
   subAccounts: Type.Unsafe<readonly string[] | null>({
     type: ['array', 'null'],
@@ -285,11 +296,12 @@ export const Key = Type.Object(
       type: ['string', 'null'],
       enum: [...ROLES, null],
       description: `${ROLE_DESCRIPTION}; null where its rights were altered and cannot be read, which lets nobody in`,
+      examples: ['viewer'],
     }),
     createdAt: time('Time of creation'),
-    expiresAt: orNull(time('When it stops working; null for never')),
-    revokedAt: orNull(time('Since when it is revoked')),
-    lastUsedAt: orNull(time('Last request with it, to the minute; null for never')),
+    expiresAt: timeOrNull('When it stops working; null for never'),
+    revokedAt: timeOrNull('Since when it is revoked'),
+    lastUsedAt: timeOrNull('Last request with it, to the minute; null for never'),
   },
   { title: 'Key' },
 )
@@ -314,7 +326,10 @@ export type WireSession = Static<typeof Session>
 
 export const WhoAmI = Type.Object(
   {
-    account: Type.Object({ id: text('Account identifier'), name: text('Account name', 'Acme') }),
+    account: Type.Object({
+      id: text('Account identifier', 'acc_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
+      name: text('Account name', 'Acme'),
+    }),
     caller: Type.Object({
       kind: oneOf(
         CALLER_KINDS,
@@ -334,12 +349,12 @@ export type WireWhoAmI = Static<typeof WhoAmI>
 function pageFields<Item extends ReturnType<typeof Type.Object>>(item: Item) {
   return {
     items: Type.Array(item),
-    total: Type.Integer({ description: 'All matches on all pages, exactly', examples: [1] }),
-    page: Type.Integer({ description: 'The number of this page, from 1', examples: [1] }),
+    total: count('All matches on all pages, exactly'),
+    page: count('The number of this page, from 1'),
     limit: Type.Integer({ description: 'How many items a page can hold', examples: [10] }),
-    totalPages: Type.Integer({ description: '0 where nothing matches', examples: [1] }),
-    hasNextPage: Type.Boolean({ examples: [false] }),
-    hasPrevPage: Type.Boolean({ examples: [false] }),
+    totalPages: count('0 where nothing matches'),
+    hasNextPage: Type.Boolean(),
+    hasPrevPage: Type.Boolean(),
   }
 }
 
@@ -348,16 +363,6 @@ export const KeyPage = Type.Object(pageFields(Key), { title: 'KeyPage' })
 export const TokenPage = Type.Object(pageFields(Token), { title: 'TokenPage' })
 export const SubAccountPage = Type.Object(pageFields(SubAccount), { title: 'SubAccountPage' })
 export const HistoryPage = Type.Object({ ...pageFields(HistoryEntry), names: Names }, { title: 'HistoryPage' })
-
-export const examplePage = (items: readonly object[]) => ({
-  items,
-  total: items.length,
-  page: 1,
-  limit: 10,
-  totalPages: 1,
-  hasNextPage: false,
-  hasPrevPage: false,
-})
 
 export const TokenId = Type.Object({ id: Type.String({ description: 'The token id' }) })
 

@@ -1,6 +1,6 @@
 // Who is asking: the account, the caller and what the caller may do, so that a program need not find out by trying.
 
-import { type Caller, EVERYTHING } from '../../tokens/model/permissions.ts'
+import type { Caller } from '../../tokens/model/permissions.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
 import type { AccountRoute } from './route.ts'
 import * as schemas from './schemas.ts'
@@ -15,14 +15,7 @@ const whoami: AccountRoute = {
   tag: 'Overview',
   right: null,
   data: schemas.WhoAmI,
-  success: {
-    message: 'Caller retrieved successfully',
-    example: {
-      account: { id: 'acc_019b2f0c5a3c8e1d2c3b4a5f6e7d', name: 'Acme' },
-      caller: { kind: 'key', id: 'key_019b2f0c5a3c8e1d2c3b4a5f6e7d', name: 'Console' },
-      permissions: EVERYTHING,
-    },
-  },
+  success: { message: 'Caller retrieved successfully' },
   failures: { 400: [unknownName('parameter', 'verbose', [])] },
   async answer(registry, { caller }) {
     const { id, name } = await registry.getAccount(caller)
