@@ -1,14 +1,7 @@
 // Examines the store and reports what is wrong. Repairs nothing, but opening the store migrates it, as in every command.
 import type { Latchkey } from '../compose.ts'
 import type { Damage, Revocations } from '../tokens/ports.ts'
-import {
-  type ChainStep,
-  type ChainWalk,
-  findMissingEnd,
-  WALK_START,
-  walkHead,
-  walkRow,
-} from '../tokens/record/history.ts'
+import { ChainCheck } from '../tokens/record/history.ts'
 import type { OnPhase } from '../tokens/upkeep/copy.ts'
 import { BROKEN_JOURNAL, DAMAGED, type Examined, examineRows, type Totals } from '../tokens/upkeep/examination.ts'
 import { obstacleMessage } from './backup.ts'
@@ -23,37 +16,23 @@ export interface HistoryReport {
 
 /** Verifies every account's chain of stamps, which an altered, removed or inserted row breaks. */
 export async function verifyHistory({ store, stamps, operator }: Latchkey, onPhase?: OnPhase): Promise<HistoryReport> {
-  const walks = new Map<string, ChainWalk>()
-  const problems: string[] = []
-  const step = (accountId: string, next: (walk: ChainWalk) => ChainStep) => {
-    const { walk, problems: found } = next(walks.get(accountId) ?? WALK_START)
-    walks.set(accountId, walk)
-    for (const problem of found) problems.push(`${accountId}: ${problem}`)
-  }
+  const check = new ChainCheck(stamps)
   // Read before the heads, so that an account created meanwhile is not reported as missing.
   const accounts = await operator.listAccounts()
-  let [rows, heads, rowsByHeads] = [0, 0, 0]
+  let [rows, rowsByHeads] = [0, 0]
   let advance: ((by: number) => void) | undefined
   for await (const link of store.readChains()) {
+    check.add(link)
     if (link.kind === 'head') {
-      heads++
       rowsByHeads += link.seq
-      step(link.accountId, (walk) => walkHead(walk, link, stamps))
       continue
     }
     advance ??= onPhase?.('History', rowsByHeads) ?? (() => {})
     advance(1)
     rows++
-    step(link.row.accountId, (walk) => walkRow(walk, link.row, stamps))
   }
-  for (const [accountId, walk] of walks) {
-    const missing = findMissingEnd(walk)
-    if (missing !== undefined) problems.push(`${accountId}: ${missing}`)
-  }
-  for (const { id } of accounts) {
-    if (walks.get(id)?.head === undefined) problems.push(`${id}: its history is missing`)
-  }
-  return { rows, accounts: heads, problems }
+  const missing = accounts.filter(({ id }) => !check.heads.has(id)).map(({ id }) => `${id}: its history is missing`)
+  return { rows, accounts: check.heads.size, problems: [...check.finish(), ...missing] }
 }
 
 export interface DoctorReport {

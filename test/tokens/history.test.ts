@@ -3,15 +3,12 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { SUB_ACCOUNTS } from '../../src/tokens/model/tables.ts'
 import {
+  ChainCheck,
   type ChainEnd,
   chainStamp,
   difference,
-  findMissingEnd,
   headStamp,
   type StoredHistoryRow,
-  WALK_START,
-  walkHead,
-  walkRow,
 } from '../../src/tokens/record/history.ts'
 import type { Stamped } from '../../src/tokens/trust/stamp.ts'
 import { newStoreSecret, Stamps } from '../../src/tokens/trust/vault.ts'
@@ -51,16 +48,11 @@ function link(rows: readonly Unstamped[], by = stamps): Chain {
   return { rows: stamped, head: { accountId: 'acc_1', seq, last, stamp: headStamp('acc_1', seq, last, by) } }
 }
 
-function problemsOf({ rows, head }: Chain): string[] {
-  const first = walkHead(WALK_START, head, stamps)
-  const problems = [...first.problems]
-  let { walk } = first
-  for (const each of rows) {
-    const step = walkRow(walk, each, stamps)
-    problems.push(...step.problems)
-    walk = step.walk
-  }
-  return [...problems, findMissingEnd(walk)].filter((problem) => problem !== undefined)
+function problemsOf({ rows, head }: Chain): readonly string[] {
+  const check = new ChainCheck(stamps)
+  check.add({ kind: 'head', ...head })
+  for (const each of rows) check.add({ kind: 'row', row: each })
+  return check.finish()
 }
 
 const holds = (chain: Chain) => problemsOf(chain).length === 0
@@ -142,11 +134,13 @@ describe('the chain of the history', () => {
 
   test('says where it is broken, once for each place', () => {
     const altered = chain.rows.map((each) => (each.seq === 2 ? { ...each, by: 'operator' } : each))
-    assert.deepEqual(problemsOf({ ...chain, rows: altered }), ['row 2 is altered, or the one before it was replaced'])
-    assert.deepEqual(problemsOf({ ...chain, rows: chain.rows.filter(({ seq }) => seq !== 2 && seq !== 3) }), [
-      'rows 2 to 3 are missing',
+    assert.deepEqual(problemsOf({ ...chain, rows: altered }), [
+      'acc_1: row 2 is altered, or the one before it was replaced',
     ])
-    assert.deepEqual(problemsOf({ ...chain, rows: chain.rows.slice(0, 3) }), ['rows 4 to 5 are missing'])
+    assert.deepEqual(problemsOf({ ...chain, rows: chain.rows.filter(({ seq }) => seq !== 2 && seq !== 3) }), [
+      'acc_1: rows 2 to 3 are missing',
+    ])
+    assert.deepEqual(problemsOf({ ...chain, rows: chain.rows.slice(0, 3) }), ['acc_1: rows 4 to 5 are missing'])
   })
 
   test('holds with rows that were written after its head was read', () => {

@@ -174,51 +174,58 @@ export interface ChainEnd {
   readonly last: Uint8Array
 }
 
-/** How far the check of an account's chain has come. */
-export interface ChainWalk {
-  /** The end of the chain by its head; undefined until the head is read. */
-  readonly head: ChainEnd | undefined
-  readonly end: ChainEnd
-}
+const NO_ROWS: ChainEnd = { seq: 0, last: new Uint8Array() }
 
-export const WALK_START: ChainWalk = { head: undefined, end: { seq: 0, last: new Uint8Array() } }
+/** Checks the chains of all accounts, link by link. The head of a chain comes before its rows. */
+export class ChainCheck {
+  readonly heads = new Map<string, ChainEnd>()
+  readonly #ends = new Map<string, ChainEnd>()
+  readonly #stamps: Stamps
+  readonly #problems: string[] = []
 
-export interface ChainStep {
-  readonly walk: ChainWalk
-  readonly problems: readonly string[]
-}
-
-export function walkHead(
-  { end }: ChainWalk,
-  head: Stamped<ChainEnd> & { readonly accountId: string },
-  stamps: Stamps,
-): ChainStep {
-  const { accountId, seq, last, stamp } = head
-  const altered = !equal(stamp, headStamp(accountId, seq, last, stamps))
-  return { walk: { head: { seq, last }, end }, problems: altered ? ['the head is altered'] : [] }
-}
-
-/** Continues from the row after a break, so that one break is reported once. */
-export function walkRow({ head, end }: ChainWalk, row: StoredHistoryRow, stamps: Stamps): ChainStep {
-  const { seq, stamp } = row
-  const problems: string[] = []
-  if (seq !== end.seq + 1) problems.push(`rows ${end.seq + 1} to ${seq - 1} are missing`)
-  else if (!isAsStamped(row, end.last, stamps)) {
-    problems.push(`row ${seq} is altered, or the one before it was replaced`)
+  constructor(stamps: Stamps) {
+    this.#stamps = stamps
   }
-  if (head?.seq === seq && !equal(head.last, stamp)) problems.push(`row ${seq} does not match the head`)
-  return { walk: { head, end: { seq, last: stamp } }, problems }
+
+  add(link: ChainLink): void {
+    if (link.kind === 'head') this.#addHead(link)
+    else this.#addRow(link.row)
+  }
+
+  #addHead({ accountId, seq, last, stamp }: ChainLink & { kind: 'head' }): void {
+    this.heads.set(accountId, { seq, last })
+    if (!equal(stamp, headStamp(accountId, seq, last, this.#stamps))) this.#report(accountId, 'the head is altered')
+  }
+
+  /** Continues from the row after a break, so that one break is reported once. */
+  #addRow(row: StoredHistoryRow): void {
+    const { accountId, seq, stamp } = row
+    const [end, head] = [this.#ends.get(accountId) ?? NO_ROWS, this.heads.get(accountId)]
+    this.#ends.set(accountId, { seq, last: stamp })
+    if (seq !== end.seq + 1) this.#report(accountId, `rows ${end.seq + 1} to ${seq - 1} are missing`)
+    else if (!isAsStamped(row, end.last, this.#stamps)) {
+      this.#report(accountId, `row ${seq} is altered, or the one before it was replaced`)
+    }
+    if (head?.seq === seq && !equal(head.last, stamp)) this.#report(accountId, `row ${seq} does not match the head`)
+  }
+
+  /** What is wrong with what was added. Rows after a head are not an error: they were written since it was read. */
+  finish(): readonly string[] {
+    for (const [accountId, head] of this.heads) {
+      const { seq } = this.#ends.get(accountId) ?? NO_ROWS
+      if (seq < head.seq) this.#report(accountId, `rows ${seq + 1} to ${head.seq} are missing`)
+    }
+    return this.#problems
+  }
+
+  #report(accountId: string, problem: string): void {
+    this.#problems.push(`${accountId}: ${problem}`)
+  }
 }
 
 /** The facts are stamped with a comma between them: where the first ones end is certain only if they are JSON. */
 function isAsStamped(row: StoredHistoryRow, previous: Uint8Array, stamps: Stamps): boolean {
   return readStoredJson(row.fromFacts) !== undefined && equal(row.stamp, chainStamp(row, previous, stamps))
-}
-
-/** What is missing after the last row. Rows after the head are not an error: they were written since it was read. */
-export function findMissingEnd({ head, end }: ChainWalk): string | undefined {
-  if (head === undefined || end.seq >= head.seq) return undefined
-  return `rows ${end.seq + 1} to ${head.seq} are missing`
 }
 
 function equal(left: Uint8Array, right: Uint8Array): boolean {
