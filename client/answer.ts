@@ -48,7 +48,12 @@ export function verdictOf(answer: Answer): Verdict {
 function refusal({ status, headers }: Answer, body: unknown): LatchkeyError {
   const { error, message } = isObject(body) ? body : {}
   const reason = isObject(error) ? error.message : message
-  return new LatchkeyError(typeof reason === 'string' ? reason : `The service answered ${status}`, {
+  // In a browser, a redirect that is not followed has status 0.
+  const isRedirect = status === 0 || (status >= 300 && status < 400)
+  const instead = isRedirect
+    ? 'The address leads elsewhere: there is a login before the service, or baseUrl is wrong'
+    : `The service answered ${status}`
+  return new LatchkeyError(typeof reason === 'string' ? reason : instead, {
     code: headers.get('x-latchkey-error') ?? 'unexpected-answer',
     status,
     details: isObject(error) && Array.isArray(error.details) ? (error.details as FieldProblem[]) : [],

@@ -3,7 +3,7 @@ import { dataOf, type Verdict, verdictOf } from './answer.ts'
 import { LatchkeyError } from './error.ts'
 import { type Operations, operations } from './operations.ts'
 import { type OperationId, type Params, prepare } from './request.ts'
-import { send } from './send.ts'
+import { send, unlessAborted } from './send.ts'
 
 export type { Accepted, Refused, Verdict } from './answer.ts'
 export { type FieldProblem, LatchkeyError, type LatchkeyErrorCode } from './error.ts'
@@ -130,7 +130,7 @@ async function ask(
   call: CallOptions,
 ): Promise<WithResponse<unknown>> {
   const { accountKey } = options
-  const key = typeof accountKey === 'function' ? await accountKey() : accountKey
+  const key = typeof accountKey === 'function' ? await unlessAborted(accountKey(), call.signal) : accountKey
   // Checked here: the message of fetch would repeat the key.
   if (key !== undefined && !isPrintable(key)) {
     const problem = key === '' ? 'is empty' : 'has characters that a header cannot carry'
@@ -139,7 +139,9 @@ async function ask(
   const authorization = key === undefined ? undefined : `Bearer ${key}`
   const answer = await send(prepare(id, params), { ...options, ...given(call), authorization })
   const { status, headers } = answer
-  return { data: dataOf(answer, operations[id].answer), status, headers, etag: headers.get('etag') ?? undefined }
+  // A gateway that compresses answers makes it weak, and If-Match takes none that is.
+  const etag = headers.get('etag')?.replace(/^W\//, '')
+  return { data: dataOf(answer, operations[id].answer), status, headers, etag }
 }
 
 /** What a call leaves undefined is the client's to say. */

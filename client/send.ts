@@ -115,17 +115,20 @@ function randomWait(attempt: number): number {
   return FIRST_WAIT_MS * 2 ** attempt * (0.5 + Math.random() / 2)
 }
 
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+async function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms)
+  })
+  await unlessAborted(over, signal).finally(() => clearTimeout(timer))
+}
+
+export function unlessAborted<Value>(work: Value | Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
   return new Promise((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(timer)
-      reject(signal?.reason)
-    }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', stop)
-      resolve()
-    }, ms)
+    const stop = () => reject(signal?.reason)
     if (signal?.aborted) stop()
-    else signal?.addEventListener('abort', stop, { once: true })
+    signal?.addEventListener('abort', stop, { once: true })
+    const forget = () => signal?.removeEventListener('abort', stop)
+    Promise.resolve(work).then(resolve, reject).finally(forget)
   })
 }

@@ -56,6 +56,14 @@ test('an account key can be a function, which is asked for every call', async ()
   assert.equal((await rotating.whoami()).caller.name, 'client')
 })
 
+test('a call that waits for its account key can be called off', async () => {
+  const abort = new AbortController()
+  const waiting = createClient({ baseUrl: service.url, accountKey: () => new Promise(() => {}) })
+  const asked = waiting.whoami({}, { signal: abort.signal })
+  abort.abort(new Error('called off'))
+  await assert.rejects(asked, /called off/)
+})
+
 test('a key or header that cannot be sent is refused before anything is sent, without repeating it', async () => {
   const secret = 'lk_key_secret\n'
   const refused = await createClient({ baseUrl: service.url, accountKey: secret })

@@ -79,6 +79,9 @@ describe('the client', () => {
     const limited = async () => new Response('{}', { status: 429, headers: { 'retry-after': '7' } })
     const refused = await refusal(answering(limited).listTokens())
     assert.deepEqual([refused.status, refused.retryAfterSeconds], [429, 7])
+    const led = await refusal(answering(async () => Response.redirect('https://login.example/', 302)).listTokens())
+    assert.deepEqual([led.code, led.status], ['unexpected-answer', 302])
+    assert.match(led.message, /there is a login before the service, or baseUrl is wrong/)
   })
 
   test('shows the ETag and the headers of an answer if asked, and takes the ETag back as If-Match', async () => {
@@ -90,6 +93,18 @@ describe('the client', () => {
     assert.equal((await client.updateToken(change).withResponse()).etag, '"2"')
     const stale = await refusal(client.updateToken(change).withResponse())
     assert.deepEqual([stale.status, stale.code], [412, 'version-mismatch'])
+    const compressing = createClient({
+      ...{ baseUrl: service.url, accountKey: service.accountKey },
+      async fetch(input, init) {
+        const { status, headers, body } = await fetch(input, init)
+        return new Response(body, {
+          status,
+          headers: { ...Object.fromEntries(headers), etag: `W/${headers.get('etag')}` },
+        })
+      },
+    })
+    const { etag } = await compressing.getToken({ id: made.data._id }).withResponse()
+    await client.updateToken({ ...change, 'if-match': etag })
   })
 
   test('walks through all pages of a list, and asks only for those that are needed', async () => {

@@ -118,6 +118,15 @@ export const describeTrouble: Part = (world) => {
     await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
   })
 
+  test('a login before the service that has ended is not taken for a service that is down', async () => {
+    const page = await world().signedIn(await world().tenant([{ name: 'there' }]), 'tokens')
+    await rowOf(page, 'there').waitFor()
+    const away = { status: 302, headers: { location: 'https://login.example/' } }
+    await page.route('**/api/v1/**', (route) => route.fulfill(away))
+    await page.getByLabel('Status').selectOption('active')
+    await page.getByRole('alert').filter({ hasText: 'such as to a login. Reload this page' }).waitFor()
+  })
+
   test('while an answer is awaited, each view says what it waits for', async () => {
     const page = await world().signedIn(await world().tenant())
     for (const view of VIEWS) {

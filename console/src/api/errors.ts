@@ -22,8 +22,11 @@ export function isNotFound(error: unknown): boolean {
 }
 
 export function worthRetrying(error: unknown): boolean {
-  return error instanceof LatchkeyError && (error.status === 0 || error.status >= 500)
+  return error instanceof LatchkeyError && !isElsewhere(error) && (error.status === 0 || error.status >= 500)
 }
+
+/** A redirect, which has no status here: what stands before the service wants something of the person first. */
+const isElsewhere = ({ code, status }: LatchkeyError) => code === 'unexpected-answer' && status === 0
 
 /** When a failed read is repeated; false where that would change nothing. */
 export function retryAfterMs(error: unknown): number | false {
@@ -36,6 +39,10 @@ const waitSeconds = ({ retryAfterSeconds }: LatchkeyError): number => Math.max(1
 export function explain(error: unknown, kind: RequestKind): Explanation {
   if (!(error instanceof LatchkeyError)) return { title: 'Something went wrong in this page', text: String(error) }
   const { status, message, requestId } = error
+  if (isElsewhere(error)) {
+    const text = 'Something before it wants to send you elsewhere, such as to a login. Reload this page.'
+    return { title: 'The service was not asked', text }
+  }
   if (status === 0 && !navigator.onLine) {
     const text = {
       read: 'This page reads again as soon as there is a connection.',
