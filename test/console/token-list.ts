@@ -331,10 +331,13 @@ export const describeTokenList: Part = (world) => {
     const asked: string[] = []
     page.on('request', (request) => asked.push(request.url()))
     const search = page.getByLabel('Search tokens by name')
-    for (const secret of ['lk_tok_0123456789abcdef', tenant.key]) {
+    for (const secret of ['lk_tok_0123456789abcdef', tenant.key, 'Bearer lk_tok_0123456789abcdef']) {
       await search.fill(` ${secret}`)
       await page.getByText('The search is by name').waitFor()
     }
+    await page.getByRole('combobox', { name: 'Tags' }).fill('lk_tok_0123456789abcdef')
+    await page.keyboard.press('Enter')
+    await page.getByText('A credential or key does not belong here').waitFor()
     // What is searched for next is asked in their place.
     await search.fill('nothing')
     await page.getByText('No token matches').waitFor()

@@ -29,6 +29,7 @@ export function WhoAmI({ who }: { who: Who }) {
         c="dimmed"
         fz="sm"
         fw={400}
+        styles={{ section: { flex: 'none' } }}
         rightSection={
           <span className={text.onlyWide}>
             <span className={chip.chip}>{ROLES[permissions.role].label}</span>

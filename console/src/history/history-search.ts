@@ -50,11 +50,11 @@ export const useHistorySearch = () => useListSearch('/history', readHistorySearc
 
 export type ChangeHistorySearch = ReturnType<typeof useHistorySearch>['changeSearch']
 
-/** The first moment of a day, or of one some days later. */
-function startOf(date: string, daysLater = 0): string {
+/** The first moment of a day, or of one some days later; undefined after the last that the service knows. */
+function startOf(date: string, daysLater = 0): string | undefined {
   const start = new Date(`${date}T00:00:00`)
   start.setDate(start.getDate() + daysLater)
-  return start.toISOString()
+  return start.getUTCFullYear() > 9999 ? undefined : start.toISOString()
 }
 
 export function useHistory({ by, action, from, to, ...place }: HistorySearch) {

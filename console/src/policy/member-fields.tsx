@@ -1,7 +1,7 @@
 // The fields of the policy form: each member can be restricted or not, and says what its sub-account allows.
 import { Group, Input, NativeSelect, Stack, Text } from '@mantine/core'
 import type { UseFormReturnType } from '@mantine/form'
-import { type ReactNode, useId } from 'react'
+import { type ReactNode, useId, useState } from 'react'
 import { ChipsInput } from '../ui/chips-input.tsx'
 import surface from '../ui/surface.module.css'
 import { Warning } from '../ui/warning.tsx'
@@ -74,6 +74,7 @@ const LISTS = {
 export function ListField({ member, form, ceiling }: FieldProps & { member: ListMember }) {
   const { label, none, hint, nothing } = LISTS[member]
   const above = ceiling?.[member]
+  const [typed, setTyped] = useState('')
   return (
     <MemberField
       member={member}
@@ -90,9 +91,12 @@ export function ListField({ member, form, ceiling }: FieldProps & { member: List
         struckBecause={(each) => (allowanceOf(member, each, above) === 'none' ? NOT_ALLOWED : undefined)}
         {...form.getInputProps(member)}
         value={form.values[member]}
+        searchValue={typed}
+        onSearchChange={setTyped}
       />
       {!form.errors[member] && <Struck list={form.values[member]} member={member} ceiling={above} />}
-      {form.values[member].length === 0 && <Warning>{nothing}</Warning>}
+      {/* Gone before what is typed becomes a chip, with the mouse already down on a button below. */}
+      {form.values[member].length === 0 && typed === '' && <Warning>{nothing}</Warning>}
     </MemberField>
   )
 }

@@ -39,7 +39,8 @@ function RevealableCredential({ token }: { token: Token }) {
     if (credential !== undefined && isOnScreen.current) showCredential(token._id, credential)
   }
   return (
-    <span className={text.line}>
+    // As wide as its buttons: beside long names, the next column would cover them.
+    <span className={text.line} style={{ minWidth: 'auto' }}>
       <code className={shown === undefined ? classes.masked : classes.revealed}>{shown ?? token.token}</code>
       <ShowButton
         isShown={shown !== undefined}

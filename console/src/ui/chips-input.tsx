@@ -1,14 +1,25 @@
 // An input for several short texts, each a chip once it is complete. Chips can be removed by keyboard, one by one.
 import { Pill, TagsInput, type TagsInputProps } from '@mantine/core'
-import { useRef } from 'react'
+import { useRef, useState } from 'react'
 import classes from './chip.module.css'
 import { cx } from './cx.ts'
+import { isSecret } from './format.ts'
 import { Name } from './name.tsx'
 
 interface ChipsInputProps
   extends Pick<
     TagsInputProps,
-    'label' | 'aria-label' | 'description' | 'placeholder' | 'error' | 'className' | 'size' | 'autoFocus' | 'flex'
+    | 'label'
+    | 'aria-label'
+    | 'description'
+    | 'placeholder'
+    | 'error'
+    | 'className'
+    | 'size'
+    | 'autoFocus'
+    | 'flex'
+    | 'searchValue'
+    | 'onSearchChange'
   > {
   readonly value: readonly string[]
   readonly onChange: (value: readonly string[]) => void
@@ -18,14 +29,19 @@ interface ChipsInputProps
   readonly struckBecause?: (value: string) => string | undefined
 }
 
-export function ChipsInput({ value, onChange, splitChars = [','], struckBecause, ...rest }: ChipsInputProps) {
+export function ChipsInput({ value, onChange, splitChars = [','], struckBecause, error, ...rest }: ChipsInputProps) {
   const input = useRef<HTMLInputElement>(null)
+  const [wasSecret, setWasSecret] = useState(false)
   return (
     <TagsInput
       {...rest}
       ref={input}
       value={[...value]}
-      onChange={(next) => onChange(cleaned(next))}
+      onChange={(next) => {
+        setWasSecret(next.some(isSecret))
+        onChange(cleaned(next))
+      }}
+      error={error || (wasSecret && 'A credential or key does not belong here, and was left out.')}
       splitChars={[...splitChars]}
       isDuplicate={(added, present) => present.includes(added.trim())}
       withScrollArea={false}
@@ -53,5 +69,5 @@ export function ChipsInput({ value, onChange, splitChars = [','], struckBecause,
 }
 
 function cleaned(values: readonly string[]): readonly string[] {
-  return [...new Set(values.map((value) => value.trim()))].filter((value) => value !== '')
+  return [...new Set(values.map((value) => value.trim()))].filter((value) => value !== '' && !isSecret(value))
 }

@@ -49,7 +49,7 @@ export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${number(count)} ${count === 1 ? one : many}`
 
 /** A secret of this service, which must not be put into an address or a search. */
-export const isSecret = (text: string): boolean => /^lk_[a-z]+_/.test(text)
+export const isSecret = (text: string): boolean => /\blk_[a-z]+_/.test(text)
 
 /** The service may send only the ends of a credential, as in `lk_tok_…D7wZ`. */
 export const isMasked = (credential: string): boolean => credential.includes('…')
