@@ -97,8 +97,9 @@ export class Limiter {
   readonly #held: Recent<string, Held>
   /** What is at hand of quotas that were forgotten, until it is returned. Of a rate it is free again by itself. */
   readonly #evicted = new Map<string, Held>()
-  /** Asked in this turn of the event loop, together. */
+  /** Asked together, at the end of this turn of the event loop, or once the store has answered what is asked now. */
   #collected = new Map<string, Question>()
+  /** Asked now. One transaction at a time, for all: with one for every turn, each caller would wait behind all that came before. */
   readonly #asked = new Map<string, Question>()
 
   constructor(store: LimitStore, clock: Clock, mostLimits = MOST_LIMITS) {
@@ -126,14 +127,17 @@ export class Limiter {
     for (;;) {
       const moment = this.#moment()
       const lacking = uses.filter((use) => this.#atHand(use, moment) === undefined)
-      const refused = lacking.find((use) => this.#waitsFor(use) !== undefined)
+      const first = lacking.findIndex((use) => this.#waitsFor(use) !== undefined)
+      // The first limit without units is the reason: those before it that may have none are asked about first.
+      const unsure = first === -1 ? lacking : lacking.slice(0, first).filter((use) => !this.#hasLeft(use))
+      const refused = unsure.length === 0 ? lacking[first] : undefined
       if (refused !== undefined) {
         const waitMs = this.#waitsFor(refused) ?? 0
         // Refused either way: what the store did not take back is still at hand.
         await Promise.allSettled(uses.map((use) => this.#giveBack(use)))
         return this.#refusal(refused, waitMs, uses)
       }
-      await Promise.all(lacking.map((use) => this.#ask(use)))
+      await Promise.all(unsure.map((use) => this.#ask(use)))
       const taken = this.#takeAtHand(uses)
       if (taken !== undefined) return taken
     }
@@ -148,6 +152,12 @@ export class Limiter {
     const held = this.#held.get(nameOf(use))
     if (held === undefined || held.units < 1 || !isSame(held.limit, use.limit)) return undefined
     return monotonic < held.endsAt.monotonic && now < held.endsAt.now ? held : undefined
+  }
+
+  /** Whether the store had something left when it was last asked. */
+  #hasLeft(use: LimitUse): boolean {
+    const held = this.#held.get(nameOf(use))
+    return held !== undefined && isSame(held.limit, use.limit) && held.units + held.left > 0
   }
 
   /** Milliseconds until there is something again, as long as the store need not be asked. */
@@ -222,7 +232,7 @@ export class Limiter {
     // Nobody waits for what is returned of a forgotten limit.
     promise.catch(() => {})
     const question = { use, waiting: 0, answered: promise, answer: resolve, fail: reject }
-    if (this.#collected.size === 0) setImmediate(() => this.#send())
+    if (this.#collected.size === 0 && this.#asked.size === 0) setImmediate(() => this.#send())
     this.#collected.set(name, question)
     return question
   }
@@ -260,6 +270,7 @@ export class Limiter {
         this.#asked.delete(name)
         if (this.#evicted.get(name)?.units === 0) this.#evicted.delete(name)
       }
+      if (this.#collected.size > 0) setImmediate(() => this.#send())
     }
   }
 

@@ -1,6 +1,7 @@
 // How a process takes units of rates and quotas for its verifications.
 import assert from 'node:assert/strict'
 import { beforeEach, describe, test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Failure } from '../../src/tokens/errors.ts'
 import { Limiter, type LimitVerdict } from '../../src/tokens/limiter.ts'
 import { type LimitUse, leftOf } from '../../src/tokens/model/limit.ts'
@@ -42,6 +43,8 @@ describe('one after the other', () => {
   const small = ofToken(rate(3, 30))
 
   test('3 per 30 s: three are accepted, the fourth told to wait 10 s, and after it one is', async () => {
+    const full = await limiter.take([ofSubAccount(rate(1, 3_600))])
+    assert.equal(full.left[0]?.resetSeconds, 3_600)
     assert.deepEqual(await takeSeveral(4, small), ['yes', 'yes', 'yes', 'rate token 10'])
     clock.elapsed += 4_500
     assert.deepEqual(await takeSeveral(1, small), ['rate token 6'])
@@ -95,6 +98,17 @@ describe('one after the other', () => {
     const uses = [ofToken(rate(1, 60)), ofSubAccount(rate(1, 60)), ofToken(quota(1, 'day'))]
     assert.deepEqual(await takeSeveral(2, ...uses), ['yes', 'rate token 60'])
     assert.deepEqual(await takeSeveral(1, ...uses.slice(1)), ['rate sub-account 60'])
+  })
+
+  test('so it does where only the later one is known to be used up, by another token', async () => {
+    const [own, shared] = [ofToken(rate(2, 60)), ofSubAccount(quota(2, 'ever'))]
+    assert.deepEqual(await takeSeveral(2, own, shared), ['yes', 'yes'])
+    assert.deepEqual(await takeSeveral(1, shared), ['quota sub-account null'])
+    assert.deepEqual(await takeSeveral(1, own, shared), ['rate token 30'])
+    clock.elapsed += 60 * SECOND
+    const written = store.written
+    assert.deepEqual(await takeSeveral(9, own, shared), Array(9).fill('quota sub-account null'))
+    assert.ok(store.written - written <= 2, 'a limit that has something left is not asked about again and again')
   })
 
   test('a policy that is edited holds at once, in both directions', async () => {
@@ -258,6 +272,27 @@ describe('at the same time', () => {
         ],
       ],
     )
+  })
+
+  test('what is asked while the store is asked is asked together after that, in one transaction', async () => {
+    let [running, most, asked] = [0, 0, 0]
+    const slow = {
+      async reserveUnits(asks: Parameters<MemoryLimits['reserveUnits']>[0]) {
+        most = Math.max(most, ++running)
+        asked++
+        for (let turns = 0; turns < 20; turns++) await nextTurn()
+        running--
+        return store.reserveNow(asks)
+      },
+    }
+    const patient = new Limiter(slow, clock)
+    const takes: Promise<LimitVerdict>[] = []
+    for (let n = 0; n < 10; n++) {
+      takes.push(Promise.resolve(patient.take([{ ...ofToken(rate(5, 60)), subject: `tok_${n}` }])))
+      await nextTurn()
+    }
+    assert.ok((await Promise.all(takes)).every(({ accepted }) => accepted))
+    assert.deepEqual([most, asked], [1, 2])
   })
 
   test('a bucket that a whole crowd has emptied refills from that moment', async () => {

@@ -259,7 +259,9 @@ class PostgresStore implements Store {
     return this.#grouped.make(accountId, { id, change, origin, expected })
   }
   markUsed = this.#change(writes.markUsed)
-  reserveUnits = this.#change(writes.reserveUnits)
+  readonly #reserveUnits = this.#change(writes.reserveUnits)
+  /** Asked for many requests together: not dropped with the one that was first, nor by its deadline. */
+  reserveUnits: Store['reserveUnits'] = (asks) => requestScope.exit(() => this.#reserveUnits(asks))
   changeMasterKey = this.#change(writes.changeMasterKey)
   resealTokens = this.#change(writes.resealTokens)
   retireMasterKey = this.#change(writes.retireMasterKey)

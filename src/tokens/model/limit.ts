@@ -113,11 +113,11 @@ function reserveRate(state: string | null, limit: Limit & { kind: 'rate' }, ask:
   const wanted = ask.needed + ask.ahead
   const enough = Math.min(wanted, batchOf(limit, available))
   const granted = bucket.isScarce && available < enough ? 0 : Math.min(wanted, available)
-  const perMs = limit.limit / (limit.seconds * 1_000)
+  const msOf = (units: number) => Math.ceil((units * limit.seconds * 1_000) / limit.limit)
   const isRefused = granted === 0 && wanted > 0
   const left = isRefused ? 0 : available - granted
-  const grant = { granted, validMs: LEASE_MS, window: 0, left, resetMs: Math.ceil((limit.limit - left) / perMs) }
-  const retryMs = isRefused ? Math.max(1, Math.ceil((enough - level) / perMs)) : null
+  const grant = { granted, validMs: LEASE_MS, window: 0, left, resetMs: msOf(limit.limit - left) }
+  const retryMs = isRefused ? Math.max(1, msOf(enough - level)) : null
   // Without a state, the token has been deleted since.
   if (granted === 0 && (ask.returned === 0 || state === null)) return { ...grant, retryMs, state: undefined }
   const ahead = granted - ask.needed

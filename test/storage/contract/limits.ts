@@ -32,6 +32,12 @@ export function describeLimits(open: OpenEmptyStore): void {
     }
   }
 
+  test('a question for many requests is not dropped with the first of them, which has hung up and waited long', () =>
+    withStores(async ({ store }) => {
+      const first = { waitedMs: 600_000, isGone: () => true }
+      assert.deepEqual(await store.during(first, () => granted(store, askFor('tok_a', HOURLY))), [1])
+    }))
+
   test('all asks of one question are answered, each for its own subject and kind', () =>
     withStores(async ({ store }) => {
       const asks = [
