@@ -24,7 +24,7 @@ import {
 } from './model/update.ts'
 import { addedFacts, difference, type HistoryEvent, historyEvent, type Origin } from './record/history.ts'
 import type { Revocation } from './trust/revocations.ts'
-import { restamp, type Stamped, stampOf } from './trust/stamp.ts'
+import { isGenuine, restamp, type Stamped, stampOf } from './trust/stamp.ts'
 import { holdsText, type Stamps } from './trust/vault.ts'
 
 /** A change that only goes ahead while the token is at one of these versions, and belongs to one of these sub-accounts. */
@@ -125,10 +125,13 @@ function planRotation(before: Stamped<TokenRecord>, rotation: Rotation, origin: 
   const { after: changed, retired, outlived, facts } = applyRotation<TokenRecord>(before, rotation, at)
   const after = restamp(TOKENS, before, changed, stamps)
   const { id, accountId, version } = after
+  // A digest from a row that was tampered with may be that of another token's credential.
+  const stamp =
+    retired && isGenuine(TOKENS, before, stamps) ? stampOf(RETIRED_CREDENTIALS, retired, stamps) : before.stamp
   return {
     ...NOTHING_ELSE,
     after,
-    retired: retired && { ...retired, stamp: stampOf(RETIRED_CREDENTIALS, retired, stamps) },
+    retired: retired && { ...retired, stamp },
     endRetiredUpTo: outlived,
     event: historyEvent(accountId, 'token.rotate', after, {}, facts),
     revocation: {
@@ -167,13 +170,15 @@ export function planSubAccountUpdate(
 ): Plan<SubAccount> | undefined {
   if (before === undefined) throw new Failure('sub-account-forbidden')
   if (fingerprints?.includes(fingerprintOf(before)) === false) throw new Failure('version-mismatch', STALE_SUB_ACCOUNT)
-  const changed = applySubAccountUpdate(before, update, origin.at)
+  // A row that was tampered with becomes genuine only by naming all that the stamp covers and owners can set: nothing of it is kept.
+  const namesAll = update.status !== undefined && update.policy !== undefined
+  const isReplaced = namesAll && !isGenuine(SUB_ACCOUNTS, before, stamps)
+  const kept = isReplaced ? { ...before, suspendedAt: null, policy: null } : before
+  const changed = applySubAccountUpdate(kept, update, origin.at)
   if (changed === before) return undefined
-  // An owner who names the status decides it, whatever was in the database before.
-  const after =
-    update.status === undefined
-      ? restamp(SUB_ACCOUNTS, before, changed, stamps)
-      : { ...changed, stamp: stampOf(SUB_ACCOUNTS, changed, stamps) }
+  const after = isReplaced
+    ? { ...changed, stamp: stampOf(SUB_ACCOUNTS, changed, stamps) }
+    : restamp(SUB_ACCOUNTS, before, changed, stamps)
   const { from, to } = difference(SUB_ACCOUNTS, before, after)
   const isSwitched = after.suspendedAt !== before.suspendedAt
   const isOff = after.suspendedAt !== null

@@ -6,6 +6,7 @@ import { after, before, beforeEach, describe, test } from 'node:test'
 import { Failure } from '../../src/tokens/errors.ts'
 import { EVERYTHING } from '../../src/tokens/model/permissions.ts'
 import type { Token } from '../../src/tokens/model/token.ts'
+import type { SubAccountUpdate } from '../../src/tokens/model/update.ts'
 import { newCredential } from '../../src/tokens/trust/credential.ts'
 import { MasterKey } from '../../src/tokens/trust/vault.ts'
 import { anAccount, openService, type TestService } from '../support/service.ts'
@@ -283,18 +284,39 @@ describe('verification', () => {
     }
   })
 
-  test('a sub-account resumed by hand stays refused until its owner says what holds', async () => {
+  test('a sub-account altered by hand stays refused until its owner names both its status and its policy', async () => {
     const { caller, subAccount, token } = await aToken()
-    const update = (change: { name: string } | { status: 'active' | 'suspended' }) =>
-      service.registry.updateSubAccount(caller, subAccount.id, change, origin())
-    await update({ status: 'suspended' })
-    alterByHand('UPDATE sub_accounts SET suspended_at = NULL WHERE id = ?', subAccount.id)
-    assert.equal(await verdict(token.credential), 'tampered')
-    await update({ name: 'renamed' })
-    assert.equal(await verdict(token.credential), 'tampered')
-    await update({ status: 'suspended' })
+    const update = async (change: SubAccountUpdate) =>
+      (await service.registry.updateSubAccount(caller, subAccount.id, change, origin())).subAccount
+    await update({ status: 'suspended', policy: { maxLifetimeSeconds: 60 } })
+    alterByHand('UPDATE sub_accounts SET suspended_at = NULL, policy = ? WHERE id = ?', '{"scopes":[]}', subAccount.id)
+    const parts: SubAccountUpdate[] = [
+      { name: 'renamed' },
+      { status: 'suspended' },
+      { status: 'active' },
+      { policy: {} },
+    ]
+    for (const change of parts) {
+      await update(change)
+      assert.equal(await verdict(token.credential), 'tampered')
+    }
+    const [quota, rate] = [
+      { limit: 5, per: 'day' },
+      { limit: 5, seconds: 1 },
+    ]
+    assert.equal((await update({ status: 'active', policy: { quota } })).policy, JSON.stringify({ quota }))
+    assert.equal(await verdict(token.credential), 'accepted')
+    await update({ status: 'active', policy: { rate } })
+    const { policy } = await update({ status: 'suspended' })
+    assert.equal(policy, JSON.stringify({ quota, rate }))
     assert.equal(await verdict(token.credential), 'suspended')
-    await update({ status: 'active' })
+  })
+
+  test('a sub-account whose stamp alone was altered works again once its owner names what it has', async () => {
+    const { caller, subAccount, token } = await aToken()
+    alterByHand('UPDATE sub_accounts SET stamp = ? WHERE id = ?', new Uint8Array(32), subAccount.id)
+    assert.equal(await verdict(token.credential), 'tampered')
+    await service.registry.updateSubAccount(caller, subAccount.id, { status: 'active', policy: null }, origin())
     assert.equal(await verdict(token.credential), 'accepted')
   })
 

@@ -118,6 +118,20 @@ export function describeTamperedPolicies(engine: Engine): void {
       assert.equal((await verify(token.credential)).status, 401)
     })
 
+    test('the policy of its sub-account removed with a suspension that its owner lifts: refused until both are named', async () => {
+      const { credential, subAccountId } = await make(POLICY)
+      await db.run('UPDATE sub_accounts SET policy = NULL, suspended_at = 1 WHERE id = ?1', subAccountId)
+      const path = `/api/v1/apiClient/sub-account/${subAccountId}`
+      const change = async (method: string, body: object) => {
+        assert.equal((await estate.mineAsks({ method, path, body })).status, 200)
+        return [(await verify(credential)).status, (await verify(credential, 'read')).status]
+      }
+      assert.deepEqual(await change('PUT', { status: 'active' }), [401, 401])
+      const { problems } = await examine(estate.running)
+      assert.match(problems.find(({ id }) => id === subAccountId)?.problem ?? '', /PATCH its status and policy/)
+      assert.deepEqual(await change('PATCH', { status: 'active', policy: POLICY }), [403, 204])
+    })
+
     test('the control: judged without its stamp, a policy removed by hand would let in', async () => {
       const { id, credential } = await make({ ...POLICY, scopes: [] })
       await db.run('UPDATE tokens SET policy = NULL WHERE id = ?1', id)

@@ -290,6 +290,22 @@ export function describeTampering(engine: Engine): void {
       await isNoticed({ kind: 'retired', id: other.id }, () => verify(credential), asUnknown)
     })
 
+    test('a digest put into a token while it is rotated, and taken out again, does not stay as a former credential', async () => {
+      const { operator, registry } = estate.running
+      const [{ id }, mover] = [await estate.token(), await estate.token()]
+      type Row = Record<'digest' | 'stamp' | 'sealed', Uint8Array>
+      const row = (id: string) => db.get<Row>('SELECT digest, stamp, sealed FROM tokens WHERE id = ?1', id)
+      const [genuine, moved] = [await row(id), await row(mover.id)]
+      await db.run('DELETE FROM tokens WHERE id = ?1', mover.id)
+      await db.run('UPDATE tokens SET digest = ?1 WHERE id = ?2', moved.digest, id)
+      await registry.rotateToken(operator.actFor(estate.mine.accountId), id, 60, operator.origin())
+      await db.run(
+        'UPDATE tokens SET digest = ?1, stamp = ?2, sealed = ?3, version = 1 WHERE id = ?4',
+        ...[genuine.digest, genuine.stamp, genuine.sealed, id],
+      )
+      await isNoticed({ kind: 'retired', id }, () => verify(mover.credential), asUnknown)
+    })
+
     for (const [what, make, sql] of [
       ['un-revoked', 'revoked', 'UPDATE account_keys SET revoked_at = NULL WHERE id = ?1'],
       ['extended', 'expired', 'UPDATE account_keys SET expires_at = NULL WHERE id = ?1'],

@@ -55,7 +55,8 @@ function examineRow(table: Table, row: StoredRow, parts: ExaminedParts): RowProb
   const id = String(table === RETIRED_CREDENTIALS ? row.tokenId : row.id)
   const kind = table.stamp?.kind as Tampered['kind']
   if (!isGenuine(table, row as Stamped<StoredRow>, parts.stamps)) {
-    return { kind, id, problem: 'does not match its stamp: changed outside Latchkey; it authenticates nobody' }
+    const advice = table === SUB_ACCOUNTS ? ' until you PATCH its status and policy, both in one request' : ''
+    return { kind, id, problem: `does not match its stamp: changed outside Latchkey; it authenticates nobody${advice}` }
   }
   const unreadable = Object.keys(table.fields).find((name) => table.fields[name]?.isJson && !isJson(row[name] ?? null))
   if (unreadable !== undefined)
