@@ -3,7 +3,7 @@ import type { LimitStore } from './limiter.ts'
 import type { OverviewCounts, OverviewQuestion } from './model/overview.ts'
 import type { PageRequest, Slice, TokenQuery } from './model/page.ts'
 import type { SessionChange, StoredSession } from './model/session.ts'
-import type { LIMITS, RecordOf, StoredRow, Table } from './model/tables.ts'
+import type { IDEMPOTENCY_KEYS, LIMITS, RecordOf, StoredRow, Table } from './model/tables.ts'
 import type {
   Account,
   AccountKey,
@@ -105,15 +105,18 @@ export interface NameAsked {
   readonly name: string
 }
 
-export interface Idempotency {
-  readonly key: string
-  /** Digest of the request: the same key with another request is refused. */
-  readonly requestDigest: string
-}
+/** A creation with an idempotency key, as it is stored. Only the registry reads what is in `requestDigest`. */
+type Creation = RecordOf<typeof IDEMPOTENCY_KEYS>
+export type Idempotency = Pick<Creation, 'key' | 'requestDigest'>
+export type FormerCreation = Pick<Creation, 'requestDigest' | 'tokenId' | 'createdAt'>
 
 export interface TokenStore {
-  /** All or none. Returns the ids, which are former ones when `idempotency` names a request that was made before. */
-  insertTokens(tokens: readonly TokenRecord[], origin: Origin, idempotency?: Idempotency): Promise<readonly string[]>
+  /** All or none. Inserts nothing if the idempotency key was used before, and returns what was stored with it. */
+  insertTokens(
+    tokens: readonly TokenRecord[],
+    origin: Origin,
+    idempotency?: Idempotency,
+  ): Promise<FormerCreation | undefined>
   findToken(accountId: string, id: string): Promise<TokenRow | undefined>
   /** In the order asked for. For the operator, who checks an import before making it. */
   findTokensByNames(asked: readonly NameAsked[]): Promise<readonly (TokenRecord | undefined)[]>

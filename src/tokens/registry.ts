@@ -15,6 +15,7 @@ import {
   type SubAccountRow,
   type Timestamp,
   type Token,
+  type TokenRecord,
 } from './model/token.ts'
 import {
   type NewSubAccount,
@@ -25,13 +26,13 @@ import {
   type TokenUpdate,
 } from './model/update.ts'
 import type { Expected, TokenChange } from './plan.ts'
-import type { Parts, RequestScope, SubAccountQuery, TokenRow } from './ports.ts'
+import type { FormerCreation, Parts, RequestScope, SubAccountQuery, TokenRow } from './ports.ts'
 import type { HistoryQuery, HistoryRow, Origin } from './record/history.ts'
 import { Sessions } from './sessions.ts'
 import { type TokenView, TokenViews } from './token-views.ts'
 import { kindOfCredential, maskOf, NOT_STORED, newCredential } from './trust/credential.ts'
 import { isGenuine, type Stamped } from './trust/stamp.ts'
-import { credentialPlace, type MasterKey, type Stamps } from './trust/vault.ts'
+import { credentialPlace, type MasterKey, STAMP_BYTES, type Stamps } from './trust/vault.ts'
 import { FAILURE_OF } from './trust/verdict.ts'
 import { type Explanation, Verification } from './verification.ts'
 
@@ -170,29 +171,33 @@ export class Registry {
     newTokenFields(token)
     const owned = await this.getSubAccount(caller, token.subAccountId)
     const credential = newCredential('tok')
-    const idempotency =
-      idempotencyKey === undefined ? undefined : { key: idempotencyKey, requestDigest: digestOf(token) }
-    const { record, id } = await keys.sealed(store, async (key) => {
+    const asked = idempotencyKey === undefined ? undefined : { caller, key: idempotencyKey, request: digestOf(token) }
+    const { record, former } = await keys.sealed(store, async (key) => {
       const isStored = await this.#storesCredentials(caller.accountId)
       const record = sealToken(token, caller.accountId, credential, origin.at, key, stamps, isStored)
-      const [id = ''] = await store.insertTokens([record], origin, idempotency)
-      return { record, id }
+      const idempotency = asked && { key: asked.key, requestDigest: creationDigest(asked, record, stamps) }
+      return { record, former: await store.insertTokens([record], origin, idempotency) }
     })
-    // Asked with the same idempotency key before.
-    if (id !== record.id) return this.#showCreated(caller, id, record.version)
+    if (asked !== undefined && former !== undefined) return this.#showCreated(asked, former)
     // Not read back: if that failed, the caller would create the token again.
-    const { name, status, createdAt, version } = record
+    const { id, name, status, createdAt, version } = record
     const { subAccount } = owned
     return { id, name, credential, status, createdAt, version, subAccount, credentialUnreadable: false }
   }
 
   /** The answer to a retried creation. The caller who created the token gets its credential, until the token is changed. */
-  async #showCreated(caller: Caller, id: string, version: number): Promise<Token> {
+  async #showCreated(asked: AskedCreation, { tokenId: id, createdAt, requestDigest }: FormerCreation): Promise<Token> {
+    const { caller } = asked
+    const { stamps } = this.#parts
+    const stored = Buffer.from(requestDigest, 'hex')
+    const isSame = stamps.isRowStamp(stored.subarray(0, STAMP_BYTES), requestFields(asked, { id, createdAt }))
+    if (!isSame) throw new Failure('idempotency-conflict')
     const row = await this.#findToken(caller, id)
     if (!(await this.#views.canReveal(row))) throw new Failure('credential-not-stored')
-    const creation = { tokenId: id, action: 'token.create', by: caller.by, page: 1, limit: 1 } as const
-    const { total: own } = await this.#parts.store.listHistory(caller.accountId, creation)
-    return this.#views.showOne(row, own > 0 && row.token.version === version ? {} : viewFor(caller, {}))
+    const shown = await this.#views.showOne(row, {})
+    const found = { id, createdAt, version: row.token.version, digest: stamps.digest(shown.credential) }
+    const isOwn = stamps.isRowStamp(stored.subarray(STAMP_BYTES), answerFields(asked, found))
+    return isOwn ? shown : this.#views.showOne(row, viewFor(caller, {}))
   }
 
   /** Without decrypting the credential: an unreadable one must not make the deletion look like a failure. */
@@ -339,6 +344,33 @@ export function sealToken(
     masked: maskOf(credential),
     sealed: masterKey.seal(isStored ? credential : NOT_STORED, credentialPlace(place)),
   }
+}
+
+/** A creation with an idempotency key. */
+interface AskedCreation {
+  readonly caller: Caller
+  readonly key: string
+  readonly request: string
+}
+
+/**
+ * What is stored of a creation with an idempotency key: a stamp that shows which request made which token, and one that also
+ * shows who was given which credential. Otherwise a row written by hand could show any credential to any caller.
+ */
+function creationDigest(asked: AskedCreation, record: TokenRecord, stamps: Stamps): string {
+  return [requestFields(asked, record), answerFields(asked, record)]
+    .map((fields) => stamps.stampRow(fields).toString('hex'))
+    .join('')
+}
+
+type Created = Pick<TokenRecord, 'id' | 'createdAt'>
+
+function requestFields({ caller, key, request }: AskedCreation, { id, createdAt }: Created) {
+  return ['creation', caller.accountId, key, request, id, createdAt]
+}
+
+function answerFields(asked: AskedCreation, created: Created & Pick<TokenRecord, 'version' | 'digest'>) {
+  return [...requestFields(asked, created), asked.caller.by, created.version, created.digest]
 }
 
 function digestOf(token: NewToken): string {

@@ -348,6 +348,36 @@ export function describeTampering(engine: Engine): void {
     altered.add(`key ${unreadable.id}`)
   })
 
+  test('a creation with an idempotency key, altered by hand, shows no credential to a key without reveal', async () => {
+    const manager = { role: 'manager', reveal: false, subAccounts: null } as const
+    const caller = await estate.running.operator.createKey(estate.mine.accountId, 'manager', null, manager)
+    const create = (name: string) => {
+      const body = { subAccountId: estate.mine.subAccounts[0].id, name }
+      const headers = [bearer(caller.key), ['idempotency-key', name]] as const
+      return estate.ask({ method: 'POST', path: TOKEN, body, headers })
+    }
+    const { id, credential } = await estate.token()
+    await db.run('UPDATE history SET "by" = ?1 WHERE token_id = ?2', caller.id, id)
+    const alterations = {
+      'token_id = ?2': id,
+      'request_digest = ?2': '0'.repeat(128),
+      'created_at = ?2': Date.now() - 1,
+    }
+    for (const [what, value] of Object.entries(alterations)) {
+      assert.equal((await create(what)).status, 201)
+      await db.run(`UPDATE idempotency_keys SET ${what} WHERE key = ?1`, what, value)
+      const heard = await create(what)
+      assert.deepEqual([heard.status, heard.headers['x-latchkey-error']], [409, 'idempotency-conflict'], what)
+      assert.ok(!heard.text.includes(credential))
+    }
+    const made = (await create('rotated since')).json.data
+    const path = `${TOKEN}/${made._id}/rotate`
+    const rotated: string = (await estate.mineAsks({ method: 'POST', path, body: {} })).json.data.token
+    await db.run('UPDATE tokens SET version = 1 WHERE id = ?1', made._id)
+    altered.add(`token ${made._id}`)
+    assert.equal((await create('rotated since')).json.data.token, `lk_tok_…${rotated.slice(-4)}`)
+  })
+
   describe('a ciphertext opens only as it was sealed, and where:', () => {
     type Change = (sealed: Uint8Array, others: Others) => Uint8Array | Promise<Uint8Array>
     interface Others {

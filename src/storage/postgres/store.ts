@@ -252,7 +252,7 @@ class PostgresStore implements Store {
     if (tokens.length <= 1 || idempotency !== undefined) return this.#insertTokens(tokens, origin, idempotency)
     this.#lease.throwIfRefused()
     await this.#loading.insert({ tokens, origin })
-    return tokens.map(({ id }) => id)
+    return undefined
   }
   changeToken: Store['changeToken'] = async (accountId, id, change, origin, expected) => {
     this.#lease.throwIfRefused()

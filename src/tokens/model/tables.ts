@@ -226,7 +226,14 @@ export const LIMITS = table({
 export const IDEMPOTENCY_KEYS = table({
   name: 'idempotencyKeys',
   key: ['accountId', 'key'],
-  fields: { accountId: text, key: text, requestDigest: text, tokenId: text, createdAt: number },
+  fields: {
+    accountId: text,
+    key: text,
+    /** Two stamps in hexadecimal digits: see `creationDigest` in registry.ts. */
+    requestDigest: text,
+    tokenId: text,
+    createdAt: number,
+  },
 })
 
 /** In an order in which every row comes after the rows that it refers to. Counts and search indexes are made from these. */

@@ -82,6 +82,8 @@ export function holdsText(sealed: Uint8Array): boolean {
   return sealed.length > HEADER_BYTES + TAG_BYTES
 }
 
+export const STAMP_BYTES = 32
+
 /** Makes the digests and stamps of one store. */
 export class Stamps {
   readonly #digest: KeyObject

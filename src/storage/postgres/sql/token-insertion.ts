@@ -6,7 +6,7 @@ import { HISTORY, IDEMPOTENCY_KEYS, TOKENS } from '../../../tokens/model/tables.
 import type { Account, TokenRecord } from '../../../tokens/model/token.ts'
 import { IDEMPOTENCY_MEMORY_MS } from '../../../tokens/model/update.ts'
 import { requireStorable, tokenCreated } from '../../../tokens/plan.ts'
-import type { Idempotency } from '../../../tokens/ports.ts'
+import type { FormerCreation, Idempotency } from '../../../tokens/ports.ts'
 import type { ChainEnd, Origin } from '../../../tokens/record/history.ts'
 import { stampOf } from '../../../tokens/trust/stamp.ts'
 import type { Stamps } from '../../../tokens/trust/vault.ts'
@@ -115,25 +115,24 @@ async function writeAll(
   ])
 }
 
-/** Returns the ids, which are former ones when `idempotency` names a request that was made before. */
 export async function insertTokens(
   session: Session,
   tokens: readonly TokenRecord[],
   origin: Origin,
   idempotency?: Idempotency,
-): Promise<readonly string[]> {
+): Promise<FormerCreation | undefined> {
   const [first] = tokens
-  if (first === undefined) return []
+  if (first === undefined) return undefined
   const { db } = session
   const { accountId, id: tokenId } = first
   const [surroundings, former] = await Promise.all([
     readSurroundings(db, tokens, 'FOR UPDATE'),
-    idempotency && findIdempotent(db, accountId, idempotency, origin),
+    idempotency && findFormer(db, accountId, idempotency, origin),
   ])
-  if (former !== undefined) return [former]
+  if (former !== undefined) return former
   const keys = idempotency === undefined ? [] : [{ ...idempotency, accountId, tokenId, createdAt: origin.at }]
   await Promise.all([writeAll(session, [{ tokens, origin }], [], surroundings), insertRows(db, IDEMPOTENCY_KEYS, keys)])
-  return tokens.map(({ id }) => id)
+  return undefined
 }
 
 /** The sub-accounts of the tokens. */
@@ -152,22 +151,21 @@ async function requireUnretired(db: Connection, digests: Uint8Array): Promise<vo
   if (retired !== undefined) throw new Failure('duplicate-credential')
 }
 
-async function findIdempotent(
+async function findFormer(
   db: Connection,
   accountId: string,
-  asked: Idempotency,
-  origin: Origin,
-): Promise<string | undefined> {
-  const oldest = origin.at - IDEMPOTENCY_MEMORY_MS
+  { key }: Idempotency,
+  { at }: Origin,
+): Promise<FormerCreation | undefined> {
+  const oldest = at - IDEMPOTENCY_MEMORY_MS
   const [former] = await Promise.all([
-    db.get<{ request_digest: string; token_id: string; created_at: number }>(
-      'SELECT request_digest, token_id, created_at FROM idempotency_keys WHERE account_id = $1 AND key = $2',
-      ...[accountId, asked.key],
+    db.get<FormerCreation>(
+      `SELECT request_digest AS "requestDigest", token_id AS "tokenId", created_at AS "createdAt" FROM idempotency_keys
+       WHERE account_id = $1 AND key = $2`,
+      ...[accountId, key],
     ),
     // Only this account's: those of others may be locked by their own transactions.
     db.run('DELETE FROM idempotency_keys WHERE account_id = $1 AND created_at < $2', accountId, oldest),
   ])
-  if (former === undefined || former.created_at < oldest) return undefined
-  if (former.request_digest !== asked.requestDigest) throw new Failure('idempotency-conflict')
-  return former.token_id
+  return former !== undefined && former.createdAt >= oldest ? former : undefined
 }

@@ -27,7 +27,7 @@ import {
 } from '../../../tokens/model/token.ts'
 import { IDEMPOTENCY_MEMORY_MS, type SubAccountUpdate } from '../../../tokens/model/update.ts'
 import * as plans from '../../../tokens/plan.ts'
-import type { Idempotency, MasterKeyChange, Resealed, TokenRow } from '../../../tokens/ports.ts'
+import type { FormerCreation, Idempotency, MasterKeyChange, Resealed, TokenRow } from '../../../tokens/ports.ts'
 import type { Origin } from '../../../tokens/record/history.ts'
 import { type Stamped, stampOf } from '../../../tokens/trust/stamp.ts'
 import { keyIdOf } from '../../../tokens/trust/vault.ts'
@@ -150,12 +150,12 @@ export function insertTokens(
   tokens: readonly TokenRecord[],
   origin: Origin,
   idempotency?: Idempotency,
-): readonly string[] {
+): FormerCreation | undefined {
   const { db } = session
   const [first] = tokens
-  if (first === undefined) return []
-  const former = idempotency && findIdempotent(db, first.accountId, idempotency, origin)
-  if (former !== undefined) return [former]
+  if (first === undefined) return undefined
+  const former = idempotency && findFormer(db, first.accountId, idempotency, origin)
+  if (former !== undefined) return former
   const nameOwner = makeCheck(db)
   let no = db.get<{ last: number | null }>('SELECT max(no) AS last FROM tokens')?.last ?? 0
   for (const token of tokens) insertToken(session, token, nameOwner(token), ++no, origin)
@@ -163,7 +163,7 @@ export function insertTokens(
     const { accountId, id: tokenId } = first
     insertIdempotencyKey(db, { ...idempotency, accountId, tokenId, createdAt: origin.at })
   }
-  return tokens.map(({ id }) => id)
+  return undefined
 }
 
 /** Returns the name of the token's sub-account, or throws. What all tokens of one call share is looked up once. */
@@ -200,14 +200,13 @@ function insertToken(session: Session, token: TokenRecord, owner: string, no: nu
   session.record(plans.tokenCreated(token, owner), origin)
 }
 
-function findIdempotent(db: Connection, accountId: string, asked: Idempotency, origin: Origin): string | undefined {
-  db.run('DELETE FROM idempotency_keys WHERE created_at < ?', origin.at - IDEMPOTENCY_MEMORY_MS)
-  const former = db.get<{ request_digest: string; token_id: string }>(
-    'SELECT request_digest, token_id FROM idempotency_keys WHERE account_id = ? AND key = ?',
-    ...[accountId, asked.key],
+function findFormer(db: Connection, accountId: string, { key }: Idempotency, { at }: Origin) {
+  db.run('DELETE FROM idempotency_keys WHERE created_at < ?', at - IDEMPOTENCY_MEMORY_MS)
+  return db.get<FormerCreation>(
+    `SELECT request_digest AS requestDigest, token_id AS tokenId, created_at AS createdAt FROM idempotency_keys
+     WHERE account_id = ? AND key = ?`,
+    ...[accountId, key],
   )
-  if (former !== undefined && former.request_digest !== asked.requestDigest) throw new Failure('idempotency-conflict')
-  return former?.token_id
 }
 
 export function changeToken(
