@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { readConfig } from '../../src/config.ts'
+import { type Config, readConfig } from '../../src/config.ts'
 import { networkOf } from '../../src/http/access/rate-limits.ts'
 import { startServer } from '../../src/process/serving.ts'
 import { Cli, COVERED } from '../support/cli.ts'
@@ -166,16 +166,31 @@ test('instances on one PostgreSQL count together', () =>
     await second.stop()
   }))
 
+/** SQL in the database of an estate. */
+async function query(config: Config, sql: string): Promise<readonly unknown[]> {
+  return (await sharedServer()).query(new URL(config.databaseUrl ?? '').pathname.slice(1), sql)
+}
+
+test('a clock of PostgreSQL that is set back locks nobody out, and who waited for the row gains nothing', () =>
+  withEstate(postgresEngine, {}, async ({ config, running: { limiter } }) => {
+    assert.ok(limiter)
+    const limit = { count: 2, perMs: 1_800_000 }
+    const take = () => limiter.take('name', limit)
+    assert.deepEqual([await take(), await take()], [0, 0])
+    // What a request of another instance has written that had a later time, while this one waited for the row.
+    await query(config, 'UPDATE rate_limits SET full_at = full_at + 5000')
+    assert.ok((await take()) > 0)
+    await query(config, 'UPDATE rate_limits SET full_at = full_at + 3600000')
+    assert.equal(await limiter.wait('name', limit), 0)
+    assert.deepEqual([await take(), await take()], [0, 0])
+    assert.ok((await take()) > 0)
+    assert.ok((await limiter.wait('name', limit)) > 0)
+  }))
+
 test('what PostgreSQL has counted is removed when it limits nobody any more', () =>
   withEstate(postgresEngine, {}, async ({ config, running: { limiter } }) => {
     assert.ok(limiter)
-    const kept = async () => {
-      const rows = await (await sharedServer()).query<{ name: Buffer }>(
-        new URL(config.databaseUrl ?? '').pathname.slice(1),
-        'SELECT name FROM rate_limits',
-      )
-      return rows.length
-    }
+    const kept = async () => (await query(config, 'SELECT name FROM rate_limits')).length
     await limiter.take('over at once', { count: 1, perMs: 1 })
     await limiter.take('for an hour', { count: 1, perMs: 3_600_000 })
     assert.equal(await kept(), 2)

@@ -8,7 +8,13 @@ const SWEEP_MS = 60_000
 
 /** The same rule as `consume` of the domain. $1 is the name, $2 the milliseconds for one request, $3 those for all. */
 const CLOCK = 'clock AS (SELECT (extract(epoch FROM statement_timestamp()) * 1000)::float8 AS now)'
-const WAIT = 'greatest(coalesce(r.full_at, 0), now) - now - $3::float8 + $2::float8 / 2'
+const NOW = '(SELECT now FROM clock)'
+/** Longer than any statement waits for its row, which another one with a later time may have written meanwhile. */
+const MAX_LAG_MS = 10_000
+/** A time later than any request sets is from before the clock was set back: the quota counts as full. */
+const FULL_AT = `CASE WHEN r.full_at BETWEEN ${NOW} AND ${NOW} + $3::float8 + $2::float8 + ${MAX_LAG_MS}
+  THEN r.full_at ELSE ${NOW} END`
+const WAIT = `${FULL_AT} - ${NOW} - $3::float8 + $2::float8 / 2`
 
 const ASK = `
   WITH ${CLOCK}
@@ -18,8 +24,7 @@ const ASK = `
 const TAKE = `
   WITH ${CLOCK}, taken AS (
     INSERT INTO rate_limits AS r (name, full_at) SELECT $1, now + $2::float8 FROM clock
-    ON CONFLICT (name) DO UPDATE SET full_at = greatest(r.full_at, (SELECT now FROM clock)) + $2::float8
-      WHERE greatest(r.full_at - (SELECT now FROM clock), 0) - $3::float8 + $2::float8 / 2 <= 0
+    ON CONFLICT (name) DO UPDATE SET full_at = ${FULL_AT} + $2::float8 WHERE ${WAIT} <= 0
     RETURNING 1)
   SELECT CASE WHEN EXISTS (SELECT FROM taken) THEN 0 ELSE greatest(${WAIT}, 1) END AS wait_ms
   FROM clock LEFT JOIN rate_limits r ON r.name = $1`
