@@ -14,7 +14,7 @@ import { Cli } from '../support/cli.ts'
 import { openEmptyPostgres, postgresEngine, sharedServer, type TestPostgres } from '../support/postgres.ts'
 import { PostgresServer } from '../support/postgres-server.ts'
 import { removeFolder, temporaryFolder } from '../support/sqlite.ts'
-import { credentialOf, Estate, updateToken } from '../support/store.ts'
+import { credentialOf, deleteToken, Estate, updateToken } from '../support/store.ts'
 import { makeTargetsIn } from '../support/targets.ts'
 
 const codeOf = (asked: Promise<unknown>) =>
@@ -80,6 +80,27 @@ describe('a server that is stopped and started again', () => {
     server = await PostgresServer.start({ data: server.data, port: server.port })
     assert.equal(await decided(verify), 'answered')
     assert.match((await start(opened.options, token)).summary, /^none is missing$/)
+  })
+
+  test('a change that could not be kept on disk is not confirmed by repeating it, until it is', async (t) => {
+    const { accountId } = subAccount
+    const other = await estate.token(subAccount, 'two')
+    const suspend = () =>
+      opened.store.updateSubAccount(accountId, subAccount.id, { status: 'suspended' }, estate.origin())
+    const remove = () => deleteToken(opened.store, accountId, other.id, estate.origin())
+    await updateToken(opened.store, accountId, token.id, { status: 'active' }, estate.origin())
+    const failing = t.mock.method(fs, 'writeFileSync', () => assert.fail('the disk is full'))
+    syncBuiltinESMExports()
+    const files = readdirSync(witness)
+    for (const change of [disable, disable, suspend, suspend, remove, remove]) {
+      assert.equal(await codeOf(change()), 'outcome-unknown')
+    }
+    await estate.token(subAccount, 'three')
+    failing.mock.restore()
+    syncBuiltinESMExports()
+    assert.equal(await codeOf(remove()), 'token-not-found')
+    assert.notDeepEqual(readdirSync(witness), files)
+    await opened.store.updateSubAccount(accountId, subAccount.id, { status: 'active' }, estate.origin())
   })
 
   test('on an earlier copy of its files answers nobody: neither who ran on, nor who starts, with or without memory', async () => {

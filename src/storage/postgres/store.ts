@@ -240,13 +240,13 @@ class PostgresStore implements Store {
   insertAccount = this.#change(writes.insertAccount)
   updateAccount = this.#change(writes.updateAccount)
   insertKey = this.#change(writes.insertKey)
-  revokeKey = this.#change(writes.revokeKey)
+  revokeKey = this.#settled(this.#change(writes.revokeKey))
   insertSession = this.#change(writes.insertSession)
   changeSession = this.#change(writes.changeSession)
   deleteSession = this.#change(writes.deleteSession)
-  revokeSession = this.#change(writes.revokeSession)
+  revokeSession = this.#settled(this.#change(writes.revokeSession))
   insertSubAccounts = this.#change(writes.insertSubAccounts)
-  updateSubAccount = this.#change(writes.updateSubAccount)
+  updateSubAccount = this.#settled(this.#change(writes.updateSubAccount))
   readonly #insertTokens = this.#change(writes.insertTokens)
   insertTokens: Store['insertTokens'] = async (tokens, origin, idempotency) => {
     if (tokens.length <= 1 || idempotency !== undefined) return this.#insertTokens(tokens, origin, idempotency)
@@ -254,10 +254,10 @@ class PostgresStore implements Store {
     await this.#loading.insert({ tokens, origin })
     return undefined
   }
-  changeToken: Store['changeToken'] = async (accountId, id, change, origin, expected) => {
+  changeToken: Store['changeToken'] = this.#settled(async (accountId, id, change, origin, expected) => {
     this.#lease.throwIfRefused()
     return this.#grouped.make(accountId, { id, change, origin, expected })
-  }
+  })
   markUsed = this.#change(writes.markUsed)
   readonly #reserveUnits = this.#change(writes.reserveUnits)
   /** Asked for many requests together: not dropped with the one that was first, nor by its deadline. */
@@ -372,16 +372,28 @@ class PostgresStore implements Store {
           return { session, begunAt, result: await operation(session, ...(args as never[])) }
         }),
       )
-      await this.#remember(session, begunAt)
+      this.#remember(session, begunAt)
       return result
     }) as (...args: Rest<Operation>) => Result<Operation>
   }
 
-  /** A change that takes access away is confirmed when this process can recognise a database without it. */
-  async #remember({ revoked }: Session, begunAt: number): Promise<void> {
-    if (revoked === undefined) return
-    await this.#lineage?.remember(revoked, begunAt).catch((error) => {
-      throw failure('outcome-unknown', error)
-    })
+  #remember({ revoked }: Session, begunAt: number): void {
+    if (revoked !== undefined) this.#lineage?.remember(revoked, begunAt)
+  }
+
+  /**
+   * A change that may take access away is answered when this process can recognise a database without what was taken away. So is
+   * one that finds nothing left to do: it may repeat one that could not be kept.
+   */
+  #settled<Args extends unknown[], Value>(change: (...args: Args) => Promise<Value>) {
+    return async (...args: Args): Promise<Value> => {
+      try {
+        return await change(...args)
+      } finally {
+        await this.#lineage?.settle().catch((error) => {
+          throw failure('outcome-unknown', error)
+        })
+      }
+    }
   }
 }

@@ -41,6 +41,8 @@ export class Lineage {
   #epoch = ''
   #marks = 0
   #savedAt = 0
+  /** Of the last change that took access away, with all before it. */
+  #keeping: Promise<void> = Promise.resolve()
 
   /** `serves`: writes marks. A process that only runs a command need not. */
   constructor(witness: Witness, serves: boolean) {
@@ -86,13 +88,18 @@ export class Lineage {
     await this.#save()
   }
 
-  /** Resolves when a change that takes access away is on disk here, too. */
-  async remember({ accountId, seq, stamp }: RecordedChange, begunAt: number): Promise<void> {
+  /** A change that takes access away, which is committed. Its caller may be answered when `settle` resolves. */
+  remember({ accountId, seq, stamp }: RecordedChange, begunAt: number): void {
     // Nothing was checked yet, so that nothing is known of what the change was made on.
     if (this.#epoch === '') return
     const trace = { of: accountId, number: seq, stamp: base64(stamp), at: Date.now() }
     this.#confirmed.add(this.#epoch, trace, begunAt, performance.now())
-    return this.#save()
+    this.#keep().catch(() => {})
+  }
+
+  /** Resolves when all that was remembered is on disk, too. What could not be written is tried again by each call. */
+  settle(): Promise<void> {
+    return this.#keeping.catch(() => this.#keep())
   }
 
   /** For instances that know nothing. Without effect if the operator has accepted the loss meanwhile. */
@@ -106,6 +113,11 @@ export class Lineage {
 
   #readFiles(): void {
     for (const traces of this.#witness.readNew()) this.#confirmed.adopt(traces, performance.now())
+  }
+
+  #keep(): Promise<void> {
+    this.#keeping = this.#save()
+    return this.#keeping
   }
 
   #save(): Promise<void> {

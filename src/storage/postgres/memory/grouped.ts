@@ -20,8 +20,8 @@ export const REFUSED_BY_DATABASE: ReadonlySet<string> = new Set([
   'master-key-superseded',
 ])
 
-/** Resolves when what the transaction took away is known to this process for good. `begunAt`: before it began. */
-export type Remember = (session: Session, begunAt: number) => Promise<void>
+/** Called when the transaction is committed. `begunAt`: before it began. */
+export type Remember = (session: Session, begunAt: number) => void
 
 interface Waiting {
   readonly asked: AskedChange
@@ -97,18 +97,11 @@ export class GroupedChanges {
           return { session, begunAt, outcomes: made }
         }),
       )
-      // The next group need not wait for it.
-      this.#remember(session, begunAt).then(
-        () => {
-          for (const [i, outcome] of outcomes.entries()) {
-            if (outcome instanceof Failure) group[i]?.reject(outcome)
-            else group[i]?.resolve(outcome)
-          }
-        },
-        (error) => {
-          for (const waiting of group) waiting.reject(error)
-        },
-      )
+      this.#remember(session, begunAt)
+      for (const [i, outcome] of outcomes.entries()) {
+        if (outcome instanceof Failure) group[i]?.reject(outcome)
+        else group[i]?.resolve(outcome)
+      }
     } catch (error) {
       const refused = !(error instanceof Failure) || REFUSED_BY_DATABASE.has(error.code)
       // One such change rolls back all of them, so each is made alone.
