@@ -118,6 +118,8 @@ export function readNewToken(body: unknown): NewToken {
 
 /** How long the key of a creation is remembered. */
 export const IDEMPOTENCY_MEMORY_MS = 24 * 60 * 60 * 1000
+/** How many older keys are removed with each new one. */
+export const FORGOTTEN_AT_ONCE = 100
 
 export const MAX_OVERLAP_SECONDS = 30 * 24 * 60 * 60
 

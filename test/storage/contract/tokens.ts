@@ -1,7 +1,9 @@
 // Tokens, one at a time: made, found, changed, rotated, deleted.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { IDEMPOTENCY_KEYS } from '../../../src/tokens/model/tables.ts'
 import type { TokenRecord } from '../../../src/tokens/model/token.ts'
+import { FORGOTTEN_AT_ONCE, IDEMPOTENCY_MEMORY_MS } from '../../../src/tokens/model/update.ts'
 import { runs } from '../../support/runs.ts'
 import {
   credentialOf,
@@ -113,6 +115,29 @@ const describeInsert: Part = (estate) => {
     const first = { requestDigest: 'one', tokenId: page?.items[0]?.token.id, createdAt: at.at }
     for (const former of await Promise.all([insert('one'), insert('two')])) assert.deepEqual({ ...former }, first)
     assert.equal((await estate().store.listTokens(account.id, FIRST_PAGE))?.total, 1)
+  })
+
+  test('idempotency keys older than a day are free again, and removed a few at a time', async () => {
+    const { account, subAccount } = await ownedSubAccount(estate())
+    const { store } = estate()
+    const origin = estate().origin()
+    const today = origin.at
+    const insert = (n: number, at: number) => {
+      const idempotency = { key: `old ${n}`, requestDigest: 'digest' }
+      const record = estate().tokenRecord(subAccount, `${n} at ${at}`)
+      return store.insertTokens([record], { ...origin, at }, idempotency)
+    }
+    const stored = async () => {
+      const rows = await store.readRows(IDEMPOTENCY_KEYS, undefined, 1_000)
+      return rows.filter(({ accountId }) => accountId === account.id).length
+    }
+    const used = FORGOTTEN_AT_ONCE + 20
+    for (let n = 0; n < used; n++) await insert(n, today - IDEMPOTENCY_MEMORY_MS - 1)
+    assert.equal(await insert(used - 1, today), undefined)
+    assert.ok((await stored()) >= 20, 'one creation does not remove them all')
+    assert.notEqual(await insert(used - 1, today), undefined)
+    for (let n = 0; n < 2; n++) await insert(n, today)
+    assert.equal(await stored(), 3)
   })
 
   test('two accounts may use the same idempotency key', async () => {

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { Failure } from '../../../tokens/errors.ts'
 import { HISTORY, IDEMPOTENCY_KEYS, TOKENS } from '../../../tokens/model/tables.ts'
 import type { Account, TokenRecord } from '../../../tokens/model/token.ts'
-import { IDEMPOTENCY_MEMORY_MS } from '../../../tokens/model/update.ts'
+import { FORGOTTEN_AT_ONCE, IDEMPOTENCY_MEMORY_MS } from '../../../tokens/model/update.ts'
 import { requireStorable, tokenCreated } from '../../../tokens/plan.ts'
 import type { FormerCreation, Idempotency } from '../../../tokens/ports.ts'
 import type { ChainEnd, Origin } from '../../../tokens/record/history.ts'
@@ -164,8 +164,13 @@ async function findFormer(
        WHERE account_id = $1 AND key = $2`,
       ...[accountId, key],
     ),
-    // Only this account's: those of others may be locked by their own transactions.
-    db.run('DELETE FROM idempotency_keys WHERE account_id = $1 AND created_at < $2', accountId, oldest),
+    // Only this account's: those of others may be locked by their own transactions. A few at a time: there may be a million.
+    db.run(
+      `DELETE FROM idempotency_keys WHERE account_id = $1 AND created_at < $2 AND key IN (
+         (SELECT key FROM idempotency_keys WHERE account_id = $1 AND created_at < $2 LIMIT ${FORGOTTEN_AT_ONCE})
+         UNION ALL VALUES ($3::text))`,
+      ...[accountId, oldest, key],
+    ),
   ])
   return former !== undefined && former.createdAt >= oldest ? former : undefined
 }

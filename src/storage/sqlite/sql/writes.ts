@@ -25,7 +25,7 @@ import {
   type SubAccountRow,
   type TokenRecord,
 } from '../../../tokens/model/token.ts'
-import { IDEMPOTENCY_MEMORY_MS, type SubAccountUpdate } from '../../../tokens/model/update.ts'
+import { FORGOTTEN_AT_ONCE, IDEMPOTENCY_MEMORY_MS, type SubAccountUpdate } from '../../../tokens/model/update.ts'
 import * as plans from '../../../tokens/plan.ts'
 import type { FormerCreation, Idempotency, MasterKeyChange, Resealed, TokenRow } from '../../../tokens/ports.ts'
 import type { Origin } from '../../../tokens/record/history.ts'
@@ -201,7 +201,13 @@ function insertToken(session: Session, token: TokenRecord, owner: string, no: nu
 }
 
 function findFormer(db: Connection, accountId: string, { key }: Idempotency, { at }: Origin) {
-  db.run('DELETE FROM idempotency_keys WHERE created_at < ?', at - IDEMPOTENCY_MEMORY_MS)
+  // A few at a time: somebody may have used a million of them a day ago.
+  db.run(
+    `DELETE FROM idempotency_keys WHERE created_at < ?1 AND (account_id, key) IN (
+       SELECT * FROM (SELECT account_id, key FROM idempotency_keys WHERE created_at < ?1 LIMIT ${FORGOTTEN_AT_ONCE})
+       UNION ALL VALUES (?2, ?3))`,
+    ...[at - IDEMPOTENCY_MEMORY_MS, accountId, key],
+  )
   return db.get<FormerCreation>(
     `SELECT request_digest AS requestDigest, token_id AS tokenId, created_at AS createdAt FROM idempotency_keys
      WHERE account_id = ? AND key = ?`,
