@@ -1,5 +1,6 @@
 // What the embedded engine remembers: the same object until something about it changes, in this process or another.
 import assert from 'node:assert/strict'
+import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, test } from 'node:test'
 import { Connection } from '../../src/storage/sqlite/connection.ts'
 import { Changes } from '../../src/storage/sqlite/memory/changes.ts'
@@ -70,6 +71,31 @@ test('more changes at once than are read one by one invalidate everything', asyn
   for (const [i, each] of before.entries()) assert.notEqual(after[i], each)
   assert.deepEqual(after, before)
 })
+
+const LAST_ROW_REMOVED = 'DELETE FROM history WHERE no = (SELECT max(no) FROM history)'
+const editsOfTheHistory = {
+  'its last row removed': { sql: LAST_ROW_REMOVED, isSeen: false },
+  'its last row removed, which is seen before the change': { sql: LAST_ROW_REMOVED, isSeen: true },
+  'a row with the largest number there is': {
+    sql: `INSERT INTO history (no, account_id, seq, at, by, action, subject, from_facts, to_facts, stamp)
+          SELECT ${2n ** 63n - 1n}, account_id, 1000, at, by, action, subject, from_facts, to_facts, stamp
+          FROM history WHERE no = 1`,
+    isSeen: true,
+  },
+}
+for (const [what, { sql, isSeen }] of Object.entries(editsOfTheHistory)) {
+  test(`off is off after an edit of the history with another program: ${what}`, async () => {
+    assert.equal((await candidate())?.token.status, 'active')
+    const byHand = new DatabaseSync(opened.path)
+    byHand.exec(sql)
+    byHand.close()
+    if (isSeen) await candidate()
+    await updateToken(opened.store, account.id, token.id, { status: 'inactive' }, estate.origin())
+    assert.equal((await candidate())?.token.status, 'inactive')
+    await deleteToken(opened.store, account.id, token.id, estate.origin())
+    assert.equal(await candidate(), undefined)
+  })
+}
 
 test('what changed while it was read is not taken for known', async () => {
   const db = new Connection(opened.path, 'read')

@@ -1,5 +1,5 @@
 // What has changed in the database file, by any process: SQLite says that something was committed, and the history, to which
-// every change adds a row in its own transaction, says what. Editing the file with other tools needs a restart.
+// every change adds a row in its own transaction, says what. Rows that were edited with other tools are seen after a restart.
 import { type Connection, translateError } from '../connection.ts'
 
 /** After more changes than this at once, everything counts as changed. */
@@ -7,7 +7,11 @@ const MOST_AT_ONCE = 2_000
 /** Two megabytes. Ids that share a bucket with one that has changed are read again without need. */
 const BUCKETS = 2 ** 18
 
-const ADDED = `SELECT no, subject, token_id FROM history WHERE no > ? ORDER BY no LIMIT ${MOST_AT_ONCE + 1}`
+type Row = readonly [no: number, stamp: Uint8Array, subject: string, tokenId: string | null]
+
+/** The last row seen, and those after it. */
+const FROM = `SELECT no, stamp, subject, token_id FROM history WHERE no >= ? ORDER BY no LIMIT ${MOST_AT_ONCE + 2}`
+const LAST = 'SELECT no, stamp, subject, token_id FROM history ORDER BY no DESC LIMIT 1'
 
 export class Changes {
   readonly #db: Connection
@@ -18,7 +22,7 @@ export class Changes {
   /** Anything may have changed up to this time. */
   #floor = 0
   #dataVersion = -1
-  #lastRow: number | undefined
+  #last: Row | undefined
 
   constructor(db: Connection) {
     this.#db = db
@@ -55,19 +59,28 @@ export class Changes {
   #catchUp(): void {
     const version = this.#db.dataVersion()
     this.#time++
-    const added =
-      this.#lastRow === undefined ? undefined : this.#db.tuples<[number, string, string | null]>(ADDED, this.#lastRow)
-    if (added === undefined || added.length > MOST_AT_ONCE) {
-      this.#floor = this.#time
-      this.#lastRow = this.#db.tuple<[number]>('SELECT coalesce(max(no), 0) FROM history')?.[0]
-    }
-    for (const [no, subject, tokenId] of added ?? []) {
+    const added = this.#findAdded()
+    if (added === undefined) this.#floor = this.#time
+    for (const [, , subject, tokenId] of added ?? []) {
       this.#changedAt[this.bucketOf(subject)] = this.#time
       if (tokenId !== null && tokenId !== subject) this.#changedAt[this.bucketOf(tokenId)] = this.#time
-      this.#lastRow = Math.max(no, this.#lastRow ?? 0)
     }
+    this.#last = added === undefined ? this.#db.tuple<Row>(LAST) : (added.at(-1) ?? this.#last)
     // Last: after a look that fails half-way, the next one must look again.
     this.#dataVersion = version
+  }
+
+  /**
+   * The rows after the last one seen; undefined if there are too many, or if that one is not there any more. SQLite gives the number
+   * of a removed last row out again, and once the largest number is taken, any: a row with that one is never found here, because
+   * as a JavaScript number it is rounded up.
+   */
+  #findAdded(): readonly Row[] | undefined {
+    if (this.#last === undefined) return undefined
+    const [no, stamp] = this.#last
+    const [last, ...added] = this.#db.tuples<Row>(FROM, no)
+    const isThere = last !== undefined && Buffer.compare(last[1], stamp) === 0
+    return isThere && added.length <= MOST_AT_ONCE ? added : undefined
   }
 }
 
