@@ -566,6 +566,34 @@ export function describeTampering(engine: Engine): void {
       })
     }
 
+    const CUT = 'DELETE FROM history WHERE account_id = ?1 AND seq > 2'
+    const SET_BACK = `UPDATE history_heads SET seq = 2,
+      last = (SELECT stamp FROM history WHERE account_id = ?1 AND seq = 2) WHERE account_id = ?1`
+    const HEAD_REMOVED = 'DELETE FROM history_heads WHERE account_id = ?1'
+    const cuts: Readonly<Record<string, readonly string[]>> = {
+      'the last rows removed and the head set back': [CUT, SET_BACK],
+      'the head set back, and all rows left': [SET_BACK],
+      'the head removed, and all rows left': [HEAD_REMOVED],
+      'all rows and the head removed': ['DELETE FROM history WHERE account_id = ?1', HEAD_REMOVED],
+    }
+    for (const [what, statements] of Object.entries(cuts)) {
+      test(`also after changes, which it does not prevent: ${what}`, async () => {
+        const { operator, registry } = estate.running
+        const { id: accountId } = await operator.createAccount('Watched')
+        const about = { name: 'Watched', email: 'w@example.com', companyName: 'W' }
+        const [subAccount] = await operator.createSubAccounts(accountId, [about])
+        const bulk = (name: string) => ({ accountId, subAccountId: subAccount?.id ?? '', name })
+        const [token] = await operator.createTokens([bulk('one')])
+        for (const sql of statements) await db.run(sql, accountId)
+        const caller = operator.actFor(accountId)
+        const off = await registry.updateToken(caller, token?.id ?? '', { status: 'inactive' }, operator.origin())
+        assert.equal(off.status, 'inactive')
+        await operator.createKey(accountId, 'later', null)
+        await operator.createTokens([bulk('two'), bulk('three')])
+        assert.match((await problemsOf(accountId)).join(), /the head is altered/)
+      })
+    }
+
     async function problemsOf(accountId: string): Promise<string[]> {
       const { problems } = await verifyHistory(estate.running)
       return problems.filter((problem) => problem.startsWith(accountId))

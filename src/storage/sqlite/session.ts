@@ -4,7 +4,15 @@ import { Failure } from '../../tokens/errors.ts'
 import { HISTORY } from '../../tokens/model/tables.ts'
 import type { Status, Timestamp, TokenRecord } from '../../tokens/model/token.ts'
 import type { Plan } from '../../tokens/plan.ts'
-import { type ChainEnd, type HistoryEvent, headStamp, nextRow, type Origin } from '../../tokens/record/history.ts'
+import {
+  type Continuation,
+  type HistoryEvent,
+  headStamp,
+  isGenuineHead,
+  NO_ROWS,
+  nextRow,
+  type Origin,
+} from '../../tokens/record/history.ts'
 import type { Revocation } from '../../tokens/trust/revocations.ts'
 import type { Stamps } from '../../tokens/trust/vault.ts'
 import type { Connection } from './connection.ts'
@@ -24,7 +32,7 @@ export class Session {
   /** How many names it has added to the search index or removed from it. */
   indexed = 0
   /** By account. */
-  readonly #heads = new Map<string, ChainEnd>()
+  readonly #heads = new Map<string, Continuation>()
   /** By how much the totals of each account and sub-account have changed. */
   readonly #counts = new Map<string, Record<Status, number>>()
   readonly #accountNumbers = new Map<string, number>()
@@ -57,10 +65,11 @@ export class Session {
 
   /** Appends to the chain of the event's account. */
   record(event: HistoryEvent, origin: Origin): void {
-    const { accountId } = event
-    const row = nextRow(event, origin, this.#heads.get(accountId) ?? this.#readHead(accountId), this.stamps)
+    const { accountId, action } = event
+    const head = this.#heads.get(accountId) ?? (action === 'account.create' ? NO_ROWS : this.#readHead(accountId))
+    const row = nextRow(event, origin, head, this.stamps)
     insertHistory(this.db, row)
-    this.#heads.set(accountId, { seq: row.seq, last: row.stamp })
+    this.#heads.set(accountId, { ...head, seq: row.seq, last: row.stamp })
   }
 
   /** Notes what the revocation journal has to know of a change. */
@@ -73,12 +82,18 @@ export class Session {
     if (isReenabled) this.reenabled.set(id, at)
   }
 
-  #readHead(accountId: string): ChainEnd {
-    const head = this.db.tuple<[number, Uint8Array]>(
-      'SELECT seq, last FROM history_heads WHERE account_id = ?',
+  #readHead(accountId: string): Continuation {
+    const [seq = 0, last = NO_ROWS.last, stamp = new Uint8Array()] =
+      this.db.tuple<[number, Uint8Array, Uint8Array]>(
+        'SELECT seq, last, stamp FROM history_heads WHERE account_id = ?',
+        accountId,
+      ) ?? []
+    if (isGenuineHead({ accountId, seq, last, stamp }, this.stamps)) return { seq, last }
+    const row = this.db.tuple<[number, Uint8Array]>(
+      'SELECT seq, stamp FROM history WHERE account_id = ? ORDER BY seq DESC LIMIT 1',
       accountId,
     )
-    return head === undefined ? { seq: 0, last: new Uint8Array() } : { seq: head[0], last: head[1] }
+    return { ...(row === undefined ? NO_ROWS : { seq: row[0], last: row[1] }), wrongStamp: stamp }
   }
 
   /** Writes what was collected. Must be called before the commit. */
@@ -90,10 +105,10 @@ export class Session {
         ...[scope, active, inactive],
       )
     }
-    for (const [accountId, { seq, last }] of this.#heads) {
+    for (const [accountId, { seq, last, wrongStamp }] of this.#heads) {
       this.db.run(
         'INSERT OR REPLACE INTO history_heads (account_id, seq, last, stamp) VALUES (?, ?, ?, ?)',
-        ...[accountId, seq, last, headStamp(accountId, seq, last, this.stamps)],
+        ...[accountId, seq, last, wrongStamp ?? headStamp(accountId, seq, last, this.stamps)],
       )
     }
     this.forget()

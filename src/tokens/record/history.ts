@@ -174,7 +174,20 @@ export interface ChainEnd {
   readonly last: Uint8Array
 }
 
-const NO_ROWS: ChainEnd = { seq: 0, last: new Uint8Array() }
+export const NO_ROWS: ChainEnd = { seq: 0, last: new Uint8Array() }
+
+/** Where a change continues a chain: after its head, or after its last row if the head was altered or is missing. */
+export interface Continuation extends ChainEnd {
+  /** The stamp of such a head, empty if it is missing. The next head gets it too: no change makes it genuine. */
+  readonly wrongStamp?: Uint8Array
+}
+
+export function isGenuineHead(
+  { accountId, seq, last, stamp }: RecordOf<typeof HISTORY_HEADS>,
+  stamps: Stamps,
+): boolean {
+  return equal(stamp, headStamp(accountId, seq, last, stamps))
+}
 
 /** Checks the chains of all accounts, link by link. The head of a chain comes before its rows. */
 export class ChainCheck {
@@ -192,9 +205,10 @@ export class ChainCheck {
     else this.#addRow(link.row)
   }
 
-  #addHead({ accountId, seq, last, stamp }: ChainLink & { kind: 'head' }): void {
+  #addHead(head: ChainLink & { kind: 'head' }): void {
+    const { accountId, seq, last } = head
     this.heads.set(accountId, { seq, last })
-    if (!equal(stamp, headStamp(accountId, seq, last, this.#stamps))) this.#report(accountId, 'the head is altered')
+    if (!isGenuineHead(head, this.#stamps)) this.#report(accountId, 'the head is altered')
   }
 
   /** Continues from the row after a break, so that one break is reported once. */

@@ -57,7 +57,9 @@ export class Loading {
   /** Never rejects: whatever is wrong is found again in the transaction, and told there. */
   async #prepare(list: NewTokens): Promise<Prepared | undefined> {
     try {
-      const { heads, owners } = await this.#reads.ask((db) => readSurroundings(db, list.tokens))
+      const { heads, owners } = await this.#reads.ask((db) =>
+        readSurroundings({ db, stamps: this.#stamps }, list.tokens),
+      )
       const ends = new Map(Array.from(heads, ([id, head]) => [id, this.#ends.get(id) ?? head]))
       const prepared = prepare(this.#stamps, list, { heads: ends, owners })
       for (const [accountId, end] of prepared.ends) this.#ends.set(accountId, end)

@@ -1,10 +1,12 @@
 // Appends to the accounts' chains of history. The head of a chain is also the lock of its account.
 import { Failure } from '../../../tokens/errors.ts'
-import { HISTORY } from '../../../tokens/model/tables.ts'
+import { HISTORY, type HISTORY_HEADS, type RecordOf } from '../../../tokens/model/tables.ts'
 import {
   type ChainEnd,
+  type Continuation,
   type HistoryEvent,
   headStamp,
+  isGenuineHead,
   nextRow,
   type Origin,
   type StoredHistoryRow,
@@ -20,34 +22,55 @@ export interface Session {
   revoked?: StoredHistoryRow | undefined
 }
 
-export type Heads = ReadonlyMap<string, ChainEnd>
+export type Heads = ReadonlyMap<string, Continuation>
 
 /** An event and who caused it, and what it takes away. */
 export type Recorded = readonly [event: HistoryEvent, origin: Origin, revocation?: unknown]
 
 /** Locks the accounts until the transaction ends, in one order everywhere. One that does not exist is left out. */
-export function lockHeads(db: Connection, accountIds: readonly string[]): Promise<Heads> {
-  return findHeads(db, accountIds, 'FOR UPDATE')
+export function lockHeads(session: Session, accountIds: readonly string[]): Promise<Heads> {
+  return findHeads(session, accountIds, 'FOR UPDATE')
 }
 
 export async function findHeads(
-  db: Connection,
+  { db, stamps }: Session,
   accountIds: readonly string[],
   lock: 'FOR UPDATE' | '',
 ): Promise<Heads> {
-  const found = await db.all<ChainEnd & { account_id: string }>(
-    `SELECT account_id, seq, last FROM history_heads WHERE account_id = ANY($1::text[]) ORDER BY account_id ${lock}`,
-    [...new Set(accountIds)],
+  const asked = [...new Set(accountIds)]
+  const found = await db.all<RecordOf<typeof HISTORY_HEADS>>(
+    `SELECT account_id AS "accountId", seq, last, stamp FROM history_heads WHERE account_id = ANY($1::text[])
+     ORDER BY account_id ${lock}`,
+    asked,
   )
-  return new Map(found.map(({ account_id, seq, last }) => [account_id, { seq, last }]))
+  const genuine = found.filter((head) => isGenuineHead(head, stamps))
+  const heads = new Map<string, Continuation>(genuine.map(({ accountId, seq, last }) => [accountId, { seq, last }]))
+  const others = asked.filter((id) => !heads.has(id))
+  if (others.length === 0) return heads
+  const wrongStamps = new Map(found.map(({ accountId, stamp }) => [accountId, stamp]))
+  for (const { id, ...end } of await findLastRows(db, others)) {
+    heads.set(id, { ...end, wrongStamp: wrongStamps.get(id) ?? new Uint8Array() })
+  }
+  return heads
+}
+
+/** Where the chains end by their rows. */
+function findLastRows(db: Connection, accountIds: readonly string[]): Promise<(ChainEnd & { id: string })[]> {
+  return db.all(
+    `SELECT a.id, coalesce(h.seq, 0) AS seq, coalesce(h.stamp, '') AS last
+     FROM accounts a LEFT JOIN LATERAL (
+       SELECT seq, stamp FROM history WHERE account_id = a.id ORDER BY seq DESC LIMIT 1
+     ) h ON true
+     WHERE a.id = ANY($1::text[])`,
+    accountIds,
+  )
 }
 
 /** Each account's head is written once, however many events there are. */
 export async function record(session: Session, heads: Heads, recorded: readonly Recorded[]): Promise<void> {
-  const { db, stamps } = session
-  const { rows, ends, revoked } = continueChains(stamps, heads, recorded)
+  const { rows, ends, revoked } = continueChains(session.stamps, heads, recorded)
   if (revoked !== undefined) session.revoked = revoked
-  await Promise.all([insertRows(db, HISTORY, rows), writeHeads(db, stamps, ends)])
+  await Promise.all([insertRows(session.db, HISTORY, rows), writeHeads(session, heads, ends)])
 }
 
 /** The rows that follow these heads, where the chains of their accounts end then, and the last one that takes something away. */
@@ -57,7 +80,7 @@ export function continueChains(
   recorded: readonly Recorded[],
 ): {
   readonly rows: readonly StoredHistoryRow[]
-  readonly ends: Heads
+  readonly ends: ReadonlyMap<string, ChainEnd>
   readonly revoked: StoredHistoryRow | undefined
 } {
   let revoked: StoredHistoryRow | undefined
@@ -73,7 +96,12 @@ export function continueChains(
   return { rows, ends, revoked }
 }
 
-export function writeHeads(db: Connection, stamps: Stamps, ends: Heads): Promise<number> {
+/** `heads` are the locked ones, which `ends` follow. */
+export function writeHeads(
+  { db, stamps }: Session,
+  heads: Heads,
+  ends: ReadonlyMap<string, ChainEnd>,
+): Promise<number> {
   const changed = [...ends]
   return db.run(
     `INSERT INTO history_heads (account_id, seq, last, stamp)
@@ -82,6 +110,8 @@ export function writeHeads(db: Connection, stamps: Stamps, ends: Heads): Promise
     changed.map(([accountId]) => accountId),
     changed.map(([, { seq }]) => seq),
     changed.map(([, { last }]) => last),
-    changed.map(([accountId, { seq, last }]) => headStamp(accountId, seq, last, stamps)),
+    changed.map(
+      ([accountId, { seq, last }]) => heads.get(accountId)?.wrongStamp ?? headStamp(accountId, seq, last, stamps),
+    ),
   )
 }

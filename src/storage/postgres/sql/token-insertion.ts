@@ -38,7 +38,7 @@ export interface Prepared {
   readonly insertions: readonly Insertion[]
   readonly digests: Uint8Array
   /** Of the chains, after these tokens. */
-  readonly ends: Heads
+  readonly ends: ReadonlyMap<string, ChainEnd>
 }
 
 /** Refuses a token whose sub-account is not its account's. */
@@ -75,12 +75,12 @@ function sameEnd({ seq, last }: ChainEnd, other: ChainEnd | undefined): boolean 
 
 /** What the surroundings of these tokens are now. */
 export async function readSurroundings(
-  db: Connection,
+  session: Session,
   tokens: readonly TokenRecord[],
   lock: 'FOR UPDATE' | '' = '',
 ): Promise<Surroundings> {
   const accountIds = tokens.map(({ accountId }) => accountId)
-  const [heads, owners] = await Promise.all([findHeads(db, accountIds, lock), findOwners(db, tokens)])
+  const [heads, owners] = await Promise.all([findHeads(session, accountIds, lock), findOwners(session.db, tokens)])
   return { heads, owners }
 }
 
@@ -91,16 +91,17 @@ export async function insertLists(
   prepared: readonly (Prepared | undefined)[],
 ): Promise<void> {
   const tokens = lists.flatMap((list) => list.tokens)
-  await writeAll(session, lists, prepared, await readSurroundings(session.db, tokens, 'FOR UPDATE'))
+  await writeAll(session, lists, prepared, await readSurroundings(session, tokens, 'FOR UPDATE'))
 }
 
 /** Sends nothing before all lists are ready: one of them may be refused. */
 async function writeAll(
-  { db, stamps }: Session,
+  session: Session,
   lists: readonly NewTokens[],
   prepared: readonly (Prepared | undefined)[],
   { heads, owners }: Surroundings,
 ): Promise<void> {
+  const { db, stamps } = session
   const ends = new Map<string, ChainEnd>()
   const ready = lists.map((list, n) => {
     const now = { heads: new Map([...heads, ...ends]), owners }
@@ -111,7 +112,7 @@ async function writeAll(
   })
   await Promise.all([
     ...ready.flatMap(({ insertions, digests }) => [runInsertions(db, insertions), requireUnretired(db, digests)]),
-    writeHeads(db, stamps, ends),
+    writeHeads(session, heads, ends),
   ])
 }
 
@@ -126,7 +127,7 @@ export async function insertTokens(
   const { db } = session
   const { accountId, id: tokenId } = first
   const [surroundings, former] = await Promise.all([
-    readSurroundings(db, tokens, 'FOR UPDATE'),
+    readSurroundings(session, tokens, 'FOR UPDATE'),
     idempotency && findFormer(db, accountId, idempotency, origin),
   ])
   if (former !== undefined) return former

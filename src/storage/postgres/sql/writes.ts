@@ -27,7 +27,7 @@ import {
 import type { SubAccountUpdate } from '../../../tokens/model/update.ts'
 import * as plans from '../../../tokens/plan.ts'
 import type { MasterKeyChange, Resealed, TokenRow } from '../../../tokens/ports.ts'
-import type { Origin } from '../../../tokens/record/history.ts'
+import { NO_ROWS, type Origin } from '../../../tokens/record/history.ts'
 import { stampOf } from '../../../tokens/trust/stamp.ts'
 import { asListed, assignments, changedFields, columnOf } from '../../tables.ts'
 import type { Connection } from '../connection.ts'
@@ -52,7 +52,7 @@ async function update(db: Connection, table: string, fields: StoredRow, key: Sto
 
 export async function insertAccount(session: Session, account: Account, origin: Origin): Promise<void> {
   await insertRows(session.db, ACCOUNTS, [account])
-  const heads = new Map([[account.id, { seq: 0, last: new Uint8Array() }]])
+  const heads = new Map([[account.id, NO_ROWS]])
   await record(session, heads, [[plans.accountCreated(account), origin]])
 }
 
@@ -63,7 +63,7 @@ export async function updateAccount(
   origin: Origin,
 ): Promise<Account> {
   const { db } = session
-  const [heads, before] = await Promise.all([lockHeads(db, [id]), findAccount(db, id)])
+  const [heads, before] = await Promise.all([lockHeads(session, [id]), findAccount(db, id)])
   const plan = plans.planAccountUpdate(before, change)
   if (plan === undefined || before === undefined) return before as Account
   const fields = changedFields(ACCOUNTS, before, plan.after)
@@ -73,7 +73,7 @@ export async function updateAccount(
 
 export async function insertKey(session: Session, key: StoredKey, origin: Origin): Promise<void> {
   const { db, stamps } = session
-  const heads = await lockHeads(db, [key.accountId])
+  const heads = await lockHeads(session, [key.accountId])
   await insertRows(db, ACCOUNT_KEYS, [{ ...key, stamp: stampOf(ACCOUNT_KEYS, key, stamps) }])
   await record(session, heads, [[plans.keyCreated(key), origin]])
 }
@@ -83,7 +83,7 @@ export async function revokeKey(session: Session, id: string, origin: Origin): P
   const before = await lockKey(db, id)
   const plan = plans.planKeyRevocation(before, origin, stamps)
   if (plan === undefined || before === undefined) return before as StoredKey
-  const heads = await lockHeads(db, [before.accountId])
+  const heads = await lockHeads(session, [before.accountId])
   await Promise.all([
     update(db, 'account_keys', changedFields(ACCOUNT_KEYS, before, plan.after), { id }),
     record(session, heads, [[plan.event, origin, plan.revocation]]),
@@ -119,7 +119,7 @@ export async function revokeSession(
   origin: Origin,
 ): Promise<StoredSession> {
   const { db } = session
-  const [heads, found] = await Promise.all([lockHeads(db, [accountId]), lockSession(db, id)])
+  const [heads, found] = await Promise.all([lockHeads(session, [accountId]), lockSession(db, id)])
   if (found?.accountId !== accountId) throw new Failure('session-not-found')
   const event = plans.sessionRevoked(found)
   await Promise.all([deleteSession(session, id), record(session, heads, [[event, origin, id]])])
@@ -134,7 +134,7 @@ export async function insertSubAccounts(
   if (subAccounts.length === 0) return
   const { db, stamps } = session
   const heads = await lockHeads(
-    db,
+    session,
     subAccounts.map(({ accountId }) => accountId),
   )
   await insertRows(
@@ -158,7 +158,7 @@ export async function updateSubAccount(
   fingerprints?: readonly string[],
 ): Promise<SubAccountRow> {
   const { db, stamps } = session
-  const [heads, found] = await Promise.all([lockHeads(db, [accountId]), findSubAccount(db, accountId, id)])
+  const [heads, found] = await Promise.all([lockHeads(session, [accountId]), findSubAccount(db, accountId, id)])
   const plan = plans.planSubAccountUpdate(found?.subAccount, change, origin, stamps, fingerprints)
   if (plan === undefined || found === undefined) return found as SubAccountRow
   const fields = changedFields(SUB_ACCOUNTS, found.subAccount, plan.after)
@@ -189,7 +189,7 @@ export async function changeTokens(
   const { db, stamps } = session
   const isAnyRotated = asked.some(({ change }) => change.kind === 'rotate')
   const [heads, account, ...found] = await Promise.all([
-    lockHeads(db, [accountId]),
+    lockHeads(session, [accountId]),
     isAnyRotated ? findAccount(db, accountId) : undefined,
     ...asked.map(({ id }) => findChanged(db, accountId, id)),
   ])
