@@ -167,9 +167,9 @@ async function findFormer(
     ),
     // Only this account's: those of others may be locked by their own transactions. A few at a time: there may be a million.
     db.run(
-      `DELETE FROM idempotency_keys WHERE account_id = $1 AND created_at < $2 AND key IN (
-         (SELECT key FROM idempotency_keys WHERE account_id = $1 AND created_at < $2 LIMIT ${FORGOTTEN_AT_ONCE})
-         UNION ALL VALUES ($3::text))`,
+      `DELETE FROM idempotency_keys WHERE account_id = $1 AND created_at < $2 AND key = ANY(array_append(ARRAY(
+         SELECT key FROM idempotency_keys WHERE account_id = $1 AND created_at < $2
+         ORDER BY created_at LIMIT ${FORGOTTEN_AT_ONCE}), $3))`,
       ...[accountId, oldest, key],
     ),
   ])
