@@ -57,6 +57,7 @@ function refusedPolicies(): Scenario[] {
     [{ policy: { quota: { limit: 1, per: 'week' } } }, 'policy.quota.per must be day or month or ever'],
     [{ policy: { quota: { per: null } } }, 'policy.quota.per is required'],
     [{ metadata: [] }, 'metadata must be a JSON object'],
+    [{ metadata: { ids: [1, { a: 2 ** 53 }] } }, 'metadata has a number that is too large; send it as a string'],
     [{ metadata: { a: 'x'.repeat(4_096) } }, 'metadata must be at most 4096 bytes of JSON'],
     [{ polici: {} }, 'Unknown field "polici"'],
     [{}, 'No valid fields to update'],

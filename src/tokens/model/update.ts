@@ -7,6 +7,7 @@ import {
   idField,
   isObject,
   type JsonObject,
+  metadataField,
   nameField,
   objectField,
   oneOf,
@@ -37,7 +38,7 @@ export const TOKEN_FIELDS = {
   name: nameField,
   status: statusField,
   expiresAt: timeField,
-  metadata: objectField,
+  metadata: metadataField,
   tags: tagsField,
   policy: objectField,
 }
@@ -187,7 +188,7 @@ export function readSubAccountUpdate(body: unknown): SubAccountUpdate {
 
 /** What PATCH changes. */
 export function readSubAccountPatch(body: unknown): SubAccountUpdate {
-  return readPatch<SubAccountUpdate>(body, { ...SUB_ACCOUNT_FIELDS, policy: objectField, metadata: objectField })
+  return readPatch<SubAccountUpdate>(body, { ...SUB_ACCOUNT_FIELDS, policy: objectField, metadata: metadataField })
 }
 
 /** Sub-accounts have no version. This differs as soon as one of the fields does, and is their ETag. */
@@ -224,7 +225,7 @@ export function newSubAccountFields(subAccount: NewSubAccount) {
 
 export function readNewSubAccount(body: unknown): NewSubAccount {
   const { status: _, ...fields } = SUB_ACCOUNT_FIELDS
-  return readNew<NewSubAccount>(body, { ...fields, policy: objectField, metadata: objectField }, [
+  return readNew<NewSubAccount>(body, { ...fields, policy: objectField, metadata: metadataField }, [
     'name',
     'email',
     'companyName',
