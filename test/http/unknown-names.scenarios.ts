@@ -140,6 +140,18 @@ export const unknownNamesScenarios: readonly Scenario[] = [
     },
   },
   {
+    name: 'every read takes credentials=masked, also where no credential is shown, and no other value of it',
+    ask: async (estate) => asMine(estate, { path: `${BASE}/whoami?credentials=all` }),
+    status: 400,
+    body: async (_, estate) => {
+      const token = await ofToken(estate)
+      const reads = ['sub-account', 'overview', 'history', 'key', 'whoami'].map((path) => `${BASE}/${path}`)
+      for (const path of [...reads, ofSubAccount(estate), token, `${token}/explain`, `${token}/history`]) {
+        assert.equal((await estate.mineAsks({ path: `${path}?credentials=masked` })).status, 200, path)
+      }
+    },
+  },
+  {
     name: 'without a caller, an unknown field is not mentioned',
     ask: () => ({ method: 'POST', path: `${BASE}/token`, body: { note: 'x' } }),
     status: 401,

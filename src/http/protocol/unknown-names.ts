@@ -9,12 +9,15 @@ const MAX_SHOWN = 100
 
 type Check = (input: Pick<RouteInput, 'query' | 'body'>) => void
 
-/** Allowed are the properties of the route's schemas. */
-export function unknownNamesCheck({ querystring, body }: Pick<AccountRoute, 'querystring' | 'body'>): Check {
+type Described = Partial<Pick<AccountRoute, 'method' | 'querystring' | 'body'>>
+
+/** Allowed are the properties of the route's schemas. Every read takes `credentials=masked`, also where none is shown. */
+export function unknownNamesCheck({ method, querystring, body }: Described): Check {
   const parameters = Object.keys(querystring?.properties ?? {})
   const fields = Object.keys(body?.properties ?? {})
   return (input) => {
-    refuseUnknown('parameter', input.query, parameters)
+    const isMasked = method === 'GET' && input.query.credentials === 'masked'
+    refuseUnknown('parameter', input.query, isMasked ? [...parameters, 'credentials'] : parameters)
     if (isObject(input.body)) refuseUnknown('field', input.body, fields)
   }
 }
