@@ -63,6 +63,8 @@ export interface OpenOptions {
   readonly metrics?: { timed(store: Store): Store; countTampered(kind: Tampered['kind']): void }
   /** The operator accepts that tokens revoked since a backup may be active again. */
   readonly acceptRevocationLoss?: boolean
+  /** False: a place without a store is refused, such as a mistyped one. */
+  readonly mayCreateStore?: boolean
   /** For a process that answers requests, until it is stopped. */
   readonly serves?: boolean
   /** For bulk work: wait longer for locks in PostgreSQL, rather than fail halfway. */
@@ -72,7 +74,8 @@ export interface OpenOptions {
 }
 
 export async function openLatchkey(config: Config, options: OpenOptions = {}): Promise<Latchkey> {
-  const { now = Date.now, log, metrics } = options
+  const { now = Date.now, log, metrics, mayCreateStore = true } = options
+  if (!mayCreateStore) requireStore(config)
   const keys = openKeyRing(config)
   const started = performance.now()
   const { storeSecret, ...engine } = await openEngine(config, keys, options)
@@ -112,6 +115,7 @@ export async function openLatchkey(config: Config, options: OpenOptions = {}): P
 async function openEngine(config: Config, keys: KeyRing, openOptions: OpenOptions): Promise<Engine> {
   const { databaseUrl, dataDir, revocationJournal: journalPath, pgPool, pgPrepared, autoMigrate } = config
   const { log, acceptRevocationLoss = false, serves = false, patient = false, onStoreLost } = openOptions
+  const { mayCreateStore: mayCreate = true } = openOptions
   if (databaseUrl === undefined) {
     const onThreadEnded = ({ role, error, isReplaced }: EndedThread) => {
       if (!isReplaced) return onStoreLost?.(error)
@@ -126,7 +130,7 @@ async function openEngine(config: Config, keys: KeyRing, openOptions: OpenOption
   const warn = (warning: string) => log?.warn(warning)
   const { pgPartitions: partitions } = config
   const limits = patient ? { limits: PATIENT_LIMITS } : {}
-  return { ...(await openPostgresStore({ ...options, partitions, warn, ...limits })), replayed: 0 }
+  return { ...(await openPostgresStore({ ...options, mayCreate, partitions, warn, ...limits })), replayed: 0 }
 }
 
 /** The folder in which instances on PostgreSQL keep what they have confirmed. */
@@ -203,10 +207,18 @@ export function explainStoreAccess({ databaseUrl, dataDir, masterKeyFile, revoca
   return all.map((file) => explainAccess(file)).find((why) => why !== undefined)
 }
 
-/** For commands that need an existing store. */
-export function requireStore(config: Config): void {
+/** Before anything is written there, such as a master key. Opening PostgreSQL checks it in the database. */
+function requireStore(config: Config): void {
   const { databaseUrl, dataDir } = config
-  if (databaseUrl !== undefined || existsSync(databaseIn(dataDir))) return
+  if (databaseUrl !== undefined) return
+  const path = databaseIn(dataDir)
+  const exists = existsSync(path)
+  if (exists && statSync(path).size > 0) return
+  if (exists) {
+    throw new OperatorError(
+      `${path} is empty. Restore a backup with \`latchkey restore FILE --replace\`, or create a store with \`latchkey account create\`.`,
+    )
+  }
   const why = explainStoreAccess(config)
   if (why !== undefined) throw new OperatorError(`The store in ${dataDir} cannot be opened. ${why}`)
   throw new OperatorError(

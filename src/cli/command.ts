@@ -1,6 +1,6 @@
 // What commands share: opening the store while one command runs, and printing its one result.
 import type { Command } from 'commander'
-import { type Latchkey, openLatchkey, requireStore } from '../compose.ts'
+import { type Latchkey, openLatchkey } from '../compose.ts'
 import { type Config, readProcessConfig } from '../config.ts'
 import { MAX_LIMIT, type Page } from '../tokens/model/page.ts'
 import { Output, type Streams, type Table } from './output.ts'
@@ -29,8 +29,7 @@ export const onStoreWith =
   (command, run, { settings = {}, mayCreateStore = false, patient = false } = {}) => {
     command.option(...JSON_OPTION).action(async () => {
       const config = { ...readProcessConfig(), ...settings }
-      if (!mayCreateStore) requireStore(config)
-      const latchkey = await openLatchkey(config, { patient })
+      const latchkey = await openLatchkey(config, { patient, mayCreateStore })
       try {
         const output = new Output(streams, command.opts<{ json?: boolean }>().json === true)
         await run(latchkey, command.opts(), output, command.args[0] ?? '')

@@ -1,7 +1,7 @@
 // The operator's commands: what they print for people and for scripts, and how they refuse.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { closeSync, openSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, readFileSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
@@ -328,6 +328,20 @@ test('commands say where they have looked for a store, and make none', async () 
     )
   }
   assert.deepEqual(readdirSync(own.dataDir), [])
+  own.dispose()
+})
+
+test('commands that create no store take an empty file for none, and leave it empty', async () => {
+  const own = new Cli()
+  await own.estate()
+  const database = join(own.dataDir, 'latchkey.db')
+  truncateSync(database)
+  for (const args of [['account', 'list'], ['doctor'], ['backup', join(own.dataDir, 'file')]]) {
+    const { code, stderr } = await own.run(...args)
+    assert.equal(code, 1)
+    assert.match(stderr, /latchkey\.db is empty\. Restore a backup with `latchkey restore FILE --replace`, or create/)
+  }
+  assert.equal(statSync(database).size, 0)
   own.dispose()
 })
 

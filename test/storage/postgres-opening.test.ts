@@ -1,7 +1,9 @@
 // Opening a PostgreSQL store: by many at once, with the wrong key or schema, on a server that cannot be trusted.
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { afterEach, beforeEach, describe, test } from 'node:test'
 import { openPostgresStore } from '../../src/storage/postgres/store.ts'
+import { Cli } from '../support/cli.ts'
 import { emptyDatabase, sharedServer } from '../support/postgres.ts'
 import { type Postgres, PostgresServer } from '../support/postgres-server.ts'
 import { newKeyRing } from '../support/sqlite.ts'
@@ -86,6 +88,20 @@ describe('opening a PostgreSQL store', () => {
     assert.deepEqual(applied, [])
     await store.ping()
     await store.close()
+  })
+
+  test('by a command that creates no store changes nothing in an empty database', async () => {
+    const cli = new Cli()
+    const env = { DATABASE_URL: databaseUrl, LATCHKEY_MASTER_KEY: randomBytes(32).toString('base64') }
+    const before = await look(server, database)
+    for (const args of [['account', 'list'], ['doctor']]) {
+      const { code, stderr } = await cli.runWith(env, ...args)
+      assert.equal(code, 1)
+      assert.match(stderr, /The database \w+ at \S+ holds no store\. Set DATABASE_URL to yours, or create one with/)
+    }
+    assert.deepEqual(await look(server, database), before)
+    for (const args of [['migrate'], ['account', 'list']]) assert.equal((await cli.runWith(env, ...args)).code, 0)
+    cli.dispose()
   })
 
   test('with partitions divides it once, by however many at once, and refuses another number', async () => {

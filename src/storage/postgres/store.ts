@@ -36,6 +36,8 @@ export interface PostgresOptions {
   readonly prepared?: boolean
   /** Off: refuses a schema that is not up to date. */
   readonly autoMigrate?: boolean
+  /** False: refuses a database without a store. */
+  readonly mayCreate?: boolean
   /** Into how many partitions a new store is divided; a store that exists must have as many. */
   readonly partitions?: number | undefined
   readonly limits?: typeof LIMITS
@@ -153,10 +155,16 @@ export async function connect(databaseUrl: string): Promise<pg.Client> {
   }
 }
 
-async function open(client: pg.Client, { databaseUrl, keys, autoMigrate = true, partitions }: PostgresOptions) {
+async function open(client: pg.Client, options: PostgresOptions) {
+  const { databaseUrl, keys, autoMigrate = true, mayCreate = true, partitions } = options
   await requireFitServer(client)
   const known = await readSecret(client, databaseUrl, keys)
   await requireFinishedCopy(client, databaseUrl)
+  if (known === undefined && !mayCreate) {
+    throw new OperatorError(
+      `${placeOf(databaseUrl)} holds no store. Set DATABASE_URL to yours, or create one with \`latchkey account create\`.`,
+    )
+  }
   await requireKnownSchema(client)
   if (!autoMigrate) await requireUpToDate(client)
   const applied = await migrate(client, async () => {
