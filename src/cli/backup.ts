@@ -6,9 +6,12 @@ import { type Config, readProcessConfig } from '../config.ts'
 import { OperatorError } from '../tokens/errors.ts'
 import type { Revocations } from '../tokens/ports.ts'
 import type { Manifest } from '../tokens/upkeep/backup.ts'
+import { findSealedWithOthers } from '../tokens/upkeep/examination.ts'
 import { JSON_OPTION } from './command.ts'
 import { Output, type Streams } from './output.ts'
 import { showBytes } from './progress.ts'
+
+const MAX_NAMED = 10
 
 type Options = Partial<RestoreOptions> & { readonly json?: boolean }
 
@@ -61,16 +64,19 @@ async function restoreStore(
       : await showBytes(output, 'Restoring', (onBytes) =>
           restore(config, resolve(file), { replace, acceptRevocationLoss }, onBytes),
         )
-  const { store, revocations, replayed } = await openLatchkey(config, { acceptRevocationLoss })
-  const obstacle = (await revocations.findObstacle().finally(() => store.close())) ?? null
+  const latchkey = await openLatchkey(config, { acceptRevocationLoss })
+  const { store, revocations, replayed } = latchkey
+  const found = Promise.all([revocations.findObstacle(), replayed === 0 ? [] : findSealedWithOthers(latchkey)])
+  const [obstacle = null, unreadable] = await found.finally(() => store.close())
   const seconds = secondsSince(started)
   const { manifest = null, movedAside = null } = restored ?? {}
   const sentences = [
     ...(manifest === null ? [] : [`Restored ${describe(manifest)}, as of ${manifest.madeAt}, in ${seconds} s.`]),
     ...(movedAside === null ? [] : [`The previous store is now ${movedAside}.`]),
     `${replayed} revocations were replayed from the journal.`,
+    ...(unreadable.length === 0 ? [] : [unreadableMessage(unreadable)]),
   ]
-  output.result({ seconds, replayed, obstacle, movedAside, manifest }, { title: sentences.join(' ') })
+  output.result({ seconds, replayed, obstacle, unreadable, movedAside, manifest }, { title: sentences.join(' ') })
   if (obstacle !== null) throw new OperatorError(obstacleMessage(obstacle, revocations))
 }
 
@@ -85,6 +91,15 @@ async function acceptOnPostgres(config: Config & { databaseUrl: string }, output
     `${endedSessions} sessions of people were ended.`,
   ]
   output.result(accepted, { title: sentences.join(' ') })
+}
+
+function unreadableMessage(ids: readonly string[]): string {
+  const named = ids.slice(0, MAX_NAMED).join(', ') + (ids.length > MAX_NAMED ? ', …' : '')
+  return (
+    `${ids.length} credential(s) made since the backup are sealed with a later master key, which was not given: they are ` +
+    'accepted, but cannot be shown. Set LATCHKEY_MASTER_KEY to that key and LATCHKEY_PREVIOUS_MASTER_KEY to the one of the ' +
+    `backup, or rotate these tokens again: ${named}.`
+  )
 }
 
 /** What to do about a store that refuses all requests. */

@@ -78,7 +78,7 @@ async function examineAll(latchkey: Latchkey, damage: Damage, onPhase: OnPhase):
       result:
         problemCount === 0
           ? `${Object.values(rows).reduce((sum, n) => sum + n, 0)} match their stamps and seals`
-          : `${problemCount} altered outside Latchkey`,
+          : `${problemCount} do not match their stamps and seals`,
     },
     {
       check: 'history',

@@ -395,7 +395,7 @@ test('doctor names a row that was altered by hand, to scripts and to people, and
     assert.match(told.stderr, /the store is not healthy/)
     const { code, stdout } = await own.run('doctor')
     assert.equal(code, 1)
-    assert.match(stdout, /^rows +1 altered outside Latchkey$/m)
+    assert.match(stdout, /^rows +1 do not match their stamps and seals$/m)
     assert.match(stdout, new RegExp(`^sub-account ${subAccount._id} does not match its stamp`, 'm'))
     assert.ok(!stdout.includes(account._id))
   } finally {

@@ -26,7 +26,7 @@ async function withToken() {
     const { json } = await cli.run('token', 'get', _id, '--show-credential', '--json')
     return json?.token === token
   }
-  return { cli, file, opens, read: () => readFileSync(file, 'utf8').trim().split('\n') }
+  return { cli, id: _id, file, opens, read: () => readFileSync(file, 'utf8').trim().split('\n') }
 }
 
 /** Runs with variables set that only this run sees. */
@@ -71,6 +71,47 @@ describe('the key that the service has made itself', () => {
       folder.run('restore', backup, '--accept-revocation-loss', '--json'),
     )
     assert.equal(restored.code, 0, restored.stderr)
+  })
+
+  describe('still opens a backup after which a token was rotated too,', () => {
+    async function rotatedSince() {
+      const { cli, id } = await withToken()
+      const backup = join(cli.dataDir, 'before.lkb')
+      await cli.run('backup', backup)
+      const [old = ''] = (await cli.run('master-key', 'rotate', '--json')).json.keptIn
+      const { token } = (await cli.run('token', 'rotate', id, '--json')).json
+      const shown = async () => (await cli.run('token', 'get', id, '--show-credential', '--json')).json.token
+      const find = async () => (await cli.runGiven([token], 'find', '--json')).json.found
+      return { cli, id, token, old, shown, find, restore: () => cli.run('restore', backup, '--replace', '--json') }
+    }
+
+    test('alone: the credential works, is not shown, and can be rotated', async () => {
+      const { cli, id, old, shown, find, restore } = await rotatedSince()
+      await withEnv({ LATCHKEY_MASTER_KEY_FILE: old }, async () => {
+        assert.deepEqual((await restore()).json.unreadable, [id])
+        assert.deepEqual([await shown(), (await find())[0].accepted], ['', true])
+        const doctor = await cli.run('doctor')
+        assert.equal(doctor.code, 1)
+        assert.match(
+          doctor.stdout,
+          new RegExp(`${id} is sealed with master key [0-9a-f]{8}, .*: give that key in addit`),
+        )
+        assert.doesNotMatch(doctor.stdout, /outside Latchkey/)
+        assert.match((await cli.run('token', 'rotate', id, '--json')).json.token, /^lk_/)
+        assert.equal((await cli.run('doctor')).code, 0)
+      })
+    })
+
+    test('beside the present one: the credential is shown, and a rotation puts the present key to use', async () => {
+      const { cli, token, old, shown, restore } = await rotatedSince()
+      await withEnv({ LATCHKEY_PREVIOUS_MASTER_KEY_FILE: old }, async () => {
+        assert.deepEqual((await restore()).json.unreadable, [])
+        assert.equal(await shown(), token)
+        assert.equal((await cli.run('doctor')).code, 0)
+        assert.equal((await cli.run('master-key', 'rotate')).code, 0)
+      })
+      assert.equal(await shown(), token)
+    })
   })
 
   test('stays in use where its old place is taken by a link or by another file, and nothing there is changed', async () => {

@@ -267,6 +267,22 @@ describe('a copy', () => {
       assert.ok(!existsSync(join(folders, 'unmade')))
     })
 
+    test('where a credential is sealed with another master key', async (t) => {
+      const own = new Cli()
+      t.after(() => own.dispose())
+      const { subAccount } = await own.estate()
+      await own.run('token', 'create', '--sub-account', subAccount._id, '--name', 'T')
+      const db = new DatabaseSync(join(own.dataDir, 'latchkey.db'))
+      db.exec("UPDATE tokens SET sealed = CAST(x'0201020304' || substr(sealed, 6) AS BLOB)")
+      db.close()
+      const { code, stderr } = await copiesOf(own).copyFrom({}, await emptyUrl())
+      assert.equal(code, 1)
+      assert.match(
+        stderr,
+        /sealed with another master key than the store\. Run `latchkey master-key rotate` with both keys/,
+      )
+    })
+
     test('while the source is served', async () => {
       const isRefusedBeside = async (served: Readonly<Record<string, string>>, source = served) => {
         const serving = small.spawn(['serve'], { PORT: '0', ...served })

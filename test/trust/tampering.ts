@@ -503,7 +503,7 @@ export function describeTampering(engine: Engine): void {
     assert.ok(problemCount > 15)
     assert.deepEqual(
       checks.find(({ check }) => check === 'rows'),
-      { check: 'rows', result: `${problemCount} altered outside Latchkey` },
+      { check: 'rows', result: `${problemCount} do not match their stamps and seals` },
     )
     for (const secret of estate.secrets) assert.ok(!JSON.stringify(problems).includes(secret))
   })

@@ -2,7 +2,8 @@
 // with stamps and sealed credentials unchanged.
 import { createHash, type Hash } from 'node:crypto'
 import { OperatorError } from '../errors.ts'
-import { STORED, type StoredRow, storedFields, type Table } from '../model/tables.ts'
+import { STORED, type StoredRow, storedFields, type Table, TOKENS, VAULT } from '../model/tables.ts'
+import { keyIdOf } from '../trust/vault.ts'
 
 /** A store that nobody else can change while it is open here. */
 export interface LockedStore {
@@ -67,16 +68,27 @@ export async function copyStore(source: CopySource, target: CopyTarget, onPhase:
 /** Continues after the target's last row: rows are written in order. */
 async function copyRows(source: LockedStore, target: CopyTarget, advance: (by: number) => void): Promise<number> {
   let alreadyThere = 0
+  const [vault] = await source.readRows(VAULT, undefined, 1)
   for (const table of STORED) {
     const there = await target.countRows(table)
     advance(there)
     alreadyThere += there
     for await (const part of partsOf(source, table, await target.findLast(table))) {
+      if (table === TOKENS) requireSealed(part, vault)
       await target.writeRows(table, part)
       advance(part.length)
     }
   }
   return alreadyThere
+}
+
+/** After a restore of a backup from before a rotation of the master key, a credential may be sealed with the later key. */
+function requireSealed(tokens: readonly StoredRow[], vault: StoredRow | undefined): void {
+  if (tokens.every(({ sealed }) => keyIdOf(sealed as Uint8Array) === vault?.keyId)) return
+  throw new OperatorError(
+    'A credential is sealed with another master key than the store. Run `latchkey master-key rotate` with both keys, or rotate ' +
+      'the tokens that `latchkey doctor` names, then run the same `latchkey copy` again.',
+  )
 }
 
 async function checksums(store: LockedStore, advance: (by: number) => void): Promise<readonly TableSum[]> {

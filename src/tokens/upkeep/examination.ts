@@ -13,7 +13,9 @@ import type { Status, TokenRecord } from '../model/token.ts'
 import type { Parts, Store } from '../ports.ts'
 import type { ChainLink } from '../record/history.ts'
 import { NOT_STORED } from '../trust/credential.ts'
+import { KeyNotGiven } from '../trust/key-ring.ts'
 import { isGenuine, type Stamped, type Tampered } from '../trust/stamp.ts'
+import { keyIdOf } from '../trust/vault.ts'
 import { type OnPhase, partsOf } from './copy.ts'
 
 export interface RowProblem extends Tampered {
@@ -71,12 +73,26 @@ function examineCredential(token: TokenRecord, { keys, stamps }: ExaminedParts):
   let credential: string
   try {
     credential = keys.openCredential(token)
-  } catch {
-    return problem('cannot be decrypted: it was changed outside Latchkey; rotate the token to get a new one')
+  } catch (error) {
+    return problem(
+      error instanceof KeyNotGiven
+        ? `is ${error.message}: give that key in addition, or rotate the token to get a new one`
+        : 'cannot be decrypted: it was changed outside Latchkey; rotate the token to get a new one',
+    )
   }
   if (credential === NOT_STORED) return undefined
   const same = Buffer.compare(stamps.digest(credential), token.digest) === 0
   return same ? undefined : problem('is not the one that authenticates: an older one was put back outside Latchkey')
+}
+
+/** Tokens whose credential is sealed with a master key that was not given. It authenticates, but cannot be shown. */
+export async function findSealedWithOthers({ store, keys }: Pick<ExaminedParts, 'store' | 'keys'>): Promise<string[]> {
+  const found: string[] = []
+  for await (const part of partsOf(store, TOKENS, undefined)) {
+    const others = part.filter(({ sealed }) => keys.find(keyIdOf(sealed as Uint8Array)) === undefined)
+    found.push(...others.map(({ id }) => String(id)))
+  }
+  return found
 }
 
 /** Tokens by status, of each account and sub-account. */

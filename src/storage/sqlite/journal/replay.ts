@@ -4,7 +4,6 @@ import { TOKENS } from '../../../tokens/model/tables.ts'
 import type { Origin } from '../../../tokens/record/history.ts'
 import type { Revocation, TokenRevocation } from '../../../tokens/trust/revocations.ts'
 import { restamp } from '../../../tokens/trust/stamp.ts'
-import { keyIdOf } from '../../../tokens/trust/vault.ts'
 import { Session } from '../session.ts'
 import { findOwner } from '../sql/reads.ts'
 import * as writes from '../sql/writes.ts'
@@ -76,12 +75,9 @@ function rotateAgain(
   if (before === undefined) return
   const now = { sealed: Buffer.from(sealed, 'base64'), digest: Buffer.from(digest, 'base64') }
   if (now.digest.equals(before.digest)) return
-  // If it is sealed with a master key that this store does not have, the old ciphertext is kept. The new credential is still
-  // accepted: its digest decides.
-  const known = session.db.get('SELECT 1 FROM vault WHERE key_id = ?', keyIdOf(now.sealed)) !== undefined
+  // It may be sealed with a later master key, which the store does not name: it opens if the operator gives that key too.
   const rotation = {
     ...now,
-    sealed: known ? now.sealed : before.sealed,
     ...(masked !== undefined && { masked: Buffer.from(masked, 'base64').toString() }),
     formerUntil,
   }
