@@ -5,8 +5,11 @@ import { STORE_SECRET_PLACE } from '../tokens/trust/vault.ts'
 
 /** The store secret. The ring must have every key that the store needs; the key that seals in the store seals in the ring. */
 export function openSecret(vault: readonly VaultRow[], keys: KeyRing, place: string): Uint8Array {
-  const missing = vault.filter(({ keyId }) => keys.find(keyId) === undefined)
-  if (missing.length > 0) throw missingKeys(vault, missing, keys, place)
+  requireKeys(
+    vault.map(({ keyId }) => keyId),
+    keys,
+    place,
+  )
   const own = vault.find(({ seals }) => seals)
   if (own === undefined) throw new OperatorError(`${place} has no master key that seals. ${ALTERED}`)
   keys.sealWith(own.keyId)
@@ -19,19 +22,16 @@ export function openSecret(vault: readonly VaultRow[], keys: KeyRing, place: str
 
 const ALTERED = 'Its vault is damaged or was changed outside Latchkey: restore a backup; nothing was changed.'
 
-function missingKeys(vault: readonly VaultRow[], missing: readonly VaultRow[], keys: KeyRing, place: string) {
-  const ids = missing.map(({ keyId }) => keyId)
-  if (missing.length === vault.length) return wrongKey(place, ids, keys)
-  return new OperatorError(
-    `The master key of ${place} is being rotated, and ${ids.join(', ')} is needed in addition to ${keys.ids.join(', ')}. ` +
-      'Set LATCHKEY_MASTER_KEY to the new key and LATCHKEY_PREVIOUS_MASTER_KEY to the old one; nothing was changed.',
-  )
-}
-
-export function wrongKey(place: string, ids: readonly string[], keys: KeyRing): OperatorError {
-  return new OperatorError(
-    `${place} is sealed with master key ${ids.join(', ')}, but the key given is ${keys.ids.join(', ')}. ` +
-      'Set LATCHKEY_MASTER_KEY or LATCHKEY_MASTER_KEY_FILE to the right key; nothing was changed.',
+export function requireKeys(needed: readonly string[], keys: KeyRing, place: string): void {
+  const missing = needed.filter((id) => keys.find(id) === undefined)
+  if (missing.length === 0) return
+  const [lacking, given] = [missing.join(', '), keys.ids.join(', ')]
+  throw new OperatorError(
+    missing.length === needed.length
+      ? `${place} is sealed with master key ${lacking}, but the key given is ${given}. ` +
+          'Set LATCHKEY_MASTER_KEY or LATCHKEY_MASTER_KEY_FILE to the right key; nothing was changed.'
+      : `The master key of ${place} is being rotated, and ${lacking} is needed in addition to ${given}. ` +
+          'Set LATCHKEY_MASTER_KEY to the new key and LATCHKEY_PREVIOUS_MASTER_KEY to the old one; nothing was changed.',
   )
 }
 

@@ -244,6 +244,10 @@ describe('a store refuses to open, and says which key is missing,', () => {
       assert.equal(code, 1)
       assert.match(stderr, new RegExp(`is being rotated, and ${idOf(missing)} is needed in addition to ${idOf(given)}`))
     }
+    const backup = join(cli.dataDir, 'midway.lkb')
+    assert.equal((await cli.run('backup', backup)).code, 0)
+    const { stderr } = await withEnv({ LATCHKEY_MASTER_KEY: made }, () => cli.run('restore', backup, '--replace'))
+    assert.match(stderr, new RegExp(`is being rotated, and ${idOf(before)} is needed in addition to ${idOf(made)}`))
     const copy = await cli.run('copy', '--to', join(cli.dataDir, 'copy'))
     assert.match(copy.stderr, /is being rotated. Run `latchkey master-key rotate` to the end first/)
     assert.ok(await opens())

@@ -14,7 +14,7 @@ import {
   type SignedManifest,
   trailerLength,
 } from '../../../tokens/upkeep/backup.ts'
-import { wrongKey } from '../../vault.ts'
+import { requireKeys } from '../../vault.ts'
 import { Connection, inUse, isBusy, isCorrupt, isStoreFault, openDatabase } from '../connection.ts'
 import { Journal } from '../journal/journal.ts'
 import { Session } from '../session.ts'
@@ -38,8 +38,7 @@ export async function restoreSqlite(options: RestoreOptions, file: string, onByt
   const { dataDir, keys, replace } = options
   const signed = readManifest(file)
   const { manifest } = signed
-  const missing = manifest.masterKeyIds.filter((id) => keys.find(id) === undefined)
-  if (missing.length > 0) throw wrongKey(file, missing, keys)
+  requireKeys(manifest.masterKeyIds, keys, file)
   if (manifest.schema > newestSchema()) {
     throw new OperatorError(`${file} was made by Latchkey ${manifest.appVersion}, which is newer. Use that version.`)
   }
