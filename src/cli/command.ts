@@ -63,15 +63,16 @@ export function pageTitle({ total, totalPages, page }: Page<unknown>, noun: stri
   return `${total} ${noun}${total === 1 ? '' : 's'}${place}`
 }
 
-/** An embedded record is shown by its name, counts as a list, all else as JSON. */
+/** A sub-account is shown by its name, counts of tokens as a list, all else as JSON, such as metadata of any shape. */
 function toRow(view: View): Table[number] {
-  const cell = (value: View[string]) => {
+  const cell = (name: string, value: View[string]) => {
     if (typeof value === 'boolean') return value ? 'yes' : 'no'
     if (value === null || typeof value !== 'object') return value
-    if ('_id' in value && typeof value.name === 'string') return value.name
-    const counts = Object.entries(value)
-    const areCounts = !Array.isArray(value) && counts.every(([, count]) => typeof count === 'number')
-    return areCounts ? counts.map(([name, count]) => `${count} ${name}`).join(', ') : JSON.stringify(value)
+    if (name === 'subAccount' && 'name' in value) return String(value.name)
+    if (name !== 'tokens') return JSON.stringify(value)
+    return Object.entries(value)
+      .map(([status, count]) => `${count} ${status}`)
+      .join(', ')
   }
-  return Object.fromEntries(Object.entries(view).map(([name, value]) => [name, cell(value)]))
+  return Object.fromEntries(Object.entries(view).map(([name, value]) => [name, cell(name, value)]))
 }

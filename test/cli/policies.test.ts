@@ -33,6 +33,15 @@ test('token set merges a policy and metadata, replaces tags, and clears', async 
   assert.deepEqual((await cli.run('token', 'list', '--account', accountId, '--tag', 'blue', '--json')).json.items, [])
 })
 
+test('metadata of any shape is shown as JSON to people too', async () => {
+  const id = await aToken('Shown')
+  for (const metadata of ['{"a":1}', '{"_id":"x","name":"y"}']) {
+    await cli.run('token', 'set', id, '--clear', 'metadata')
+    const { stdout } = await cli.run('token', 'set', id, '--metadata', metadata)
+    assert.ok(stdout.includes(` ${metadata} `), stdout)
+  }
+})
+
 test('what breaks a rule is refused with its name, and changes nothing', async () => {
   const id = await aToken('Refused')
   const before = await cli.run('token', 'get', id, '--json')
