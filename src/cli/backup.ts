@@ -87,7 +87,9 @@ async function acceptOnPostgres(config: Config & { databaseUrl: string }, output
     found === null ? 'Nothing shows that the database was restored.' : `Accepted: ${found}.`,
     dataFrom === null ? 'No instance had used the data before.' : `The data are those of ${dataFrom}.`,
     ...(knownUntil === null ? [] : [`Changes are known to have been made until ${knownUntil}.`]),
-    'What was revoked in between is active again: revoke it before you start the instances.',
+    ...(found === null
+      ? []
+      : ['What was revoked in between is active again: revoke it before you start the instances.']),
     `${endedSessions} sessions of people were ended.`,
   ]
   output.result(accepted, { title: sentences.join(' ') })

@@ -204,9 +204,11 @@ test('the command line says what was found, changes nothing, and takes the accep
   for (const command of [disable, copy]) {
     assert.match((await cli.runWith(env, ...command)).stderr, /restored to an earlier state; `latchkey doctor` tells/)
   }
-  const { code, json } = await cli.runWith(env, 'restore', '--accept-revocation-loss', '--json')
-  assert.equal(code, 0)
-  assert.match(json.found, /restored from a dump, or moved/)
+  const accept = () => cli.runWith(env, 'restore', '--accept-revocation-loss')
+  assert.match((await accept()).stdout, /^Accepted: .*restored from a dump, or moved.* is active again: revoke it/)
+  const again = (await accept()).stdout
+  assert.match(again, /^Nothing shows that the database was restored\./)
+  assert.doesNotMatch(again, /active again/)
   assert.equal((await cli.runWith(env, ...disable)).code, 0)
   assert.match((await cli.runWith(env, 'doctor')).stdout, /none is missing; a loss was accepted at 20/)
 })
