@@ -2,10 +2,12 @@
 import { run } from './cli/program.ts'
 
 let outputLost = false
-// A closed pipe or a full disk. Without a listener, the error would end the process in the middle of its work.
+// Without a listener, the error would end the process in the middle of its work.
 process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+  // A reader that has seen enough, such as `head`.
+  if (code === 'EPIPE') return
   outputLost = true
-  if (code !== 'EPIPE') process.stderr.write(`Standard output cannot be written: ${message}\n`)
+  process.stderr.write(`Standard output cannot be written: ${message}\n`)
 })
 const code = await run(process.argv.slice(2), {
   get stdin() {

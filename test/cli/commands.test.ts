@@ -1,6 +1,7 @@
 // The operator's commands: what they print for people and for scripts, and how they refuse.
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { closeSync, openSync, readdirSync, readFileSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -565,6 +566,13 @@ test('a result that cannot be written is told in words, and as a failure', () =>
   closeSync(full)
   assert.deepEqual([status, stderr.split('\n').length], [1, 2])
   assert.match(stderr, /^Standard output cannot be written: ENOSPC/)
+})
+
+test('a reader that closes early does not make a command fail', async () => {
+  const env = { ...process.env, LATCHKEY_DATA_DIR: cli.dataDir }
+  const listing = spawn(process.execPath, [BIN, 'account', 'list'], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  listing.stdout.destroy()
+  assert.deepEqual(await once(listing, 'exit'), [0, null])
 })
 
 test('the master key is made with mode 0600 and the store in a folder of its own', () => {
