@@ -12,6 +12,9 @@ import { Output, type Streams } from './output.ts'
 import { showBytes } from './progress.ts'
 
 const MAX_NAMED = 10
+const NO_FILE =
+  'Name the backup to restore: latchkey restore FILE [--replace]. To accept instead that revocations of the present store are ' +
+  'lost: latchkey restore --accept-revocation-loss'
 
 type Options = Partial<RestoreOptions> & { readonly json?: boolean }
 
@@ -53,7 +56,7 @@ async function restoreStore(
   { replace = false, acceptRevocationLoss = false }: Options,
   output: Output,
 ): Promise<void> {
-  if (file === undefined && !acceptRevocationLoss) throw new OperatorError('Name the backup to restore')
+  if (file === undefined && !acceptRevocationLoss) throw new OperatorError(NO_FILE)
   const { databaseUrl } = config
   if (file === undefined && databaseUrl !== undefined) return acceptOnPostgres({ ...config, databaseUrl }, output)
   if (file === undefined) requireEmbeddedStore(config)

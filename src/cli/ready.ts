@@ -19,6 +19,11 @@ export function addReadyCommand(program: Command, streams: Streams): void {
     .action(async ({ json }: { json?: boolean }) => {
       const url = readyUrl(readProcessConfig())
       const answer = await ask(url)
+      if (typeof answer === 'string') {
+        throw new OperatorError(
+          `${url}: ${answer}. The server must run, and HOST and PORT must be set as for the server.`,
+        )
+      }
       if (answer !== 200) throw new OperatorError(`${url}: ${answer}`)
       new Output(streams, json === true).result({ url, ready: true }, { title: `${url}: ready` })
     })

@@ -29,6 +29,9 @@ export async function backUpSqlite(
   const { path, storeSecret } = requireStore(dataDir, keys)
   const part = `${file}.${randomBytes(4).toString('hex')}.part`
   try {
+    if (fs.statSync(dirname(file), { throwIfNoEntry: false }) === undefined) {
+      throw new OperatorError(`There is no folder ${dirname(file)}. Create it first; nothing was changed.`)
+    }
     fs.closeSync(fs.openSync(part, 'wx', 0o600))
     await copySnapshot(path, part, onBytes)
     const found = inspectCopy(part)
