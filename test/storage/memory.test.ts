@@ -1,7 +1,10 @@
-// What the embedded engine remembers: the same object until something about it changes, in this process or another.
+// What the embedded engine remembers: the same object until something about it changes, in this process or another. And how much
+// of it, on both engines.
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { afterEach, beforeEach, test } from 'node:test'
+import { SameRows } from '../../src/storage/postgres/memory/same-rows.ts'
+import { Columns } from '../../src/storage/postgres/sql/batch.ts'
 import { Connection } from '../../src/storage/sqlite/connection.ts'
 import { Changes } from '../../src/storage/sqlite/memory/changes.ts'
 import { Known } from '../../src/storage/sqlite/memory/known.ts'
@@ -141,4 +144,53 @@ test('a page far from both ends is the right one, and stays so while tokens come
     await make(3, `round ${round}`)
   }
   db.close()
+})
+
+const LARGE = {
+  policy: JSON.stringify({
+    scopes: Array.from({ length: 64 }, (_, i) => `${i}:`.padEnd(100, 'x')),
+    addresses: Array.from({ length: 64 }, (_, i) => `10.0.0.${i}`),
+  }),
+  metadata: JSON.stringify({ note: 'm'.repeat(4_000) }),
+}
+
+test('as many tokens are cached as fit: a hundred of the usual size, or few large ones, or few of large sub-accounts', async () => {
+  const db = new Connection(opened.path, 'read')
+  const limits = { candidates: 100 * 450, keys: 1, rows: 100 * 800, subAccounts: 100 * 1_000 }
+  const memory = new Memory(db, opened.stamps, limits)
+  /** Backwards, what was read last is still there, and what it replaced is not. */
+  const heldOf = (tokens: readonly TokenRecord[], find: (token: TokenRecord) => object | undefined) =>
+    memory.read(() => {
+      const read = tokens.map(find)
+      return tokens.filter((_, i) => find(tokens.at(-1 - i) as TokenRecord) === read.at(-1 - i)).length
+    })
+  const held = (tokens: readonly TokenRecord[]) => ({
+    candidates: heldOf(tokens, ({ digest }) => memory.findCandidate(credentialOf(digest))),
+    rows: heldOf(tokens, ({ id }) => memory.findToken(account.id, id)),
+  })
+  const make = (count: number, of: (i: number) => TokenRecord) =>
+    estate.tokens(Array.from({ length: count }, (_, i) => of(i)))
+
+  const usual = await make(100, (i) => estate.tokenRecord(subAccount, `Mobile app Москва 1000${i}`))
+  assert.deepEqual(held(usual), { candidates: 100, rows: 100 })
+  const large = await make(20, (i) => estate.tokenRecord(subAccount, `large ${i}`, LARGE))
+  assert.deepEqual(held(large), { candidates: 1, rows: 6 })
+  const owners = Array.from({ length: 20 }, () => estate.subAccountRecord(account, LARGE))
+  await opened.store.insertSubAccounts(owners, estate.origin())
+  const owned = await make(20, (i) => estate.tokenRecord(owners[i] as SubAccount, 'small'))
+  assert.deepEqual(held(owned), { candidates: 1, rows: 6 })
+  db.close()
+})
+
+test('on PostgreSQL, ten rows of the usual size are cached, or one that is large', () => {
+  const columns = new Columns([])
+  const held = (text: string) => {
+    const rows = new SameRows(() => ({}), 10)
+    const ids = Array.from({ length: 10 }, (_, i) => `${i}`)
+    const read = ids.map((id) => rows.get([id, text], columns))
+    return ids.filter((_, i) => rows.get([ids.at(-1 - i) ?? '', text], columns) === read.at(-1 - i)).length
+  }
+  assert.equal(held('a'.repeat(600)), 10)
+  assert.equal(held('a'.repeat(16_000)), 1)
+  assert.equal(held('я'.repeat(8_000)), 1)
 })

@@ -46,6 +46,19 @@ test('the callback gets each evicted value once', () => {
   assert.deepEqual(evicted, ['0', '1'])
 })
 
+test('heavy entries evict as many others as they need room for, and are evicted like them', () => {
+  const cache = filled(10)
+  cache.set(10, 'heavy', 4)
+  assert.deepEqual([...cache.values()], ['4', '5', '6', '7', '8', '9', 'heavy'])
+  cache.set(9, 'heavier', 5)
+  assert.deepEqual([...cache.values()], ['8', 'heavier', 'heavy'])
+  cache.set(10, 'light')
+  for (const key of [11, 12, 13]) cache.set(key, `${key}`)
+  assert.deepEqual([...cache.values()], ['8', 'heavier', 'light', '11', '12', '13'])
+  cache.set(14, 'heavier than the limit', 11)
+  assert.deepEqual([...cache.values()], ['heavier than the limit'])
+})
+
 test('it never holds more than its limit, and never anything but what was set last', () => {
   const step = fc.record({ key: fc.nat(20), isSet: fc.boolean() })
   fc.assert(
@@ -65,6 +78,24 @@ test('it never holds more than its limit, and never anything but what was set la
       const held = [...cache.values()]
       assert.equal(held.length, Math.min(limit, all.size))
       assert.ok(held.every((value) => [...all.values()].includes(value)))
+    }),
+    { numRuns: runs(200, 20_000) },
+  )
+})
+
+test('the weights of what it holds never come to more than its limit, and what was set last is held', () => {
+  const entry = fc.record({ key: fc.nat(20), weight: fc.integer({ min: 1, max: 5 }), isUsed: fc.boolean() })
+  fc.assert(
+    fc.property(fc.integer({ min: 5, max: 20 }), fc.array(entry, { maxLength: 200 }), (limit, entries) => {
+      const cache = new Recent<number, { readonly weight: number }>(limit)
+      for (const each of entries) {
+        const isNew = cache.get(each.key) === undefined
+        cache.set(each.key, each, each.weight)
+        const held = [...cache.values()]
+        assert.ok(held.reduce((sum, { weight }) => sum + weight, 0) <= limit)
+        if (isNew) assert.equal(held.at(-1), each)
+        if (each.isUsed) cache.get(each.key)
+      }
     }),
     { numRuns: runs(200, 20_000) },
   )

@@ -1,8 +1,11 @@
 // A cache of row objects: an unchanged row is the same object, so that values derived from it can be cached with it. Every row is
 // still read from the store, and compared with the cached one field by field.
-import { Recent } from '../../../tokens/recent.ts'
+import { bytesOf, Recent } from '../../../tokens/recent.ts'
 import { KEY, LISTED } from '../../tables.ts'
 import type { Columns, Fields } from '../sql/batch.ts'
+
+/** Bytes that a row of the usual size takes, including derived values. */
+const ROW = 2_000
 
 interface Known<Item> {
   readonly fields: Fields
@@ -14,10 +17,10 @@ export class SameRows<Item extends object> {
   readonly #toItem: (values: readonly unknown[]) => Item
   readonly #known: Recent<string, Known<Item>>
 
-  /** Holds at most `limit` rows. */
+  /** Holds at most `limit` rows of the usual size, and fewer larger ones. */
   constructor(toItem: (values: readonly unknown[]) => Item, limit: number) {
     this.#toItem = toItem
-    this.#known = new Recent(limit)
+    this.#known = new Recent(limit * ROW)
   }
 
   /** `from` is the index of the id; columns before it do not belong to the row. */
@@ -26,7 +29,8 @@ export class SameRows<Item extends object> {
     const known = this.#known.get(id)
     if (known !== undefined && isSame(known.fields, fields, from)) return known.item
     const item = this.#toItem(columns.toValues(fields, from).map(withOwnBytes))
-    this.#known.set(id, { fields: fields.slice(from), item })
+    const own = fields.slice(from)
+    this.#known.set(id, { fields: own, item }, Math.max(ROW, ROW / 2 + bytesOf(own)))
     return item
   }
 }
@@ -42,6 +46,5 @@ function isSame(known: Fields, fields: Fields, from: number): boolean {
 
 export class Remembered {
   readonly keys = new SameRows((values) => KEY.read(values), 2_000)
-  /** Some 2 kB each, including derived values. */
   readonly listed = new SameRows((values) => LISTED.read(values), 8_000)
 }

@@ -15,11 +15,13 @@ interface Entry<Value> {
 export class Known<Value> {
   readonly #changes: Changes
   readonly #entries: Recent<string, Entry<Value>>
+  readonly #weightOf: (value: Value) => number
 
-  /** Holds at most `limit` entries. */
-  constructor(changes: Changes, limit: number) {
+  /** The weights of all entries come to `limit` at most. */
+  constructor(changes: Changes, limit: number, weightOf: (value: Value) => number = () => 1) {
     this.#changes = changes
     this.#entries = new Recent(limit)
+    this.#weightOf = weightOf
   }
 
   /** Current as of the last look at the changes. */
@@ -39,6 +41,6 @@ export class Known<Value> {
   /** `madeFrom` are the ids of the one or two rows it was made from; `readAt` is the time of a look before they were read. */
   set(name: string, value: Value, [id, other = id]: readonly [string, string?], readAt: number): void {
     const [bucket, otherBucket] = [this.#changes.bucketOf(id), this.#changes.bucketOf(other)]
-    this.#entries.set(name, { value, bucket, otherBucket, heldAt: readAt })
+    this.#entries.set(name, { value, bucket, otherBucket, heldAt: readAt }, this.#weightOf(value))
   }
 }

@@ -2,8 +2,10 @@
 // else is called within `read`.
 import { hash } from 'node:crypto'
 import type { Slice, TokenQuery } from '../../../tokens/model/page.ts'
+import type { ReadyPolicy } from '../../../tokens/model/policy.ts'
 import type { ListedToken, StoredKey, SubAccount } from '../../../tokens/model/token.ts'
 import type { TokenRow } from '../../../tokens/ports.ts'
+import { bytesOf } from '../../../tokens/recent.ts'
 import type { Stamped } from '../../../tokens/trust/stamp.ts'
 import type { Stamps } from '../../../tokens/trust/vault.ts'
 import { type Candidate, toCandidate } from '../../../tokens/trust/verdict.ts'
@@ -14,12 +16,18 @@ import { Changes } from './changes.ts'
 import { Compact } from './compact.ts'
 import { Known } from './known.ts'
 
-/** Some 450 bytes each. */
-const CANDIDATES = 150_000
-const KEYS = 2_000
-/** Some 800 bytes each, with the decrypted credential. */
-const ROWS = 60_000
-const SUB_ACCOUNTS = 10_000
+/** Bytes that an entry of the usual size counts for; of a row, with the decrypted credential. */
+const CANDIDATE = 450
+const ROW = 800
+const SUB_ACCOUNT = 1_000
+
+/** In bytes, but for keys, of which each is small. */
+const LIMITS = {
+  candidates: 150_000 * CANDIDATE,
+  keys: 2_000,
+  rows: 60_000 * ROW,
+  subAccounts: 10_000 * SUB_ACCOUNT,
+}
 
 export class Memory {
   readonly #db: Connection
@@ -33,14 +41,14 @@ export class Memory {
   #next: Promise<void> | undefined
   #isShared = false
 
-  constructor(db: Connection, stamps: Stamps) {
+  constructor(db: Connection, stamps: Stamps, limits = LIMITS) {
     this.#db = db
     this.#stamps = stamps
     this.#changes = new Changes(db)
-    this.#candidates = new Known(this.#changes, CANDIDATES)
-    this.#keys = new Known(this.#changes, KEYS)
-    this.#rows = new Known(this.#changes, ROWS)
-    this.#subAccounts = new Known(this.#changes, SUB_ACCOUNTS)
+    this.#candidates = new Known(this.#changes, limits.candidates, bytesOfCandidate)
+    this.#keys = new Known(this.#changes, limits.keys)
+    this.#rows = new Known(this.#changes, limits.rows, bytesOfRow)
+    this.#subAccounts = new Known(this.#changes, limits.subAccounts, bytesOfSubAccount)
   }
 
   /** Runs `question` in a snapshot made after this call, or after the one of `shareSnapshot` in this callback. */
@@ -167,4 +175,30 @@ export class Memory {
 /** The name of a secret in this process: no credential or account key stays in memory for being remembered. */
 function nameOf(presented: string): string {
   return hash('sha256', presented, 'binary')
+}
+
+/** Both policies are its own: candidates do not share them. */
+function bytesOfCandidate({ policies: { token, subAccount } }: Candidate): number {
+  return CANDIDATE + bytesOfPolicy(token) + bytesOfPolicy(subAccount)
+}
+
+/** Measured: prepared for decisions, short addresses take up to fifteen times their JSON. */
+function bytesOfPolicy(policy: ReadyPolicy | undefined): number {
+  if (policy === undefined) return 0
+  const { addresses = [], scopes: { listed } = { listed: [] } } = policy
+  return 500 + 210 * addresses.length + 90 * listed.length + bytesOf(listed)
+}
+
+/** With all of its sub-account, which may be in no other row, and evicted by itself. */
+function bytesOfRow({ token, subAccount }: TokenRow): number {
+  const { name, sealed, metadata, tags, policy } = token
+  return Math.max(ROW, 500 + bytesOf([name, sealed, metadata, tags, policy]) + bytesOfTexts(subAccount))
+}
+
+function bytesOfSubAccount(subAccount: SubAccount): number {
+  return Math.max(SUB_ACCOUNT, 600 + bytesOfTexts(subAccount))
+}
+
+function bytesOfTexts({ name, email, companyName, policy, metadata }: SubAccount): number {
+  return bytesOf([name, email, companyName, policy, metadata])
 }
