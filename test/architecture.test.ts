@@ -40,6 +40,7 @@ function roomOf(path: string): string {
 const BOTH_ENGINES = [
   'storage/tables.ts',
   'storage/queries.ts',
+  'storage/pages.ts',
   'storage/migrations.ts',
   'storage/vault.ts',
   'storage/fair-queue.ts',
@@ -59,6 +60,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'storage/postgres': [...BOTH_ENGINES, 'process'],
   'storage/tables.ts': ['tokens'],
   'storage/queries.ts': ['storage/tables.ts', 'tokens'],
+  'storage/pages.ts': ['storage/queries.ts', 'storage/tables.ts', 'tokens'],
   'storage/vault.ts': ['tokens'],
   'storage/migrations.ts': ['tokens'],
   'storage/fair-queue.ts': [],

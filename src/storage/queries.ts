@@ -2,9 +2,9 @@
 import type { Status, Timestamp } from '../tokens/model/token.ts'
 import type { ChainLink } from '../tokens/record/history.ts'
 import type { VaultRow } from '../tokens/trust/key-ring.ts'
-import { ACCOUNT, HEAD, HISTORY_ROW, KEY, SESSION, SUB_ACCOUNT_ROW, toSubAccountRow } from './tables.ts'
+import { ACCOUNT, HEAD, HISTORY_ROW, KEY, SESSION, subAccountRow, toSubAccountRow } from './tables.ts'
 
-type Rows = readonly (readonly unknown[])[]
+export type Rows = readonly (readonly unknown[])[]
 
 export interface Query<Args extends readonly unknown[], Answer> {
   readonly values: (...args: Args) => (string | number | Uint8Array)[]
@@ -40,7 +40,7 @@ export const listSessions = query(byId, `${SESSION_BY} WHERE s.account_id = ?1 O
 
 export const findSubAccount = query(
   (accountId: string, id: string) => [accountId, id],
-  `SELECT ${SUB_ACCOUNT_ROW} FROM sub_accounts s WHERE s.account_id = ?1 AND s.id = ?2`,
+  `SELECT ${subAccountRow('s')} FROM sub_accounts s WHERE s.account_id = ?1 AND s.id = ?2`,
   ([row]) => row && toSubAccountRow(row),
 )
 

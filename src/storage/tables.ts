@@ -113,13 +113,10 @@ export const CANDIDATE = new Joined(
 
 export const STAMPED_SUB_ACCOUNT = new Selection<Stamped<SubAccount>>(namesOf(SUB_ACCOUNTS))
 
-/** The columns of the row below, by name. */
-export const SUB_ACCOUNT_NAMES = [...STAMPED_SUB_ACCOUNT.names.map(columnOf), 'active', 'inactive']
-
-/** The columns of a sub-account `s` with its counts. */
-export const SUB_ACCOUNT_ROW = `${STAMPED_SUB_ACCOUNT.columns('s')},
-  coalesce((SELECT count FROM token_counts WHERE scope = s.id AND status = 'active'), 0) AS active,
-  coalesce((SELECT count FROM token_counts WHERE scope = s.id AND status = 'inactive'), 0) AS inactive`
+/** The columns of a sub-account with its counts, by its alias in the statement. */
+export const subAccountRow = (alias: string) => `${STAMPED_SUB_ACCOUNT.columns(alias)},
+  coalesce((SELECT count FROM token_counts WHERE scope = ${alias}.id AND status = 'active'), 0) AS active,
+  coalesce((SELECT count FROM token_counts WHERE scope = ${alias}.id AND status = 'inactive'), 0) AS inactive`
 
 export function toSubAccountRow(values: readonly unknown[], from = 0): StampedSubAccountRow {
   const [active, inactive] = values.slice(from + STAMPED_SUB_ACCOUNT.names.length) as [number, number]

@@ -300,8 +300,8 @@ class PostgresStore implements Store {
   countExpiring = this.#longRead(reads.countExpiring)
   readOverview = this.#longRead(reads.readOverview)
   listHistory = this.#longRead(reads.listHistory)
-  listKeys = this.#longRead(listing.listKeys)
-  listSubAccounts = this.#longRead(listing.listSubAccounts)
+  listKeys = this.#longRead(reads.listKeys)
+  listSubAccounts = this.#longRead(reads.listSubAccounts)
   readRows = this.#longRead(reads.readRows)
 
   listTokens: Store['listTokens'] = async (accountId, query) => {

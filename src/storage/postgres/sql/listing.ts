@@ -1,92 +1,14 @@
-// Pages of tokens, sub-accounts and account keys. Each is one statement, so that a page and its total are of one snapshot and one
-// round trip.
+// Pages of tokens: one statement, so that a page and its total are of one snapshot and one round trip.
 import { type Sought, seek } from '../../../tokens/model/grams.ts'
-import { canMatch, MAX_LIMIT, type Slice, type TokenQuery } from '../../../tokens/model/page.ts'
-import { type AccountKey, foldCase, idFloor, type Timestamp } from '../../../tokens/model/token.ts'
-import type { KeyQuery, StampedSubAccountRow, SubAccountQuery, TokenRow } from '../../../tokens/ports.ts'
-import { KEY, LISTED, SUB_ACCOUNT_ROW, toSubAccountRow } from '../../tables.ts'
+import { MAX_LIMIT, type Slice, type TokenQuery } from '../../../tokens/model/page.ts'
+import { idFloor, type Timestamp } from '../../../tokens/model/token.ts'
+import type { TokenRow } from '../../../tokens/ports.ts'
+import { NEVER_USED, ofSuspended, outlived, Values } from '../../pages.ts'
+import { LISTED } from '../../tables.ts'
 import type { Connection } from '../connection.ts'
-import type { Answer, Value } from './batch.ts'
+import type { Answer } from './batch.ts'
+import { POSTGRES } from './dialect.ts'
 import { matchExpression } from './grams.ts'
-
-/** A statement's values, collected while its text is written. */
-export class Values {
-  readonly list: Value[] = []
-
-  /** Returns the place of the value in the text. */
-  add(value: Value): string {
-    this.list.push(value)
-    return `$${this.list.length}`
-  }
-}
-
-type ReadRow<Row> = (values: readonly unknown[], from: number) => Row
-
-/** Each row has the total, then the columns of an item, which are null for an empty page. */
-export function toSlice<Row>(found: readonly (readonly unknown[])[], read: ReadRow<Row>): Slice<Row> {
-  const items = found.filter(([, first]) => first !== null).map((values) => read(values, 1))
-  return { items, total: Number(found[0]?.[0] ?? 0) }
-}
-
-/**
- * The page among `matches`. The outer limit tells the planner that these are few rows: it does not know the
- * value of the inner one, and would read whole tables to join them.
- */
-function chooseFrom(matches: string, limit: string, skip: string): string {
-  return `SELECT id FROM (SELECT id FROM ${matches} ORDER BY id DESC LIMIT ${limit} OFFSET ${skip}) AS few
-    LIMIT ${MAX_LIMIT}`
-}
-
-export async function listSubAccounts(
-  db: Connection,
-  accountId: string,
-  { page, limit, search, ids = null }: SubAccountQuery,
-): Promise<Slice<StampedSubAccountRow>> {
-  if (search !== undefined && !canMatch(search)) return { items: [], total: 0 }
-  const folded = search === undefined ? null : foldCase(search)
-  const found = await db.tuples(
-    `WITH matches AS MATERIALIZED (
-       SELECT id FROM sub_accounts WHERE account_id = $1 AND ($2::text IS NULL OR strpos(folded_text, $2) > 0)
-         AND ($5::text[] IS NULL OR id = ANY($5))
-     ),
-     counted AS (SELECT count(*) AS total FROM matches),
-     chosen AS MATERIALIZED (${chooseFrom('matches', '$3', '$4')})
-     SELECT counted.total, page.* FROM counted LEFT JOIN (
-       SELECT ${SUB_ACCOUNT_ROW}
-       FROM chosen JOIN sub_accounts s ON s.id = chosen.id AND s.account_id = $1
-     ) AS page ON true ORDER BY page.id DESC`,
-    ...[accountId, folded, limit, (page - 1) * limit, ids],
-  )
-  return toSlice(found, toSubAccountRow)
-}
-
-/** Permissions for some sub-accounts, exactly as they are stored: not every server can say of any text whether it is JSON. */
-const SOME_SUB_ACCOUNTS = String.raw`'^\{"role":"[a-z]+","reveal":(true|false),"subAccounts":\[("[\w-]*"(,"[\w-]*")*)?\]\}$'`
-
-export async function listKeys(
-  db: Connection,
-  accountId: string,
-  { page, limit, id, within = null }: KeyQuery,
-): Promise<Slice<AccountKey>> {
-  const values = new Values()
-  const conditions = [`k.account_id = ${values.add(accountId)}`]
-  if (id !== undefined) conditions.push(`k.id = ${values.add(id)}`)
-  if (within !== null) {
-    const ids = values.add(JSON.stringify(within))
-    conditions.push(`CASE WHEN k.permissions ~ ${SOME_SUB_ACCOUNTS}
-      THEN k.permissions::jsonb -> 'subAccounts' <@ ${ids}::text::jsonb END`)
-  }
-  const where = conditions.join(' AND ')
-  const found = await db.tuples(
-    `SELECT counted.total, page.* FROM (SELECT count(*) AS total FROM account_keys k WHERE ${where}) AS counted
-     LEFT JOIN (
-       SELECT ${KEY.columns('k')} FROM account_keys k WHERE ${where}
-       ORDER BY k.id DESC LIMIT ${values.add(limit)} OFFSET ${values.add((page - 1) * limit)}
-     ) AS page ON true ORDER BY page.id DESC`,
-    ...values.list,
-  )
-  return toSlice(found, (values, from) => KEY.read(values, from))
-}
 
 /** Rows that a short read may skip. */
 const SHORT_WAY = 1_000
@@ -102,7 +24,7 @@ export async function listTokens(
   query: TokenQuery,
   isPartitioned: boolean,
 ): Promise<Slice<TokenRow> | undefined> {
-  const values = new Values()
+  const values = new Values(POSTGRES.sign)
   const isFiltered = query.search !== undefined || query.narrowing !== undefined
   const page = isFiltered
     ? filterAndSort(values, accountId, query)
@@ -164,15 +86,16 @@ function pageByIndex(
     ) AS few LIMIT ${MAX_LIMIT})`
 }
 
-const NEVER_USED = 'NOT EXISTS (SELECT FROM last_used WHERE token_id = t.id)'
-
-/** For what no index holds in its order: finds all matches by the most selective index, then sorts them. */
+/**
+ * For what no index holds in its order: finds all matches by the most selective index, then sorts them. The outer limit tells the
+ * planner that `chosen` has few rows: it does not know the value of the inner one, and would read whole tables to join them.
+ */
 function filterAndSort(values: Values, accountId: string, query: TokenQuery): string {
   const { subAccountId, status, search, narrowing, page, limit } = query
   const sought = search === undefined ? undefined : seek(search)
   // The search table has these columns itself; only the other filters need the tokens table.
   const from = search === undefined ? 't' : 'f'
-  const filters: [Value | undefined, (place: string) => string][] = [
+  const conditions = values.conditions([
     [accountId, (place) => `${from}.account_id = ${place}`],
     [subAccountId, (place) => `${from}.sub_account_id = ${place}`],
     [narrowing?.subAccounts, (place) => `${from}.sub_account_id = ANY(${place}::text[])`],
@@ -181,18 +104,18 @@ function filterAndSort(values: Values, accountId: string, query: TokenQuery): st
     [floorOf(narrowing?.createdBefore), (place) => `t.id < ${place}`],
     [narrowing?.expiresFrom, (place) => `t.expires_at >= ${place}`],
     [narrowing?.expiresBefore, (place) => `t.expires_at < ${place}`],
-    [narrowing?.expiredAt, (place) => `(t.expires_at <= ${place} OR ${outlived(values.add(accountId), place)})`],
+    [
+      narrowing?.expiredAt,
+      (place) => `(t.expires_at <= ${place} OR ${outlived(POSTGRES, values.add(accountId), place)})`,
+    ],
     [
       narrowing?.unexpiredAt,
-      (place) => `(t.expires_at IS NULL OR t.expires_at > ${place}) AND NOT ${outlived(values.add(accountId), place)}`,
+      (place) =>
+        `(t.expires_at IS NULL OR t.expires_at > ${place}) AND NOT ${outlived(POSTGRES, values.add(accountId), place)}`,
     ],
-    [narrowing?.suspended === true ? accountId : undefined, (place) => `t.sub_account_id = ANY(${suspendedOf(place)})`],
-    [
-      narrowing?.suspended === false ? accountId : undefined,
-      (place) => `t.sub_account_id <> ALL(${suspendedOf(place)})`,
-    ],
-  ]
-  const conditions = filters.flatMap(([value, write]) => (value === undefined ? [] : [write(values.add(value))]))
+    [narrowing?.suspended === true ? accountId : undefined, (place) => ofSuspended(POSTGRES, place)],
+    [narrowing?.suspended === false ? accountId : undefined, (place) => `NOT ${ofSuspended(POSTGRES, place)}`],
+  ])
   if (sought !== undefined) conditions.push(searched(values, accountId, sought))
   for (const tag of narrowing?.tags ?? []) {
     const [account, named] = [values.add(accountId), values.add(tag)]
@@ -213,16 +136,10 @@ function filterAndSort(values: Values, accountId: string, query: TokenQuery): st
       WHERE ${conditions.join(' AND ')}
     ),
     counted AS (SELECT count(*) AS total FROM matches),
-    chosen AS MATERIALIZED (${chooseFrom('matches', values.add(limit), values.add((page - 1) * limit))})`
+    chosen AS MATERIALIZED (SELECT id FROM (
+      SELECT id FROM matches ORDER BY id DESC LIMIT ${values.add(limit)} OFFSET ${values.add((page - 1) * limit)}
+    ) AS few LIMIT ${MAX_LIMIT})`
 }
-
-/** By its text: a policy that was altered may be no JSON. Its tokens are refused anyway. */
-const MAX_LIFETIME = `substring(policy FROM '"maxLifetimeSeconds":([0-9]{1,12})')::bigint`
-
-/** Whether a token `t` is older than its sub-account's policy lets it become. Its time may have been altered: nothing is added. */
-export const outlived = (account: string, time: string) => `(t.sub_account_id = ANY(ARRAY(
-    SELECT id FROM sub_accounts WHERE account_id = ${account} AND ${MAX_LIFETIME} IS NOT NULL))
-  AND t.created_at <= ${time} - 1000 * (SELECT ${MAX_LIFETIME} FROM sub_accounts WHERE id = t.sub_account_id))`
 
 /** By parts of the name; a search of four characters also by the end of the credential. */
 function searched(values: Values, accountId: string, sought: Sought): string {
@@ -234,10 +151,6 @@ function searched(values: Values, accountId: string, sought: Sought): string {
   return `(${named} OR f.token_id = ANY(ARRAY(
     SELECT id FROM tokens WHERE account_id = ${account} AND masked IS NOT NULL AND right(masked, 4) = ${end})))`
 }
-
-/** The suspended sub-accounts of an account, as an array: evaluated first. */
-export const suspendedOf = (account: string) =>
-  `ARRAY(SELECT id FROM sub_accounts WHERE account_id = ${account} AND suspended_at IS NOT NULL)`
 
 function floorOf(time: Timestamp | undefined): string | undefined {
   return time === undefined ? undefined : idFloor('tok', time)

@@ -1,40 +1,17 @@
-// Every question the store answers, lists of tokens and sub-accounts aside, as SQL: one statement each, so that an answer comes
-// from one snapshot and one round trip.
-import type { OverviewCounts, OverviewQuestion } from '../../../tokens/model/overview.ts'
-import type { Slice } from '../../../tokens/model/page.ts'
+// Every question the store answers, pages of tokens aside, as SQL: one statement each, so that an answer comes from one snapshot
+// and one round trip.
 import type { StoredRow, Table } from '../../../tokens/model/tables.ts'
-import {
-  idFloor,
-  type Status,
-  type StoredKey,
-  type Timestamp,
-  type TokenActivity,
-  type TokenRecord,
-} from '../../../tokens/model/token.ts'
+import type { StoredKey, Timestamp, TokenActivity, TokenRecord } from '../../../tokens/model/token.ts'
 import type { NameAsked, StoredLimit, TokenRow } from '../../../tokens/ports.ts'
-import { type HistoryQuery, type HistoryRow, toHistoryRow } from '../../../tokens/record/history.ts'
 import type { Stamped } from '../../../tokens/trust/stamp.ts'
 import type { FoundRows } from '../../../tokens/trust/verdict.ts'
+import type { Dialect, Question } from '../../pages.ts'
+import * as pages from '../../pages.ts'
 import type { Query } from '../../queries.ts'
 import * as queries from '../../queries.ts'
-import {
-  CANDIDATE,
-  CHANGED,
-  columnOf,
-  HISTORY_ROW,
-  KEY,
-  LIMIT,
-  LISTED,
-  SUB_ACCOUNT_NAMES,
-  SUB_ACCOUNT_ROW,
-  selectList,
-  TOKEN,
-  tableOf,
-  toSubAccountRow,
-} from '../../tables.ts'
+import { CANDIDATE, CHANGED, columnOf, KEY, LIMIT, LISTED, selectList, TOKEN, tableOf } from '../../tables.ts'
 import type { Connection } from '../connection.ts'
-import type { Value } from './batch.ts'
-import { outlived, suspendedOf, toSlice, Values } from './listing.ts'
+import { POSTGRES } from './dialect.ts'
 
 /**
  * The limit makes PostgreSQL look the row up: it expects a row from every partition, and would rather read through a small table
@@ -65,6 +42,18 @@ export const readChainHeads = asked(queries.readChainHeads)
 export const readVault = asked(queries.readVault)
 export const listRetiredMasterKeys = asked(queries.listRetiredMasterKeys)
 export const ping = asked(queries.ping)
+
+function built<Args extends readonly unknown[], Answer>(build: (dialect: Dialect, ...args: Args) => Question<Answer>) {
+  return async (db: Connection, ...args: Args): Promise<Answer> => {
+    const { sql, values, read } = build(POSTGRES, ...args)
+    return read(await db.tuples(sql, ...values))
+  }
+}
+
+export const listKeys = built(pages.listKeys)
+export const listSubAccounts = built(pages.listSubAccounts)
+export const listHistory = built(pages.listHistory)
+export const readOverview = built(pages.readOverview)
 
 export async function findKey(db: Connection, digest: Uint8Array): Promise<Stamped<StoredKey> | undefined> {
   const answer = await db.read(`${KEY_BY} WHERE k.digest = $1`, [digest])
@@ -106,56 +95,6 @@ export async function findTokensByNames(
   const tokens = new Map(found.map((values) => [values[0], TOKEN.read(values, 1)]))
   return asked.map((_, place) => tokens.get(place))
 }
-
-export async function readOverview(
-  db: Connection,
-  accountId: string,
-  { expiredBefore, expiringBefore, weeks, largest, subAccounts = null }: OverviewQuestion,
-): Promise<OverviewCounts> {
-  const floors = weeks.map((time) => idFloor('tok', time))
-  const row = await db.get<OverviewColumns>(
-    `SELECT
-       ${countOf('active')} AS active,
-       ${countOf('inactive')} AS inactive,
-       (SELECT count(*) FROM tokens t
-        WHERE t.account_id = $1 ${WITHIN} AND NOT EXISTS (SELECT FROM last_used WHERE token_id = t.id)) AS "neverUsed",
-       (SELECT count(*) FROM tokens t WHERE account_id = $1 ${WITHIN} AND status = 'active'
-        AND (expires_at < $2 OR ${outlived('$1', '$2 - 1')})) AS expired,
-       (SELECT count(*) FROM tokens t
-        WHERE account_id = $1 AND sub_account_id = ANY(${suspendedOf('$1')}) ${WITHIN} AND status = 'active'
-        AND (expires_at IS NULL OR expires_at >= $2) AND NOT ${outlived('$1', '$2 - 1')}) AS "suspendedTokens",
-       (SELECT count(*) FROM tokens
-        WHERE account_id = $1 ${WITHIN} AND expires_at >= $2 AND expires_at < $3 AND status = 'active') AS expiring,
-       (SELECT count(*) FROM sub_accounts WHERE account_id = $1 ${AMONG}) AS "subAccounts",
-       (SELECT count(suspended_at) FROM sub_accounts WHERE account_id = $1 ${AMONG}) AS suspended,
-       ARRAY(SELECT (SELECT count(*)::float8 FROM tokens
-                     WHERE account_id = $1 ${WITHIN} AND id >= week.first AND id < week.next)
-             FROM unnest($4::text[], $5::text[]) WITH ORDINALITY AS week (first, next, no) ORDER BY no) AS made,
-       ${LARGEST} AS largest`,
-    ...[accountId, expiredBefore, expiringBefore, floors.slice(0, -1), floors.slice(1), largest, subAccounts],
-  )
-  if (row === undefined) throw new Error('an overview is one row')
-  const { active, inactive, largest: found, ...counts } = row
-  return { ...counts, tokens: { active, inactive }, largest: (found ?? []).map((values) => toSubAccountRow(values)) }
-}
-
-type OverviewColumns = Omit<OverviewCounts, 'tokens' | 'largest'> &
-  Record<Status, number> & {
-    /** Arrays of columns, as JSON; the stamp as text, which nobody reads here. */
-    readonly largest: unknown[][] | null
-  }
-
-/** Only tokens of the sub-accounts asked for, or only these; all if there are none. */
-const WITHIN = 'AND ($7::text[] IS NULL OR sub_account_id = ANY($7))'
-const AMONG = 'AND ($7::text[] IS NULL OR id = ANY($7))'
-const countOf = (status: Status) =>
-  `(SELECT coalesce(sum(count), 0)::bigint FROM token_counts WHERE status = '${status}' AND scope = ANY(
-     CASE WHEN $7::text[] IS NULL THEN ARRAY[$1] ELSE ARRAY(SELECT id FROM sub_accounts WHERE account_id = $1 ${AMONG}) END))`
-
-const LARGEST = `(SELECT json_agg(json_build_array(${SUB_ACCOUNT_NAMES.join(', ')})) FROM (
-  SELECT * FROM (
-    SELECT ${SUB_ACCOUNT_ROW} FROM sub_accounts s WHERE s.account_id = $1 ${AMONG}
-  ) AS owner ORDER BY active + inactive DESC, id DESC LIMIT $6) AS row)`
 
 export async function findNames(
   db: Connection,
@@ -227,51 +166,6 @@ export async function findLimits(db: Connection, subjects: readonly string[]): P
   )
   return LIMIT.readAll(found)
 }
-
-/** What was done to these sub-accounts and their tokens, deleted ones included. */
-const ofSubAccounts = (account: string, ids: string) => `(subject = ANY(${ids}::text[]) OR token_id IN (
-  SELECT c.token_id FROM history c WHERE c.account_id = ${account} AND c.action = 'token.create'
-    AND split_part(split_part(c.to_facts COLLATE "C", '"subAccountId":"', 2), '"', 1) = ANY(${ids}::text[])))`
-
-export async function listHistory(db: Connection, accountId: string, query: HistoryQuery): Promise<Slice<HistoryRow>> {
-  const { page, limit, tokenId, by, action, from, before, subAccounts } = query
-  const values = new Values()
-  const [account, take, skip] = [values.add(accountId), values.add(limit), values.add((page - 1) * limit)]
-  const filters: [Value | undefined, string][] = [
-    [tokenId, 'token_id ='],
-    [by, 'by ='],
-    [action, 'action ='],
-    [from, 'at >='],
-    [before, 'at <'],
-  ]
-  const conditions = filters.flatMap(([value, condition]) =>
-    value === undefined ? [] : [`${condition} ${values.add(value)}`],
-  )
-  if (subAccounts !== undefined) conditions.push(ofSubAccounts(account, values.add(subAccounts)))
-  const found = await db.tuples(
-    conditions.length === 0
-      ? wholeHistory(account, take, skip)
-      : filteredHistory([`account_id = ${account}`, ...conditions].join(' AND '), take, skip),
-    ...values.list,
-  )
-  return toSlice(found, (values, from) => toHistoryRow(HISTORY_ROW.read(values, from)))
-}
-
-/** Rows are numbered without gaps, so that a page is a range of numbers. */
-const wholeHistory = (account: string, take: string, skip: string) => `
-  SELECT counted.total, ${HISTORY_ROW.columns('h')} FROM (
-    SELECT coalesce((SELECT seq FROM history_heads WHERE account_id = ${account}), 0) AS total
-  ) AS counted LEFT JOIN history h
-    ON h.account_id = ${account} AND h.seq <= counted.total - ${skip}::bigint
-      AND h.seq > counted.total - ${skip}::bigint - ${take}::bigint
-  ORDER BY h.seq DESC`
-
-const filteredHistory = (where: string, take: string, skip: string) => `
-  SELECT counted.total, page.* FROM (
-    SELECT count(*) AS total FROM history WHERE ${where}
-  ) AS counted LEFT JOIN (
-    SELECT ${HISTORY_ROW.columns('h')} FROM history h WHERE ${where} ORDER BY seq DESC LIMIT ${take} OFFSET ${skip}
-  ) AS page ON true ORDER BY page.seq DESC`
 
 export function readRows(
   db: Connection,

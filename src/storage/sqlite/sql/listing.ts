@@ -3,9 +3,11 @@ import { type Sought, seek } from '../../../tokens/model/grams.ts'
 import type { Slice, TokenQuery } from '../../../tokens/model/page.ts'
 import { idFloor, type Status } from '../../../tokens/model/token.ts'
 import type { TokenRow } from '../../../tokens/ports.ts'
+import { NEVER_USED, ofSuspended, outlived } from '../../pages.ts'
 import { type Connection, inTime } from '../connection.ts'
+import { SQLITE } from './dialect.ts'
 import { matchExpression } from './grams.ts'
-import { ANY_OF, findToken, NEVER_USED, OUTLIVED, ownsSubAccount, SUSPENDED } from './reads.ts'
+import { findToken, ownsSubAccount } from './reads.ts'
 
 /** The ids of the tokens of a page, in its order, and the number of all matches. */
 export interface Chosen {
@@ -116,6 +118,8 @@ function searched(accountNo: number, accountId: string, sought: Sought) {
   }
 }
 
+const OUTLIVED = outlived(SQLITE, '?', '?')
+const OF_SUSPENDED = ofSuspended(SQLITE, '?')
 const TAGGED = 't.id IN (SELECT token_id FROM token_tags WHERE account_id = ? AND tag = ?)'
 
 function filtersOf(db: Connection, accountId: string, query: TokenQuery, sought: Sought | undefined) {
@@ -126,14 +130,14 @@ function filtersOf(db: Connection, accountId: string, query: TokenQuery, sought:
     // The tokens of some sub-accounts, or with a tag, are found by these, not among all of the account's.
     [suspended || subAccounts || tags.length > 0 ? '+t.account_id = ?' : 't.account_id = ?']: accountId,
     't.sub_account_id = ?': subAccountId,
-    [`t.sub_account_id IN ${ANY_OF}`]: subAccounts && JSON.stringify(subAccounts),
+    [SQLITE.among('t.sub_account_id', '?')]: subAccounts && JSON.stringify(subAccounts),
     't.status = ?': status,
     't.id >= ?': createdFrom === undefined ? undefined : idFloor('tok', createdFrom),
     't.id < ?': createdBefore === undefined ? undefined : idFloor('tok', createdBefore),
     't.expires_at >= ?': expiresFrom,
     't.expires_at < ?': expiresBefore,
-    [`t.sub_account_id IN ${SUSPENDED}`]: suspended === true ? accountId : undefined,
-    [`t.sub_account_id NOT IN ${SUSPENDED}`]: suspended === false ? accountId : undefined,
+    [OF_SUSPENDED]: suspended === true ? accountId : undefined,
+    [`NOT ${OF_SUSPENDED}`]: suspended === false ? accountId : undefined,
   }
   const given = Object.entries(filters).filter(([, value]) => value !== undefined)
   const ages = [

@@ -1,0 +1,224 @@
+// Pages and the overview, whose statements are put together, for both engines. Each is one statement, so that all of an answer is
+// of one snapshot.
+import type { OverviewCounts, OverviewQuestion } from '../tokens/model/overview.ts'
+import { canMatch, type PageRequest, type Slice } from '../tokens/model/page.ts'
+import { type AccountKey, foldCase, idFloor, type Status } from '../tokens/model/token.ts'
+import type { KeyQuery, StampedSubAccountRow, SubAccountQuery } from '../tokens/ports.ts'
+import { type HistoryQuery, type HistoryRow, toHistoryRow } from '../tokens/record/history.ts'
+import type { Rows } from './queries.ts'
+import { HISTORY_ROW, KEY, subAccountRow, toSubAccountRow } from './tables.ts'
+
+export type Value = string | number | readonly string[]
+
+/** A statement with its values, and how its answer is read. */
+export interface Question<Answer> {
+  readonly sql: string
+  readonly values: readonly Value[]
+  readonly read: (rows: Rows) => Answer
+}
+
+/** What the engines write differently. Arguments are parts of a statement: columns, places of values, statements. */
+export interface Dialect {
+  /** `?1` or `$1` is the place of the first value. */
+  readonly sign: '?' | '$'
+  /** `strings` is the place of an array. */
+  among(column: string, strings: string): string
+  oneOf(column: string, statement: string): string
+  /** A column by which SQLite must not choose an index: it does not know that another one finds fewer rows. */
+  withoutIndex(column: string): string
+  contains(column: string, text: string): string
+  /** Ends a long statement at its deadline, where the server does not. `number` is an integer that differs between rows. */
+  inTime(number: string): string
+  /** An account key that is limited to sub-accounts, all of them among those given. */
+  seesOnly(ids: string): string
+  /** The sub-account of a token, from the row of its creation. There is an index on this expression. */
+  subAccountOf(facts: string): string
+  /** In seconds, of a sub-account; null without one, also for a policy that was altered: its tokens are refused anyway. */
+  readonly maxLifetime: string
+}
+
+/** A statement's values, collected while its text is written. */
+export class Values {
+  readonly list: Value[] = []
+  readonly #sign: Dialect['sign']
+
+  constructor(sign: Dialect['sign']) {
+    this.#sign = sign
+  }
+
+  /** Returns the place of the value in the text. */
+  add(value: Value): string {
+    this.list.push(value)
+    return `${this.#sign}${this.list.length}`
+  }
+
+  /** The conditions whose values are given. */
+  conditions(filters: readonly [Value | null | undefined, (place: string) => string][]): string[] {
+    return filters.flatMap(([value, write]) => (value === undefined || value === null ? [] : [write(this.add(value))]))
+  }
+}
+
+/** Whether a token `t` is older than its sub-account's policy lets it become. Its time may have been altered: nothing is added. */
+export const outlived = ({ oneOf, maxLifetime }: Dialect, account: string, time: string) => `(
+  ${oneOf('t.sub_account_id', `SELECT id FROM sub_accounts WHERE account_id = ${account} AND ${maxLifetime} IS NOT NULL`)}
+  AND t.created_at <= ${time} - 1000 * (SELECT ${maxLifetime} FROM sub_accounts WHERE id = t.sub_account_id))`
+
+/** Whether a token `t` is of a suspended sub-account. */
+export const ofSuspended = ({ oneOf }: Dialect, account: string) =>
+  oneOf('t.sub_account_id', `SELECT id FROM sub_accounts WHERE account_id = ${account} AND suspended_at IS NOT NULL`)
+
+export const NEVER_USED = 'NOT EXISTS (SELECT 1 FROM last_used WHERE token_id = t.id)'
+
+type ReadRow<Row> = (values: readonly unknown[], from: number) => Row
+
+/** Each row has the total, then the columns of an item, which are null for an empty page. */
+function toSlice<Row>(found: Rows, read: ReadRow<Row>): Slice<Row> {
+  const items = found.filter(([, first]) => first !== null).map((values) => read(values, 1))
+  return { items, total: Number(found[0]?.[0] ?? 0) }
+}
+
+interface Listing<Row> {
+  readonly table: string
+  readonly conditions: readonly string[]
+  /** The rows with the largest values of this column are first. */
+  readonly order: string
+  /** The rows of the page have the alias `item`. */
+  readonly columns: string
+  readonly read: ReadRow<Row>
+}
+
+function pageOf<Row>(values: Values, { page, limit }: PageRequest, listing: Listing<Row>): Question<Slice<Row>> {
+  const { table, conditions, order, columns, read } = listing
+  const matches = `FROM ${table} WHERE ${conditions.join(' AND ')}`
+  const [take, skip] = [values.add(limit), values.add((page - 1) * limit)]
+  return {
+    sql: `SELECT counted.total, ${columns} FROM (SELECT count(*) AS total ${matches}) AS counted LEFT JOIN (
+        SELECT * ${matches} ORDER BY account_id DESC, ${order} DESC LIMIT ${take} OFFSET ${skip}
+      ) AS item ON true ORDER BY item.${order} DESC`,
+    values: values.list,
+    read: (rows) => toSlice(rows, read),
+  }
+}
+
+/** A range, in the order of the account: PostgreSQL would read the rows of all accounts in the order of their ids. */
+const ofAccount = (account: string) => `account_id BETWEEN ${account} AND ${account}`
+
+export function listKeys(dialect: Dialect, accountId: string, query: KeyQuery): Question<Slice<AccountKey>> {
+  const values = new Values(dialect.sign)
+  const conditions = values.conditions([
+    [accountId, ofAccount],
+    [query.id, (place) => `id = ${place}`],
+    [query.within, (place) => dialect.seesOnly(place)],
+  ])
+  return pageOf(values, query, {
+    table: 'account_keys',
+    conditions: [...conditions, dialect.inTime('random()')],
+    order: 'id',
+    columns: KEY.columns('item'),
+    read: (row, from) => KEY.read(row, from),
+  })
+}
+
+export function listSubAccounts(
+  dialect: Dialect,
+  accountId: string,
+  query: SubAccountQuery,
+): Question<Slice<StampedSubAccountRow>> {
+  const { search, ids } = query
+  const values = new Values(dialect.sign)
+  const conditions = values.conditions([
+    [accountId, ofAccount],
+    [search && foldCase(search), (place) => dialect.contains('folded_text', place)],
+    [ids, (place) => dialect.among('id', place)],
+  ])
+  if (search !== undefined && !canMatch(search)) conditions.push('false')
+  return pageOf(values, query, {
+    table: 'sub_accounts',
+    conditions: [...conditions, dialect.inTime('random()')],
+    order: 'id',
+    columns: subAccountRow('item'),
+    read: toSubAccountRow,
+  })
+}
+
+export function listHistory(dialect: Dialect, accountId: string, query: HistoryQuery): Question<Slice<HistoryRow>> {
+  const values = new Values(dialect.sign)
+  const account = values.add(accountId)
+  const conditions = values.conditions([
+    [query.tokenId, (place) => `token_id = ${place}`],
+    [query.by, (place) => `by = ${place}`],
+    [query.action, (place) => `action = ${place}`],
+    [query.from, (place) => `at >= ${place}`],
+    [query.before, (place) => `at < ${place}`],
+    [query.subAccounts, (place) => ofSubAccounts(dialect, account, place)],
+  ])
+  const columns = HISTORY_ROW.columns('item')
+  const read = (row: readonly unknown[], from: number) => toHistoryRow(HISTORY_ROW.read(row, from))
+  if (conditions.length > 0) {
+    conditions.push(`account_id = ${account}`, dialect.inTime('no'))
+    return pageOf(values, query, { table: 'history', conditions, order: 'seq', columns, read })
+  }
+  // All rows are numbered without gaps, so that a page is a range of numbers.
+  const [from, to] = [values.add(query.page * query.limit), values.add((query.page - 1) * query.limit)]
+  return {
+    sql: `SELECT counted.total, ${columns} FROM (
+        SELECT coalesce((SELECT seq FROM history_heads WHERE account_id = ${account}), 0) AS total
+      ) AS counted LEFT JOIN history item ON item.account_id = ${account}
+        AND item.seq > counted.total - CAST(${from} AS bigint) AND item.seq <= counted.total - CAST(${to} AS bigint)
+      ORDER BY item.seq DESC`,
+    values: values.list,
+    read: (rows) => toSlice(rows, read),
+  }
+}
+
+/** What was done to these sub-accounts and their tokens, deleted ones included. */
+const ofSubAccounts = ({ among, subAccountOf }: Dialect, account: string, ids: string) => `(
+  ${among('subject', ids)} OR token_id IN (SELECT c.token_id FROM history c WHERE c.account_id = ${account}
+    AND c.action = 'token.create' AND ${among(subAccountOf('c.to_facts'), ids)}))`
+
+export function readOverview(dialect: Dialect, accountId: string, asked: OverviewQuestion): Question<OverviewCounts> {
+  const values = new Values(dialect.sign)
+  const account = values.add(accountId)
+  const [now, soon] = [values.add(asked.expiredBefore - 1), values.add(asked.expiringBefore)]
+  const ids = asked.subAccounts ? values.add(asked.subAccounts) : undefined
+  const within = (column: string) => (ids === undefined ? 'true' : dialect.among(column, ids))
+  const count = (conditions: string, accountId = 't.account_id') => `(SELECT count(*) FROM tokens t
+    WHERE ${accountId} = ${account} AND ${within('t.sub_account_id')} AND ${conditions} AND ${dialect.inTime('t.no')})`
+  const owners = `FROM sub_accounts s WHERE s.account_id = ${account} AND ${within('s.id')}`
+  const scope = ids === undefined ? `scope = ${account}` : dialect.oneOf('scope', `SELECT s.id ${owners}`)
+  const stored = (status: Status) => `(SELECT CAST(coalesce(sum(count), 0) AS bigint) FROM token_counts
+    WHERE status = '${status}' AND ${scope})`
+  const floors = asked.weeks.map((time) => values.add(idFloor('tok', time)))
+  const tooOld = outlived(dialect, account, now)
+  const counts = {
+    active: stored('active'),
+    inactive: stored('inactive'),
+    neverUsed: count(NEVER_USED),
+    expired: count(`t.status = 'active' AND (t.expires_at <= ${now} OR ${tooOld})`),
+    suspendedTokens: count(
+      `${ofSuspended(dialect, account)} AND t.status = 'active' AND (t.expires_at IS NULL OR t.expires_at > ${now})
+       AND NOT ${tooOld}`,
+      dialect.withoutIndex('t.account_id'),
+    ),
+    expiring: count(`t.expires_at > ${now} AND t.expires_at < ${soon} AND t.status = 'active'`),
+    subAccounts: `(SELECT count(*) ${owners})`,
+    suspended: `(SELECT count(s.suspended_at) ${owners})`,
+  }
+  const made = floors.slice(1).map((end, week) => count(`t.id >= ${floors[week]} AND t.id < ${end}`))
+  const [ofWeeks, ofLargest] = [Object.keys(counts).length, Object.keys(counts).length + made.length]
+  return {
+    sql: `SELECT counted.*, page.* FROM (SELECT ${[...Object.values(counts), ...made].join(', ')}) AS counted LEFT JOIN (
+        SELECT * FROM (SELECT ${subAccountRow('s')} ${owners}) AS owner
+        ORDER BY active + inactive DESC, id DESC LIMIT ${values.add(asked.largest)}
+      ) AS page ON true ORDER BY page.active + page.inactive DESC, page.id DESC`,
+    values: values.list,
+    read: (rows) => {
+      const [numbers = []] = rows as number[][]
+      const named = Object.fromEntries(Object.keys(counts).map((name, n) => [name, numbers[n]]))
+      const { active, inactive, ...others } = named as Record<keyof typeof counts, number>
+      const found = rows.filter((row) => row[ofLargest] !== null)
+      const largest = found.map((row) => toSubAccountRow(row, ofLargest))
+      return { ...others, tokens: { active, inactive }, made: numbers.slice(ofWeeks, ofLargest), largest }
+    },
+  }
+}

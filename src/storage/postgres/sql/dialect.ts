@@ -1,0 +1,20 @@
+// What PostgreSQL writes differently from SQLite. Not every server can say of any text whether it is JSON, and a row that was
+// altered may be none: such columns are read by their text.
+import type { Dialect } from '../../pages.ts'
+
+/** Permissions for some sub-accounts, exactly as they are stored. */
+const SOME_SUB_ACCOUNTS = String.raw`'^\{"role":"[a-z]+","reveal":(true|false),"subAccounts":\[("[\w-]*"(,"[\w-]*")*)?\]\}$'`
+
+export const POSTGRES: Dialect = {
+  sign: '$',
+  among: (column, strings) => `${column} = ANY(${strings}::text[])`,
+  // An array is evaluated first.
+  oneOf: (column, statement) => `${column} = ANY(ARRAY(${statement}))`,
+  withoutIndex: (column) => column,
+  contains: (column, text) => `strpos(${column}, ${text}) > 0`,
+  inTime: () => 'true',
+  seesOnly: (ids) => `CASE WHEN permissions ~ ${SOME_SUB_ACCOUNTS}
+    THEN permissions::jsonb -> 'subAccounts' <@ to_jsonb(${ids}::text[]) END`,
+  subAccountOf: (facts) => `split_part(split_part(${facts} COLLATE "C", '"subAccountId":"', 2), '"', 1)`,
+  maxLifetime: `substring(policy FROM '"maxLifetimeSeconds":([0-9]{1,12})')::bigint`,
+}

@@ -1,0 +1,20 @@
+// What SQLite writes differently from PostgreSQL. Arrays are passed as JSON.
+import type { Dialect } from '../../pages.ts'
+import { inTime } from '../connection.ts'
+
+const elements = (array: string) => `(SELECT value FROM json_each(${array}))`
+
+export const SQLITE: Dialect = {
+  sign: '?',
+  among: (column, strings) => `${column} IN ${elements(strings)}`,
+  oneOf: (column, statement) => `${column} IN (${statement})`,
+  withoutIndex: (column) => `+${column}`,
+  contains: (column, text) => `instr(${column}, ${text}) > 0`,
+  inTime,
+  seesOnly: (
+    ids,
+  ) => `CASE WHEN json_valid(permissions) THEN json_type(permissions, '$.subAccounts') = 'array' AND NOT EXISTS
+    (SELECT 1 FROM json_each(permissions, '$.subAccounts') WHERE value NOT IN ${elements(ids)}) END`,
+  subAccountOf: (facts) => `CASE WHEN json_valid(${facts}) THEN ${facts} ->> '$.subAccountId' END`,
+  maxLifetime: `CASE WHEN json_valid(policy) THEN policy ->> '$.maxLifetimeSeconds' END`,
+}
