@@ -2,13 +2,14 @@
 // of one snapshot.
 import type { OverviewCounts, OverviewQuestion } from '../tokens/model/overview.ts'
 import { canMatch, type PageRequest, type Slice } from '../tokens/model/page.ts'
+import type { StoredRow, Table } from '../tokens/model/tables.ts'
 import { type AccountKey, foldCase, idFloor, type Status } from '../tokens/model/token.ts'
 import type { KeyQuery, StampedSubAccountRow, SubAccountQuery } from '../tokens/ports.ts'
 import { type HistoryQuery, type HistoryRow, toHistoryRow } from '../tokens/record/history.ts'
 import type { Rows } from './queries.ts'
-import { HISTORY_ROW, KEY, subAccountRow, toSubAccountRow } from './tables.ts'
+import { columnOf, HISTORY_ROW, KEY, namesOf, Selection, subAccountRow, tableOf, toSubAccountRow } from './tables.ts'
 
-export type Value = string | number | readonly string[]
+export type Value = string | number | Uint8Array | readonly string[]
 
 /** A statement with its values, and how its answer is read. */
 export interface Question<Answer> {
@@ -220,5 +221,24 @@ export function readOverview(dialect: Dialect, accountId: string, asked: Overvie
       const largest = found.map((row) => toSubAccountRow(row, ofLargest))
       return { ...others, tokens: { active, inactive }, made: numbers.slice(ofWeeks, ofLargest), largest }
     },
+  }
+}
+
+/** The rows of a table after one that was read before, in the order of its key, which has no null. */
+export function readRows(
+  { sign }: Dialect,
+  table: Table,
+  after: StoredRow | undefined,
+  limit: number,
+): Question<StoredRow[]> {
+  const values = new Values(sign)
+  const key = table.key.map(columnOf).join(', ')
+  const places = after && table.key.map((field) => values.add(after[field] as Value))
+  const beyond = places === undefined ? '' : `WHERE (${key}) > (${places.join(', ')})`
+  const names = namesOf(table)
+  return {
+    sql: `SELECT ${names.map(columnOf).join(', ')} FROM ${tableOf(table)} ${beyond} ORDER BY ${key} LIMIT ${values.add(limit)}`,
+    values: values.list,
+    read: (rows) => new Selection<StoredRow>(names).readAll(rows),
   }
 }

@@ -7,6 +7,7 @@ import type { KeyRing, VaultRow } from '../../tokens/trust/key-ring.ts'
 import { newStoreSecret, STORE_SECRET_PLACE, Stamps } from '../../tokens/trust/vault.ts'
 import { toCandidate } from '../../tokens/trust/verdict.ts'
 import { readChainLinks } from '../../tokens/upkeep/examination.ts'
+import { UNFINISHED_COPY } from '../locked-tables.ts'
 import { selectList } from '../tables.ts'
 import { openSecret } from '../vault.ts'
 import type { Connection, Work } from './connection.ts'
@@ -199,9 +200,6 @@ export async function readSecret(
 export async function readFirstEpoch(client: pg.Client): Promise<string> {
   return (await client.query('SELECT epoch FROM homes WHERE number = 1')).rows[0].epoch
 }
-
-/** The table that a copy creates first and removes last. */
-export const UNFINISHED_COPY = 'unfinished_copy'
 
 export async function requireFinishedCopy(client: pg.Client, databaseUrl: string): Promise<void> {
   if (!(await tableExists(client, UNFINISHED_COPY))) return

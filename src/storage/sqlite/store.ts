@@ -9,6 +9,7 @@ import type { Damage, Revocations, Store, StoreFiles, TokenRow } from '../../tok
 import type { KeyRing, VaultRow } from '../../tokens/trust/key-ring.ts'
 import { newStoreSecret, STORE_SECRET_PLACE, Stamps } from '../../tokens/trust/vault.ts'
 import { readChainLinks } from '../../tokens/upkeep/examination.ts'
+import { UNFINISHED_COPY } from '../locked-tables.ts'
 import { selectList } from '../tables.ts'
 import { openSecret } from '../vault.ts'
 import { Connection, isBusy, openDatabase, translateError } from './connection.ts'
@@ -114,9 +115,6 @@ export function requireStore(dataDir: string, keys: KeyRing) {
   requireFinishedCopy(path)
   return { path, storeSecret }
 }
-
-/** The table that a copy creates first and removes last. */
-export const UNFINISHED_COPY = 'unfinished_copy'
 
 export function isUnfinishedCopy(path: string): boolean {
   const find = `SELECT 1 FROM sqlite_master WHERE name = '${UNFINISHED_COPY}'`

@@ -5,7 +5,8 @@ import { failure, OperatorError } from '../../../tokens/errors.ts'
 import { STORED, type StoredRow, type Table, VAULT } from '../../../tokens/model/tables.ts'
 import type { KeyRing } from '../../../tokens/trust/key-ring.ts'
 import type { CopySource, CopyTarget, LockedStore } from '../../../tokens/upkeep/copy.ts'
-import { columnOf, selectList, tableOf } from '../../tables.ts'
+import { LockedTables, UNFINISHED_COPY } from '../../locked-tables.ts'
+import { tableOf } from '../../tables.ts'
 import { requireSettled } from '../../vault.ts'
 import { Connection } from '../connection.ts'
 import { REFUSED } from '../lease.ts'
@@ -14,7 +15,7 @@ import { compare } from '../lineage/lineage.ts'
 import { Witness } from '../lineage/witness.ts'
 import { BEGIN, IN_USE_LOCK } from '../pool.ts'
 import { requireFitServer } from '../server.ts'
-import { connect, placeOf, readFirstEpoch, readSecret, requireFinishedCopy, UNFINISHED_COPY } from '../store.ts'
+import { connect, placeOf, readFirstEpoch, readSecret, requireFinishedCopy } from '../store.ts'
 import { insertRows } from './insertion.ts'
 import { migrate, requireKnownSchema, tableExists } from './migrate.ts'
 import { countPartitions, requirePartitions } from './partitions.ts'
@@ -167,17 +168,12 @@ async function withClient<Result>(databaseUrl: string, work: (client: pg.Client)
   }
 }
 
-class LockedPostgres implements LockedStore {
+class LockedPostgres extends LockedTables<Connection> implements LockedStore {
   readonly client: pg.Client
-  readonly db: Connection
 
   constructor(client: pg.Client) {
+    super(new Connection(client))
     this.client = client
-    this.db = new Connection(client)
-  }
-
-  async countRows(table: Table): Promise<number> {
-    return (await this.db.get<{ n: number }>(`SELECT count(*) AS n FROM ${tableOf(table)}`))?.n ?? 0
   }
 
   readRows(table: Table, after: StoredRow | undefined, limit: number): Promise<StoredRow[]> {
@@ -190,10 +186,6 @@ class LockedPostgres implements LockedStore {
 }
 
 class PostgresTarget extends LockedPostgres implements CopyTarget {
-  async findFingerprint(): Promise<string | undefined> {
-    return (await this.db.get<{ fingerprint: string }>(`SELECT fingerprint FROM ${UNFINISHED_COPY}`))?.fingerprint
-  }
-
   restart(fingerprint: string): Promise<void> {
     const tables = STORED.filter((table) => table !== VAULT).map(tableOf)
     return this.db.transaction([BEGIN], async () => {
@@ -203,11 +195,6 @@ class PostgresTarget extends LockedPostgres implements CopyTarget {
       await this.db.run(`DELETE FROM ${UNFINISHED_COPY}`)
       await this.db.run(`INSERT INTO ${UNFINISHED_COPY} (fingerprint) VALUES ($1)`, fingerprint)
     })
-  }
-
-  findLast(table: Table): Promise<StoredRow | undefined> {
-    const order = table.key.map((field) => `${columnOf(field)} DESC`).join(', ')
-    return this.db.get<StoredRow>(`SELECT ${selectList(table)} FROM ${tableOf(table)} ORDER BY ${order} LIMIT 1`)
   }
 
   writeRows(table: Table, rows: readonly StoredRow[]): Promise<void> {

@@ -1,6 +1,5 @@
 // Every question the store answers, pages of tokens aside, as SQL: one statement each, so that an answer comes from one snapshot
 // and one round trip.
-import type { StoredRow, Table } from '../../../tokens/model/tables.ts'
 import type { StoredKey, Timestamp, TokenActivity, TokenRecord } from '../../../tokens/model/token.ts'
 import type { NameAsked, StoredLimit, TokenRow } from '../../../tokens/ports.ts'
 import type { Stamped } from '../../../tokens/trust/stamp.ts'
@@ -9,7 +8,7 @@ import type { Dialect, Question } from '../../pages.ts'
 import * as pages from '../../pages.ts'
 import type { Query } from '../../queries.ts'
 import * as queries from '../../queries.ts'
-import { CANDIDATE, CHANGED, columnOf, KEY, LIMIT, LISTED, selectList, TOKEN, tableOf } from '../../tables.ts'
+import { CANDIDATE, CHANGED, KEY, LIMIT, LISTED, TOKEN } from '../../tables.ts'
 import type { Connection } from '../connection.ts'
 import { POSTGRES } from './dialect.ts'
 
@@ -54,6 +53,7 @@ export const listKeys = built(pages.listKeys)
 export const listSubAccounts = built(pages.listSubAccounts)
 export const listHistory = built(pages.listHistory)
 export const readOverview = built(pages.readOverview)
+export const readRows = built(pages.readRows)
 
 export async function findKey(db: Connection, digest: Uint8Array): Promise<Stamped<StoredKey> | undefined> {
   const answer = await db.read(`${KEY_BY} WHERE k.digest = $1`, [digest])
@@ -165,20 +165,4 @@ export async function findLimits(db: Connection, subjects: readonly string[]): P
     ...[subjects],
   )
   return LIMIT.readAll(found)
-}
-
-export function readRows(
-  db: Connection,
-  table: Table,
-  after: StoredRow | undefined,
-  limit: number,
-): Promise<StoredRow[]> {
-  const key = table.key.map(columnOf).join(', ')
-  const place = after === undefined ? [] : table.key.map((field) => after[field] ?? null)
-  const beyond = after === undefined ? '' : `WHERE (${key}) > (${place.map((_, n) => `$${n + 2}`).join(', ')})`
-  return db.all<StoredRow>(
-    `SELECT ${selectList(table)} FROM ${tableOf(table)} ${beyond} ORDER BY ${key} LIMIT $1`,
-    limit,
-    ...place,
-  )
 }

@@ -6,13 +6,14 @@ import { foldCase, foldedText, type SubAccount, type TokenRecord } from '../../.
 import type { KeyRing } from '../../../tokens/trust/key-ring.ts'
 import { Stamps } from '../../../tokens/trust/vault.ts'
 import type { CopySource, CopyTarget, LockedStore } from '../../../tokens/upkeep/copy.ts'
-import { columnOf, selectList, tableOf } from '../../tables.ts'
+import { LockedTables, UNFINISHED_COPY } from '../../locked-tables.ts'
+import { tableOf } from '../../tables.ts'
 import { requireSettled } from '../../vault.ts'
 import { Connection, inUse, isBusy } from '../connection.ts'
 import { makePrivate } from '../files/files.ts'
 import { Journal } from '../journal/journal.ts'
 import { accountNumber, Session } from '../session.ts'
-import { databaseIn, isUnfinishedCopy, journalIn, readSecret, requireStore, UNFINISHED_COPY } from '../store.ts'
+import { databaseIn, isUnfinishedCopy, journalIn, readSecret, requireStore } from '../store.ts'
 import { indexedGrams } from './grams.ts'
 import { insertion, insertTags } from './insertion.ts'
 import { migrateOn } from './migrate.ts'
@@ -86,17 +87,7 @@ function openAlone<Result>(path: string, use: (db: Connection) => Result): Resul
   }
 }
 
-class LockedSqlite implements LockedStore {
-  readonly db: Connection
-
-  constructor(db: Connection) {
-    this.db = db
-  }
-
-  async countRows(table: Table): Promise<number> {
-    return this.db.get<{ n: number }>(`SELECT count(*) AS n FROM ${tableOf(table)}`)?.n ?? 0
-  }
-
+class LockedSqlite extends LockedTables<Connection> implements LockedStore {
   async readRows(table: Table, after: StoredRow | undefined, limit: number): Promise<StoredRow[]> {
     return readRows(this.db, table, after, limit)
   }
@@ -107,10 +98,6 @@ class LockedSqlite implements LockedStore {
 }
 
 class SqliteTarget extends LockedSqlite implements CopyTarget {
-  async findFingerprint(): Promise<string | undefined> {
-    return this.db.get<{ fingerprint: string }>(`SELECT fingerprint FROM ${UNFINISHED_COPY}`)?.fingerprint
-  }
-
   async restart(fingerprint: string): Promise<void> {
     this.db.transaction(() => {
       for (const table of STORED.toReversed()) if (table !== VAULT) this.db.run(`DELETE FROM ${tableOf(table)}`)
@@ -118,11 +105,6 @@ class SqliteTarget extends LockedSqlite implements CopyTarget {
       this.db.run(`DELETE FROM ${UNFINISHED_COPY}`)
       this.db.run(`INSERT INTO ${UNFINISHED_COPY} (fingerprint) VALUES (?)`, fingerprint)
     })
-  }
-
-  async findLast(table: Table): Promise<StoredRow | undefined> {
-    const order = table.key.map((field) => `${columnOf(field)} DESC`).join(', ')
-    return this.db.get<StoredRow>(`SELECT ${selectList(table)} FROM ${tableOf(table)} ORDER BY ${order} LIMIT 1`)
   }
 
   async writeRows(table: Table, rows: readonly StoredRow[]): Promise<void> {

@@ -1,6 +1,11 @@
-// What SQLite writes differently from PostgreSQL. Arrays are passed as JSON.
-import type { Dialect } from '../../pages.ts'
+// What SQLite writes differently from PostgreSQL.
+import type { Dialect, Value } from '../../pages.ts'
 import { inTime } from '../connection.ts'
+
+/** Arrays are passed as JSON. */
+export function toInput(value: Value) {
+  return typeof value === 'object' && !(value instanceof Uint8Array) ? JSON.stringify(value) : value
+}
 
 const elements = (array: string) => `(SELECT value FROM json_each(${array}))`
 
@@ -11,10 +16,9 @@ export const SQLITE: Dialect = {
   withoutIndex: (column) => `+${column}`,
   contains: (column, text) => `instr(${column}, ${text}) > 0`,
   inTime,
-  seesOnly: (
-    ids,
-  ) => `CASE WHEN json_valid(permissions) THEN json_type(permissions, '$.subAccounts') = 'array' AND NOT EXISTS
-    (SELECT 1 FROM json_each(permissions, '$.subAccounts') WHERE value NOT IN ${elements(ids)}) END`,
+  seesOnly: (ids) => `CASE WHEN json_valid(permissions)
+    THEN json_type(permissions, '$.subAccounts') = 'array' AND NOT EXISTS
+      (SELECT 1 FROM json_each(permissions, '$.subAccounts') WHERE value NOT IN ${elements(ids)}) END`,
   subAccountOf: (facts) => `CASE WHEN json_valid(${facts}) THEN ${facts} ->> '$.subAccountId' END`,
   maxLifetime: `CASE WHEN json_valid(policy) THEN policy ->> '$.maxLifetimeSeconds' END`,
 }

@@ -1,6 +1,5 @@
 // Every question the store answers, pages of tokens aside, as SQL. Short ones run on the event loop, the others on a reader
 // thread.
-import type { StoredRow, Table } from '../../../tokens/model/tables.ts'
 import type { ListedToken, StoredKey, SubAccount, TokenActivity, TokenRecord } from '../../../tokens/model/token.ts'
 import type { NameAsked, StoredLimit, TokenRow } from '../../../tokens/ports.ts'
 import type { Stamped } from '../../../tokens/trust/stamp.ts'
@@ -9,20 +8,9 @@ import type { Dialect, Question } from '../../pages.ts'
 import * as pages from '../../pages.ts'
 import type { Query } from '../../queries.ts'
 import * as queries from '../../queries.ts'
-import {
-  CANDIDATE,
-  columnOf,
-  KEY,
-  LIMIT,
-  LISTED,
-  LISTED_TOKEN,
-  OWNER,
-  selectList,
-  TOKEN,
-  tableOf,
-} from '../../tables.ts'
+import { CANDIDATE, KEY, LIMIT, LISTED, LISTED_TOKEN, OWNER, TOKEN } from '../../tables.ts'
 import type { Connection } from '../connection.ts'
-import { SQLITE } from './dialect.ts'
+import { SQLITE, toInput } from './dialect.ts'
 
 export const TOKENS_WITH_OWNERS = 'tokens t CROSS JOIN sub_accounts s ON s.id = t.sub_account_id'
 
@@ -52,7 +40,7 @@ export const ping = asked(queries.ping)
 function built<Args extends readonly unknown[], Answer>(build: (dialect: Dialect, ...args: Args) => Question<Answer>) {
   return (db: Connection, ...args: Args): Answer => {
     const { sql, values, read } = build(SQLITE, ...args)
-    return read(db.tuples(sql, ...values.map((value) => (typeof value === 'object' ? JSON.stringify(value) : value))))
+    return read(db.tuples(sql, ...values.map(toInput)))
   }
 }
 
@@ -60,6 +48,7 @@ export const listKeys = built(pages.listKeys)
 export const listSubAccounts = built(pages.listSubAccounts)
 export const listHistory = built(pages.listHistory)
 export const readOverview = built(pages.readOverview)
+export const readRows = built(pages.readRows)
 
 export function findKey(db: Connection, digest: Uint8Array): Stamped<StoredKey> | undefined {
   return KEY.readOne(db.tuple(`${KEY_BY} WHERE k.digest = ?`, digest))
@@ -162,15 +151,4 @@ export function findActivity(db: Connection, tokenIds: readonly string[], at: nu
 
 export function findLimits(db: Connection, subjects: readonly string[]): StoredLimit[] {
   return subjects.flatMap((subject) => LIMIT.readAll(db.tuples(`${LIMIT_OF} WHERE l.subject = ?`, subject)))
-}
-
-export function readRows(db: Connection, table: Table, after: StoredRow | undefined, limit: number): StoredRow[] {
-  const key = table.key.map(columnOf).join(', ')
-  const place = after === undefined ? [] : table.key.map((field) => after[field] ?? null)
-  const beyond = after === undefined ? '' : `WHERE (${key}) > (${place.map(() => '?').join(', ')})`
-  return db.all<StoredRow>(
-    `SELECT ${selectList(table)} FROM ${tableOf(table)} ${beyond} ORDER BY ${key} LIMIT ?`,
-    ...place,
-    limit,
-  )
 }
