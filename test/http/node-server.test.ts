@@ -5,6 +5,7 @@ import type { RequestListener, Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { afterEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { BufferedMemory } from '../../src/http/protocol/buffered-memory.ts'
 import { createNodeServer } from '../../src/http/protocol/node-server.ts'
 import { Raw } from '../support/raw.ts'
 
@@ -30,15 +31,15 @@ const answerBytes: RequestListener = (request, response) => {
 interface Listening {
   readonly url: string
   /** A caller who reads nothing yet, and the server's side of the connection. */
-  connect(): Promise<[Socket, Socket]>
+  connect(localAddress?: string): Promise<[Socket, Socket]>
 }
 
 async function listen(server: Server): Promise<Listening> {
   servers.push(server)
   await once(server.listen(0, '127.0.0.1'), 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const connectPair = async () => {
-    const caller = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {})
+  const connectPair = async (localAddress?: string) => {
+    const caller = connect({ port: Number(new URL(url).port), host: '127.0.0.1', localAddress }).on('error', () => {})
     const [[socket]] = await Promise.all([once(server, 'connection'), once(caller, 'connect')])
     return [caller, socket] as [Socket, Socket]
   }
@@ -79,24 +80,62 @@ test('a caller who does not read has one answer made, and what was sent ahead st
   caller.destroy()
 })
 
-test('beyond the bound of all unread answers the largest is cut off, and the others get theirs', async () => {
-  const here = await listen(createNodeServer(answerBytes, 2.5 * LARGE))
-  const [[first], [large, largeSocket], [last]] = [await here.connect(), await here.connect(), await here.connect()]
-  const cut = once(largeSocket, 'close')
+test('beyond the bound of all unread answers the first is cut off, however small, and the others get theirs', async () => {
+  const here = await listen(createNodeServer(answerBytes, new BufferedMemory(2.5 * LARGE)))
+  const [[first, firstSocket], [large], [last]] = [await here.connect(), await here.connect(), await here.connect()]
+  const cut = once(firstSocket, 'close')
   for (const [caller, bytes] of [[first, LARGE] as const, [large, LARGE + MB] as const, [last, LARGE] as const]) {
     caller.write(ask(bytes))
     await settle(here)
   }
   await cut
-  for (const caller of [first, last]) {
+  for (const caller of [large, last]) {
     await read(caller, LARGE)
     assert.ok(caller.bytesRead >= LARGE)
     caller.destroy()
   }
 })
 
+test('one who was given all of an answer is not the first any more', async () => {
+  const here = await listen(createNodeServer(answerBytes, new BufferedMemory(2.5 * LARGE)))
+  const [[first], [second, secondSocket], [last]] = [await here.connect(), await here.connect(), await here.connect()]
+  const cut = once(secondSocket, 'close')
+  first.write(ask(LARGE))
+  await settle(here)
+  await read(first, LARGE)
+  first.pause()
+  for (const caller of [second, first, last]) {
+    caller.write(ask(LARGE))
+    await settle(here)
+  }
+  await cut
+  await read(first, 2 * LARGE)
+  assert.ok(first.bytesRead >= 2 * LARGE)
+  for (const caller of [first, second, last]) caller.destroy()
+})
+
+// Elsewhere only 127.0.0.1 is there.
+test('an address with more than half of that bound cuts off nobody else', {
+  skip: process.platform !== 'linux',
+}, async () => {
+  const here = await listen(createNodeServer(answerBytes, new BufferedMemory(2.5 * LARGE)))
+  const [honest] = await here.connect('127.0.0.2')
+  honest.write(ask(LARGE))
+  await settle(here)
+  const callers: Socket[] = []
+  for (let n = 1; n <= 4; n++) {
+    const [caller] = await here.connect()
+    caller.write(ask(LARGE))
+    await settle(here)
+    callers.push(caller)
+  }
+  await read(honest, LARGE)
+  assert.ok(honest.bytesRead >= LARGE)
+  for (const caller of [honest, ...callers]) caller.destroy()
+})
+
 test('answers that were read are no part of that bound, however many there were', async () => {
-  const here = await listen(createNodeServer(answerBytes, 2.5 * LARGE))
+  const here = await listen(createNodeServer(answerBytes, new BufferedMemory(2.5 * LARGE)))
   const [caller, socket] = await here.connect()
   for (let n = 1; n <= 5; n++) {
     caller.write(ask(LARGE))
@@ -108,7 +147,7 @@ test('answers that were read are no part of that bound, however many there were'
 })
 
 test('answers to callers who have gone are no part of that bound either', async () => {
-  const here = await listen(createNodeServer(answerBytes, 2.5 * LARGE))
+  const here = await listen(createNodeServer(answerBytes, new BufferedMemory(2.5 * LARGE)))
   for (let n = 1; n <= 2; n++) {
     const [gone, socket] = await here.connect()
     gone.write(ask(LARGE))
@@ -124,24 +163,24 @@ test('answers to callers who have gone are no part of that bound either', async 
   caller.destroy()
 })
 
-test('beyond the bound of all waiting requests the connection with most of them is cut off', async () => {
+test('beyond the bound of all waiting requests the first connection with some is cut off', async () => {
   const held: (() => void)[] = []
   const hold: RequestListener = (request, response) => void held.push(() => answerBytes(request, response))
-  const here = await listen(createNodeServer(hold, 250 * 4_096))
-  const [few, more] = [await Raw.open(here.url), await Raw.open(here.url)]
-  const [many, manySocket] = await here.connect()
-  const cut = once(manySocket, 'close')
-  few.send(ask(1).repeat(100))
+  const here = await listen(createNodeServer(hold, new BufferedMemory(250 * 4_096)))
+  const [many, more] = [await Raw.open(here.url), await Raw.open(here.url)]
+  const [first, firstSocket] = await here.connect()
+  const cut = once(firstSocket, 'close')
+  first.write(ask(1).repeat(100))
   while (held.length < 1) await sleep(1)
-  many.write(ask(1).repeat(120))
+  many.send(ask(1).repeat(120))
   while (held.length < 2) await sleep(1)
   more.send(ask(1).repeat(100))
   await cut
-  while (few.answers().length < 100 || more.answers().length < 100) {
+  while (many.answers().length < 120 || more.answers().length < 100) {
     for (const answer of held.splice(0)) answer()
     await sleep(1)
   }
-  for (const raw of [few, more]) raw.close()
+  for (const raw of [many, more]) raw.close()
 })
 
 test('an idle connection is kept a little longer than gateways keep theirs, so that it ends from their side', () => {
@@ -151,7 +190,7 @@ test('an idle connection is kept a little longer than gateways keep theirs, so t
 })
 
 test('a caller who reads nothing for the timeout is cut off; one who reads slowly is not', async () => {
-  const server = createNodeServer(answerBytes, 20 * LARGE)
+  const server = createNodeServer(answerBytes, new BufferedMemory(20 * LARGE))
   assert.equal(server.timeout, 30_000)
   server.timeout = 500
   const here = await listen(server)

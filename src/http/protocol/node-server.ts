@@ -8,14 +8,10 @@ import { serveInOrder } from './pipelining.ts'
 /** An import would also load the WebSocket client that node:http exports: 60 ms of processor time in every process. */
 const { createServer } = process.getBuiltinModule('node:http')
 
-/** Over all connections. */
-const MAX_BUFFERED_BYTES = 32 * 1024 * 1024
-
 /** Closes the connection of a client that reads nothing of its response. Without a request, `keepAliveTimeout` applies. */
 const STALLED_MS = 30_000
 
-export function createNodeServer(serve: RequestListener, maxBufferedBytes = MAX_BUFFERED_BYTES): Server {
-  const memory = new BufferedMemory(maxBufferedBytes)
+export function createNodeServer(serve: RequestListener, memory = new BufferedMemory()): Server {
   const limits = {
     headersTimeout: 10_000,
     requestTimeout: 15_000,
