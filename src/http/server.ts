@@ -19,6 +19,7 @@ import { admitWithin } from './access/rate-limits.ts'
 import { authenticateEither } from './access/session.ts'
 import { recorder } from './observe/recorder.ts'
 import { addBodyParsers } from './protocol/body.ts'
+import { BufferedMemory } from './protocol/buffered-memory.ts'
 import { answerMalformed, isUnambiguous, limitUnread, notHttp } from './protocol/client-error.ts'
 import { successBody } from './protocol/envelope.ts'
 import { answerTo, BODY_LIMIT_BYTES, HttpFailure, routeNotFound } from './protocol/failures.ts'
@@ -54,7 +55,8 @@ import { whoamiRoutes } from './routes/whoami-routes.ts'
 
 export async function buildServer(parts: ServerParts): Promise<FastifyInstance> {
   const admit = admission(parts)
-  const server = Fastify(optionsOf(parts))
+  const memory = new BufferedMemory()
+  const server = Fastify(optionsOf(parts, memory))
   // Before the plugins are registered: their routes would otherwise keep Fastify's own error handler.
   server.setErrorHandler((error, request, reply) => sendFailure(parts, request, reply, error))
   for (const name of ['caller', 'tokenId', 'route', 'admittedAt']) server.decorateRequest(name)
@@ -70,7 +72,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   await server.register(files, CONSOLE_FILES)
   // The domain validates input. Schemas only describe it, and serialize output.
   server.setValidatorCompiler(() => () => true)
-  addBodyParsers(server)
+  addBodyParsers(server, memory)
   for (const route of allRoutes(parts, server)) {
     if ('answer' in route) addAccountRoute(server, parts, admit, route)
     else addPlainRoute(server, parts.registry, route)
@@ -88,11 +90,11 @@ function admission({ registry, authenticator, signIn, rateLimits }: ServerParts)
   return admitWithin(signIn === undefined ? byBearer : authenticateEither(registry, signIn, byBearer), rateLimits)
 }
 
-function optionsOf({ trustProxy }: ServerParts): FastifyHttpOptions<Server> {
+function optionsOf({ trustProxy }: ServerParts, memory: BufferedMemory): FastifyHttpOptions<Server> {
   return {
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
-    serverFactory: (serve) => createNodeServer(serve),
+    serverFactory: (serve) => createNodeServer(serve, memory),
     // A long id is an unknown id, not a bad request. The header size limit bounds its length.
     routerOptions: { maxParamLength: 16_384 },
     genReqId: requestIdOf,

@@ -133,6 +133,32 @@ describe('callers who harm', () => {
     raw.close()
   })
 
+  test('beyond 32 MiB of bodies under way the first are cut off, and the last are still served', async () => {
+    const half = 'Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 65000\r\n\r\n'
+    const raws: Raw[] = []
+    for (let n = 0; n < 530; n++) {
+      const raw = await Raw.open(estate.url)
+      raw.send(`POST /oauth2/introspect HTTP/1.1\r\nHost: x\r\n${half}`)
+      raws.push(raw)
+    }
+    const [first, last] = [raws[0] as Raw, raws.at(-1) as Raw]
+    await first.ended
+    // Too long under way, it would be told 408.
+    assert.deepEqual(first.answers(), [])
+    last.send('x'.repeat(65_000))
+    assert.equal((await last.hear(1))[0]?.status, 401)
+    for (const raw of raws) raw.close()
+  })
+
+  test('bodies that were read are no part of that bound, however many there were', async () => {
+    const raw = await Raw.open(estate.url)
+    const whole = (headers = '') => put(`${key()}${headers}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`)
+    raw.send(whole().repeat(529) + whole('Connection: close\r\n'))
+    await raw.ended
+    const statuses = raw.answers().map(({ status }) => status)
+    assert.deepEqual([statuses.length, ...new Set(statuses)], [530, 400])
+  })
+
   test('one that stops listening keeps nobody waiting', async () => {
     const ask = `GET ${LIST}?limit=100 HTTP/1.1\r\nHost: x\r\n${key()}\r\n`
     await besideOthers(async (raw) => {

@@ -1,14 +1,17 @@
 // Request bodies: JSON in strict UTF-8, or a form where the route takes one.
+import type { IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest, preParsingHookHandler } from 'fastify'
 import { Failure } from '../../tokens/errors.ts'
 import { decodeText, repeatsField } from '../../tokens/model/fields.ts'
-import { BODY_REASONS, HttpFailure } from './failures.ts'
+import type { BufferedMemory } from './buffered-memory.ts'
+import { BODY_LIMIT_BYTES, BODY_REASONS, HttpFailure } from './failures.ts'
 
-export function addBodyParsers(server: FastifyInstance): void {
+export function addBodyParsers(server: FastifyInstance, memory: BufferedMemory): void {
+  const preParsing = beforeParsing(memory)
   server.removeAllContentTypeParsers()
   server.addHook('onRoute', (route) => {
-    if (![route.method].flat().every((method) => BODILESS.has(method))) route.preParsing = beforeParsing
+    if (![route.method].flat().every((method) => BODILESS.has(method))) route.preParsing = preParsing
   })
   server.addContentTypeParser('*', { parseAs: 'buffer' }, (request, body, done) => {
     let value: unknown
@@ -23,13 +26,25 @@ export function addBodyParsers(server: FastifyInstance): void {
 
 const BODILESS = new Set(['GET', 'HEAD'])
 
-const beforeParsing: preParsingHookHandler = (request, _reply, payload, done) => {
-  // Fastify refuses a malformed type too, but does not know which type the route takes.
-  const isMalformed = request.headers['content-type'] !== undefined && request.mediaType === undefined
-  if (isMalformed) return done(wrongType(request))
-  // With `optimizeEmptyRequests`, the stream of a request without a body has already ended. Fastify's parser, which runs for
-  // any request with a content type, would wait for the 'end' event forever.
-  done(null, request.raw.readableEnded ? Readable.from([]) : payload)
+function beforeParsing(memory: BufferedMemory): preParsingHookHandler {
+  return (request, _reply, payload, done) => {
+    // Fastify refuses a malformed type too, but does not know which type the route takes.
+    const isMalformed = request.headers['content-type'] !== undefined && request.mediaType === undefined
+    if (isMalformed) return done(wrongType(request))
+    // With `optimizeEmptyRequests`, the stream of a request without a body has already ended. Fastify's parser, which runs for
+    // any request with a content type, would wait for the 'end' event forever.
+    if (request.raw.readableEnded) return done(null, Readable.from([]))
+    countUntilComplete(request.raw, memory)
+    done(null, payload)
+  }
+}
+
+/** Counts the announced length: more is never kept. */
+function countUntilComplete(request: IncomingMessage, memory: BufferedMemory): void {
+  const { socket, headers } = request
+  const bytes = Math.min(Number(headers['content-length'] ?? BODY_LIMIT_BYTES), BODY_LIMIT_BYTES)
+  memory.add(socket, bytes)
+  request.once('close', () => memory.add(socket, -bytes))
 }
 
 const JSON_TYPE = 'application/json'
