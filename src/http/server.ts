@@ -265,5 +265,8 @@ async function sendFailure(parts: ServerParts, request: FastifyRequest, reply: F
   // Fastify closes the connection after a body it refuses, and a client that is still sending would never see the response.
   // Instead, the rest of the body is read and dropped (`limitUnread`).
   if (reply.hasHeader('connection') && reply.raw.shouldKeepAlive) reply.removeHeader('connection')
+  // The route may have described the response that it could not send, such as a file that cannot be opened.
+  for (const name of ['etag', 'last-modified', 'content-encoding']) reply.removeHeader(name)
+  reply.headers({ 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' })
   return reply.code(status).headers(headers).send(body)
 }

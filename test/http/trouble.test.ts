@@ -1,8 +1,10 @@
 // When the store cannot be asked, nothing is decided: 503, never a yes. And settings that change what HTTP takes.
 import assert from 'node:assert/strict'
+import fs from 'node:fs'
 import { after, describe, type TestContext, test } from 'node:test'
 import { Estate, sqliteEngine } from '../support/estate.ts'
 import { bearer, closeConnections } from '../support/http.ts'
+import { failure } from './scenario.ts'
 
 after(closeConnections)
 
@@ -61,6 +63,21 @@ test('a change that is durable, but cannot be shown, is never answered as if not
   const path = `/api/v1/apiClient/token/${token.id}`
   const { status, headers } = await estate.mineAsks({ method: 'PATCH', path, body: { tags: ['late'] } })
   assert.deepEqual([status, headers['x-latchkey-error']], [503, 'outcome-unknown'])
+})
+
+test('an answer that cannot be made after all leaves nothing of itself in the 500', async (t) => {
+  const estate = await openEstate(t)
+  const { metrics } = estate.running
+  const error = new Error('EMFILE: too many open files')
+  t.mock.method(fs, 'open', (...args: unknown[]) => (args.at(-1) as (error: Error) => void)(error))
+  t.mock.method(metrics, 'text', () => Promise.reject(error))
+  for (const path of ['/console/', '/metrics']) {
+    const { status, headers, json } = await estate.ask({ path, headers: [['accept-encoding', 'br']] })
+    assert.deepEqual([status, json], [500, failure('Internal server error', 'Internal server error')])
+    const { 'content-type': type, 'cache-control': caching } = headers
+    assert.deepEqual([type, caching], ['application/json; charset=utf-8', 'no-store'])
+    for (const name of ['etag', 'last-modified', 'content-encoding']) assert.equal(headers[name], undefined)
+  }
 })
 
 test('those who ask at the same time whether it is ready share one look at the store', async (t) => {
