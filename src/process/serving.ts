@@ -1,5 +1,5 @@
 // The running server: HTTP on an open store. Only `serve` imports this file: the HTTP libraries are slow to load.
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import type { Server as HttpServer } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -83,6 +83,7 @@ async function serve(
     signIn: await signInOf(config),
     rateLimits: rateLimitsOf(config, metrics, latchkey.limiter ?? limiter),
   })
+  limitConnections(server.server)
   const sockets = new Set<Socket>()
   server.server.on('connection', (socket: Socket) => {
     sockets.add(socket)
@@ -107,6 +108,24 @@ async function serve(
     await store.close()
   }
   return { ...latchkey, server, metrics, url, stop }
+}
+
+/**
+ * To a third of the file descriptors of this process: another third is for the files that these clients are sent, and one is
+ * left for the store. Further connections are closed at once.
+ */
+function limitConnections(server: HttpServer): void {
+  const descriptors = maxDescriptors()
+  if (descriptors === undefined) return
+  // Without `dropMaxConnection`, workers would pass such a connection on to each other without end. Missing in Node's types.
+  Object.assign(server, { maxConnections: Math.ceil(descriptors / 3), dropMaxConnection: true })
+}
+
+/** Undefined where it is unlimited, or unknown: outside of Linux. */
+function maxDescriptors(): number | undefined {
+  if (!existsSync('/proc/self/limits')) return undefined
+  const [, soft] = /^Max open files +(\d+)/m.exec(readFileSync('/proc/self/limits', 'utf8')) ?? []
+  return soft === undefined ? undefined : Number(soft)
 }
 
 /** Accepts no more connections, and closes each open one when its requests have been served. */
