@@ -50,6 +50,9 @@ const NOT_FOUND = 'Not found'
 /** Keeps the page loaded, with axe in it. Goes by way of another view, so that nothing is left of the one before. */
 async function visit(page: Page, base: string, path: string): Promise<void> {
   await page.keyboard.press('Escape')
+  // Escape leaves no dialog with a new credential.
+  const done = page.getByRole('button', { name: 'Done' })
+  if (await done.isVisible()) await done.click()
   for (const to of ['nowhere', path]) {
     await page.evaluate((address) => history.pushState(null, '', address), `${base}${to}`)
     const heading = page.getByRole('heading', { level: 1 })

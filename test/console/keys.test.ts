@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { Permissions } from '../../src/tokens/model/permissions.ts'
-import { openMenu, rowOf, type Sketch, type Tenant, World } from './world.ts'
+import { asksBeforeUnload, holdChanges, openMenu, rowOf, type Sketch, type Tenant, World } from './world.ts'
 
 const EVERYTHING: Permissions = { role: 'owner', reveal: true, subAccounts: null }
 
@@ -79,10 +79,17 @@ describe('account keys and rights in the console', () => {
     await dialog.getByRole('button', { name: 'Create key' }).click()
     const key = (await dialog.getByTestId('new-key').textContent()) ?? ''
     assert.match(key, /^lk_key_\w+$/)
+    // Nobody can be shown it again: until it is copied, it is not lost by accident.
+    await page.keyboard.press('Escape')
+    await page.mouse.click(5, 400)
+    assert.ok(await asksBeforeUnload(page))
+    await page.goBack()
+    await page.getByRole('dialog', { name: 'Leave without copying?' }).getByRole('button', { name: 'Stay' }).click()
     await dialog.getByRole('button', { name: 'Copy key' }).click()
     await dialog.getByRole('button', { name: 'Copied' }).waitFor()
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), key)
-    await dialog.getByRole('button', { name: 'Done' }).click()
+    assert.ok(!(await asksBeforeUnload(page)))
+    await page.keyboard.press('Escape')
     await dialog.waitFor({ state: 'detached' })
     const row = rowOf(page, 'Support desk')
     await row.getByText('North', { exact: true }).waitFor()
@@ -94,6 +101,17 @@ describe('account keys and rights in the console', () => {
     const theirs = await world.signedIn({ ...tenant, key }, 'tokens')
     await theirs.getByText('1–1 of 1 token', { exact: true }).waitFor()
     assert.deepEqual(await theirs.getByRole('rowheader').allTextContents(), ['deploy'])
+
+    await page.getByRole('button', { name: 'Create key' }).click()
+    await dialog.getByLabel('Name').fill('lost')
+    const release = await holdChanges(page, '**/apiClient/key')
+    await dialog.getByRole('button', { name: 'Create key' }).click()
+    await dialog.getByRole('button', { name: 'Cancel', disabled: true }).waitFor()
+    await page.goBack()
+    await page.getByRole('dialog', { name: 'Leave before it is done?' }).getByRole('button', { name: 'Leave' }).click()
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    release()
+    await page.getByText('lost is made, but was not shown').waitFor()
 
     await navigation(page).getByRole('link', { name: 'History' }).click()
     await page.getByText('made the account key Support desk: viewer, shows no credentials, sees only North').waitFor()

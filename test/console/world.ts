@@ -222,6 +222,10 @@ export async function openMenu(page: Page, name: string, item: string): Promise<
 export const focused = (page: Page) =>
   page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? document.activeElement?.textContent ?? '')
 
+/** Whether the browser would ask before the tab is closed or loaded again. */
+export const asksBeforeUnload = (page: Page) =>
+  page.evaluate(() => !window.dispatchEvent(new Event('beforeunload', { cancelable: true })))
+
 /** Changes sent to an address wait on their way, until they are released. */
 export async function holdChanges(page: Page, address: string): Promise<() => void> {
   const { promise, resolve } = Promise.withResolvers<void>()

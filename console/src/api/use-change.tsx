@@ -5,7 +5,7 @@ import type { LatchkeyClient } from '../../../client/latchkey-client.ts'
 import { DialogContext } from '../ui/dialog.tsx'
 import { Name } from '../ui/name.tsx'
 import { say } from '../ui/say.ts'
-import { useToast } from '../ui/toasts.tsx'
+import { type Toast, useToast } from '../ui/toasts.tsx'
 import { shortReason } from './errors.ts'
 import { type Identified, invalidate, type Kind, updateCached } from './queries.ts'
 import { useClient } from './session.tsx'
@@ -17,16 +17,19 @@ interface Change<Result, Input> {
   readonly send: (client: LatchkeyClient, input: Input) => Promise<Result>
   /** Called even when the component that asked is no longer on screen. */
   readonly onDone?: (result: Result, input: Input) => void
+  /** What to say of an outcome that only the component shows, when that is no longer on screen. */
+  readonly unseen?: (result: Result, input: Input) => Toast
   /** Whether this input came from a toast, such as an undo: its failure is then shown as a toast too. */
   readonly isFromToast?: (input: Input) => boolean
 }
 
-/** A failure that the component can no longer show becomes a toast, so that a person who has left still learns of it. */
+/** What the component can no longer show becomes a toast, so that a person who has left still learns of it. */
 export function useChange<Result extends Identified | readonly Identified[], Input = void>({
   kind,
   name,
   send,
   onDone,
+  unseen,
   isFromToast = () => false,
 }: Change<Result, Input>) {
   const client = useClient()
@@ -46,6 +49,7 @@ export function useChange<Result extends Identified | readonly Identified[], Inp
     onSuccess(result, input) {
       updateCached(cache, kind, [result].flat())
       onDone?.(result, input)
+      if (unmounted.current && unseen) toast(unseen(result, input))
     },
     // Also after a failure: the change may have been made although its answer was lost.
     onSettled: () => invalidate(cache, kind),

@@ -5,12 +5,12 @@ import type { NewKey } from '../../../client/latchkey-client.ts'
 import { fieldErrors } from '../api/errors.ts'
 import { type Permissions, usePermissions } from '../api/permissions.ts'
 import { useChange } from '../api/use-change.tsx'
+import { BeforeLeaving } from '../ui/before-leaving.tsx'
 import { NewCredential } from '../ui/credential.tsx'
 import { ChangeButtons } from '../ui/dialog.tsx'
 import { type Expiry, ExpiryInput, isPastTime, timeOf } from '../ui/expiry-input.tsx'
 import { Outcome } from '../ui/name.tsx'
 import { useNow } from '../ui/time.tsx'
-import { UnsavedChanges } from '../ui/unsaved-changes.tsx'
 import { ChoiceCard, RevealSwitch } from './choices.tsx'
 import { ROLES, type Role } from './rights.tsx'
 import { SubAccountChoice } from './sub-account-choice.tsx'
@@ -44,6 +44,10 @@ export function CreateKeyDialog({ close }: { close: () => void }) {
     kind: 'key',
     name: fields.name,
     send: (client, body: NewKey) => client.createKey({ body }),
+    unseen: ({ name }) => ({
+      text: <Outcome name={name} what="is made, but was not shown, and nobody can be shown it again: revoke it" />,
+      tone: 'bad',
+    }),
   })
   const isPast = isPastTime(fields, useNow())
   if (create.data) return <KeyReady name={create.data.name} value={create.data.key} close={close} />
@@ -103,7 +107,7 @@ export function CreateKeyDialog({ close }: { close: () => void }) {
           Create key
         </ChangeButtons>
       </Stack>
-      <UnsavedChanges unsaved={form.isDirty() && !create.isPending} />
+      <BeforeLeaving loss={form.isDirty() && !create.isPending ? 'typed' : undefined} />
     </form>
   )
 }

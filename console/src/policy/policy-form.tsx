@@ -7,13 +7,13 @@ import { isConflict } from '../api/errors.ts'
 import type { Identified, Kind } from '../api/queries.ts'
 import { useCallWithETag } from '../api/session.tsx'
 import { useChange } from '../api/use-change.tsx'
+import { BeforeLeaving } from '../ui/before-leaving.tsx'
 import { BusyButton } from '../ui/busy-button.tsx'
 import { ErrorAlert } from '../ui/error-alert.tsx'
 import { Name } from '../ui/name.tsx'
 import { say } from '../ui/say.ts'
 import surface from '../ui/surface.module.css'
 import { useToast } from '../ui/toasts.tsx'
-import { UnsavedChanges } from '../ui/unsaved-changes.tsx'
 import { Warning } from '../ui/warning.tsx'
 import { LifetimeField, ListField, QuotaField, RateField } from './member-fields.tsx'
 import {
@@ -72,7 +72,7 @@ export function PolicyForm({ owner, ceiling, onDone }: PolicyFormProps) {
           </Button>
         </Group>
       </Stack>
-      <UnsavedChanges unsaved={form.isDirty() && !save.isPending} />
+      <BeforeLeaving loss={form.isDirty() && !save.isPending ? 'typed' : undefined} />
     </form>
   )
 }

@@ -4,10 +4,10 @@ import { useForm } from '@mantine/form'
 import type { SubAccount } from '../../../client/latchkey-client.ts'
 import { fieldErrors } from '../api/errors.ts'
 import { useChange } from '../api/use-change.tsx'
+import { BeforeLeaving } from '../ui/before-leaving.tsx'
 import { ChangeButtons } from '../ui/dialog.tsx'
 import { Outcome } from '../ui/name.tsx'
 import { useToast } from '../ui/toasts.tsx'
-import { UnsavedChanges } from '../ui/unsaved-changes.tsx'
 
 const LABELS = { name: 'Name', companyName: 'Company', email: 'E-mail address' }
 type Fields = Record<keyof typeof LABELS, string>
@@ -66,7 +66,7 @@ export function SubAccountForm({ subAccount, close }: { subAccount: SubAccount |
           {subAccount === undefined ? 'Create sub-account' : 'Save'}
         </ChangeButtons>
       </Stack>
-      <UnsavedChanges unsaved={form.isDirty() && !save.isPending} />
+      <BeforeLeaving loss={form.isDirty() && !save.isPending ? 'typed' : undefined} />
     </form>
   )
 }

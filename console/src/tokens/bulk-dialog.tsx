@@ -17,6 +17,8 @@ import type { OwnStatus } from './status-dialog.tsx'
 /** Few enough that other callers do not notice. */
 const CONCURRENCY = 4
 
+const DONE = { active: 'enabled', inactive: 'disabled' } as const
+
 interface Failed {
   readonly token: Token
   readonly reason: string
@@ -105,7 +107,7 @@ interface BulkProgressProps {
 }
 
 function BulkProgress({ progress: { of, confirmed, failed }, busy, status, close, retry }: BulkProgressProps) {
-  const done = status === 'active' ? 'enabled' : 'disabled'
+  const done = DONE[status]
   return (
     <Stack gap="md">
       <Progress.Root size="lg">
@@ -179,6 +181,10 @@ function useBulk(status: OwnStatus, onDone: (failed: readonly Token[]) => void) 
       return confirmed
     },
     onDone: (confirmed, tokens) => onDone(tokens.filter(({ _id }) => !confirmed.some((each) => each._id === _id))),
+    unseen: ({ length: confirmed }, { length: of }) => ({
+      text: `${confirmed} of ${plural(of, 'token')} ${DONE[status]}`,
+      tone: confirmed === of ? 'good' : 'bad',
+    }),
   })
   return { progress, run: mutate, isPending, submittedAt }
 }

@@ -6,11 +6,11 @@ import type { LatchkeyClient } from '../../../client/latchkey-client.ts'
 import { duplicateName, fieldErrors } from '../api/errors.ts'
 import { newIdempotencyKey, useChange } from '../api/use-change.tsx'
 import { SubAccountPicker } from '../sub-accounts/sub-account-picker.tsx'
+import { BeforeLeaving } from '../ui/before-leaving.tsx'
 import { ChangeButtons } from '../ui/dialog.tsx'
 import { type Expiry, ExpiryInput, isPastTime, timeOf } from '../ui/expiry-input.tsx'
 import { useNow } from '../ui/time.tsx'
-import { UnsavedChanges } from '../ui/unsaved-changes.tsx'
-import { CredentialReady } from './credential-ready.tsx'
+import { CredentialReady, unseenCredential } from './credential-ready.tsx'
 
 const LABELS = { subAccountId: 'Sub-account', name: 'Name', expiresAt: 'The time of expiry' }
 
@@ -33,6 +33,7 @@ export function CreateDialog({ subAccountId, close }: { subAccountId: string | u
     kind: 'token',
     name: fields.name,
     send: (client, what: Request) => client.createToken(what),
+    unseen: unseenCredential,
   })
   const isPast = isPastTime(fields, useNow())
   if (create.data) return <CredentialReady token={create.data} close={close} outcome="is ready." />
@@ -76,7 +77,7 @@ export function CreateDialog({ subAccountId, close }: { subAccountId: string | u
           Create token
         </ChangeButtons>
       </Stack>
-      <UnsavedChanges unsaved={form.isDirty() && !create.isPending} />
+      <BeforeLeaving loss={form.isDirty() && !create.isPending ? 'typed' : undefined} />
     </form>
   )
 }

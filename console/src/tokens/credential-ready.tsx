@@ -4,10 +4,17 @@ import type { Token } from '../../../client/latchkey-client.ts'
 import { usePermissions } from '../api/permissions.ts'
 import { NewCredential } from '../ui/credential.tsx'
 import { isMasked } from '../ui/format.ts'
-import { Name } from '../ui/name.tsx'
+import { Name, Outcome } from '../ui/name.tsx'
 import { say } from '../ui/say.ts'
+import type { Toast } from '../ui/toasts.tsx'
 import { Warning } from '../ui/warning.tsx'
 import { fullName } from './about-token.tsx'
+
+/** For a person who has left before there was an answer. */
+export const unseenCredential = ({ name }: Token): Toast => ({
+  text: <Outcome name={name} what="has a new credential, which was not shown: show it in the list, or rotate it" />,
+  tone: 'bad',
+})
 
 interface CredentialReadyProps {
   readonly token: Token

@@ -6,12 +6,12 @@ import type { Token } from '../../../client/latchkey-client.ts'
 import { CONFLICT, fieldErrors, isConflict, shortReason } from '../api/errors.ts'
 import { etagOf, MASKED } from '../api/queries.ts'
 import { useChange } from '../api/use-change.tsx'
+import { BeforeLeaving } from '../ui/before-leaving.tsx'
 import { BusyButton } from '../ui/busy-button.tsx'
 import { Name } from '../ui/name.tsx'
 import { say } from '../ui/say.ts'
 import text from '../ui/text.module.css'
 import { useToast } from '../ui/toasts.tsx'
-import { UnsavedChanges } from '../ui/unsaved-changes.tsx'
 
 export function RenameForm({ token, onDone }: { token: Token; onDone: () => void }) {
   const toast = useToast()
@@ -68,7 +68,7 @@ export function RenameForm({ token, onDone }: { token: Token; onDone: () => void
           </Button>
         </Group>
       </Stack>
-      <UnsavedChanges unsaved={form.isDirty() && !rename.isPending} />
+      <BeforeLeaving loss={form.isDirty() && !rename.isPending ? 'typed' : undefined} />
     </form>
   )
 }

@@ -8,6 +8,7 @@ import { CONFLICT, fieldErrors, isConflict, shortReason } from '../api/errors.ts
 import { usePermissions } from '../api/permissions.ts'
 import { etagOf, MASKED } from '../api/queries.ts'
 import { useChange } from '../api/use-change.tsx'
+import { BeforeLeaving } from '../ui/before-leaving.tsx'
 import { BusyButton } from '../ui/busy-button.tsx'
 import chip from '../ui/chip.module.css'
 import { Chips } from '../ui/chips.tsx'
@@ -19,7 +20,6 @@ import { IconButton } from '../ui/row-buttons.tsx'
 import surface from '../ui/surface.module.css'
 import text from '../ui/text.module.css'
 import { useToast } from '../ui/toasts.tsx'
-import { UnsavedChanges } from '../ui/unsaved-changes.tsx'
 import { fullName } from './about-token.tsx'
 import { withTag } from './token-search.ts'
 
@@ -135,7 +135,7 @@ function TagsForm({ token, onDone }: { token: Token; onDone: () => void }) {
           </Button>
         </Group>
       </Stack>
-      <UnsavedChanges unsaved={form.isDirty() && !save.isPending} />
+      <BeforeLeaving loss={form.isDirty() && !save.isPending ? 'typed' : undefined} />
     </form>
   )
 }

@@ -1,6 +1,7 @@
 // Credentials and account keys on screen: what shows and hides them, and a new one in its dialog.
 import { Button, Group, Text } from '@mantine/core'
 import { useEffect, useState } from 'react'
+import { BeforeLeaving } from './before-leaving.tsx'
 import { useCopy } from './copy.ts'
 import { masked } from './format.ts'
 import { Icon } from './icon.tsx'
@@ -25,6 +26,8 @@ export function NewCredential({ value, what = 'credential', of }: NewCredentialP
   const [isShown, setShown] = useState(true)
   useHiding(isShown, setShown)
   const { copied, copy } = useCopy(value, what === 'key' ? 'Account key' : 'Credential')
+  const [isTaken, setTaken] = useState(false)
+  if (copied && !isTaken) setTaken(true)
   return (
     <>
       <Group gap={8} wrap="nowrap" py={9} pl={14} pr={10} className={surface.inset}>
@@ -35,6 +38,7 @@ export function NewCredential({ value, what = 'credential', of }: NewCredentialP
           miw={0}
           className={text.name}
           style={{ userSelect: 'all' }}
+          onCopy={() => setTaken(isTaken || isShown)}
           data-testid={`new-${what}`}
         >
           {isShown ? value : masked(value)}
@@ -49,6 +53,7 @@ export function NewCredential({ value, what = 'credential', of }: NewCredentialP
       >
         {copied ? 'Copied' : `Copy ${what}`}
       </Button>
+      <BeforeLeaving loss={isTaken ? undefined : 'secret'} />
     </>
   )
 }

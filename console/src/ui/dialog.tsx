@@ -1,9 +1,10 @@
 // The frame of all dialogs. It stays open while a change that was started in it is under way: closing it would not cancel
-// the change, and would hide its outcome.
+// the change, and would hide its outcome. Leaving the page asks, and so it does while there is something else to lose.
 import { Button, type ButtonProps, Group, Modal, Text } from '@mantine/core'
 import { useIsMutating } from '@tanstack/react-query'
-import { createContext, type ReactNode, use, useId } from 'react'
+import { createContext, type ReactNode, use, useId, useState } from 'react'
 import { worthRetrying } from '../api/errors.ts'
+import { LeaveQuestion, type Loss, LossContext } from './before-leaving.tsx'
 import { BusyButton } from './busy-button.tsx'
 import { ErrorAlert } from './error-alert.tsx'
 import { keepFocus } from './focus.ts'
@@ -29,21 +30,30 @@ export function Dialog<Shown>({ shown, titleOf, close, children }: DialogProps<S
   const { last, turn } = useLast(shown)
   const mutationKey = [useId(), turn]
   const busy = useIsMutating({ mutationKey }) > 0
+  const [loss, setLoss] = useState<Loss>()
   const leave = () => {
     if (!busy) close()
   }
   return (
-    <Modal
-      opened={shown !== undefined}
-      onClose={leave}
-      title={last && titleOf(last)}
-      onExitTransitionEnd={() => keepFocus()}
-      closeButtonProps={{ 'aria-label': 'Close', 'aria-disabled': busy }}
-    >
-      <DialogContext value={{ mutationKey, busy, leave }}>
-        <div key={turn}>{last && children(last)}</div>
-      </DialogContext>
-    </Modal>
+    <>
+      <Modal
+        opened={shown !== undefined}
+        onClose={leave}
+        // What is typed is given up by Escape or a button, a secret by a button only.
+        closeOnClickOutside={loss === undefined}
+        closeOnEscape={loss !== 'secret'}
+        title={last && titleOf(last)}
+        onExitTransitionEnd={() => keepFocus()}
+        closeButtonProps={{ 'aria-label': 'Close', 'aria-disabled': busy }}
+      >
+        <DialogContext value={{ mutationKey, busy, leave }}>
+          <LossContext value={setLoss}>
+            <div key={turn}>{last && children(last)}</div>
+          </LossContext>
+        </DialogContext>
+      </Modal>
+      <LeaveQuestion loss={shown === undefined ? undefined : busy ? 'outcome' : loss} />
+    </>
   )
 }
 
@@ -70,7 +80,7 @@ interface ChangeButtonsProps extends Pick<ButtonProps, 'color' | 'disabled'> {
   readonly run: () => void
   /** In a form, which runs the change when it is submitted. */
   readonly submits?: boolean
-  /** The fields of the form say what is wrong. */
+  /** The form itself says what is wrong. */
   readonly isAboutFields?: boolean
   /** What to look at before trying again, where the change may have been made although its answer was lost. */
   readonly hint?: string | undefined
