@@ -245,6 +245,37 @@ export const describeChanges: Part = (world) => {
     await page.getByText('No tokens yet').waitFor()
   })
 
+  test('what somebody else has made of a token meanwhile is neither deleted nor rotated unseen', async () => {
+    const tenant = await world().tenant([{ name: 'old' }])
+    const page = await world().signedIn(tenant, 'tokens')
+    const { registry, operator } = world().running
+    const caller = operator.actFor(tenant.accountId)
+    const rename = (name: string) =>
+      registry.updateToken(caller, tenant.tokens[0]?.id ?? '', { name }, operator.origin())
+    const dialog = page.getByRole('dialog')
+    await openMenu(page, 'old', 'Rotate credential')
+    await rename('older')
+    await dialog.getByLabel('Yes, or it may have').check()
+    await dialog.getByRole('button', { name: 'Rotate credential' }).click()
+    await dialog.getByText('It is called older now.').waitFor()
+    assert.equal((await stored(tenant)).version, 2)
+    await dialog.getByRole('button', { name: 'Rotate credential' }).click()
+    await dialog.getByText('older of North has a new credential').waitFor()
+    await dialog.getByRole('button', { name: 'Done' }).click()
+    await dialog.waitFor({ state: 'detached' })
+
+    await openMenu(page, 'older', 'Delete')
+    await dialog.getByLabel(/^Type older/).fill('older')
+    await rename('live')
+    await dialog.getByRole('button', { name: 'Delete token' }).click()
+    await dialog.getByText('It is called live now.').waitFor()
+    assert.ok(await dialog.getByRole('button', { name: 'Delete token' }).isDisabled())
+    assert.equal((await stored(tenant)).name, 'live')
+    await dialog.getByLabel(/^Type live/).fill('live')
+    await dialog.getByRole('button', { name: 'Delete token' }).click()
+    await page.getByText('live is deleted').waitFor()
+  })
+
   test('several at once: a bar that counts what is confirmed, and a list of what failed and why', async () => {
     const sketches = Array.from({ length: 12 }, (_, i) => ({ name: `many ${i}` }))
     const tenant = await world().tenant(sketches)

@@ -1,8 +1,8 @@
-// The page of one token, and what an unsaved form does when it is left.
+// The page of one token, and what happens when a form or a change under way is left.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Part } from './world.ts'
-import { rowOf } from './world.ts'
+import { asksBeforeUnload, holdChanges, openMenu, rowOf } from './world.ts'
 
 export const describeTokenView: Part = (world) => {
   test('a token has a page of its own, reached by its name in the list, with its facts and its history', async () => {
@@ -80,6 +80,8 @@ export const describeTokenView: Part = (world) => {
     await question.waitFor({ state: 'detached' })
     assert.equal(new URL(page.url()).pathname, '/console/tokens')
     assert.equal(await page.getByRole('dialog').getByLabel('Name').inputValue(), 'half typed')
+    await page.mouse.click(5, 400)
+    assert.equal(await page.getByRole('dialog').getByLabel('Name').inputValue(), 'half typed')
     await page.goBack()
     await question.getByRole('button', { name: 'Leave' }).click()
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
@@ -96,5 +98,75 @@ export const describeTokenView: Part = (world) => {
     await page.getByRole('button', { name: 'Rename release' }).click()
     await page.getByRole('link', { name: 'History', exact: true }).click()
     await page.getByRole('heading', { name: 'History' }).waitFor()
+  })
+
+  test('a change under way is not left without asking, and who leaves is told what came of it', async () => {
+    const tenant = await world().tenant([{ name: 'one' }, { name: 'two' }, { name: 'three' }])
+    const page = await world().signedIn(tenant)
+    const question = page.getByRole('dialog', { name: 'Leave before it is done?' })
+    const address = '**/apiClient/token/tok_*'
+    const leave = async () => {
+      await page.goBack()
+      await question.getByRole('button', { name: 'Leave' }).click()
+      await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    }
+    await page.getByRole('link', { name: 'Tokens', exact: true }).click()
+    await page.getByLabel('Select all on this page').check()
+    await page.getByRole('group', { name: 'Selected tokens' }).getByRole('button', { name: 'Disable' }).click()
+    assert.ok(!(await asksBeforeUnload(page)))
+    const disable = await holdChanges(page, address)
+    await page.route(address, (route) => route.abort(), { times: 1 })
+    await page.getByRole('button', { name: 'Disable 3 tokens' }).click()
+    await page.getByText('0 of 3 tokens disabled, 1 failed …').waitFor()
+    assert.ok(await asksBeforeUnload(page))
+    await page.goBack()
+    await question.getByRole('button', { name: 'Stay' }).click()
+    await question.waitFor({ state: 'detached' })
+    await page.getByText('0 of 3 tokens disabled, 1 failed …').waitFor()
+    await leave()
+    disable()
+    await page.getByText('2 of 3 tokens disabled', { exact: true }).waitFor()
+    await page.unroute(address)
+
+    // A question that is open when the change is done goes away: what came of it can be looked at.
+    await page.goForward()
+    const rotate = await holdChanges(page, `${address}/rotate`)
+    const rotateOne = async () => {
+      await openMenu(page, 'one', 'Rotate credential')
+      await page.getByLabel('Yes, or it may have').check()
+      await page.getByRole('dialog').getByRole('button', { name: 'Rotate credential' }).click()
+      await page.getByRole('button', { name: 'Cancel', disabled: true }).waitFor()
+    }
+    await rotateOne()
+    await page.goBack()
+    await question.waitFor()
+    rotate()
+    await page.getByRole('dialog').getByText('one of North has a new credential').waitFor()
+    await question.waitFor({ state: 'detached' })
+    assert.equal(new URL(page.url()).pathname, '/console/tokens')
+    await page.getByRole('button', { name: 'Done' }).click()
+    await page.unroute(`${address}/rotate`)
+    const rotateAgain = await holdChanges(page, `${address}/rotate`)
+    await rotateOne()
+    await leave()
+    rotateAgain()
+    await page.getByText('one has a new credential, which was not shown').waitFor()
+
+    // A deletion takes nobody off the page that they have opened since.
+    await page.goForward()
+    await page.getByRole('link', { name: 'two', exact: true }).click()
+    const remove = await holdChanges(page, address)
+    await page.getByRole('button', { name: 'Delete', exact: true }).click()
+    await page.getByLabel(/^Type two/).fill('two')
+    await page.getByRole('button', { name: 'Delete token' }).click()
+    await page.getByRole('button', { name: 'Cancel', disabled: true }).waitFor()
+    await page.goBack()
+    await question.getByRole('button', { name: 'Leave' }).click()
+    await page.getByRole('link', { name: 'History', exact: true }).click()
+    await page.getByRole('heading', { name: 'History' }).waitFor()
+    remove()
+    await page.getByText('two is deleted').waitFor()
+    await page.getByText('deleted the token').waitFor()
+    assert.equal(new URL(page.url()).pathname, '/console/history')
   })
 }

@@ -59,6 +59,7 @@ export function explain(error: unknown, kind: RequestKind): Explanation {
   }
   if (status === 403) return { title: 'Not allowed', text: message, requestId }
   if (status === 404) return { title: 'Not found', text: message, requestId }
+  if (isConflict(error)) return { title: 'It has been changed meanwhile', text: 'Nothing is done yet.', requestId }
   if (status === 429) {
     const text = { read: 'This page asks again', change: 'Nothing is changed. Try again' }
     return { title: 'Too many requests', text: `${text[kind]} in ${waitSeconds(error)} s.`, requestId }

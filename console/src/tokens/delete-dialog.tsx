@@ -2,11 +2,14 @@
 import { Stack, Text, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import type { Token } from '../../../client/latchkey-client.ts'
+import { isConflict } from '../api/errors.ts'
+import { etagOf } from '../api/queries.ts'
 import { useChange } from '../api/use-change.tsx'
 import { ChangeButtons } from '../ui/dialog.tsx'
 import { Name, Outcome } from '../ui/name.tsx'
 import { useToast } from '../ui/toasts.tsx'
 import { AboutToken } from './about-token.tsx'
+import { ChangedMeanwhile, useTokenNow } from './changed-meanwhile.tsx'
 
 interface DeleteDialogProps {
   readonly token: Token
@@ -14,20 +17,25 @@ interface DeleteDialogProps {
   readonly onDeleted: (() => void) | undefined
 }
 
-export function DeleteDialog({ token, close, onDeleted }: DeleteDialogProps) {
+export function DeleteDialog({ token: opened, close, onDeleted }: DeleteDialogProps) {
   const form = useForm({ initialValues: { name: '' } })
   const toast = useToast()
   const remove = useChange({
     kind: 'token',
-    name: token.name,
-    send: (client) => client.deleteToken({ id: token._id }),
-    onDone() {
-      toast({ text: <Outcome name={token.name} what="is deleted" /> })
-      onDeleted?.()
-    },
+    name: opened.name,
+    send: (client, token: Token) => client.deleteToken({ id: token._id, 'if-match': etagOf(token) }),
+    onDone: (_, { name }) => toast({ text: <Outcome name={name} what="is deleted" /> }),
   })
+  const token = useTokenNow(opened, remove.error)
   const isNamed = form.values.name.trim().normalize('NFC') === token.name
-  const run = () => remove.mutate(undefined, { onSuccess: close })
+  // Not called once the dialog is gone: a person who has opened another page stays there.
+  const onSuccess = () => {
+    close()
+    onDeleted?.()
+  }
+  const run = () => {
+    if (isNamed) remove.mutate(token, { onSuccess })
+  }
   return (
     <form onSubmit={form.onSubmit(run)}>
       <Stack gap="md">
@@ -46,7 +54,15 @@ export function DeleteDialog({ token, close, onDeleted }: DeleteDialogProps) {
           data-autofocus
           {...form.getInputProps('name')}
         />
-        <ChangeButtons change={remove} run={run} submits color="red" disabled={!isNamed}>
+        {isConflict(remove.error) && <ChangedMeanwhile opened={opened} now={token} />}
+        <ChangeButtons
+          change={remove}
+          run={run}
+          submits
+          isAboutFields={isConflict(remove.error)}
+          color="red"
+          disabled={!isNamed}
+        >
           Delete token
         </ChangeButtons>
       </Stack>

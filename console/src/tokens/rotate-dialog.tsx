@@ -2,11 +2,14 @@
 import { Fieldset, Group, NativeSelect, Stack, Text } from '@mantine/core'
 import { type UseFormReturnType, useForm } from '@mantine/form'
 import type { Token } from '../../../client/latchkey-client.ts'
+import { isConflict } from '../api/errors.ts'
+import { etagOf } from '../api/queries.ts'
 import { useChange } from '../api/use-change.tsx'
 import { ChangeButtons } from '../ui/dialog.tsx'
 import { Warning } from '../ui/warning.tsx'
 import { AboutToken } from './about-token.tsx'
-import { CredentialReady } from './credential-ready.tsx'
+import { ChangedMeanwhile, useTokenNow } from './changed-meanwhile.tsx'
+import { CredentialReady, unseenCredential } from './credential-ready.tsx'
 
 const HOUR_SECONDS = 60 * 60
 const DAY_SECONDS = 24 * HOUR_SECONDS
@@ -24,20 +27,23 @@ interface Fields {
   readonly overlap: string
 }
 
-export function RotateDialog({ token, close }: { token: Token; close: () => void }) {
+export function RotateDialog({ token: opened, close }: { token: Token; close: () => void }) {
   // No answer in advance: a day's overlap is harmless after a routine rotation, and all the harm after a leak.
   const form = useForm<Fields>({ initialValues: { leaked: '', overlap: `${DAY_SECONDS}` } })
   const { leaked } = form.values
   const overlap = leaked === 'yes' ? '0' : form.values.overlap
   const rotate = useChange({
     kind: 'token',
-    name: token.name,
-    send: (client, chosen: string) => client.rotateToken({ id: token._id, body: { overlapSeconds: Number(chosen) } }),
+    name: opened.name,
+    send: (client, { token, overlap }: { token: Token; overlap: string }) =>
+      client.rotateToken({ id: token._id, 'if-match': etagOf(token), body: { overlapSeconds: Number(overlap) } }),
+    unseen: unseenCredential,
   })
-  const run = () => rotate.mutate(overlap)
+  const token = useTokenNow(opened, rotate.error)
+  const run = () => rotate.mutate({ token, overlap })
   if (rotate.data) {
     // What was sent: the form may have been changed since.
-    const sent = rotate.variables
+    const sent = rotate.variables.overlap
     const label = OVERLAPS.find(({ value }) => value === sent)?.label.toLowerCase()
     const former = sent === '0' ? 'The former one no longer works.' : `The former one works ${label}.`
     return <CredentialReady token={rotate.data} close={close} outcome={`has a new credential. ${former}`} />
@@ -65,10 +71,12 @@ export function RotateDialog({ token, close }: { token: Token; close: () => void
             one.
           </Warning>
         )}
+        {isConflict(rotate.error) && <ChangedMeanwhile opened={opened} now={token} />}
         <ChangeButtons
           change={rotate}
           run={run}
           submits
+          isAboutFields={isConflict(rotate.error)}
           color={leaked === 'yes' ? 'red' : 'indigo'}
           disabled={leaked === ''}
         >

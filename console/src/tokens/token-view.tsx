@@ -26,8 +26,11 @@ export function TokenView() {
   const { tokenId } = route.useParams()
   const navigate = route.useNavigate()
   const token = useQuery(queries.token(useClient(), tokenId))
+  // Nothing is lost by it any more, though the dialog does not know yet.
+  const onDeleted = () => void navigate({ to: '/tokens', ignoreBlocker: true })
   return (
-    <TokenActionsProvider onDeleted={() => void navigate({ to: '/tokens' })}>
+    // Mounted again for each token: no dialog or form about one stays open on the page of another.
+    <TokenActionsProvider key={tokenId} onDeleted={onDeleted}>
       <ViewTitle title={token.data?.name ?? 'Token'}>{token.data && <TokenButtons token={token.data} />}</ViewTitle>
       <QueryResult
         query={token}
@@ -41,13 +44,13 @@ export function TokenView() {
         {(data) => (
           <Stack gap="lg">
             <AllFacts token={data} />
-            <TokenPolicy key={`policy of ${tokenId}`} token={data} />
-            <TryIt key={`try ${tokenId}`} tokenId={tokenId} />
+            <TokenPolicy token={data} />
+            <TryIt tokenId={tokenId} />
             <div>
               <Title order={2} size="h4">
                 History
               </Title>
-              <TokenHistory key={tokenId} tokenId={tokenId} />
+              <TokenHistory tokenId={tokenId} />
             </div>
           </Stack>
         )}
