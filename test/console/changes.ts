@@ -146,7 +146,7 @@ export const describeChanges: Part = (world) => {
     const tenant = await world().tenant([{ name: 'kept' }])
     const page = await world().signedIn(tenant, 'tokens')
     await page.route('**/apiClient/token/tok_*', (route) =>
-      route.request().method() === 'PUT' ? route.abort() : route.continue(),
+      route.request().method() === 'PATCH' ? route.abort() : route.continue(),
     )
     await page.getByRole('button', { name: 'Disable kept' }).click()
     await page.getByRole('button', { name: 'Disable token' }).click()
@@ -219,6 +219,15 @@ export const describeChanges: Part = (world) => {
     // The list shows what they did.
     await rowOf(page, 'compromised').getByText('Inactive').waitFor()
     assert.equal((await stored(tenant)).status, 'inactive')
+
+    // What they have disabled first is theirs to enable.
+    await registry.updateToken(caller, tenant.tokens[0]?.id ?? '', { status: 'active' }, operator.origin())
+    await page.reload()
+    await page.getByRole('button', { name: 'Disable compromised' }).click()
+    await registry.updateToken(caller, tenant.tokens[0]?.id ?? '', { status: 'inactive' }, operator.origin())
+    await page.getByRole('button', { name: 'Disable token' }).click()
+    await page.getByText('compromised is disabled').waitFor()
+    assert.equal(await page.getByRole('button', { name: 'Undo' }).count(), 0)
   })
 
   test('a token is deleted only after its name is typed', async () => {

@@ -136,6 +136,13 @@ export const describeCredentials: Part = (world) => {
     await page.getByRole('button', { name: 'Disable token' }).click()
     await page.getByText('turning is disabled').waitFor()
     await rowOf(page, 'turning').getByText('Inactive').waitFor()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await rowOf(page, 'turning').getByText('Active', { exact: true }).waitFor()
+    // Nor is the next change taken for a conflict with it.
+    await openMenu(page, 'turning', 'Rename')
+    await page.getByLabel('New name of turning').fill('turned')
+    await page.keyboard.press('Enter')
+    await page.getByText('turning is now called turned').waitFor()
   })
 
   test('a credential that the service cannot read is said to be so, and the token can be rotated', async () => {

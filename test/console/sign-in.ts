@@ -185,7 +185,7 @@ export const describeSignIn: Part = (world) => {
       await change(page, next)
       await page.getByText('theirs', { exact: true }).waitFor()
       assert.equal(await page.getByRole('button', { name: 'Undo' }).count(), 0)
-      const confirmed = page.waitForResponse((response) => response.request().method() === 'PUT')
+      const confirmed = page.waitForResponse((response) => response.request().method() === 'PATCH')
       release()
       assert.equal((await confirmed).status(), 200)
 
@@ -251,7 +251,7 @@ export const describeSignIn: Part = (world) => {
     await handOver['signing out and in']?.(page, next)
     await page.getByText('theirs', { exact: true }).waitFor()
     await world().running.operator.revokeKey(former.keyId)
-    const refused = page.waitForResponse((response) => response.request().method() === 'PUT')
+    const refused = page.waitForResponse((response) => response.request().method() === 'PATCH')
     release()
     assert.equal((await refused).status(), 401)
     await disable(page, 'theirs')

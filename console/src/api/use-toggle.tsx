@@ -14,7 +14,8 @@ interface Toggled<Status> extends Identified {
 interface Toggle<Status extends string> {
   readonly kind: Kind
   readonly item: Toggled<Status>
-  /** `ifMatch` is the ETag of the answer that is undone: what somebody else has changed since is not overwritten. */
+  readonly read: (client: LatchkeyClient) => Promise<Toggled<Status>>
+  /** `ifMatch` is the ETag of what was read or is undone: what somebody else has changed since is not overwritten. */
   readonly send: (client: LatchkeyClient, status: Status, ifMatch: string | undefined) => Promise<Toggled<Status>>
   readonly opposite: (status: Status) => Status
   /** What has happened to an item that now has this status, such as "is enabled". */
@@ -26,13 +27,20 @@ interface Input<Status> {
   readonly undo?: { readonly ifMatch: string | undefined }
 }
 
-export function useToggle<Status extends string>({ kind, item, send, opposite, outcome }: Toggle<Status>) {
+export function useToggle<Status extends string>(props: Toggle<Status>) {
+  const { kind, item, read, send, opposite, outcome } = props
   const toast = useToast()
   const callWithETag = useCallWithETag()
   const change = useChange({
     kind,
     name: item.name,
-    send: (_, { status, undo }: Input<Status>) => callWithETag((client) => send(client, status, undo?.ifMatch)),
+    async send(_, { status, undo }: Input<Status>): Promise<Toggled<Status> & { etag?: string | undefined }> {
+      if (undo) return callWithETag((client) => send(client, status, undo.ifMatch))
+      const { etag, ...now } = await callWithETag(read)
+      // Somebody else has done it already, and only they can tell whether it may be undone.
+      if (now.status === status) return now
+      return callWithETag((client) => send(client, status, etag))
+    },
     onDone({ name, status, etag }, { undo }) {
       const text = <Outcome name={name} what={outcome(status)} />
       if (undo !== undefined || etag === undefined) toast({ text })

@@ -11,6 +11,7 @@ export function SuspendDialog({ subAccount, close }: { subAccount: SubAccount; c
   const change = useToggle({
     kind: 'sub-account',
     item: subAccount,
+    read: (client) => client.getSubAccount({ id: subAccount._id }),
     send: (client, status, ifMatch) =>
       client.updateSubAccount({ id: subAccount._id, 'if-match': ifMatch, body: { status } }),
     opposite: (status) => (status === 'active' ? 'suspended' : 'active'),

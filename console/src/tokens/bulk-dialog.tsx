@@ -192,7 +192,7 @@ function useBulk(status: OwnStatus, onDone: (failed: readonly Token[]) => void) 
 /** The token as the service has confirmed it, or the reason why it has not. */
 async function setOne(client: LatchkeyClient, token: Token, status: OwnStatus): Promise<Token | string> {
   try {
-    const confirmed = await client.updateToken({ id: token._id, body: { status }, ...MASKED })
+    const confirmed = await client.patchToken({ id: token._id, body: { status }, ...MASKED })
     return confirmed.status === status ? confirmed : `The service left it ${confirmed.status}`
   } catch (error) {
     return shortReason(error)

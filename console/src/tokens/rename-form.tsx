@@ -23,7 +23,7 @@ export function RenameForm({ token, onDone }: { token: Token; onDone: () => void
     kind: 'token',
     name: former,
     send: (client, { name, ifMatch }: { name: string; ifMatch: string | undefined }) =>
-      client.updateToken({ id: token._id, 'if-match': ifMatch, body: { name }, ...MASKED }),
+      client.patchToken({ id: token._id, 'if-match': ifMatch, body: { name }, ...MASKED }),
     onDone(renamed) {
       // In a toast, since the row may disappear: it need not match the filter any more.
       toast({ text: say`${<Name>{former}</Name>} is now called ${<Name>{renamed.name}</Name>}` })

@@ -17,8 +17,9 @@ export function StatusDialog({ token, close }: { token: Token; close: () => void
   const change = useToggle({
     kind: 'token',
     item: token,
+    read: (client) => client.getToken({ id: token._id, include: 'details', ...MASKED }),
     send: (client, status, ifMatch) =>
-      client.updateToken({ id: token._id, 'if-match': ifMatch, body: { status }, ...MASKED }),
+      client.patchToken({ id: token._id, 'if-match': ifMatch, body: { status }, ...MASKED }),
     opposite: oppositeStatus,
     outcome: (status) => (status === 'active' ? 'is enabled' : 'is disabled'),
   })
