@@ -258,8 +258,17 @@ describe('policies and tags in the console', () => {
     await change(page)
     await addChips(page, 'Scopes', 'items:read')
     await patch(tenant, `token/${tenant.tokens[0]?.id}`, { policy: { quota: { limit: 7, per: 'day' } } })
+    // What has changed is said only once it is known.
+    const { promise: isRead, resolve: read } = Promise.withResolvers<void>()
+    await page.route('**/apiClient/token/tok_*', async (route) => {
+      if (route.request().method() === 'GET') await isRead
+      await route.continue()
+    })
     await save(page)
     await page.getByText('It has been changed since you opened this form').waitFor()
+    await page.getByText('What has changed is being read').waitFor()
+    await page.getByRole('button', { name: 'Save mine on top', disabled: true }).waitFor()
+    read()
     await page.getByText('The policy is different now: at most 7 verifications a day').waitFor()
     await page.getByRole('button', { name: 'Remove items:read' }).waitFor()
     const sent = await sentBy(page, () => page.getByRole('button', { name: 'Save mine on top' }).click())

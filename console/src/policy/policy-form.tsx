@@ -43,7 +43,7 @@ interface PolicyFormProps {
 }
 
 export function PolicyForm({ owner, ceiling, onDone }: PolicyFormProps) {
-  const { form, save, run, meanwhile, refused } = usePolicyForm(owner, onDone)
+  const { form, save, run, meanwhile, isRead, refused } = usePolicyForm(owner, onDone)
   const leave = () => {
     if (!save.isPending) onDone()
   }
@@ -59,12 +59,12 @@ export function PolicyForm({ owner, ceiling, onDone }: PolicyFormProps) {
         <RateField form={form} ceiling={ceiling} />
         <QuotaField form={form} ceiling={ceiling} />
         {owner.kind === 'sub-account' && <LifetimeField form={form} />}
-        {meanwhile !== undefined && <ChangedMeanwhile changes={meanwhile} />}
+        {meanwhile !== undefined && <ChangedMeanwhile changes={meanwhile} isRead={isRead} />}
         {save.error !== null && !isAboutFields && !isConflict(save.error) && (
           <ErrorAlert error={save.error} kind="change" retry={() => run()} busy={save.isPending} />
         )}
         <Group gap="sm">
-          <BusyButton type="submit" busy={save.isPending}>
+          <BusyButton type="submit" busy={save.isPending || !isRead}>
             {meanwhile === undefined ? 'Save policy' : 'Save mine on top'}
           </BusyButton>
           <Button variant="default" aria-disabled={save.isPending} onClick={leave}>
@@ -109,16 +109,21 @@ function usePolicyForm(owner: PolicyOwner, onDone: () => void) {
     save.mutate({ patch, ifMatch }, { onError })
   }
   const meanwhile = hasConflict || (changes.length > 0 && !save.isPending) ? changes : undefined
-  return { form, save, run, meanwhile, refused: refusedMembers(save.error, form.values) }
+  // The version that was refused is not the one with the other change.
+  const isRead = !hasConflict || owner.etag !== save.variables?.ifMatch
+  return { form, save, run, meanwhile, isRead, refused: refusedMembers(save.error, form.values) }
 }
 
-function ChangedMeanwhile({ changes }: { changes: readonly string[] }) {
+function ChangedMeanwhile({ changes, isRead }: { changes: readonly string[]; isRead: boolean }) {
   return (
     <Warning role="status">
       It has been changed since you opened this form. What you have entered is still here, and not saved.{' '}
-      {changes.length === 0
-        ? 'The other change is not about the policy.'
-        : `The policy is different now: ${changes.join('; ')}. Where you have changed the same, saving replaces that.`}
+      {isRead ? otherChange(changes) : 'What has changed is being read …'}
     </Warning>
   )
+}
+
+function otherChange(changes: readonly string[]): string {
+  if (changes.length === 0) return 'The other change is not about the policy.'
+  return `The policy is different now: ${changes.join('; ')}. Where you have changed the same, saving replaces that.`
 }
