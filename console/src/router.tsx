@@ -9,7 +9,6 @@ import { OverviewView } from './overview/overview-view.tsx'
 import { readPageSearch } from './search/page-search.ts'
 import { parseSearch, stringifySearch } from './search/search-params.ts'
 import { readSubAccountSearch } from './sub-accounts/sub-account-search.ts'
-import { SubAccountsView } from './sub-accounts/sub-accounts-view.tsx'
 import { readTokenSearch } from './tokens/token-search.ts'
 
 const loadLater = async () => (await import('./later-views.ts')).laterViews
@@ -34,7 +33,7 @@ const token = createRoute({
 const subAccounts = createRoute({
   getParentRoute: () => root,
   path: '/sub-accounts',
-  component: SubAccountsView,
+  component: lazyRouteComponent(loadLater, 'SubAccountsView'),
   validateSearch: readSubAccountSearch,
 })
 const subAccount = createRoute({
