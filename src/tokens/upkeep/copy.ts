@@ -68,7 +68,7 @@ export async function copyStore(source: CopySource, target: CopyTarget, onPhase:
 /** Continues after the target's last row: rows are written in order. */
 async function copyRows(source: LockedStore, target: CopyTarget, advance: (by: number) => void): Promise<number> {
   let alreadyThere = 0
-  const vault = await source.readRows(VAULT, undefined, MAX_MASTER_KEYS)
+  const [vault] = await source.readRows(VAULT, undefined, 1)
   for (const table of STORED) {
     const there = await target.countRows(table)
     advance(there)
@@ -82,13 +82,9 @@ async function copyRows(source: LockedStore, target: CopyTarget, advance: (by: n
   return alreadyThere
 }
 
-/** A store has two while its master key is rotated. */
-const MAX_MASTER_KEYS = 100
-
 /** After a restore of a backup from before a rotation of the master key, a credential may be sealed with the later key. */
-function requireSealed(tokens: readonly StoredRow[], vault: readonly StoredRow[]): void {
-  const ids = vault.map(({ keyId }) => keyId)
-  if (tokens.every(({ sealed }) => ids.includes(keyIdOf(sealed as Uint8Array)))) return
+function requireSealed(tokens: readonly StoredRow[], vault: StoredRow | undefined): void {
+  if (tokens.every(({ sealed }) => keyIdOf(sealed as Uint8Array) === vault?.keyId)) return
   throw new OperatorError(
     'A credential is sealed with another master key than the store. Run `latchkey master-key rotate` with both keys, or rotate ' +
       'the tokens that `latchkey doctor` names, then run the same `latchkey copy` again.',
