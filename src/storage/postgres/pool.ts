@@ -77,6 +77,31 @@ export function clientConfig(databaseUrl: string): pg.ClientConfig {
   }
 }
 
+/** A connection outside the pools. */
+export async function connect(databaseUrl: string): Promise<pg.Client> {
+  const client = new pg.Client(clientConfig(databaseUrl))
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    return client
+  } catch (error) {
+    // The socket may still be open, and would keep the process from ending.
+    void client.end().catch(() => {})
+    const reason = (error as Error).message || String(error)
+    // A DatabaseError is about the password, the role, or the name of the database.
+    const what = error instanceof pg.DatabaseError ? 'refuses the connection' : 'cannot be reached'
+    throw new OperatorError(
+      `${placeOf(databaseUrl)} ${what}: ${reason}. Check the address and the user in DATABASE_URL.`,
+    )
+  }
+}
+
+/** The database's name and host for messages, without the password. */
+export function placeOf(databaseUrl: string): string {
+  const { host, pathname } = URL.parse(databaseUrl) ?? { host: '', pathname: '' }
+  return `The database ${pathname.slice(1)} at ${host}`
+}
+
 /** Sets the connect timeout here, because the pool's own one would include the wait for a free connection. */
 class TimedClient extends pg.Client {
   constructor(config: pg.ClientConfig) {

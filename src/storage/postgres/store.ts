@@ -1,5 +1,5 @@
 // The PostgreSQL engine: any number of instances on one database.
-import pg from 'pg'
+import type pg from 'pg'
 import { failure, OperatorError } from '../../tokens/errors.ts'
 import { VAULT } from '../../tokens/model/tables.ts'
 import type { RequestScope, Revocations, Store } from '../../tokens/ports.ts'
@@ -17,7 +17,7 @@ import { Witness } from './lineage/witness.ts'
 import { GroupedChanges } from './memory/grouped.ts'
 import { Loading } from './memory/loading.ts'
 import { Remembered } from './memory/same-rows.ts'
-import { clientConfig, LIMITS, Pool, type PoolUsage, requestScope } from './pool.ts'
+import { connect, LIMITS, Pool, type PoolUsage, placeOf, requestScope } from './pool.ts'
 import { findWeaknesses, requireFitServer } from './server.ts'
 import type { Session } from './sql/history.ts'
 import * as listing from './sql/listing.ts'
@@ -137,25 +137,6 @@ async function withClient<Result>(databaseUrl: string, work: (client: pg.Client)
   }
 }
 
-/** A connection outside the pools. */
-export async function connect(databaseUrl: string): Promise<pg.Client> {
-  const client = new pg.Client(clientConfig(databaseUrl))
-  client.on('error', () => {})
-  try {
-    await client.connect()
-    return client
-  } catch (error) {
-    // The socket may still be open, and would keep the process from ending.
-    void client.end().catch(() => {})
-    const reason = (error as Error).message || String(error)
-    // A DatabaseError is about the password, the role, or the name of the database.
-    const what = error instanceof pg.DatabaseError ? 'refuses the connection' : 'cannot be reached'
-    throw new OperatorError(
-      `${placeOf(databaseUrl)} ${what}: ${reason}. Check the address and the user in DATABASE_URL.`,
-    )
-  }
-}
-
 async function open(client: pg.Client, options: PostgresOptions) {
   const { databaseUrl, keys, autoMigrate = true, mayCreate = true, partitions } = options
   await requireFitServer(client)
@@ -206,12 +187,6 @@ export async function requireFinishedCopy(client: pg.Client, databaseUrl: string
   throw new OperatorError(
     `${placeOf(databaseUrl)} is a half-finished copy. Run the same \`latchkey copy\` again to finish it.`,
   )
-}
-
-/** The database's name and host for messages, without the password. */
-export function placeOf(databaseUrl: string): string {
-  const { host, pathname } = URL.parse(databaseUrl) ?? { host: '', pathname: '' }
-  return `The database ${pathname.slice(1)} at ${host}`
 }
 
 type Rest<Operation> = Operation extends (target: never, ...args: infer Args) => unknown ? Args : never
