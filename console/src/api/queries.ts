@@ -1,9 +1,8 @@
 // Everything the console reads: one entry per question, with its cache key. A change names the keys it makes out of date.
 import { keepPreviousData, type QueryClient, queryOptions } from '@tanstack/react-query'
-import type { LatchkeyClient, Token, TokenPage } from '../../../client/latchkey-client.ts'
+import type { Call, LatchkeyClient, Token, TokenPage } from '../../../client/latchkey-client.ts'
 import { masked } from '../ui/format.ts'
 import { isNotFound } from './errors.ts'
-import type { CallWithETag } from './session.tsx'
 
 /** No credential is held that is not shown: each read and each change asks for masked ones. */
 export const MASKED = { credentials: 'masked' } as const
@@ -20,6 +19,12 @@ const OVERVIEW = ['overview'] as const
 const KEYS = ['keys'] as const
 const SESSIONS = ['sessions'] as const
 export const HISTORY = ['history'] as const
+
+/** What a call answers with its ETag, which is in none of the fields. */
+export async function withETag<Data extends object>(call: Call<Data>): Promise<Data & { etag: string | undefined }> {
+  const { data, etag } = await call.withResponse()
+  return { ...data, etag }
+}
 
 export const queries = {
   overview: (client: LatchkeyClient) =>
@@ -100,11 +105,10 @@ export const queries = {
       placeholderData: keepPreviousData,
     }),
 
-  /** With its ETag, which is in none of its fields. */
-  subAccount: (callWithETag: CallWithETag, id: string) =>
+  subAccount: (client: LatchkeyClient, id: string) =>
     queryOptions({
       queryKey: [...SUB_ACCOUNTS, 'one', id],
-      queryFn: ({ signal }) => callWithETag((client) => client.getSubAccount({ id }, { signal })),
+      queryFn: ({ signal }) => withETag(client.getSubAccount({ id }, { signal })),
     }),
 
   keys: (client: LatchkeyClient, page: number, limit: number) =>

@@ -22,20 +22,10 @@ const RETRY_AFTER_MS = 600
 /** Failed reads are repeated by TanStack Query, so that a view can say what it waits for; the client repeats none. */
 export const NO_RETRIES = { retries: 0 }
 
-interface Connection {
-  readonly client: LatchkeyClient
-  readonly callWithETag: CallWithETag
-}
-
-/** Makes one call and adds the ETag of the answer, which the client's methods leave out. */
-export type CallWithETag = <Data extends object>(
-  call: (client: LatchkeyClient) => Promise<Data>,
-) => Promise<Data & { readonly etag: string | undefined }>
-
 export interface Session {
   /** What the page shows: `unknown` until the service has said whether somebody is signed in. */
   readonly state: 'unknown' | 'signed-out' | 'choosing' | 'signed-in'
-  readonly connection: Connection | undefined
+  readonly client: LatchkeyClient | undefined
   /** Who is at this browser, as far as the identity provider knows. Undefined until the service has said it. */
   readonly presence: Presence | undefined
   /** Why that is not known; an account key can still be tried. */
@@ -64,15 +54,11 @@ export function useSession(): Session {
 }
 
 /** Only below a signed-in session. */
-function useConnection(): Connection {
-  const { connection } = useSession()
-  if (connection === undefined) throw new Error('not signed in')
-  return connection
+export function useClient(): LatchkeyClient {
+  const { client } = useSession()
+  if (client === undefined) throw new Error('not signed in')
+  return client
 }
-
-export const useClient = (): LatchkeyClient => useConnection().client
-
-export const useCallWithETag = (): CallWithETag => useConnection().callWithETag
 
 /** A link may carry the key in its fragment, which no server sees. It is gone from the address bar at once. */
 export function takeKeyFromAddress(): string | undefined {
@@ -137,7 +123,7 @@ export function SessionProvider({ linkedKey, children }: { linkedKey: string | u
   useEffect(() => {
     current.current = identity
   }, [identity])
-  const connection = useMemo(() => {
+  const client = useMemo(() => {
     if (key !== undefined) {
       const refuse: OnRefused = (...why) => change(undefined, explainRefusal(...why))
       return connect({ accountKey: key }, {}, (...why) => current.current === key && refuse(...why))
@@ -160,7 +146,7 @@ export function SessionProvider({ linkedKey, children }: { linkedKey: string | u
   const session = useMemo<Session>(
     () => ({
       state: !isSignedIn && offered !== undefined ? 'unknown' : stateOf(key, presence, isChoosing),
-      connection,
+      client,
       presence,
       unanswered,
       reason,
@@ -181,21 +167,7 @@ export function SessionProvider({ linkedKey, children }: { linkedKey: string | u
       chooseAgain:
         account !== undefined && presence && presence.accounts.length > 1 ? () => setChoosing(true) : undefined,
     }),
-    [
-      key,
-      isSignedIn,
-      account,
-      connection,
-      presence,
-      unanswered,
-      isChoosing,
-      reason,
-      end,
-      offered,
-      change,
-      learn,
-      signOut,
-    ],
+    [key, isSignedIn, account, client, presence, unanswered, isChoosing, reason, end, offered, change, learn, signOut],
   )
   return (
     <SessionContext value={session}>
@@ -237,7 +209,7 @@ function connect(
   caller: { readonly accountKey?: string },
   headers: Readonly<Record<string, string>>,
   onRefused: OnRefused,
-): Connection {
+): LatchkeyClient {
   const fetchAndNotice: typeof fetch = async (input, init) => {
     const response = await fetch(input, { ...init, headers: { ...(init?.headers as object), ...headers } })
     if (response.status === 401) {
@@ -250,24 +222,7 @@ function connect(
     }
     return response
   }
-  return {
-    client: createClient({ ...NO_RETRIES, ...caller, fetch: fetchAndNotice }),
-    async callWithETag(call) {
-      let etag: string | undefined
-      const client = createClient({
-        ...NO_RETRIES,
-        ...caller,
-        async fetch(input, init) {
-          const response = await fetchAndNotice(input, init)
-          // A gateway that compresses answers makes it weak, and If-Match takes none that is.
-          etag = response.headers.get('etag')?.replace(/^W\//, '')
-          return response
-        },
-      })
-      const data = await call(client)
-      return { ...data, etag }
-    },
-  }
+  return createClient({ ...NO_RETRIES, ...caller, fetch: fetchAndNotice })
 }
 
 // By default only a tab that was hidden is refreshed; a window next to another one is never hidden.

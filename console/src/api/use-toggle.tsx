@@ -1,9 +1,8 @@
 // Switches something on or off, reports it in a toast, and offers to undo it.
-import type { LatchkeyClient } from '../../../client/latchkey-client.ts'
+import type { Call, LatchkeyClient } from '../../../client/latchkey-client.ts'
 import { Outcome } from '../ui/name.tsx'
 import { useToast } from '../ui/toasts.tsx'
-import type { Identified, Kind } from './queries.ts'
-import { useCallWithETag } from './session.tsx'
+import { type Identified, type Kind, withETag } from './queries.ts'
 import { useChange } from './use-change.tsx'
 
 interface Toggled<Status> extends Identified {
@@ -14,9 +13,9 @@ interface Toggled<Status> extends Identified {
 interface Toggle<Status extends string> {
   readonly kind: Kind
   readonly item: Toggled<Status>
-  readonly read: (client: LatchkeyClient) => Promise<Toggled<Status>>
+  readonly read: (client: LatchkeyClient) => Call<Toggled<Status>>
   /** `ifMatch` is the ETag of what was read or is undone: what somebody else has changed since is not overwritten. */
-  readonly send: (client: LatchkeyClient, status: Status, ifMatch: string | undefined) => Promise<Toggled<Status>>
+  readonly send: (client: LatchkeyClient, status: Status, ifMatch: string | undefined) => Call<Toggled<Status>>
   readonly opposite: (status: Status) => Status
   /** What has happened to an item that now has this status, such as "is enabled". */
   readonly outcome: (status: Status) => string
@@ -30,16 +29,15 @@ interface Input<Status> {
 export function useToggle<Status extends string>(props: Toggle<Status>) {
   const { kind, item, read, send, opposite, outcome } = props
   const toast = useToast()
-  const callWithETag = useCallWithETag()
   const change = useChange({
     kind,
     name: item.name,
-    async send(_, { status, undo }: Input<Status>): Promise<Toggled<Status> & { etag?: string | undefined }> {
-      if (undo) return callWithETag((client) => send(client, status, undo.ifMatch))
-      const { etag, ...now } = await callWithETag(read)
+    async send(client, { status, undo }: Input<Status>): Promise<Toggled<Status> & { etag?: string | undefined }> {
+      if (undo) return withETag(send(client, status, undo.ifMatch))
+      const { etag, ...now } = await withETag(read(client))
       // Somebody else has done it already, and only they can tell whether it may be undone.
       if (now.status === status) return now
-      return callWithETag((client) => send(client, status, etag))
+      return withETag(send(client, status, etag))
     },
     onDone({ name, status, etag }, { undo }) {
       const text = <Outcome name={name} what={outcome(status)} />

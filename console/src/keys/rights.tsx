@@ -3,7 +3,7 @@ import { useQueries } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Rights } from '../api/permissions.ts'
 import { queries } from '../api/queries.ts'
-import { useCallWithETag } from '../api/session.tsx'
+import { useClient } from '../api/session.tsx'
 import { Name } from '../ui/name.tsx'
 import text from '../ui/text.module.css'
 
@@ -37,10 +37,10 @@ export function SubAccountNames({ ids }: { ids: readonly string[] | null }) {
 }
 
 function NameList({ ids }: { ids: readonly string[] }) {
-  const callWithETag = useCallWithETag()
+  const client = useClient()
   const found = useQueries({
     queries: ids.map((id) => ({
-      ...queries.subAccount(callWithETag, id),
+      ...queries.subAccount(client, id),
       staleTime: 60_000,
       refetchOnWindowFocus: false,
     })),

@@ -3,7 +3,7 @@ import { Fieldset, Group, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { queries } from '../api/queries.ts'
-import { useCallWithETag } from '../api/session.tsx'
+import { useClient } from '../api/session.tsx'
 import { SubAccountPicker } from '../sub-accounts/sub-account-picker.tsx'
 import { Name } from '../ui/name.tsx'
 import { IconButton } from '../ui/row-buttons.tsx'
@@ -69,7 +69,7 @@ export function SubAccountChoice({ ids, canChooseAll, onChange, error }: SubAcco
 }
 
 function Chosen({ id, remove }: { id: string; remove: () => void }) {
-  const { data } = useQuery(queries.subAccount(useCallWithETag(), id))
+  const { data } = useQuery(queries.subAccount(useClient(), id))
   const name = data?.name ?? id
   return (
     <Group component="li" gap={2} wrap="nowrap" maw="100%" pl={10} bd="1px solid var(--color-line)" bdrs={8}>

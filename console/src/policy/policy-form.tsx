@@ -2,10 +2,9 @@
 import { Button, Group, Stack } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useEffect, useRef, useState } from 'react'
-import type { LatchkeyClient } from '../../../client/latchkey-client.ts'
+import type { Call, LatchkeyClient } from '../../../client/latchkey-client.ts'
 import { isConflict } from '../api/errors.ts'
-import type { Identified, Kind } from '../api/queries.ts'
-import { useCallWithETag } from '../api/session.tsx'
+import { type Identified, type Kind, withETag } from '../api/queries.ts'
 import { useChange } from '../api/use-change.tsx'
 import { BeforeLeaving } from '../ui/before-leaving.tsx'
 import { BusyButton } from '../ui/busy-button.tsx'
@@ -33,7 +32,7 @@ export interface PolicyOwner {
   readonly name: string
   readonly policy: Policy | null
   readonly etag: string | undefined
-  readonly send: (client: LatchkeyClient, patch: PolicyPatch, ifMatch: string | undefined) => Promise<Identified>
+  readonly send: (client: LatchkeyClient, patch: PolicyPatch, ifMatch: string | undefined) => Call<Identified>
 }
 
 interface PolicyFormProps {
@@ -79,7 +78,6 @@ export function PolicyForm({ owner, ceiling, onDone }: PolicyFormProps) {
 
 function usePolicyForm(owner: PolicyOwner, onDone: () => void) {
   const toast = useToast()
-  const callWithETag = useCallWithETag()
   // As it was when the form was opened: a refresh may bring what somebody else has changed meanwhile.
   const [base] = useState(owner)
   const form = useForm<PolicyFields>({
@@ -91,8 +89,8 @@ function usePolicyForm(owner: PolicyOwner, onDone: () => void) {
     kind: owner.kind,
     name: owner.name,
     // The ETag of the answer is the one of the next change.
-    send: (_, { patch, ifMatch }: { patch: PolicyPatch; ifMatch: string | undefined }) =>
-      callWithETag((client) => owner.send(client, patch, ifMatch)),
+    send: (client, { patch, ifMatch }: { patch: PolicyPatch; ifMatch: string | undefined }) =>
+      withETag(owner.send(client, patch, ifMatch)),
     onDone() {
       toast({ text: say`The policy of ${<Name>{owner.name}</Name>} is saved` })
       onDone()

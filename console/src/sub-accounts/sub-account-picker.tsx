@@ -6,7 +6,7 @@ import { type ReactNode, useState } from 'react'
 import type { SubAccount } from '../../../client/latchkey-client.ts'
 import { shortReason } from '../api/errors.ts'
 import { queries } from '../api/queries.ts'
-import { useCallWithETag, useClient } from '../api/session.tsx'
+import { useClient } from '../api/session.tsx'
 import { isSecret, number } from '../ui/format.ts'
 import { Name } from '../ui/name.tsx'
 
@@ -116,7 +116,7 @@ function PickerEnd({ isFetching, clear }: { isFetching: boolean; clear: (() => v
 
 /** The name of the chosen sub-account, which need not be among the options. */
 function useName(id: string | undefined): string {
-  const { data, error } = useQuery({ ...queries.subAccount(useCallWithETag(), id ?? ''), enabled: id !== undefined })
+  const { data, error } = useQuery({ ...queries.subAccount(useClient(), id ?? ''), enabled: id !== undefined })
   if (id === undefined) return ''
   return data?.name ?? (error === null ? '' : 'Unknown sub-account')
 }

@@ -6,7 +6,7 @@ import { useState } from 'react'
 import type { SubAccount, SubAccountPolicy } from '../../../client/latchkey-client.ts'
 import { usePermissions } from '../api/permissions.ts'
 import { queries } from '../api/queries.ts'
-import { useCallWithETag } from '../api/session.tsx'
+import { useClient } from '../api/session.tsx'
 import type { PolicyOwner } from '../policy/policy-form.tsx'
 import { PolicySection } from '../policy/policy-section.tsx'
 import { CopyableId } from '../ui/copyable-id.tsx'
@@ -25,7 +25,7 @@ const route = getRouteApi('/sub-accounts/$subAccountId')
 
 export function SubAccountView() {
   const { subAccountId } = route.useParams()
-  const subAccount = useQuery(queries.subAccount(useCallWithETag(), subAccountId))
+  const subAccount = useQuery(queries.subAccount(useClient(), subAccountId))
   const [dialog, setDialog] = useState<OpenDialog>()
   return (
     <>

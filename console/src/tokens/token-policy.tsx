@@ -4,7 +4,7 @@ import { Link } from '@tanstack/react-router'
 import type { Token, TokenPolicy as WirePolicy } from '../../../client/latchkey-client.ts'
 import { shortReason } from '../api/errors.ts'
 import { etagOf, MASKED, queries } from '../api/queries.ts'
-import { useCallWithETag } from '../api/session.tsx'
+import { useClient } from '../api/session.tsx'
 import type { PolicyOwner } from '../policy/policy-form.tsx'
 import { PolicySection } from '../policy/policy-section.tsx'
 import { Name } from '../ui/name.tsx'
@@ -12,7 +12,7 @@ import text from '../ui/text.module.css'
 
 export function TokenPolicy({ token }: { token: Token }) {
   const { subAccount, createdAt, details } = token
-  const { data, error } = useQuery(queries.subAccount(useCallWithETag(), subAccount._id))
+  const { data, error } = useQuery(queries.subAccount(useClient(), subAccount._id))
   const policy = data?.policy
   const owner: PolicyOwner = {
     kind: 'token',
