@@ -38,7 +38,8 @@ describe('account keys and rights in the console', () => {
 
   test('a key is made with the rights that were chosen, is shown once, and may do just that', async () => {
     const tenant = await world.tenant([{ name: 'deploy' }, { name: 'foreign', owner: 1 }])
-    const page = await world.signedIn(tenant)
+    // High enough for the list of options: one that is scrolled into view can move under the mouse.
+    const page = await world.signedIn(tenant, '', { viewport: { width: 1280, height: 1200 } })
     await navigation(page).getByRole('link', { name: 'Keys' }).click()
     await page.getByRole('heading', { name: 'Account keys', level: 1 }).waitFor()
     await rowOf(page, 'console').getByText('You are signed in with it').waitFor()

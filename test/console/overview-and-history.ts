@@ -45,10 +45,9 @@ export const describeOverviewAndHistory: Part = (world) => {
       [/^South\s*1 token: 1 active, 0 inactive$/, 1],
     ]
     // The parts of the chart add up, and each leads to as many as it says.
-    const parts = await page
-      .getByRole('region', { name: 'By status' })
-      .getByRole('link')
-      .evaluateAll((all) => all.map((link) => link.ariaLabel ?? ''))
+    const legend = page.getByRole('region', { name: 'By status' }).getByRole('link')
+    await legend.first().waitFor()
+    const parts = await legend.evaluateAll((all) => all.map((link) => link.ariaLabel ?? ''))
     const counts = parts.map((label) => Number.parseInt(label, 10))
     assert.ok(parts.some((label) => label.endsWith('active tokens')))
     assert.equal(
