@@ -354,8 +354,8 @@ interface AskedCreation {
 }
 
 /**
- * What is stored of a creation with an idempotency key: a stamp that shows which request made which token, and one that also
- * shows who was given which credential. Otherwise a row written by hand could show any credential to any caller.
+ * What is stored of a creation with an idempotency key: a stamp of the request and the token, and one that includes the caller
+ * and the credential in the answer. Without them, somebody who can write to the database could have any credential shown.
  */
 function creationDigest(asked: AskedCreation, record: TokenRecord, stamps: Stamps): string {
   return [requestFields(asked, record), answerFields(asked, record)]

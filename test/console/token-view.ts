@@ -100,7 +100,7 @@ export const describeTokenView: Part = (world) => {
     await page.getByRole('heading', { name: 'History' }).waitFor()
   })
 
-  test('a change under way is not left without asking, and who leaves is told what came of it', async () => {
+  test('leaving during a change asks first, and a toast then says how the change ended', async () => {
     const tenant = await world().tenant([{ name: 'one' }, { name: 'two' }, { name: 'three' }])
     const page = await world().signedIn(tenant)
     const question = page.getByRole('dialog', { name: 'Leave before it is done?' })

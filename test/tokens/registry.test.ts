@@ -284,7 +284,7 @@ describe('verification', () => {
     }
   })
 
-  test('a sub-account altered by hand stays refused until its owner names both its status and its policy', async () => {
+  test('a sub-account altered in the database stays refused until an update sets both its status and its policy', async () => {
     const { caller, subAccount, token } = await aToken()
     const update = async (change: SubAccountUpdate) =>
       (await service.registry.updateSubAccount(caller, subAccount.id, change, origin())).subAccount

@@ -348,7 +348,7 @@ export function describeTampering(engine: Engine): void {
     altered.add(`key ${unreadable.id}`)
   })
 
-  test('a creation with an idempotency key, altered by hand, shows no credential to a key without reveal', async () => {
+  test('an idempotency key altered in the database shows no credential to an account key without the right to reveal', async () => {
     const manager = { role: 'manager', reveal: false, subAccounts: null } as const
     const caller = await estate.running.operator.createKey(estate.mine.accountId, 'manager', null, manager)
     const create = (name: string) => {
