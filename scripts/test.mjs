@@ -2,10 +2,11 @@
 // of src/ they cover, which takes a sixth more processor time.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { globSync } from 'node:fs'
-import { join } from 'node:path'
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve, sep } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { run } from 'node:test'
+import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { BUNDLES } from '../test/support/bundles.ts'
 import { PostgresServer, SHARED_POSTGRES } from '../test/support/postgres-server.ts'
@@ -51,6 +52,10 @@ const LONGEST = [
   'test/trust/rights.test.ts',
 ]
 
+const CACHE = join(import.meta.dirname, '..', 'node_modules', '.cache')
+/** Files in one process. Each of them alone would take 0.9 s of processor time to load and warm up the same code. */
+const SHARING = 6
+
 const PRELOADED = ['load-bundles', 'follow-tests-only'].flatMap((name) => [
   '--import',
   new URL(`../test/support/${name}.mjs`, import.meta.url).href,
@@ -64,6 +69,22 @@ function mustRun(...args) {
 function inOrder(files) {
   const rank = (file) => (LONGEST.includes(file) ? LONGEST.indexOf(file) : LONGEST.length)
   return files.toSorted((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
+}
+
+/** The short files of a folder, in programs that import some of them. Hooks for each test would be those of all of them. */
+function inGroups(files) {
+  const isAlone = (file) => LONGEST.includes(file) || /^(before|after)Each\(/m.test(readFileSync(file, 'utf8'))
+  const folders = Object.groupBy(files, (file) => (isAlone(file) ? file : dirname(file)))
+  mkdirSync(join(CACHE, 'latchkey-groups'), { recursive: true })
+  return Object.entries(folders).flatMap(([folder, inside]) => {
+    if (inside.length === 1) return inside
+    const groups = Map.groupBy(inside, (_, index) => Math.floor(index / SHARING))
+    return Array.from(groups, ([number, group]) => {
+      const program = join(CACHE, 'latchkey-groups', `${folder.replaceAll(sep, '-')}-${number}.mjs`)
+      writeFileSync(program, group.map((file) => `import '${pathToFileURL(resolve(file))}'\n`).join(''))
+      return program
+    })
+  })
 }
 
 /** Beside the tests, since its parts use one core. A failure ends the tests. */
@@ -87,7 +108,7 @@ if (files.some((file) => file.startsWith('test/console/'))) mustRun('test/consol
 console.log(`SEED=${SEED} repeats the random choices of this run.`)
 process.env.SEED = String(SEED)
 // Hundreds of processes load the same files.
-process.env.NODE_COMPILE_CACHE = join(import.meta.dirname, '../node_modules/.cache/latchkey')
+process.env.NODE_COMPILE_CACHE = join(CACHE, 'latchkey')
 // What is covered is counted by source file, and for a single file it is not worth the while.
 const isBundled = files.length > 1 && !values.coverage
 if (isBundled) process.env[BUNDLES] = JSON.stringify(await makeBundles())
@@ -102,7 +123,8 @@ for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abor
 try {
   const coverage = { coverage: values.coverage, coverageIncludeGlobs: ['src/**'] }
   const limits = { concurrency: CONCURRENCY, timeout: TIMEOUT_MS }
-  const events = run({ files, execArgv, ...coverage, ...limits, signal: stop.signal })
+  const programs = isBundled ? inGroups(files) : files
+  const events = run({ files: programs, execArgv, ...coverage, ...limits, signal: stop.signal })
   events.on('data', ({ type, data }) => {
     const isLow = type === 'test:coverage' && data.summary.totals.coveredLinePercent < LEAST_COVERED_LINES
     if (isLow) console.error(`Less than ${LEAST_COVERED_LINES}% of the lines of src/ are covered.`)
