@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { acceptLoss, backUp, openLatchkey, type RestoreOptions, requireEmbeddedStore, restore } from '../compose.ts'
 import { type Config, readProcessConfig } from '../config.ts'
-import { OperatorError } from '../tokens/errors.ts'
+import { nameSome, OperatorError } from '../tokens/errors.ts'
 import type { Revocations } from '../tokens/ports.ts'
 import type { Manifest } from '../tokens/upkeep/backup.ts'
 import { findSealedWithOthers } from '../tokens/upkeep/examination.ts'
@@ -11,7 +11,6 @@ import { JSON_OPTION } from './command.ts'
 import { Output, type Streams } from './output.ts'
 import { showBytes } from './progress.ts'
 
-const MAX_NAMED = 10
 const NO_FILE =
   'Name the backup to restore: latchkey restore FILE [--replace]. To accept instead that revocations of the present store are ' +
   'lost: latchkey restore --accept-revocation-loss'
@@ -99,11 +98,10 @@ async function acceptOnPostgres(config: Config & { databaseUrl: string }, output
 }
 
 function unreadableMessage(ids: readonly string[]): string {
-  const named = ids.slice(0, MAX_NAMED).join(', ') + (ids.length > MAX_NAMED ? ', …' : '')
   return (
     `${ids.length} credential(s) made since the backup are sealed with a later master key, which was not given: they are ` +
     'accepted, but cannot be shown. Set LATCHKEY_MASTER_KEY to that key and LATCHKEY_PREVIOUS_MASTER_KEY to the one of the ' +
-    `backup, or rotate these tokens again: ${named}.`
+    `backup, or rotate these tokens again: ${nameSome(ids)}.`
   )
 }
 

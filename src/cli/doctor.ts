@@ -1,12 +1,11 @@
 // Examines the store and reports what is wrong. Repairs nothing, but opening the store migrates it, as in every command.
 import type { Latchkey } from '../compose.ts'
+import { nameSome } from '../tokens/errors.ts'
 import type { Damage, Revocations } from '../tokens/ports.ts'
 import { ChainCheck } from '../tokens/record/history.ts'
 import type { OnPhase } from '../tokens/upkeep/copy.ts'
 import { BROKEN_JOURNAL, DAMAGED, type Examined, examineRows, type Totals } from '../tokens/upkeep/examination.ts'
 import { obstacleMessage } from './backup.ts'
-
-const MAX_NAMED = 10
 
 export interface HistoryReport {
   readonly rows: number
@@ -82,7 +81,7 @@ async function examineAll(latchkey: Latchkey, damage: Damage, onPhase: OnPhase):
     },
     {
       check: 'history',
-      result: history.problems.length === 0 ? `${history.rows} rows, unbroken` : named(history.problems),
+      result: history.problems.length === 0 ? `${history.rows} rows, unbroken` : nameSome(history.problems, '; '),
     },
     { check: 'revocations', result: await revocationsResult(revocations, obstacle, damage.journal) },
   ]
@@ -96,13 +95,8 @@ function storeCheck({ database }: Damage): DoctorReport['checks'][number] {
   return { check: 'store', result }
 }
 
-function named(problems: readonly string[]): string {
-  const more = problems.length - MAX_NAMED
-  return `${problems.slice(0, MAX_NAMED).join('; ')}${more > 0 ? `; and ${more} more` : ''}`
-}
-
 function totalsResult({ wrong, changing }: Totals): string {
-  if (wrong.length > 0) return `${wrong.length} altered outside Latchkey: ${named(wrong)}`
+  if (wrong.length > 0) return `${wrong.length} altered outside Latchkey: ${nameSome(wrong, '; ')}`
   return changing === 0 ? 'as counted' : `as counted, except ${changing} accounts that changed during the count`
 }
 

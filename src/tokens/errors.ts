@@ -67,3 +67,11 @@ export function failure(code: FailureCode, cause: unknown, reason?: string): Fai
 export class OperatorError extends Error {
   override readonly name = 'OperatorError'
 }
+
+const MAX_NAMED = 10
+
+/** For a message: the first of them, and how many more there are. */
+export function nameSome(all: readonly string[], separator = ', '): string {
+  const more = all.length - MAX_NAMED
+  return [...all.slice(0, MAX_NAMED), ...(more > 0 ? [`and ${more} more`] : [])].join(separator)
+}

@@ -1,6 +1,6 @@
 // Rotates the master key while servers use the store. An interrupted run is continued by the next one; the old key is retired
 // last, when nothing is sealed with it.
-import { OperatorError } from '../errors.ts'
+import { nameSome, OperatorError } from '../errors.ts'
 import { type StoredRow, TOKENS } from '../model/tables.ts'
 import type { TokenRecord } from '../model/token.ts'
 import type { Parts, Resealed } from '../ports.ts'
@@ -40,7 +40,6 @@ export interface RotationReport {
 
 /** Tokens in one write: few, since servers wait for the lock of the embedded store, or of rows on PostgreSQL. */
 const PART = 100
-const MAX_NAMED = 20
 /** After the first round, only rows that were changed outside Latchkey can still be sealed with another key. */
 const MAX_ROUNDS = 5
 
@@ -148,9 +147,8 @@ function reseal(row: StoredRow, keys: KeyRing, key: MasterKey): Resealed | undef
 }
 
 function unreadableError(ids: readonly string[]): OperatorError {
-  const named = ids.slice(0, MAX_NAMED).join(', ') + (ids.length > MAX_NAMED ? ', …' : '')
   return new OperatorError(
-    `${ids.length} credential(s) do not open with the key that they name: ${named}. All others are sealed with the new ` +
+    `${ids.length} credential(s) do not open with the key that they name: ${nameSome(ids)}. All others are sealed with the new ` +
       'key; the old one is kept. Give these tokens new credentials (latchkey token rotate ID), then run this command again.',
   )
 }

@@ -1,7 +1,7 @@
 // The PostgreSQL store as source or target of a copy. Nobody else can change it meanwhile.
 import { setTimeout as pause } from 'node:timers/promises'
 import type pg from 'pg'
-import { failure, OperatorError } from '../../../tokens/errors.ts'
+import { failure, nameSome, OperatorError } from '../../../tokens/errors.ts'
 import { STORED, type StoredRow, type Table, VAULT } from '../../../tokens/model/tables.ts'
 import type { KeyRing } from '../../../tokens/trust/key-ring.ts'
 import type { CopySource, CopyTarget, LockedStore } from '../../../tokens/upkeep/copy.ts'
@@ -46,7 +46,6 @@ const APPLICATION = 'latchkey copy'
 /** A killed process holds its locks until the server notices. */
 const LOCK_TIMEOUT_MS = 5_000
 const RETRY_MS = 100
-const MAX_USERS_NAMED = 5
 const SETTINGS = `SET application_name = '${APPLICATION}'; SET lock_timeout = ${LOCK_TIMEOUT_MS}; SET statement_timeout = 0;
   SET idle_in_transaction_session_timeout = 0`
 
@@ -107,9 +106,7 @@ async function describeUsers(client: pg.Client, condition: string): Promise<stri
        coalesce(host(client_addr), 'an address not shown'), coalesce(state, 'state not shown')) AS "user"
      FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND ${condition} ORDER BY pid`,
   )
-  const named = rows.slice(0, MAX_USERS_NAMED).map(({ user }) => user)
-  const more = rows.length - named.length
-  return rows.length === 0 ? undefined : [...named, ...(more > 0 ? [`${more} more`] : [])].join(', ')
+  return rows.length === 0 ? undefined : nameSome(rows.map(({ user }) => user))
 }
 
 function inUse(databaseUrl: string, users: string): OperatorError {
