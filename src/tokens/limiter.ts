@@ -1,5 +1,5 @@
-// Takes units of rates and quotas for verifications. What a verification needs is mostly at hand, reserved with one write for
-// many; see model/limit.ts.
+// Takes units of rates and quotas for verifications, mostly from units that this process has reserved in advance: one write for
+// many verifications. See model/limit.ts.
 import { randomUUID } from 'node:crypto'
 import { Failure } from './errors.ts'
 import { batchOf, type Grant, type LimitUse, leftOf, type Reservation, reserve } from './model/limit.ts'
@@ -10,8 +10,6 @@ export interface Ask extends Reservation {
   readonly subject: string
   readonly limit: Limit
 }
-
-export type { Grant }
 
 export interface LimitStore {
   /** All of them in one durable transaction. Undefined where what is left cannot be read. */
@@ -37,7 +35,7 @@ export type LimitVerdict =
 interface Clock {
   /** Wall-clock time, which may step. */
   now(): number
-  /** Goes on evenly. */
+  /** Never steps. */
   monotonic(): number
 }
 
@@ -45,7 +43,7 @@ interface Clock {
 interface Held {
   readonly subject: string
   readonly limit: Limit
-  /** At hand. */
+  /** Reserved and not used yet: "at hand" below. */
   units: number
   readonly granted: number
   /** Of these, reserved for verifications to come. */
@@ -95,7 +93,7 @@ export class Limiter {
   readonly #clock: Clock
   readonly #holder = randomUUID()
   readonly #held: Recent<string, Held>
-  /** What is at hand of quotas that were forgotten, until it is returned. Of a rate it is free again by itself. */
+  /** Unused units of evicted quotas, until they are returned. Units of a rate need no return: their lease ends. */
   readonly #evicted = new Map<string, Held>()
   /** Asked together, at the end of this turn of the event loop, or once the store has answered what is asked now. */
   #collected = new Map<string, Question>()
@@ -274,7 +272,7 @@ export class Limiter {
     }
   }
 
-  /** In relation to what was used last: who verifies rarely reserves little. */
+  /** Reserves in proportion to what was used of the last reservation, so that rarely used limits reserve little. */
   #askOf({ use: { subject, limit }, waiting }: AskedFor): Ask {
     const held = this.#find(nameOf({ subject, limit }))
     const { granted = 0, units = 0, wanted = 1, window = 0, left = limit.limit } = held ?? {}
@@ -286,7 +284,7 @@ export class Limiter {
     return { subject, limit, holder: this.#holder, needed: waiting, ahead, returned, window }
   }
 
-  /** What was to be returned, and was not. */
+  /** Keeps the units that could not be returned. */
   #keep(ask: Ask): void {
     const held = this.#find(nameOf(ask))
     if (held !== undefined) held.units = ask.returned

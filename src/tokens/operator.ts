@@ -28,7 +28,7 @@ export interface BulkToken extends NewToken {
   readonly createdAt?: Timestamp | undefined
 }
 
-export type CreatedToken = TokenRecord & { readonly credential: string }
+type CreatedToken = TokenRecord & { readonly credential: string }
 
 /** What a credential belongs to. */
 export type Holder =
@@ -65,7 +65,7 @@ export class Operator {
    */
   async setCredentials(id: string, credentials: Account['credentials']): Promise<Account> {
     const account = await this.#parts.store.updateAccount(id, { credentials }, this.origin())
-    // Again until nothing is left: tokens that come and go meanwhile move others to pages that were read before.
+    // Repeated until a pass erases nothing: tokens created or deleted meanwhile shift others to pages that were already read.
     if (credentials === 'once') while ((await this.#eraseCredentials(id)) > 0);
     return account
   }

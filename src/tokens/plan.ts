@@ -1,4 +1,4 @@
-// What a change comes to, decided once for both engines: the row after it, its stamp, the history row and the entry of the
+// The result of a change, computed once for both engines: the row after it, its stamp, the history row and the entry of the
 // revocation journal. Pure. An engine loads the rows a plan starts from, writes what it says in one transaction, and commits.
 import { Failure } from './errors.ts'
 import { applySessionChange, type SessionChange, type StoredSession } from './model/session.ts'
@@ -34,7 +34,7 @@ export type TokenChange =
   | { readonly kind: 'update'; readonly update: TokenUpdate }
   | { readonly kind: 'rotate'; readonly rotation: Rotation }
   | { readonly kind: 'delete' }
-  /** The credential stays as it is, and can no longer be shown. `sealed` holds none. */
+  /** The credential still works, but can no longer be shown. `sealed` is a sealed empty text. */
   | { readonly kind: 'erase'; readonly sealed: Uint8Array; readonly masked: string | null }
   /** Changes nothing of the token: the history says who has seen its credential. */
   | { readonly kind: 'reveal' }
@@ -56,7 +56,7 @@ export interface TokenPlan extends Plan<TokenRecord> {
   readonly endRetiredUpTo: Timestamp | undefined
 }
 
-/** For an account that was told meanwhile to store no credentials: as after a change of the master key, the caller seals again. */
+/** If the account stores no credentials any more: refused like a superseded master key, so that the caller seals again. */
 export function requireStorable(account: Pick<Account, 'credentials'> | undefined, sealed: Uint8Array): void {
   if (account?.credentials === 'once' && holdsText(sealed)) throw new Failure('master-key-superseded')
 }
@@ -170,7 +170,7 @@ export function planSubAccountUpdate(
 ): Plan<SubAccount> | undefined {
   if (before === undefined) throw new Failure('sub-account-forbidden')
   if (fingerprints?.includes(fingerprintOf(before)) === false) throw new Failure('version-mismatch', STALE_SUB_ACCOUNT)
-  // A row that was tampered with becomes genuine only by naming all that the stamp covers and owners can set: nothing of it is kept.
+  // A tampered row becomes genuine only by an update that sets both status and policy: the stored ones are dropped.
   const namesAll = update.status !== undefined && update.policy !== undefined
   const isReplaced = namesAll && !isGenuine(SUB_ACCOUNTS, before, stamps)
   const kept = isReplaced ? { ...before, suspendedAt: null, policy: null } : before

@@ -1,4 +1,4 @@
-// What the domain asks of a store, by who asks. Two engines implement all of it, and one contract suite tests both.
+// The interfaces that the domain requires of a store. Two engines implement all of it, and one contract suite tests both.
 import type { LimitStore } from './limiter.ts'
 import type { OverviewCounts, OverviewQuestion } from './model/overview.ts'
 import type { PageRequest, Slice, TokenQuery } from './model/page.ts'
@@ -32,9 +32,9 @@ import type { Candidate } from './trust/verdict.ts'
  * - A change is one transaction, with its history row and counts. The plan of a change is made inside that transaction; it
  *   is pure, since it may be made again.
  * - `accountId` is part of the WHERE clause: another account's row is not found, exactly as if it did not exist.
- * - Uniqueness is enforced by a unique index, never by a read before the write.
+ * - Uniqueness holds under concurrency: it is enforced by a unique index, or by a read that the locks of the transaction protect.
  * - The items and the total of a slice come from one snapshot. Totals are exact.
- * - Lists are newest first, by (createdAt, id).
+ * - Lists are newest first, by (createdAt, id); only accounts are oldest first.
  * - A credential is stored only while the key it is sealed with is the sealing key; otherwise the change is refused as
  *   `master-key-superseded`, and so is a credential of an account that stores none. After a change of the sealing key,
  *   credentials sealed with the former one only become fewer.
@@ -87,11 +87,11 @@ export interface SessionStore {
   findSession(presented: string): Promise<Stamped<StoredSession> | undefined>
   /** Newest first; those that have ended may be among them. */
   listSessions(accountId: string): Promise<readonly StoredSession[]>
-  /** One that is gone stays so. */
+  /** Does nothing if the session no longer exists. */
   changeSession(id: string, change: SessionChange): Promise<void>
-  /** For the person, who signs out; one that is gone changes nothing. */
+  /** For sign-out, without a history row. Does nothing if the session no longer exists. */
   deleteSession(id: string): Promise<void>
-  /** For others, and therefore with a history row. Rejects with `session-not-found`. */
+  /** For another caller than the person, therefore with a history row. Rejects with `session-not-found`. */
   revokeSession(accountId: string, id: string, origin: Origin): Promise<StoredSession>
 }
 
@@ -233,7 +233,7 @@ export interface RequestScope {
 export interface StoreLife {
   /** Runs `work`, whose calls share the deadline of this request; those still queued are dropped once its caller has gone. */
   during<Result>(request: RequestScope, work: () => Result): Result
-  /** Resolves when the store answers, and nothing forbids to let callers in. */
+  /** Resolves if the store answers, and `Revocations` names no obstacle. */
   ping(): Promise<void>
   /** Waits for the changes in progress. */
   close(): Promise<void>
@@ -249,7 +249,8 @@ export interface Damage {
 export interface Revocations {
   /**
    * Why nobody may be let in, for the operator; undefined when all is well. While there is such a reason, `findAccount`,
-   * `findKey`, `findCandidate`, `ping`, every change and, within a request, every read reject with `revocations-unknown`.
+   * `findKey`, `findSession`, `findCandidate`, `ping`, every change and, within a request, every read reject with
+   * `revocations-unknown`.
    */
   findObstacle(): Promise<string | undefined>
   /** What the operator can do about it, other than to accept it. */

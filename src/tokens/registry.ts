@@ -4,7 +4,7 @@ import { AccountKeys } from './account-keys.ts'
 import { Failure } from './errors.ts'
 import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from './model/overview.ts'
 import { type Page, type TokenQuery, toPage } from './model/page.ts'
-import { type Caller, EVERYTHING, type Permissions, parsePermissions, requireRight, sees } from './model/permissions.ts'
+import { type Caller, type Permissions, parsePermissions, requireRight, sees } from './model/permissions.ts'
 import type { Access } from './model/policy.ts'
 import { ACCOUNT_KEYS, SUB_ACCOUNTS } from './model/tables.ts'
 import {
@@ -59,7 +59,7 @@ export class Registry {
     this.sessions = new Sessions(parts)
   }
 
-  /** The account that an account key belongs to; a Failure for everything else, a working token included. */
+  /** The caller of an account key. Rejects with a Failure for everything else, also for the credential of a token. */
   async authenticate(presented: string): Promise<Caller> {
     const { store, now } = this.#parts
     if (kindOfCredential(presented) !== 'key') return this.#refuseToken(presented)
@@ -70,7 +70,7 @@ export class Registry {
     return { accountId: key.accountId, by: key.id, byName: key.name, permissions: this.#permissionsOf(key) }
   }
 
-  /** What is unreadable was not written by this version: nobody knows what it forbids. */
+  /** Unreadable permissions were not written by this version. What they forbid is unknown, so the key is refused. */
   #permissionsOf({ id, permissions }: StoredKey): Permissions {
     try {
       return parsePermissions(permissions)
@@ -89,7 +89,7 @@ export class Registry {
   }
 
   /** A caller authenticated by another service, such as the platform's identity provider. */
-  async callerFor(accountId: string, by: string, permissions = EVERYTHING, byName?: string): Promise<Caller> {
+  async callerFor(accountId: string, by: string, permissions: Permissions, byName?: string): Promise<Caller> {
     const account = await this.findAccount(accountId)
     if (account === undefined) throw new Failure('token-invalid')
     return { accountId: account.id, by, permissions, ...(byName !== undefined && { byName }) }
@@ -167,7 +167,7 @@ export class Registry {
 
   async createToken(caller: Caller, token: NewToken, origin: Origin, idempotencyKey?: string): Promise<Token> {
     const { store, keys, stamps } = this.#parts
-    // Refuses what is too long, or no policy, before it says whether the sub-account exists.
+    // Rejects invalid metadata or an invalid policy before revealing whether the sub-account exists.
     newTokenFields(token)
     const owned = await this.getSubAccount(caller, token.subAccountId)
     const credential = newCredential('tok')
@@ -246,7 +246,7 @@ export class Registry {
     return row
   }
 
-  /** Shown as stored: what a list shows gives nobody access. */
+  /** Reports a tampered sub-account. It is still shown, since a list gives nobody access. */
   #notice(subAccount: Stamped<SubAccount>): void {
     const { stamps, onTampered } = this.#parts
     if (!isGenuine(SUB_ACCOUNTS, subAccount, stamps)) onTampered({ kind: 'sub-account', id: subAccount.id })
@@ -331,7 +331,7 @@ export function sealToken(
   createdAt: Timestamp,
   masterKey: MasterKey,
   stamps: Stamps,
-  isStored = true,
+  isStored: boolean,
 ) {
   const fields = newTokenFields(token)
   const place = { id: newId('tok', createdAt), subAccountId: fields.subAccountId, accountId }

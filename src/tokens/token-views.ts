@@ -31,7 +31,7 @@ export class TokenViews {
     return token as Token
   }
 
-  /** After a change, which is durable already: where its result cannot be shown, nobody may be told that nothing was done. */
+  /** The change is already durable: if its result cannot be shown, the failure must not claim that nothing was changed. */
   async showChanged(row: TokenRow, view: TokenView): Promise<Token> {
     try {
       return await this.showOne(row, view)

@@ -2,7 +2,7 @@
 // their rates and quotas.
 import { Limiter, type LimitVerdict } from './limiter.ts'
 import type { LimitUse } from './model/limit.ts'
-import { type Access, judgePolicy, type PolicyOwner } from './model/policy.ts'
+import { type Access, judgePolicy, type PolicyOwner, type PolicyRefusal } from './model/policy.ts'
 import type { VerifiedToken } from './model/token.ts'
 import type { Parts } from './ports.ts'
 import { UseMarks } from './record/uses.ts'
@@ -10,10 +10,8 @@ import { kindOfCredential } from './trust/credential.ts'
 import { type Accepted, type Candidate, judge, UNKNOWN, type Verdict } from './trust/verdict.ts'
 
 /** Not allowed to a credential that does authenticate. */
-interface Forbidden {
+interface Forbidden extends PolicyRefusal {
   readonly accepted: false
-  readonly reason: 'address' | 'scope'
-  readonly by: PolicyOwner
   readonly token: VerifiedToken
 }
 
@@ -62,7 +60,7 @@ export class Verification {
     return decision
   }
 
-  /** When the process ends: others can use what it has reserved of rates and quotas. */
+  /** Before the process ends: returns the unused units of quotas. Those of rates are free again when their leases end. */
   release(): Promise<void> {
     return this.#limiter.release()
   }

@@ -1,7 +1,7 @@
 // The states of rates and quotas in memory, by the real rule, with clocks that a test sets.
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Ask, Grant, LimitStore } from '../../src/tokens/limiter.ts'
-import { reserveIfReadable } from '../../src/tokens/model/limit.ts'
+import type { Ask, LimitStore } from '../../src/tokens/limiter.ts'
+import { type Grant, reserveIfReadable } from '../../src/tokens/model/limit.ts'
 import type { Limit } from '../../src/tokens/model/policy.ts'
 
 export class Clock {

@@ -1,5 +1,5 @@
 // IP addresses and CIDR blocks of a policy. Strict on purpose: programs read `010.0.0.1` or `10.1` in different ways, so a
-// block written like that would protect another network than the one meant. No module of Node: the domain imports none.
+// block written like that would protect another network than the one meant. Without node:net, which the domain does not import.
 
 /** Words of 32 bits: one for IPv4, four for IPv6. An IPv4-mapped IPv6 address is its IPv4 address. */
 export type Address = readonly number[]

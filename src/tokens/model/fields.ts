@@ -47,7 +47,7 @@ export function readNew<Shape extends object>(
   const { values, problems: all, broken, unusable, absent } = readFields(body, readers)
   const missing = required.find((field) => absent.has(field))
   const wrong = broken ?? unusable
-  // What may be left out is no problem where it was.
+  // An optional field that was not sent is not a problem.
   const problems = all.filter(({ field }) => !absent.has(field) || required.some((name) => name === field))
   if (wrong !== undefined) throw new Failure('invalid-request', wrong.message, problems)
   if (missing !== undefined) throw new Failure('invalid-request', `${missing} is required`, problems)
@@ -70,7 +70,7 @@ export function readStoredJson(text: string): Json | undefined {
   }
 }
 
-/** The same for those who look at it: null also if it cannot be read. */
+/** The same for display: null also if it cannot be read. */
 export function shownJson(text: string | null): Json {
   return text === null ? null : (readStoredJson(text) ?? null)
 }

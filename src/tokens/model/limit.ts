@@ -28,7 +28,7 @@ export interface Reservation {
   readonly needed: number
   /** For verifications to come. */
   readonly ahead: number
-  /** Left of the last reservation: asking again gives it up. */
+  /** Unused units of the holder's last reservation, which this one replaces. */
   readonly returned: number
   /** In which `returned` was granted. */
   readonly window: number
@@ -41,14 +41,14 @@ export interface Grant {
   /** The beginning of the day or month that they are counted in; 0 where there is none. */
   readonly window: number
   readonly left: number
-  /** Until when `left` is all there is; null for ever. */
+  /** Until the limit is full again; null for never. */
   readonly resetMs: number | null
   /** When asking again is worthwhile, if nothing was granted; null for never. */
   readonly retryMs: number | null
 }
 
 /** `state` is undefined where nothing has changed: there is nothing to store. */
-export type Reserved = Grant & { readonly state: string | undefined }
+type Reserved = Grant & { readonly state: string | undefined }
 
 /** `state` is null before the first reservation; `now` is the time of the store that keeps it. */
 export function reserve(state: string | null, limit: Limit, ask: Reservation, now: number): Reserved {
@@ -70,7 +70,7 @@ export function leftOf(state: string | null, limit: Limit, now: number): number 
   return Math.max(0, limit.limit - currentWindow(state, limit, now).used)
 }
 
-/** Of smaller limits every unit is reserved by itself, when it is used. */
+/** Units of smaller limits are never reserved in advance. */
 const SMALLEST_BATCHED = 1_000
 /** One write is for more than 100 verifications. What a process holds when it is killed is lost, so a batch is not larger. */
 const RATE_BATCH = { fewest: 110, part: 1 / 32, seconds: 6.6 }
@@ -86,7 +86,7 @@ export function batchOf(limit: Limit, left: number): number {
 
 const atLeastOne = (units: number): number => Math.max(1, Math.floor(units))
 
-/** A sum of refills may be a hair below the whole number that it is. */
+/** Rounding can leave a sum of refills just below a whole number. */
 const wholeUnits = (level: number): number => Math.max(0, Math.floor(level + 1e-9))
 
 interface RateState {
@@ -95,14 +95,14 @@ interface RateState {
   /** The time of that, which never goes back: a clock that does refills nothing until it has caught up. */
   readonly at: number
   readonly leases: Leases
-  /** Somebody got fewer than a batch, and it has not been refilled since: fewer are not worth a write any more. */
+  /** A grant was smaller than a batch. Until a batch is available again, smaller grants are refused, to save writes. */
   readonly isScarce?: boolean | undefined
 }
 
 /** By holder, units that are reserved ahead. They are of one limit: once it is changed, nobody uses them. */
 type Leases = Readonly<Record<string, readonly [units: number, until: number, limit: number, seconds: number]>>
 
-/** Longer than any way to the store and back, which is part of it. */
+/** Counted from before the store is asked, so it is longer than any round trip. */
 const LEASE_MS = 30_000
 
 function reserveRate(state: string | null, limit: Limit & { kind: 'rate' }, ask: Reservation, now: number): Reserved {
@@ -133,8 +133,8 @@ function heldOf(leases: Leases, { limit, seconds }: Rate): number {
 }
 
 /**
- * A bucket as it would be if every unit was taken from it when it is used holds at least `level` and all reserved units: it is
- * not taken for fuller than that, so while units are reserved, the level only rises to the limit without them.
+ * Reserved units may not have been used yet, so they still count as part of the bucket: `level` refills only up to the limit
+ * minus the reserved units.
  */
 function refill(text: string | null, rate: Rate, now: number): RateState {
   const state: RateState = text === null ? { level: rate.limit, at: now, leases: {} } : JSON.parse(text)

@@ -19,7 +19,7 @@ export interface OverviewQuestion {
   readonly weeks: readonly Timestamp[]
   /** How many sub-accounts to name. */
   readonly largest: number
-  /** Only these count; all of the account's if there are none. */
+  /** Only these count; null or absent for all of the account's. An empty list counts nothing. */
   readonly subAccounts?: readonly string[] | null
 }
 

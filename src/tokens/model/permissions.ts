@@ -26,7 +26,7 @@ export interface Caller {
 /** Of account keys made before there were permissions, of the operator, and of JWTs without grants. */
 export const EVERYTHING: Permissions = { role: 'owner', reveal: true, subAccounts: null }
 
-/** What a route needs, by what the caller is told it may not do. */
+/** What routes require. Each text completes "This key is not allowed to …". */
 export const RIGHTS = {
   introspect: 'introspect credentials',
   read: 'read tokens and sub-accounts',
@@ -60,7 +60,7 @@ export function sees({ subAccounts }: Permissions, subAccountId: string): boolea
   return subAccounts === null || subAccounts.includes(subAccountId)
 }
 
-/** Nobody can give a right away that they do not have. */
+/** A caller can grant only what it has itself. Roles are not compared: only owners may manage keys. */
 export function requireWithin(wanted: Permissions, own: Permissions): void {
   if (wanted.reveal && !own.reveal) throw notAllowed('let others see credentials')
   if (own.subAccounts === null) return

@@ -1,5 +1,5 @@
 // What a token may do: the rules of a policy, and whether a request is within a token's policy and within its sub-account's.
-// Counting (rate and quota) is elsewhere.
+// Rates and quotas are counted in limit.ts.
 import { type Block, containsAddress, parseAddress, parseBlock } from './addresses.ts'
 import { isObject } from './fields.ts'
 import type { Timestamp } from './token.ts'
@@ -33,13 +33,13 @@ export interface Policy {
 
 export type PolicyOwner = 'token' | 'sub-account'
 
-const MAX_LISTED = 64
+export const MAX_LISTED = 64
 export const MAX_RATE = 1_000_000
 export const MAX_RATE_SECONDS = 86_400
 /** Exact as a number everywhere, also in a header of structured fields (RFC 9651: 15 digits). */
-const MAX_QUOTA = 1_000_000_000_000
+export const MAX_QUOTA = 1_000_000_000_000
 /** 100 years: the end of a lifetime is a time that can be written, with a year of four digits. */
-const MAX_LIFETIME_SECONDS = 100 * 365 * 86_400
+export const MAX_LIFETIME_SECONDS = 100 * 365 * 86_400
 
 const SCOPE_RULE = '1 to 100 characters of A-Z a-z 0-9 : . _ / -'
 const LISTED_SCOPE = /^(?:[A-Za-z0-9:._/-]{1,100}|[A-Za-z0-9:._/-]{0,98}:\*)$/
@@ -179,7 +179,7 @@ function readyScopes(scopes: readonly string[]): ReadyScopes {
 /** Whether the pattern with this prefix covers a scope, or everything that another pattern covers. */
 const covers = (prefix: string, scope: string): boolean => scope.startsWith(prefix) && scope.length > prefix.length
 
-/** The scope may be a pattern: then whether all is covered that it stands for. */
+/** For a pattern: whether every scope that it covers is covered. */
 function hasScope({ exact, prefixes }: ReadyScopes, scope: string): boolean {
   return exact.has(scope) || prefixes.some((prefix) => covers(prefix, scope))
 }
@@ -190,7 +190,7 @@ export interface Policies {
   readonly subAccount: ReadyPolicy | undefined
 }
 
-/** What is asked of a token. */
+/** What a request needs a token to allow. */
 export interface Access {
   /** Alternatives, each a list of scopes that are all needed; undefined: scopes are not checked. */
   readonly scopes?: readonly (readonly string[])[]

@@ -156,7 +156,7 @@ export const TOKENS = table({
     digest: bytes,
     /** The credential, encrypted. */
     sealed: bytes,
-    /** The credential as those see it who may not see all of it; null for tokens made before this was stored. */
+    /** The credential as shown to callers who may not see it; null for tokens created before this was stored. */
     masked: optionalText,
     metadata: optionalJson,
     /** An array of strings; null for none. */

@@ -15,7 +15,7 @@ export { STATUSES, type Status, type Timestamp } from './tables.ts'
 
 /** What verification would say of a token, from its status, its expiry and its sub-account. */
 export const EFFECTIVE_STATUSES = ['active', 'inactive', 'expired', 'suspended'] as const
-export type EffectiveStatus = (typeof EFFECTIVE_STATUSES)[number]
+type EffectiveStatus = (typeof EFFECTIVE_STATUSES)[number]
 
 export type Account = RecordOf<typeof ACCOUNTS>
 export type StoredKey = RecordOf<typeof ACCOUNT_KEYS>
@@ -68,7 +68,7 @@ export interface TokenDetails extends TokenActivity, Pick<TokenRecord, 'expiresA
   readonly blockedBy: 'token' | 'expiry' | 'sub-account' | null
 }
 
-export type IdPrefix = 'acc' | 'sub' | 'tok' | 'key' | 'ses'
+type IdPrefix = 'acc' | 'sub' | 'tok' | 'key' | 'ses'
 
 /**
  * An id begins with its time of creation, so that sorting ids sorts by (createdAt, id): lists rely on it.

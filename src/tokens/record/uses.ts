@@ -1,4 +1,4 @@
-// When each token was last used: collected in memory and written in batches, so that verification never writes.
+// When each token and account key was last used: collected in memory and written in batches, so that no request waits for it.
 
 import type { Timestamp } from '../model/token.ts'
 import type { AccessStore } from '../ports.ts'

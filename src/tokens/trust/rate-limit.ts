@@ -14,7 +14,7 @@ export interface RateLimitRules {
   readonly failedPerAddress: RateLimit | undefined
 }
 
-/** Counts by name, for all instances together. */
+/** Counts by name: on PostgreSQL for all instances, otherwise for one process, or for the workers of one. */
 export interface Limiter {
   /** Consumes quota. Resolves to 0 if allowed, otherwise to the milliseconds to wait. */
   take(name: string, limit: RateLimit): Promise<number>

@@ -1,5 +1,6 @@
-// The revocation journal's lines, and their comparison with a store. The journal records everything that revokes or restores
-// access, so that restoring a backup does not reactivate what was revoked after it. Pure.
+// The revocation journal's lines, and their comparison with a store. The journal records what was switched off or on,
+// deleted or rotated, and earlier expiries, so that restoring a backup does not reactivate what was revoked after it. It does not
+// record policies and later expiries. Pure.
 import type { Timestamp } from '../model/token.ts'
 import type { Stamps } from './vault.ts'
 
@@ -102,7 +103,7 @@ function isPartOf(line: string, text: string): boolean {
   return [...text].every((character, index) => character === HOLE || character === line[index])
 }
 
-export type Comparison =
+type Comparison =
   | { readonly kind: 'even' }
   /** The store has committed, but a power loss kept the end of the last line from the journal. */
   | { readonly kind: 'behind'; readonly missing: string }

@@ -35,7 +35,7 @@ function stampedValues({ stamp, added = [] }: Table, row: Readonly<Record<string
   return values
 }
 
-/** The row after a change, with its stamp. A row that was tampered with stays so: no change makes it genuine. */
+/** The row after a change, with its stamp. A row that was tampered with keeps its wrong stamp. */
 export function restamp<Stored extends Table, Row extends Covered<Stored>>(
   table: Stored,
   before: Stamped<Covered<Stored>>,

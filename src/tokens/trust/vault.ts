@@ -1,4 +1,4 @@
-// Seals credentials, digests them for lookup, and stamps rows. The master key never leaves this file.
+// Seals credentials, digests them for lookup, and stamps rows. The keys that are derived from secrets never leave this file.
 import {
   createCipheriv,
   createDecipheriv,
@@ -159,7 +159,7 @@ function codeOf(key: KeyObject, text: string): Buffer {
   return Buffer.from(createHmac('sha256', key).update(text).digest('binary'), 'binary')
 }
 
-function asBuffer(bytes: Uint8Array): Buffer {
+export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 

@@ -36,14 +36,14 @@ export interface CopyReport {
   readonly tables: readonly TableSum[]
 }
 
-export interface TableSum {
+interface TableSum {
   readonly table: string
   readonly rows: number
   /** SHA-256 of every field of every row, in order. */
   readonly checksum: string
 }
 
-export type Phase = 'Reading' | 'Copying' | 'Sealing' | 'Checking' | 'Tokens' | 'History'
+type Phase = 'Reading' | 'Copying' | 'Sealing' | 'Checking' | 'Tokens' | 'History'
 export type OnPhase = (phase: Phase, rows: number) => (advancedBy: number) => void
 
 const PART = 1_000

@@ -18,7 +18,7 @@ import { isGenuine, type Stamped, type Tampered } from '../trust/stamp.ts'
 import { keyIdOf } from '../trust/vault.ts'
 import { type OnPhase, partsOf } from './copy.ts'
 
-export interface RowProblem extends Tampered {
+interface RowProblem extends Tampered {
   readonly problem: string
 }
 

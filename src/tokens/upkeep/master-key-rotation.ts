@@ -18,7 +18,7 @@ export interface KeyKeeper {
   placeOfRetired(id: string): string
 }
 
-export interface RotationParts extends Pick<Parts, 'store' | 'keys' | 'now'> {
+interface RotationParts extends Pick<Parts, 'store' | 'keys' | 'now'> {
   readonly keeper: KeyKeeper | undefined
   /** Runs a write, then pauses, so that servers on the same store are not held up. */
   readonly gently?: <Result>(work: () => Promise<Result>) => Promise<Result>
