@@ -29,7 +29,8 @@ const all = () => []
 export const findAccount = query(byId, `${ACCOUNT_BY} WHERE a.id = ?1`, ([row]) => ACCOUNT.readOne(row))
 export const listAccounts = query(all, `${ACCOUNT_BY} ORDER BY a.id`, (rows) => ACCOUNT.readAll(rows))
 
-const KEY_BY = `SELECT ${KEY.columns('k')} FROM account_keys k`
+export const KEY_BY = `SELECT ${KEY.columns('k')} FROM account_keys k`
+export const findKey = query(byDigest, `${KEY_BY} WHERE k.digest = ?1`, ([row]) => KEY.readOne(row))
 export const findKeyById = query(byId, `${KEY_BY} WHERE k.id = ?1`, ([row]) => KEY.readOne(row))
 
 export const findSession = query(byDigest, `${SESSION_BY} WHERE s.digest = ?1`, ([row]) => SESSION.readOne(row))

@@ -111,7 +111,7 @@ export const CANDIDATE = new Joined(
   new Selection<FoundRows['subAccount']>([...stampedNames(SUB_ACCOUNTS), 'stamp']),
 )
 
-export const STAMPED_SUB_ACCOUNT = new Selection<Stamped<SubAccount>>(namesOf(SUB_ACCOUNTS))
+const STAMPED_SUB_ACCOUNT = new Selection<Stamped<SubAccount>>(namesOf(SUB_ACCOUNTS))
 
 /** The columns of a sub-account with its counts, by its alias in the statement. */
 export const subAccountRow = (alias: string) => `${STAMPED_SUB_ACCOUNT.columns(alias)},

@@ -1,4 +1,4 @@
-// One connection to PostgreSQL, for one call: its statements, its transaction, and the translation of its errors.
+// One connection to PostgreSQL, for one call or for reads that share a round trip: statements, transaction, errors.
 import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { Failure, failure } from '../../tokens/errors.ts'
@@ -52,7 +52,7 @@ export class Connection {
     return this.#committing
   }
 
-  /** Which server answers, asked once per call. */
+  /** Which server answers: asked once, for all reads that share this object. */
   get server(): Promise<string> {
     this.#server ??= this.tuple(`SELECT ${SERVER}`).then((found) => String(found?.[0]))
     return this.#server

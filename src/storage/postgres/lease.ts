@@ -46,7 +46,7 @@ export class Lease {
   readonly #pool: Pool
   readonly #lineage: Lineage | undefined
   readonly #warn: (warning: string) => void
-  /** By both clocks: the one that goes on evenly stands still while the machine sleeps, and the other may be set back. */
+  /** By both clocks: the monotonic one stops while the machine sleeps, and the wall clock may be set back. */
   #held = { server: '', until: 0, untilByCalendar: 0 }
   #refusal: Failure | undefined
   #unconfirmed: Seen | undefined
@@ -66,7 +66,7 @@ export class Lease {
     this.#warn = warn
   }
 
-  /** Resolves once the server confirms changes, or cannot be asked; from then on the lease is renewed in the background. */
+  /** Resolves once the timeline is confirmed, or a renewal is refused or fails. Then the lease is renewed in the background. */
   async start(): Promise<void> {
     while ((await this.#renew()) === 'unconfirmed') await wait(RENEWAL_MS)
     this.#renewing = this.#keepRenewing()
@@ -93,9 +93,9 @@ export class Lease {
       const answering = work(db)
       const asking = db.server
       asking.catch(() => {})
-      // First: what fails here fails this read only, and what it takes along is asked again.
+      // Awaited first: an error of this read fails only this read; other reads of the batch are rolled back with it and retried.
       const answer = await answering.catch(async (error: unknown) => {
-        // What failed may be the question which server this is: then no server has answered.
+        // Rolled back because another statement failed. If that was the query for the server, its error is thrown instead.
         if (error instanceof Undone) await asking
         throw error
       })
@@ -134,7 +134,7 @@ export class Lease {
       const { server, timeline, confirmed, mark } = await this.#pool.lendFor(call, (db) => this.#commit(db))
       this.#lineage
         ?.confirm(mark, begunAt)
-        .catch((error) => this.#warn(`what was confirmed cannot be kept on disk: ${reasonOf(error)}`))
+        .catch((error) => this.#warn(`the witness files cannot be read or written: ${reasonOf(error)}`))
       this.#held = { server, until: begunAt + LEASE_MS, untilByCalendar: dated + LEASE_MS }
       this.#isFailing = false
       if (this.#refusal !== undefined) this.#warn('the database is no longer refused')

@@ -43,7 +43,7 @@ export const BEGIN = 'BEGIN ISOLATION LEVEL READ COMMITTED'
 
 export const requestScope = new AsyncLocalStorage<{ readonly begunAt: number; readonly isGone: () => boolean }>()
 
-export interface PoolSettings {
+interface PoolSettings {
   readonly databaseUrl: string
   readonly names: StatementNames
   readonly limits: typeof LIMITS

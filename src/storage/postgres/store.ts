@@ -66,7 +66,7 @@ export interface OpenedStore {
  * Each kind of call has its own connections, so that none delays another. Verification includes all authentication; short
  * reads use an index; long reads are searches, deep pages, histories and overviews; changes may all wait for a standby.
  */
-export type PoolKind = 'verification' | 'shortReads' | 'longReads' | 'changes'
+type PoolKind = 'verification' | 'shortReads' | 'longReads' | 'changes'
 
 type Pools = Readonly<Record<PoolKind, Pool>>
 
@@ -192,7 +192,7 @@ export async function requireFinishedCopy(client: pg.Client, databaseUrl: string
 type Rest<Operation> = Operation extends (target: never, ...args: infer Args) => unknown ? Args : never
 type Result<Operation> = Operation extends (...args: never[]) => infer Value ? Value : never
 
-/** The account of a call, from its first argument; empty if there is none. */
+/** Under which name a call queues: an account id or another id, from its first argument; empty if there is none. */
 function accountOf(argument: unknown): string {
   const subject: unknown = Array.isArray(argument) ? argument[0] : argument
   if (typeof subject === 'string') return subject

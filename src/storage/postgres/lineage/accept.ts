@@ -1,5 +1,6 @@
 // The operator accepts that a database was restored to an earlier state, and that changes are lost.
 import { OperatorError } from '../../../tokens/errors.ts'
+import { toTimeOrNull } from '../../../tokens/model/times.ts'
 import type { KeyRing } from '../../../tokens/trust/key-ring.ts'
 import { Connection } from '../connection.ts'
 import { BEGIN, connect, placeOf } from '../pool.ts'
@@ -49,7 +50,7 @@ async function accept(db: Connection, files: Witness | undefined): Promise<Accep
   const { traces } = confirmed
   const { loss: found = null } = await compare(db, traces)
   const last = await db.tuple('SELECT (extract(epoch FROM max(at)) * 1000)::bigint FROM instance_marks')
-  const dataFrom = toText(last?.[0] as number | null)
+  const dataFrom = toTimeOrNull(last?.[0] as number | null)
   const times = Object.values(traces).flatMap((each) => each.map(({ at }) => at))
   await db.run(
     'INSERT INTO homes (number, place, accepted) SELECT max(number) + 1, current_place(), $1 FROM homes',
@@ -59,9 +60,5 @@ async function accept(db: Connection, files: Witness | undefined): Promise<Accep
   await db.run('UPDATE confirmed_timeline SET timeline = current_timeline()')
   await db.run('DELETE FROM instance_marks')
   const endedSessions = await db.run('DELETE FROM sessions')
-  return { found, dataFrom, knownUntil: times.length === 0 ? null : toText(Math.max(...times)), endedSessions }
-}
-
-function toText(time: number | null): string | null {
-  return time === null ? null : new Date(time).toISOString()
+  return { found, dataFrom, knownUntil: times.length === 0 ? null : toTimeOrNull(Math.max(...times)), endedSessions }
 }

@@ -16,7 +16,7 @@ import { unusable, type Witness } from './witness.ts'
 const SAVE_MS = 10_000
 
 /** The row of the history that a change has written. */
-export interface RecordedChange {
+interface RecordedChange {
   readonly accountId: string
   readonly seq: number
   readonly stamp: Uint8Array

@@ -94,12 +94,12 @@ export class Witness {
   }
 }
 
-/** On disk with its name, or not there: on a full disk, each attempt would leave a file. */
+/** Makes the file and its directory entry durable, or removes it: on a full disk, each attempt would leave a file. */
 async function writeWhole(path: string, text: string, folder: number): Promise<void> {
   const file = createPrivate(path)
   try {
     fs.writeFileSync(file, text)
-    // At once, so that a journaling file system makes them one.
+    // In parallel, so that a journaling file system combines them.
     await Promise.all([fsync(file), fsync(folder)])
   } catch (error) {
     fs.rmSync(path, { force: true })

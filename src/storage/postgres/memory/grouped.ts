@@ -13,7 +13,7 @@ const MAX_PER_GROUP = 32
 /** A timeout closes the connection, so a change with less time left than this is not tried again. */
 const MIN_RETRY_MS = 250
 
-/** Of what the database refuses, one change undoes those that share its transaction. */
+/** Refusals by the database: one of them rolls back all changes that share the transaction. */
 export const REFUSED_BY_DATABASE: ReadonlySet<string> = new Set([
   'duplicate-name',
   'duplicate-credential',
@@ -21,7 +21,7 @@ export const REFUSED_BY_DATABASE: ReadonlySet<string> = new Set([
 ])
 
 /** Called when the transaction is committed. `begunAt`: before it began. */
-export type Remember = (session: Session, begunAt: number) => void
+type Remember = (session: Session, begunAt: number) => void
 
 interface Waiting {
   readonly asked: AskedChange

@@ -54,7 +54,7 @@ export class Loading {
     })
   }
 
-  /** Never rejects: whatever is wrong is found again in the transaction, and told there. */
+  /** Never rejects: any problem is found again in the transaction, which then rejects. */
   async #prepare(list: NewTokens): Promise<Prepared | undefined> {
     try {
       const { heads, owners } = await this.#reads.ask((db) =>

@@ -1,6 +1,7 @@
 // Sends several statements to PostgreSQL in one write, and reads their answers. The driver's own query is one statement, and
 // describes its columns each time, which costs this process more than the handling of the answer.
 import pg from 'pg'
+import { asBuffer } from '../../../tokens/trust/vault.ts'
 
 export type Value = string | number | boolean | null | Uint8Array | readonly (string | number | null | Uint8Array)[]
 
@@ -156,8 +157,4 @@ function toElement(value: string | number | null | Uint8Array): string {
   if (typeof value === 'number') return String(value)
   if (value instanceof Uint8Array) return `"\\\\x${asBuffer(value).toString('hex')}"`
   return `"${value.replace(/[\\"]/g, '\\$&')}"`
-}
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }

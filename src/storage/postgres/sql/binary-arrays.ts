@@ -1,6 +1,7 @@
 // Arrays in PostgreSQL's binary form: a column of many rows is one parameter, and bytes need not be written as text.
+import { asBuffer } from '../../../tokens/trust/vault.ts'
 
-export type ElementType = 'text' | 'bytes' | 'tsvector'
+type ElementType = 'text' | 'bytes' | 'tsvector'
 
 /** PostgreSQL's numbers of the types. */
 const OIDS: Readonly<Record<ElementType, number>> = { text: 25, bytes: 17, tsvector: 3614 }
@@ -29,7 +30,7 @@ export function binaryArray(type: ElementType, values: readonly (string | Uint8A
 
 /** A character for each byte. */
 function toBytes(value: string | Uint8Array): string {
-  if (typeof value !== 'string') return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('latin1')
+  if (typeof value !== 'string') return asBuffer(value).toString('latin1')
   return ASCII.test(value) ? value : Buffer.from(value).toString('latin1')
 }
 

@@ -8,7 +8,7 @@ import type { Dialect, Question } from '../../pages.ts'
 import * as pages from '../../pages.ts'
 import type { Query } from '../../queries.ts'
 import * as queries from '../../queries.ts'
-import { CANDIDATE, CHANGED, KEY, LIMIT, LISTED, TOKEN } from '../../tables.ts'
+import { CANDIDATE, CHANGED, LIMIT, LISTED, TOKEN } from '../../tables.ts'
 import type { Connection } from '../connection.ts'
 import { POSTGRES } from './dialect.ts'
 
@@ -18,8 +18,6 @@ import { POSTGRES } from './dialect.ts'
  */
 const OWNER_OF_T = 'JOIN LATERAL (SELECT * FROM sub_accounts WHERE id = t.sub_account_id LIMIT 1) s ON true'
 const TOKENS_WITH_OWNERS = `tokens t ${OWNER_OF_T}`
-
-const KEY_BY = `SELECT ${KEY.columns('k')} FROM account_keys k`
 
 function asked<Args extends readonly unknown[], Answer>({ values, sql, read }: Query<Args, Answer>, lock = '') {
   const text = sql.replaceAll('?', '$') + lock
@@ -56,7 +54,7 @@ export const readOverview = built(pages.readOverview)
 export const readRows = built(pages.readRows)
 
 export async function findKey(db: Connection, digest: Uint8Array): Promise<Stamped<StoredKey> | undefined> {
-  const answer = await db.read(`${KEY_BY} WHERE k.digest = $1`, [digest])
+  const answer = await db.read(`${queries.KEY_BY} WHERE k.digest = $1`, [digest])
   const [fields] = answer.rows
   return fields && db.remembered.keys.get(fields, answer.columns)
 }

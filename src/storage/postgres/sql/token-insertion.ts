@@ -28,7 +28,7 @@ interface Owner {
 }
 
 /** What the history of new tokens depends on: the ends of their accounts' chains, and their sub-accounts. */
-export interface Surroundings {
+interface Surroundings {
   readonly heads: Heads
   readonly owners: ReadonlyMap<string, Owner>
 }

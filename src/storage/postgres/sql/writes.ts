@@ -1,9 +1,9 @@
-// Every change the store makes, as SQL inside one transaction. Each locks its account's history head, first where it changes
-// tokens, so that these changes happen one after the other and cannot deadlock. Statements that do not need each other's
-// answers are sent together; they still run in the order in which they are written here.
+// Every change the store makes, as SQL inside one transaction. A change with a history row locks the history head of its account,
+// as its first lock where it changes tokens, so that these changes happen one after the other and cannot deadlock. Statements
+// that do not need each other's answers are sent together; they still run in the order in which they are written here.
 import { Failure } from '../../../tokens/errors.ts'
-import type { Ask, Grant } from '../../../tokens/limiter.ts'
-import { reserveIfReadable } from '../../../tokens/model/limit.ts'
+import type { Ask } from '../../../tokens/limiter.ts'
+import { type Grant, reserveIfReadable } from '../../../tokens/model/limit.ts'
 import { IDLE_MS, LONGEST_MS, type SessionChange, type StoredSession } from '../../../tokens/model/session.ts'
 import {
   ACCOUNT_KEYS,

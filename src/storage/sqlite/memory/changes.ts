@@ -1,5 +1,6 @@
-// What has changed in the database file, by any process: SQLite says that something was committed, and the history, to which
-// every change adds a row in its own transaction, says what. Rows that were edited with other tools are seen after a restart.
+// What has changed in the database file, by any process: SQLite says that something was committed, and the history says what.
+// Every change of a cached row adds a history row in its transaction, except for new seals, last uses and
+// versions that a replay raises. A cached row that was edited with another tool is used until it is evicted.
 import { type Connection, translateError } from '../connection.ts'
 
 /** After more changes than this at once, everything counts as changed. */

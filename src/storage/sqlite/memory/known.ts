@@ -38,7 +38,7 @@ export class Known<Value> {
     return entry.value
   }
 
-  /** `madeFrom` are the ids of the one or two rows it was made from; `readAt` is the time of a look before they were read. */
+  /** `id` and `other` are the rows that the value was made from; `readAt` is the time of a look before they were read. */
   set(name: string, value: Value, [id, other = id]: readonly [string, string?], readAt: number): void {
     const [bucket, otherBucket] = [this.#changes.bucketOf(id), this.#changes.bucketOf(other)]
     this.#entries.set(name, { value, bucket, otherBucket, heldAt: readAt }, this.#weightOf(value))

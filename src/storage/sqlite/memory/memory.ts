@@ -1,5 +1,5 @@
-// What the event loop's connection has read, returned as the same object for as long as nothing about it has changed. Everything
-// else is called within `read`.
+// What the event loop's connection has read, returned as the same object for as long as nothing about it has changed. The reads
+// below are called within `read`, or in the callback in which `shareSnapshot` resolves.
 import { hash } from 'node:crypto'
 import type { Slice, TokenQuery } from '../../../tokens/model/page.ts'
 import type { ReadyPolicy } from '../../../tokens/model/policy.ts'
@@ -51,7 +51,7 @@ export class Memory {
     this.#subAccounts = new Known(this.#changes, limits.subAccounts, bytesOfSubAccount)
   }
 
-  /** Runs `question` in a snapshot made after this call, or after the one of `shareSnapshot` in this callback. */
+  /** Runs `question` in a new snapshot, or in the one that `shareSnapshot` has opened for this callback. */
   read<Value>(question: () => Value): Value {
     if (this.#isShared) return question()
     return this.#db.snapshot(() => {
@@ -61,9 +61,8 @@ export class Memory {
   }
 
   /**
-   * Resolves in the next turn of the event loop, for all callers of this turn in one callback, in which they read from one
-   * snapshot: making it and asking for changes takes some 20 µs. What a request goes on to read without waiting for anything
-   * else, it reads as of when it was authenticated.
+   * Resolves in the next turn of the event loop. All callers of this turn resume in one callback and share one snapshot, because
+   * opening one and looking for changes takes some 20 µs. Further reads of a request in this callback use the same snapshot.
    */
   shareSnapshot(): Promise<void> {
     this.#next ??= new Promise((resolve, reject) => {
@@ -172,7 +171,7 @@ export class Memory {
   }
 }
 
-/** The name of a secret in this process: no credential or account key stays in memory for being remembered. */
+/** A hash as the cache key, so that presented credentials and account keys are not kept in memory. */
 function nameOf(presented: string): string {
   return hash('sha256', presented, 'binary')
 }

@@ -7,7 +7,7 @@ import { NEVER_USED, ofSuspended, outlived } from '../../pages.ts'
 import { type Connection, inTime } from '../connection.ts'
 import { SQLITE } from './dialect.ts'
 import { matchExpression } from './grams.ts'
-import { findToken, ownsSubAccount } from './reads.ts'
+import { findSubAccountName, findToken } from './reads.ts'
 
 /** The ids of the tokens of a page, in its order, and the number of all matches. */
 export interface Chosen {
@@ -19,7 +19,7 @@ export interface Chosen {
 export function chooseTokens(db: Connection, accountId: string, query: TokenQuery): Chosen | undefined {
   return db.snapshot(() => {
     const { subAccountId, status } = query
-    if (subAccountId !== undefined && !ownsSubAccount(db, accountId, subAccountId)) return undefined
+    if (subAccountId !== undefined && findSubAccountName(db, accountId, subAccountId) === undefined) return undefined
     if (query.search !== undefined || query.narrowing !== undefined) return filterAndSort(db, accountId, query)
     const total = countScope(db, subAccountId ?? accountId, status)
     return { ids: pageByIndex(db, query, subAccountId ?? accountId, total), total }

@@ -1,21 +1,19 @@
 // Every question the store answers, pages of tokens aside, as SQL. Short ones run on the event loop, the others on a reader
 // thread.
-import type { ListedToken, StoredKey, SubAccount, TokenActivity, TokenRecord } from '../../../tokens/model/token.ts'
+import type { ListedToken, SubAccount, TokenActivity, TokenRecord } from '../../../tokens/model/token.ts'
 import type { NameAsked, StoredLimit, TokenRow } from '../../../tokens/ports.ts'
-import type { Stamped } from '../../../tokens/trust/stamp.ts'
 import type { FoundRows } from '../../../tokens/trust/verdict.ts'
 import type { Dialect, Question } from '../../pages.ts'
 import * as pages from '../../pages.ts'
 import type { Query } from '../../queries.ts'
 import * as queries from '../../queries.ts'
-import { CANDIDATE, KEY, LIMIT, LISTED, LISTED_TOKEN, OWNER, TOKEN } from '../../tables.ts'
+import { CANDIDATE, LIMIT, LISTED, LISTED_TOKEN, OWNER, TOKEN } from '../../tables.ts'
 import type { Connection } from '../connection.ts'
 import { SQLITE, toInput } from './dialect.ts'
 
 export const TOKENS_WITH_OWNERS = 'tokens t CROSS JOIN sub_accounts s ON s.id = t.sub_account_id'
 
 const LIMIT_OF = `SELECT ${LIMIT.columns('l')} FROM limits l`
-const KEY_BY = `SELECT ${KEY.columns('k')} FROM account_keys k`
 
 function asked<Args extends readonly unknown[], Answer>({ values, sql, read }: Query<Args, Answer>) {
   return (db: Connection, ...args: Args): Answer => read(db.tuples(sql, ...values(...args)))
@@ -23,6 +21,7 @@ function asked<Args extends readonly unknown[], Answer>({ values, sql, read }: Q
 
 export const findAccount = asked(queries.findAccount)
 export const listAccounts = asked(queries.listAccounts)
+export const findKey = asked(queries.findKey)
 export const findKeyById = asked(queries.findKeyById)
 export const findSession = asked(queries.findSession)
 export const findSessionById = asked(queries.findSessionById)
@@ -49,10 +48,6 @@ export const listSubAccounts = built(pages.listSubAccounts)
 export const listHistory = built(pages.listHistory)
 export const readOverview = built(pages.readOverview)
 export const readRows = built(pages.readRows)
-
-export function findKey(db: Connection, digest: Uint8Array): Stamped<StoredKey> | undefined {
-  return KEY.readOne(db.tuple(`${KEY_BY} WHERE k.digest = ?`, digest))
-}
 
 export function findToken(db: Connection, accountId: string, id: string): TokenRow | undefined {
   const values = db.tuple(
@@ -95,10 +90,6 @@ export function findTokensByNames(db: Connection, asked: readonly NameAsked[]): 
 /** Undefined where the sub-account is not the account's. */
 export function findSubAccountName(db: Connection, accountId: string, id: string): string | undefined {
   return db.tuple<[string]>('SELECT name FROM sub_accounts WHERE id = ? AND account_id = ?', id, accountId)?.[0]
-}
-
-export function ownsSubAccount(db: Connection, accountId: string, subAccountId: string): boolean {
-  return db.get('SELECT 1 FROM sub_accounts WHERE id = ? AND account_id = ?', subAccountId, accountId) !== undefined
 }
 
 export function findNames(db: Connection, accountId: string, ids: readonly string[]): Map<string, string> {

@@ -2,8 +2,8 @@
 // throws, and is then rolled back as a whole.
 import type { SQLInputValue } from 'node:sqlite'
 import { Failure } from '../../../tokens/errors.ts'
-import type { Ask, Grant } from '../../../tokens/limiter.ts'
-import { reserveIfReadable } from '../../../tokens/model/limit.ts'
+import type { Ask } from '../../../tokens/limiter.ts'
+import { type Grant, reserveIfReadable } from '../../../tokens/model/limit.ts'
 import { IDLE_MS, LONGEST_MS, type SessionChange, type StoredSession } from '../../../tokens/model/session.ts'
 import {
   ACCOUNT_KEYS,
@@ -365,5 +365,5 @@ export function markUsed({ db }: Session, marks: ReadonlyMap<string, number>): v
   }
 }
 
-/** Changes nothing. Before any change the writer brings store and journal into step, and that is what is wanted. */
+/** Changes nothing. Sent because the writer reconciles store and journal before any change. */
 export function probe(_session: Session): void {}

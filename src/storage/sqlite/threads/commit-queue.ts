@@ -9,7 +9,7 @@ const FOLLOW_UP_MS = 1_000
 /** Maintenance starts after this time without a change. */
 const IDLE_MS = 1_000
 
-export interface Committer<Change> {
+interface Committer<Change> {
   /** Answers each change of the batch; never rejects. An empty batch writes only what an earlier commit has left. */
   commit(batch: readonly Change[]): Promise<void>
   needsFollowUp(): boolean
