@@ -25,7 +25,7 @@ export interface Quota {
   readonly per: 'day' | 'month' | 'ever'
 }
 
-/** Only with `include=details` */
+/** In reads with `include=details`, and in every answer to PATCH */
 export interface TokenDetails {
   /** When the token itself expires; null for never. Its sub-account can end it sooner: see `effectiveStatus` */
   readonly expiresAt: string | null
@@ -61,14 +61,17 @@ export interface Token {
   readonly _id: string
   /** Unique within its sub-account */
   readonly name: string
-  /** The credential itself: who has it is let in. Keep it out of logs */
+  /**
+   * The credential: keep it out of logs. Masked with `credentials=masked`, and for callers without the right to
+   * see it
+   */
   readonly token: string
   /** Only an active token authenticates */
   readonly status: 'active' | 'inactive'
   /** Time of creation */
   readonly createdAt: string
   readonly subAccount: SubAccountSummary
-  /** Only with `include=details` */
+  /** In reads with `include=details`, and in every answer to PATCH */
   readonly details?: TokenDetails | undefined
 }
 
@@ -140,7 +143,7 @@ export interface NewToken {
   readonly tags?: readonly string[] | null | undefined
   /** A JSON object of your own, at most 4096 bytes as stored */
   readonly metadata?: Readonly<Record<string, unknown>> | null | undefined
-  /** What the token may do; a merge patch in PATCH */
+  /** What the token, or every token of the sub-account, may do; a merge patch in PATCH */
   readonly policy?: TokenPolicy | null | undefined
 }
 
@@ -244,7 +247,7 @@ export interface TokenPatch {
   readonly tags?: readonly string[] | null | undefined
   /** A JSON object of your own, at most 4096 bytes as stored */
   readonly metadata?: Readonly<Record<string, unknown>> | null | undefined
-  /** What the token may do; a merge patch in PATCH */
+  /** What the token, or every token of the sub-account, may do; a merge patch in PATCH */
   readonly policy?: TokenPolicyPatch | null | undefined
 }
 
@@ -337,7 +340,7 @@ export interface HistoryEntry {
   readonly at: string
   /** An account key id, `jwt:` or `oidc:` and a subject, or `operator` */
   readonly by: string
-  /** What that account key was called then */
+  /** The name of that account key then, or the e-mail address of the person */
   readonly byName: string | null
   /** What was done */
   readonly action:
@@ -543,7 +546,10 @@ export interface WhoAmI {
     readonly name: string
   }
   readonly permissions: {
-    /** `owner` may do everything, `manager` all but manage keys, `viewer` read, `verifier` introspect */
+    /**
+     * `owner` may do everything, `manager` all but manage keys and sessions, `viewer` read and introspect,
+     * `verifier` introspect
+     */
     readonly role: 'owner' | 'manager' | 'viewer' | 'verifier'
     /** Whether credentials are shown */
     readonly reveal: boolean
@@ -558,8 +564,8 @@ export interface Key {
   /** What it is for */
   readonly name: string
   /**
-   * `owner` may do everything, `manager` all but manage keys, `viewer` read, `verifier` introspect; null where
-   * its rights were altered and cannot be read, which lets nobody in
+   * `owner` may do everything, `manager` all but manage keys and sessions, `viewer` read and introspect,
+   * `verifier` introspect; null where its rights were altered and cannot be read, which lets nobody in
    */
   readonly role: 'owner' | 'manager' | 'viewer' | 'verifier' | null
   /** Whether credentials are shown */
@@ -602,7 +608,10 @@ export interface CreatedKey {
   readonly _id: string
   /** What it is for */
   readonly name: string
-  /** `owner` may do everything, `manager` all but manage keys, `viewer` read, `verifier` introspect */
+  /**
+   * `owner` may do everything, `manager` all but manage keys and sessions, `viewer` read and introspect,
+   * `verifier` introspect
+   */
   readonly role: 'owner' | 'manager' | 'viewer' | 'verifier'
   /** Whether credentials are shown */
   readonly reveal: boolean
@@ -627,7 +636,7 @@ export interface NewKey {
   readonly role: 'owner' | 'manager' | 'viewer' | 'verifier'
   /** Whether credentials are shown; only to owners unless set */
   readonly reveal?: boolean | undefined
-  /** The only sub-accounts that it sees */
+  /** The only sub-accounts that it sees, 1 to 100; all if null or not sent */
   readonly subAccounts?: readonly string[] | null | undefined
   /** Never if null or not sent */
   readonly expiresAt?: string | null | undefined
@@ -727,7 +736,7 @@ export interface NewSubAccount {
   readonly companyName: string
   /** A JSON object of your own, at most 4096 bytes as stored */
   readonly metadata?: Readonly<Record<string, unknown>> | null | undefined
-  /** What the token may do; a merge patch in PATCH */
+  /** What the token, or every token of the sub-account, may do; a merge patch in PATCH */
   readonly policy?: SubAccountPolicy | null | undefined
 }
 
@@ -781,7 +790,7 @@ export interface SubAccountPatch {
   readonly status?: 'active' | 'suspended' | undefined
   /** A JSON object of your own, at most 4096 bytes as stored */
   readonly metadata?: Readonly<Record<string, unknown>> | null | undefined
-  /** What the token may do; a merge patch in PATCH */
+  /** What the token, or every token of the sub-account, may do; a merge patch in PATCH */
   readonly policy?: SubAccountPolicyPatch | null | undefined
 }
 

@@ -1,4 +1,4 @@
-// Authenticates a request: from the Authorization header to the caller.
+// The bearer in a request, and the caller that the request was authenticated as.
 import type { FastifyRequest } from 'fastify'
 import { Failure } from '../../tokens/errors.ts'
 import type { Caller } from '../../tokens/model/permissions.ts'

@@ -1,5 +1,5 @@
 // What the people and programs of an identity provider may do: a JSON file that gives permissions for values of their claims.
-// Who matches no grant gets in nowhere.
+// Claims that match no grant give no access.
 import { failure, OperatorError } from '../../tokens/errors.ts'
 import { isObject } from '../../tokens/model/fields.ts'
 import {
@@ -39,7 +39,7 @@ export function grantsIn(path: string, setting: string): () => readonly Grant[] 
   }
 }
 
-export function parseGrants(text: string): readonly Grant[] {
+function parseGrants(text: string): readonly Grant[] {
   const list: unknown = JSON.parse(text)
   if (!Array.isArray(list)) throw new Error('the grants must be a JSON array')
   return list.map((entry, i) => {

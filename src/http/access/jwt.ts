@@ -8,14 +8,14 @@ import {
   type JWTVerifyGetKey,
   jwtVerify,
 } from 'jose'
-import { Failure, OperatorError } from '../../tokens/errors.ts'
+import { Failure, failure, OperatorError } from '../../tokens/errors.ts'
 import { type Caller, EVERYTHING, type Permissions } from '../../tokens/model/permissions.ts'
 import { brokenNameRule, type Timestamp } from '../../tokens/model/token.ts'
 import type { Registry } from '../../tokens/registry.ts'
 import { grantedTo, grantsIn, trustedClaims } from './grants.ts'
 import { watchedFile } from './watched-file.ts'
 
-export interface JwtSettings {
+interface JwtSettings {
   /** A URL, or the path of a file. */
   readonly jwks: string
   readonly issuer: string
@@ -24,10 +24,10 @@ export interface JwtSettings {
   readonly accountClaim: string
 }
 
-/** The permissions that the grants give for an account; everything where there are no grants. */
+/** The permissions that the grants give for an account; everything if no grants file is configured. */
 type PermissionsFor = (claims: JWTPayload, accountId: string) => Permissions | undefined
 
-/** Asymmetric signatures only: who knows a shared secret to verify JWTs can also sign them. */
+/** Asymmetric signatures only: with a shared secret, everyone who can verify JWTs can also sign them. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
 const CLOCK_TOLERANCE_SECONDS = 5
 const FETCH_TIMEOUT_MS = 2_000
@@ -100,7 +100,7 @@ async function verify(
   } catch (error) {
     if (error instanceof Failure) throw error
     if (error instanceof errors.JWTExpired) throw new Failure('token-expired')
-    if (isKeyFault(error)) throw new Failure('unavailable', undefined, undefined, { cause: error })
+    if (isKeyFault(error)) throw failure('unavailable', error)
     throw new Failure('token-invalid')
   }
 }

@@ -5,7 +5,7 @@ import type { Person } from '../../tokens/sessions.ts'
 import { type Claims, trustedClaims } from './grants.ts'
 import { CALLBACK, type IdentityProvider, type LoginSecrets, type RefusalKind, SignInRefused } from './session.ts'
 
-export interface OidcSettings {
+interface OidcSettings {
   readonly issuer: string
   readonly clientId: string
   readonly clientSecret: string

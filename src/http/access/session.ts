@@ -69,9 +69,9 @@ function cookieOf(publicUrl: string, name: string, sameSite: 'Strict' | 'Lax'): 
   return { name: isSecure ? `__Host-${name}` : name, attributes }
 }
 
-/** Not sent with any request that another site has caused; the console, a static page, asks with it by itself. */
+/** Strict: not sent with cross-site requests. The console is a static page, and sends it with its own requests. */
 export const sessionCookie = (publicUrl: string) => cookieOf(publicUrl, 'latchkey-session', 'Strict')
-/** Has to come with the provider's redirect, which another site causes. */
+/** Lax: must be sent with the provider's redirect, which is a cross-site navigation. */
 export const loginCookie = (publicUrl: string) => cookieOf(publicUrl, 'latchkey-login', 'Lax')
 
 /** For as long as the browser runs, unless `maxAgeSeconds` is given: the store decides when a session ends. */
@@ -104,7 +104,10 @@ export function isFromOwnOrigin({ method, headers }: FastifyRequest, publicUrl: 
 
 export function requireOwnOrigin(request: FastifyRequest, publicUrl: string): void {
   if (isFromOwnOrigin(request, publicUrl)) return
-  throw new HttpFailure(403, `A signed-in person is only heard from ${publicUrl}; other programs send an account key`)
+  throw new HttpFailure(
+    403,
+    `The session cookie is accepted only from ${publicUrl}; other programs send an account key`,
+  )
 }
 
 export function grantedIn(
@@ -141,7 +144,7 @@ export function authenticateEither(
   }
 }
 
-/** A sign-in that has begun. Browser and provider each get a part from which nobody else can make the other parts. */
+/** A sign-in that has begun. Its secrets are keyed digests of the cookie: none can be computed from it or from another. */
 export class Login {
   readonly cookie: string
   readonly returnTo: string

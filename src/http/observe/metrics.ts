@@ -19,7 +19,7 @@ const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total',
 /** The first word of a rate limiter's key: which limit the key belongs to. */
 const LIMITS = ['key', 'address', 'failed']
 
-export interface PoolState {
+interface PoolState {
   readonly inUse: number
   readonly idle: number
   /** Requests that wait for a connection. */
@@ -54,7 +54,7 @@ export class Metrics {
   readonly #verdicts = new Map<string, number>()
   readonly #tampered = new Counter({
     name: 'latchkey_tampered_rows_total',
-    help: 'How often a row was met whose stamp or seal did not match, by what it is',
+    help: 'Reads of rows whose stamp or encryption did not match, by kind',
     labelNames: ['kind'],
     registers: [this.#registry],
   })

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import type { Metrics } from './metrics.ts'
 
-export type Recorder = (request: FastifyRequest, reply: FastifyReply) => void
+type Recorder = (request: FastifyRequest, reply: FastifyReply) => void
 
 /** Requests with the same method, route and status share a logger and a histogram. */
 interface Kind {

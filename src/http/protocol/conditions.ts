@@ -7,7 +7,7 @@ export function etagOf(tag: number | string): string {
   return `"${tag}"`
 }
 
-/** What is between the quotes. Undefined if any will do: `*`. A weak tag matches none (RFC 9110, 8.8.3.2). */
+/** The tags without their quotes; undefined without the header, or for `*`. A weak tag matches none (RFC 9110, 8.8.3.2). */
 export function readIfMatch(headers: RouteInput['headers']): readonly string[] | undefined {
   const header = headers['if-match']
   if (header === undefined) return undefined

@@ -2,7 +2,7 @@
 import { Failure, type FailureCode } from '../../tokens/errors.ts'
 import { failureBody, unauthenticatedBody } from './envelope.ts'
 
-export interface FailureAnswer {
+interface FailureAnswer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: object

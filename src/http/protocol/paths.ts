@@ -3,7 +3,7 @@ import type { RouteOptions } from 'fastify'
 
 const API = /^\/(api|oauth2)\//
 
-/** Paths that need a caller and are never cached. An encoded path counts too, since a proxy may decode it. */
+/** Paths whose responses are never cached; an unknown one needs a caller. Encoded paths count: a proxy may decode them. */
 export function isApi(url: string): boolean {
   return API.test(url) || (url.includes('%') && API.test(decode(decodeURIComponent, pathOf(url)) ?? ''))
 }

@@ -32,7 +32,11 @@ export function apiDescription({ app, credentialHeader }: ServerParts): SwaggerO
     ],
     components: {
       securitySchemes: {
-        accountKey: { type: 'http', scheme: 'bearer', description: 'An account key, `lk_key_…`' },
+        accountKey: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An account key, `lk_key_…`, or a JWT of the configured issuer',
+        },
         accountKeyAsSecret: {
           type: 'http',
           scheme: 'basic',

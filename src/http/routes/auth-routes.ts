@@ -104,7 +104,8 @@ class SignInDesk {
     const begun = Login.begin(safeReturn(returnTo, signIn.publicUrl), now())
     try {
       const address = await signIn.provider.begin(begun.secrets(registry))
-      // Pages of other origins of this site bring the cookie too. The callback gets none, and sets the next one.
+      // A page of another origin of this site sends the cookie too, and must not end the session. The callback, which is
+      // cross-site, gets no session cookie: the former session is ended here.
       const former = isFromOwnOrigin(request, signIn.publicUrl) ? readCookie(request, this.#session) : undefined
       if (former !== undefined) await registry.sessions.end(former)
       reply.header('set-cookie', setCookie(this.#login, begun.cookie, Login.maxAgeSeconds))

@@ -53,7 +53,9 @@ const createKey: AccountRoute = {
       role: Type.String({ enum: [...ROLES], description: 'What it may do' }),
       reveal: Type.Optional(Type.Boolean({ description: 'Whether credentials are shown; only to owners unless set' })),
       subAccounts: Type.Optional(
-        Type.Union([Type.Array(Type.String()), Type.Null()], { description: 'The only sub-accounts that it sees' }),
+        Type.Union([Type.Array(Type.String()), Type.Null()], {
+          description: 'The only sub-accounts that it sees, 1 to 100; all if null or not sent',
+        }),
       ),
       expiresAt: Type.Optional(
         Type.Union([Type.String({ format: 'date-time' }), Type.Null()], { description: 'Never if null or not sent' }),

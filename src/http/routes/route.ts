@@ -64,7 +64,7 @@ export interface RouteResult {
 type ObjectSchema = ReturnType<typeof Type.Object>
 type Reasons = Readonly<Partial<Record<FailureStatus, readonly string[]>>>
 
-/** Needs an account key, and responds in the envelope. */
+/** Needs a caller (an account key, a JWT or a signed-in person), and responds in the envelope. */
 export interface AccountRoute {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly url: string
@@ -113,7 +113,7 @@ const EXAMPLE_APP = { appType: 'api', appVersion: '1.0.0' }
 /** @fastify/swagger: describes one response rather than its schema, which several responses share. */
 export const DESCRIPTION = 'x-response-description'
 
-export const UNAUTHENTICATED_DESCRIPTION = 'The bearer is missing, malformed, expired, revoked or unknown'
+export const UNAUTHENTICATED_DESCRIPTION = 'The bearer is missing, malformed, expired, revoked, inactive or unknown'
 
 const UNAUTHENTICATED_CODES: readonly FailureCode[] = [
   'token-expired',

@@ -5,7 +5,15 @@ import type { Json, JsonObject } from '../../tokens/model/fields.ts'
 import { EXPIRING_DAYS, WEEKS } from '../../tokens/model/overview.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE } from '../../tokens/model/page.ts'
 import { ROLES, type Role } from '../../tokens/model/permissions.ts'
-import { MAX_RATE, MAX_RATE_SECONDS, type Policy, QUOTA_PERIODS } from '../../tokens/model/policy.ts'
+import {
+  MAX_LIFETIME_SECONDS,
+  MAX_LISTED,
+  MAX_QUOTA,
+  MAX_RATE,
+  MAX_RATE_SECONDS,
+  type Policy,
+  QUOTA_PERIODS,
+} from '../../tokens/model/policy.ts'
 import { EFFECTIVE_STATUSES, STATUSES } from '../../tokens/model/token.ts'
 import { MAX_METADATA_BYTES, SUB_ACCOUNT_STATUSES } from '../../tokens/model/update.ts'
 import { ACTIONS } from '../../tokens/record/history.ts'
@@ -41,17 +49,24 @@ const Rate = Type.Object(
 )
 const Quota = Type.Object(
   {
-    limit: Type.Integer({ minimum: 1, description: 'How many verifications' }),
+    limit: Type.Integer({ minimum: 1, maximum: MAX_QUOTA, description: 'How many verifications' }),
     per: oneOf(QUOTA_PERIODS, 'A day or a month of UTC, or all time'),
   },
   { title: 'Quota' },
 )
 
 const Scopes = Type.Array(Type.String(), {
+  maxItems: MAX_LISTED,
   description: 'What it may do; `items:*` stands for all that begins with `items:`',
 })
-const Addresses = Type.Array(Type.String(), { description: 'From where: CIDR blocks or single addresses' })
-const MaxLifetime = Type.Integer({ minimum: 1, description: 'No token works longer than this after its creation' })
+const Addresses = Type.Array(Type.String(), {
+  maxItems: MAX_LISTED,
+  description: 'From where: CIDR blocks or single addresses',
+})
+const MaxLifetime = Type.Integer({
+  ...{ minimum: 1, maximum: MAX_LIFETIME_SECONDS },
+  description: 'No token works longer than this after its creation',
+})
 
 export const TokenPolicy = Type.Object(
   {
@@ -93,7 +108,9 @@ const metadataOrNull = Type.Unsafe<JsonObject | null>({
 })
 
 const policyInput = (policy: TObject) =>
-  Type.Union([policy, Type.Null()], { description: 'What the token may do; a merge patch in PATCH' })
+  Type.Union([policy, Type.Null()], {
+    description: 'What the token, or every token of the sub-account, may do; a merge patch in PATCH',
+  })
 const MetadataInput = Type.Union([Type.Object({}, { additionalProperties: true }), Type.Null()], {
   description: `A JSON object of your own, at most ${MAX_METADATA_BYTES} bytes as stored`,
 })
@@ -172,7 +189,7 @@ const TokenDetails = Type.Object(
     tags: Type.Array(Type.String(), { description: 'Words of your own; lists can be filtered by them' }),
     policy: policyOrNull(TokenPolicy),
   },
-  { title: 'TokenDetails', description: 'Only with `include=details`' },
+  { title: 'TokenDetails', description: 'In reads with `include=details`, and in every answer to PATCH' },
 )
 
 export type WireTokenDetails = Static<typeof TokenDetails>
@@ -181,7 +198,10 @@ export const Token = Type.Object(
   {
     _id: text('Token identifier', 'tok_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
     name: text('Unique within its sub-account', 'CI pipeline'),
-    token: text('The credential itself: who has it is let in. Keep it out of logs', 'lk_tok_…'),
+    token: text(
+      'The credential: keep it out of logs. Masked with `credentials=masked`, and for callers without the right to see it',
+      'lk_tok_…',
+    ),
     status: oneOf(STATUSES, 'Only an active token authenticates'),
     createdAt: time('Time of creation'),
     subAccount: SubAccountSummary,
@@ -221,7 +241,7 @@ export const HistoryEntry = Type.Object(
     seq: count("Counts the account's entries from 1"),
     at: time('When'),
     by: text('An account key id, `jwt:` or `oidc:` and a subject, or `operator`', 'key_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
-    byName: orNull(text('What that account key was called then', 'Console')),
+    byName: orNull(text('The name of that account key then, or the e-mail address of the person', 'Console')),
     action: oneOf(ACTIONS, 'What was done', 'token.update'),
     subject: text('The id of what was changed', 'tok_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
     subjectName: orNull(text('What it was called then, after the change', 'CI pipeline')),
@@ -272,10 +292,10 @@ export const Overview = Type.Object(
 )
 export type WireOverview = Static<typeof Overview>
 
-export const CALLER_KINDS = ['key', 'jwt', 'oidc'] as const
+const CALLER_KINDS = ['key', 'jwt', 'oidc'] as const
 
 const ROLE_DESCRIPTION =
-  '`owner` may do everything, `manager` all but manage keys, `viewer` read, `verifier` introspect'
+  '`owner` may do everything, `manager` all but manage keys and sessions, `viewer` read and introspect, `verifier` introspect'
 
 const Permissions = {
   role: oneOf(ROLES, ROLE_DESCRIPTION, 'viewer'),

@@ -317,7 +317,7 @@ function readView(query: RouteInput['query']): TokenView {
   return { details: include !== undefined, ...readMasked(query) }
 }
 
-/** Changes take it too: who asks to be shown no credentials gets none in any answer that makes none. */
+/** PUT and PATCH take it too: their answers then show no credential. */
 function readMasked(query: RouteInput['query']): TokenView {
   const credentials = readOnce(query, 'credentials')
   if (credentials !== undefined && credentials !== 'masked') {

@@ -30,7 +30,7 @@ export function verifyRoutes(parts: ServerParts) {
 }
 
 const querystring = Type.Object({ scope: Type.Optional(Scope) })
-/** Without `scope` none is asked for: who misspells it must not let everybody in. */
+/** Without `scope` no scope is required, so a misspelt parameter must be refused. */
 const checkNames = unknownNamesCheck({ querystring })
 
 function verifyRoute({ registry, credentialHeader, metrics, rateLimits }: ServerParts): PlainRoute {
