@@ -1,4 +1,4 @@
-// Puts the parts together. The only file that knows them all.
+// Opens a store and builds the domain on it. The only file that imports both engines.
 import { constants, existsSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -239,7 +239,7 @@ function requireEmbedded(config: Config): Config {
   )
 }
 
-export interface CopyEnds {
+interface CopyEnds {
   readonly source: CopySource
   readonly target: CopyTarget
   readonly close: () => Promise<void>

@@ -1,4 +1,4 @@
-// The environment, read once and checked. Nothing else reads process.env.
+// The settings, read from the environment and checked. Nothing else reads process.env.
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { join, resolve } from 'node:path'

@@ -1,5 +1,6 @@
-// Loads the master keys from the environment or a file; for a new embedded store, creates one. The first key seals; the
-// others are needed while a rotation is in progress.
+// Loads the master keys from the environment or a file; for a new embedded store, creates one. The first key
+// seals in a new store and is the target of a rotation; otherwise the store says which key seals. The others are needed during a
+// rotation.
 import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -54,7 +54,7 @@ export function addAccountCommands(program: Command, onStore: OnStore): void {
 }
 
 export function addKeyCommands(program: Command, onStore: OnStore): void {
-  const key = program.command('key').description('account keys: the bearers of main accounts')
+  const key = program.command('key').description('account keys: the bearer credentials of main accounts')
   onStore<{ account: string; name: string; role: Role; reveal?: boolean; subAccount?: readonly string[] } & Expiry>(
     addExpiry(
       key

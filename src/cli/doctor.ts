@@ -7,7 +7,7 @@ import type { OnPhase } from '../tokens/upkeep/copy.ts'
 import { BROKEN_JOURNAL, DAMAGED, type Examined, examineRows, type Totals } from '../tokens/upkeep/examination.ts'
 import { obstacleMessage } from './backup.ts'
 
-export interface HistoryReport {
+interface HistoryReport {
   readonly rows: number
   readonly accounts: number
   readonly problems: readonly string[]
@@ -34,7 +34,7 @@ export async function verifyHistory({ store, stamps, operator }: Latchkey, onPha
   return { rows, accounts: check.heads.size, problems: [...check.finish(), ...missing] }
 }
 
-export interface DoctorReport {
+interface DoctorReport {
   readonly healthy: boolean
   readonly checks: readonly { readonly check: string; readonly result: string }[]
   /** The altered rows: the first thousand, and how many there are. */

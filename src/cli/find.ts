@@ -24,7 +24,7 @@ punctuation, is looked up. Credentials are never printed.
   git log -p | latchkey find --json
 
 An imported credential that itself holds quotes, brackets, commas, semicolons, bars or backslashes is found only
-between white space.
+between white space. One of fewer than eight characters is not found in UTF-16 without a byte order mark.
 
 Exit codes: 0 something was found, 3 all of the input was read and nothing was found, 1 the search could not be completed.`
 

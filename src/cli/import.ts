@@ -26,7 +26,7 @@ const MAX_OWNERS = 20_000
 
 type ImportLine = Omit<BulkToken, 'accountId'>
 
-export interface ImportCounts {
+interface ImportCounts {
   lines: number
   imported: number
   /** Lines that an earlier run has imported. */
@@ -243,7 +243,7 @@ function makeChecker(operator: Operator, looksForCredentials: boolean) {
       if (text === undefined) return { problem: 'not valid UTF-8' }
       if (text.trim() === '') return 'blank'
       const line = readLine(text)
-      // Refuses what is too long, or no policy, for this line instead of for the whole batch.
+      // Rejects invalid metadata or an invalid policy for this line, instead of for the whole batch.
       newTokenFields(line)
       const account = await ownerOf(line.subAccountId)
       if (account === undefined) return { problem: `sub-account ${line.subAccountId} does not exist` }
@@ -268,8 +268,8 @@ function makeChecker(operator: Operator, looksForCredentials: boolean) {
 }
 
 /**
- * Undefined if neither the name nor, where it is looked for, the credential is taken. One after the other: who brings in both
- * meanwhile is seen with both.
+ * Undefined if neither the name nor, where it is looked for, the credential is taken. Names first: a token that is found by its
+ * name is then found by its credential too, even if another process has just created it.
  */
 async function compareWithStore(operator: Operator, tokens: readonly BulkToken[], looksForCredentials = true) {
   const sameNames = await operator.findByNames(tokens.map(({ subAccountId, name }) => ({ subAccountId, name })))

@@ -19,7 +19,7 @@ export function printableLines(text: string): string {
   return text.split('\n').map(printable).join('\n')
 }
 
-export type Cell = string | number | null | undefined
+type Cell = string | number | null | undefined
 export type Table = readonly Readonly<Record<string, Cell>>[]
 
 export class Output {

@@ -17,7 +17,7 @@ export async function serve(config: Config, withDemo: boolean, output: Output): 
   const log = pino({ level: config.logLevel }, output)
   // The store is created and migrated, and the demo account made, before the workers start.
   const latchkey = await openLatchkey(config, { log })
-  let demoKey: Awaited<ReturnType<typeof makeDemo>>
+  let demoKey: string | undefined
   try {
     // Saved before anything else, which may fail: the key cannot be shown again.
     const keep = (key: string) => keepDemo(key, `http://${config.host}:${config.port}`, config.dataDir)

@@ -119,9 +119,7 @@ export function addTokenCommands(program: Command, onStore: OnStore, streams: St
         show(output, views.listedToken(await operator.getToken(id)))
       },
     )
-  onStore<
-    Expiry & PatchOptions & { name?: string; status?: string; tag?: readonly string[]; clear?: readonly string[] }
-  >(
+  onStore<Expiry & PatchOptions & { name?: string; status?: string; tag?: readonly string[] }>(
     addPatch(
       addExpiry(
         token

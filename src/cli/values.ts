@@ -95,7 +95,7 @@ export function readDuration(text: string): number {
   return Number(amount) * length
 }
 
-export function readTime(text: string): number {
+function readTime(text: string): number {
   const time = parseTime(text)
   if (time === undefined) throw new InvalidArgumentError('It is an ISO 8601 time, such as 2030-01-31T12:00:00Z.')
   return time

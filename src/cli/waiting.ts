@@ -1,4 +1,4 @@
-// Work that is begun before the work before it has ended, up to a limit: the store commits together what waits.
+// Tasks that run concurrently, up to a limit, so that the store can commit waiting changes together.
 
 /** Enough for a few transactions of the store, and so little that memory does not depend on how much there is to do. */
 const MAX_WAITING = 20

@@ -11,7 +11,7 @@ export function explainAccess(path: string, needed = constants.R_OK | constants.
   const [me, them] = [userName(uid), userName(owner)]
   const facts = `This runs as user ${me}; ${blocked} belongs to ${them} and has mode ${(mode & 0o7777).toString(8)}.`
   if (owner === uid) return `${facts} To give yourself access: chmod u+rwX ${blocked}`
-  // Next to what is only read may be secrets of others.
+  // No chown -R where only reading is needed: the folder may hold secrets of other users.
   const remedy =
     (needed & constants.W_OK) === 0
       ? `to let ${me} read it: chgrp ${me} ${blocked}; chmod g+rX ${blocked}`

@@ -5,7 +5,7 @@ import type { Timestamp } from '../tokens/model/token.ts'
 /** Smaller corrections, such as those of NTP, are not reported. */
 const REPORTED_MS = 1_000
 
-export interface ClockParts {
+interface ClockParts {
   /** The machine's clock, which may be set back. */
   readonly wall: () => number
   /** A monotonic clock, in milliseconds. */

@@ -20,7 +20,7 @@ import { steadyClock } from './clock.ts'
 
 const FLUSH_USES_MS = 5_000
 const CLOSE_IDLE_MS = 50
-/** Longer than any request takes; a client that has not read its response by then is disconnected. */
+/** Longer than the store takes for any request. A client that is still sending or reading by then is disconnected. */
 const CLOSE_TIMEOUT_MS = 10_000
 
 interface ServerOptions extends OpenOptions {
@@ -104,7 +104,7 @@ async function serve(
     await registry.verification.uses.flush().catch((err: unknown) => log.error({ err }, 'last-used marks were lost'))
     await registry.verification
       .release()
-      .catch((err: unknown) => log.error({ err }, 'reserved units of limits were lost'))
+      .catch((err: unknown) => log.error({ err }, 'reserved units of quotas were lost'))
     await store.close()
   }
   return { ...latchkey, server, metrics, url, stop }
