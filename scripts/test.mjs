@@ -15,7 +15,7 @@ import { makeBundles } from './make-bundles.mjs'
 import report from './test-reporter.mjs'
 
 const { values, positionals: wanted } = parseArgs({
-  options: { coverage: { type: 'boolean', default: false } },
+  options: { coverage: { type: 'boolean', default: false }, 'test-name-pattern': { type: 'string', multiple: true } },
   allowPositionals: true,
 })
 
@@ -122,7 +122,7 @@ const stop = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stop.abort())
 try {
   const coverage = { coverage: values.coverage, coverageIncludeGlobs: ['src/**'] }
-  const limits = { concurrency: CONCURRENCY, timeout: TIMEOUT_MS }
+  const limits = { concurrency: CONCURRENCY, timeout: TIMEOUT_MS, testNamePatterns: values['test-name-pattern'] }
   const programs = isBundled ? inGroups(files) : files
   const events = run({ files: programs, execArgv, ...coverage, ...limits, signal: stop.signal })
   events.on('data', ({ type, data }) => {

@@ -35,7 +35,7 @@ describe('the examples of the client’s README', () => {
 
   for (const [i, expected] of outputs.entries()) {
     test(`example ${i + 1} does what it says`, async () => {
-      const env = { ...process.env, LATCHKEY_URL: service.url, LATCHKEY_KEY: service.accountKey }
+      const env = { ...process.env, TOKENS_URL: service.url, TOKENS_KEY: service.accountKey }
       const { stdout } = await run(process.execPath, [`example-${i}.ts`], { cwd: folder, env })
       assert.match(stdout, expected)
     })

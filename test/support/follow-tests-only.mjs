@@ -1,7 +1,7 @@
-// Preloaded by `npm test` into the process of each test file. The test runner follows every promise, with async_hooks, to name
+// Preloaded by `npm test` into each process of test files. The test runner follows every promise, with async_hooks, to name
 // the test of an error that nobody has caught: a tenth of the processor time of a file that serves requests, and more than half
 // of one that does little but wait. Here it follows the tests and suites themselves, which it needs to know what stands
-// in what. An error that nobody has caught is printed, and fails the file.
+// in what. An error that nobody has caught is printed, and fails all files of the process.
 import hooks from 'node:async_hooks'
 import { createRequire } from 'node:module'
 import { isMainThread } from 'node:worker_threads'
