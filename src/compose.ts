@@ -20,7 +20,7 @@ import type { Revocations, Store, StoreFiles } from './tokens/ports.ts'
 import { Recent } from './tokens/recent.ts'
 import { Registry } from './tokens/registry.ts'
 import type { KeyRing } from './tokens/trust/key-ring.ts'
-import type { Limiter } from './tokens/trust/rate-limit.ts'
+import type { RateLimiter } from './tokens/trust/rate-limit.ts'
 import type { Tampered } from './tokens/trust/stamp.ts'
 import { Stamps } from './tokens/trust/vault.ts'
 import type { Manifest, OnBytes } from './tokens/upkeep/backup.ts'
@@ -44,7 +44,7 @@ interface Engine {
   /** Revocations that were missing in the store and replayed from the journal. */
   readonly replayed: number
   /** Rate limits shared by all instances; only PostgreSQL has it. */
-  readonly limiter?: Limiter
+  readonly limiter?: RateLimiter
   /** The PostgreSQL connection pools, by kind of call. */
   readonly poolUsage?: OpenedStore['poolUsage']
 }

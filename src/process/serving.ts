@@ -15,7 +15,7 @@ import { throttled } from '../http/observe/throttled.ts'
 import { buildServer } from '../http/server.ts'
 import { OperatorError } from '../tokens/errors.ts'
 import type { Registry } from '../tokens/registry.ts'
-import { type Limiter, LocalLimiter } from '../tokens/trust/rate-limit.ts'
+import { LocalLimiter, type RateLimiter } from '../tokens/trust/rate-limit.ts'
 import { steadyClock } from './clock.ts'
 
 const FLUSH_USES_MS = 5_000
@@ -25,7 +25,7 @@ const CLOSE_TIMEOUT_MS = 10_000
 
 interface ServerOptions extends OpenOptions {
   /** Shared by the workers. */
-  readonly limiter?: Limiter
+  readonly limiter?: RateLimiter
 }
 
 export interface RunningServer {
@@ -141,7 +141,11 @@ async function closeConnections(server: HttpServer, sockets: ReadonlySet<Socket>
   for (const socket of sockets) socket.destroy()
 }
 
-function rateLimitsOf({ rateLimits }: Config, metrics: Metrics, shared: Limiter | undefined): RateLimits | undefined {
+function rateLimitsOf(
+  { rateLimits }: Config,
+  metrics: Metrics,
+  shared: RateLimiter | undefined,
+): RateLimits | undefined {
   if (Object.values(rateLimits).every((limit) => limit === undefined)) return undefined
   return new RateLimits(rateLimits, metrics.limited(shared ?? new LocalLimiter(() => performance.now())))
 }

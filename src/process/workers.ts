@@ -3,7 +3,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import { Metrics, type MetricsSnapshot } from '../http/observe/metrics.ts'
 import { OperatorError } from '../tokens/errors.ts'
-import { type Limiter, LocalLimiter, type RateLimit } from '../tokens/trust/rate-limit.ts'
+import { LocalLimiter, type RateLimit, type RateLimiter } from '../tokens/trust/rate-limit.ts'
 
 /** Gives up after this many workers in a row that ended before any worker was ever ready. */
 const MAX_FAILED_STARTS = 5
@@ -18,7 +18,7 @@ type FromWorker =
 
 type Request =
   | { readonly kind: 'scrape' }
-  | { readonly kind: 'limit'; readonly method: keyof Limiter; readonly name: string; readonly limit: RateLimit }
+  | { readonly kind: 'limit'; readonly method: keyof RateLimiter; readonly name: string; readonly limit: RateLimit }
 
 type FromPrimary =
   | { readonly kind: 'snapshot-request'; readonly id: number }
@@ -171,7 +171,7 @@ function send(worker: Worker, message: FromPrimary): void {
 }
 
 /** The worker's side: reports that it is ready, sends its metrics, and sends requests to the primary. */
-export class WorkerLink implements Limiter {
+export class WorkerLink implements RateLimiter {
   readonly #pending = new Map<number, (value: never) => void>()
   #metrics: Metrics | undefined
   #lastId = 0

@@ -2,7 +2,7 @@
 // many verifications. See model/limit.ts.
 import { randomUUID } from 'node:crypto'
 import { Failure } from './errors.ts'
-import { batchOf, type Grant, type LimitUse, leftOf, type Reservation, reserve } from './model/limit.ts'
+import { batchOf, type GrantedUnits, type LimitUse, leftOf, type Reservation, reserve } from './model/limit.ts'
 import type { Limit, PolicyOwner } from './model/policy.ts'
 import { Recent } from './recent.ts'
 
@@ -13,7 +13,7 @@ export interface Ask extends Reservation {
 
 export interface LimitStore {
   /** All of them in one durable transaction. Undefined where what is left cannot be read. */
-  reserveUnits(asks: readonly Ask[]): Promise<readonly (Grant | undefined)[]>
+  reserveUnits(asks: readonly Ask[]): Promise<readonly (GrantedUnits | undefined)[]>
 }
 
 export interface Left {
@@ -294,7 +294,7 @@ export class Limiter {
     return this.#held.get(name) ?? this.#evicted.get(name)
   }
 
-  #hold(ask: Ask, grant: Grant, sentAt: Moment): void {
+  #hold(ask: Ask, grant: GrantedUnits, sentAt: Moment): void {
     const { subject, limit, needed } = ask
     if (needed === 0 && this.#held.get(nameOf(ask)) === undefined) return
     const { granted, validMs, window, left, resetMs, retryMs } = grant

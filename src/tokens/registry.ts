@@ -234,7 +234,7 @@ export class Registry {
   async listSubAccounts(caller: Caller, query: SubAccountQuery): Promise<Page<SubAccountRow>> {
     const ids = caller.permissions.subAccounts
     const slice = await this.#parts.store.listSubAccounts(caller.accountId, { ...query, ids })
-    for (const { subAccount } of slice.items) this.#notice(subAccount)
+    for (const { subAccount } of slice.items) this.#reportIfTampered(subAccount)
     return toPage(slice, query)
   }
 
@@ -242,12 +242,12 @@ export class Registry {
     const isSeen = sees(caller.permissions, id)
     const row = isSeen ? await this.#parts.store.findSubAccount(caller.accountId, id) : undefined
     if (row === undefined) throw new Failure('sub-account-forbidden')
-    this.#notice(row.subAccount)
+    this.#reportIfTampered(row.subAccount)
     return row
   }
 
   /** Reports a tampered sub-account. It is still shown, since a list gives nobody access. */
-  #notice(subAccount: Stamped<SubAccount>): void {
+  #reportIfTampered(subAccount: Stamped<SubAccount>): void {
     const { stamps, onTampered } = this.#parts
     if (!isGenuine(SUB_ACCOUNTS, subAccount, stamps)) onTampered({ kind: 'sub-account', id: subAccount.id })
   }

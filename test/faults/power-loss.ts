@@ -10,7 +10,7 @@ import { openLatchkey } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
 import { Connection } from '../../src/storage/sqlite/connection.ts'
 import { Journal } from '../../src/storage/sqlite/journal/journal.ts'
-import { Session } from '../../src/storage/sqlite/session.ts'
+import { Transaction } from '../../src/storage/sqlite/transaction.ts'
 import type { Stamps } from '../../src/tokens/trust/vault.ts'
 import { chances } from '../support/seed.ts'
 import { removeFolder } from '../support/sqlite.ts'
@@ -183,7 +183,7 @@ function isShut(folder: string, stamps: Stamps): boolean {
   const db = new Connection(join(folder, 'latchkey.db'), 'write')
   const journal = new Journal(join(folder, JOURNAL))
   try {
-    return journal.recover(new Session(db, stamps), false).obstacle !== undefined
+    return journal.recover(new Transaction(db, stamps), false).obstacle !== undefined
   } finally {
     journal.close()
     db.close()

@@ -4,10 +4,10 @@ import assert from 'node:assert/strict'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
 import { Connection } from '../../src/storage/sqlite/connection.ts'
-import { Session } from '../../src/storage/sqlite/session.ts'
 import { listTokens } from '../../src/storage/sqlite/sql/listing.ts'
 import * as reads from '../../src/storage/sqlite/sql/reads.ts'
 import * as writes from '../../src/storage/sqlite/sql/writes.ts'
+import { Transaction } from '../../src/storage/sqlite/transaction.ts'
 import { overviewQuestion } from '../../src/tokens/model/overview.ts'
 import type { TokenQuery } from '../../src/tokens/model/page.ts'
 import type { Account, SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
@@ -164,10 +164,10 @@ describe('query plans', () => {
     })
   }
 
-  const change = (work: (session: Session) => unknown) => () => {
-    const session = new Session(db, opened.stamps)
-    work(session)
-    session.settle()
+  const change = (work: (transaction: Transaction) => unknown) => () => {
+    const transaction = new Transaction(db, opened.stamps)
+    work(transaction)
+    transaction.settle()
   }
   const origin = { by: 'operator', at: 1, requestId: null, address: null }
   const page = { page: 1, limit: 10 }
@@ -190,46 +190,48 @@ describe('query plans', () => {
     'a list of people who are signed in': () => reads.listSessions(db, account.id),
     'a verification': () => reads.findByDigest(db, token.digest),
     'a verification of an unknown credential': () => reads.findByDigest(db, digest),
-    'a new session, and the removal of those that have ended': change((session) =>
-      writes.insertSession(session, new Estate(opened).sessionRecord(account)),
+    'a new session, and the removal of those that have ended': change((transaction) =>
+      writes.insertSession(transaction, new Estate(opened).sessionRecord(account)),
     ),
-    'a change of name and status': change((session) =>
+    'a change of name and status': change((transaction) =>
       writes.changeToken(
-        session,
+        transaction,
         account.id,
         token.id,
         { kind: 'update', update: { name: 'new', status: 'inactive' } },
         origin,
       ),
     ),
-    'a rotation with an overlap': change((session) =>
-      writes.changeToken(session, account.id, token.id, { kind: 'rotate', rotation: rotation(99) }, origin),
+    'a rotation with an overlap': change((transaction) =>
+      writes.changeToken(transaction, account.id, token.id, { kind: 'rotate', rotation: rotation(99) }, origin),
     ),
-    'a rotation without one': change((session) =>
-      writes.changeToken(session, account.id, token.id, { kind: 'rotate', rotation: rotation(0) }, origin),
+    'a rotation without one': change((transaction) =>
+      writes.changeToken(transaction, account.id, token.id, { kind: 'rotate', rotation: rotation(0) }, origin),
     ),
-    'a creation': change((session) =>
-      writes.insertTokens(session, [{ ...token, id: 'tok_2', name: 'second', digest }], origin, {
+    'a creation': change((transaction) =>
+      writes.insertTokens(transaction, [{ ...token, id: 'tok_2', name: 'second', digest }], origin, {
         key: 'k',
         requestDigest: 'd',
       }),
     ),
-    'a change of tags': change((session) =>
+    'a change of tags': change((transaction) =>
       writes.changeToken(
-        session,
+        transaction,
         account.id,
         token.id,
         { kind: 'update', update: { tags: ['new'], policy: { scopes: ['a'] } } },
         origin,
       ),
     ),
-    'units reserved': change((session) => writes.reserveUnits(session, [ask('rate'), ask('quota')])),
+    'units reserved': change((transaction) => writes.reserveUnits(transaction, [ask('rate'), ask('quota')])),
     'what is left of limits': () => reads.findLimits(db, [token.id, subAccount.id]),
-    'uses marked': change((session) => writes.markUsed(session, new Map([[token.id, 1]]))),
-    'a deletion': change((session) => writes.changeToken(session, account.id, token.id, { kind: 'delete' }, origin)),
+    'uses marked': change((transaction) => writes.markUsed(transaction, new Map([[token.id, 1]]))),
+    'a deletion': change((transaction) =>
+      writes.changeToken(transaction, account.id, token.id, { kind: 'delete' }, origin),
+    ),
     'one sub-account': () => reads.findSubAccount(db, account.id, subAccount.id),
-    'a change of a sub-account': change((session) =>
-      writes.updateSubAccount(session, account.id, subAccount.id, { status: 'suspended' }, origin),
+    'a change of a sub-account': change((transaction) =>
+      writes.updateSubAccount(transaction, account.id, subAccount.id, { status: 'suspended' }, origin),
     ),
     'a list of sub-accounts': () => reads.listSubAccounts(db, account.id, page),
     'a search for sub-accounts': () => reads.listSubAccounts(db, account.id, { ...page, search: 'x' }),

@@ -1,7 +1,7 @@
 // The states of rates and quotas in memory, by the real rule, with clocks that a test sets.
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Ask, LimitStore } from '../../src/tokens/limiter.ts'
-import { type Grant, reserveIfReadable } from '../../src/tokens/model/limit.ts'
+import { type GrantedUnits, reserveIfReadable } from '../../src/tokens/model/limit.ts'
 import type { Limit } from '../../src/tokens/model/policy.ts'
 
 export class Clock {
@@ -30,7 +30,7 @@ export class MemoryLimits implements LimitStore {
     this.#clock = clock
   }
 
-  reserveNow(asks: readonly Ask[]): readonly (Grant | undefined)[] {
+  reserveNow(asks: readonly Ask[]): readonly (GrantedUnits | undefined)[] {
     this.asked.push([...asks])
     return asks.map((ask) => {
       const name = `${ask.subject} ${ask.limit.kind}`
@@ -45,7 +45,7 @@ export class MemoryLimits implements LimitStore {
     })
   }
 
-  async reserveUnits(asks: readonly Ask[]): Promise<readonly (Grant | undefined)[]> {
+  async reserveUnits(asks: readonly Ask[]): Promise<readonly (GrantedUnits | undefined)[]> {
     await turn()
     return this.reserveNow(asks)
   }

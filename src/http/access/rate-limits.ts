@@ -3,7 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { Failure } from '../../tokens/errors.ts'
 import { formatAddress, parseAddress } from '../../tokens/model/addresses.ts'
 import type { Caller } from '../../tokens/model/permissions.ts'
-import type { Limiter, RateLimitRules } from '../../tokens/trust/rate-limit.ts'
+import type { RateLimiter, RateLimitRules } from '../../tokens/trust/rate-limit.ts'
 import { answerTo, HttpFailure } from '../protocol/failures.ts'
 import { type Admit, callerOf } from './caller.ts'
 
@@ -12,9 +12,9 @@ const PROBES: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz'])
 
 export class RateLimits {
   readonly #rules: RateLimitRules
-  readonly #limiter: Limiter
+  readonly #limiter: RateLimiter
 
-  constructor(rules: RateLimitRules, limiter: Limiter) {
+  constructor(rules: RateLimitRules, limiter: RateLimiter) {
     this.#rules = rules
     this.#limiter = limiter
   }

@@ -2,7 +2,7 @@
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client'
 import type { Timestamp } from '../../tokens/model/token.ts'
 import type { Store } from '../../tokens/ports.ts'
-import type { Limiter } from '../../tokens/trust/rate-limit.ts'
+import type { RateLimiter } from '../../tokens/trust/rate-limit.ts'
 import { TAMPERED_KINDS, type Tampered } from '../../tokens/trust/stamp.ts'
 import { Durations } from './durations.ts'
 import { type CountedStore, type CountSettings, tokenCounter } from './token-counts.ts'
@@ -125,7 +125,7 @@ export class Metrics {
   }
 
   /** The same limiter, with every refusal counted. */
-  limited(limiter: Limiter): Limiter {
+  limited(limiter: RateLimiter): RateLimiter {
     const counted = async (name: string, waitMs: Promise<number>) => {
       const limit = name.split(' ', 1)[0] ?? ''
       // The rest of the name is an address or a key id, which must not become a label.

@@ -63,19 +63,19 @@ export function authRoutes({ signIn, ...parts }: ServerParts): readonly PlainRou
     respond: (request, reply) => respond(request, reply.headers(PRIVATE)),
   })
   if (signIn === undefined) return [route('GET', SESSION, async () => NOBODY)]
-  const desk = new SignInDesk({ ...parts, signIn })
+  const handlers = new SignInHandlers({ ...parts, signIn })
   return [
-    route('GET', SESSION, (request, reply) => desk.tellPresence(request, reply)),
-    route('GET', '/auth/login', (request, reply) => desk.login(request, reply)),
-    route('GET', CALLBACK, (request, reply) => desk.complete(request, reply)),
-    route('POST', '/auth/logout', (request, reply) => desk.logout(request, reply)),
-    route('POST', '/auth/account', (request) => desk.choose(request)),
+    route('GET', SESSION, (request, reply) => handlers.getPresence(request, reply)),
+    route('GET', '/auth/login', (request, reply) => handlers.login(request, reply)),
+    route('GET', CALLBACK, (request, reply) => handlers.complete(request, reply)),
+    route('POST', '/auth/logout', (request, reply) => handlers.logout(request, reply)),
+    route('POST', '/auth/account', (request) => handlers.choose(request)),
   ]
 }
 
 const checkNames = unknownNamesCheck({ body: Type.Object({ account: Type.String() }) })
 
-class SignInDesk {
+class SignInHandlers {
   readonly #parts: ServerParts & { readonly signIn: SignIn }
   readonly #session: Cookie
   readonly #login: Cookie
@@ -86,7 +86,7 @@ class SignInDesk {
     this.#login = loginCookie(parts.signIn.publicUrl)
   }
 
-  async tellPresence(request: FastifyRequest, reply: FastifyReply): Promise<Presence> {
+  async getPresence(request: FastifyRequest, reply: FastifyReply): Promise<Presence> {
     const cookie = this.#presented(request)
     if (cookie === undefined) return { ...NOBODY, provider: true }
     try {

@@ -19,7 +19,7 @@ import { Loading } from './memory/loading.ts'
 import { Remembered } from './memory/same-rows.ts'
 import { connect, LIMITS, Pool, type PoolUsage, placeOf, requestScope } from './pool.ts'
 import { findWeaknesses, requireFitServer } from './server.ts'
-import type { Session } from './sql/history.ts'
+import type { Transaction } from './sql/history.ts'
 import * as listing from './sql/listing.ts'
 import { migrate, requireKnownSchema, requireUpToDate, tableExists } from './sql/migrate.ts'
 import { countPartitions, requirePartitions } from './sql/partitions.ts'
@@ -343,22 +343,22 @@ class PostgresStore implements Store {
     if (requestScope.getStore() !== undefined) this.#lease.throwIfRefused()
   }
 
-  #change<Operation extends (session: Session, ...args: never[]) => Promise<unknown>>(operation: Operation) {
+  #change<Operation extends (transaction: Transaction, ...args: never[]) => Promise<unknown>>(operation: Operation) {
     return (async (...args: Rest<Operation>) => {
       const { changes } = this.#pools
       this.#lease.throwIfRefused()
-      const { session, begunAt, result } = await changes.lend(accountOf(args[0]), (db) =>
+      const { transaction, begunAt, result } = await changes.lend(accountOf(args[0]), (db) =>
         db.transaction(changes.beginChange, async () => {
-          const [session, begunAt]: [Session, number] = [{ db, stamps: this.#stamps }, performance.now()]
-          return { session, begunAt, result: await operation(session, ...(args as never[])) }
+          const [transaction, begunAt]: [Transaction, number] = [{ db, stamps: this.#stamps }, performance.now()]
+          return { transaction, begunAt, result: await operation(transaction, ...(args as never[])) }
         }),
       )
-      this.#remember(session, begunAt)
+      this.#remember(transaction, begunAt)
       return result
     }) as (...args: Rest<Operation>) => Result<Operation>
   }
 
-  #remember({ revoked }: Session, begunAt: number): void {
+  #remember({ revoked }: Transaction, begunAt: number): void {
     if (revoked !== undefined) this.#lineage?.remember(revoked, begunAt)
   }
 

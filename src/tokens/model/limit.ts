@@ -34,7 +34,7 @@ export interface Reservation {
   readonly window: number
 }
 
-export interface Grant {
+export interface GrantedUnits {
   readonly granted: number
   /** For how long they may be used, counted from before the question was asked. */
   readonly validMs: number
@@ -48,7 +48,7 @@ export interface Grant {
 }
 
 /** `state` is undefined where nothing has changed: there is nothing to store. */
-type Reserved = Grant & { readonly state: string | undefined }
+type Reserved = GrantedUnits & { readonly state: string | undefined }
 
 /** `state` is null before the first reservation; `now` is the time of the store that keeps it. */
 export function reserve(state: string | null, limit: Limit, ask: Reservation, now: number): Reserved {

@@ -15,7 +15,7 @@ export interface RateLimitRules {
 }
 
 /** Counts by name: on PostgreSQL for all instances, otherwise for one process, or for the workers of one. */
-export interface Limiter {
+export interface RateLimiter {
   /** Consumes quota. Resolves to 0 if allowed, otherwise to the milliseconds to wait. */
   take(name: string, limit: RateLimit): Promise<number>
   /** The same without consuming quota. */
@@ -35,7 +35,7 @@ export function consume(fullAt: number, { count, perMs }: RateLimit, now: number
 const NAMES = 100_000
 
 /** For one process, or for the workers that query it. `now` must be monotonic. */
-export class LocalLimiter implements Limiter {
+export class LocalLimiter implements RateLimiter {
   readonly #now: () => number
   readonly #fullAt = new Recent<string, number>(NAMES)
 

@@ -5,7 +5,7 @@ import type { TokenRow } from '../../../tokens/ports.ts'
 import type { Stamps } from '../../../tokens/trust/vault.ts'
 import { CallerGone, DeadlinePassed } from '../connection.ts'
 import { MAX_WAITING_PER_ACCOUNT, type Pool, TooManyWait } from '../pool.ts'
-import type { Session } from '../sql/history.ts'
+import type { Transaction } from '../sql/history.ts'
 import { type AskedChange, changeTokens } from '../sql/writes.ts'
 
 /** Limits how long the account is locked. */
@@ -21,7 +21,7 @@ export const REFUSED_BY_DATABASE: ReadonlySet<string> = new Set([
 ])
 
 /** Called when the transaction is committed. `begunAt`: before it began. */
-type Remember = (session: Session, begunAt: number) => void
+type Remember = (transaction: Transaction, begunAt: number) => void
 
 interface Waiting {
   readonly asked: AskedChange
@@ -88,16 +88,16 @@ export class GroupedChanges {
     const isGone = () => group.every((waiting) => waiting.isGone())
     try {
       const call = { account: accountId, deadlineMs: Math.max(0, msLeft), isGone }
-      const { session, begunAt, outcomes } = await this.#pool.lendFor(call, (db) =>
+      const { transaction, begunAt, outcomes } = await this.#pool.lendFor(call, (db) =>
         db.transaction(this.#pool.beginChange, async () => {
-          const [session, begunAt]: [Session, number] = [{ db, stamps: this.#stamps }, performance.now()]
-          const made = await changeTokens(session, accountId, asked)
+          const [transaction, begunAt]: [Transaction, number] = [{ db, stamps: this.#stamps }, performance.now()]
+          const made = await changeTokens(transaction, accountId, asked)
           // Rolls back, since there is nothing to commit.
           if (made.length === 1 && made[0] instanceof Failure) throw made[0]
-          return { session, begunAt, outcomes: made }
+          return { transaction, begunAt, outcomes: made }
         }),
       )
-      this.#remember(session, begunAt)
+      this.#remember(transaction, begunAt)
       for (const [i, outcome] of outcomes.entries()) {
         if (outcome instanceof Failure) group[i]?.reject(outcome)
         else group[i]?.resolve(outcome)

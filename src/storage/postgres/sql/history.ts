@@ -15,7 +15,7 @@ import type { Stamps } from '../../../tokens/trust/vault.ts'
 import type { Connection } from '../connection.ts'
 import { insertRows } from './insertion.ts'
 
-export interface Session {
+export interface Transaction {
   readonly db: Connection
   readonly stamps: Stamps
   /** The last history row that was written for a change which takes access away. */
@@ -28,12 +28,12 @@ export type Heads = ReadonlyMap<string, Continuation>
 export type Recorded = readonly [event: HistoryEvent, origin: Origin, revocation?: unknown]
 
 /** Locks the accounts until the transaction ends, in one order everywhere. One that does not exist is left out. */
-export function lockHeads(session: Session, accountIds: readonly string[]): Promise<Heads> {
-  return findHeads(session, accountIds, 'FOR UPDATE')
+export function lockHeads(transaction: Transaction, accountIds: readonly string[]): Promise<Heads> {
+  return findHeads(transaction, accountIds, 'FOR UPDATE')
 }
 
 export async function findHeads(
-  { db, stamps }: Session,
+  { db, stamps }: Transaction,
   accountIds: readonly string[],
   lock: 'FOR UPDATE' | '',
 ): Promise<Heads> {
@@ -67,10 +67,10 @@ function findLastRows(db: Connection, accountIds: readonly string[]): Promise<(C
 }
 
 /** Each account's head is written once, however many events there are. */
-export async function record(session: Session, heads: Heads, recorded: readonly Recorded[]): Promise<void> {
-  const { rows, ends, revoked } = continueChains(session.stamps, heads, recorded)
-  if (revoked !== undefined) session.revoked = revoked
-  await Promise.all([insertRows(session.db, HISTORY, rows), writeHeads(session, heads, ends)])
+export async function record(transaction: Transaction, heads: Heads, recorded: readonly Recorded[]): Promise<void> {
+  const { rows, ends, revoked } = continueChains(transaction.stamps, heads, recorded)
+  if (revoked !== undefined) transaction.revoked = revoked
+  await Promise.all([insertRows(transaction.db, HISTORY, rows), writeHeads(transaction, heads, ends)])
 }
 
 /** The rows that follow these heads, where the chains of their accounts end then, and the last one that takes something away. */
@@ -98,7 +98,7 @@ export function continueChains(
 
 /** `heads` are the locked ones, which `ends` follow. */
 export function writeHeads(
-  { db, stamps }: Session,
+  { db, stamps }: Transaction,
   heads: Heads,
   ends: ReadonlyMap<string, ChainEnd>,
 ): Promise<number> {

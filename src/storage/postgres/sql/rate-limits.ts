@@ -1,7 +1,7 @@
 // Rate limits shared by all instances: one row per name, one statement per request, by the server's clock. The table is unlogged:
 // no wait for the disk or a standby, but all limits are reset by a crash or a failover.
 import { createHash } from 'node:crypto'
-import type { Limiter, RateLimit } from '../../../tokens/trust/rate-limit.ts'
+import type { RateLimit, RateLimiter } from '../../../tokens/trust/rate-limit.ts'
 import type { Pool } from '../pool.ts'
 
 const SWEEP_MS = 60_000
@@ -31,7 +31,7 @@ const TAKE = `
 
 const SWEEP = 'DELETE FROM rate_limits WHERE full_at < extract(epoch FROM statement_timestamp()) * 1000'
 
-export class PostgresLimiter implements Limiter {
+export class PostgresLimiter implements RateLimiter {
   readonly #pool: Pool
   #sweptAt = performance.now()
 

@@ -12,7 +12,7 @@ import { stampOf } from '../../../tokens/trust/stamp.ts'
 import type { Stamps } from '../../../tokens/trust/vault.ts'
 import type { Connection } from '../connection.ts'
 import { binaryArray } from './binary-arrays.ts'
-import { continueChains, findHeads, type Heads, type Session, writeHeads } from './history.ts'
+import { continueChains, findHeads, type Heads, type Transaction, writeHeads } from './history.ts'
 import { type Insertion, insertionsOf, insertRows, runInsertions } from './insertion.ts'
 
 /** Tokens to insert, and who asked for them. */
@@ -75,33 +75,36 @@ function sameEnd({ seq, last }: ChainEnd, other: ChainEnd | undefined): boolean 
 
 /** What the surroundings of these tokens are now. */
 export async function readSurroundings(
-  session: Session,
+  transaction: Transaction,
   tokens: readonly TokenRecord[],
   lock: 'FOR UPDATE' | '' = '',
 ): Promise<Surroundings> {
   const accountIds = tokens.map(({ accountId }) => accountId)
-  const [heads, owners] = await Promise.all([findHeads(session, accountIds, lock), findOwners(session.db, tokens)])
+  const [heads, owners] = await Promise.all([
+    findHeads(transaction, accountIds, lock),
+    findOwners(transaction.db, tokens),
+  ])
   return { heads, owners }
 }
 
 /** All or none; what `prepared` has for a list is used if its surroundings are as expected. */
 export async function insertLists(
-  session: Session,
+  transaction: Transaction,
   lists: readonly NewTokens[],
   prepared: readonly (Prepared | undefined)[],
 ): Promise<void> {
   const tokens = lists.flatMap((list) => list.tokens)
-  await writeAll(session, lists, prepared, await readSurroundings(session, tokens, 'FOR UPDATE'))
+  await writeAll(transaction, lists, prepared, await readSurroundings(transaction, tokens, 'FOR UPDATE'))
 }
 
 /** Sends nothing before all lists are ready: one of them may be refused. */
 async function writeAll(
-  session: Session,
+  transaction: Transaction,
   lists: readonly NewTokens[],
   prepared: readonly (Prepared | undefined)[],
   { heads, owners }: Surroundings,
 ): Promise<void> {
-  const { db, stamps } = session
+  const { db, stamps } = transaction
   const ends = new Map<string, ChainEnd>()
   const ready = lists.map((list, n) => {
     const now = { heads: new Map([...heads, ...ends]), owners }
@@ -112,27 +115,30 @@ async function writeAll(
   })
   await Promise.all([
     ...ready.flatMap(({ insertions, digests }) => [runInsertions(db, insertions), requireUnretired(db, digests)]),
-    writeHeads(session, heads, ends),
+    writeHeads(transaction, heads, ends),
   ])
 }
 
 export async function insertTokens(
-  session: Session,
+  transaction: Transaction,
   tokens: readonly TokenRecord[],
   origin: Origin,
   idempotency?: Idempotency,
 ): Promise<FormerCreation | undefined> {
   const [first] = tokens
   if (first === undefined) return undefined
-  const { db } = session
+  const { db } = transaction
   const { accountId, id: tokenId } = first
   const [surroundings, former] = await Promise.all([
-    readSurroundings(session, tokens, 'FOR UPDATE'),
+    readSurroundings(transaction, tokens, 'FOR UPDATE'),
     idempotency && findFormer(db, accountId, idempotency, origin),
   ])
   if (former !== undefined) return former
   const keys = idempotency === undefined ? [] : [{ ...idempotency, accountId, tokenId, createdAt: origin.at }]
-  await Promise.all([writeAll(session, [{ tokens, origin }], [], surroundings), insertRows(db, IDEMPOTENCY_KEYS, keys)])
+  await Promise.all([
+    writeAll(transaction, [{ tokens, origin }], [], surroundings),
+    insertRows(db, IDEMPOTENCY_KEYS, keys),
+  ])
   return undefined
 }
 

@@ -3,7 +3,7 @@
 // that do not need each other's answers are sent together; they still run in the order in which they are written here.
 import { Failure } from '../../../tokens/errors.ts'
 import type { Ask } from '../../../tokens/limiter.ts'
-import { type Grant, reserveIfReadable } from '../../../tokens/model/limit.ts'
+import { type GrantedUnits, reserveIfReadable } from '../../../tokens/model/limit.ts'
 import { IDLE_MS, LONGEST_MS, type SessionChange, type StoredSession } from '../../../tokens/model/session.ts'
 import {
   ACCOUNT_KEYS,
@@ -33,7 +33,7 @@ import { asListed, assignments, changedFields, columnOf } from '../../tables.ts'
 import type { Connection } from '../connection.ts'
 import { binaryArray } from './binary-arrays.ts'
 import { indexedGrams } from './grams.ts'
-import { lockHeads, type Recorded, record, type Session } from './history.ts'
+import { lockHeads, type Recorded, record, type Transaction } from './history.ts'
 import { insertRows } from './insertion.ts'
 import { findAccount, findChanged, findSubAccount, lockKey, lockSession } from './reads.ts'
 
@@ -50,48 +50,48 @@ async function update(db: Connection, table: string, fields: StoredRow, key: Sto
   return db.run(sql, ...values, ...Object.values(key))
 }
 
-export async function insertAccount(session: Session, account: Account, origin: Origin): Promise<void> {
-  await insertRows(session.db, ACCOUNTS, [account])
+export async function insertAccount(transaction: Transaction, account: Account, origin: Origin): Promise<void> {
+  await insertRows(transaction.db, ACCOUNTS, [account])
   const heads = new Map([[account.id, NO_ROWS]])
-  await record(session, heads, [[plans.accountCreated(account), origin]])
+  await record(transaction, heads, [[plans.accountCreated(account), origin]])
 }
 
 export async function updateAccount(
-  session: Session,
+  transaction: Transaction,
   id: string,
   change: plans.AccountUpdate,
   origin: Origin,
 ): Promise<Account> {
-  const { db } = session
-  const [heads, before] = await Promise.all([lockHeads(session, [id]), findAccount(db, id)])
+  const { db } = transaction
+  const [heads, before] = await Promise.all([lockHeads(transaction, [id]), findAccount(db, id)])
   const plan = plans.planAccountUpdate(before, change)
   if (plan === undefined || before === undefined) return before as Account
   const fields = changedFields(ACCOUNTS, before, plan.after)
-  await Promise.all([update(db, 'accounts', fields, { id }), record(session, heads, [[plan.event, origin]])])
+  await Promise.all([update(db, 'accounts', fields, { id }), record(transaction, heads, [[plan.event, origin]])])
   return plan.after
 }
 
-export async function insertKey(session: Session, key: StoredKey, origin: Origin): Promise<void> {
-  const { db, stamps } = session
-  const heads = await lockHeads(session, [key.accountId])
+export async function insertKey(transaction: Transaction, key: StoredKey, origin: Origin): Promise<void> {
+  const { db, stamps } = transaction
+  const heads = await lockHeads(transaction, [key.accountId])
   await insertRows(db, ACCOUNT_KEYS, [{ ...key, stamp: stampOf(ACCOUNT_KEYS, key, stamps) }])
-  await record(session, heads, [[plans.keyCreated(key), origin]])
+  await record(transaction, heads, [[plans.keyCreated(key), origin]])
 }
 
-export async function revokeKey(session: Session, id: string, origin: Origin): Promise<AccountKey> {
-  const { db, stamps } = session
+export async function revokeKey(transaction: Transaction, id: string, origin: Origin): Promise<AccountKey> {
+  const { db, stamps } = transaction
   const before = await lockKey(db, id)
   const plan = plans.planKeyRevocation(before, origin, stamps)
   if (plan === undefined || before === undefined) return before as StoredKey
-  const heads = await lockHeads(session, [before.accountId])
+  const heads = await lockHeads(transaction, [before.accountId])
   await Promise.all([
     update(db, 'account_keys', changedFields(ACCOUNT_KEYS, before, plan.after), { id }),
-    record(session, heads, [[plan.event, origin, plan.revocation]]),
+    record(transaction, heads, [[plan.event, origin, plan.revocation]]),
   ])
   return plan.after
 }
 
-export async function insertSession({ db, stamps }: Session, session: StoredSession): Promise<void> {
+export async function insertSession({ db, stamps }: Transaction, session: StoredSession): Promise<void> {
   const { createdAt: now } = session
   await Promise.all([
     db.run('DELETE FROM sessions WHERE created_at <= $1', now - LONGEST_MS),
@@ -100,7 +100,7 @@ export async function insertSession({ db, stamps }: Session, session: StoredSess
   ])
 }
 
-export async function changeSession({ db, stamps }: Session, id: string, change: SessionChange): Promise<void> {
+export async function changeSession({ db, stamps }: Transaction, id: string, change: SessionChange): Promise<void> {
   const before = await lockSession(db, id)
   const after = plans.planSessionChange(before, change, stamps)
   if (before !== undefined && after !== undefined) {
@@ -108,33 +108,33 @@ export async function changeSession({ db, stamps }: Session, id: string, change:
   }
 }
 
-export async function deleteSession({ db }: Session, id: string): Promise<void> {
+export async function deleteSession({ db }: Transaction, id: string): Promise<void> {
   await db.run('DELETE FROM sessions WHERE id = $1', id)
 }
 
 export async function revokeSession(
-  session: Session,
+  transaction: Transaction,
   accountId: string,
   id: string,
   origin: Origin,
 ): Promise<StoredSession> {
-  const { db } = session
-  const [heads, found] = await Promise.all([lockHeads(session, [accountId]), lockSession(db, id)])
+  const { db } = transaction
+  const [heads, found] = await Promise.all([lockHeads(transaction, [accountId]), lockSession(db, id)])
   if (found?.accountId !== accountId) throw new Failure('session-not-found')
   const event = plans.sessionRevoked(found)
-  await Promise.all([deleteSession(session, id), record(session, heads, [[event, origin, id]])])
+  await Promise.all([deleteSession(transaction, id), record(transaction, heads, [[event, origin, id]])])
   return found
 }
 
 export async function insertSubAccounts(
-  session: Session,
+  transaction: Transaction,
   subAccounts: readonly SubAccount[],
   origin: Origin,
 ): Promise<void> {
   if (subAccounts.length === 0) return
-  const { db, stamps } = session
+  const { db, stamps } = transaction
   const heads = await lockHeads(
-    session,
+    transaction,
     subAccounts.map(({ accountId }) => accountId),
   )
   await insertRows(
@@ -143,28 +143,28 @@ export async function insertSubAccounts(
     subAccounts.map((each) => ({ ...each, stamp: stampOf(SUB_ACCOUNTS, each, stamps) })),
   )
   await record(
-    session,
+    transaction,
     heads,
     subAccounts.map((each) => [plans.subAccountCreated(each), origin]),
   )
 }
 
 export async function updateSubAccount(
-  session: Session,
+  transaction: Transaction,
   accountId: string,
   id: string,
   change: SubAccountUpdate,
   origin: Origin,
   fingerprints?: readonly string[],
 ): Promise<SubAccountRow> {
-  const { db, stamps } = session
-  const [heads, found] = await Promise.all([lockHeads(session, [accountId]), findSubAccount(db, accountId, id)])
+  const { db, stamps } = transaction
+  const [heads, found] = await Promise.all([lockHeads(transaction, [accountId]), findSubAccount(db, accountId, id)])
   const plan = plans.planSubAccountUpdate(found?.subAccount, change, origin, stamps, fingerprints)
   if (plan === undefined || found === undefined) return found as SubAccountRow
   const fields = changedFields(SUB_ACCOUNTS, found.subAccount, plan.after)
   await Promise.all([
     update(db, 'sub_accounts', { ...fields, foldedText: foldedText(plan.after) }, { id }),
-    record(session, heads, [[plan.event, origin, plan.revocation]]),
+    record(transaction, heads, [[plan.event, origin, plan.revocation]]),
   ])
   return { ...found, subAccount: plan.after }
 }
@@ -182,14 +182,14 @@ export interface AskedChange {
  * others; what the database refuses undoes them all.
  */
 export async function changeTokens(
-  session: Session,
+  transaction: Transaction,
   accountId: string,
   asked: readonly AskedChange[],
 ): Promise<(TokenRow | Failure)[]> {
-  const { db, stamps } = session
+  const { db, stamps } = transaction
   const isAnyRotated = asked.some(({ change }) => change.kind === 'rotate')
   const [heads, account, ...found] = await Promise.all([
-    lockHeads(session, [accountId]),
+    lockHeads(transaction, [accountId]),
     isAnyRotated ? findAccount(db, accountId) : undefined,
     ...asked.map(({ id }) => findChanged(db, accountId, id)),
   ])
@@ -207,7 +207,7 @@ export async function changeTokens(
     }),
   )
   const writing = planned.flatMap(([token, plan]) => applyPlan(db, token, plan))
-  if (recorded.length > 0) await Promise.all([...writing, record(session, heads, recorded)])
+  if (recorded.length > 0) await Promise.all([...writing, record(transaction, heads, recorded)])
   return outcomes
 }
 
@@ -250,7 +250,7 @@ function renameInSearch(db: Connection, { id, accountId, name }: TokenRecord): P
 /** How long to wait for transactions that seal; others that want to seal wait behind it. */
 const MAX_LOCKED = '500ms'
 
-export async function changeMasterKey({ db }: Session, change: MasterKeyChange): Promise<void> {
+export async function changeMasterKey({ db }: Transaction, change: MasterKeyChange): Promise<void> {
   const { from, to, sealedSecret, at } = change
   await db.run(`SET LOCAL lock_timeout = '${MAX_LOCKED}'`)
   await db.run(`SELECT pg_advisory_xact_lock(${SEALING_LOCK})`)
@@ -259,7 +259,7 @@ export async function changeMasterKey({ db }: Session, change: MasterKeyChange):
   await db.run('INSERT INTO vault (key_id, sealed_secret, created_at) VALUES ($1, $2, $3)', to, sealedSecret, at)
 }
 
-export async function resealTokens({ db }: Session, resealed: readonly Resealed[]): Promise<number> {
+export async function resealTokens({ db }: Transaction, resealed: readonly Resealed[]): Promise<number> {
   return db.run(
     `UPDATE tokens t SET sealed = resealed.after
      FROM unnest($1::text[], $2::bytea[], $3::bytea[]) AS resealed (id, before, after)
@@ -270,7 +270,7 @@ export async function resealTokens({ db }: Session, resealed: readonly Resealed[
   )
 }
 
-export async function retireMasterKey({ db }: Session, id: string, at: number): Promise<void> {
+export async function retireMasterKey({ db }: Transaction, id: string, at: number): Promise<void> {
   if ((await db.run('DELETE FROM vault WHERE key_id = $1 AND NOT seals', id)) === 0) return
   await db.run('INSERT INTO retired_master_keys (key_id, retired_at) VALUES ($1, $2)', id, at)
 }
@@ -279,7 +279,10 @@ export async function retireMasterKey({ db }: Session, id: string, at: number): 
  * By the database's clock, which all instances share. The insertion locks the rows, in one order everywhere, and returns those
  * that were there; a state that was never written is empty, and such a row stays only if something was granted.
  */
-export async function reserveUnits({ db }: Session, asks: readonly Ask[]): Promise<readonly (Grant | undefined)[]> {
+export async function reserveUnits(
+  { db }: Transaction,
+  asks: readonly Ask[],
+): Promise<readonly (GrantedUnits | undefined)[]> {
   const [subjects, kinds] = [asks.map(({ subject }) => subject), asks.map(({ limit }) => limit.kind)]
   const found = await db.tuples(
     `INSERT INTO limits AS l (subject, kind, state)
@@ -316,7 +319,7 @@ export async function reserveUnits({ db }: Session, asks: readonly Ask[]): Promi
 }
 
 /** Locks the tokens first, in the order of the list, so that none is deleted and no two batches wait for each other. */
-export async function markUsed({ db }: Session, marks: ReadonlyMap<string, number>): Promise<void> {
+export async function markUsed({ db }: Transaction, marks: ReadonlyMap<string, number>): Promise<void> {
   const sorted = [...marks].sort(([one], [other]) => (one < other ? -1 : 1))
   await db.run(
     `INSERT INTO last_used AS l (token_id, at)

@@ -17,9 +17,9 @@ import {
 import { requireKeys } from '../../vault.ts'
 import { Connection, inUse, isBusy, isCorrupt, isStoreFault, openDatabase } from '../connection.ts'
 import { Journal } from '../journal/journal.ts'
-import { Session } from '../session.ts'
 import { newestSchema } from '../sql/migrate.ts'
 import { databaseIn, journalIn, readSecret, type SqliteOptions } from '../store.ts'
+import { Transaction } from '../transaction.ts'
 import { forOperator, hashFile } from './backup.ts'
 import { syncPath } from './files.ts'
 
@@ -174,8 +174,8 @@ function findObstacle(
   const journal = new Journal(journalPath)
   try {
     if (old.get('SELECT 1 FROM revocation_journal') === undefined) return undefined
-    const session = new Session(old, new Stamps(secret))
-    return journal.recover(session, false).obstacle ?? journal.findBreak(session)
+    const transaction = new Transaction(old, new Stamps(secret))
+    return journal.recover(transaction, false).obstacle ?? journal.findBreak(transaction)
   } finally {
     journal.close()
   }

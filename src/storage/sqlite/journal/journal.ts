@@ -16,7 +16,7 @@ import {
 } from '../../../tokens/trust/revocations.ts'
 import type { Connection } from '../connection.ts'
 import { syncPath } from '../files/files.ts'
-import type { Session } from '../session.ts'
+import type { Transaction } from '../transaction.ts'
 import { replay } from './replay.ts'
 
 const { O_RDWR, O_APPEND, O_NOFOLLOW } = fs.constants
@@ -58,7 +58,7 @@ export class Journal {
   }
 
   /** To be called inside the transaction of the changes. Resolves when the line is on disk. */
-  append({ db, stamps, revocations }: Session): Promise<void> {
+  append({ db, stamps, revocations }: Transaction): Promise<void> {
     const place = readPlace(db)
     const file = this.#file
     if (place === undefined || file === undefined || this.#doubtful) throw new OutOfStep()
@@ -96,11 +96,11 @@ export class Journal {
   }
 
   /** Reconciles journal and store. If revocations are lost: returns an obstacle or, if that is accepted, starts a new journal. */
-  recover(session: Session, acceptLoss: boolean): Recovery {
-    if (!acceptLoss && this.#isInStep(session)) return { obstacle: undefined, replayed: 0 }
+  recover(transaction: Transaction, acceptLoss: boolean): Recovery {
+    if (!acceptLoss && this.#isInStep(transaction)) return { obstacle: undefined, replayed: 0 }
     let replayed = 0
     for (;;) {
-      const step = session.db.transaction(() => this.#step(session, acceptLoss))
+      const step = transaction.db.transaction(() => this.#step(transaction, acceptLoss))
       replayed += step.replayed
       if (step.done) return { obstacle: step.obstacle, replayed }
     }
@@ -110,7 +110,7 @@ export class Journal {
    * What is wrong before the stored position. Opening a store does not check this, since it takes some ten microseconds a
    * line, but a restore of an earlier backup needs these lines. They never change, so other processes may write meanwhile.
    */
-  findBreak({ db, stamps }: Pick<Session, 'db' | 'stamps'>): string | undefined {
+  findBreak({ db, stamps }: Pick<Transaction, 'db' | 'stamps'>): string | undefined {
     const place = readPlace(db)
     if (place === undefined) return undefined
     if (!this.#open()) return this.#obstacle(this.#closedBecause)
@@ -141,30 +141,30 @@ export class Journal {
   }
 
   /** The usual case, found without the write lock. */
-  #isInStep({ db, stamps }: Session): boolean {
+  #isInStep({ db, stamps }: Transaction): boolean {
     const place = readPlace(db)
     if (place === undefined || place.fromBackup || this.#doubtful || !this.#open()) return false
     return compareJournal(place, false, this.#read(place), stamps).kind === 'even'
   }
 
-  #step(session: Session, acceptLoss: boolean): Step {
-    const { db, stamps } = session
-    const place = readPlace(db) ?? this.#begin(session)
+  #step(transaction: Transaction, acceptLoss: boolean): Step {
+    const { db, stamps } = transaction
+    const place = readPlace(db) ?? this.#begin(transaction)
     if (place !== undefined) this.#finishReplacing(place)
-    if (place === undefined) return this.#lose(session, acceptLoss, 'exists, but this store has no position in it')
+    if (place === undefined) return this.#lose(transaction, acceptLoss, 'exists, but this store has no position in it')
     const text = this.#open() ? this.#read(place) : undefined
     const found = compareJournal(place, place.fromBackup, text, stamps)
     if (found.kind === 'ahead') {
       const lines = found.lines.slice(0, REPLAYED_LINES)
-      const replayed = replayLines(session, lines)
+      const replayed = replayLines(transaction, lines)
       const size = place.size + lines.reduce((sum, { text }) => sum + text.length, 0)
       savePlace(db, { size, lastLine: lines.at(-1)?.text ?? place.lastLine })
       // An interrupted replay must continue as one.
       db.run('UPDATE revocation_journal SET from_backup = 1')
       return { done: false, obstacle: undefined, replayed }
     }
-    if (found.kind === 'lost') return this.#lose(session, acceptLoss, found.reason, found.readable)
-    if (acceptLoss && this.findBreak(session) !== undefined) return this.#lose(session, acceptLoss)
+    if (found.kind === 'lost') return this.#lose(transaction, acceptLoss, found.reason, found.readable)
+    if (acceptLoss && this.findBreak(transaction) !== undefined) return this.#lose(transaction, acceptLoss)
     if (found.kind === 'uncommitted') this.#truncate(place)
     this.#rewrite(place, found.kind === 'behind' ? found.missing : '')
     if (place.fromBackup) db.run('UPDATE revocation_journal SET from_backup = 0')
@@ -172,10 +172,10 @@ export class Journal {
     return { done: true, obstacle: undefined, replayed: 0 }
   }
 
-  #lose(session: Session, acceptLoss: boolean, reason = '', readable: readonly ReadLine[] = []): Step {
+  #lose(transaction: Transaction, acceptLoss: boolean, reason = '', readable: readonly ReadLine[] = []): Step {
     if (!acceptLoss) return { done: true, obstacle: this.#obstacle(this.#closedBecause || reason), replayed: 0 }
-    const replayed = replayLines(session, readable)
-    this.#create(session, this.#replacement)
+    const replayed = replayLines(transaction, readable)
+    this.#create(transaction, this.#replacement)
     return { done: false, obstacle: undefined, replayed }
   }
 
@@ -197,12 +197,12 @@ export class Journal {
   }
 
   /** For a store without a stored position; undefined when the file holds revocations, or cannot be opened. */
-  #begin(session: Session): StoredPlace | undefined {
+  #begin(transaction: Transaction): StoredPlace | undefined {
     if (!this.#open() && this.#closedBecause !== MISSING) return undefined
     const text = this.#file === undefined ? '' : this.#readAt(0, fs.fstatSync(this.#file).size)
-    if (!text.includes('\n')) return this.#create(session)
-    if (text.indexOf('\n') + 1 < text.length || !isFirstLine(text, session.stamps)) return undefined
-    return noteFirst(session.db, text)
+    if (!text.includes('\n')) return this.#create(transaction)
+    if (text.indexOf('\n') + 1 < text.length || !isFirstLine(text, transaction.stamps)) return undefined
+    return noteFirst(transaction.db, text)
   }
 
   /** A new journal has this name until the store refers to it: whatever fails before, the lost one can be read again. */
@@ -221,7 +221,7 @@ export class Journal {
   }
 
   /** The file is on disk before the store refers to it. */
-  #create({ db, stamps }: Session, path = this.path): StoredPlace {
+  #create({ db, stamps }: Transaction, path = this.path): StoredPlace {
     const line = firstLine(Date.now(), randomBytes(16).toString('hex'), stamps)
     fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     replacePrivate(path, line)
@@ -282,9 +282,9 @@ export class Journal {
   }
 }
 
-function replayLines(session: Session, lines: readonly ReadLine[]): number {
+function replayLines(transaction: Transaction, lines: readonly ReadLine[]): number {
   return replay(
-    session,
+    transaction,
     lines.flatMap(({ revocations }) => revocations),
   )
 }
@@ -306,7 +306,7 @@ function noteFirst(db: Connection, line: string): StoredPlace {
 }
 
 /** Those that are still on: another process may have switched some off since. */
-export function stillReenabled(db: Connection, reenabled: Session['reenabled']): Revocation[] {
+export function stillReenabled(db: Connection, reenabled: Transaction['reenabled']): Revocation[] {
   return [...reenabled].flatMap(([id, at]): Revocation[] => {
     const token = db.get<{ status: string; version: number }>('SELECT status, version FROM tokens WHERE id = ?', id)
     if (token?.status === 'active') return [{ kind: 'token-on', id, at, version: token.version }]

@@ -12,8 +12,8 @@ import { requireSettled } from '../../vault.ts'
 import { Connection, inUse, isBusy } from '../connection.ts'
 import { makePrivate } from '../files/files.ts'
 import { Journal } from '../journal/journal.ts'
-import { accountNumber, Session } from '../session.ts'
 import { databaseIn, isUnfinishedCopy, journalIn, readSecret, requireStore } from '../store.ts'
+import { accountNumber, Transaction } from '../transaction.ts'
 import { indexedGrams } from './grams.ts'
 import { insertion, insertTags } from './insertion.ts'
 import { migrateOn } from './migrate.ts'
@@ -40,16 +40,16 @@ export function openSqliteSource({ dataDir, keys, journalPath = journalIn(dataDi
   return openAlone(path, (db) => {
     migrateOn(db, () => {})
     requireSettled(readVault(db).length, path)
-    requireRevocations(new Session(db, new Stamps(storeSecret)), journalPath)
+    requireRevocations(new Transaction(db, new Stamps(storeSecret)), journalPath)
     return Object.assign(new LockedSqlite(db), { storeSecret })
   })
 }
 
 /** A copy has a journal of its own: it would accept what was revoked and is missing in the store. */
-function requireRevocations(session: Session, journalPath: string): void {
+function requireRevocations(transaction: Transaction, journalPath: string): void {
   const journal = new Journal(journalPath)
   try {
-    const { obstacle } = journal.recover(session, false)
+    const { obstacle } = journal.recover(transaction, false)
     if (obstacle !== undefined) throw failure('revocations-unknown', new Error(obstacle))
   } finally {
     journal.close()

@@ -1,7 +1,7 @@
 // Merging of the search index. Every commit that adds or removes names adds a segment to the index, and a search reads all of
 // them; merging keeps them few.
 import type { Connection } from '../connection.ts'
-import type { Session } from '../session.ts'
+import type { Transaction } from '../transaction.ts'
 
 /** Pages: some three milliseconds, during which other changes wait. */
 const MERGED_AT_ONCE = 16
@@ -9,12 +9,12 @@ const MERGED_AT_ONCE = 16
 const MERGED_PER_NAME = 1 / 25
 
 /** Merges in proportion to the names of this transaction. */
-export function mergeAlong({ db, indexed }: Session): void {
+export function mergeAlong({ db, indexed }: Transaction): void {
   if (indexed > 0) merge(db, MERGED_AT_ONCE + Math.ceil(indexed * MERGED_PER_NAME))
 }
 
 /** For idle moments; true when there is more to do. `whole` begins to merge all segments into one, and later calls go on. */
-export function tidySearch({ db }: Session, whole: boolean): boolean {
+export function tidySearch({ db }: Transaction, whole: boolean): boolean {
   // To FTS5 a negative number of pages means all segments, whatever their sizes.
   return merge(db, whole ? -MERGED_AT_ONCE : MERGED_AT_ONCE)
 }

@@ -3,7 +3,7 @@
 import type { SQLInputValue } from 'node:sqlite'
 import { Failure } from '../../../tokens/errors.ts'
 import type { Ask } from '../../../tokens/limiter.ts'
-import { type Grant, reserveIfReadable } from '../../../tokens/model/limit.ts'
+import { type GrantedUnits, reserveIfReadable } from '../../../tokens/model/limit.ts'
 import { IDLE_MS, LONGEST_MS, type SessionChange, type StoredSession } from '../../../tokens/model/session.ts'
 import {
   ACCOUNT_KEYS,
@@ -33,7 +33,7 @@ import { type Stamped, stampOf } from '../../../tokens/trust/stamp.ts'
 import { keyIdOf } from '../../../tokens/trust/vault.ts'
 import { asListed, assignments, CHANGED, changedFields } from '../../tables.ts'
 import type { Connection } from '../connection.ts'
-import type { Session } from '../session.ts'
+import type { Transaction } from '../transaction.ts'
 import { indexedGrams } from './grams.ts'
 import { insertion, insertTags } from './insertion.ts'
 import {
@@ -60,44 +60,49 @@ function update(db: Connection, table: string, fields: StoredRow, where: string,
   db.run(sql, ...(Object.values(fields) as SQLInputValue[]), value)
 }
 
-export function insertAccount(session: Session, account: Account, origin: Origin): void {
-  insertAccountRow(session.db, account)
-  session.record(plans.accountCreated(account), origin)
+export function insertAccount(transaction: Transaction, account: Account, origin: Origin): void {
+  insertAccountRow(transaction.db, account)
+  transaction.record(plans.accountCreated(account), origin)
 }
 
-export function updateAccount(session: Session, id: string, change: plans.AccountUpdate, origin: Origin): Account {
-  const before = findAccount(session.db, id) as Account
+export function updateAccount(
+  transaction: Transaction,
+  id: string,
+  change: plans.AccountUpdate,
+  origin: Origin,
+): Account {
+  const before = findAccount(transaction.db, id) as Account
   const plan = plans.planAccountUpdate(before, change)
   if (plan === undefined) return before
-  update(session.db, 'accounts', changedFields(ACCOUNTS, before, plan.after), 'id', id)
-  session.record(plan.event, origin)
+  update(transaction.db, 'accounts', changedFields(ACCOUNTS, before, plan.after), 'id', id)
+  transaction.record(plan.event, origin)
   return plan.after
 }
 
-export function insertKey(session: Session, key: StoredKey, origin: Origin): void {
-  insertKeyRow(session.db, { ...key, stamp: stampOf(ACCOUNT_KEYS, key, session.stamps) })
-  session.record(plans.keyCreated(key), origin)
+export function insertKey(transaction: Transaction, key: StoredKey, origin: Origin): void {
+  insertKeyRow(transaction.db, { ...key, stamp: stampOf(ACCOUNT_KEYS, key, transaction.stamps) })
+  transaction.record(plans.keyCreated(key), origin)
 }
 
-export function revokeKey(session: Session, id: string, origin: Origin): AccountKey {
-  const { db, stamps } = session
+export function revokeKey(transaction: Transaction, id: string, origin: Origin): AccountKey {
+  const { db, stamps } = transaction
   const before = findKeyById(db, id)
   const plan = plans.planKeyRevocation(before, origin, stamps)
   if (plan === undefined || before === undefined) return before as Stamped<StoredKey>
   update(db, 'account_keys', changedFields(ACCOUNT_KEYS, before, plan.after), 'id', id)
-  session.record(plan.event, origin)
-  session.note(id, plan, origin.at)
+  transaction.record(plan.event, origin)
+  transaction.note(id, plan, origin.at)
   return plan.after
 }
 
-export function insertSession({ db, stamps }: Session, session: StoredSession): void {
+export function insertSession({ db, stamps }: Transaction, session: StoredSession): void {
   const { createdAt: now } = session
   db.run('DELETE FROM sessions WHERE created_at <= ?', now - LONGEST_MS)
   db.run('DELETE FROM sessions WHERE seen_at <= ?', now - IDLE_MS)
   insertSessionRow(db, { ...session, stamp: stampOf(SESSIONS, session, stamps) })
 }
 
-export function changeSession({ db, stamps }: Session, id: string, change: SessionChange): void {
+export function changeSession({ db, stamps }: Transaction, id: string, change: SessionChange): void {
   const before = findSessionById(db, id)
   const after = plans.planSessionChange(before, change, stamps)
   if (before !== undefined && after !== undefined) {
@@ -105,60 +110,60 @@ export function changeSession({ db, stamps }: Session, id: string, change: Sessi
   }
 }
 
-export function deleteSession({ db }: Session, id: string): void {
+export function deleteSession({ db }: Transaction, id: string): void {
   db.run('DELETE FROM sessions WHERE id = ?', id)
 }
 
-export function revokeSession(session: Session, accountId: string, id: string, origin: Origin): StoredSession {
-  const { db } = session
+export function revokeSession(transaction: Transaction, accountId: string, id: string, origin: Origin): StoredSession {
+  const { db } = transaction
   const found = findSessionById(db, id)
   if (found?.accountId !== accountId) throw new Failure('session-not-found')
-  deleteSession(session, id)
-  session.record(plans.sessionRevoked(found), origin)
+  deleteSession(transaction, id)
+  transaction.record(plans.sessionRevoked(found), origin)
   return found
 }
 
-export function insertSubAccounts(session: Session, subAccounts: readonly SubAccount[], origin: Origin): void {
+export function insertSubAccounts(transaction: Transaction, subAccounts: readonly SubAccount[], origin: Origin): void {
   for (const subAccount of subAccounts) {
-    const stamp = stampOf(SUB_ACCOUNTS, subAccount, session.stamps)
-    insertSubAccountRow(session.db, { ...subAccount, stamp, foldedText: foldedText(subAccount) })
-    session.record(plans.subAccountCreated(subAccount), origin)
+    const stamp = stampOf(SUB_ACCOUNTS, subAccount, transaction.stamps)
+    insertSubAccountRow(transaction.db, { ...subAccount, stamp, foldedText: foldedText(subAccount) })
+    transaction.record(plans.subAccountCreated(subAccount), origin)
   }
 }
 
 export function updateSubAccount(
-  session: Session,
+  transaction: Transaction,
   accountId: string,
   id: string,
   change: SubAccountUpdate,
   origin: Origin,
   fingerprints?: readonly string[],
 ): SubAccountRow {
-  const { db, stamps } = session
+  const { db, stamps } = transaction
   const found = findSubAccount(db, accountId, id)
   const plan = plans.planSubAccountUpdate(found?.subAccount, change, origin, stamps, fingerprints)
   if (plan === undefined || found === undefined) return found as SubAccountRow
   const fields = changedFields(SUB_ACCOUNTS, found.subAccount, plan.after)
   update(db, 'sub_accounts', { ...fields, foldedText: foldedText(plan.after) }, 'id', id)
-  session.record(plan.event, origin)
-  session.note(id, plan, origin.at)
+  transaction.record(plan.event, origin)
+  transaction.note(id, plan, origin.at)
   return { ...found, subAccount: plan.after }
 }
 
 export function insertTokens(
-  session: Session,
+  transaction: Transaction,
   tokens: readonly TokenRecord[],
   origin: Origin,
   idempotency?: Idempotency,
 ): FormerCreation | undefined {
-  const { db } = session
+  const { db } = transaction
   const [first] = tokens
   if (first === undefined) return undefined
   const former = idempotency && findFormer(db, first.accountId, idempotency, origin)
   if (former !== undefined) return former
   const nameOwner = makeCheck(db)
   let no = db.get<{ last: number | null }>('SELECT max(no) AS last FROM tokens')?.last ?? 0
-  for (const token of tokens) insertToken(session, token, nameOwner(token), ++no, origin)
+  for (const token of tokens) insertToken(transaction, token, nameOwner(token), ++no, origin)
   if (idempotency !== undefined) {
     const { accountId, id: tokenId } = first
     insertIdempotencyKey(db, { ...idempotency, accountId, tokenId, createdAt: origin.at })
@@ -188,16 +193,16 @@ function makeCheck(db: Connection): (token: TokenRecord) => string {
   }
 }
 
-function insertToken(session: Session, token: TokenRecord, owner: string, no: number, origin: Origin): void {
-  const { db, stamps } = session
+function insertToken(transaction: Transaction, token: TokenRecord, owner: string, no: number, origin: Origin): void {
+  const { db, stamps } = transaction
   const foldedName = foldCase(token.name)
   insertTokenRow(db, { ...token, stamp: stampOf(TOKENS, token, stamps), no, foldedName })
   insertTags(db, token)
-  const grams = indexedGrams(session.accountNumber(token.accountId), foldedName)
+  const grams = indexedGrams(transaction.accountNumber(token.accountId), foldedName)
   db.run('INSERT INTO token_grams (rowid, grams) VALUES (?, ?)', no, grams)
-  session.indexed++
-  session.count(token, 1)
-  session.record(plans.tokenCreated(token, owner), origin)
+  transaction.indexed++
+  transaction.count(token, 1)
+  transaction.record(plans.tokenCreated(token, owner), origin)
 }
 
 function findFormer(db: Connection, accountId: string, { key }: Idempotency, { at }: Origin) {
@@ -216,7 +221,7 @@ function findFormer(db: Connection, accountId: string, { key }: Idempotency, { a
 }
 
 export function changeToken(
-  session: Session,
+  transaction: Transaction,
   accountId: string,
   id: string,
   change: plans.TokenChange,
@@ -225,30 +230,30 @@ export function changeToken(
 ): TokenRow {
   if (change.kind === 'rotate') {
     const { sealed } = change.rotation
-    requireSealing(session.db, [sealed])
-    plans.requireStorable(findAccount(session.db, accountId), sealed)
+    requireSealing(transaction.db, [sealed])
+    plans.requireStorable(findAccount(transaction.db, accountId), sealed)
   }
-  if (change.kind === 'erase') requireSealing(session.db, [change.sealed])
-  return applyTokenChange(session, accountId, id, change, origin, expected)
+  if (change.kind === 'erase') requireSealing(transaction.db, [change.sealed])
+  return applyTokenChange(transaction, accountId, id, change, origin, expected)
 }
 
 /** Whatever key a credential is sealed with: one from the journal may be older or newer than the sealing key. */
 export function applyTokenChange(
-  session: Session,
+  transaction: Transaction,
   accountId: string,
   id: string,
   change: plans.TokenChange,
   origin: Origin,
   expected?: plans.Expected,
 ): TokenRow {
-  const found = findChanged(session.db, accountId, id)
-  const plan = plans.planTokenChange(found?.token, change, origin, session.stamps, expected)
+  const found = findChanged(transaction.db, accountId, id)
+  const plan = plans.planTokenChange(found?.token, change, origin, transaction.stamps, expected)
   if (found === undefined) throw new Failure('token-not-found')
   if (plan === undefined) return asListed(found.token, found.subAccount)
-  if (plan.isDeleted) deleteToken(session, found)
-  else replaceToken(session, found, plan)
-  session.record(plan.event, origin)
-  session.note(id, plan, origin.at)
+  if (plan.isDeleted) deleteToken(transaction, found)
+  else replaceToken(transaction, found, plan)
+  transaction.record(plan.event, origin)
+  transaction.note(id, plan, origin.at)
   return asListed(plan.after, found.subAccount)
 }
 
@@ -275,19 +280,29 @@ export function updateTokenRow(
   update(db, 'tokens', { ...changedFields(TOKENS, token, after), ...derived }, 'no', no)
 }
 
-function replaceToken(session: Session, found: Found, { after, retired, endRetiredUpTo }: plans.TokenPlan): void {
-  const { db } = session
+function replaceToken(
+  transaction: Transaction,
+  found: Found,
+  { after, retired, endRetiredUpTo }: plans.TokenPlan,
+): void {
+  const { db } = transaction
   const { no, token: before } = found
   const isRenamed = after.name !== before.name
   const foldedName = foldCase(after.name)
   updateTokenRow(db, found, after, isRenamed ? { foldedName } : {})
   if (after.status !== before.status) {
-    session.count(before, -1)
-    session.count(after, 1)
+    transaction.count(before, -1)
+    transaction.count(after, 1)
   }
   if (isRenamed) {
-    update(db, 'token_grams', { grams: indexedGrams(session.accountNumber(after.accountId), foldedName) }, 'rowid', no)
-    session.indexed++
+    update(
+      db,
+      'token_grams',
+      { grams: indexedGrams(transaction.accountNumber(after.accountId), foldedName) },
+      'rowid',
+      no,
+    )
+    transaction.indexed++
   }
   if (endRetiredUpTo !== undefined) {
     db.run('DELETE FROM retired_credentials WHERE token_id = ? AND retires_at <= ?', after.id, endRetiredUpTo)
@@ -295,12 +310,12 @@ function replaceToken(session: Session, found: Found, { after, retired, endRetir
   if (retired !== undefined) insertRetired(db, retired)
 }
 
-function deleteToken(session: Session, { no, token }: Found): void {
-  session.db.run('DELETE FROM token_grams WHERE rowid = ?', no)
-  session.indexed++
-  session.db.run('DELETE FROM tokens WHERE no = ?', no)
-  session.db.run('DELETE FROM limits WHERE subject = ?', token.id)
-  session.count(token, -1)
+function deleteToken(transaction: Transaction, { no, token }: Found): void {
+  transaction.db.run('DELETE FROM token_grams WHERE rowid = ?', no)
+  transaction.indexed++
+  transaction.db.run('DELETE FROM tokens WHERE no = ?', no)
+  transaction.db.run('DELETE FROM limits WHERE subject = ?', token.id)
+  transaction.count(token, -1)
 }
 
 /** Only one process at a time writes to the file: the answer holds until the commit. */
@@ -313,13 +328,13 @@ function requireSealing(db: Connection, sealed: readonly Uint8Array[]): void {
   if (sealed.some((each) => keyIdOf(each) !== sealing)) throw new Failure('master-key-superseded')
 }
 
-export function changeMasterKey({ db }: Session, { from, to, sealedSecret, at }: MasterKeyChange): void {
+export function changeMasterKey({ db }: Transaction, { from, to, sealedSecret, at }: MasterKeyChange): void {
   const changed = db.run('UPDATE vault SET seals = 0 WHERE key_id = ? AND seals = 1', from)
   if (changed === 0) throw new Failure('master-key-superseded')
   db.run('INSERT INTO vault (key_id, sealed_secret, created_at) VALUES (?, ?, ?)', to, sealedSecret, at)
 }
 
-export function resealTokens({ db }: Session, resealed: readonly Resealed[]): number {
+export function resealTokens({ db }: Transaction, resealed: readonly Resealed[]): number {
   requireSealing(
     db,
     resealed.map(({ after }) => after),
@@ -331,13 +346,13 @@ export function resealTokens({ db }: Session, resealed: readonly Resealed[]): nu
   return changed
 }
 
-export function retireMasterKey({ db }: Session, id: string, at: number): void {
+export function retireMasterKey({ db }: Transaction, id: string, at: number): void {
   if (db.run('DELETE FROM vault WHERE key_id = ? AND seals = 0', id) === 0) return
   db.run('INSERT INTO retired_master_keys (key_id, retired_at) VALUES (?, ?)', id, at)
 }
 
 /** Needs no history row: what is left of a limit is no change of a token. */
-export function reserveUnits({ db }: Session, asks: readonly Ask[]): readonly (Grant | undefined)[] {
+export function reserveUnits({ db }: Transaction, asks: readonly Ask[]): readonly (GrantedUnits | undefined)[] {
   const now = Date.now()
   return asks.map((ask) => {
     const { subject, limit } = ask
@@ -353,7 +368,7 @@ export function reserveUnits({ db }: Session, asks: readonly Ask[]): readonly (G
   })
 }
 
-export function markUsed({ db }: Session, marks: ReadonlyMap<string, number>): void {
+export function markUsed({ db }: Transaction, marks: ReadonlyMap<string, number>): void {
   for (const [tokenId, at] of marks) {
     if (tokenId.startsWith('key_')) {
       db.run('UPDATE account_keys SET last_used_at = max(coalesce(last_used_at, 0), ?) WHERE id = ?', at, tokenId)
@@ -366,4 +381,4 @@ export function markUsed({ db }: Session, marks: ReadonlyMap<string, number>): v
 }
 
 /** Changes nothing. Sent because the writer reconciles store and journal before any change. */
-export function probe(_session: Session): void {}
+export function probe(_session: Transaction): void {}

@@ -8,11 +8,11 @@ import { Connection, isBusy, isFull, isStoreFault, translateError } from '../con
 import { checkpointIfDue } from '../files/checkpoint.ts'
 import { type OpenedFile, requireInPlace } from '../files/files.ts'
 import { Journal, OutOfStep, type Recovery, stillReenabled } from '../journal/journal.ts'
-import { Session } from '../session.ts'
 import * as listing from '../sql/listing.ts'
 import * as reads from '../sql/reads.ts'
 import { mergeAlong, tidySearch } from '../sql/search-index.ts'
 import * as writes from '../sql/writes.ts'
+import { Transaction } from '../transaction.ts'
 import { CommitQueue } from './commit-queue.ts'
 
 export interface ThreadData {
@@ -75,7 +75,7 @@ function findDamage(db: Connection): Damage {
   }
 }
 
-function perform(target: Connection | Session, { name, args }: Call): unknown {
+function perform(target: Connection | Transaction, { name, args }: Call): unknown {
   const operation = operations[name]
   if (operation === undefined) throw new Error(`no operation ${name}`)
   return operation(target as never, ...(args as never[]))
@@ -101,9 +101,9 @@ function refusal(id: number, error: unknown): Reply {
 }
 
 /** A fault of the store ends the batch: SQLite may have rolled the transaction back, as it does on a full disk. */
-function run(session: Session, call: Call): Reply {
+function run(transaction: Transaction, call: Call): Reply {
   try {
-    return { id: call.id, value: perform(session, call) }
+    return { id: call.id, value: perform(transaction, call) }
   } catch (error) {
     if (isStoreFault(error)) throw error
     return refusal(call.id, error)
@@ -111,13 +111,13 @@ function run(session: Session, call: Call): Reply {
 }
 
 /** A change that fails is undone without the other changes of its batch. */
-function runInSavepoint(session: Session, call: Call): Reply {
-  const { db } = session
+function runInSavepoint(transaction: Transaction, call: Call): Reply {
+  const { db } = transaction
   db.control('SAVEPOINT change')
-  const reply = run(session, call)
-  if ('value' in reply) session.settle()
+  const reply = run(transaction, call)
+  if ('value' in reply) transaction.settle()
   else {
-    session.forget()
+    transaction.forget()
     db.control('ROLLBACK TO change')
   }
   db.control('RELEASE change')
@@ -127,17 +127,17 @@ function runInSavepoint(session: Session, call: Call): Reply {
 class PartlyWritten extends Error {}
 
 /** Nearly every change is refused before its first write. Otherwise the batch is run again with savepoints. */
-function runWithoutSavepoint(session: Session, call: Call): Reply {
-  const before = session.db.changes
-  const reply = run(session, call)
-  if (!('value' in reply) && session.db.changes !== before) throw new PartlyWritten()
+function runWithoutSavepoint(transaction: Transaction, call: Call): Reply {
+  const before = transaction.db.changes
+  const reply = run(transaction, call)
+  if (!('value' in reply) && transaction.db.changes !== before) throw new PartlyWritten()
   return reply
 }
 
 /** Whether the journal is known to be in step with the store. */
 let inStep = false
 /** Reenabled by a commit and not yet in the journal: the next commit writes them there. */
-let reenabled: Session['reenabled'] = new Map()
+let reenabled: Transaction['reenabled'] = new Map()
 /** Names since the last full merge of the search index. At the start unknown, so a merge is due. */
 let indexed = NAMES_BEFORE_FULL_MERGE
 
@@ -167,17 +167,17 @@ async function commit(batch: readonly Call[], runOne: typeof runWithoutSavepoint
   try {
     const db = connected()
     if (!inStep) recover(false)
-    const session = new Session(db, stamps)
+    const transaction = new Transaction(db, stamps)
     db.control('BEGIN IMMEDIATE')
-    if (reenabled.size > 0) session.revocations.push(...stillReenabled(db, reenabled))
-    const replies = batch.map((call) => runOne(session, call))
-    session.settle()
-    mergeAlong(session)
-    const journaled = session.revocations.length > 0 ? journal.append(session) : undefined
+    if (reenabled.size > 0) transaction.revocations.push(...stillReenabled(db, reenabled))
+    const replies = batch.map((call) => runOne(transaction, call))
+    transaction.settle()
+    mergeAlong(transaction)
+    const journaled = transaction.revocations.length > 0 ? journal.append(transaction) : undefined
     committing = true
     db.control('COMMIT')
-    reenabled = session.reenabled
-    indexed += session.indexed
+    reenabled = transaction.reenabled
+    indexed += transaction.indexed
     await journaled
     return replies
   } catch (error) {
@@ -219,7 +219,7 @@ function repairJournal(): void {
 
 /** Throws when store and journal cannot be reconciled: then nothing may be changed. */
 function recover(acceptLoss: boolean): number {
-  const { obstacle, replayed } = journal.recover(new Session(connected(), stamps), acceptLoss)
+  const { obstacle, replayed } = journal.recover(new Transaction(connected(), stamps), acceptLoss)
   if (obstacle !== undefined) throw failure('revocations-unknown', new Error(obstacle))
   inStep = true
   return replayed

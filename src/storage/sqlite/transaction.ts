@@ -22,7 +22,7 @@ const insertHistory = insertion(HISTORY)
 
 type Counted = Pick<TokenRecord, 'accountId' | 'subAccountId' | 'status'>
 
-export class Session {
+export class Transaction {
   readonly db: Connection
   readonly stamps: Stamps
   /** The journal gets these before the commit. */
