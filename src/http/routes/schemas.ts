@@ -64,7 +64,8 @@ const Addresses = Type.Array(Type.String(), {
   description: 'From where: CIDR blocks or single addresses',
 })
 const MaxLifetime = Type.Integer({
-  ...{ minimum: 1, maximum: MAX_LIFETIME_SECONDS },
+  minimum: 1,
+  maximum: MAX_LIFETIME_SECONDS,
   description: 'No token works longer than this after its creation',
 })
 

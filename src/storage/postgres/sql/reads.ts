@@ -160,7 +160,7 @@ export async function findActivity(
 export async function findLimits(db: Connection, subjects: readonly string[]): Promise<readonly StoredLimit[]> {
   const found = await db.tuples(
     `SELECT ${LIMIT.columns('l')} FROM limits l WHERE l.subject = ANY($1::text[])`,
-    ...[subjects],
+    subjects,
   )
   return LIMIT.readAll(found)
 }
