@@ -140,7 +140,7 @@ const addressScenarios: readonly Scenario[] = [
   },
 ]
 
-const TIGHT = { addresses: ELSEWHERE, scopes: [], rate: { limit: 1, seconds: 3_600 }, quota: { limit: 1, per: 'day' } }
+const TIGHT = { addresses: ELSEWHERE, scopes: [], rate: { limit: 1, seconds: 3_600 }, quota: { limit: 1, per: 'ever' } }
 
 /** Every check would refuse; whichever is taken away, the next one decides. */
 const order: readonly (readonly [string, Policy, object, number, string])[] = [
@@ -251,7 +251,7 @@ const limitScenarios: readonly Scenario[] = [
   {
     name: 'what is refused uses nothing: not by address, by scope, by another limit, by introspection or by status',
     async ask(estate) {
-      const limits = { rate: { limit: 3, seconds: 3_600 }, quota: { limit: 3, per: 'day' } }
+      const limits = { rate: { limit: 3, seconds: 3_600 }, quota: { limit: 3, per: 'ever' } }
       const ceiling = { ...limits, scopes: ['a'], rate: { limit: 1_000, seconds: 60 } }
       const { id, credential } = await aToken(estate, limits, ceiling)
       const patch = (body: object) => estate.mineAsks({ method: 'PATCH', path: `/api/v1/apiClient/token/${id}`, body })

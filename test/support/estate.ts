@@ -56,6 +56,7 @@ export class Estate {
   readonly secrets = new Set<string>()
   readonly #prepared: Prepared
   #names = 0
+  #lastAt = 0
 
   private constructor(
     running: RunningServer & Latchkey,
@@ -104,8 +105,11 @@ export class Estate {
 
   /** Not read back: the server remembers nothing of it yet. */
   async token(fields: Partial<BulkToken> = {}, owner: Tenant = this.mine): Promise<Token> {
+    // Later than the one before: the order of those of one millisecond is random.
+    this.#lastAt = Math.max(this.running.operator.origin().at, this.#lastAt + 1)
     const { credential = newCredential('tok'), subAccountId = owner.subAccounts[0].id } = fields
-    const created = { accountId: owner.accountId, name: this.freshName(), ...fields, subAccountId, credential }
+    const made = { accountId: owner.accountId, name: this.freshName(), createdAt: this.#lastAt }
+    const created = { ...made, ...fields, subAccountId, credential }
     const [record] = await this.running.operator.createTokens([created])
     const subAccount = owner.subAccounts.find(({ id }) => id === subAccountId) ?? owner.subAccounts[0]
     if (record === undefined) throw new Error('no token was made')

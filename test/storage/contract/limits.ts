@@ -52,7 +52,7 @@ export function describeLimits(open: OpenEmptyStore): void {
 
   test('reservations side by side, from two that have the store open, never grant more than the limit', () =>
     withStores(async ({ store }, other) => {
-      const limits = { tok_1: HOURLY, tok_2: quota(70, 'day'), sub_1: quota(90, 'month'), sub_2: rate(999, 86_400) }
+      const limits = { tok_1: HOURLY, tok_2: quota(70, 'ever'), sub_1: quota(90, 'month'), sub_2: rate(999, 86_400) }
       const names = Object.keys(limits) as (keyof typeof limits)[]
       const sums = { tok_1: 0, tok_2: 0, sub_1: 0, sub_2: 0 }
       await Promise.all(
@@ -78,7 +78,7 @@ export function describeLimits(open: OpenEmptyStore): void {
 
   test('what is returned can be had by the other', () =>
     withStores(async ({ store }, other) => {
-      const limit = quota(10, 'day')
+      const limit = quota(10, 'month')
       const [grant] = await store.reserveUnits([askFor('tok_a', limit, { needed: 10 })])
       await store.reserveUnits([askFor('tok_a', limit, { needed: 0, returned: 4, window: grant?.window ?? 0 })])
       assert.deepEqual(await granted(other, askFor('tok_a', limit, { holder: 'two', needed: 10 })), [4])
@@ -94,23 +94,23 @@ export function describeLimits(open: OpenEmptyStore): void {
   test('what is left is read for several subjects at once, and as it is now', () =>
     withStores(async ({ store }, other) => {
       assert.deepEqual(await store.findLimits(['tok_a', 'sub_a']), [])
-      await granted(store, askFor('tok_a', HOURLY, { needed: 20 }), askFor('sub_a', quota(9, 'day'), { needed: 2 }))
+      await granted(store, askFor('tok_a', HOURLY, { needed: 20 }), askFor('sub_a', quota(9, 'ever'), { needed: 2 }))
       await granted(other, askFor('tok_a', HOURLY), askFor('tok_other', HOURLY))
       const found = await store.findLimits(['tok_a', 'sub_a'])
       const left = found.map(({ subject, kind, state }) => [
         `${subject} ${kind}`,
-        leftOf(state, kind === 'rate' ? HOURLY : quota(9, 'day'), Date.now()),
+        leftOf(state, kind === 'rate' ? HOURLY : quota(9, 'ever'), Date.now()),
       ])
       assert.deepEqual(Object.fromEntries(left), { 'tok_a rate': 29, 'sub_a quota': 7 })
     }))
 
   test('asking and being refused leaves what can be read', () =>
     withStores(async ({ store }) => {
-      const none = askFor('tok_a', quota(5, 'day'), { needed: 0 })
+      const none = askFor('tok_a', quota(5, 'ever'), { needed: 0 })
       assert.deepEqual(await granted(store, none), [0])
       for (const { state } of await store.findLimits(['tok_a'])) {
-        assert.equal(leftOf(state || null, quota(5, 'day'), Date.now()), 5)
+        assert.equal(leftOf(state || null, quota(5, 'ever'), Date.now()), 5)
       }
-      assert.deepEqual(await granted(store, askFor('tok_a', quota(5, 'day'), { needed: 9 })), [5])
+      assert.deepEqual(await granted(store, askFor('tok_a', quota(5, 'ever'), { needed: 9 })), [5])
     }))
 }
