@@ -146,11 +146,11 @@ test('once they have served, replacements that cannot start are tried until they
 
   renameSync(file, away)
   process.kill(childrenOf(server.pid)[0] ?? 0, 'SIGKILL')
-  await server.says(() => failed() === 5 + 3)
+  await server.says(() => failed() === 5 + 4)
   server.kill('SIGTERM')
   assert.equal(await server.exited, 0)
   // The pause was not waited for: nobody has failed after it.
-  assert.equal(server.stderr.match(/master key .* is missing/g)?.length, 5 + 3)
+  assert.equal(server.stderr.match(/master key .* is missing/g)?.length, 5 + 4)
   own.dispose()
 })
 

@@ -192,7 +192,7 @@ test('an idle connection is kept a little longer than gateways keep theirs, so t
 test('a caller who reads nothing for the timeout is cut off; one who reads slowly is not', async () => {
   const server = createNodeServer(answerBytes, new BufferedMemory(20 * LARGE))
   assert.equal(server.timeout, 30_000)
-  server.timeout = 500
+  server.timeout = 1_000
   const here = await listen(server)
   const [[slow], [stalled, stalledSocket]] = [await here.connect(), await here.connect()]
   const cut = once(stalledSocket, 'close')
