@@ -141,6 +141,7 @@ export const describeAppearance: Part = (world) => {
     }
     await page.keyboard.press('Enter')
     await page.getByRole('dialog', { name: 'Disable this token?' }).waitFor()
+    await page.waitForFunction(() => document.activeElement?.textContent === 'Disable token')
     await page.keyboard.press('Enter')
     await page.getByText('two is disabled').waitFor()
   })
@@ -219,7 +220,7 @@ export const describeAppearance: Part = (world) => {
     assert.deepEqual(await here.allTextContents(), ['History'])
     await page.getByRole('link', { name: 'Tokens' }).click()
     await page.getByRole('heading', { name: 'Tokens', level: 1 }).waitFor()
-    assert.equal(await page.evaluate(() => document.activeElement?.tagName), 'H1')
+    await page.waitForFunction(() => document.activeElement?.tagName === 'H1')
     await page.reload()
     await page.getByRole('heading', { name: 'Tokens', level: 1 }).waitFor()
     await page.keyboard.press('Tab')

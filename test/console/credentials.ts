@@ -20,10 +20,10 @@ export const describeCredentials: Part = (world) => {
     await page.goto(`${world().base}tokens#key=${tenant.key}`)
     await page.getByRole('button', { name: 'Show credential of secret' }).click()
     await page.getByText(credential, { exact: true }).waitFor()
-    await page.clock.runFor(59_000)
+    await page.clock.runFor(45_000)
     await page.clock.resume()
     assert.equal(await page.getByText(credential, { exact: true }).count(), 1)
-    await page.clock.runFor(2_000)
+    await page.clock.runFor(16_000)
     await page.clock.resume()
     await page.getByText(`lk_tok_…${credential.slice(-4)}`).waitFor()
 

@@ -120,7 +120,7 @@ export const describeSignIn: Part = (world) => {
     await page.getByText('Invalid token: this account key is unknown or has been revoked').waitFor()
     assert.equal(await page.evaluate(() => sessionStorage.length), 0)
 
-    const short = await world().running.operator.createKey(tenant.accountId, 'short', Date.now() + 1_500)
+    const short = await world().running.operator.createKey(tenant.accountId, 'short', Date.now() + 5_000)
     await page.getByLabel('Account key').fill(short.key)
     await page.getByRole('button', { name: 'Sign in' }).click()
     await page.getByRole('heading', { name: 'Overview' }).waitFor()

@@ -8,11 +8,12 @@ import { nextQuery, rowOf, type Sketch, total } from './world.ts'
 const HOUR = 60 * 60 * 1000
 const DAY = 24 * HOUR
 
+// Days and a half: which day of the calendar that is depends on the hour, and both are taken.
 const estate: readonly Sketch[] = [
   { name: 'Deploy production' },
   { name: 'Deploy staging', status: 'inactive' },
-  { name: 'Billing', owner: 1, expiresAt: Date.now() - DAY },
-  { name: 'Reports', owner: 1, expiresAt: Date.now() + 10 * DAY },
+  { name: 'Billing', owner: 1, expiresAt: Date.now() - 1.5 * DAY },
+  { name: 'Reports', owner: 1, expiresAt: Date.now() + 9.5 * DAY },
   ...Array.from({ length: 30 }, (_, i) => ({ name: `Bulk ${String(i).padStart(2, '0')}`, owner: 1 })),
 ]
 
@@ -22,7 +23,7 @@ export const describeTokenList: Part = (world) => {
   test('a row shows name, sub-account with company, status, masked credential and the three times', async () => {
     const tenant = await world().tenant(estate)
     const used = tenant.tokens[0]?.id ?? ''
-    await world().running.store.markUsed(new Map([[used, Date.now() - 2 * DAY]]))
+    await world().running.store.markUsed(new Map([[used, Date.now() - 2.5 * DAY]]))
     const page = await world().signedIn(tenant, 'tokens')
     const { registry, operator } = world().running
     const { credential } = await registry.getToken(operator.actFor(tenant.accountId), used)
@@ -31,17 +32,12 @@ export const describeTokenList: Part = (world) => {
     await row.waitFor()
     const cells = await row.getByRole('cell').allTextContents()
     assert.deepEqual(await row.getByRole('rowheader').allTextContents(), ['Deploy production'])
-    assert.deepEqual(cells.slice(1, 7), [
-      'NorthNorth Ltd',
-      'Active',
-      `lk_tok_…${credential.slice(-4)}`,
-      'just now',
-      '2 days ago',
-      'Never',
-    ])
+    assert.deepEqual(cells.slice(1, 5), ['NorthNorth Ltd', 'Active', `lk_tok_…${credential.slice(-4)}`, 'just now'])
+    assert.match(cells[5] ?? '', /^[23] days ago$/)
+    assert.equal(cells[6], 'Never')
     assert.match((await row.locator('time').nth(1).getAttribute('title')) ?? '', /\d{4}-\d\d-\d\dT[\d:.]+Z\)$/)
     assert.match((await rowOf(page, 'Deploy staging').textContent()) ?? '', /Inactive.*Never/)
-    assert.match((await rowOf(page, 'Billing').textContent()) ?? '', /Expired.*yesterday/)
+    assert.match((await rowOf(page, 'Billing').textContent()) ?? '', /Expired.*(yesterday|2 days ago)/)
     assert.match((await rowOf(page, 'Reports').textContent()) ?? '', /Active.*in (9|10) days/)
     assert.equal(await total(page).textContent(), '1–25 of 34 tokens')
     assert.ok(!(await page.content()).includes(credential), 'the credential is not in the page until asked for')
@@ -106,6 +102,8 @@ export const describeTokenList: Part = (world) => {
     await page.getByLabel('Search tokens by name').fill('')
     await page.getByLabel('Status').selectOption('')
     await page.getByLabel('Expiry', { exact: true }).selectOption('expired')
+    // One token was shown before, too.
+    await rowOf(page, 'Billing').waitFor()
     await page.getByText('1–1 of 1 token', { exact: true }).waitFor()
     assert.deepEqual(await names(page), ['Billing'])
     await page.getByLabel('Expiry', { exact: true }).selectOption('soon')
@@ -119,11 +117,12 @@ export const describeTokenList: Part = (world) => {
     await page.getByLabel('Expiry', { exact: true }).selectOption('')
     await page.getByText('1–25 of 34 tokens').waitFor()
     assert.equal(new URL(page.url()).search, '?used=never')
+    const answered = page.waitForResponse((response) => response.url().includes('createdFrom='))
     const recent = await nextQuery(page, '/apiClient/token', () => page.getByLabel('Created').selectOption('30'))
     const daysAgo = (Date.now() - Date.parse(recent.get('createdFrom') ?? '')) / DAY
     assert.ok(daysAgo > 29.9 && daysAgo < 30.1, `created from ${daysAgo} days ago`)
     assert.equal(new URL(page.url()).search, '?used=never&created=30')
-    await page.getByText('1–25 of 34 tokens').waitFor()
+    assert.equal((await answered).status(), 200)
   })
 
   test('the sub-account picker searches among many and names the one chosen', async () => {
@@ -262,7 +261,9 @@ export const describeTokenList: Part = (world) => {
     assert.equal(new URL(page.url()).search, '?expiry=soon')
     assert.equal(await search.inputValue(), '')
     for (const missing of [other.tokens[0]?.id ?? '', `tok_${'0'.repeat(28)}`]) {
+      const answered = page.waitForResponse((response) => response.url().includes(missing))
       await search.fill(missing)
+      assert.equal((await answered).status(), 404)
       await page.getByText('No token matches').waitFor()
       assert.equal(await page.getByText('foreign').count(), 0)
     }
@@ -270,6 +271,7 @@ export const describeTokenList: Part = (world) => {
 
   test('each status of a row is a filter, asked of the service and kept in the address', async () => {
     const page = await world().signedIn(await world().tenant(estate), 'tokens')
+    await page.getByText('1–25 of 34 tokens').waitFor()
     for (const [chosen, asked] of [
       ['expired', 'effectiveStatus=expired'],
       ['suspended', 'effectiveStatus=suspended'],
@@ -326,7 +328,9 @@ export const describeTokenList: Part = (world) => {
 
   test('a credential pasted into the search goes into no address and no request', async () => {
     const tenant = await world().tenant([{ name: 'mine' }])
-    const page = await world().signedIn(tenant, 'tokens')
+    const page = await world().page()
+    await page.clock.install()
+    await page.goto(`${world().base}tokens#key=${tenant.key}`)
     await rowOf(page, 'mine').waitFor()
     const asked: string[] = []
     page.on('request', (request) => asked.push(request.url()))
@@ -334,6 +338,9 @@ export const describeTokenList: Part = (world) => {
     for (const secret of ['lk_tok_0123456789abcdef', tenant.key, 'Bearer lk_tok_0123456789abcdef']) {
       await search.fill(` ${secret}`)
       await page.getByText('The search is by name').waitFor()
+      // Longer than the pause after which a search is sent.
+      await page.clock.runFor(1_000)
+      assert.equal(new URL(page.url()).search, '')
     }
     await page.getByRole('combobox', { name: 'Tags' }).fill('lk_tok_0123456789abcdef')
     await page.keyboard.press('Enter')

@@ -99,7 +99,7 @@ export const describeTrouble: Part = (world) => {
         if (status === 403) await page.waitForFunction(() => document.activeElement?.tagName === 'H1')
         await page
           .locator('main')
-          .getByText(/North|there|account/)
+          .getByText(/North|there/)
           .filter({ visible: true })
           .first()
           .waitFor()
