@@ -60,7 +60,7 @@ export function PolicyForm({ owner, ceiling, onDone }: PolicyFormProps) {
         {owner.kind === 'sub-account' && <LifetimeField form={form} />}
         {meanwhile !== undefined && <ChangedMeanwhile changes={meanwhile} isRead={isRead} />}
         {save.error !== null && !isAboutFields && !isConflict(save.error) && (
-          <ErrorAlert error={save.error} kind="change" retry={() => run()} busy={save.isPending} />
+          <ErrorAlert error={save.error} kind="change" retry={form.onSubmit(run)} busy={save.isPending} />
         )}
         <Group gap="sm">
           <BusyButton type="submit" busy={save.isPending || !isRead}>
