@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Part } from './world.ts'
-import { holdChanges, rowOf } from './world.ts'
+import { holdChanges, loseAnswer, rowOf } from './world.ts'
 
 export const describeSubAccounts: Part = (world) => {
   test('the list shows exact counts, and one click leads to the tokens counted', async () => {
@@ -52,6 +52,21 @@ export const describeSubAccounts: Part = (world) => {
     await page.getByRole('button', { name: 'Save' }).click()
     await rowOf(page, 'Fresher').getByText('ops@fresh.example').waitFor()
     await rowOf(page, 'Fresher').getByText('Theirs').waitFor()
+
+    // A change of the same field is not replaced unseen.
+    await page.getByRole('button', { name: 'Edit Fresher' }).click()
+    const edit = page.getByRole('dialog', { name: 'Edit the sub-account' })
+    await edit.getByLabel('Company').fill('Mine')
+    await registry.updateSubAccount(caller, owner?.subAccount.id ?? '', { companyName: 'Newer' }, operator.origin())
+    await edit.getByRole('button', { name: 'Save' }).click()
+    await edit.getByText('Company is Newer now.').waitFor()
+    await rowOf(page, 'Fresher').getByText('Newer').waitFor()
+    // Nor is it where the answer to a change was lost, which is no change of somebody else.
+    await loseAnswer(page, '**/sub-account/sub_*')
+    await edit.getByRole('button', { name: 'Save' }).click()
+    await edit.getByRole('button', { name: 'Try again' }).click()
+    await edit.waitFor({ state: 'detached' })
+    await rowOf(page, 'Fresher').getByText('Mine').waitFor()
   })
 
   test('suspending says how many tokens are cut off, and can be undone', async () => {

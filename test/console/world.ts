@@ -5,7 +5,15 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, describe } from 'node:test'
-import type { Browser, BrowserContext, BrowserContextOptions, CDPSession, Page, ViewportSize } from 'playwright-core'
+import type {
+  Browser,
+  BrowserContext,
+  BrowserContextOptions,
+  CDPSession,
+  Page,
+  Route,
+  ViewportSize,
+} from 'playwright-core'
 import type { Latchkey } from '../../src/compose.ts'
 import { type Config, readConfig } from '../../src/config.ts'
 import { type RunningServer, startServer } from '../../src/process/serving.ts'
@@ -234,6 +242,17 @@ export async function holdChanges(page: Page, address: string): Promise<() => vo
     await route.continue()
   })
   return resolve
+}
+
+/** The next change sent to an address is carried out, but its answer does not arrive. */
+export async function loseAnswer(page: Page, address: string): Promise<void> {
+  let isLost = false
+  await page.route(address, async (route) => {
+    if (isLost || route.request().method() === 'GET') return route.fallback()
+    isLost = true
+    await route.fetch()
+    await route.abort()
+  })
 }
 
 /** Answers to reads of an address are changed on their way: for states that are rare in a real service. */

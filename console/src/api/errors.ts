@@ -107,7 +107,10 @@ export function problemsOf(error: unknown): readonly FieldProblem[] {
 /** Somebody else has changed the token or sub-account since the version that the change was made for. */
 export const isConflict = (error: unknown): boolean => error instanceof LatchkeyError && error.status === 412
 
-export const CONFLICT = 'It has been changed since you began. What you have entered is not saved yet.'
+export const CONFLICT = 'It has been changed since you began. This attempt has saved nothing.'
+
+/** For what the service could not notice itself. */
+export const conflict = (): LatchkeyError => new LatchkeyError(CONFLICT, { code: 'version-mismatch', status: 412 })
 
 /** The service names no field for a name that is taken, since nothing is wrong with the name itself. */
 export function duplicateName(error: unknown): string | undefined {

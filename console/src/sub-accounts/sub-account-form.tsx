@@ -1,13 +1,17 @@
 // Creates or edits a sub-account.
 import { Stack, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
+import { useState } from 'react'
 import type { SubAccount } from '../../../client/latchkey-client.ts'
-import { fieldErrors } from '../api/errors.ts'
+import { CONFLICT, conflict, fieldErrors, isConflict } from '../api/errors.ts'
+import { withETag } from '../api/queries.ts'
 import { useChange } from '../api/use-change.tsx'
 import { BeforeLeaving } from '../ui/before-leaving.tsx'
 import { ChangeButtons } from '../ui/dialog.tsx'
-import { Outcome } from '../ui/name.tsx'
+import { Name, Outcome } from '../ui/name.tsx'
+import { say, together } from '../ui/say.ts'
 import { useToast } from '../ui/toasts.tsx'
+import { Warning } from '../ui/warning.tsx'
 
 const LABELS = { name: 'Name', companyName: 'Company', email: 'E-mail address' }
 type Fields = Record<keyof typeof LABELS, string>
@@ -23,13 +27,22 @@ export function SubAccountForm({ subAccount, close }: { subAccount: SubAccount |
       email: subAccount?.email ?? '',
     },
   })
+  // As the person knows it: as the form was opened with it, or as it was when it was read again.
+  const [seen, setSeen] = useState(subAccount)
   const save = useChange({
     kind: 'sub-account',
     name: form.values.name,
-    send: (client, fields: Partial<Fields>) =>
-      subAccount === undefined
-        ? client.createSubAccount({ body: fields as Fields })
-        : client.updateSubAccount({ id: subAccount._id, body: fields }),
+    async send(client, fields: Partial<Fields>) {
+      if (seen === undefined) return withETag(client.createSubAccount({ body: fields as Fields }))
+      const { etag, ...now } = await withETag(client.getSubAccount({ id: seen._id }))
+      // What is there already may be from an attempt whose answer was lost.
+      const isUnseen = (field: keyof Fields) => ![seen[field], fields[field]?.trim()].includes(now[field])
+      if (FIELDS.some((field) => field in fields && isUnseen(field))) {
+        setSeen(now)
+        throw conflict()
+      }
+      return withETag(client.updateSubAccount({ id: seen._id, 'if-match': etag, body: fields }))
+    },
     onDone: ({ name }) =>
       toast({ text: <Outcome name={name} what={subAccount === undefined ? 'is created' : 'is saved'} /> }),
   })
@@ -42,7 +55,9 @@ export function SubAccountForm({ subAccount, close }: { subAccount: SubAccount |
       onError: (error) => form.setErrors(fieldErrors(error, LABELS)),
     })
   }
-  const isAboutFields = Object.keys(fieldErrors(save.error, LABELS)).length > 0
+  const hasConflict = isConflict(save.error)
+  const others = FIELDS.filter((field) => seen?.[field] !== subAccount?.[field])
+  const isAboutFields = hasConflict || Object.keys(fieldErrors(save.error, LABELS)).length > 0
   return (
     <form onSubmit={form.onSubmit(run)} noValidate>
       <Stack gap="md">
@@ -56,6 +71,13 @@ export function SubAccountForm({ subAccount, close }: { subAccount: SubAccount |
             {...form.getInputProps(field)}
           />
         ))}
+        {hasConflict && (
+          <Warning role="status">
+            {CONFLICT}{' '}
+            {together(others.map((field) => say`${LABELS[field]} is ${<Name>{seen?.[field] ?? ''}</Name>} now. `))}
+            {others.length > 0 && 'Where you have changed the same, saving replaces that.'}
+          </Warning>
+        )}
         <ChangeButtons
           change={save}
           run={run}
