@@ -1,9 +1,8 @@
 // What can be done to tokens: every change is confirmed by the service before the screen says so.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Page } from 'playwright-core'
 import type { Part } from './world.ts'
-import { focused, holdChanges, openMenu, rowOf, type Tenant } from './world.ts'
+import { focused, holdChanges, loseAnswer, openMenu, rowOf, type Tenant } from './world.ts'
 
 export const describeChanges: Part = (world) => {
   const stored = (tenant: Tenant, index = 0) => world().stored(tenant, index)
@@ -49,8 +48,16 @@ export const describeChanges: Part = (world) => {
     const mine = page.getByLabel('New name of theirs')
     await mine.fill('mine')
     await registry.updateToken(caller, tenant.tokens[1]?.id ?? '', { name: 'newer' }, operator.origin())
+    // What it is called now is said only once it is known.
+    const { promise: isRead, resolve: read } = Promise.withResolvers<void>()
+    await page.route('**/apiClient/token?*', async (route) => {
+      await isRead
+      await route.continue()
+    })
     await mine.press('Enter')
     await page.getByText('It has been changed since you began').waitFor()
+    await page.getByText('What has changed is being read').waitFor()
+    read()
     await page.getByText('It is called newer now. Saving again renames it.').waitFor()
     assert.equal((await stored(tenant, 1)).name, 'newer')
     await mine.press('Enter')
@@ -84,6 +91,19 @@ export const describeChanges: Part = (world) => {
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
     refuse()
     await page.getByText('No change of second is confirmed: Token name already exists for this sub-account').waitFor()
+
+    // Nor does the outcome of one close the form of another.
+    await page.getByRole('link', { name: 'Tokens', exact: true }).click()
+    await page.unroute('**/apiClient/token/tok_*')
+    const goOn = await holdChanges(page, '**/apiClient/token/tok_*')
+    await openMenu(page, 'second', 'Rename')
+    await page.getByLabel('New name of second').fill('fourth')
+    await page.keyboard.press('Enter')
+    await openMenu(page, 'third', 'Rename')
+    await page.getByLabel('New name of third').fill('half typed')
+    goOn()
+    await page.getByText('second is now called fourth').waitFor()
+    assert.equal(await page.getByLabel('New name of third').inputValue(), 'half typed')
   })
 
   test('disabling shows what is cut off, waits for the service, and can be undone from the toast', async () => {
@@ -177,7 +197,7 @@ export const describeChanges: Part = (world) => {
     assert.ok(await dialog.getByRole('button', { name: 'Create token' }).isDisabled())
     await dialog.getByLabel('Expires').selectOption('30')
     await dialog.getByLabel('Name').fill('fresh')
-    await loseAnswer(page)
+    await loseAnswer(page, '**/apiClient/token')
     await dialog.getByRole('button', { name: 'Create token' }).click()
     await dialog.getByRole('button', { name: 'Try again' }).click()
     const credential = (await dialog.getByTestId('new-credential').textContent()) ?? ''
@@ -196,7 +216,7 @@ export const describeChanges: Part = (world) => {
     await dialog.getByLabel('Sub-account').first().click()
     await page.getByRole('option', { name: /South/ }).click()
     await dialog.getByLabel('Name').fill('lost')
-    await loseAnswer(page)
+    await loseAnswer(page, '**/apiClient/token')
     await dialog.getByRole('button', { name: 'Create token' }).click()
     await dialog.getByRole('alert').waitFor()
     await dialog.getByLabel('Name').fill('found')
@@ -255,19 +275,30 @@ export const describeChanges: Part = (world) => {
   })
 
   test('what somebody else has made of a token meanwhile is neither deleted nor rotated unseen', async () => {
-    const tenant = await world().tenant([{ name: 'old' }])
-    const page = await world().signedIn(tenant, 'tokens')
+    const tenant = await world().tenant([{ name: 'former' }])
+    const page = await world().signedIn(tenant, `tokens/${tenant.tokens[0]?.id}`)
+    await page.getByRole('heading', { name: 'former' }).waitFor()
     const { registry, operator } = world().running
     const caller = operator.actFor(tenant.accountId)
     const rename = (name: string) =>
       registry.updateToken(caller, tenant.tokens[0]?.id ?? '', { name }, operator.origin())
     const dialog = page.getByRole('dialog')
+    await rename('old')
+    await page.getByRole('link', { name: 'Tokens', exact: true }).click()
     await openMenu(page, 'old', 'Rotate credential')
     await rename('older')
     await dialog.getByLabel('Yes, or it may have').check()
+    // What the page of the token has shown before is not how it is now.
+    const { promise: isRead, resolve: read } = Promise.withResolvers<void>()
+    await page.route('**/apiClient/token/tok_*', async (route) => {
+      if (route.request().method() === 'GET') await isRead
+      await route.continue()
+    })
     await dialog.getByRole('button', { name: 'Rotate credential' }).click()
+    await dialog.getByText('What has changed is being read').waitFor()
+    read()
     await dialog.getByText('It is called older now.').waitFor()
-    assert.equal((await stored(tenant)).version, 2)
+    assert.equal((await stored(tenant)).version, 3)
     await dialog.getByRole('button', { name: 'Rotate credential' }).click()
     await dialog.getByText('older of North has a new credential').waitFor()
     await dialog.getByRole('button', { name: 'Done' }).click()
@@ -344,17 +375,6 @@ export const describeChanges: Part = (world) => {
     await rowOf(first, 'shared').getByText('Inactive').waitFor()
   })
 }
-
-/** The next request to create is carried out, but nobody hears of it. */
-const loseAnswer = (page: Page) =>
-  page.route(
-    '**/apiClient/token',
-    async (route) => {
-      await route.fetch()
-      await route.abort()
-    },
-    { times: 1 },
-  )
 
 const tooMany = {
   status: false,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Part } from './world.ts'
-import { asksBeforeUnload, holdChanges, openMenu, rowOf } from './world.ts'
+import { asksBeforeUnload, holdChanges, loseAnswer, openMenu, rowOf } from './world.ts'
 
 export const describeTokenView: Part = (world) => {
   test('a token has a page of its own, reached by its name in the list, with its facts and its history', async () => {
@@ -168,5 +168,30 @@ export const describeTokenView: Part = (world) => {
     await page.getByText('two is deleted').waitFor()
     await page.getByText('deleted the token').waitFor()
     assert.equal(new URL(page.url()).pathname, '/console/history')
+  })
+
+  test('what an attempt has done whose answer was lost is not taken for a change of somebody else', async () => {
+    const tenant = await world().tenant([{ name: 'lost' }])
+    const page = await world().signedIn(tenant, `tokens/${tenant.tokens[0]?.id}`)
+    const address = '**/apiClient/token/tok_*'
+    await page.getByRole('button', { name: 'Rename lost of North' }).click()
+    const name = page.getByLabel('New name of lost')
+    await name.fill('found')
+    await loseAnswer(page, address)
+    await name.press('Enter')
+    await page.getByRole('heading', { name: 'found', level: 1 }).waitFor()
+    await name.press('Enter')
+    await page.getByRole('button', { name: 'Rename found of North' }).waitFor()
+
+    await page.getByRole('button', { name: 'Change policy' }).click()
+    await page.getByLabel('Set a quota').check()
+    await page.getByLabel('Quota: verifications').fill('7')
+    await loseAnswer(page, address)
+    await page.getByRole('button', { name: 'Save policy' }).click()
+    await page.getByText('or by an attempt of yours whose answer was lost').waitFor()
+    await page.getByText('The policy is different now: at most 7 verifications a day').waitFor()
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByRole('button', { name: 'Change policy' }).waitFor()
+    assert.equal((await world().stored(tenant)).version, 3)
   })
 }

@@ -100,7 +100,9 @@ function usePolicyForm(owner: PolicyOwner, onDone: () => void) {
   const changes = policyChanges(base.policy, owner.policy)
   const run = () => {
     const patch = patchOf(base.policy, policyOf(form.values))
-    if (Object.keys(patch).length === 0) return onDone()
+    // It may be as it should be already: by an attempt whose answer was lost.
+    const isThere = Object.keys(patchOf(owner.policy, policyOf(form.values))).length === 0
+    if (isThere || Object.keys(patch).length === 0) return onDone()
     // The person has seen the other change by now: theirs is sent with the version that includes it.
     const ifMatch = hasConflict || changes.length > 0 ? owner.etag : base.etag
     const onError = (error: unknown) => form.setErrors(refusedMembers(error, form.values))
@@ -115,8 +117,8 @@ function usePolicyForm(owner: PolicyOwner, onDone: () => void) {
 function ChangedMeanwhile({ changes, isRead }: { changes: readonly string[]; isRead: boolean }) {
   return (
     <Warning role="status">
-      It has been changed since you opened this form. What you have entered is still here, and not saved.{' '}
-      {isRead ? otherChange(changes) : 'What has changed is being read …'}
+      It has been changed since you opened this form: by somebody else, or by an attempt of yours whose answer was lost.
+      What you have entered is still here. {isRead ? otherChange(changes) : 'What has changed is being read …'}
     </Warning>
   )
 }

@@ -14,7 +14,9 @@ export function useTokenNow(opened: Token, error: unknown): Token {
   const [hasConflict, setConflict] = useState(false)
   if (isConflict(error) && !hasConflict) setConflict(true)
   const { data } = useQuery({ ...queries.token(useClient(), opened._id), enabled: hasConflict })
-  return hasConflict && data ? data : opened
+  // What was read before, for the token's own page, may be older than what the dialog was opened with.
+  const isNewer = (data?.details?.version ?? 0) > (opened.details?.version ?? 0)
+  return hasConflict && data && isNewer ? data : opened
 }
 
 interface ChangedMeanwhileProps {
@@ -26,8 +28,8 @@ export function ChangedMeanwhile({ opened, now }: ChangedMeanwhileProps) {
   const isRead = opened.details?.version !== now.details?.version
   return (
     <Warning role="status">
-      It has been changed since you opened this, and nothing is done yet.{' '}
-      {isRead ? together(changesOf(opened, now), ' ') : 'What has changed is being read …'}
+      It has been changed since you opened this: by somebody else, or by an attempt of yours whose answer was lost. This
+      attempt has changed nothing. {isRead ? together(changesOf(opened, now), ' ') : 'What has changed is being read …'}
     </Warning>
   )
 }

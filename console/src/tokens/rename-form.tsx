@@ -34,11 +34,14 @@ export function RenameForm({ token, onDone }: { token: Token; onDone: () => void
     if (!rename.isPending) onDone()
   }
   const submit = form.onSubmit(({ name }) => {
-    if (name.trim() === former) return leave()
+    // What it is called already may be from an attempt whose answer was lost.
+    if ([former, token.name].includes(name.trim())) return leave()
     // The person has seen the other change by now: theirs is sent with the version that includes it.
     const ifMatch = etagOf(isConflict(rename.error) ? token : base)
     rename.mutate({ name, ifMatch }, { onError: (error) => form.setErrors({ name: reasonOf(error) }) })
   })
+  // The version that was refused is not the one with the other change.
+  const isRead = etagOf(token) !== rename.variables?.ifMatch
   return (
     <form
       onSubmit={submit}
@@ -56,11 +59,13 @@ export function RenameForm({ token, onDone }: { token: Token; onDone: () => void
         />
         {isConflict(rename.error) && (
           <span className={text.small}>
-            It is called <Name>{token.name}</Name> now. Saving again renames it.
+            {isRead
+              ? say`It is called ${<Name>{token.name}</Name>} now. Saving again renames it.`
+              : 'What has changed is being read …'}
           </span>
         )}
         <Group gap={6}>
-          <BusyButton type="submit" size="compact-xs" busy={rename.isPending}>
+          <BusyButton type="submit" size="compact-xs" busy={rename.isPending || (isConflict(rename.error) && !isRead)}>
             Save
           </BusyButton>
           <Button size="compact-xs" variant="default" aria-disabled={rename.isPending} onClick={leave}>

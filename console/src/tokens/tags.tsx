@@ -17,6 +17,7 @@ import { cx } from '../ui/cx.ts'
 import { keepFocus } from '../ui/focus.ts'
 import { Name, Outcome } from '../ui/name.tsx'
 import { IconButton } from '../ui/row-buttons.tsx'
+import { say } from '../ui/say.ts'
 import surface from '../ui/surface.module.css'
 import text from '../ui/text.module.css'
 import { useToast } from '../ui/toasts.tsx'
@@ -97,11 +98,15 @@ function TagsForm({ token, onDone }: { token: Token; onDone: () => void }) {
     if (!save.isPending) onDone()
   }
   const submit = form.onSubmit(({ tags }) => {
-    if (!form.isDirty()) return leave()
+    // What it has already may be from an attempt whose answer was lost.
+    if (!form.isDirty() || JSON.stringify(tags) === JSON.stringify(tagsOf(token))) return leave()
     // The person has seen the other change by now: theirs is sent with the version that includes it.
     const ifMatch = etagOf(isConflict(save.error) ? token : base)
     save.mutate({ tags, ifMatch }, { onError: (error) => form.setErrors({ tags: reasonOf(error) }) })
   })
+  // The version that was refused is not the one with the other change.
+  const isRead = etagOf(token) !== save.variables?.ifMatch
+  const tagsNow = tagsOf(token).length === 0 ? 'none' : <Name>{tagsOf(token).join(', ')}</Name>
   return (
     <form
       onSubmit={submit}
@@ -122,12 +127,13 @@ function TagsForm({ token, onDone }: { token: Token; onDone: () => void }) {
         />
         {isConflict(save.error) && (
           <span className={text.small}>
-            Its tags are now: {tagsOf(token).length === 0 ? 'none' : <Name>{tagsOf(token).join(', ')}</Name>}. Saving
-            again replaces them.
+            {isRead
+              ? say`Its tags are now: ${tagsNow}. Saving again replaces them.`
+              : 'What has changed is being read …'}
           </span>
         )}
         <Group gap={6}>
-          <BusyButton type="submit" size="compact-xs" busy={save.isPending}>
+          <BusyButton type="submit" size="compact-xs" busy={save.isPending || (isConflict(save.error) && !isRead)}>
             Save tags
           </BusyButton>
           <Button size="compact-xs" variant="default" aria-disabled={save.isPending} onClick={leave}>

@@ -17,7 +17,7 @@ interface TokenActions {
   readonly permissions: Permissions
   /** The id of the token that is being renamed. */
   readonly renaming: string | undefined
-  readonly endRenaming: () => void
+  readonly endRenaming: (tokenId: string) => void
 }
 
 const TokenActionsContext = createContext<TokenActions | undefined>(undefined)
@@ -54,7 +54,8 @@ export function TokenActionsProvider({ showHistory, onDeleted, children }: Token
     },
     [copyText, showHistory],
   )
-  const endRenaming = useCallback(() => setRenaming(undefined), [])
+  // Another one may be renamed by the time that the answer arrives.
+  const endRenaming = useCallback((id: string) => setRenaming((now) => (now === id ? undefined : now)), [])
   useEffect(() => {
     if (renaming !== undefined) return () => keepFocus(renameButtonId(renaming))
   }, [renaming])

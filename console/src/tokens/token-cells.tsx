@@ -59,7 +59,7 @@ function NameAndTags({ token }: { token: Token }) {
 
 export function TokenName({ token }: { token: Token }) {
   const { start, renaming, endRenaming, permissions } = useTokenActions()
-  if (renaming === token._id) return <RenameForm token={token} onDone={endRenaming} />
+  if (renaming === token._id) return <RenameForm token={token} onDone={() => endRenaming(token._id)} />
   return (
     <span className={text.line}>
       <Link to="/tokens/$tokenId" params={{ tokenId: token._id }} className={text.plainLink}>
