@@ -14,10 +14,12 @@ export interface Accepted {
   readonly tokenVersion: number
 }
 
+type Reason = 'unknown' | 'inactive' | 'suspended' | 'expired' | 'address' | 'scope' | 'rate' | 'quota'
+
 export interface Refused {
   readonly accepted: false
-  /** Later versions of the service may refuse for other reasons. */
-  readonly reason: 'unknown' | 'inactive' | 'suspended' | 'expired' | (string & {})
+  /** Open-ended: later versions of the service may add reasons. */
+  readonly reason: Reason | (string & {})
   /** Where the reason passes by itself. */
   readonly retryAfterSeconds: number | undefined
 }

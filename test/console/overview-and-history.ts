@@ -90,8 +90,13 @@ export const describeOverviewAndHistory: Part = (world) => {
       { name: 'e', owner: 1 },
     ])
     const page = await world().page()
-    await changeAnswers<{ tokens: object }>(page, '**/apiClient/overview', ({ tokens }) =>
-      Object.assign(tokens, { suspended: 2 }),
+    await changeAnswers<{ tokens: object; createdByWeek: object[] }>(
+      page,
+      '**/apiClient/overview',
+      ({ tokens, createdByWeek }) => {
+        Object.assign(tokens, { suspended: 2 })
+        for (const [index, count] of [100, 90].entries()) Object.assign(createdByWeek[index] ?? {}, { count })
+      },
     )
     await page.goto(`${world().base}#key=${tenant.key}`)
     for (const [name, query] of [
@@ -104,6 +109,10 @@ export const describeOverviewAndHistory: Part = (world) => {
       assert.equal(href, `/console/tokens?${query}`)
     }
     assert.equal(await page.locator('circle[data-status]').count(), 4)
+    // A bar is as high as its week has tokens.
+    const bars = page.getByRole('link', { name: /created in the week of/ }).locator('span:last-child')
+    const heights = await bars.evaluateAll((all) => all.map((bar) => bar.getBoundingClientRect().height))
+    assert.equal(Math.round((100 * (heights[1] ?? 0)) / (heights[0] ?? 0)), 90)
   })
 
   test('history is filtered by actor, action and days, and the address keeps it', async () => {
@@ -145,6 +154,17 @@ export const describeOverviewAndHistory: Part = (world) => {
     assert.deepEqual(Object.fromEntries(reloaded), Object.fromEntries(to))
     await page.getByLabel('To day').fill('2026-01-29')
     await page.getByText('This day is before the first').waitFor()
+
+    // Until there is an answer, the former entries are shown as such.
+    const { promise: isAnswered, resolve: answer } = Promise.withResolvers<void>()
+    await page.route('**/apiClient/history?*', async (route) => {
+      await isAnswered
+      await route.continue()
+    })
+    await page.getByLabel('To day').fill('2026-02-02')
+    await page.locator('[aria-busy=true]').waitFor()
+    answer()
+    await page.locator('[aria-busy=true]').waitFor({ state: 'detached' })
   })
 
   test('a history without a match says so, with a way out', async () => {

@@ -21,6 +21,15 @@ export const describeSubAccounts: Part = (world) => {
     await page.goBack()
     await row.getByRole('link', { name: 'Tokens of North', exact: true }).click()
     await page.getByText('1–3 of 3 tokens').waitFor()
+
+    // A dialog about one does not stay open on the page of another.
+    const [north, south] = tenant.subAccounts.map(({ id }) => `${world().base}sub-accounts/${id}`)
+    await page.evaluate((address) => history.pushState(null, '', address), north)
+    await page.getByRole('button', { name: 'Edit', exact: true }).click()
+    await page.getByRole('dialog').waitFor()
+    await page.evaluate((address) => history.pushState(null, '', address), south)
+    await page.getByRole('heading', { name: 'South', level: 1, includeHidden: true }).waitFor()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
   })
 
   test('one is created and edited, with the reason at the field that is wrong', async () => {

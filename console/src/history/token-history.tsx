@@ -7,7 +7,7 @@ import { useClient } from '../api/session.tsx'
 import { CopyableId } from '../ui/copyable-id.tsx'
 import { Name } from '../ui/name.tsx'
 import { Pager } from '../ui/pager.tsx'
-import { QueryResult } from '../ui/query-result.tsx'
+import { MaybeOutdated, QueryResult } from '../ui/query-result.tsx'
 import { HistoryList } from './history-list.tsx'
 
 const PAGE_SIZE = 20
@@ -30,7 +30,9 @@ export function TokenHistory({ tokenId, isNarrow = false }: { tokenId: string; i
               <CopyableId id={tokenId} what="Token id" />
             </Box>
           )}
-          <HistoryList entries={data.items} names={data.names} />
+          <MaybeOutdated query={history}>
+            <HistoryList entries={data.items} names={data.names} />
+          </MaybeOutdated>
           {data.totalPages > 1 && <Pager page={data} current={page} one="entry" many="entries" onPage={setPage} />}
         </>
       )}

@@ -60,15 +60,7 @@ function Keys({ ownId }: { ownId: string | undefined }) {
         changePlace={changeSearch}
         hint="Create one for each program and each person, with no more rights than they need."
       >
-        {(page) => (
-          <List
-            label="Account keys"
-            items={page.items}
-            columns={columns}
-            cardsBelow="68em"
-            stale={keys.isPlaceholderData}
-          />
-        )}
+        {(page) => <List label="Account keys" items={page.items} columns={columns} cardsBelow="68em" />}
       </PagedResult>
       <Dialog shown={dialog} titleOf={titleOf} close={close}>
         {(shown) =>

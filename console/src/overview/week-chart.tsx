@@ -28,9 +28,8 @@ export function WeekChart({ weeks }: { weeks: Overview['createdByWeek'] }) {
               <span>{count > 0 ? number(count) : ''}</span>
               <Box
                 component="span"
-                h={`${(count / most) * 100}%`}
+                h={`calc((100% - 20px) * ${count / most})`}
                 mih={2}
-                mah="calc(100% - 20px)"
                 bdrs="4px 4px 0 0"
                 bg="var(--color-accent)"
               />

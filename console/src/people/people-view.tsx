@@ -74,15 +74,7 @@ function People({ ownSubject }: { ownSubject: string | undefined }) {
         changePlace={changeSearch}
         hint="People who sign in with a company account are listed here until their session ends."
       >
-        {(page) => (
-          <List
-            label={TITLE}
-            items={page.items}
-            columns={columns}
-            cardsBelow="48em"
-            stale={sessions.isPlaceholderData}
-          />
-        )}
+        {(page) => <List label={TITLE} items={page.items} columns={columns} cardsBelow="48em" />}
       </PagedResult>
       <Dialog shown={ending} titleOf={() => 'Sign this person out?'} close={close}>
         {(session) => <SignOutDialog session={session} isOwn={session.subject === ownSubject} close={close} />}

@@ -4,7 +4,7 @@ import { useDebouncedValue } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import type { SubAccount } from '../../../client/latchkey-client.ts'
-import { shortReason } from '../api/errors.ts'
+import { isNotFound, shortReason } from '../api/errors.ts'
 import { queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
 import { isSecret, number } from '../ui/format.ts'
@@ -118,7 +118,8 @@ function PickerEnd({ isFetching, clear }: { isFetching: boolean; clear: (() => v
 function useName(id: string | undefined): string {
   const { data, error } = useQuery({ ...queries.subAccount(useClient(), id ?? ''), enabled: id !== undefined })
   if (id === undefined) return ''
-  return data?.name ?? (error === null ? '' : 'Unknown sub-account')
+  if (isNotFound(error)) return 'Unknown sub-account'
+  return data?.name ?? (error === null ? '' : id)
 }
 
 /** Only what matches the text as it is now: options of the text before could be chosen by mistake. */

@@ -23,9 +23,14 @@ import { type OpenDialog, SubAccountDialog } from './sub-account-dialog.tsx'
 
 const route = getRouteApi('/sub-accounts/$subAccountId')
 
+/** Mounted again for each sub-account: no dialog or form about one stays open on the page of another. */
 export function SubAccountView() {
   const { subAccountId } = route.useParams()
-  const subAccount = useQuery(queries.subAccount(useClient(), subAccountId))
+  return <OneSubAccount key={subAccountId} id={subAccountId} />
+}
+
+function OneSubAccount({ id }: { id: string }) {
+  const subAccount = useQuery(queries.subAccount(useClient(), id))
   const [dialog, setDialog] = useState<OpenDialog>()
   return (
     <>
@@ -44,7 +49,7 @@ export function SubAccountView() {
         {(data) => (
           <Stack gap="lg">
             <AllFacts subAccount={data} />
-            <PolicySection key={subAccountId} owner={ownerOf(data)}>
+            <PolicySection owner={ownerOf(data)}>
               A ceiling for all tokens of this sub-account: none can do more, whatever its own policy says. Rate and
               quota are shared by all of them.
             </PolicySection>

@@ -51,15 +51,7 @@ export function SubAccountsView() {
         clearFilters={search.search === undefined ? undefined : () => changeSearch({ search: undefined })}
         hint={createSubAccounts ? 'Tokens belong to sub-accounts: create one to begin.' : 'You may not create any.'}
       >
-        {(page) => (
-          <List
-            label="Sub-accounts"
-            items={page.items}
-            columns={columns}
-            cardsBelow="60em"
-            stale={subAccounts.isPlaceholderData}
-          />
-        )}
+        {(page) => <List label="Sub-accounts" items={page.items} columns={columns} cardsBelow="60em" />}
       </PagedResult>
       <SubAccountDialog shown={dialog} close={() => setDialog(undefined)} />
     </>

@@ -12,7 +12,12 @@ import { fullName } from './about-token.tsx'
 
 /** For a person who has left before there was an answer. */
 export const unseenCredential = ({ name }: Token): Toast => ({
-  text: <Outcome name={name} what="has a new credential, which was not shown: show it in the list, or rotate it" />,
+  text: (
+    <Outcome
+      name={name}
+      what="has a new credential, which was not shown here: rotate it, or show it in the list if you may"
+    />
+  ),
   tone: 'bad',
 })
 

@@ -27,15 +27,10 @@ export function Credential({ token }: { token: Token }) {
 function RevealableCredential({ token }: { token: Token }) {
   const shown = useShownCredential(token._id, token.token)
   const { reveal, problem, isOnScreen } = useReveal(token)
-  const isAsked = useRef(false)
   const { copied, copy } = useCopy(async () => shown ?? (await reveal()), 'Credential')
   if (problem !== undefined) return <NoCredential token={token} problem={problem} takesFocus />
   const show = async () => {
-    // Two clicks are one request, and one row of history.
-    if (isAsked.current) return
-    isAsked.current = true
     const credential = await reveal()
-    isAsked.current = false
     if (credential !== undefined && isOnScreen.current) showCredential(token._id, credential)
   }
   return (
@@ -61,13 +56,14 @@ function useReveal({ _id, name, token: maskedForm }: Token) {
   const toast = useToast()
   const [found, setFound] = useState<{ readonly maskedForm: string; readonly problem: Problem }>()
   const isOnScreen = useRef(false)
+  const asked = useRef<Promise<string | undefined>>(undefined)
   useEffect(() => {
     isOnScreen.current = true
     return () => {
       isOnScreen.current = false
     }
   }, [])
-  const reveal = async (): Promise<string | undefined> => {
+  const ask = async (): Promise<string | undefined> => {
     try {
       const { token: credential } = await client.revealToken({ id: _id })
       void cache.invalidateQueries({ queryKey: HISTORY })
@@ -81,6 +77,13 @@ function useReveal({ _id, name, token: maskedForm }: Token) {
           tone: 'bad',
         })
     }
+  }
+  // Two clicks are one request, and one row of history.
+  const reveal = () => {
+    asked.current ??= ask().finally(() => {
+      asked.current = undefined
+    })
+    return asked.current
   }
   // After a rotation the token has another credential.
   return { reveal, isOnScreen, problem: found?.maskedForm === maskedForm ? found.problem : undefined }

@@ -56,10 +56,10 @@ export const isFiltered = (search: TokenFilters): boolean => FILTER_NAMES.some((
 
 const isTokenId = (search = ''): boolean => /^tok_[0-9a-f]{28}$/.test(search)
 
-/** An id finds its token whatever the other filters say, so there are none next to it. */
+/** An id finds its one token regardless of filters and page, so they are dropped. */
 export function readTokenSearch(raw: Readonly<Record<string, unknown>>): TokenSearch {
   const search = readSearch(PARAMS, raw)
-  return isTokenId(search.search) ? { ...search, ...NO_FILTERS, search: search.search } : search
+  return isTokenId(search.search) ? { ...search, ...NO_FILTERS, page: undefined, search: search.search } : search
 }
 
 /** Another filter or page size starts at the first page, and replaces an id that was searched for. */

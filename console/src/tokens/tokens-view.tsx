@@ -68,7 +68,6 @@ export function TokensView() {
             items={page.items}
             columns={columns}
             cardsBelow="68em"
-            stale={tokens.isPlaceholderData}
             {...(change && {
               selection: {
                 ids: selection.ids,

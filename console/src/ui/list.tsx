@@ -42,12 +42,10 @@ interface ListProps<Row> {
   /** Cards below this width of the window. */
   readonly cardsBelow: `${number}em`
   readonly selection?: Selection<Row>
-  /** Shows that other rows are on their way. */
-  readonly stale?: boolean
 }
 
 export function List<Row extends Item>(props: ListProps<Row>) {
-  const { label, items, columns, cardsBelow, selection, stale } = props
+  const { label, items, columns, cardsBelow, selection } = props
   const narrow = useMediaQuery(`(max-width: ${cardsBelow})`, false, { getInitialValueInEffect: false })
   const RowOrCard = narrow ? CardMemo : TableRowMemo
   const rows = items.map((item) => (
@@ -62,7 +60,7 @@ export function List<Row extends Item>(props: ListProps<Row>) {
   ))
   if (narrow) {
     return (
-      <section aria-label={label} aria-busy={stale}>
+      <section aria-label={label}>
         {selection && <SelectAll items={items} selection={selection} withText />}
         <ul className={classes.cards}>{rows}</ul>
       </section>
@@ -70,7 +68,7 @@ export function List<Row extends Item>(props: ListProps<Row>) {
   }
   return (
     <div className={cx(surface.raised, classes.scroll)}>
-      <table aria-label={label} aria-busy={stale} className={cx(table.table, classes.rows)}>
+      <table aria-label={label} className={cx(table.table, classes.rows)}>
         <thead>
           <tr>
             {selection && (

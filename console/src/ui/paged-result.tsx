@@ -2,7 +2,7 @@
 import type { ReactNode } from 'react'
 import { ClearFilters, EmptyPage } from './empty-page.tsx'
 import { Pager } from './pager.tsx'
-import { type Query, QueryResult } from './query-result.tsx'
+import { MaybeOutdated, type Query, QueryResult } from './query-result.tsx'
 
 interface PageData {
   readonly items: readonly unknown[]
@@ -44,18 +44,20 @@ export function PagedResult<Data extends PageData>(props: PagedResultProps<Data>
     >
       {(page) => (
         <>
-          {page.items.length === 0 ? (
-            <EmptyPage
-              one={one}
-              many={many}
-              total={page.total}
-              toFirstPage={() => changePlace({})}
-              clearFilters={clearFilters}
-              hint={hint}
-            />
-          ) : (
-            props.children(page)
-          )}
+          <MaybeOutdated query={query}>
+            {page.items.length === 0 ? (
+              <EmptyPage
+                one={one}
+                many={many}
+                total={page.total}
+                toFirstPage={() => changePlace({})}
+                clearFilters={clearFilters}
+                hint={hint}
+              />
+            ) : (
+              props.children(page)
+            )}
+          </MaybeOutdated>
           {bar}
           <Pager
             page={page}

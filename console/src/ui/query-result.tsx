@@ -1,5 +1,5 @@
 // The result of a query: loading, an error, or the data. Data stays on screen when a later refresh fails.
-import { Skeleton, Stack, Text } from '@mantine/core'
+import { Box, Skeleton, Stack, Text } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { ErrorAlert } from './error-alert.tsx'
 
@@ -7,6 +7,8 @@ export interface Query<Data> {
   readonly data: Data | undefined
   readonly error: unknown
   readonly isFetching: boolean
+  /** Whether the data is still that of the question before. */
+  readonly isPlaceholderData?: boolean
   refetch(): unknown
 }
 
@@ -39,6 +41,16 @@ export function QueryResult<Data>({ query, what, rows = 6, errorAction, children
       )}
       {children(data)}
     </>
+  )
+}
+
+/** Shows that what it contains is not yet the answer to the present question. */
+export function MaybeOutdated({ query, children }: { query: Query<unknown>; children: ReactNode }) {
+  const isOutdated = query.isPlaceholderData
+  return (
+    <Box aria-busy={isOutdated} opacity={isOutdated ? 0.55 : undefined}>
+      {children}
+    </Box>
   )
 }
 

@@ -1,6 +1,16 @@
 // Short messages in the corner of the page, read out as they appear. One that can be undone stays longer.
 import { Button, Group, Notification, Stack } from '@mantine/core'
-import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useRef, useState } from 'react'
+import {
+  createContext,
+  type ReactNode,
+  type SyntheticEvent,
+  use,
+  useCallback,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react'
 import { keepFocusOnRemoval } from './focus.ts'
 
 const SHOWN_MS = 6_000
@@ -55,6 +65,8 @@ export function ToastProvider({ children }: { children: ReactNode }) {
 function ToastItem({ toast, close }: { toast: Toast & { readonly id: number }; close: (id: number) => void }) {
   const [held, setHeld] = useState(false)
   const { id, text, tone = 'good', undo } = toast
+  const release = ({ currentTarget }: SyntheticEvent) =>
+    setHeld(currentTarget.matches(':hover') || currentTarget.contains(document.activeElement))
   // The time does not run while the pointer or the focus is on it: nobody loses an undo to the clock.
   useEffect(() => {
     if (held) return
@@ -69,9 +81,9 @@ function ToastItem({ toast, close }: { toast: Toast & { readonly id: number }; c
       closeButtonProps={{ 'aria-label': 'Dismiss' }}
       onClose={() => close(id)}
       onMouseEnter={() => setHeld(true)}
-      onMouseLeave={() => setHeld(false)}
+      onMouseLeave={release}
       onFocus={() => setHeld(true)}
-      onBlur={() => setHeld(false)}
+      onBlur={release}
     >
       <Group justify="space-between" wrap="nowrap" gap="sm">
         <span>{text}</span>
