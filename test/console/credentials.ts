@@ -32,6 +32,15 @@ export const describeCredentials: Part = (world) => {
     const { credential: next } = await registry.rotateToken(caller, id, 0, operator.origin())
     await page.evaluate(() => window.dispatchEvent(new Event('focus')))
     await page.getByText(`lk_tok_…${next.slice(-4)}`).waitFor()
+
+    // Two clicks are one request, and one row of history.
+    const asked: string[] = []
+    page.on('request', (request) => request.url().endsWith('/reveal') && asked.push(request.url()))
+    const release = await holdChanges(page, '**/reveal')
+    await page.getByRole('button', { name: 'Copy credential of secret' }).dblclick()
+    release()
+    await page.waitForFunction(async (text) => (await navigator.clipboard.readText()) === text, next)
+    assert.equal(asked.length, 1)
   })
 
   test('a row says until when a former credential still works', async () => {
