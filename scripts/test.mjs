@@ -71,7 +71,10 @@ function inOrder(files) {
   return files.toSorted((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
 }
 
-/** The short files of a folder, in programs that import some of them. Hooks for each test would be those of all of them. */
+/**
+ * Programs that each import a few short files of a folder. A file with a `beforeEach` or `afterEach` at its top stays alone: in a
+ * group, the hook would run for every test of the group.
+ */
 function inGroups(files) {
   const isAlone = (file) => LONGEST.includes(file) || /^(before|after)Each\(/m.test(readFileSync(file, 'utf8'))
   const folders = Object.groupBy(files, (file) => (isAlone(file) ? file : dirname(file)))
