@@ -11,7 +11,10 @@ const stamp = join(dist, '.stamp')
 
 /** Everything that the result depends on: the sources, how they are built, and the packages in use. */
 function sourcesDigest() {
-  const sources = ['console/**/*', 'client/*', 'scripts/build-console.mjs', 'tsconfig.json', 'package-lock.json']
+  const sources = [
+    ...['console/**/*', 'client/*', 'src/tokens/verify/*'],
+    ...['scripts/build-console.mjs', 'tsconfig.json', 'package-lock.json'],
+  ]
   const files = globSync(sources, { cwd: root, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => join(entry.parentPath, entry.name))

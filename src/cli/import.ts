@@ -2,19 +2,12 @@
 // short transactions, so that a running server keeps responding, and a second run continues where the first ended.
 import { createReadStream, statSync } from 'node:fs'
 import { Failure, OperatorError, reasonOf } from '../tokens/errors.ts'
-import {
-  decodeText,
-  type FieldReader,
-  idField,
-  isObject,
-  readNew,
-  repeatsField,
-  timeField,
-} from '../tokens/model/fields.ts'
+import { decodeText, type FieldReader, idField, readNew, repeatsField, timeField } from '../tokens/model/fields.ts'
 import type { Account, Timestamp } from '../tokens/model/token.ts'
 import { newTokenFields, TOKEN_FIELDS } from '../tokens/model/update.ts'
 import { type BulkToken, brokenCredentialRule, type Operator } from '../tokens/operator.ts'
 import { Recent } from '../tokens/recent.ts'
+import { isObject } from '../tokens/verify/is-object.ts'
 import type { Output } from './output.ts'
 import { startBytes, startProgress } from './progress.ts'
 import { SeenTexts } from './seen-texts.ts'

@@ -3,8 +3,8 @@
 import { randomUUID } from 'node:crypto'
 import { Failure } from './errors.ts'
 import { batchOf, type GrantedUnits, type LimitUse, leftOf, type Reservation, reserve } from './model/limit.ts'
-import type { Limit, PolicyOwner } from './model/policy.ts'
 import { Recent } from './recent.ts'
+import type { Limit, PolicyOwner } from './verify/policy.ts'
 
 export interface Ask extends Reservation {
   readonly subject: string

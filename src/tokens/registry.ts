@@ -5,7 +5,6 @@ import { Failure } from './errors.ts'
 import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from './model/overview.ts'
 import { type Page, type TokenQuery, toPage } from './model/page.ts'
 import { type Caller, type Permissions, parsePermissions, requireRight, sees } from './model/permissions.ts'
-import type { Access } from './model/policy.ts'
 import { ACCOUNT_KEYS, SUB_ACCOUNTS } from './model/tables.ts'
 import {
   type Account,
@@ -35,6 +34,7 @@ import { isGenuine, type Stamped } from './trust/stamp.ts'
 import { credentialPlace, type MasterKey, STAMP_BYTES, type Stamps } from './trust/vault.ts'
 import { FAILURE_OF } from './trust/verdict.ts'
 import { type Explanation, Verification } from './verification.ts'
+import type { Access } from './verify/policy.ts'
 
 export interface Overview {
   readonly account: Account

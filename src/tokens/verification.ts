@@ -2,12 +2,12 @@
 // their rates and quotas.
 import { Limiter, type LimitVerdict } from './limiter.ts'
 import type { LimitUse } from './model/limit.ts'
-import { type Access, judgePolicy, type PolicyOwner, type PolicyRefusal } from './model/policy.ts'
 import type { VerifiedToken } from './model/token.ts'
 import type { Parts } from './ports.ts'
 import { UseMarks } from './record/uses.ts'
 import { kindOfCredential } from './trust/credential.ts'
 import { type Accepted, type Candidate, judge, UNKNOWN, type Verdict } from './trust/verdict.ts'
+import { type Access, judgePolicy, type PolicyOwner, type PolicyRefusal } from './verify/policy.ts'
 
 /** Not allowed to a credential that does authenticate. */
 interface Forbidden extends PolicyRefusal {

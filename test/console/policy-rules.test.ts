@@ -6,8 +6,8 @@ import { addressProblem, coversAddress, singleAddressProblem } from '../../conso
 import { allowanceOf, inEffect, isTighterQuota, isTighterRate } from '../../console/src/policy/ceiling.ts'
 import { fieldsOf, patchOf, policyOf, problemsOfFields, scopeProblem } from '../../console/src/policy/policy-fields.ts'
 import { durationWords, policyChanges, quotaWords, rateWords } from '../../console/src/policy/words.ts'
-import { containsAddress, parseAddress, parseBlock } from '../../src/tokens/model/addresses.ts'
-import { brokenPolicyRule, effectiveScopes, judgePolicy, parsePolicy } from '../../src/tokens/model/policy.ts'
+import { containsAddress, parseAddress, parseBlock } from '../../src/tokens/verify/addresses.ts'
+import { brokenPolicyRule, effectiveScopes, judgePolicy, parsePolicy } from '../../src/tokens/verify/policy.ts'
 
 const octet = fc.oneof(fc.integer({ min: 0, max: 255 }), fc.constantFrom(256, 999)).map(String)
 const ipv4 = fc.oneof(

@@ -2,7 +2,7 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Ask, LimitStore } from '../../src/tokens/limiter.ts'
 import { type GrantedUnits, reserveIfReadable } from '../../src/tokens/model/limit.ts'
-import type { Limit } from '../../src/tokens/model/policy.ts'
+import type { Limit } from '../../src/tokens/verify/policy.ts'
 
 export class Clock {
   /** Goes on evenly. */

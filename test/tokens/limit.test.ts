@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { batchOf, leftOf, type Reservation, reserve } from '../../src/tokens/model/limit.ts'
-import type { Limit } from '../../src/tokens/model/policy.ts'
+import type { Limit } from '../../src/tokens/verify/policy.ts'
 
 const START = Date.UTC(2026, 0, 31, 12)
 const SECOND = 1_000

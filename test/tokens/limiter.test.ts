@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Failure } from '../../src/tokens/errors.ts'
 import { Limiter, type LimitVerdict } from '../../src/tokens/limiter.ts'
 import { type LimitUse, leftOf } from '../../src/tokens/model/limit.ts'
-import type { Limit } from '../../src/tokens/model/policy.ts'
+import type { Limit } from '../../src/tokens/verify/policy.ts'
 import { Clock, MemoryLimits, quota, rate } from '../support/limits.ts'
 
 const NOON = Date.UTC(2026, 0, 31, 12)

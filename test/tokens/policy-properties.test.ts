@@ -3,7 +3,7 @@
 // it covers, in a universe small enough to list.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { effectiveScopes, judgePolicy, type Policy, parsePolicy } from '../../src/tokens/model/policy.ts'
+import { effectiveScopes, judgePolicy, type Policy, parsePolicy } from '../../src/tokens/verify/policy.ts'
 import { runs } from '../support/runs.ts'
 import { chances, SEED } from '../support/seed.ts'
 

@@ -11,7 +11,7 @@ import {
   type Policy,
   parsePolicy,
   readScopes,
-} from '../../src/tokens/model/policy.ts'
+} from '../../src/tokens/verify/policy.ts'
 import { anyCharacter, fc } from '../support/properties.ts'
 import { runs } from '../support/runs.ts'
 

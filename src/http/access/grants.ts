@@ -1,7 +1,6 @@
 // What the people and programs of an identity provider may do: a JSON file that gives permissions for values of their claims.
 // Claims that match no grant give no access.
 import { failure, OperatorError } from '../../tokens/errors.ts'
-import { isObject } from '../../tokens/model/fields.ts'
 import {
   flagField,
   type Permissions,
@@ -10,6 +9,7 @@ import {
   type Role,
   subAccountsField,
 } from '../../tokens/model/permissions.ts'
+import { isObject } from '../../tokens/verify/is-object.ts'
 import { watchedFile } from './watched-file.ts'
 
 export interface Grant {

@@ -1,9 +1,9 @@
 // Rate limits: per account key, per address, and per address for failed authentication. None unless configured.
 import type { FastifyRequest } from 'fastify'
 import { Failure } from '../../tokens/errors.ts'
-import { formatAddress, parseAddress } from '../../tokens/model/addresses.ts'
 import type { Caller } from '../../tokens/model/permissions.ts'
 import type { RateLimiter, RateLimitRules } from '../../tokens/trust/rate-limit.ts'
+import { formatAddress, parseAddress } from '../../tokens/verify/addresses.ts'
 import { answerTo, HttpFailure } from '../protocol/failures.ts'
 import { type Admit, callerOf } from './caller.ts'
 

@@ -2,7 +2,7 @@
 import { Failure } from '../../tokens/errors.ts'
 import type { LimitVerdict } from '../../tokens/limiter.ts'
 import type { RawQuery } from '../../tokens/model/page.ts'
-import { type Access, readScopes } from '../../tokens/model/policy.ts'
+import { type Access, readScopes } from '../../tokens/verify/policy.ts'
 
 export function readScopeParameter({ scope }: RawQuery): Pick<Access, 'scopes'> {
   if (scope === undefined) return {}

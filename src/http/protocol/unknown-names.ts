@@ -1,7 +1,7 @@
 // Routes beyond the service document refuse unknown body fields and query parameters: a caller who misspells `expiresAt`
 // must not get a 201.
 import { Failure } from '../../tokens/errors.ts'
-import { isObject } from '../../tokens/model/fields.ts'
+import { isObject } from '../../tokens/verify/is-object.ts'
 import type { AccountRoute, RouteInput } from '../routes/route.ts'
 
 /** Longer names are cut off in the response. */

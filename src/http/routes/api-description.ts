@@ -1,7 +1,7 @@
 // The OpenAPI description: everything but the routes, and the named schemas.
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
-import { isObject } from '../../tokens/model/fields.ts'
+import { isObject } from '../../tokens/verify/is-object.ts'
 import type { ServerParts } from './route.ts'
 
 type SwaggerOptions = Required<Pick<FastifyDynamicSwaggerOptions, 'openapi' | 'transformObject'>>

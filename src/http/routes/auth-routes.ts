@@ -3,11 +3,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { Failure } from '../../tokens/errors.ts'
-import { isObject } from '../../tokens/model/fields.ts'
 import type { RawQuery } from '../../tokens/model/page.ts'
 import type { StoredSession } from '../../tokens/model/session.ts'
 import type { Account } from '../../tokens/model/token.ts'
 import type { Person } from '../../tokens/sessions.ts'
+import { isObject } from '../../tokens/verify/is-object.ts'
 import {
   CALLBACK,
   CONSOLE,

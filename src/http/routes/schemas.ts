@@ -5,6 +5,9 @@ import type { Json, JsonObject } from '../../tokens/model/fields.ts'
 import { EXPIRING_DAYS, WEEKS } from '../../tokens/model/overview.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE } from '../../tokens/model/page.ts'
 import { ROLES, type Role } from '../../tokens/model/permissions.ts'
+import { EFFECTIVE_STATUSES, STATUSES } from '../../tokens/model/token.ts'
+import { MAX_METADATA_BYTES, SUB_ACCOUNT_STATUSES } from '../../tokens/model/update.ts'
+import { ACTIONS } from '../../tokens/record/history.ts'
 import {
   MAX_LIFETIME_SECONDS,
   MAX_LISTED,
@@ -13,10 +16,7 @@ import {
   MAX_RATE_SECONDS,
   type Policy,
   QUOTA_PERIODS,
-} from '../../tokens/model/policy.ts'
-import { EFFECTIVE_STATUSES, STATUSES } from '../../tokens/model/token.ts'
-import { MAX_METADATA_BYTES, SUB_ACCOUNT_STATUSES } from '../../tokens/model/update.ts'
-import { ACTIONS } from '../../tokens/record/history.ts'
+} from '../../tokens/verify/policy.ts'
 
 const text = (description: string, example?: string) =>
   Type.String(example === undefined ? { description } : { description, examples: [example] })

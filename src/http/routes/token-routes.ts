@@ -1,7 +1,6 @@
 // The documented endpoints, and all else that can be done with a token.
 import { Type } from 'typebox'
 import { Failure, reasonOf } from '../../tokens/errors.ts'
-import { parseAddress } from '../../tokens/model/addresses.ts'
 import { NOTHING_TO_UPDATE } from '../../tokens/model/fields.ts'
 import { MAX_LIMIT, MAX_PAGE, readOnce, readTokenQuery, type TokenQuery } from '../../tokens/model/page.ts'
 import type { Caller } from '../../tokens/model/permissions.ts'
@@ -16,6 +15,7 @@ import {
 } from '../../tokens/model/update.ts'
 import type { Registry } from '../../tokens/registry.ts'
 import type { TokenView } from '../../tokens/token-views.ts'
+import { parseAddress } from '../../tokens/verify/addresses.ts'
 import { etagOf, readIdempotencyKey, readVersions } from '../protocol/conditions.ts'
 import { readScopeParameter } from '../protocol/policy-headers.ts'
 import { unknownName } from '../protocol/unknown-names.ts'

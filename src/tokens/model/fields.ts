@@ -1,6 +1,7 @@
 // Reads the known fields of a JSON body, and says what is wrong with each. Unknown fields are ignored here; routes that refuse
 // them check before.
 import { Failure, type FieldProblem } from '../errors.ts'
+import { isObject } from '../verify/is-object.ts'
 import { NOT_A_TIME, parseTime } from './times.ts'
 import { brokenNameRule, countCharacters, normalizeName, STATUSES, type Status, type Timestamp } from './token.ts'
 
@@ -56,10 +57,6 @@ export function readNew<Shape extends object>(
 
 export type Json = null | boolean | number | string | readonly Json[] | JsonObject
 export type JsonObject = { readonly [name: string]: Json }
-
-export function isObject(body: unknown): body is object {
-  return body !== null && typeof body === 'object' && !Array.isArray(body)
-}
 
 /** The value of a stored text; undefined if it was altered and is no JSON. */
 export function readStoredJson(text: string): Json | undefined {

@@ -1,6 +1,6 @@
 // What is left of a rate or a quota. Processes reserve units in batches and use them up by themselves, so that few verifications
 // write; all of them together never use more than the limit allows. Pure: a state as stored in, a state out.
-import type { Limit, Policies, PolicyOwner, Quota, Rate } from './policy.ts'
+import type { Limit, Policies, PolicyOwner, Quota, Rate } from '../verify/policy.ts'
 import type { VerifiedToken } from './token.ts'
 
 /** A limit that a verification needs one unit of. `subject` is the token or the sub-account. */

@@ -1,5 +1,6 @@
 // JSON merge patch (RFC 7396).
-import { isObject, type Json, type JsonObject } from './fields.ts'
+import { isObject } from '../verify/is-object.ts'
+import type { Json, JsonObject } from './fields.ts'
 
 /** The patched value: members that are null in the patch are removed, others replaced, objects merged. */
 export function mergePatch(target: Json | undefined, patch: Json): Json {

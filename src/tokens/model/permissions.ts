@@ -1,6 +1,7 @@
 // What a caller may do: a role, whether credentials are shown, and the sub-accounts that it sees. Pure.
 import { Failure } from '../errors.ts'
-import { type FieldReader, isObject } from './fields.ts'
+import { isObject } from '../verify/is-object.ts'
+import type { FieldReader } from './fields.ts'
 
 export const ROLES = ['owner', 'manager', 'viewer', 'verifier'] as const
 export type Role = (typeof ROLES)[number]

@@ -1,11 +1,12 @@
 // The rules of creating and changing tokens and sub-accounts. Pure: a record and a change in, a record out.
 import { createHash } from 'node:crypto'
 import { Failure } from '../errors.ts'
+import { isObject } from '../verify/is-object.ts'
+import { brokenPolicyRule, type PolicyOwner } from '../verify/policy.ts'
 import {
   emailField,
   type FieldReader,
   idField,
-  isObject,
   type JsonObject,
   metadataField,
   nameField,
@@ -20,7 +21,6 @@ import {
   timeField,
 } from './fields.ts'
 import { mergePatch } from './merge-patch.ts'
-import { brokenPolicyRule, type PolicyOwner } from './policy.ts'
 import type { ListedToken, Status, SubAccount, Timestamp, TokenRecord } from './token.ts'
 
 export interface TokenUpdate {

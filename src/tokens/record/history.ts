@@ -1,12 +1,13 @@
 // The history of changes, in rows chained per account: a row altered, removed or inserted breaks the chain.
 import { Failure } from '../errors.ts'
-import { isObject, type Json, readStoredJson, shownJson } from '../model/fields.ts'
+import { type Json, readStoredJson, shownJson } from '../model/fields.ts'
 import { type PageRequest, type RawQuery, readOnce, readPageRequest, readTimeParameter } from '../model/page.ts'
 import type { HISTORY, HISTORY_HEADS, RecordOf, Table } from '../model/tables.ts'
 import { toTime } from '../model/times.ts'
 import type { Timestamp } from '../model/token.ts'
 import type { Stamped } from '../trust/stamp.ts'
 import type { Stamps } from '../trust/vault.ts'
+import { isObject } from '../verify/is-object.ts'
 
 export const ACTIONS = [
   'account.create',

@@ -2,14 +2,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { FailureCode } from '../errors.ts'
 import { type LimitUse, limitsOf } from '../model/limit.ts'
-import {
-  effectiveScopes,
-  lifetimeEnd,
-  type Policies,
-  type PolicyOwner,
-  parsePolicy,
-  type ReadyPolicy,
-} from '../model/policy.ts'
 import { RETIRED_CREDENTIALS, SUB_ACCOUNTS, TOKENS } from '../model/tables.ts'
 import {
   type ListedToken,
@@ -21,6 +13,14 @@ import {
   timeOfId,
   type VerifiedToken,
 } from '../model/token.ts'
+import {
+  effectiveScopes,
+  lifetimeEnd,
+  type Policies,
+  type PolicyOwner,
+  parsePolicy,
+  type ReadyPolicy,
+} from '../verify/policy.ts'
 import { isGenuine, type Stamped, type Tampered } from './stamp.ts'
 import type { Stamps } from './vault.ts'
 

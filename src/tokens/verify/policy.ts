@@ -1,8 +1,7 @@
 // What a token may do: the rules of a policy, and whether a request is within a token's policy and within its sub-account's.
-// Rates and quotas are counted in limit.ts.
+// Rates and quotas are counted in model/limit.ts.
 import { type Block, containsAddress, parseAddress, parseBlock } from './addresses.ts'
-import { isObject } from './fields.ts'
-import type { Timestamp } from './token.ts'
+import { isObject } from './is-object.ts'
 
 /** A bucket of `limit` that refills evenly within `seconds`. */
 export interface Rate {
@@ -279,8 +278,8 @@ function brokenScopesRule(value: unknown): string {
     : `scope must be one or more scopes, separated by single spaces, each ${SCOPE_RULE}`
 }
 
-/** When the token stops working because its sub-account limits the lifetime of tokens; null: never. */
-export function lifetimeEnd(createdAt: Timestamp, subAccount: ReadyPolicy | undefined): Timestamp | null {
+/** When the token stops working because its sub-account limits the lifetime of tokens; null: never. Times in ms since 1970. */
+export function lifetimeEnd(createdAt: number, subAccount: ReadyPolicy | undefined): number | null {
   const seconds = subAccount?.maxLifetimeSeconds
   return seconds === undefined ? null : createdAt + seconds * 1_000
 }
