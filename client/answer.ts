@@ -1,5 +1,5 @@
 // From an answer of the service to what a method of the client resolves to, or the error with which it rejects.
-import { type FieldProblem, LatchkeyError } from './error.ts'
+import { errorOf, type FieldProblem, LatchkeyError } from './error.ts'
 import { type Answer, retryAfterSecondsOf } from './send.ts'
 
 /** What gateways ask of a credential: whether it lets its holder in, and why not. */
@@ -10,8 +10,21 @@ export interface Accepted {
   readonly tokenId: string
   readonly subAccountId: string
   readonly accountId: string
-  /** The token's version, which counts its changes. */
-  readonly tokenVersion: number
+  /** Counts the changes of the token. */
+  readonly version: number
+  /** What it may do, such as `orders:read` or `items:*`; null where nothing restricts it. */
+  readonly scopes: readonly string[] | null
+  /** What is left of its rate and quota and of those of its sub-account; empty where it has none. */
+  readonly left: readonly Left[]
+}
+
+export interface Left {
+  /** `sub-account-rate` and `sub-account-quota` are shared by all tokens of the sub-account. */
+  readonly of: 'rate' | 'quota' | 'sub-account-rate' | 'sub-account-quota' | (string & {})
+  readonly limit: number
+  readonly left: number
+  /** Until it is full again; null for never. */
+  readonly resetSeconds: number | null
 }
 
 type Reason = 'unknown' | 'inactive' | 'suspended' | 'expired' | 'address' | 'scope' | 'rate' | 'quota'
@@ -21,7 +34,7 @@ export interface Refused {
   /** Open-ended: later versions of the service may add reasons. */
   readonly reason: Reason | (string & {})
   /** Where the reason passes by itself. */
-  readonly retryAfterSeconds: number | undefined
+  readonly retryAfterSeconds?: number
 }
 
 export function dataOf(answer: Answer, kind: 'data' | 'page' | 'body' | 'none'): unknown {
@@ -37,13 +50,45 @@ export function dataOf(answer: Answer, kind: 'data' | 'page' | 'body' | 'none'):
 export function verdictOf(answer: Answer): Verdict {
   const { status, headers } = answer
   const reason = headers.get('x-latchkey-reason')
-  if (reason !== null) return { accepted: false, reason, retryAfterSeconds: retryAfterSecondsOf(headers) }
+  if (reason !== null) {
+    const retryAfterSeconds = retryAfterSecondsOf(headers)
+    return { accepted: false, reason, ...(retryAfterSeconds !== undefined && { retryAfterSeconds }) }
+  }
   if (status !== 204) throw refusal(answer, parse(answer.text))
   const [tokenId, subAccountId, accountId, version] = ['token-id', 'sub-account-id', 'account-id', 'token-version'].map(
     (name) => headers.get(`x-latchkey-${name}`),
   )
   if (!tokenId || !subAccountId || !accountId || !version) throw notLatchkey(answer)
-  return { accepted: true, tokenId, subAccountId, accountId, tokenVersion: Number(version) }
+  const [scopes, left] = [scopesIn(headers.get('x-latchkey-scopes')), leftIn(headers)]
+  return { accepted: true, tokenId, subAccountId, accountId, version: Number(version), scopes, left }
+}
+
+/** The header is absent where nothing restricts the token, and `()` where it has no scope at all. */
+function scopesIn(header: string | null): readonly string[] | null {
+  if (header === null) return null
+  return header === '()' ? [] : header.split(' ')
+}
+
+/** `RateLimit: "rate";r=99;t=1, "quota";r=5` and `RateLimit-Policy: "rate";q=100;w=60, …`, in the same order. */
+function leftIn(headers: Headers): readonly Left[] {
+  const policies = itemsIn(headers.get('ratelimit-policy'))
+  return itemsIn(headers.get('ratelimit')).map(({ name, numbers: { r, t } }, n) => ({
+    of: name,
+    limit: policies[n]?.numbers.q ?? 0,
+    left: r ?? 0,
+    resetSeconds: t ?? null,
+  }))
+}
+
+function itemsIn(header: string | null) {
+  return (header ?? '').split(',').flatMap((item) => {
+    const [name = '', ...parameters] = item.trim().split(';')
+    if (name === '') return []
+    const numbers: Record<string, number> = Object.fromEntries(
+      parameters.map((each) => each.split('=')).map(([key = '', value]) => [key, Number(value)]),
+    )
+    return [{ name: name.replaceAll('"', ''), numbers }]
+  })
 }
 
 /** The specific reason where there is one: `error.message` in the failure envelope, `message` in the 401. */
@@ -55,7 +100,7 @@ function refusal({ status, headers }: Answer, body: unknown): LatchkeyError {
   const instead = isRedirect
     ? 'The address leads elsewhere: there is a login before the service, or baseUrl is wrong'
     : `The service answered ${status}`
-  return new LatchkeyError(typeof reason === 'string' ? reason : instead, {
+  return errorOf(typeof reason === 'string' ? reason : instead, {
     code: headers.get('x-latchkey-error') ?? 'unexpected-answer',
     status,
     details: isObject(error) && Array.isArray(error.details) ? (error.details as FieldProblem[]) : [],

@@ -1,13 +1,25 @@
 // Latchkey's API from a program or a browser: one typed method per operation, over fetch and nothing else.
 import { dataOf, type Verdict, verdictOf } from './answer.ts'
-import { LatchkeyError } from './error.ts'
+import { invalidRequest } from './error.ts'
 import { type Operations, operations } from './operations.ts'
 import { type OperationId, type Params, prepare } from './request.ts'
-import { send, unlessAborted } from './send.ts'
+import { type Attempt, send, unlessAborted } from './send.ts'
 
-export type { Accepted, Refused, Verdict } from './answer.ts'
-export { type FieldProblem, LatchkeyError, type LatchkeyErrorCode } from './error.ts'
+export type { Accepted, Left, Refused, Verdict } from './answer.ts'
+export {
+  ConflictError,
+  type FieldProblem,
+  InvalidRequestError,
+  LatchkeyError,
+  type LatchkeyErrorCode,
+  NotAllowedError,
+  NotAuthenticatedError,
+  NotFoundError,
+  RateLimitedError,
+  UnavailableError,
+} from './error.ts'
 export type * from './operations.ts'
+export type { Attempt } from './send.ts'
 
 export interface CallOptions {
   /** Calls the request off, retries included; the method then rejects with the signal's reason. */
@@ -28,6 +40,8 @@ export interface ClientOptions extends Omit<CallOptions, 'signal'> {
   readonly accountKey?: string | (() => string | Promise<string>) | undefined
   /** Whether the browser sends cookies: by default not with an `accountKey`, and otherwise to its own origin only. */
   readonly credentials?: 'omit' | 'same-origin' | 'include' | undefined
+  /** Called after each attempt of each request, for logs and measurements. It gets no credential. */
+  readonly onAttempt?: ((attempt: Attempt) => void) | undefined
   /** Instead of the global one; must follow `init.signal`, or there is no timeout. */
   readonly fetch?: typeof globalThis.fetch | undefined
 }
@@ -71,16 +85,21 @@ type Method<Operation extends { params: object; data: unknown }> =
     ? (params?: Operation['params'], options?: CallOptions) => CallOf<Operation['data']>
     : (params: Operation['params'], options?: CallOptions) => CallOf<Operation['data']>
 
+/** What a verification is asked for. */
+export interface Access {
+  /** Scopes that are all required, separated by spaces; an array of such texts: any one of them is enough. */
+  readonly scope?: string | readonly string[] | undefined
+  /** The address of the end user. It counts where `LATCHKEY_TRUST_PROXY` of the service trusts this client's address. */
+  readonly address?: string | undefined
+}
+
 /** Each method resolves to the `data` of the answer, and rejects with a LatchkeyError for anything but success. */
 export type LatchkeyClient = { readonly [Id in Exclude<OperationId, 'verify'>]: Method<Operations[Id]> } & {
   /**
    * Whether a credential lets its holder in, as a gateway asks. Being refused is an answer; the call rejects only when there
    * is no verdict, and then nobody must be let in. The client's own account key is not sent.
    */
-  readonly verify: (
-    params: { readonly credential: string } & Operations['verify']['params'],
-    options?: CallOptions,
-  ) => Promise<Verdict>
+  readonly verify: (credential: string, access?: Access, options?: CallOptions) => Promise<Verdict>
 }
 
 export function createClient(options: ClientOptions = {}): LatchkeyClient {
@@ -91,13 +110,22 @@ export function createClient(options: ClientOptions = {}): LatchkeyClient {
   ])
   return {
     ...(Object.fromEntries(methods) as LatchkeyClient),
-    async verify({ credential, ...params }, call = {}) {
+    async verify(credential, { scope, address } = {}, call = {}) {
+      requireScope(scope)
+      if (address !== undefined && !isPrintable(address)) throw invalidRequest('address is not an IP address')
       // No header can carry it, so it cannot be one of the service's.
-      if (!isPrintable(credential)) return { accepted: false, reason: 'unknown', retryAfterSeconds: undefined }
-      const authorization = `Bearer ${credential}`
-      return verdictOf(await send(prepare('verify', params), { ...options, ...given(call), authorization }))
+      if (!isPrintable(credential)) return { accepted: false, reason: 'unknown' }
+      const sent = { ...options, ...given(call), authorization: `Bearer ${credential}`, forwardedFor: address }
+      return verdictOf(await send(prepare('verify', { scope }), sent))
     },
   }
+}
+
+/** An empty scope, or none of several, would ask for nothing, and let in who has no scope at all. */
+function requireScope(scope: Access['scope']): void {
+  const alternatives = [scope ?? 'none is asked for'].flat()
+  if (alternatives.length > 0 && alternatives.every((each) => each.trim() !== '')) return
+  throw invalidRequest('scope is empty; leave it out where no scope is needed')
 }
 
 function makeCall(options: ClientOptions, id: OperationId, params: Params, call: CallOptions): Call<unknown> {
@@ -134,7 +162,7 @@ async function ask(
   // Checked here: the message of fetch would repeat the key.
   if (key !== undefined && !isPrintable(key)) {
     const problem = key === '' ? 'is empty' : 'has characters that a header cannot carry'
-    throw new LatchkeyError(`The account key ${problem}`, { code: 'invalid-request' })
+    throw invalidRequest(`The account key ${problem}`)
   }
   const authorization = key === undefined ? undefined : `Bearer ${key}`
   const answer = await send(prepare(id, params), { ...options, ...given(call), authorization })

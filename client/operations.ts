@@ -966,7 +966,22 @@ export interface Operations {
   introspect: { params: IntrospectParams; data: IntrospectionResponse }
 }
 
-export const operations = {
+/** Of the service that this client was made for. */
+export const VERSION = '0.2.0'
+
+export interface Place {
+  /** Of the request. */
+  readonly method: string
+  readonly path: string
+  /** The parameters that are headers. */
+  readonly headers: readonly string[]
+  /** The media type. */
+  readonly body?: string
+  /** What a call resolves to: the `data` of the answer, a page of it, the whole body, or nothing. */
+  readonly answer: 'data' | 'page' | 'body' | 'none'
+}
+
+export const operations: Readonly<Record<keyof Operations, Place>> = {
   listTokens: { method: 'GET', path: '/api/v1/apiClient/token', headers: [], answer: 'page' },
   createToken: {
     method: 'POST',
@@ -1046,4 +1061,4 @@ export const operations = {
     body: 'application/x-www-form-urlencoded',
     answer: 'body',
   },
-} as const satisfies Record<keyof Operations, object>
+}

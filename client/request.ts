@@ -1,19 +1,13 @@
 // From an operation and its parameters to the request that fetch sends: path, query, headers and body as the API
 // description places them.
-import { LatchkeyError } from './error.ts'
+import { invalidRequest } from './error.ts'
 import { type Operations, operations } from './operations.ts'
 
 export type OperationId = keyof Operations
 export type Params = Readonly<Record<string, unknown>>
 
-interface Place {
-  readonly method: string
-  readonly path: string
-  readonly headers: readonly string[]
-  readonly body?: string
-}
-
 export interface PreparedRequest {
+  readonly operation: OperationId
   readonly method: string
   /** Path and query. */
   readonly url: string
@@ -30,7 +24,7 @@ const FORM = 'application/x-www-form-urlencoded'
 const READING: readonly OperationId[] = ['introspect']
 
 export function prepare(id: OperationId, params: Params): PreparedRequest {
-  const place: Place = operations[id]
+  const place = operations[id]
   const { body, ...others } = params
   const headers: Record<string, string> = {}
   const query = new URLSearchParams()
@@ -42,12 +36,13 @@ export function prepare(id: OperationId, params: Params): PreparedRequest {
   }
   if (place.headers.includes(IDEMPOTENCY_KEY)) headers[IDEMPOTENCY_KEY] ??= newIdempotencyKey()
   for (const [name, value] of Object.entries(headers)) {
-    if (!/^[\x20-\x7e]*$/.test(value)) throw invalid(`${name} has characters that a header cannot carry`)
+    if (!/^[\x20-\x7e]*$/.test(value)) throw invalidRequest(`${name} has characters that a header cannot carry`)
   }
   if (body !== undefined && place.body !== undefined) headers['content-type'] = place.body
   const path = fill(place.path, others)
   const isReading = place.method === 'GET' || READING.includes(id)
   return {
+    operation: id,
     method: place.method,
     url: query.size === 0 ? path : `${path}?${query}`,
     headers,
@@ -61,7 +56,7 @@ function fill(path: string, params: Params): string {
   return path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = String(params[name])
     // These would lead to another path, which may answer.
-    if (/^\.{0,2}$/.test(value)) throw invalid(`${name} must be an id, not "${value}"`)
+    if (/^\.{0,2}$/.test(value)) throw invalidRequest(`${name} must be an id, not "${value}"`)
     return encodeURIComponent(value)
   })
 }
@@ -70,10 +65,6 @@ function encode(body: unknown, type: string | undefined): string {
   if (type !== FORM) return JSON.stringify(body)
   const fields = Object.entries(body as Params).filter(([, value]) => value !== undefined)
   return new URLSearchParams(fields.map(([name, value]) => [name, String(value)])).toString()
-}
-
-function invalid(message: string): LatchkeyError {
-  return new LatchkeyError(message, { code: 'invalid-request' })
 }
 
 /** Not `crypto.randomUUID`: browsers have it in secure contexts only. */

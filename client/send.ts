@@ -1,12 +1,31 @@
 // Sends one request: within a time limit, and again where that is safe.
-import { LatchkeyError } from './error.ts'
+import { errorOf, invalidRequest, LatchkeyError } from './error.ts'
+import { VERSION } from './operations.ts'
 import type { PreparedRequest } from './request.ts'
+
+/** What became of one attempt of a request, for a log. It has no credential, no body and no query. */
+export interface Attempt {
+  /** The method of the client, such as `listTokens`. */
+  readonly operation: string
+  readonly method: string
+  /** Counted from 1; more than one where a request is repeated. */
+  readonly attempt: number
+  /** 0 where there was no answer. */
+  readonly status: number
+  /** Of a failure: `X-Latchkey-Error`, or what the client noticed itself. */
+  readonly code: string | undefined
+  readonly requestId: string | undefined
+  readonly durationMs: number
+}
 
 export interface SendOptions {
   readonly baseUrl?: string | undefined
   readonly fetch?: typeof globalThis.fetch | undefined
   /** The value of the Authorization header; without one, cookies identify the caller. */
   readonly authorization?: string | undefined
+  /** The address of the end user, for verification. */
+  readonly forwardedFor?: string | undefined
+  readonly onAttempt?: ((attempt: Attempt) => void) | undefined
   readonly credentials?: 'omit' | 'same-origin' | 'include' | undefined
   readonly signal?: AbortSignal | undefined
   readonly timeoutMs?: number | undefined
@@ -42,7 +61,9 @@ export async function send(request: PreparedRequest, options: SendOptions): Prom
   const { retries = RETRIES, signal } = options
   requireAddress(options)
   for (let attempt = 0; ; attempt++) {
+    const startedAt = performance.now()
     const outcome = await attemptOnce(request, options)
+    options.onAttempt?.(described(request, outcome, attempt + 1, performance.now() - startedAt))
     const askedMs = outcome instanceof LatchkeyError ? 0 : 1000 * (retryAfterSecondsOf(outcome.headers) ?? 0)
     if (attempt < retries && askedMs <= MAX_WAIT_MS && mayRepeat(request, outcome)) {
       await pause(askedMs + randomWait(attempt), signal)
@@ -51,15 +72,26 @@ export async function send(request: PreparedRequest, options: SendOptions): Prom
   }
 }
 
+function described(
+  { operation, method }: PreparedRequest,
+  outcome: Answer | LatchkeyError,
+  attempt: number,
+  durationMs: number,
+): Attempt {
+  const about = { operation, method, attempt, durationMs }
+  if (outcome instanceof LatchkeyError) return { ...about, status: 0, code: outcome.code, requestId: undefined }
+  const { status, headers } = outcome
+  const [code, requestId] = [headers.get('x-latchkey-error'), headers.get('x-request-id')]
+  return { ...about, status, code: code ?? undefined, requestId: requestId ?? undefined }
+}
+
 /** Said at once: fetch would fail as if the service could not be reached. Only a page, or a fetch of one's own, needs no host. */
 function requireAddress({ baseUrl = '', fetch }: SendOptions): void {
   const { location } = globalThis as { location?: { href: string } }
   const url = URL.canParse(baseUrl, location?.href) ? new URL(baseUrl, location?.href) : undefined
   if (fetch !== undefined || url?.protocol === 'https:' || url?.protocol === 'http:') return
   const problem = baseUrl === '' ? 'is missing' : 'has no http:// or https://'
-  throw new LatchkeyError(`baseUrl ${problem}; it is an address such as https://tokens.example.com`, {
-    code: 'invalid-request',
-  })
+  throw invalidRequest(`baseUrl ${problem}; it is an address such as https://tokens.example.com`)
 }
 
 export function retryAfterSecondsOf(headers: Headers): number | undefined {
@@ -71,19 +103,17 @@ export function retryAfterSecondsOf(headers: Headers): number | undefined {
 
 /** Rejects only when the caller calls it off; a service that gives no answer is an outcome. */
 async function attemptOnce(request: PreparedRequest, options: SendOptions): Promise<Answer | LatchkeyError> {
-  const { baseUrl = '', fetch = globalThis.fetch, authorization, credentials, signal, timeoutMs = TIMEOUT_MS } = options
-  const { method, url, headers, body } = request
+  const { baseUrl = '', fetch = globalThis.fetch, signal, timeoutMs = TIMEOUT_MS } = options
+  const { method, url, body } = request
   const timeout = timeoutMs > MAX_TIMER_MS ? undefined : AbortSignal.timeout(Math.ceil(timeoutMs))
   const signals = [signal, timeout].filter((each) => each !== undefined)
   try {
     const response = await fetch(`${baseUrl.replace(/\/$/, '')}${url}`, {
       method,
-      headers: authorization === undefined ? headers : { ...headers, authorization },
-      // Answers hold credentials: none is cached, and no request follows a redirect, which is no answer of Latchkey.
-      cache: 'no-store',
+      headers: headersOf(request, options),
+      // No request follows a redirect, which is no answer of Latchkey.
       redirect: 'manual',
-      // A header that identifies the caller must not compete with a cookie that identifies another.
-      credentials: credentials ?? (authorization === undefined ? 'same-origin' : 'omit'),
+      ...browserOptions(options),
       ...(body !== undefined && { body }),
       ...(signals.length > 0 && { signal: AbortSignal.any(signals) }),
     })
@@ -95,11 +125,45 @@ async function attemptOnce(request: PreparedRequest, options: SendOptions): Prom
   }
 }
 
+function headersOf({ headers }: PreparedRequest, { authorization, forwardedFor }: SendOptions) {
+  return {
+    ...headers,
+    ...(authorization !== undefined && { authorization }),
+    ...(forwardedFor !== undefined && { 'x-forwarded-for': forwardedFor }),
+    // Browsers have their own, and ask the server for permission to send another.
+    ...('document' in globalThis ? {} : { 'user-agent': `latchkey-client/${VERSION}` }),
+  }
+}
+
+/**
+ * Answers hold credentials and verdicts, so none is cached; and a header that identifies the caller must not compete with a cookie
+ * that identifies another. Some runtimes have neither cache nor cookies, and refuse the options.
+ */
+function browserOptions({ authorization, credentials }: SendOptions): Pick<RequestInit, 'cache' | 'credentials'> {
+  const wanted = {
+    cache: 'no-store',
+    credentials: credentials ?? (authorization === undefined ? 'same-origin' : 'omit'),
+  } as const
+  takesBrowserOptions ??= isTaken(wanted)
+  return takesBrowserOptions ? wanted : {}
+}
+
+let takesBrowserOptions: boolean | undefined
+
+function isTaken(options: RequestInit): boolean {
+  try {
+    new Request('http://localhost/', options)
+    return true
+  } catch {
+    return false
+  }
+}
+
 function noAnswer({ isReading }: PreparedRequest, timeoutMs: number | undefined, cause: unknown) {
   const unsure = isReading ? '' : '; this may or may not have been done'
   return timeoutMs === undefined
-    ? new LatchkeyError(`The service cannot be reached${unsure}`, { code: 'unreachable', cause })
-    : new LatchkeyError(`The service has not answered within ${timeoutMs} ms${unsure}`, { code: 'timeout', cause })
+    ? errorOf(`The service cannot be reached${unsure}`, { code: 'unreachable', cause })
+    : errorOf(`The service has not answered within ${timeoutMs} ms${unsure}`, { code: 'timeout', cause })
 }
 
 function mayRepeat({ isRepeatable }: PreparedRequest, outcome: Answer | LatchkeyError): boolean {

@@ -43,6 +43,7 @@ interface Operation {
 }
 
 export interface ApiDescription {
+  readonly info: { readonly version: string }
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
 }
@@ -63,6 +64,18 @@ const SCALARS: Readonly<Record<string, string>> = {
 const JSON_TYPE = 'application/json'
 const NOTHING = 'Readonly<Record<never, never>>'
 const COMMENT_WIDTH = 110
+/** A type of its own instead of `as const`, whose declaration would repeat the whole table. */
+const PLACE = `export interface Place {
+/** Of the request. */
+readonly method: string
+readonly path: string
+/** The parameters that are headers. */
+readonly headers: readonly string[]
+/** The media type. */
+readonly body?: string
+/** What a call resolves to: the \`data\` of the answer, a page of it, the whole body, or nothing. */
+readonly answer: 'data' | 'page' | 'body' | 'none'
+}`
 
 export function printOperations(description: ApiDescription): string {
   return new Printer(description).print()
@@ -101,7 +114,9 @@ class Printer {
       ...this.#declared.values(),
       `/** What \`X-Latchkey-Error\` names; later versions may add codes. */\nexport type ErrorCode = ${[...this.#codes].sort().map(literal).join(' | ') || 'never'}`,
       `export interface Operations {\n${types.join('\n')}\n}`,
-      `export const operations = {\n${table.join('\n')}\n} as const satisfies Record<keyof Operations, object>\n`,
+      `/** Of the service that this client was made for. */\nexport const VERSION = ${literal(this.#description.info.version)}`,
+      PLACE,
+      `export const operations: Readonly<Record<keyof Operations, Place>> = {\n${table.join('\n')}\n}\n`,
     ].join('\n\n')
   }
 

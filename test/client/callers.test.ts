@@ -91,18 +91,20 @@ test('a wrong setting is called by its name, and nothing is sent', async () => {
 test('verify says whether a credential lets its holder in, and why not', async () => {
   const nobody = createClient({ baseUrl: service.url })
   const { _id, token: credential } = await newToken('verified')
-  assert.deepEqual(await nobody.verify({ credential }), {
+  assert.deepEqual(await nobody.verify(credential), {
     accepted: true,
     tokenId: _id,
     subAccountId: owner,
     accountId: service.account.id,
-    tokenVersion: 1,
+    version: 1,
+    scopes: null,
+    left: [],
   })
   await client.updateToken({ id: _id, body: { status: 'inactive' } })
-  const refused = (reason: string) => ({ accepted: false, reason, retryAfterSeconds: undefined })
-  assert.deepEqual(await nobody.verify({ credential }), refused('inactive'))
+  const refused = (reason: string) => ({ accepted: false, reason })
+  assert.deepEqual(await nobody.verify(credential), refused('inactive'))
   for (const unknown of ['lk_tok_x', 'a b', '', 'é', 'x\r\ny']) {
-    assert.deepEqual(await nobody.verify({ credential: unknown }), refused('unknown'))
+    assert.deepEqual(await nobody.verify(unknown), refused('unknown'))
   }
 })
 
@@ -110,13 +112,13 @@ test('verify never takes the answer of something else for a yes or a no', async 
   for (const status of [200, 204, 301, 307, 401, 403, 404, 500]) {
     const answer = { location: 'https://elsewhere.example/' }
     const stranger = await listen((_request, response) => void response.writeHead(status, answer).end())
-    const asked = createClient({ baseUrl: stranger.url, retries: 0 }).verify({ credential: 'lk_tok_x' })
+    const asked = createClient({ baseUrl: stranger.url, retries: 0 }).verify('lk_tok_x')
     await assert.rejects(asked, { code: 'unexpected-answer', status })
     stranger.close()
   }
   const gone = await listen(() => undefined)
   gone.close()
-  await assert.rejects(createClient({ baseUrl: gone.url, retries: 0 }).verify({ credential: 'x' }), {
+  await assert.rejects(createClient({ baseUrl: gone.url, retries: 0 }).verify('x'), {
     code: 'unreachable',
   })
 })
@@ -127,7 +129,7 @@ test('a refusal with a reason is a verdict whatever its status, and is not asked
     asked++
     response.writeHead(429, { 'x-latchkey-reason': 'rate', 'retry-after': '7' }).end('{}')
   })
-  const verdict = await createClient({ baseUrl: limited.url }).verify({ credential: 'lk_tok_x' })
+  const verdict = await createClient({ baseUrl: limited.url }).verify('lk_tok_x')
   assert.deepEqual([verdict, asked], [{ accepted: false, reason: 'rate', retryAfterSeconds: 7 }, 1])
   limited.close()
 })

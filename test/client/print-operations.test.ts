@@ -22,7 +22,11 @@ function describing(thing: Schema, schemas: Readonly<Record<string, Schema>> = {
     responses: { 200: success },
     ...more,
   }
-  return { components: { schemas: { Thing: thing, ...schemas } }, paths: { '/thing/{id}': { get: operation } } }
+  return {
+    info: { version: '1' },
+    components: { schemas: { Thing: thing, ...schemas } },
+    paths: { '/thing/{id}': { get: operation } },
+  }
 }
 
 /** What the compiler says of the printed types, used like this. */
@@ -104,9 +108,10 @@ test('parameters of an operation have a type of their own, lists included, and a
     export const params: GetThingParams = { id: 'x', tag: ['a', 'b'], 'if-match': undefined }
     export const data: Operations['getThing']['data'] = undefined
     export const code: ErrorCode[] = ['one', 'two']
-    export const answer: 'none' = operations.getThing.answer
-    export const headers: readonly ['if-match'] = operations.getThing.headers`
-  assert.equal(compile(describing(thing, schemas, { parameters, responses }), use), '')
+    export const place: Place = operations.getThing`
+  const description = describing(thing, schemas, { parameters, responses })
+  assert.equal(compile(description, use), '')
+  assert.match(printOperations(description), /"headers":\["if-match"\],"answer":"none"/)
 })
 
 test('an empty schema is any value', () => {

@@ -27,7 +27,7 @@ async function callsThatCompile(): Promise<void> {
   const { data, etag } = await client.getToken({ id: 'x' }).withResponse()
   holds<Same<typeof data, Token>>()
   holds<Same<typeof etag, string | undefined>>()
-  const verdict = await client.verify({ credential: 'x' })
+  const verdict = await client.verify('x')
   holds<Same<typeof verdict, Verdict>>()
   if (verdict.accepted) verdict.tokenId.trim()
   else verdict.reason.trim()
@@ -51,8 +51,8 @@ async function callsThatDoNotCompile(): Promise<void> {
   // @ts-expect-error: one token is not a list of pages
   for await (const _ of client.getToken({ id: 'x' })) break
   // @ts-expect-error: verification needs a credential
-  client.verify({})
-  const verdict = await client.verify({ credential: 'x' })
+  client.verify()
+  const verdict = await client.verify('x')
   // @ts-expect-error: who is refused has no token
   verdict.tokenId.trim()
   // @ts-expect-error: answers are not changed

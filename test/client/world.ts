@@ -13,9 +13,9 @@ import { join } from 'node:path'
 import { readConfig } from '../../src/config.ts'
 import { startServer } from '../../src/process/serving.ts'
 
-export async function openService() {
+export async function openService(settings: Readonly<Record<string, string>> = {}) {
   const dataDir = mkdtempSync(join(tmpdir(), 'latchkey-client-'))
-  const running = await startServer(readConfig({ PORT: '0', LATCHKEY_DATA_DIR: dataDir }))
+  const running = await startServer(readConfig({ PORT: '0', LATCHKEY_DATA_DIR: dataDir, ...settings }))
   const { operator, url } = running
   const account = await operator.createAccount('Acme')
   const { key: accountKey } = await operator.createKey(account.id, 'client', null)
