@@ -156,42 +156,28 @@ export interface CreateTokenParams {
   readonly body: NewToken
 }
 
-export interface ListTokensOfSubAccountParams {
-  /** Only tokens with this status */
-  readonly status?: 'active' | 'inactive' | undefined
-  /** Part of the name, in any letter case, or the last four characters of the credential */
-  readonly search?: string | undefined
-  /** From 1; 1 unless set */
-  readonly page?: number | undefined
-  /** Items per page, at most 100; 10 unless set */
-  readonly limit?: number | undefined
-  /** Only tokens with this tag; repeated: with all of them */
-  readonly tag?: readonly string[] | undefined
-  /** Only tokens never used */
-  readonly used?: 'never' | undefined
-  /** Only tokens made at this time or later */
-  readonly createdFrom?: string | undefined
-  /** Only tokens made before this time */
-  readonly createdBefore?: string | undefined
-  /** Only tokens that expire at this time or later */
-  readonly expiresFrom?: string | undefined
-  /** Only tokens that expire before this time */
-  readonly expiresBefore?: string | undefined
-  /** Only tokens of which verification would say this now; not together with `status` */
-  readonly effectiveStatus?: 'active' | 'inactive' | 'expired' | 'suspended' | undefined
-  /** Adds `details` to each token */
-  readonly include?: 'details' | undefined
-  /** Shows only the last four characters of each credential */
-  readonly credentials?: 'masked' | undefined
+export interface ListTokensOfSubAccountParams
+  extends Pick<
+    ListTokensParams,
+    | 'status'
+    | 'search'
+    | 'page'
+    | 'limit'
+    | 'tag'
+    | 'used'
+    | 'createdFrom'
+    | 'createdBefore'
+    | 'expiresFrom'
+    | 'expiresBefore'
+    | 'effectiveStatus'
+    | 'include'
+    | 'credentials'
+  > {
   /** The sub-account id */
   readonly subAccountId: string
 }
 
-export interface GetTokenParams {
-  /** Adds `details` to each token */
-  readonly include?: 'details' | undefined
-  /** Shows only the last four characters of each credential */
-  readonly credentials?: 'masked' | undefined
+export interface GetTokenParams extends Pick<ListTokensParams, 'include' | 'credentials'> {
   /** The token id */
   readonly id: string
 }
@@ -203,11 +189,7 @@ export interface TokenUpdate {
   readonly status?: 'active' | 'inactive' | undefined
 }
 
-export interface UpdateTokenParams {
-  /** Shows only the last four characters of each credential */
-  readonly credentials?: 'masked' | undefined
-  /** The token id */
-  readonly id: string
+export interface UpdateTokenParams extends Pick<GetTokenParams, 'credentials' | 'id'> {
   /** An ETag: go ahead only if the token is still at it */
   readonly 'if-match'?: string | undefined
   readonly body: TokenUpdate
@@ -236,28 +218,16 @@ export interface TokenPolicyPatch {
   readonly quota?: QuotaPatch | null | undefined
 }
 
-export interface TokenPatch {
+export interface TokenPatch extends Pick<NewToken, 'expiresAt' | 'tags' | 'metadata'> {
   /** Unique within its sub-account, at most 255 characters */
   readonly name?: string | undefined
   /** `inactive` disables the token at once without deleting it; `active` enables it again */
   readonly status?: 'active' | 'inactive' | undefined
-  /** When it stops authenticating, with a time zone; never if null or not sent */
-  readonly expiresAt?: string | null | undefined
-  /** At most 10 words of your own, which lists can be filtered by */
-  readonly tags?: readonly string[] | null | undefined
-  /** A JSON object of your own, at most 4096 bytes as stored */
-  readonly metadata?: Readonly<Record<string, unknown>> | null | undefined
   /** What the token, or every token of the sub-account, may do; a merge patch in PATCH */
   readonly policy?: TokenPolicyPatch | null | undefined
 }
 
-export interface PatchTokenParams {
-  /** Shows only the last four characters of each credential */
-  readonly credentials?: 'masked' | undefined
-  /** The token id */
-  readonly id: string
-  /** An ETag: go ahead only if the token is still at it */
-  readonly 'if-match'?: string | undefined
+export interface PatchTokenParams extends Pick<UpdateTokenParams, 'credentials' | 'id' | 'if-match'> {
   readonly body: TokenPatch
 }
 
@@ -266,32 +236,18 @@ export interface DeletedToken {
   readonly _id: string
 }
 
-export interface DeleteTokenParams {
-  /** The token id */
-  readonly id: string
-  /** An ETag: go ahead only if the token is still at it */
-  readonly 'if-match'?: string | undefined
-}
+export interface DeleteTokenParams extends Pick<UpdateTokenParams, 'id' | 'if-match'> {}
 
 export interface TokenRotation {
   /** How long the former credential still works; 0 unless set */
   readonly overlapSeconds?: number | undefined
 }
 
-export interface RotateTokenParams {
-  /** The token id */
-  readonly id: string
-  /** An ETag: go ahead only if the token is still at it */
-  readonly 'if-match'?: string | undefined
+export interface RotateTokenParams extends Pick<UpdateTokenParams, 'id' | 'if-match'> {
   readonly body?: TokenRotation | undefined
 }
 
-export interface RevealTokenParams {
-  /** The token id */
-  readonly id: string
-  /** An ETag: go ahead only if the token is still at it */
-  readonly 'if-match'?: string | undefined
-}
+export interface RevealTokenParams extends Pick<UpdateTokenParams, 'id' | 'if-match'> {}
 
 export interface Explanation {
   readonly accepted: boolean
@@ -372,27 +328,14 @@ export interface HistoryEntry {
   readonly address: string | null
 }
 
-export interface HistoryPage {
+export interface HistoryPage
+  extends Pick<TokenPage, 'total' | 'page' | 'limit' | 'totalPages' | 'hasNextPage' | 'hasPrevPage'> {
   readonly items: readonly HistoryEntry[]
-  /** All matches on all pages, exactly */
-  readonly total: number
-  /** The number of this page, from 1 */
-  readonly page: number
-  /** How many items a page can hold */
-  readonly limit: number
-  /** 0 where nothing matches */
-  readonly totalPages: number
-  readonly hasNextPage: boolean
-  readonly hasPrevPage: boolean
   /** The present names of the tokens, sub-accounts and account keys that the entries mention, by id */
   readonly names: Readonly<Record<string, string>>
 }
 
-export interface ListAccountHistoryParams {
-  /** From 1; 1 unless set */
-  readonly page?: number | undefined
-  /** Items per page, at most 100; 10 unless set */
-  readonly limit?: number | undefined
+export interface ListAccountHistoryParams extends Pick<ListTokensParams, 'page' | 'limit'> {
   /** Only what this actor did */
   readonly by?: string | undefined
   /** Only this kind of change */
@@ -418,47 +361,12 @@ export interface ListAccountHistoryParams {
   readonly to?: string | undefined
 }
 
-export interface ListTokenHistoryParams {
-  /** From 1; 1 unless set */
-  readonly page?: number | undefined
-  /** Items per page, at most 100; 10 unless set */
-  readonly limit?: number | undefined
-  /** Only what this actor did */
-  readonly by?: string | undefined
-  /** Only this kind of change */
-  readonly action?:
-    | 'account.create'
-    | 'account.rename'
-    | 'account.update'
-    | 'key.create'
-    | 'key.revoke'
-    | 'session.revoke'
-    | 'sub-account.create'
-    | 'sub-account.update'
-    | 'token.create'
-    | 'token.update'
-    | 'token.rotate'
-    | 'token.reveal'
-    | 'token.erase'
-    | 'token.delete'
-    | undefined
-  /** Only changes at this time or later */
-  readonly from?: string | undefined
-  /** Only changes before this time */
-  readonly to?: string | undefined
+export interface ListTokenHistoryParams extends ListAccountHistoryParams {
   /** The token id */
   readonly id: string
 }
 
-export interface SubAccount {
-  /** Sub-account identifier */
-  readonly _id: string
-  /** What people call it */
-  readonly name: string
-  /** How its contact person is reached */
-  readonly email: string
-  /** The company behind the sub-account */
-  readonly companyName: string
+export interface SubAccount extends SubAccountSummary {
   /** While suspended, none of its tokens authenticates */
   readonly status: 'active' | 'suspended'
   /** Time of creation */
@@ -582,49 +490,23 @@ export interface Key {
   readonly lastUsedAt: string | null
 }
 
-export interface KeyPage {
+export interface KeyPage
+  extends Pick<TokenPage, 'total' | 'page' | 'limit' | 'totalPages' | 'hasNextPage' | 'hasPrevPage'> {
   readonly items: readonly Key[]
-  /** All matches on all pages, exactly */
-  readonly total: number
-  /** The number of this page, from 1 */
-  readonly page: number
-  /** How many items a page can hold */
-  readonly limit: number
-  /** 0 where nothing matches */
-  readonly totalPages: number
-  readonly hasNextPage: boolean
-  readonly hasPrevPage: boolean
 }
 
-export interface ListKeysParams {
-  /** From 1; 1 unless set */
-  readonly page?: number | undefined
-  /** Items per page, at most 100; 10 unless set */
-  readonly limit?: number | undefined
-}
+export interface ListKeysParams extends Pick<ListTokensParams, 'page' | 'limit'> {}
 
-export interface CreatedKey {
-  /** Account key identifier */
-  readonly _id: string
-  /** What it is for */
-  readonly name: string
+export interface CreatedKey
+  extends Pick<
+    Key,
+    '_id' | 'name' | 'reveal' | 'subAccounts' | 'createdAt' | 'expiresAt' | 'revokedAt' | 'lastUsedAt'
+  > {
   /**
    * `owner` may do everything, `manager` all but manage keys and sessions, `viewer` read and introspect,
    * `verifier` introspect
    */
   readonly role: 'owner' | 'manager' | 'viewer' | 'verifier'
-  /** Whether credentials are shown */
-  readonly reveal: boolean
-  /** The ids of the only sub-accounts that are seen; null for all */
-  readonly subAccounts: readonly string[] | null
-  /** Time of creation */
-  readonly createdAt: string
-  /** When it stops working; null for never */
-  readonly expiresAt: string | null
-  /** Since when it is revoked */
-  readonly revokedAt: string | null
-  /** Last request with it, to the minute; null for never */
-  readonly lastUsedAt: string | null
   /** The key itself, shown only once */
   readonly key: string
 }
@@ -666,74 +548,35 @@ export interface Session {
   readonly expiresAt: string
 }
 
-export interface SessionPage {
+export interface SessionPage
+  extends Pick<TokenPage, 'total' | 'page' | 'limit' | 'totalPages' | 'hasNextPage' | 'hasPrevPage'> {
   readonly items: readonly Session[]
-  /** All matches on all pages, exactly */
-  readonly total: number
-  /** The number of this page, from 1 */
-  readonly page: number
-  /** How many items a page can hold */
-  readonly limit: number
-  /** 0 where nothing matches */
-  readonly totalPages: number
-  readonly hasNextPage: boolean
-  readonly hasPrevPage: boolean
 }
 
-export interface ListSessionsParams {
-  /** From 1; 1 unless set */
-  readonly page?: number | undefined
-  /** Items per page, at most 100; 10 unless set */
-  readonly limit?: number | undefined
-}
+export interface ListSessionsParams extends Pick<ListTokensParams, 'page' | 'limit'> {}
 
 export interface RevokeSessionParams {
   /** The session id */
   readonly id: string
 }
 
-export interface SubAccountPage {
+export interface SubAccountPage
+  extends Pick<TokenPage, 'total' | 'page' | 'limit' | 'totalPages' | 'hasNextPage' | 'hasPrevPage'> {
   readonly items: readonly SubAccount[]
-  /** All matches on all pages, exactly */
-  readonly total: number
-  /** The number of this page, from 1 */
-  readonly page: number
-  /** How many items a page can hold */
-  readonly limit: number
-  /** 0 where nothing matches */
-  readonly totalPages: number
-  readonly hasNextPage: boolean
-  readonly hasPrevPage: boolean
 }
 
-export interface ListSubAccountsParams {
+export interface ListSubAccountsParams extends Pick<ListTokensParams, 'page' | 'limit'> {
   /** Part of the name, e-mail address or company */
   readonly search?: string | undefined
-  /** From 1; 1 unless set */
-  readonly page?: number | undefined
-  /** Items per page, at most 100; 10 unless set */
-  readonly limit?: number | undefined
 }
 
 /** A ceiling for all tokens; rate and quota are shared by all of them */
-export interface SubAccountPolicy {
-  /** What it may do; `items:*` stands for all that begins with `items:` */
-  readonly scopes?: readonly string[] | undefined
-  /** From where: CIDR blocks or single addresses */
-  readonly addresses?: readonly string[] | undefined
-  readonly rate?: Rate | undefined
-  readonly quota?: Quota | undefined
+export interface SubAccountPolicy extends TokenPolicy {
   /** No token works longer than this after its creation */
   readonly maxLifetimeSeconds?: number | undefined
 }
 
-export interface NewSubAccount {
-  /** What people call it */
-  readonly name: string
-  /** How its contact person is reached */
-  readonly email: string
-  /** The company behind the sub-account */
-  readonly companyName: string
+export interface NewSubAccount extends Pick<SubAccountSummary, 'name' | 'email' | 'companyName'> {
   /** A JSON object of your own, at most 4096 bytes as stored */
   readonly metadata?: Readonly<Record<string, unknown>> | null | undefined
   /** What the token, or every token of the sub-account, may do; a merge patch in PATCH */
@@ -768,37 +611,19 @@ export interface UpdateSubAccountParams {
   readonly body: SubAccountUpdate
 }
 
-export interface SubAccountPolicyPatch {
-  /** What it may do; `items:*` stands for all that begins with `items:` */
-  readonly scopes?: readonly string[] | null | undefined
-  /** From where: CIDR blocks or single addresses */
-  readonly addresses?: readonly string[] | null | undefined
-  readonly rate?: RatePatch | null | undefined
-  readonly quota?: QuotaPatch | null | undefined
+export interface SubAccountPolicyPatch extends TokenPolicyPatch {
   /** No token works longer than this after its creation */
   readonly maxLifetimeSeconds?: number | null | undefined
 }
 
-export interface SubAccountPatch {
-  /** What people call it */
-  readonly name?: string | undefined
-  /** How its contact person is reached */
-  readonly email?: string | undefined
-  /** The company behind the sub-account */
-  readonly companyName?: string | undefined
-  /** `suspended` keeps all its tokens from authenticating, at once */
-  readonly status?: 'active' | 'suspended' | undefined
+export interface SubAccountPatch extends SubAccountUpdate {
   /** A JSON object of your own, at most 4096 bytes as stored */
   readonly metadata?: Readonly<Record<string, unknown>> | null | undefined
   /** What the token, or every token of the sub-account, may do; a merge patch in PATCH */
   readonly policy?: SubAccountPolicyPatch | null | undefined
 }
 
-export interface PatchSubAccountParams {
-  /** The sub-account id */
-  readonly id: string
-  /** An ETag: go ahead only if the sub-account is still as it was */
-  readonly 'if-match'?: string | undefined
+export interface PatchSubAccountParams extends Pick<UpdateSubAccountParams, 'id' | 'if-match'> {
   readonly body: SubAccountPatch
 }
 

@@ -1,13 +1,14 @@
-// Builds every package into `dist`: npm package, executable, Debian package, container image, list of parts, checksums.
+// Builds every package into `dist`: npm packages of the service and of its client, executable, Debian package, container image, list of parts, checksums.
 // Two builds of one commit give the same bytes: every time in them is the time of the commit.
 //
-//   node packaging/package.mjs [--only npm,executable,deb,image] [--out FOLDER] [--source FOLDER] [--base IMAGE]
+//   node packaging/package.mjs [--only npm,client,executable,deb,image] [--out FOLDER] [--source FOLDER] [--base IMAGE]
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { createReadStream, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
+import { buildClientPackage } from './client-package.mjs'
 import { buildDebianPackage } from './debian.mjs'
 import { buildExecutable } from './executable.mjs'
 import { buildImage } from './image.mjs'
@@ -15,7 +16,7 @@ import { buildNpmPackage } from './npm-package.mjs'
 import { writeLicenses, writeParts } from './parts.mjs'
 import { requirePrograms } from './programs.mjs'
 
-const KINDS = ['npm', 'executable', 'deb', 'image']
+const KINDS = ['npm', 'client', 'executable', 'deb', 'image']
 
 const { values } = parseArgs({
   options: {
@@ -42,7 +43,8 @@ const parts = { root, out, work, version, base: values.base, builtAtSeconds: Num
 const licenses = writeLicenses(parts)
 writeParts(parts)
 if (wanted.includes('npm')) buildNpmPackage(parts)
-const needsExecutable = wanted.some((kind) => kind !== 'npm')
+if (wanted.includes('client')) await buildClientPackage(parts)
+const needsExecutable = wanted.some((kind) => kind !== 'npm' && kind !== 'client')
 const executable = needsExecutable ? await buildExecutable(parts) : undefined
 if (wanted.includes('deb')) buildDebianPackage({ ...parts, executable, licenses })
 if (wanted.includes('image')) buildImage({ ...parts, executable, licenses })

@@ -85,6 +85,8 @@ class Printer {
   readonly #description: ApiDescription
   /** Declarations by the name of their type, each after those that it uses itself. */
   readonly #declared = new Map<string, string>()
+  /** The members of each interface that is declared, by their names. */
+  readonly #members = new Map<string, ReadonlyMap<string, string>>()
   readonly #codes = new Set<string>()
 
   constructor(description: ApiDescription) {
@@ -166,11 +168,26 @@ class Printer {
   #declare(name: string, schema: Schema): void {
     // Taken before its type is printed: a schema may contain itself.
     this.#declared.set(name, '')
-    const type = this.#typeOf(schema)
+    const members = isClosed(schema) ? this.#membersOf(schema) : undefined
+    const printed = members === undefined ? `type ${name} = ${this.#typeOf(schema)}` : this.#interface(name, members)
     this.#declared.delete(name)
-    const isInterface = schema.properties !== undefined && type.startsWith('{') && type.endsWith('}')
-    const head = isInterface ? `export interface ${name}` : `export type ${name} =`
-    this.#declared.set(name, `${comment(schema.description)}${head} ${type}`)
+    this.#declared.set(name, `${comment(schema.description)}export ${printed}`)
+    if (members !== undefined) this.#members.set(name, members)
+  }
+
+  /** What an earlier interface says in the same words is taken from there: the declarations are two thirds of the package. */
+  #interface(name: string, members: ReadonlyMap<string, string>): string {
+    const isSame = ([key, text]: [string, string], other: ReadonlyMap<string, string>) => other.get(key) === text
+    const shared = [...this.#members].map(
+      ([other, theirs]) => [other, [...members].filter((member) => isSame(member, theirs))] as const,
+    )
+    const [other, same] = shared.reduce((best, each) => (each[1].length > best[1].length ? each : best), ['', []])
+    if (same.length < 2) return `interface ${name} {\n${[...members.values()].join('\n')}\n}`
+    const taken = new Set(same.map(([key]) => key))
+    const own = [...members].filter(([key]) => !taken.has(key)).map(([, text]) => text)
+    const isWhole = taken.size === this.#members.get(other)?.size
+    const base = isWhole ? other : `Pick<${other}, ${[...taken].map(literal).join(' | ')}>`
+    return `interface ${name} extends ${base} {\n${own.join('\n')}\n}`
   }
 
   /** Knows what the description uses; anything else stops the generator rather than becoming `unknown`. */
@@ -199,17 +216,33 @@ class Printer {
     return unknownSchema(schema)
   }
 
-  #objectType({ properties = {}, required = [], additionalProperties: others = false }: Schema): string {
-    const members = Object.entries(properties).map(([name, schema]) => {
-      const type = this.#typeOf(schema)
-      const value = required.includes(name) ? `: ${type}` : `?: ${type} | undefined`
-      const described = this.#resolve(schema).description ?? schema.anyOf?.[0]?.description
-      return `${comment(described)}readonly ${JSON.stringify(name)}${value}`
-    })
+  #objectType(schema: Schema): string {
+    const { additionalProperties: others = false } = schema
+    const members = [...this.#membersOf(schema).values()]
     const open = `Readonly<Record<string, ${typeof others === 'object' ? this.#typeOf(others) : 'unknown'}>>`
     if (members.length === 0) return others === false ? NOTHING : open
     return `{\n${members.join('\n')}\n}${others === false ? '' : ` & ${open}`}`
   }
+
+  #membersOf({ properties = {}, required = [] }: Schema): ReadonlyMap<string, string> {
+    const members = Object.entries(properties).map(([name, schema]): [string, string] => {
+      const type = this.#typeOf(schema)
+      const value = required.includes(name) ? `: ${type}` : `?: ${type} | undefined`
+      const described = this.#resolve(schema).description ?? schema.anyOf?.[0]?.description
+      return [name, `${comment(described)}readonly ${JSON.stringify(name)}${value}`]
+    })
+    return new Map(members)
+  }
+}
+
+/** An object with these properties and no others. */
+function isClosed({ type, properties, additionalProperties = false }: Schema): boolean {
+  return (
+    type === 'object' &&
+    properties !== undefined &&
+    additionalProperties === false &&
+    Object.keys(properties).length > 0
+  )
 }
 
 function headersOf({ parameters = [] }: Operation): readonly string[] {
