@@ -22,6 +22,7 @@ for (const file of [
   'package-lock.json',
   'bench/package-lock.json',
   'test/packages/package-lock.json',
+  'test/runtimes/package-lock.json',
   'test/tools/package-lock.json',
 ]) {
   test(`${file} names the packages of every platform, and no download address`, () => {
