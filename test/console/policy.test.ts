@@ -136,7 +136,7 @@ describe('policies and tags in the console', () => {
     await warning.waitFor({ state: 'detached' })
     await chipsInput(page, 'Addresses').fill('')
     await addChips(page, 'Addresses', '203.0.113.7/24')
-    await page.getByRole('alert').filter({ hasText: 'write 203.0.113.0/24' }).waitFor()
+    await page.getByRole('alert').filter({ hasText: 'its network is 203.0.113.0/24' }).waitFor()
     await page.getByLabel('Limit the rate').check()
     let requests = 0
     page.on('request', (request) => {
@@ -182,7 +182,7 @@ describe('policies and tags in the console', () => {
     await page.getByText('Not allowed by the sub-account, and without effect: billing:write, admin').waitFor()
     await page.getByText('Its sub-account: orders:*, items:read').waitFor()
     await page.getByRole('button', { name: 'Cancel' }).click()
-    await page.getByRole('link', { name: 'North', exact: true }).click()
+    await page.getByRole('link', { name: 'North', exact: true }).first().click()
     await page.getByRole('heading', { name: 'North', level: 1 }).waitFor()
   })
 
@@ -206,7 +206,14 @@ describe('policies and tags in the console', () => {
       'Quota: 100 of 100 left (the token has at most 100 verifications a day)',
     )
     await ask('billing:write', '203.0.113.7', "The sub-account's policy does not allow billing:write")
-    await ask('items:read', '203.0.113.7', "The token's policy does not allow items:read")
+    await ask('items:read', '203.0.113.7', "The token's policy does not allow items:read.")
+    // Of several, only what is missing is named.
+    await addChips(page, 'Scopes that are needed', 'orders:read')
+    await page.getByRole('button', { name: 'Try it' }).click()
+    await page.getByText('Scopes in effect: orders:read.').waitFor()
+    await page.getByText("The token's policy does not allow items:read.").waitFor()
+    await chipsInput(page, 'Scopes that are needed').focus()
+    await page.keyboard.press('Backspace')
     await ask('', '198.51.100.1', "198.51.100.1 is not among the addresses that the sub-account's policy allows")
     await ask('', '', 'allows certain addresses only: enter the one it is used from')
     await ask('orders:*', 'nowhere', 'is a pattern: name the scopes', 'The address must be one address')

@@ -1,15 +1,15 @@
 // What a sub-account's policy takes away from a token's: both hold.
 import type { Quota, Rate } from '../../../client/latchkey-client.ts'
-import { coversAddress } from './addresses.ts'
-
-/** `items:*` covers all that begins with `items:` and goes on. */
-export function coversScope(wide: string, narrow: string): boolean {
-  if (wide === narrow) return true
-  const prefix = wide.endsWith(':*') ? wide.slice(0, -1) : undefined
-  return prefix !== undefined && narrow.startsWith(prefix) && narrow.length > prefix.length
-}
+import { containsBlock, parseBlock } from '../../../src/tokens/verify/addresses.ts'
+import { coversScope } from '../../../src/tokens/verify/policy.ts'
 
 export type ListMember = 'scopes' | 'addresses'
+
+/** Texts that are no blocks cover nothing. */
+function coversAddress(wide: string, narrow: string): boolean {
+  const [outer, inner] = [parseBlock(wide), parseBlock(narrow)]
+  return typeof outer !== 'string' && typeof inner !== 'string' && containsBlock(outer, inner)
+}
 
 const COVERS = { scopes: coversScope, addresses: coversAddress }
 

@@ -1,14 +1,16 @@
 // The fields of the policy form: from a policy, back to one, what is wrong with them, and what was changed.
+import { parseBlock } from '../../../src/tokens/verify/addresses.ts'
+import {
+  isListedScope,
+  MAX_LIFETIME_SECONDS,
+  MAX_LISTED,
+  MAX_QUOTA,
+  MAX_RATE,
+  MAX_RATE_SECONDS,
+} from '../../../src/tokens/verify/policy.ts'
 import { problemsOf } from '../api/errors.ts'
 import { number } from '../ui/format.ts'
-import { addressProblem } from './addresses.ts'
 import { DURATION_UNITS, type DurationUnit, type Policy, splitDuration } from './words.ts'
-
-const MAX_LISTED = 64
-const MAX_RATE = 1_000_000
-const MAX_RATE_SECONDS = 86_400
-const MAX_QUOTA = 1_000_000_000_000
-const MAX_LIFETIME_SECONDS = 100 * 365 * 86_400
 
 export type Member = keyof Policy
 
@@ -70,9 +72,15 @@ const MEMBERS: readonly Member[] = ['scopes', 'addresses', 'rate', 'quota', 'max
 export type PolicyPatch = { readonly [Name in Member]?: Policy[Name] | null }
 
 export function patchOf(before: Policy | null, after: Policy): PolicyPatch {
-  const changed = MEMBERS.filter((member) => JSON.stringify(before?.[member]) !== JSON.stringify(after[member]))
+  const changed = MEMBERS.filter((member) => !isSame(before?.[member], after[member]))
   return Object.fromEntries(changed.map((member) => [member, after[member] ?? null]))
 }
+
+/** Whether the policy has all that the patch would make of it. */
+export const isPatched = (policy: Policy | null, patch: PolicyPatch): boolean =>
+  MEMBERS.every((member) => !(member in patch) || isSame(policy?.[member], patch[member] ?? undefined))
+
+const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
 
 type Problems = { readonly [Name in Member]?: string }
 
@@ -94,10 +102,15 @@ export function problemsOfFields(fields: PolicyFields): Problems {
 }
 
 export function scopeProblem(scope: string): string | undefined {
-  if (/^(?:[A-Za-z0-9:._/-]{1,100}|[A-Za-z0-9:._/-]{0,98}:\*)$/.test(scope)) return undefined
+  if (isListedScope(scope)) return undefined
   if (scope.length > 100) return 'is too long: a scope has at most 100 characters'
   if (scope.includes('*')) return 'has * in the wrong place: only :* at the end stands for any rest'
   return 'is no scope: a scope has letters, digits and : . _ / - only'
+}
+
+function addressProblem(address: string): string | undefined {
+  const block = parseBlock(address)
+  return typeof block === 'string' ? block : undefined
 }
 
 function listProblem(

@@ -4,6 +4,8 @@ import { useForm } from '@mantine/form'
 import { useQuery } from '@tanstack/react-query'
 import { useId, useState } from 'react'
 import type { Explanation } from '../../../client/latchkey-client.ts'
+import { parseAddress } from '../../../src/tokens/verify/addresses.ts'
+import { coversScope } from '../../../src/tokens/verify/policy.ts'
 import { queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
 import { BusyButton } from '../ui/busy-button.tsx'
@@ -11,7 +13,6 @@ import { ChipsInput } from '../ui/chips-input.tsx'
 import { ErrorAlert } from '../ui/error-alert.tsx'
 import { Icon } from '../ui/icon.tsx'
 import surface from '../ui/surface.module.css'
-import { singleAddressProblem } from './addresses.ts'
 import { scopeProblem } from './policy-fields.ts'
 import { capitalized, leftWords, quotaWords, rateWords } from './words.ts'
 
@@ -83,8 +84,8 @@ function problemOfScopes(scopes: readonly string[]): string | undefined {
 }
 
 function problemOfAddress(address: string): string | undefined {
-  const problem = address.trim() === '' ? undefined : singleAddressProblem(address.trim())
-  return problem && `The address ${problem}`
+  const isAddress = address.trim() === '' || parseAddress(address.trim()) !== undefined
+  return isAddress ? undefined : 'The address must be one address, such as 203.0.113.7 or 2001:db8::1'
 }
 
 function Answer({ asked, answer }: { asked: Asked; answer: Explanation }) {
@@ -160,8 +161,10 @@ function refusedWords({ scopes, address }: Asked, { reason, decidedBy, effective
       return address === ''
         ? `${capitalized(whose)} allows certain addresses only: enter the one it is used from.`
         : `${address} is not among the addresses that ${whose} allows.`
-    case 'scope':
-      return `${capitalized(whose)} does not allow ${scopes.join(' and ')}${scopes.length > 1 ? ' together' : ''}.`
+    case 'scope': {
+      const missing = scopes.filter((scope) => !effective.scopes?.some((wide) => coversScope(wide, scope)))
+      return `${capitalized(whose)} does not allow ${missing.join(' and ')}${missing.length > 1 ? ' together' : ''}.`
+    }
     case 'rate':
       return `The rate that ${whose} allows is used up for the moment: ${effective.rate ? rateWords(effective.rate) : ''}.`
     case 'quota':

@@ -91,6 +91,13 @@ export function containsAddress({ network, mask }: Block, address: Address): boo
   return true
 }
 
+/** Whether one block has all addresses of another. */
+export function containsBlock(wide: Block, narrow: Block): boolean {
+  return (
+    wide.mask.every((word, at) => (word & (narrow.mask[at] ?? 0)) === word) && containsAddress(wide, narrow.network)
+  )
+}
+
 /** The longest run of zero groups is `::` (RFC 5952). */
 export function formatAddress(words: Address): string {
   const [first = 0, ...others] = words

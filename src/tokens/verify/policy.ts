@@ -50,6 +50,12 @@ const isPattern = (scope: string): boolean => scope.endsWith(':*')
 /** `items:` of the pattern `items:*`. */
 const prefixOf = (pattern: string): string => pattern.slice(0, -1)
 
+/** Whether one scope or pattern of a policy covers another, or all that another pattern covers. */
+export const coversScope = (wide: string, narrow: string): boolean =>
+  wide === narrow || (isPattern(wide) && covers(prefixOf(wide), narrow))
+
+export const isListedScope = (text: string): boolean => LISTED_SCOPE.test(text)
+
 /** What is wrong with a value, as a sentence that begins with its field; undefined if nothing is. */
 type Rule = (value: unknown, field: string) => string | undefined
 
@@ -106,7 +112,7 @@ function list(read: ListedReader): Rule {
 }
 
 const listedScope: ListedReader = (text) =>
-  LISTED_SCOPE.test(text) ? { meaning: text } : { problem: `must be ${SCOPE_RULE}, and may end with :* for any rest` }
+  isListedScope(text) ? { meaning: text } : { problem: `must be ${SCOPE_RULE}, and may end with :* for any rest` }
 
 const listedAddress: ListedReader = (text) => {
   const block = parseBlock(text)
