@@ -68,6 +68,6 @@ function encode(body: unknown, type: string | undefined): string {
 }
 
 /** Not `crypto.randomUUID`: browsers have it in secure contexts only. */
-function newIdempotencyKey(): string {
+export function newIdempotencyKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }

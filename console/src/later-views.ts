@@ -1,7 +1,6 @@
 // The views that are loaded when the first of them is needed, as one piece: forms, and what chooses from lists and makes chips,
 // are a tenth of all the code.
 import '@mantine/core/styles/Code.css'
-import '@mantine/core/styles/Combobox.css'
 import { KeysView } from './keys/keys-view.tsx'
 import { PeopleView } from './people/people-view.tsx'
 import { SubAccountView } from './sub-accounts/sub-account-view.tsx'

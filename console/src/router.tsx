@@ -3,12 +3,13 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '
 import { Frame } from './app/frame.tsx'
 import { NotFound } from './app/not-found.tsx'
 import { ViewError } from './app/view-error.tsx'
-import { readHistorySearch } from './history/history-search.ts'
+import { historyList } from './history/history-search.ts'
 import { HistoryView } from './history/history-view.tsx'
+import { keyList } from './keys/key-search.ts'
 import { OverviewView } from './overview/overview-view.tsx'
-import { readPageSearch } from './search/page-search.ts'
+import { peopleList } from './people/people-search.ts'
 import { parseSearch, stringifySearch } from './search/search-params.ts'
-import { readSubAccountSearch } from './sub-accounts/sub-account-search.ts'
+import { subAccountList } from './sub-accounts/sub-account-search.ts'
 import { readTokenSearch } from './tokens/token-search.ts'
 
 const loadLater = async () => (await import('./later-views.ts')).laterViews
@@ -34,7 +35,7 @@ const subAccounts = createRoute({
   getParentRoute: () => root,
   path: '/sub-accounts',
   component: lazyRouteComponent(loadLater, 'SubAccountsView'),
-  validateSearch: readSubAccountSearch,
+  validateSearch: subAccountList.read,
 })
 const subAccount = createRoute({
   getParentRoute: () => root,
@@ -45,21 +46,21 @@ const history = createRoute({
   getParentRoute: () => root,
   path: '/history',
   component: HistoryView,
-  validateSearch: readHistorySearch,
+  validateSearch: historyList.read,
 })
 
 const keys = createRoute({
   getParentRoute: () => root,
   path: '/keys',
   component: lazyRouteComponent(loadLater, 'KeysView'),
-  validateSearch: readPageSearch,
+  validateSearch: keyList.read,
 })
 
 const people = createRoute({
   getParentRoute: () => root,
   path: '/people',
   component: lazyRouteComponent(loadLater, 'PeopleView'),
-  validateSearch: readPageSearch,
+  validateSearch: peopleList.read,
 })
 
 const routeTree = root.addChildren([overview, tokens, token, subAccounts, subAccount, history, keys, people])

@@ -49,4 +49,14 @@ export async function assertAccessible(page: Page, where: string, looking: Looki
 export async function assertFits(page: Page, where: string): Promise<void> {
   const [content, screen] = await page.evaluate(() => [document.documentElement.scrollWidth, window.innerWidth])
   assert.ok((content ?? 0) <= (screen ?? 0), `${where} is ${content} wide on ${screen}`)
+  const cutOff = await page.evaluate(() =>
+    [...document.querySelectorAll<HTMLElement>('button, a[role=button], .mantine-Button-root')]
+      .filter((button) => {
+        const { left, right, width } = button.getBoundingClientRect()
+        const label = button.querySelector('.mantine-Button-label') ?? button
+        return width > 0 && (left < 0 || right > innerWidth || label.scrollWidth > label.clientWidth + 1)
+      })
+      .map((button) => button.ariaLabel ?? button.textContent),
+  )
+  assert.deepEqual(cutOff, [], `${where}: buttons that are cut off`)
 }

@@ -17,7 +17,7 @@ export const describeCredentials: Part = (world) => {
     const { credential } = await registry.getToken(caller, id)
     const page = await world().page()
     await page.clock.install()
-    await page.goto(`${world().base}tokens#key=${tenant.key}`)
+    await world().enter(page, tenant, 'tokens')
     await page.getByRole('button', { name: 'Show credential of secret' }).click()
     await page.getByText(credential, { exact: true }).waitFor()
     await page.clock.runFor(45_000)
@@ -51,7 +51,7 @@ export const describeCredentials: Part = (world) => {
       for (const { name, details } of items)
         Object.assign(details, { formerCredentialUntil: new Date(until[name as keyof typeof until]).toISOString() })
     })
-    await page.goto(`${world().base}tokens#key=${tenant.key}`)
+    await world().enter(page, tenant, 'tokens')
     await rowOf(page, 'turned')
       .getByText(/^Former one works until \d/)
       .waitFor()
@@ -68,7 +68,7 @@ export const describeCredentials: Part = (world) => {
     ] as const) {
       const { credential } = await world().stored(tenant)
       await openMenu(page, 'turning', 'Rotate credential')
-      const dialog = page.getByRole('dialog', { name: 'Rotate the credential?' })
+      const dialog = page.getByRole('dialog', { name: /^(Rotate the credential\?|Credential rotated)$/ })
       const confirm = dialog.getByRole('button', { name: 'Rotate credential' })
       assert.ok(await confirm.isDisabled(), 'whether it has leaked must be answered first')
       if (overlap === 'leaked') {
@@ -87,6 +87,7 @@ export const describeCredentials: Part = (world) => {
       await dialog.getByLabel('The present credential').selectOption('For 7 more days')
       release()
       await dialog.getByText(`The former one ${outcome}.`).waitFor()
+      await page.getByRole('dialog', { name: 'Credential rotated' }).waitFor()
       await page.unroute('**/rotate')
       const fresh = (await dialog.getByTestId('new-credential').textContent()) ?? ''
       assert.notEqual(fresh, credential)
@@ -104,7 +105,7 @@ export const describeCredentials: Part = (world) => {
     const tenant = await world().tenant([{ name: 'turning' }])
     const page = await world().page()
     await page.clock.install()
-    await page.goto(`${world().base}tokens#key=${tenant.key}`)
+    await world().enter(page, tenant, 'tokens')
     await rowOf(page, 'turning').waitFor()
     // From here on no list is answered.
     await page.route('**/apiClient/token?*', () => {})
@@ -160,7 +161,7 @@ export const describeCredentials: Part = (world) => {
     await changeAnswers<TokenPage>(page, '**/apiClient/token?*', ({ items: [token] }) => {
       if (token) Object.assign(token, { token: '', details: { ...token.details, credentialUnreadable: true } })
     })
-    await page.goto(`${world().base}tokens#key=${tenant.key}`)
+    await world().enter(page, tenant, 'tokens')
     await rowOf(page, 'damaged').getByText('Cannot be read').waitFor()
     await rowOf(page, 'damaged').getByText('Rotate it to get a new one').waitFor()
     for (const verb of ['Show', 'Copy']) {

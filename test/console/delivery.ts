@@ -75,7 +75,7 @@ export const describeDelivery: Part = (world) => {
         bytes += encodedDataLength
       })
       page.on('request', (request) => hosts.add(new URL(request.url()).host))
-      await page.goto(`${world().base}#key=${tenant.key}`)
+      await world().enter(page, tenant)
       await page.getByText('By sub-account').waitFor()
       await page.evaluate(() => document.fonts.ready)
       await page.waitForLoadState('networkidle')

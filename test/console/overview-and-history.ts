@@ -98,7 +98,7 @@ export const describeOverviewAndHistory: Part = (world) => {
         for (const [index, count] of [100, 90].entries()) Object.assign(createdByWeek[index] ?? {}, { count })
       },
     )
-    await page.goto(`${world().base}#key=${tenant.key}`)
+    await world().enter(page, tenant)
     for (const [name, query] of [
       ['1 active token', 'effectiveStatus=active'],
       ['2 suspended tokens', 'effectiveStatus=suspended'],
@@ -172,11 +172,73 @@ export const describeOverviewAndHistory: Part = (world) => {
     await changeAnswers<{ items: object[]; total: number }>(page, '**/apiClient/history?*to=*', (data) =>
       Object.assign(data, { items: [], total: 0, totalPages: 0 }),
     )
-    await page.goto(`${world().base}history?to=2020-01-01#key=${(await world().tenant()).key}`)
+    await world().enter(page, await world().tenant(), 'history?to=2020-01-01')
     await page.getByText('No entry matches').waitFor()
     await page.getByRole('button', { name: 'Clear all filters' }).click()
     await page.getByText('made this account').waitFor()
     assert.equal(await page.getByLabel('To day').inputValue(), '')
+  })
+
+  test('the bar of a suspended sub-account has the colour of what is suspended, not of what is active', async () => {
+    const tenant = await world().tenant([{ name: 'a' }, { name: 'b', owner: 1 }])
+    const { registry, operator } = world().running
+    const suspended = { status: 'suspended' } as const
+    const caller = operator.actFor(tenant.accountId)
+    await registry.updateSubAccount(caller, tenant.subAccounts[1]?.id ?? '', suspended, operator.origin())
+    const page = await world().signedIn(tenant)
+    const chart = page.getByRole('region', { name: 'By sub-account' })
+    const colours = async (name: RegExp) =>
+      chart.getByRole('link', { name }).evaluate((link) => {
+        const bar = link.lastElementChild?.firstElementChild
+        const colour = (name: string) => {
+          const probe = document.body.appendChild(document.createElement('i'))
+          probe.style.backgroundColor = `var(--color-${name})`
+          const { backgroundColor } = getComputedStyle(probe)
+          probe.remove()
+          return backgroundColor
+        }
+        const shown = bar ? getComputedStyle(bar).backgroundColor : ''
+        return ['active', 'suspended'].filter((name) => colour(name) === shown)
+      })
+    assert.deepEqual(await colours(/^North/), ['active'])
+    assert.deepEqual(await colours(/^South/), ['suspended'])
+  })
+
+  test('the filters of the history are drawn alike, whichever view is opened first', async () => {
+    const page = await world().signedIn(await world().tenant(), 'history')
+    const chevron = page.getByLabel('Actor').locator('xpath=..').locator('svg')
+    const width = async () => (await chevron.boundingBox())?.width ?? 0
+    const first = await width()
+    await page.getByRole('link', { name: 'Tokens' }).click()
+    await page.getByLabel('Expiry', { exact: true }).waitFor()
+    await page.getByRole('link', { name: 'History' }).click()
+    await page.getByLabel('Actor').waitFor()
+    assert.equal(first, await width())
+  })
+
+  test('an entry names the sub-account of its token, and leads to both while they exist', async () => {
+    const tenant = await world().tenant([{ name: 'same' }, { name: 'same', owner: 1 }, { name: 'gone' }])
+    const { registry, operator } = world().running
+    const caller = operator.actFor(tenant.accountId)
+    const [, second = '', gone = ''] = tenant.tokens.map(({ id }) => id)
+    await registry.updateToken(caller, second, { status: 'inactive' }, operator.origin())
+    await registry.deleteToken(caller, gone, operator.origin())
+    const page = await world().signedIn(tenant, 'history')
+    const entry = (text: string) => page.getByRole('listitem').filter({ hasText: text })
+    await entry('The operator disabled the token sameSub-account South').waitFor()
+    assert.equal(await entry('deleted the token gone').getByRole('link').count(), 0)
+    await entry('disabled the token').getByRole('link', { name: 'South' }).click()
+    await page.getByRole('heading', { name: 'South', level: 1 }).waitFor()
+    await page.goBack()
+    await entry('disabled the token').getByRole('link', { name: 'same' }).click()
+    await page.getByRole('heading', { name: 'same', level: 1 }).waitFor()
+    assert.ok(page.url().endsWith(`/tokens/${second}`))
+    // On the token's own page nothing has to be named.
+    await page.getByText('The operator disabled the token same').waitFor()
+    assert.equal(
+      await page.getByRole('listitem').filter({ hasText: 'disabled the token' }).getByRole('link').count(),
+      0,
+    )
   })
 
   test('an account without anything has an overview too', async () => {

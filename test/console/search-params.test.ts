@@ -36,13 +36,23 @@ test('text stays text, also where it looks like a number or like JSON', () => {
 })
 
 test('what is unknown, empty, malformed or usual counts as absent', () => {
-  for (const query of ['', '?search=', '?status=other', '?from=yesterday', '?from=2026-13-01', '?tag=', '?unknown=1'])
+  for (const query of [
+    '',
+    '?search=',
+    '?status=other',
+    '?from=yesterday',
+    '?from=2026-13-01',
+    '?from=2026-02-31',
+    '?tag=',
+    '?unknown=1',
+  ])
     assert.deepEqual(read(query), {}, query)
   for (const page of ['0', '1', '-1', '1.5', '1e3', '99999999999', 'x', ''])
     assert.deepEqual(read(`?page=${page}`), {}, page)
   assert.deepEqual(read('?limit=25'), {})
   assert.deepEqual(read('?limit=101'), {})
   assert.deepEqual(pageOf(read('')), { page: 1, limit: 25 })
+  assert.deepEqual(read('?from=2028-02-29'), { from: '2028-02-29' })
 })
 
 test('a state that was written to the address is read back as the same state', () => {

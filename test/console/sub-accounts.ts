@@ -53,11 +53,13 @@ export const describeSubAccounts: Part = (world) => {
     await page.getByText('1–1 of 1 sub-account', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Edit Fresh' }).click()
     await page.getByRole('dialog').getByLabel('Name').fill('Fresher')
-    // Somebody else changes the company meanwhile; that is not undone.
+    // Somebody else changes the company meanwhile; that is said, and not undone.
     const { registry, operator } = world().running
     const caller = operator.actFor(tenant.accountId)
     const [owner] = (await registry.listSubAccounts(caller, { page: 1, limit: 1 })).items
     await registry.updateSubAccount(caller, owner?.subAccount.id ?? '', { companyName: 'Theirs' }, operator.origin())
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Company is Theirs now.').waitFor()
     await page.getByRole('button', { name: 'Save' }).click()
     await rowOf(page, 'Fresher').getByText('ops@fresh.example').waitFor()
     await rowOf(page, 'Fresher').getByText('Theirs').waitFor()

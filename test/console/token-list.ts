@@ -63,7 +63,7 @@ export const describeTokenList: Part = (world) => {
     await registry.updateSubAccount(caller, owner, { status: 'suspended' }, operator.origin())
     const page = await world().page({ timezoneId: 'UTC' })
     await page.clock.setFixedTime(noon)
-    await page.goto(`${world().base}tokens#key=${tenant.key}`)
+    await world().enter(page, tenant, 'tokens')
     await rowOf(page, 'held').getByText('Suspended').waitFor()
     await rowOf(page, 'held').getByText('in 2 days').waitFor()
     await rowOf(page, 'next').getByText('tomorrow').waitFor()
@@ -326,22 +326,33 @@ export const describeTokenList: Part = (world) => {
     }
   })
 
-  test('a credential pasted into the search goes into no address and no request', async () => {
+  test('a credential, key or mask in the search goes into no address and no request, and no row is left of the search before', async () => {
     const tenant = await world().tenant([{ name: 'mine' }])
     const page = await world().page()
     await page.clock.install()
-    await page.goto(`${world().base}tokens#key=${tenant.key}`)
+    await world().enter(page, tenant, 'tokens')
     await rowOf(page, 'mine').waitFor()
     const asked: string[] = []
     page.on('request', (request) => asked.push(request.url()))
     const search = page.getByLabel('Search tokens by name')
-    for (const secret of ['lk_tok_0123456789abcdef', tenant.key, 'Bearer lk_tok_0123456789abcdef']) {
+    await page.getByLabel('Select mine').check()
+    for (const secret of ['lk_tok_0123456789abcdef', tenant.key, 'Bearer lk_tok_0123456789abcdef', 'lk_tok_…D7wZ']) {
       await search.fill(` ${secret}`)
-      await page.getByText('The search is by name').waitFor()
+      await page.getByRole('alert').filter({ hasText: 'neither searched for nor put into the address' }).waitFor()
       // Longer than the pause after which a search is sent.
       await page.clock.runFor(1_000)
       assert.equal(new URL(page.url()).search, '')
+      await page.getByText('Nothing was searched for').waitFor()
+      assert.equal(await page.getByText('mine', { exact: true }).count(), 0)
+      assert.equal(await page.getByRole('button', { name: /Disable|Next page/ }).count(), 0)
     }
+    await search.fill('')
+    await rowOf(page, 'mine').waitFor()
+    const picker = page.getByRole('combobox', { name: 'Sub-account' })
+    await picker.fill(tenant.key)
+    await page.getByRole('listbox').getByText('A credential or key is not searched for').waitFor()
+    assert.equal(await page.getByRole('listbox').getByRole('option').count(), 0)
+    await picker.fill('')
     await page.getByRole('combobox', { name: 'Tags' }).fill('lk_tok_0123456789abcdef')
     await page.keyboard.press('Enter')
     await page.getByText('A credential or key does not belong here').waitFor()

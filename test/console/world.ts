@@ -167,9 +167,19 @@ export class World {
 
   async signedIn(tenant: Tenant, path = '', options: PageOptions = {}): Promise<Page> {
     const page = await this.page(options)
-    await page.goto(`${this.base}${path}#key=${tenant.key}`)
+    await this.enter(page, tenant, path)
     await page.getByRole('heading', { level: 1 }).waitFor()
     return page
+  }
+
+  /** As in a tab in which somebody has signed in before: the key is in its storage when the page is first opened. */
+  async enter(page: Page, { key }: Pick<Tenant, 'key'>, path = ''): Promise<void> {
+    await page.addInitScript((kept) => {
+      if (window.name !== '' || !location.pathname.startsWith('/console')) return
+      window.name = 'entered'
+      sessionStorage.setItem('latchkey.account-key', kept)
+    }, key)
+    await page.goto(`${this.base}${path}`)
   }
 
   /** No dialog, no script error, no violated policy in any page so far; and the pages are done with. */

@@ -94,6 +94,12 @@ export function fieldErrors<Field extends string>(
   return errors
 }
 
+/** What is to be said under the only field of a form. */
+export function fieldReason(error: unknown, field: string, label: string): string {
+  if (isConflict(error)) return CONFLICT
+  return fieldErrors(error, { [field]: label })[field] ?? shortReason(error)
+}
+
 /**
  * What the service objects to, with the path of each field. What it finds only when it merges a patch comes as a sentence that
  * begins with that path, and without details.
@@ -109,9 +115,6 @@ export const isConflict = (error: unknown): boolean => error instanceof Latchkey
 
 export const CONFLICT = 'It has been changed since you began. This attempt has saved nothing.'
 
-/** For what the service could not notice itself. */
-export const conflict = (): LatchkeyError => new LatchkeyError(CONFLICT, { code: 'version-mismatch', status: 412 })
-
 /** The service names no field for a name that is taken, since nothing is wrong with the name itself. */
 export function duplicateName(error: unknown): string | undefined {
   return error instanceof LatchkeyError && error.code === 'duplicate-name' ? error.message : undefined
@@ -121,6 +124,13 @@ const REFUSALS: Readonly<Record<string, string>> = {
   'token-expired': 'Token expired: this account key is past its end. Sign in with another one.',
   'token-invalid': 'Invalid token: this account key is unknown or has been revoked.',
   'token-inactive': 'Token inactive: this is the credential of a disabled token, not an account key.',
+}
+
+/** Why nobody can sign in with a key. */
+export function whyRefused(error: unknown): string {
+  if (error instanceof LatchkeyError && error.status === 401) return explainRefusal(error.code, error.message)
+  const { title, text } = explain(error, 'change')
+  return `${title}. ${text}`
 }
 
 /** Why a key was refused. A 401 of a gateway has neither a code nor a message of the service. */

@@ -14,6 +14,8 @@ export interface Presence {
   /** Whether the service has an identity provider. */
   readonly provider: boolean
   readonly person: { readonly subject: string; readonly email: string | null } | null
+  /** The id of the person's session in this browser. */
+  readonly session: string | null
   readonly account: Account | null
   /** Those to choose from. */
   readonly accounts: readonly Account[]
@@ -21,7 +23,14 @@ export interface Presence {
   readonly ended: 'expired' | 'ended' | null
 }
 
-export const NOBODY: Presence = { provider: false, person: null, account: null, accounts: [], ended: null }
+export const NOBODY: Presence = {
+  provider: false,
+  person: null,
+  session: null,
+  account: null,
+  accounts: [],
+  ended: null,
+}
 
 /** Of the console's requests: the account that this tab shows, since another tab may choose another one. */
 export const SHOWN_ACCOUNT = 'x-latchkey-account'

@@ -2,6 +2,7 @@
 import { keepPreviousData, type QueryClient, queryOptions } from '@tanstack/react-query'
 import type { Call, LatchkeyClient, Token, TokenPage } from '../../../client/latchkey-client.ts'
 import { masked } from '../ui/format.ts'
+import { clientOf } from './connect.ts'
 import { isNotFound } from './errors.ts'
 
 /** No credential is held that is not shown: each read and each change asks for masked ones. */
@@ -10,8 +11,8 @@ export const MASKED = { credentials: 'masked' } as const
 type Params<Name extends keyof LatchkeyClient> = NonNullable<Parameters<LatchkeyClient[Name]>[0]>
 
 export type TokenListParams = Params<'listTokens'>
-type HistoryParams = Params<'listAccountHistory'>
-type SubAccountListParams = Params<'listSubAccounts'>
+export type HistoryParams = Params<'listAccountHistory'>
+export type SubAccountListParams = Params<'listSubAccounts'>
 
 const TOKENS = ['tokens'] as const
 const SUB_ACCOUNTS = ['sub-accounts'] as const
@@ -38,6 +39,14 @@ export const queries = {
       // Neither changes often, and a key that is refused is noticed by every other request.
       staleTime: Number.POSITIVE_INFINITY,
       refetchOnWindowFocus: false,
+    }),
+
+  /** Whose a key is that nobody is signed in with yet. */
+  ownerOfKey: (key: string) =>
+    queryOptions({
+      queryKey: ['owner-of-key', key],
+      queryFn: ({ signal }) => clientOf(key).whoami({}, { signal }),
+      gcTime: 0,
     }),
 
   /** `params` is a function where it depends on the time of the request, and is then no part of the key. */

@@ -59,8 +59,3 @@ export function useChange<Result extends Identified | readonly Identified[], Inp
     },
   })
 }
-
-/** A retry with the same key makes no second token. */
-export function newIdempotencyKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
-}

@@ -6,14 +6,18 @@ import { Icon, type IconName } from '../ui/icon.tsx'
 import surface from '../ui/surface.module.css'
 import text from '../ui/text.module.css'
 import { RelativeTime } from '../ui/time.tsx'
+import { OwnerLink, useOwners } from './owners.tsx'
 import { type Names, Sentence } from './sentence.tsx'
 
 interface HistoryListProps {
   readonly entries: readonly HistoryEntry[]
   readonly names: Names
+  /** The token that all of them are about: it needs no link, and neither does its sub-account. */
+  readonly ownId?: string
 }
 
-export function HistoryList({ entries, names }: HistoryListProps) {
+export function HistoryList({ entries, names, ownId }: HistoryListProps) {
+  const owners = useOwners(entries, names, ownId)
   const days = Map.groupBy(entries, ({ at }) => day(at))
   return (
     <Stack gap={20} mt={16}>
@@ -31,9 +35,10 @@ export function HistoryList({ entries, names }: HistoryListProps) {
                 {/* Time and origin are under the sentence where there is little room. */}
                 <Group gap="2px 12px" flex={1} miw={0}>
                   <Box component="p" flex="1 1 20rem">
-                    <Sentence entry={entry} names={names} />
+                    <Sentence entry={entry} names={names} ownId={ownId} />
                   </Box>
                   <Text component="div" size="xs" c="dimmed">
+                    <OwnerLink owner={owners.get(entry.subject)} />
                     <RelativeTime at={entry.at} />
                     {entry.address !== null && <span> · from {entry.address}</span>}
                     {entry.requestId !== null && <span className={text.onlyWide}> · request {entry.requestId}</span>}

@@ -1,10 +1,10 @@
 // The search parameters of the history: who, what and when.
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { HistoryEntry, HistoryPage } from '../../../client/latchkey-client.ts'
-import { HISTORY, queries } from '../api/queries.ts'
+import { HISTORY, type HistoryParams, queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
-import { day, oneOf, pageOf, paging, readSearch, type Search, text } from '../search/search-params.ts'
-import { useListSearch } from '../search/use-list-search.ts'
+import { defineList, filterFor } from '../search/list-search.ts'
+import { day, oneOf, pageOf, type Search, text } from '../search/search-params.ts'
 
 type Action = HistoryEntry['action']
 
@@ -25,30 +25,22 @@ export const ACTIONS: Readonly<Record<Action, string>> = {
   'account.update': 'Account changed',
 }
 
+const filter = filterFor<HistoryParams>()
+
 const FILTERS = {
   /** The id of an actor, as entries have it. */
-  by: text,
-  action: oneOf(...(Object.keys(ACTIONS) as Action[])),
+  by: filter(text, (by) => ({ by })),
+  action: filter(oneOf(...(Object.keys(ACTIONS) as Action[])), (action) => ({ action })),
   /** The first and the last day, in the reader's own time zone as the headings of the list are. */
-  from: day,
-  to: day,
+  from: filter(day, (from) => ({ from: startOf(from) })),
+  to: filter(day, (to) => ({ to: startOf(to, 1) })),
 }
-const PARAMS = { ...FILTERS, ...paging }
+
+export const historyList = defineList({ to: '/history', filters: FILTERS })
 
 export type HistoryFilters = Search<typeof FILTERS>
-type HistorySearch = Search<typeof PARAMS>
-
-const FILTER_NAMES = Object.keys(FILTERS) as (keyof HistoryFilters)[]
-
-export const NO_FILTERS: HistoryFilters = Object.fromEntries(FILTER_NAMES.map((name) => [name, undefined]))
-
-export const isFiltered = (search: HistoryFilters): boolean => FILTER_NAMES.some((name) => search[name] !== undefined)
-
-export const readHistorySearch = (raw: Readonly<Record<string, unknown>>): HistorySearch => readSearch(PARAMS, raw)
-
-export const useHistorySearch = () => useListSearch('/history', readHistorySearch)
-
-export type ChangeHistorySearch = ReturnType<typeof useHistorySearch>['changeSearch']
+type HistorySearch = ReturnType<typeof historyList.read>
+export type ChangeHistorySearch = ReturnType<typeof historyList.useSearch>['changeSearch']
 
 /** The first moment of a day, or of one some days later; undefined after the last that the service knows. */
 function startOf(date: string, daysLater = 0): string | undefined {
@@ -57,9 +49,9 @@ function startOf(date: string, daysLater = 0): string | undefined {
   return start.getUTCFullYear() > 9999 ? undefined : start.toISOString()
 }
 
-export function useHistory({ by, action, from, to, ...place }: HistorySearch) {
-  const range = { from: from && startOf(from), to: to && startOf(to, 1) }
-  return useQuery(queries.history(useClient(), { ...pageOf(place), by, action, ...range }))
+export function useHistory(search: HistorySearch) {
+  const params = { ...historyList.paramsOf(search, Date.now()), ...pageOf(search) }
+  return useQuery(queries.history(useClient(), params))
 }
 
 /** Of an actor without a name: whom an identity provider vouches for is `jwt:alice`, and called alice. */

@@ -4,12 +4,11 @@ import { PagedResult } from '../ui/paged-result.tsx'
 import { ViewTitle } from '../ui/view-title.tsx'
 import { HistoryFilterBar } from './history-filter-bar.tsx'
 import { HistoryList } from './history-list.tsx'
-import { isFiltered, NO_FILTERS, useHistory, useHistorySearch } from './history-search.ts'
+import { historyList, useHistory } from './history-search.ts'
 
 export function HistoryView() {
-  const { search, changeSearch } = useHistorySearch()
+  const { search, changeSearch, clearFilters } = historyList.useSearch()
   const history = useHistory(search)
-  const clearFilters = isFiltered(search) ? () => changeSearch(NO_FILTERS) : undefined
   return (
     <>
       <ViewTitle title="History" />

@@ -1,4 +1,5 @@
 // One history entry as a sentence: who did what to what. Things are called by their names, or by their ids without one.
+import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { HistoryEntry } from '../../../client/latchkey-client.ts'
 import type { Rights } from '../api/permissions.ts'
@@ -6,14 +7,30 @@ import { type Policy, policyChanges } from '../policy/words.ts'
 import { plural } from '../ui/format.ts'
 import { Name } from '../ui/name.tsx'
 import { say, together } from '../ui/say.ts'
+import text from '../ui/text.module.css'
 import { Moment } from '../ui/time.tsx'
 import { shortId } from './history-search.ts'
 
 export type Names = Readonly<Record<string, string>>
 
-export function Sentence({ entry, names: present }: { entry: HistoryEntry; names: Names }) {
+/** What things were called at the time of the entry, and which of them a link can lead to. */
+interface Known {
+  readonly names: Names
+  readonly isLinked: (id: string) => boolean
+}
+
+interface SentenceProps {
+  readonly entry: HistoryEntry
+  /** Of what exists now. */
+  readonly names: Names
+  /** What the page is about needs no link. */
+  readonly ownId: string | undefined
+}
+
+export function Sentence({ entry, names: present, ownId }: SentenceProps) {
   const names = { ...present, ...namesThen(entry) }
-  return say`${who(entry.by, names)} ${did(entry, names)}`
+  const known = { names, isLinked: (id: string) => id in present && id !== ownId }
+  return say`${who(entry.by, known)} ${did(entry, known)}`
 }
 
 /** The names at the time of the entry; entries of earlier versions have none. */
@@ -26,20 +43,39 @@ function namesThen({ by, byName, subject, subjectName, to }: HistoryEntry): Name
   return Object.fromEntries(known.filter(([, name]) => typeof name === 'string'))
 }
 
-function who(by: string, names: Names): ReactNode {
+function who(by: string, known: Known): ReactNode {
   if (by === 'operator') return 'The operator'
-  if (by.startsWith('key_')) return <>Account key {called(by, names)}</>
-  return <Name>{names[by] ?? shortId(by)}</Name>
+  if (by.startsWith('key_')) return <>Account key {called(by, known)}</>
+  return <Name>{known.names[by] ?? shortId(by)}</Name>
 }
 
 /** The name, else the one in the entry, else the id: what is deleted may have no name any more. */
-function called(id: string, names: Names, inEntry?: unknown): ReactNode {
+function called(id: string, { names, isLinked }: Known, inEntry?: unknown): ReactNode {
   const name = names[id] ?? inEntry
-  return typeof name === 'string' ? <Name>{name}</Name> : <code title="It no longer exists">{id}</code>
+  if (typeof name !== 'string') return <code title="It no longer exists">{id}</code>
+  return isLinked(id) ? linkTo(id, name) : <Name>{name}</Name>
 }
 
-function did({ action, subject, from, to }: HistoryEntry, names: Names): ReactNode {
-  const it = called(subject, names, to.name ?? from.name)
+/** To a token or a sub-account; nothing else has a page of its own. */
+export function linkTo(id: string, name: string): ReactNode {
+  const shown = <Name>{name}</Name>
+  if (id.startsWith('tok_')) {
+    return (
+      <Link to="/tokens/$tokenId" params={{ tokenId: id }} className={text.link}>
+        {shown}
+      </Link>
+    )
+  }
+  if (!id.startsWith('sub_')) return shown
+  return (
+    <Link to="/sub-accounts/$subAccountId" params={{ subAccountId: id }} className={text.link}>
+      {shown}
+    </Link>
+  )
+}
+
+function did({ action, subject, from, to }: HistoryEntry, known: Known): ReactNode {
+  const it = called(subject, known, to.name ?? from.name)
   switch (action) {
     case 'account.create':
       return 'made this account'
@@ -48,7 +84,7 @@ function did({ action, subject, from, to }: HistoryEntry, names: Names): ReactNo
     case 'account.update':
       return accountUpdate(to)
     case 'key.create':
-      return say`made the account key ${it}${keyRights(to.permissions, names)}`
+      return say`made the account key ${it}${keyRights(to.permissions, known)}`
     case 'key.revoke':
       return say`revoked the account key ${it}`
     case 'session.revoke':
@@ -58,7 +94,7 @@ function did({ action, subject, from, to }: HistoryEntry, names: Names): ReactNo
     case 'sub-account.update':
       return subAccountUpdate(it, from, to)
     case 'token.create':
-      return tokenCreate(it, to, names)
+      return tokenCreate(it, to, known)
     case 'token.update':
       return tokenUpdate(it, from, to)
     case 'token.rotate':
@@ -81,22 +117,22 @@ function accountUpdate({ credentials }: Fields): ReactNode {
 }
 
 /** Keys of earlier versions, and those that may do everything, have no rights in their entry. */
-function keyRights(value: Value, names: Names): ReactNode {
+function keyRights(value: Value, known: Known): ReactNode {
   if (typeof value !== 'object' || value === null) return null
   const { role, reveal, subAccounts } = value as Partial<Rights>
-  const sees = Array.isArray(subAccounts) && say`, sees only ${subAccountsOf(subAccounts, names)}`
+  const sees = Array.isArray(subAccounts) && say`, sees only ${subAccountsOf(subAccounts, known)}`
   return say`: ${role}, ${reveal ? 'shows credentials' : 'shows no credentials'}${sees}`
 }
 
-function subAccountsOf(ids: readonly string[], names: Names): ReactNode {
-  if (!ids.every((id) => id in names)) return plural(ids.length, 'sub-account')
-  return joined(ids.map((id) => called(id, names)))
+function subAccountsOf(ids: readonly string[], known: Known): ReactNode {
+  if (!ids.every((id) => id in known.names)) return plural(ids.length, 'sub-account')
+  return joined(ids.map((id) => called(id, known)))
 }
 
-function tokenCreate(it: ReactNode, to: Fields, names: Names): ReactNode {
+function tokenCreate(it: ReactNode, to: Fields, known: Known): ReactNode {
   return together([
     say`created the ${to.status === 'inactive' && 'inactive '}token ${it}`,
-    typeof to.subAccountId === 'string' && say` for ${called(to.subAccountId, names)}`,
+    typeof to.subAccountId === 'string' && say` for ${called(to.subAccountId, known)}`,
     typeof to.expiresAt === 'string' && say`, expiring ${<Moment at={to.expiresAt} />}`,
     Array.isArray(to.tags) && say`, with ${tagWords(to.tags)}`,
     withPolicy(to.policy),
@@ -107,7 +143,7 @@ function tokenUpdate(it: ReactNode, from: Fields, to: Fields): ReactNode {
   const parts: ReactNode[] = []
   if (to.status === 'inactive') parts.push(say`disabled the token ${it}`)
   if (to.status === 'active') parts.push(say`enabled the token ${it}`)
-  if (to.name !== undefined) parts.push(renamed('token', from.name, to.name))
+  if (to.name !== undefined) parts.push(renamed('token', from.name, it))
   if (to.tags !== undefined) parts.push(...tagChanges(it, from.tags, to.tags))
   parts.push(...policyAndMetadata(it, from, to))
   if (to.expiresAt === null) parts.push(say`removed the expiry of ${it}`)
@@ -125,7 +161,7 @@ function subAccountUpdate(it: ReactNode, from: Fields, to: Fields): ReactNode {
   const parts: ReactNode[] = []
   if (to.suspendedAt === null) parts.push(say`resumed the sub-account ${it}`)
   else if (to.suspendedAt !== undefined) parts.push(say`suspended the sub-account ${it}`)
-  if (to.name !== undefined) parts.push(renamed('sub-account', from.name, to.name))
+  if (to.name !== undefined) parts.push(renamed('sub-account', from.name, it))
   if (to.companyName !== undefined) {
     parts.push(say`changed the company of ${it} ${fromTo(from.companyName, to.companyName)}`)
   }
@@ -172,7 +208,9 @@ function tagWords(tags: readonly string[]): ReactNode {
 
 type Value = Fields[string] | undefined
 
-const renamed = (what: string, from: Value, to: Value): ReactNode => say`renamed the ${what} ${fromTo(from, to)}`
+/** `it` has the new name. */
+const renamed = (what: string, from: Value, it: ReactNode): ReactNode =>
+  say`renamed the ${what} from ${<Name>{String(from)}</Name>} to ${it}`
 
 const fromTo = (from: Value, to: Value): ReactNode =>
   say`from ${<Name>{String(from)}</Name>} to ${<Name>{String(to)}</Name>}`

@@ -31,7 +31,7 @@ export function TokenHistory({ tokenId, isNarrow = false }: { tokenId: string; i
             </Box>
           )}
           <MaybeOutdated query={history}>
-            <HistoryList entries={data.items} names={data.names} />
+            <HistoryList entries={data.items} names={data.names} ownId={tokenId} />
           </MaybeOutdated>
           {data.totalPages > 1 && <Pager page={data} current={page} one="entry" many="entries" onPage={setPage} />}
         </>

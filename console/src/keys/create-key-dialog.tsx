@@ -7,7 +7,7 @@ import { type Permissions, usePermissions } from '../api/permissions.ts'
 import { useChange } from '../api/use-change.tsx'
 import { BeforeLeaving } from '../ui/before-leaving.tsx'
 import { NewCredential } from '../ui/credential.tsx'
-import { ChangeButtons } from '../ui/dialog.tsx'
+import { ChangeButtons, useDialogTitle } from '../ui/dialog.tsx'
 import { type Expiry, ExpiryInput, isPastTime, timeOf } from '../ui/expiry-input.tsx'
 import { Outcome } from '../ui/name.tsx'
 import { useNow } from '../ui/time.tsx'
@@ -129,6 +129,7 @@ function keyOf(fields: Fields, own: Permissions, now: number): NewKey {
 }
 
 function KeyReady({ name, value, close }: { name: string; value: string; close: () => void }) {
+  useDialogTitle('Account key created')
   return (
     <Stack gap="md">
       <Text size="sm" role="status">

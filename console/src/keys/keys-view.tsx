@@ -6,9 +6,7 @@ import type { Key } from '../../../client/latchkey-client.ts'
 import { usePermissions } from '../api/permissions.ts'
 import { queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
-import { readPageSearch } from '../search/page-search.ts'
 import { pageOf } from '../search/search-params.ts'
-import { useListSearch } from '../search/use-list-search.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Empty } from '../ui/empty-page.tsx'
 import { Icon } from '../ui/icon.tsx'
@@ -17,6 +15,7 @@ import { PagedResult } from '../ui/paged-result.tsx'
 import { ViewTitle } from '../ui/view-title.tsx'
 import { CreateKeyDialog } from './create-key-dialog.tsx'
 import { keyColumns } from './key-cells.tsx'
+import { keyList } from './key-search.ts'
 import { RevokeDialog } from './revoke-dialog.tsx'
 
 export function KeysView() {
@@ -39,7 +38,7 @@ export function KeysView() {
 type OpenDialog = { readonly kind: 'create' } | { readonly kind: 'revoke'; readonly key: Key }
 
 function Keys({ ownId }: { ownId: string | undefined }) {
-  const { search, changeSearch } = useListSearch('/keys', readPageSearch)
+  const { search, changeSearch } = keyList.useSearch()
   const { page: current, limit } = pageOf(search)
   const keys = useQuery(queries.keys(useClient(), current, limit))
   const [dialog, setDialog] = useState<OpenDialog>()

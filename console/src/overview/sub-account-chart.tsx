@@ -45,7 +45,7 @@ export function SubAccountChart({ subAccounts }: { subAccounts: Overview['subAcc
                   bdrs={4}
                   style={{ gridColumn: '1 / -1', overflow: 'hidden' }}
                 >
-                  <Box component="span" flex={tokens.active} bg="var(--color-active)" />
+                  <Box component="span" flex={tokens.active} bg={`var(--color-${status})`} />
                   <Box component="span" flex={tokens.inactive} bg="var(--color-inactive)" />
                 </Group>
               </Link>

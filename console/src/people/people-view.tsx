@@ -5,9 +5,7 @@ import type { Session } from '../../../client/latchkey-client.ts'
 import { usePermissions } from '../api/permissions.ts'
 import { queries } from '../api/queries.ts'
 import { useClient, useSession } from '../api/session.tsx'
-import { readPageSearch } from '../search/page-search.ts'
 import { pageOf } from '../search/search-params.ts'
-import { useListSearch } from '../search/use-list-search.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Empty } from '../ui/empty-page.tsx'
 import { type Column, List, RowActions } from '../ui/list.tsx'
@@ -19,6 +17,7 @@ import { SmallButton } from '../ui/row-buttons.tsx'
 import text from '../ui/text.module.css'
 import { RelativeTime } from '../ui/time.tsx'
 import { ViewTitle } from '../ui/view-title.tsx'
+import { peopleList } from './people-search.ts'
 import { nameOf, SignOutDialog } from './sign-out-dialog.tsx'
 
 const TITLE = 'Signed-in people'
@@ -27,7 +26,7 @@ export function PeopleView() {
   const whoami = useQuery(queries.whoami(useClient()))
   const { manageKeys, manageSessions, seesAll } = usePermissions()
   const { presence, unanswered } = useSession()
-  if (whoami.data === undefined || manageSessions) return <People ownSubject={presence?.person?.subject} />
+  if (whoami.data === undefined || manageSessions) return <People ownId={presence?.session} />
   const provider = {
     data: unanswered === undefined ? presence : undefined,
     error: unanswered?.error ?? null,
@@ -56,12 +55,12 @@ export function PeopleView() {
   )
 }
 
-function People({ ownSubject }: { ownSubject: string | undefined }) {
-  const { search, changeSearch } = useListSearch('/people', readPageSearch)
+function People({ ownId }: { ownId: string | null | undefined }) {
+  const { search, changeSearch } = peopleList.useSearch()
   const { page: current, limit } = pageOf(search)
   const sessions = useQuery(queries.sessions(useClient(), current, limit))
   const [ending, setEnding] = useState<Session>()
-  const columns = useMemo(() => sessionColumns(ownSubject, setEnding), [ownSubject])
+  const columns = useMemo(() => sessionColumns(ownId, setEnding), [ownId])
   const close = () => setEnding(undefined)
   return (
     <>
@@ -77,14 +76,14 @@ function People({ ownSubject }: { ownSubject: string | undefined }) {
         {(page) => <List label={TITLE} items={page.items} columns={columns} cardsBelow="48em" />}
       </PagedResult>
       <Dialog shown={ending} titleOf={() => 'Sign this person out?'} close={close}>
-        {(session) => <SignOutDialog session={session} isOwn={session.subject === ownSubject} close={close} />}
+        {(session) => <SignOutDialog session={session} isOwn={session._id === ownId} close={close} />}
       </Dialog>
     </>
   )
 }
 
 const sessionColumns = (
-  ownSubject: string | undefined,
+  ownId: string | null | undefined,
   signOut: (session: Session) => void,
 ): readonly Column<Session>[] => [
   {
@@ -94,7 +93,7 @@ const sessionColumns = (
     cell: (session) => (
       <span className={text.twoLines}>
         <Name clip>{nameOf(session)}</Name>
-        {session.subject === ownSubject && <Own>You</Own>}
+        {session._id === ownId && <Own>This session</Own>}
       </span>
     ),
   },

@@ -33,7 +33,7 @@ export function SignOutDialog({ session, isOwn, close }: SignOutDialogProps) {
         From the moment the service confirms, every request of this session is refused. The person can sign in again: to
         keep them out, change the grants.
       </Text>
-      {isOwn && <Warning>You are signed in as this person, and may be signed out.</Warning>}
+      {isOwn && <Warning>You are signed in with this session, and will be signed out.</Warning>}
       <Facts
         facts={[
           ['Person', <Name key="name">{name}</Name>],

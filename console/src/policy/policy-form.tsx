@@ -1,11 +1,10 @@
 // Changes a policy. Only what was changed is sent, and only if nobody else has changed the token or sub-account meanwhile.
 import { Button, Group, Stack } from '@mantine/core'
 import { useForm } from '@mantine/form'
-import { useEffect, useRef, useState } from 'react'
+import { useEffect, useRef } from 'react'
 import type { Call, LatchkeyClient } from '../../../client/latchkey-client.ts'
-import { isConflict } from '../api/errors.ts'
 import { type Identified, type Kind, withETag } from '../api/queries.ts'
-import { useChange } from '../api/use-change.tsx'
+import { useEdit } from '../api/use-edit.ts'
 import { BeforeLeaving } from '../ui/before-leaving.tsx'
 import { BusyButton } from '../ui/busy-button.tsx'
 import { ErrorAlert } from '../ui/error-alert.tsx'
@@ -17,6 +16,7 @@ import { Warning } from '../ui/warning.tsx'
 import { LifetimeField, ListField, QuotaField, RateField } from './member-fields.tsx'
 import {
   fieldsOf,
+  isPatched,
   type PolicyFields,
   type PolicyPatch,
   patchOf,
@@ -42,10 +42,8 @@ interface PolicyFormProps {
 }
 
 export function PolicyForm({ owner, ceiling, onDone }: PolicyFormProps) {
-  const { form, save, run, meanwhile, isRead, refused } = usePolicyForm(owner, onDone)
-  const leave = () => {
-    if (!save.isPending) onDone()
-  }
+  const { form, edit, run, meanwhile, refused } = usePolicyForm(owner, onDone)
+  const { error, isPending, isRead, hasConflict } = edit
   const isAboutFields = Object.keys(refused).length > 0
   const element = useRef<HTMLFormElement>(null)
   // The button that opened the form is gone, and the focus with it.
@@ -59,59 +57,50 @@ export function PolicyForm({ owner, ceiling, onDone }: PolicyFormProps) {
         <QuotaField form={form} ceiling={ceiling} />
         {owner.kind === 'sub-account' && <LifetimeField form={form} />}
         {meanwhile !== undefined && <ChangedMeanwhile changes={meanwhile} isRead={isRead} />}
-        {save.error !== null && !isAboutFields && !isConflict(save.error) && (
-          <ErrorAlert error={save.error} kind="change" retry={form.onSubmit(run)} busy={save.isPending} />
+        {error !== null && !isAboutFields && !hasConflict && (
+          <ErrorAlert error={error} kind="change" retry={form.onSubmit(run)} busy={isPending} />
         )}
         <Group gap="sm">
-          <BusyButton type="submit" busy={save.isPending || !isRead}>
+          <BusyButton type="submit" busy={isPending || !isRead}>
             {meanwhile === undefined ? 'Save policy' : 'Save mine on top'}
           </BusyButton>
-          <Button variant="default" aria-disabled={save.isPending} onClick={leave}>
+          <Button variant="default" aria-disabled={isPending} onClick={edit.leave}>
             {meanwhile === undefined ? 'Cancel' : 'Discard mine'}
           </Button>
         </Group>
       </Stack>
-      <BeforeLeaving loss={form.isDirty() && !save.isPending ? 'typed' : undefined} />
+      <BeforeLeaving loss={form.isDirty() && !isPending ? 'typed' : undefined} />
     </form>
   )
 }
 
 function usePolicyForm(owner: PolicyOwner, onDone: () => void) {
   const toast = useToast()
-  // As it was when the form was opened: a refresh may bring what somebody else has changed meanwhile.
-  const [base] = useState(owner)
   const form = useForm<PolicyFields>({
-    initialValues: fieldsOf(base.policy),
+    initialValues: fieldsOf(owner.policy),
     validate: problemsOfFields,
     validateInputOnChange: ['scopes', 'addresses'],
   })
-  const save = useChange({
+  const edit = useEdit({
     kind: owner.kind,
     name: owner.name,
+    now: { policy: owner.policy, ifMatch: owner.etag },
     // The ETag of the answer is the one of the next change.
-    send: (client, { patch, ifMatch }: { patch: PolicyPatch; ifMatch: string | undefined }) =>
-      withETag(owner.send(client, patch, ifMatch)),
-    onDone() {
-      toast({ text: say`The policy of ${<Name>{owner.name}</Name>} is saved` })
-      onDone()
-    },
+    send: (client, patch: PolicyPatch, ifMatch) => withETag(owner.send(client, patch, ifMatch)),
+    isThere: (patch) => isPatched(owner.policy, patch),
+    onSaved: () => toast({ text: say`The policy of ${<Name>{owner.name}</Name>} is saved` }),
+    close: onDone,
   })
-  const hasConflict = isConflict(save.error)
+  const { base, hasConflict, isPending, error } = edit
   const changes = policyChanges(base.policy, owner.policy)
+  const hasSeen = hasConflict || changes.length > 0
   const run = () => {
     const patch = patchOf(base.policy, policyOf(form.values))
-    // It may be as it should be already: by an attempt whose answer was lost.
-    const isThere = Object.keys(patchOf(owner.policy, policyOf(form.values))).length === 0
-    if (isThere || Object.keys(patch).length === 0) return onDone()
-    // The person has seen the other change by now: theirs is sent with the version that includes it.
-    const ifMatch = hasConflict || changes.length > 0 ? owner.etag : base.etag
-    const onError = (error: unknown) => form.setErrors(refusedMembers(error, form.values))
-    save.mutate({ patch, ifMatch }, { onError })
+    if (Object.keys(patch).length === 0) return edit.leave()
+    edit.save(patch, (failure) => form.setErrors(refusedMembers(failure, form.values)), hasSeen)
   }
-  const meanwhile = hasConflict || (changes.length > 0 && !save.isPending) ? changes : undefined
-  // The version that was refused is not the one with the other change.
-  const isRead = !hasConflict || owner.etag !== save.variables?.ifMatch
-  return { form, save, run, meanwhile, isRead, refused: refusedMembers(save.error, form.values) }
+  const meanwhile = hasConflict || (changes.length > 0 && !isPending) ? changes : undefined
+  return { form, edit, run, meanwhile, refused: refusedMembers(error, form.values) }
 }
 
 function ChangedMeanwhile({ changes, isRead }: { changes: readonly string[]; isRead: boolean }) {

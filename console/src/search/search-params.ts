@@ -48,10 +48,12 @@ function wholeNumber({ usual, max }: { usual: number; max: number }): Param<numb
   }
 }
 
-/** A day of the calendar, such as `2026-01-31`. */
+/** A day of the calendar, such as `2026-01-31`. Date.parse alone would take the 31st of February for the 3rd of March. */
 export const day: Param<string> = {
-  read: ([value = '']) =>
-    /^\d{4}-\d\d-\d\d$/.test(value) && !Number.isNaN(Date.parse(`${value}T00:00:00`)) ? value : undefined,
+  read([value = '']) {
+    const time = /^\d{4}-\d\d-\d\d$/.test(value) ? Date.parse(`${value}T00:00Z`) : Number.NaN
+    return !Number.isNaN(time) && new Date(time).toISOString().startsWith(value) ? value : undefined
+  },
 }
 
 const FIRST_PAGE = 1

@@ -1,7 +1,7 @@
 // The dialogs of sub-accounts, wherever they are opened from.
 import type { SubAccount } from '../../../client/latchkey-client.ts'
 import { Dialog } from '../ui/dialog.tsx'
-import { SubAccountForm } from './sub-account-form.tsx'
+import { CreateSubAccount, EditSubAccount } from './sub-account-form.tsx'
 import { SuspendDialog } from './suspend-dialog.tsx'
 
 export type OpenDialog =
@@ -11,13 +11,13 @@ export type OpenDialog =
 export function SubAccountDialog({ shown, close }: { shown: OpenDialog | undefined; close: () => void }) {
   return (
     <Dialog shown={shown} titleOf={titleOf} close={close}>
-      {(dialog) =>
-        dialog.kind === 'suspend' ? (
-          <SuspendDialog subAccount={dialog.subAccount} close={close} />
-        ) : (
-          <SubAccountForm subAccount={dialog.subAccount} close={close} />
-        )
-      }
+      {({ kind, subAccount }) => (
+        <>
+          {kind === 'create' && <CreateSubAccount close={close} />}
+          {kind === 'edit' && <EditSubAccount id={subAccount._id} close={close} />}
+          {kind === 'suspend' && <SuspendDialog subAccount={subAccount} close={close} />}
+        </>
+      )}
     </Dialog>
   )
 }

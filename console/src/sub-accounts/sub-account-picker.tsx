@@ -76,8 +76,8 @@ export function SubAccountPicker(props: PickerProps) {
           {options.map((each) => (
             <SubAccountOption key={each._id} subAccount={each} chosen={each._id === value} />
           ))}
-          {problem !== undefined && <Combobox.Empty>{problem}</Combobox.Empty>}
-          {problem === undefined && options.length === 0 && (
+          {problem !== null && <Combobox.Empty>{problem}</Combobox.Empty>}
+          {problem === null && options.length === 0 && (
             <Combobox.Empty>{isFetching ? 'Searching …' : nothingFor(search)}</Combobox.Empty>
           )}
         </Combobox.Options>
@@ -124,18 +124,19 @@ function useName(id: string | undefined): string {
 
 /** Only what matches the text as it is now: options of the text before could be chosen by mistake. */
 function useOptions(typed: string, isOpen: boolean) {
-  const wanted = isSecret(typed.trim()) ? '' : typed.trim()
+  const isRefused = isSecret(typed.trim())
+  const wanted = isRefused ? '' : typed.trim()
   const [search] = useDebouncedValue(wanted, 150)
   const { data, isFetching, isPlaceholderData, error } = useQuery({
     ...queries.subAccounts(useClient(), { search, limit: OPTIONS }),
-    enabled: isOpen,
+    enabled: isOpen && !isRefused,
   })
-  const page = search === wanted && !isPlaceholderData ? data : undefined
+  const page = search === wanted && !isPlaceholderData && !isRefused ? data : undefined
   return {
     search,
     options: page?.items ?? [],
     total: page?.total ?? 0,
-    isFetching: isFetching || search !== wanted,
-    problem: error === null ? undefined : shortReason(error),
+    isFetching: !isRefused && (isFetching || search !== wanted),
+    problem: isRefused ? 'A credential or key is not searched for' : error && shortReason(error),
   }
 }

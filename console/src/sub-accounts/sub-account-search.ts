@@ -1,6 +1,11 @@
 // The search parameters of the sub-account list.
-import { paging, readSearch, text } from '../search/search-params.ts'
+import type { SubAccountListParams } from '../api/queries.ts'
+import { defineList, filterFor } from '../search/list-search.ts'
+import { text } from '../search/search-params.ts'
 
-const PARAMS = { search: text, ...paging }
+const filter = filterFor<SubAccountListParams>()
 
-export const readSubAccountSearch = (raw: Readonly<Record<string, unknown>>) => readSearch(PARAMS, raw)
+export const subAccountList = defineList({
+  to: '/sub-accounts',
+  filters: { search: filter(text, (search) => ({ search })) },
+})

@@ -6,7 +6,6 @@ import { usePermissions } from '../api/permissions.ts'
 import { queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
 import { pageOf } from '../search/search-params.ts'
-import { useListSearch } from '../search/use-list-search.ts'
 import filters from '../ui/filters.module.css'
 import { Icon } from '../ui/icon.tsx'
 import { List } from '../ui/list.tsx'
@@ -15,14 +14,17 @@ import { SearchBox } from '../ui/search-box.tsx'
 import { ViewTitle } from '../ui/view-title.tsx'
 import { subAccountColumns } from './sub-account-cells.tsx'
 import { type OpenDialog, SubAccountDialog } from './sub-account-dialog.tsx'
-import { readSubAccountSearch } from './sub-account-search.ts'
+import { subAccountList } from './sub-account-search.ts'
 
 export function SubAccountsView() {
-  const { search, changeSearch } = useListSearch('/sub-accounts', readSubAccountSearch)
+  const { search, changeSearch, clearFilters } = subAccountList.useSearch()
   const { createSubAccounts } = usePermissions()
   const place = pageOf(search)
-  const subAccounts = useQuery(queries.subAccounts(useClient(), { search: search.search, ...place }))
+  const subAccounts = useQuery(
+    queries.subAccounts(useClient(), { ...subAccountList.paramsOf(search, Date.now()), ...place }),
+  )
   const [dialog, setDialog] = useState<OpenDialog>()
+  const [isRefused, setRefused] = useState(false)
   const columns = useMemo(() => subAccountColumns(setDialog), [])
   const onSearch = useCallback((part?: string) => changeSearch({ search: part }, 'replace'), [changeSearch])
   return (
@@ -40,6 +42,7 @@ export function SubAccountsView() {
           placeholder="Search by name, e-mail or company"
           value={search.search ?? ''}
           onSearch={onSearch}
+          onRefuse={setRefused}
         />
       </search>
       <PagedResult
@@ -48,7 +51,8 @@ export function SubAccountsView() {
         one="sub-account"
         current={place.page}
         changePlace={changeSearch}
-        clearFilters={search.search === undefined ? undefined : () => changeSearch({ search: undefined })}
+        clearFilters={clearFilters}
+        refused={isRefused && 'a name, e-mail address or company'}
         hint={createSubAccounts ? 'Tokens belong to sub-accounts: create one to begin.' : 'You may not create any.'}
       >
         {(page) => <List label="Sub-accounts" items={page.items} columns={columns} cardsBelow="60em" />}

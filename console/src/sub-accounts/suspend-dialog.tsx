@@ -13,7 +13,7 @@ export function SuspendDialog({ subAccount, close }: { subAccount: SubAccount; c
     item: subAccount,
     read: (client) => client.getSubAccount({ id: subAccount._id }),
     send: (client, status, ifMatch) =>
-      client.updateSubAccount({ id: subAccount._id, 'if-match': ifMatch, body: { status } }),
+      client.patchSubAccount({ id: subAccount._id, 'if-match': ifMatch, body: { status } }),
     opposite: (status) => (status === 'active' ? 'suspended' : 'active'),
     outcome: (status) => (status === 'active' ? 'is resumed' : 'is suspended'),
   })

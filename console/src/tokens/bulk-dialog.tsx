@@ -6,8 +6,8 @@ import { shortReason } from '../api/errors.ts'
 import { MASKED } from '../api/queries.ts'
 import { useChange } from '../api/use-change.tsx'
 import { BusyButton } from '../ui/busy-button.tsx'
-import { DialogButtons } from '../ui/dialog.tsx'
-import { plural } from '../ui/format.ts'
+import { DialogButtons, useDialogTitle } from '../ui/dialog.tsx'
+import { number, plural } from '../ui/format.ts'
 import { Name } from '../ui/name.tsx'
 import surface from '../ui/surface.module.css'
 import text from '../ui/text.module.css'
@@ -17,6 +17,7 @@ import type { OwnStatus } from './status-dialog.tsx'
 /** Few enough that other callers do not notice. */
 const CONCURRENCY = 4
 
+const VERBS = { active: 'Enabling', inactive: 'Disabling' } as const
 const DONE = { active: 'enabled', inactive: 'disabled' } as const
 
 interface Failed {
@@ -41,6 +42,9 @@ interface BulkDialogProps {
 export function BulkDialog({ tokens, status, close, onDone }: BulkDialogProps) {
   const { progress, run, isPending, submittedAt } = useBulk(status, onDone)
   const verb = status === 'active' ? 'Enable' : 'Disable'
+  useDialogTitle(
+    progress && (isPending ? `${VERBS[status]} ${plural(progress.of, 'token')}` : doneTitle(progress, status)),
+  )
   if (progress === undefined) {
     return (
       <Stack gap="md">
@@ -78,6 +82,11 @@ export function BulkDialog({ tokens, status, close, onDone }: BulkDialogProps) {
     <BulkProgress key={submittedAt} progress={progress} busy={isPending} status={status} close={close} retry={run} />
   )
 }
+
+const doneTitle = ({ of, confirmed }: BulkState, status: OwnStatus): string =>
+  confirmed === of
+    ? `${plural(of, 'token')} ${DONE[status]}`
+    : `${number(confirmed)} of ${plural(of, 'token')} ${DONE[status]}`
 
 /** It must be within reach of the keyboard, since it scrolls. */
 function ScrollingList({ label, children }: { label: string; children: ReactNode }) {

@@ -3,8 +3,9 @@ import { Stack, TextInput } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useState } from 'react'
 import type { LatchkeyClient } from '../../../client/latchkey-client.ts'
+import { newIdempotencyKey } from '../../../client/request.ts'
 import { duplicateName, fieldErrors } from '../api/errors.ts'
-import { newIdempotencyKey, useChange } from '../api/use-change.tsx'
+import { useChange } from '../api/use-change.tsx'
 import { SubAccountPicker } from '../sub-accounts/sub-account-picker.tsx'
 import { BeforeLeaving } from '../ui/before-leaving.tsx'
 import { ChangeButtons } from '../ui/dialog.tsx'
@@ -36,7 +37,8 @@ export function CreateDialog({ subAccountId, close }: { subAccountId: string | u
     unseen: unseenCredential,
   })
   const isPast = isPastTime(fields, useNow())
-  if (create.data) return <CredentialReady token={create.data} close={close} outcome="is ready." />
+  if (create.data)
+    return <CredentialReady token={create.data} close={close} title="Token created" outcome="is ready." />
   const run = () => {
     if (isPast) return
     const next = request ?? requestOf(fields, Date.now())

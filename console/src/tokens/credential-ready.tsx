@@ -3,6 +3,7 @@ import { Button, Group, Stack, Text } from '@mantine/core'
 import type { Token } from '../../../client/latchkey-client.ts'
 import { usePermissions } from '../api/permissions.ts'
 import { NewCredential } from '../ui/credential.tsx'
+import { useDialogTitle } from '../ui/dialog.tsx'
 import { isMasked } from '../ui/format.ts'
 import { Name, Outcome } from '../ui/name.tsx'
 import { say } from '../ui/say.ts'
@@ -23,11 +24,13 @@ export const unseenCredential = ({ name }: Token): Toast => ({
 
 interface CredentialReadyProps {
   readonly token: Token
+  readonly title: string
   readonly outcome: string
   readonly close: () => void
 }
 
-export function CredentialReady({ token, outcome, close }: CredentialReadyProps) {
+export function CredentialReady({ token, title, outcome, close }: CredentialReadyProps) {
+  useDialogTitle(title)
   const { reveal } = usePermissions()
   return (
     <Stack gap="md">

@@ -12,6 +12,8 @@ import type { ChangeTokenSearch, TokenFilters } from './token-search.ts'
 interface FilterBarProps {
   readonly search: TokenFilters
   readonly changeSearch: ChangeTokenSearch
+  /** Whether what is typed into the search is refused. */
+  readonly onRefuse: (isRefused: boolean) => void
 }
 
 const USES = [
@@ -43,7 +45,7 @@ const STATUSES: Readonly<Record<string, { readonly label: string; readonly filte
   enabled: { label: 'Active, expired or suspended', filter: { status: 'active' } },
 }
 
-export function FilterBar({ search, changeSearch }: FilterBarProps) {
+export function FilterBar({ search, changeSearch, onRefuse }: FilterBarProps) {
   const { status, effectiveStatus, subAccount, tag = [], used, expiry, created } = search
   const chosenStatus = effectiveStatus ?? (status === 'active' ? 'enabled' : (status ?? ''))
   const onSearch = useCallback((text?: string) => changeSearch({ search: text }, 'replace'), [changeSearch])
@@ -54,6 +56,7 @@ export function FilterBar({ search, changeSearch }: FilterBarProps) {
         placeholder="Search by name or id"
         value={search.search ?? ''}
         onSearch={onSearch}
+        onRefuse={onRefuse}
       />
       <SubAccountPicker
         label="Sub-account"
@@ -110,7 +113,7 @@ export function FilterBar({ search, changeSearch }: FilterBarProps) {
 const chosen = <Value extends string>(value: string): Value | undefined => (value || undefined) as Value | undefined
 
 /** Set by the overview's chart; shown so that nobody wonders what is missing. */
-function CreatedFilter({ search: { createdFrom, createdBefore }, changeSearch }: FilterBarProps) {
+function CreatedFilter({ search: { createdFrom, createdBefore }, changeSearch }: Omit<FilterBarProps, 'onRefuse'>) {
   if (createdFrom === undefined && createdBefore === undefined) return null
   const bounds = [createdFrom && `from ${dayOf(createdFrom)}`, createdBefore && `before ${dayOf(createdBefore)}`]
   return (

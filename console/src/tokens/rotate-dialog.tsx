@@ -46,7 +46,8 @@ export function RotateDialog({ token: opened, close }: { token: Token; close: ()
     const sent = rotate.variables.overlap
     const label = OVERLAPS.find(({ value }) => value === sent)?.label.toLowerCase()
     const former = sent === '0' ? 'The former one no longer works.' : `The former one works ${label}.`
-    return <CredentialReady token={rotate.data} close={close} outcome={`has a new credential. ${former}`} />
+    const outcome = `has a new credential. ${former}`
+    return <CredentialReady token={rotate.data} close={close} title="Credential rotated" outcome={outcome} />
   }
   return (
     <form onSubmit={form.onSubmit(run)}>

@@ -1,15 +1,13 @@
 // The tags of a token: each leads to the tokens that have it. On the token's own page they are changed in place.
-import { Button, Group, Stack } from '@mantine/core'
+import { Group } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { Link } from '@tanstack/react-router'
 import { memo, useEffect, useState } from 'react'
 import type { Token } from '../../../client/latchkey-client.ts'
-import { CONFLICT, fieldErrors, isConflict, shortReason } from '../api/errors.ts'
+import { fieldReason } from '../api/errors.ts'
 import { usePermissions } from '../api/permissions.ts'
 import { etagOf, MASKED } from '../api/queries.ts'
-import { useChange } from '../api/use-change.tsx'
-import { BeforeLeaving } from '../ui/before-leaving.tsx'
-import { BusyButton } from '../ui/busy-button.tsx'
+import { useEdit } from '../api/use-edit.ts'
 import chip from '../ui/chip.module.css'
 import { Chips } from '../ui/chips.tsx'
 import { ChipsInput } from '../ui/chips-input.tsx'
@@ -22,6 +20,7 @@ import surface from '../ui/surface.module.css'
 import text from '../ui/text.module.css'
 import { useToast } from '../ui/toasts.tsx'
 import { fullName } from './about-token.tsx'
+import { InPlaceForm } from './in-place-form.tsx'
 import { withTag } from './token-search.ts'
 
 const MAX_TAGS = 10
@@ -77,72 +76,45 @@ export function EditableTags({ token }: { token: Token }) {
 
 function TagsForm({ token, onDone }: { token: Token; onDone: () => void }) {
   const toast = useToast()
-  // As they were when the form was opened: a refresh may bring what somebody else has changed meanwhile.
-  const [base] = useState(token)
   const form = useForm({
-    initialValues: { tags: tagsOf(base) },
+    initialValues: { tags: tagsOf(token) },
     validate: { tags: problemOf },
     validateInputOnChange: true,
   })
-  const save = useChange({
+  const edit = useEdit({
     kind: 'token',
     name: token.name,
-    send: (client, { tags, ifMatch }: { tags: readonly string[]; ifMatch: string | undefined }) =>
+    now: { ifMatch: etagOf(token) },
+    send: (client, tags: readonly string[], ifMatch) =>
       client.patchToken({ id: token._id, 'if-match': ifMatch, body: { tags }, ...MASKED }),
-    onDone({ name }) {
-      toast({ text: <Outcome name={name} what="has new tags" /> })
-      onDone()
-    },
+    isThere: (tags) => JSON.stringify(tags) === JSON.stringify(tagsOf(token)),
+    onSaved: ({ name }) => toast({ text: <Outcome name={name} what="has new tags" /> }),
+    close: onDone,
   })
-  const leave = () => {
-    if (!save.isPending) onDone()
-  }
   const submit = form.onSubmit(({ tags }) => {
-    // What it has already may be from an attempt whose answer was lost.
-    if (!form.isDirty() || JSON.stringify(tags) === JSON.stringify(tagsOf(token))) return leave()
-    // The person has seen the other change by now: theirs is sent with the version that includes it.
-    const ifMatch = etagOf(isConflict(save.error) ? token : base)
-    save.mutate({ tags, ifMatch }, { onError: (error) => form.setErrors({ tags: reasonOf(error) }) })
+    if (!form.isDirty()) return edit.leave()
+    edit.save(tags, (error) => form.setErrors({ tags: fieldReason(error, 'tags', 'tags') }))
   })
-  // The version that was refused is not the one with the other change.
-  const isRead = etagOf(token) !== save.variables?.ifMatch
   const tagsNow = tagsOf(token).length === 0 ? 'none' : <Name>{tagsOf(token).join(', ')}</Name>
   return (
-    <form
+    <InPlaceForm
+      label={`Tags of ${fullName(token)}`}
+      edit={edit}
+      isDirty={form.isDirty()}
       onSubmit={submit}
-      aria-label={`Tags of ${fullName(token)}`}
-      onKeyDown={(event) => {
-        if (event.key === 'Escape') leave()
-      }}
+      saves="Save tags"
+      now={say`Its tags are now: ${tagsNow}. Saving again replaces them.`}
     >
-      <Stack gap={6}>
-        <ChipsInput
-          size="xs"
-          aria-label="Tags"
-          placeholder="Type one, then Enter"
-          splitChars={[',', '\n']}
-          autoFocus
-          {...form.getInputProps('tags')}
-          value={form.values.tags}
-        />
-        {isConflict(save.error) && (
-          <span className={text.small}>
-            {isRead
-              ? say`Its tags are now: ${tagsNow}. Saving again replaces them.`
-              : 'What has changed is being read …'}
-          </span>
-        )}
-        <Group gap={6}>
-          <BusyButton type="submit" size="compact-xs" busy={save.isPending || (isConflict(save.error) && !isRead)}>
-            Save tags
-          </BusyButton>
-          <Button size="compact-xs" variant="default" aria-disabled={save.isPending} onClick={leave}>
-            Cancel
-          </Button>
-        </Group>
-      </Stack>
-      <BeforeLeaving loss={form.isDirty() && !save.isPending ? 'typed' : undefined} />
-    </form>
+      <ChipsInput
+        size="xs"
+        aria-label="Tags"
+        placeholder="Type one, then Enter"
+        splitChars={[',', '\n']}
+        autoFocus
+        {...form.getInputProps('tags')}
+        value={form.values.tags}
+      />
+    </InPlaceForm>
   )
 }
 
@@ -150,9 +122,4 @@ function problemOf(tags: readonly string[]): string | undefined {
   if (tags.length > MAX_TAGS) return `At most ${MAX_TAGS} tags are possible; these are ${tags.length}`
   const long = tags.find((tag) => [...tag].length > MAX_TAG_CHARACTERS)
   return long && `“${long}” is too long: a tag has at most ${MAX_TAG_CHARACTERS} characters`
-}
-
-function reasonOf(error: unknown): string {
-  if (isConflict(error)) return CONFLICT
-  return fieldErrors(error, { tags: 'tags' }).tags ?? shortReason(error)
 }

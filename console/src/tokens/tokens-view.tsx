@@ -20,21 +20,21 @@ import type { OwnStatus } from './status-dialog.tsx'
 import { TokenActionsProvider } from './token-actions.tsx'
 import { tokenColumns } from './token-cells.tsx'
 import { type OpenMenu, TokenMenu } from './token-menu.tsx'
-import { isFiltered, NO_FILTERS, useTokenSearch, useTokens } from './token-search.ts'
+import { useTokenSearch, useTokens } from './token-search.ts'
 
 type OpenDialog =
   | { readonly kind: 'create' }
   | { readonly kind: 'bulk'; readonly tokens: readonly Token[]; readonly status: OwnStatus }
 
 export function TokensView() {
-  const { search, changeSearch, showHistory } = useTokenSearch()
+  const { search, changeSearch, clearFilters, showHistory } = useTokenSearch()
   const { change } = usePermissions()
   const tokens = useTokens(search)
   const [dialog, setDialog] = useState<OpenDialog>()
   const [menu, setMenu] = useState<OpenMenu>()
+  const [isRefused, setRefused] = useState(false)
   const selection = useSelection(search, tokens.data?.items)
   const columns = useMemo(() => tokenColumns((token, button) => setMenu({ token, button })), [])
-  const clearFilters = isFiltered(search) ? () => changeSearch(NO_FILTERS) : undefined
   const close = () => setDialog(undefined)
   return (
     <TokenActionsProvider showHistory={showHistory}>
@@ -45,7 +45,7 @@ export function TokensView() {
           </Button>
         )}
       </ViewTitle>
-      <FilterBar search={search} changeSearch={changeSearch} />
+      <FilterBar search={search} changeSearch={changeSearch} onRefuse={setRefused} />
       <PagedResult
         query={tokens}
         rows={10}
@@ -53,6 +53,7 @@ export function TokensView() {
         current={pageOf(search).page}
         changePlace={changeSearch}
         clearFilters={clearFilters}
+        refused={isRefused && 'a name or id'}
         hint={change ? 'Create the first one, for one of your sub-accounts.' : 'You may not create any.'}
         bar={
           <SelectionBar

@@ -2,7 +2,7 @@
 // the change, and would hide its outcome. Leaving the page asks, and so it does while there is something else to lose.
 import { Button, type ButtonProps, Group, Modal, Text } from '@mantine/core'
 import { useIsMutating } from '@tanstack/react-query'
-import { createContext, type ReactNode, use, useId, useState } from 'react'
+import { createContext, type ReactNode, use, useId, useLayoutEffect, useState } from 'react'
 import { worthRetrying } from '../api/errors.ts'
 import { LeaveQuestion, type Loss, LossContext } from './before-leaving.tsx'
 import { BusyButton } from './busy-button.tsx'
@@ -15,6 +15,7 @@ interface Frame {
   readonly mutationKey: readonly unknown[]
   readonly busy: boolean
   readonly leave: () => void
+  readonly retitle: (title: string | undefined) => void
 }
 
 export const DialogContext = createContext<Frame | undefined>(undefined)
@@ -31,6 +32,7 @@ export function Dialog<Shown>({ shown, titleOf, close, children }: DialogProps<S
   const mutationKey = [useId(), turn]
   const busy = useIsMutating({ mutationKey }) > 0
   const [loss, setLoss] = useState<Loss>()
+  const [title, retitle] = useState<string>()
   const leave = () => {
     if (!busy) close()
   }
@@ -42,11 +44,11 @@ export function Dialog<Shown>({ shown, titleOf, close, children }: DialogProps<S
         // What is typed is given up by Escape or a button, a secret by a button only.
         closeOnClickOutside={loss === undefined}
         closeOnEscape={loss !== 'secret'}
-        title={last && titleOf(last)}
+        title={title ?? (last && titleOf(last))}
         onExitTransitionEnd={() => keepFocus()}
         closeButtonProps={{ 'aria-label': 'Close', 'aria-disabled': busy }}
       >
-        <DialogContext value={{ mutationKey, busy, leave }}>
+        <DialogContext value={{ mutationKey, busy, leave, retitle }}>
           <LossContext value={setLoss}>
             <div key={turn}>{last && children(last)}</div>
           </LossContext>
@@ -55,6 +57,15 @@ export function Dialog<Shown>({ shown, titleOf, close, children }: DialogProps<S
       <LeaveQuestion loss={shown === undefined ? undefined : busy ? 'outcome' : loss} />
     </>
   )
+}
+
+/** The title of the dialog around, while what is shown in it is no question any more. */
+export function useDialogTitle(title: string | undefined): void {
+  const retitle = use(DialogContext)?.retitle
+  useLayoutEffect(() => {
+    retitle?.(title)
+    return () => retitle?.(undefined)
+  }, [title, retitle])
 }
 
 /** The button that closes the dialog, and the dialog's own buttons. */

@@ -1,6 +1,6 @@
 // The result of a query for a page of a list: the page and the way to others, or why there is nothing on it.
 import type { ReactNode } from 'react'
-import { ClearFilters, EmptyPage } from './empty-page.tsx'
+import { ClearFilters, Empty, EmptyPage } from './empty-page.tsx'
 import { Pager } from './pager.tsx'
 import { MaybeOutdated, type Query, QueryResult } from './query-result.tsx'
 
@@ -28,6 +28,8 @@ interface PagedResultProps<Data> {
   readonly clearFilters?: (() => void) | undefined
   /** What to do where there is nothing at all yet. */
   readonly hint: string
+  /** What is searched by, where what was typed is refused: nothing is shown then, since nothing was searched for. */
+  readonly refused?: string | false
   /** Between the list and the pager. */
   readonly bar?: ReactNode
   readonly children: (page: Data) => ReactNode
@@ -35,6 +37,8 @@ interface PagedResultProps<Data> {
 
 export function PagedResult<Data extends PageData>(props: PagedResultProps<Data>) {
   const { query, one, many = `${one}s`, what = many, rows, current, changePlace, clearFilters, hint, bar } = props
+  if (props.refused)
+    return <Empty title="Nothing was searched for" description={`Search for ${props.refused} instead.`} />
   return (
     <QueryResult
       query={query}

@@ -15,10 +15,14 @@ interface SearchBoxProps {
   /** As the address has it. */
   readonly value: string
   readonly onSearch: (search: string | undefined) => void
+  /** Whether what is typed is refused: then the list does not show what it is about. Must be stable. */
+  readonly onRefuse: (isRefused: boolean) => void
 }
 
-export function SearchBox({ label, placeholder, value, onSearch }: SearchBoxProps) {
+export function SearchBox({ label, placeholder, value, onSearch, onRefuse }: SearchBoxProps) {
   const [typed, setTyped] = useTyped(value, onSearch)
+  const isRefused = isSecret(typed.trim())
+  useEffect(() => onRefuse(isRefused), [isRefused, onRefuse])
   const input = useRef<HTMLInputElement>(null)
   const focus = () => {
     if (document.querySelector('[role=dialog]') === null) input.current?.focus()
@@ -37,10 +41,7 @@ export function SearchBox({ label, placeholder, value, onSearch }: SearchBoxProp
       aria-keyshortcuts="/"
       placeholder={placeholder}
       maxLength={255}
-      error={
-        isSecret(typed.trim()) &&
-        'The search is by name. A credential or key is neither searched for nor put into the address.'
-      }
+      error={isRefused && 'A credential, key or mask is neither searched for nor put into the address.'}
       errorProps={{ role: 'alert' }}
       leftSection={<Icon name="search" />}
       rightSection={

@@ -38,8 +38,9 @@ const WORDS: Readonly<Record<RefusalKind | 'stranger', Words>> = {
   },
 }
 
+/** On the root: the browser takes the background of the page from there. */
 const STYLE =
-  'body{font:16px/1.5 system-ui,sans-serif;max-width:34rem;margin:15vh auto;padding:0 1rem;color-scheme:light dark}small{opacity:.7}'
+  ':root{color-scheme:light dark;background:Canvas;color:CanvasText}body{font:16px/1.5 system-ui,sans-serif;max-width:34rem;margin:15vh auto;padding:0 1rem}small{opacity:.7}'
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
 
 export const PAGE_HEADERS = {

@@ -39,6 +39,8 @@ interface Presence {
   /** Whether people can sign in through an identity provider. */
   readonly provider: boolean
   readonly person: { readonly subject: string; readonly email: string | null } | null
+  /** The id of the session in this browser. */
+  readonly session: string | null
   /** The one that is chosen. */
   readonly account: NamedAccount | null
   /** Those to choose from. */
@@ -47,7 +49,7 @@ interface Presence {
   readonly ended: 'expired' | 'ended' | null
 }
 
-const NOBODY: Presence = { provider: false, person: null, account: null, accounts: [], ended: null }
+const NOBODY: Presence = { provider: false, person: null, session: null, account: null, accounts: [], ended: null }
 
 /** Answers are about one person, and must not be kept by anybody. */
 const PRIVATE = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
@@ -183,10 +185,11 @@ class SignInHandlers {
 
   async #presenceOf(session: StoredSession): Promise<Presence> {
     const accounts = await this.#accountsOf(session)
-    const { subject, email, accountId } = session
+    const { id: sessionId, subject, email, accountId } = session
     return {
       provider: true,
       person: { subject, email },
+      session: sessionId,
       account: accounts.find(({ id }) => id === accountId) ?? null,
       accounts,
       ended: null,

@@ -1,0 +1,4 @@
+// The search parameters of the list of signed-in people: the place in it.
+import { defineList } from '../search/list-search.ts'
+
+export const peopleList = defineList({ to: '/people', filters: {} })
