@@ -6,12 +6,14 @@ import { MantineProvider } from '@mantine/core'
 import { RouterProvider } from '@tanstack/react-router'
 import { lazy, StrictMode, Suspense } from 'react'
 import { createRoot } from 'react-dom/client'
-import { SessionProvider, takeKeyFromAddress, useSession } from './api/session.tsx'
+import { takeKeyFromAddress } from './api/account-key.ts'
+import { SessionProvider, useSession } from './api/session.tsx'
+import { LinkedKeyPage } from './app/linked-key.tsx'
 import { createConsoleRouter } from './router.tsx'
 import { theme } from './theme.ts'
 import { ToastProvider } from './ui/toasts.tsx'
 
-const linkedKey = takeKeyFromAddress()
+const firstLinkedKey = takeKeyFromAddress()
 const router = createConsoleRouter()
 
 // Not needed by those who are signed in. A page whose files are gone, after an update, gets the new ones.
@@ -25,8 +27,11 @@ const AccountChoice = lazy(async () => ({
 }))
 
 function App() {
-  const { state, unanswered } = useSession()
+  const { state, unanswered, linkedKey } = useSession()
   const isUnanswered = state === 'unknown' && unanswered !== undefined
+  if (linkedKey !== undefined && (['signed-out', 'choosing'].includes(state) || isUnanswered)) {
+    return <LinkedKeyPage key={linkedKey} linkedKey={linkedKey} />
+  }
   return (
     <Suspense>
       {(state === 'signed-out' || isUnanswered) && <SignIn />}
@@ -44,7 +49,7 @@ createRoot(root).render(
     {/* Variables and classes come as a file (vite.config.ts, styles.ts): nothing here may write an inline style. */}
     <MantineProvider theme={theme} defaultColorScheme="auto" withCssVariables={false} withGlobalClasses={false}>
       {/* Toasts are inside of the session and end with it: what they say and can undo belongs to one account. */}
-      <SessionProvider linkedKey={linkedKey}>
+      <SessionProvider firstLinkedKey={firstLinkedKey}>
         <ToastProvider>
           <App />
         </ToastProvider>

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test'
 import type { BrowserContext, Page } from 'playwright-core'
 import { freePort, TestProvider } from '../support/identity-provider.ts'
-import { assertAccessible } from './accessible.ts'
+import { assertAccessible, assertFits } from './accessible.ts'
 import { type Tenant, World } from './world.ts'
 
 const MINUTE = 60_000
@@ -159,6 +159,45 @@ describe('the console with an identity provider', () => {
     await assertSignedOut(page, /no longer have access to any account/)
   })
 
+  test('of several sessions of one person, only the one that is looked at is marked as this one', async () => {
+    const first = await signedIn()
+    const page = await world.page({ extraHTTPHeaders: {} })
+    await signIn(page, 'people')
+    await page.getByText('1–2 of 2 sessions').waitFor()
+    assert.equal(await page.getByText('This session').count(), 1)
+    const row = page.getByRole('row').filter({ hasText: 'This session' })
+    await row.getByRole('button', { name: 'Sign out alice@example.com' }).click()
+    await page.getByText('You are signed in with this session, and will be signed out').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Sign out' }).click()
+    await assertSignedOut(page, /ended by an owner/)
+    await first.getByRole('link', { name: 'People' }).click()
+    await first.getByText('1–1 of 1 session', { exact: true }).waitFor()
+    await first.getByText('This session').waitFor()
+  })
+
+  test('on a telephone no button of a person is cut off, and the page without access can be read in the dark', async () => {
+    const other = await world.tenant([], ['South'], 'Another account')
+    provider.grant(grantFor(tenant), grantFor(other))
+    const page = await world.page({ viewport: { width: 360, height: 740 }, colorScheme: 'dark' })
+    await page.goto(`${world.base}tokens`)
+    await page.getByRole('link', { name: BUTTON }).waitFor()
+    await assertFits(page, 'sign-in')
+    await page.getByRole('link', { name: BUTTON }).click()
+    await page.getByRole('button', { name: 'My own account' }).waitFor()
+    await assertFits(page, 'account choice')
+    await page.getByRole('button', { name: 'My own account' }).click()
+    await page.getByText('mine', { exact: true }).waitFor()
+    await assertFits(page, 'tokens')
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('button', { name: 'Yes, sign me out' }).click()
+    await page.getByRole('link', { name: BUTTON }).waitFor()
+    provider.grant()
+    await page.getByRole('link', { name: BUTTON }).click()
+    await page.getByRole('heading', { name: 'You have no access to Latchkey' }).waitFor()
+    await assertAccessible(page, 'no access, dark')
+    assert.equal(await page.evaluate(() => getComputedStyle(document.documentElement).colorScheme), 'light dark')
+  })
+
   test('signing out ends the session in every tab, and at the provider', async () => {
     const page = await signedIn()
     const tab = await another(page.context())
@@ -239,7 +278,7 @@ describe('the console with an identity provider', () => {
     assert.equal(await tab.getByText('mine', { exact: true }).count(), 0)
     // A key has one account only.
     await tab.evaluate((fragment) => location.assign(fragment), `#key=${tenant.key}`)
-    await tab.getByRole('button', { name: 'Use the other key' }).click()
+    await tab.getByRole('button', { name: 'Sign in with this key' }).click()
     await tab.getByText('mine', { exact: true }).waitFor()
     assert.equal(await tab.getByRole('button', { name: 'Other account' }).count(), 0)
   })
@@ -249,7 +288,7 @@ describe('the console with an identity provider', () => {
     const page = await signedIn()
     await page.goto('about:blank')
     await page.goto(`${world.base}tokens#key=${other.key}`)
-    const question = page.getByRole('dialog', { name: 'Sign in with the key of the link?' })
+    const question = page.getByRole('dialog', { name: 'Sign in with this key?' })
     await question.getByText('You are signed in to My own account').waitFor()
     assert.equal(page.url(), `${world.base}tokens`)
     await question.getByRole('button', { name: 'Stay signed in' }).click()
@@ -257,7 +296,7 @@ describe('the console with an identity provider', () => {
     await page.getByText('mine', { exact: true }).waitFor()
 
     await page.evaluate((fragment) => location.assign(fragment), `#key=${other.key}`)
-    await question.getByRole('button', { name: 'Use the other key' }).click()
+    await question.getByRole('button', { name: 'Sign in with this key' }).click()
     await page.getByText('theirs', { exact: true }).waitFor()
     // A key that is refused does not make the tab somebody else's.
     await world.running.operator.revokeKey(other.keyId)

@@ -140,8 +140,14 @@ export const SHOTS: readonly Shot[] = [
     'linked-key',
     'tokens?limit=10',
     async (page) => {
+      // The account that is signed in answers for the other one.
+      const key = await page.evaluate(() => sessionStorage.getItem('latchkey.account-key'))
+      await page.route('**/whoami', (route) =>
+        route.continue({ headers: { ...route.request().headers(), authorization: `Bearer ${key}` } }),
+      )
       await page.evaluate(() => location.assign('#key=lk_key_another'))
-      await page.getByText('You are signed in to').waitFor()
+      await page.getByText('an account key of').waitFor()
+      await page.unroute('**/whoami')
     },
   ],
   ['create', 'tokens?limit=10', (page) => openDialog(page, page.getByRole('button', { name: 'Create token' }))],

@@ -1,9 +1,11 @@
-// Who is signed in: by an account key, which lives in this tab's session storage and in memory and nowhere else, or as a
-// person whom the company's identity provider vouches for, by a cookie that no script can read.
-import { focusManager, QueryClient, QueryClientProvider } from '@tanstack/react-query'
+// Who is signed in: by an account key, or as a person whom the company's identity provider vouches for, by a cookie that no
+// script can read.
 import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useRef, useState } from 'react'
-import { createClient, type LatchkeyClient } from '../../../client/latchkey-client.ts'
-import { explainRefusal, retryAfterMs, worthRetrying } from './errors.ts'
+import type { LatchkeyClient } from '../../../client/latchkey-client.ts'
+import { keepKey, keptKey, useLinkedKey } from './account-key.ts'
+import { CacheProvider } from './cache.tsx'
+import { connect } from './connect.ts'
+import { explainRefusal } from './errors.ts'
 import {
   chooseAccount,
   type End,
@@ -14,13 +16,6 @@ import {
   type Unanswered,
   usePresence,
 } from './presence.ts'
-
-const KEY = 'latchkey.account-key'
-const FRAGMENT = '#key='
-const RETRY_AFTER_MS = 600
-
-/** Failed reads are repeated by TanStack Query, so that a view can say what it waits for; the client repeats none. */
-export const NO_RETRIES = { retries: 0 }
 
 export interface Session {
   /** What the page shows: `unknown` until the service has said whether somebody is signed in. */
@@ -33,10 +28,9 @@ export interface Session {
   /** Why the last key was refused, and why the last session of a person ended, unless the person ended it. */
   readonly reason: string | undefined
   readonly end: End | undefined
-  /** A link has brought another account key. The person decides whether it replaces the one in use. */
-  readonly isKeyOffered: boolean
-  acceptOffer(): void
-  declineOffer(): void
+  /** A link has brought this account key. Nobody is signed in with it before the person has said so. */
+  readonly linkedKey: string | undefined
+  declineLink(): void
   signIn(key: string): void
   signOut(): void
   /** Of the accounts that the person may work in. */
@@ -60,79 +54,35 @@ export function useClient(): LatchkeyClient {
   return client
 }
 
-/** A link may carry the key in its fragment, which no server sees. It is gone from the address bar at once. */
-export function takeKeyFromAddress(): string | undefined {
-  if (!location.hash.startsWith(FRAGMENT)) return undefined
-  const key = location.hash.slice(FRAGMENT.length)
-  history.replaceState(history.state, '', `${location.pathname}${location.search}`)
-  return looksLikeKey(key) ? key : undefined
-}
-
-/** What a header can carry; anything else would fail before it reached the service. */
-export function looksLikeKey(text: string): boolean {
-  return /^[\x21-\x7e]+$/.test(text)
-}
-
-function keep(key: string | undefined): string | undefined {
-  if (key === undefined) sessionStorage.removeItem(KEY)
-  else sessionStorage.setItem(KEY, key)
-  return key
-}
-
-/** `linkedKey` is the one of the address with which the page was opened. */
-export function SessionProvider({ linkedKey, children }: { linkedKey: string | undefined; children: ReactNode }) {
-  const [key, setKey] = useState(() => sessionStorage.getItem(KEY) ?? undefined)
-  const [offered, setOffered] = useState(linkedKey === key ? undefined : linkedKey)
+/** `firstLinkedKey` is the one of the address with which the page was opened. */
+export function SessionProvider(props: { firstLinkedKey: string | undefined; children: ReactNode }) {
+  const [key, setKey] = useState(keptKey)
+  const [linkedKey, setLinkedKey] = useLinkedKey(props.firstLinkedKey, key)
   const [reason, setReason] = useState<string>()
   const [end, setEnd] = useState<End>()
   const [isChoosing, setChoosing] = useState(false)
   const onEnd = useCallback((why: End) => {
-    if (sessionStorage.getItem(KEY) === null) setEnd(why)
+    if (keptKey() === undefined) setEnd(why)
   }, [])
   const { presence, unanswered, learn, askAgain, leave } = usePresence(onEnd)
 
   const change = useCallback(
     (next: string | undefined, why?: string) => {
-      setOffered(undefined)
+      setLinkedKey(undefined)
       setReason(why)
       setEnd(undefined)
-      setKey(keep(next))
+      keepKey(next)
+      setKey(next)
       if (next === undefined) leave()
     },
-    [leave],
+    [leave, setLinkedKey],
   )
 
-  const isSignedIn = key !== undefined || (presence !== undefined && hasAccess(presence))
-  // A link must not put a person into another account unnoticed.
-  useEffect(() => {
-    if (offered !== undefined && !isSignedIn && presence !== undefined) change(offered)
-  }, [offered, isSignedIn, presence, change])
-  useEffect(() => {
-    const onLink = () => {
-      const linked = takeKeyFromAddress()
-      if (linked !== undefined && linked !== key) setOffered(linked)
-    }
-    window.addEventListener('hashchange', onLink)
-    return () => window.removeEventListener('hashchange', onLink)
-  }, [key])
-
   const account = key === undefined ? presence?.account?.id : undefined
-  /** Who asks. A late answer to somebody else ends nothing. */
   const identity = key ?? account
-  const current = useRef(identity)
-  useEffect(() => {
-    current.current = identity
-  }, [identity])
-  const client = useMemo(() => {
-    if (key !== undefined) {
-      const refuse: OnRefused = (...why) => change(undefined, explainRefusal(...why))
-      return connect({ accountKey: key }, {}, (...why) => current.current === key && refuse(...why))
-    }
-    if (account === undefined) return undefined
-    return connect({}, { [SHOWN_ACCOUNT]: account }, () => current.current === account && askAgain())
-  }, [key, account, change, askAgain])
+  const client = useClientOf(key, account, change, askAgain)
 
-  const signOut = useCallback(async () => {
+  const signOut = async () => {
     change(undefined)
     if (key !== undefined) return
     try {
@@ -141,58 +91,61 @@ export function SessionProvider({ linkedKey, children }: { linkedKey: string | u
     } catch {
       setEnd('unconfirmed')
     }
-  }, [key, change])
+  }
 
-  const session = useMemo<Session>(
-    () => ({
-      state: !isSignedIn && offered !== undefined ? 'unknown' : stateOf(key, presence, isChoosing),
-      client,
-      presence,
-      unanswered,
-      reason,
-      end,
-      isKeyOffered: offered !== undefined,
-      acceptOffer: () => change(offered),
-      declineOffer: () => setOffered(undefined),
-      signIn: (accepted) => change(accepted),
-      signOut: () => void signOut(),
-      async choose(accountId) {
-        const chosen = await chooseAccount(accountId)
-        // Not a page of the account before, whose things this one does not have.
-        if (isChoosing && accountId !== account) return location.assign('/console/')
-        learn(chosen)
-        setChoosing(false)
-      },
-      // An account key is of one account.
-      chooseAgain:
-        account !== undefined && presence && presence.accounts.length > 1 ? () => setChoosing(true) : undefined,
-    }),
-    [key, isSignedIn, account, client, presence, unanswered, isChoosing, reason, end, offered, change, learn, signOut],
-  )
+  // Made for each render: whatever renders this has changed something of it.
+  const session: Session = {
+    state: stateOf(key, presence, isChoosing),
+    client,
+    presence,
+    unanswered,
+    reason,
+    end,
+    linkedKey,
+    declineLink: () => setLinkedKey(undefined),
+    signIn: (accepted) => change(accepted),
+    signOut: () => void signOut(),
+    async choose(accountId) {
+      const chosen = await chooseAccount(accountId)
+      // Not a page of the account before, whose things this one does not have.
+      if (isChoosing && accountId !== account) return location.assign('/console/')
+      learn(chosen)
+      setChoosing(false)
+    },
+    // An account key is of one account.
+    chooseAgain:
+      account !== undefined && presence && presence.accounts.length > 1 ? () => setChoosing(true) : undefined,
+  }
   return (
     <SessionContext value={session}>
-      <QueryClientProvider key={identity} client={useCacheOf(identity)}>
-        {children}
-      </QueryClientProvider>
+      <CacheProvider identity={identity}>{props.children}</CacheProvider>
     </SessionContext>
   )
 }
 
-/**
- * Everybody has a cache of their own, and a change mounts all components again: no data of one account is left for the next,
- * and the answer to a request that is still under way is not shown.
- */
-function useCacheOf(identity: string | undefined): QueryClient {
-  // biome-ignore lint/correctness/useExhaustiveDependencies: who asks decides, though it is not used
-  const cache = useMemo(makeQueryClient, [identity])
-  const former = useRef(cache)
-  // The former cache holds credentials: it is cleared now, not when its entries expire.
+/** A late answer to somebody who no longer asks ends nothing. */
+function useClientOf(
+  key: string | undefined,
+  account: string | undefined,
+  signOutOf: (key: undefined, why: string) => void,
+  askAgain: () => void,
+): LatchkeyClient | undefined {
+  const identity = key ?? account
+  const current = useRef(identity)
   useEffect(() => {
-    if (former.current === cache) return
-    former.current.clear()
-    former.current = cache
-  }, [cache])
-  return cache
+    current.current = identity
+  }, [identity])
+  return useMemo(() => {
+    if (key !== undefined) {
+      return connect({ accountKey: key }, (...why) => {
+        if (current.current === key) signOutOf(undefined, explainRefusal(...why))
+      })
+    }
+    if (account === undefined) return undefined
+    return connect({ headers: { [SHOWN_ACCOUNT]: account } }, () => {
+      if (current.current === account) askAgain()
+    })
+  }, [key, account, signOutOf, askAgain])
 }
 
 function stateOf(key: string | undefined, presence: Presence | undefined, isChoosing: boolean): Session['state'] {
@@ -200,57 +153,4 @@ function stateOf(key: string | undefined, presence: Presence | undefined, isChoo
   if (presence === undefined) return 'unknown'
   if (!hasAccess(presence)) return 'signed-out'
   return presence.account === null || isChoosing ? 'choosing' : 'signed-in'
-}
-
-type OnRefused = (code: string | undefined, message: unknown) => unknown
-
-/** The one place that notices that somebody may no longer ask, whichever request met it. */
-function connect(
-  caller: { readonly accountKey?: string },
-  headers: Readonly<Record<string, string>>,
-  onRefused: OnRefused,
-): LatchkeyClient {
-  const fetchAndNotice: typeof fetch = async (input, init) => {
-    const response = await fetch(input, { ...init, headers: { ...(init?.headers as object), ...headers } })
-    if (response.status === 401) {
-      const body: unknown = await response
-        .clone()
-        .json()
-        .catch(() => undefined)
-      const code = response.headers.get('x-latchkey-error') ?? undefined
-      onRefused(code, (body as { message?: unknown } | undefined)?.message)
-    }
-    return response
-  }
-  return createClient({ ...NO_RETRIES, ...caller, fetch: fetchAndNotice })
-}
-
-// By default only a tab that was hidden is refreshed; a window next to another one is never hidden.
-focusManager.setEventListener((onFocus) => {
-  const listener = () => onFocus()
-  window.addEventListener('focus', listener)
-  document.addEventListener('visibilitychange', listener)
-  return () => {
-    window.removeEventListener('focus', listener)
-    document.removeEventListener('visibilitychange', listener)
-  }
-})
-
-function makeQueryClient(): QueryClient {
-  return new QueryClient({
-    defaultOptions: {
-      queries: {
-        // Being offline is shown, not waited out in silence.
-        networkMode: 'always',
-        refetchOnReconnect: true,
-        refetchOnWindowFocus: 'always',
-        retry: (count, error) => count < 1 && worthRetrying(error),
-        retryDelay: RETRY_AFTER_MS,
-        // A service that comes back is noticed without a click.
-        refetchInterval: ({ state }) => state.status === 'error' && retryAfterMs(state.error),
-      },
-      // Answers to changes hold credentials: they leave the memory soon after the dialog that asked has closed.
-      mutations: { networkMode: 'always', gcTime: 1_000 },
-    },
-  })
 }

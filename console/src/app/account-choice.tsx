@@ -6,6 +6,7 @@ import { NOBODY } from '../api/presence.ts'
 import { useSession } from '../api/session.tsx'
 import { BusyButton } from '../ui/busy-button.tsx'
 import { Name } from '../ui/name.tsx'
+import { WRAPS } from '../ui/wraps.ts'
 
 export function AccountChoice() {
   const { presence, choose, signOut } = useSession()
@@ -21,7 +22,7 @@ export function AccountChoice() {
   }
   return (
     <Center component="main" mih="100vh" p="md">
-      <Paper withBorder p="xl" shadow="sm" w="100%" maw={420}>
+      <Paper withBorder p="lg" shadow="sm" w="100%" maw={420}>
         <Stack gap="lg">
           <Title order={1} size="h3">
             Choose an account
@@ -35,7 +36,7 @@ export function AccountChoice() {
             </Alert>
           )}
           {accounts.map(({ id, name }) => (
-            <BusyButton key={id} variant="default" busy={chosen === id} onClick={() => void go(id)}>
+            <BusyButton key={id} variant="default" styles={WRAPS} busy={chosen === id} onClick={() => void go(id)}>
               <Name>{name}</Name>
             </BusyButton>
           ))}

@@ -6,10 +6,11 @@ import { useEffect, useRef } from 'react'
 import { type Permissions, usePermissions } from '../api/permissions.ts'
 import { queries } from '../api/queries.ts'
 import { useClient, useSession } from '../api/session.tsx'
+import { beforeLeaving } from '../ui/before-leaving.tsx'
 import { Icon } from '../ui/icon.tsx'
 import text from '../ui/text.module.css'
 import classes from './frame.module.css'
-import { LinkedKeyDialog } from './linked-key-dialog.tsx'
+import { LinkedKeyDialog } from './linked-key.tsx'
 import { NoConsole } from './no-console.tsx'
 import { WhoAmI } from './who-am-i.tsx'
 
@@ -52,7 +53,12 @@ function Header() {
           {data !== undefined && <WhoAmI who={data} />}
           <OtherAccountButton />
           <ColorSchemeButton />
-          <Button size="xs" variant="default" leftSection={<Icon name="sign-out" size={14} />} onClick={signOut}>
+          <Button
+            size="xs"
+            variant="default"
+            leftSection={<Icon name="sign-out" size={14} />}
+            onClick={() => beforeLeaving(signOut)}
+          >
             Sign out
           </Button>
         </Group>
@@ -88,7 +94,7 @@ function OtherAccountButton() {
   const { chooseAgain } = useSession()
   if (chooseAgain === undefined) return null
   return (
-    <Button size="xs" variant="default" px={7} aria-label="Other account" onClick={chooseAgain}>
+    <Button size="xs" variant="default" px={7} aria-label="Other account" onClick={() => beforeLeaving(chooseAgain)}>
       <Icon name="switch" size={14} />
       <Text span inherit pl={6} pr={4} className={text.onlyWide}>
         Other account

@@ -3,13 +3,15 @@
 import { Alert, Button, Center, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core'
 import { useForm } from '@mantine/form'
 import { useDocumentTitle } from '@mantine/hooks'
-import { createClient, LatchkeyError } from '../../../client/latchkey-client.ts'
-import { codeOf, explain, explainRefusal } from '../api/errors.ts'
+import { looksLikeKey } from '../api/account-key.ts'
+import { clientOf } from '../api/connect.ts'
+import { whyRefused } from '../api/errors.ts'
 import type { End } from '../api/presence.ts'
-import { looksLikeKey, NO_RETRIES, useSession } from '../api/session.tsx'
+import { useSession } from '../api/session.tsx'
 import { BusyButton } from '../ui/busy-button.tsx'
 import { ErrorAlert } from '../ui/error-alert.tsx'
 import { Icon } from '../ui/icon.tsx'
+import { WRAPS } from '../ui/wraps.ts'
 import frame from './frame.module.css'
 
 const ENDS: Readonly<Record<End, string>> = {
@@ -32,7 +34,7 @@ export function SignIn() {
   })
   return (
     <Center component="main" mih="100vh" p="md">
-      <Paper withBorder p="xl" shadow="sm" w="100%" maw={420} component="form" onSubmit={submit}>
+      <Paper withBorder p="lg" shadow="sm" w="100%" maw={420} component="form" onSubmit={submit}>
         <Stack gap="lg">
           <Text span size="xl" className={frame.brand}>
             <Icon name="key" size={26} /> Latchkey
@@ -55,7 +57,7 @@ export function SignIn() {
           )}
           {presence?.provider && (
             <>
-              <Button component="a" href={signInAddress()}>
+              <Button component="a" href={signInAddress()} styles={WRAPS}>
                 Sign in with your company account
               </Button>
               <Text size="sm" c="dimmed" ta="center">
@@ -65,6 +67,7 @@ export function SignIn() {
           )}
           <PasswordInput
             label="Account key"
+            autoFocus={!presence?.provider}
             placeholder="lk_key_…"
             autoComplete="off"
             spellCheck={false}
@@ -96,11 +99,9 @@ function signInAddress(): string {
 async function tryKey(key: string): Promise<string | undefined> {
   if (!looksLikeKey(key)) return 'An account key is letters, digits and underscores, such as lk_key_…'
   try {
-    await createClient({ ...NO_RETRIES, accountKey: key }).listSubAccounts({ limit: 1 })
+    await clientOf(key).listSubAccounts({ limit: 1 })
     return undefined
   } catch (error) {
-    if (error instanceof LatchkeyError && error.status === 401) return explainRefusal(codeOf(error), error.message)
-    const { title, text } = explain(error, 'change')
-    return `${title}. ${text}`
+    return whyRefused(error)
   }
 }

@@ -1,7 +1,7 @@
-// Asks before something is left that would be lost by it: by a link, by going back, or by closing the tab.
+// Asks before something is left that would be lost by it: by a link, by going back, by closing the tab, or by signing out.
 import { Button, Group, Modal, Stack, Text } from '@mantine/core'
 import { useBlocker } from '@tanstack/react-router'
-import { createContext, use, useEffect, useLayoutEffect } from 'react'
+import { createContext, use, useEffect, useLayoutEffect, useState } from 'react'
 import { useLast } from './use-last.ts'
 
 const QUESTIONS = {
@@ -36,7 +36,29 @@ export function BeforeLeaving({ loss }: LossProps) {
   return tellDialog ? null : <LeaveQuestion loss={loss} />
 }
 
+type Step = () => void
+
+/** Those who would ask now. */
+const asking = new Set<(leave: Step) => void>()
+
+/** For steps that are no navigation, such as signing out: takes the step once nobody objects. */
+export function beforeLeaving(leave: Step): void {
+  const [ask] = asking
+  if (ask === undefined) leave()
+  else ask(leave)
+}
+
 export function LeaveQuestion({ loss }: LossProps) {
+  const [step, setStep] = useState<Step>()
+  useEffect(() => {
+    if (loss === undefined) return
+    const ask = (leave: Step) => setStep(() => leave)
+    asking.add(ask)
+    return () => {
+      asking.delete(ask)
+      setStep(undefined)
+    }
+  }, [loss])
   const { status, proceed, reset } = useBlocker({
     // A change within the same view, such as another filter, leaves everything where it is.
     shouldBlockFn: ({ current, next }) => current.pathname !== next.pathname,
@@ -49,10 +71,14 @@ export function LeaveQuestion({ loss }: LossProps) {
   }, [loss, reset])
   const { last = 'typed' } = useLast(loss)
   const { title, text } = QUESTIONS[last]
+  const stay = () => {
+    setStep(undefined)
+    reset?.()
+  }
   return (
     <Modal
-      opened={status === 'blocked'}
-      onClose={() => reset?.()}
+      opened={status === 'blocked' || step !== undefined}
+      onClose={stay}
       title={title}
       zIndex={300}
       closeButtonProps={{ 'aria-label': 'Close' }}
@@ -60,10 +86,10 @@ export function LeaveQuestion({ loss }: LossProps) {
       <Stack gap="md">
         <Text size="sm">{text}</Text>
         <Group justify="flex-end" gap="sm">
-          <Button variant="default" onClick={reset} data-autofocus>
+          <Button variant="default" onClick={stay} data-autofocus>
             Stay
           </Button>
-          <Button color="red" onClick={proceed}>
+          <Button color="red" onClick={step ?? proceed}>
             Leave
           </Button>
         </Group>
