@@ -28,7 +28,10 @@ function describeSignIn(engine: Engine): void {
         caller: { kind: 'oidc', id: 'oidc:alice', name: 'alice@example.com' },
         permissions: { role: 'owner', reveal: true, subAccounts: null },
       })
-      assert.deepEqual(await world.presence(browser), {
+      const { session, ...presence } = await world.presence(browser)
+      const { items } = (await world.ask(browser, `${API}/session`)).json.data
+      assert.ok(items.some(({ _id }: { _id: string }) => _id === session))
+      assert.deepEqual(presence, {
         provider: true,
         person: { subject: 'alice', email: 'alice@example.com' },
         account: { id: world.estate.mine.accountId, name: 'Mine' },
