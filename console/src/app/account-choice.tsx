@@ -4,9 +4,8 @@ import { useDocumentTitle } from '@mantine/hooks'
 import { useState } from 'react'
 import { NOBODY } from '../api/presence.ts'
 import { useSession } from '../api/session.tsx'
-import { BusyButton } from '../ui/busy-button.tsx'
+import { BusyButton, WRAPS } from '../ui/busy-button.tsx'
 import { Name } from '../ui/name.tsx'
-import { WRAPS } from '../ui/wraps.ts'
 
 export function AccountChoice() {
   const { presence, choose, signOut } = useSession()

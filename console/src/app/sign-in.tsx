@@ -8,10 +8,9 @@ import { clientOf } from '../api/connect.ts'
 import { whyRefused } from '../api/errors.ts'
 import type { End } from '../api/presence.ts'
 import { useSession } from '../api/session.tsx'
-import { BusyButton } from '../ui/busy-button.tsx'
+import { BusyButton, WRAPS } from '../ui/busy-button.tsx'
 import { ErrorAlert } from '../ui/error-alert.tsx'
 import { Icon } from '../ui/icon.tsx'
-import { WRAPS } from '../ui/wraps.ts'
 import frame from './frame.module.css'
 
 const ENDS: Readonly<Record<End, string>> = {

@@ -2,6 +2,12 @@
 import { Button, type ButtonProps, Loader } from '@mantine/core'
 import type { ComponentProps } from 'react'
 
+/** Styles of a button whose label may be wider than the screen of a telephone. */
+export const WRAPS = {
+  root: { height: 'auto', minHeight: 36, paddingBlock: 6 },
+  label: { whiteSpace: 'normal' },
+} as const
+
 type BusyButtonProps = ButtonProps & Omit<ComponentProps<'button'>, keyof ButtonProps> & { readonly busy: boolean }
 
 export function BusyButton({ busy, onClick, leftSection, ...rest }: BusyButtonProps) {
