@@ -191,8 +191,8 @@ describe('policies and tags in the console', () => {
     const page = await world.signedIn(tenant, pathOf(tenant))
     const ask = async (scope: string, address: string, ...expected: readonly string[]) => {
       await chipsInput(page, 'Scopes that are needed').focus()
-      await page.keyboard.press('Backspace')
-      if (scope !== '') await addChips(page, 'Scopes that are needed', scope)
+      for (const key of ['Backspace', 'Backspace']) await page.keyboard.press(key)
+      if (scope !== '') await addChips(page, 'Scopes that are needed', ...scope.split(' '))
       await page.getByLabel('Address it is used from').fill(address)
       await page.getByRole('button', { name: 'Try it' }).click()
       for (const text of expected) await page.getByText(text).waitFor()
@@ -206,14 +206,8 @@ describe('policies and tags in the console', () => {
       'Quota: 100 of 100 left (the token has at most 100 verifications a day)',
     )
     await ask('billing:write', '203.0.113.7', "The sub-account's policy does not allow billing:write")
-    await ask('items:read', '203.0.113.7', "The token's policy does not allow items:read.")
     // Of several, only what is missing is named.
-    await addChips(page, 'Scopes that are needed', 'orders:read')
-    await page.getByRole('button', { name: 'Try it' }).click()
-    await page.getByText('Scopes in effect: orders:read.').waitFor()
-    await page.getByText("The token's policy does not allow items:read.").waitFor()
-    await chipsInput(page, 'Scopes that are needed').focus()
-    await page.keyboard.press('Backspace')
+    await ask('items:read orders:read', '203.0.113.7', "The token's policy does not allow items:read.")
     await ask('', '198.51.100.1', "198.51.100.1 is not among the addresses that the sub-account's policy allows")
     await ask('', '', 'allows certain addresses only: enter the one it is used from')
     await ask('orders:*', 'nowhere', 'is a pattern: name the scopes', 'The address must be one address')
