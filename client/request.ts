@@ -7,7 +7,8 @@ export type OperationId = keyof Operations
 export type Params = Readonly<Record<string, unknown>>
 
 export interface PreparedRequest {
-  readonly operation: OperationId
+  /** For logs. */
+  readonly operation: string
   readonly method: string
   /** Path and query. */
   readonly url: string

@@ -42,7 +42,7 @@ async function ask(method: 'GET' | 'POST', url: string, data?: object): Promise<
   const headers: Record<string, string> = data === undefined ? {} : { 'content-type': 'application/json' }
   const body = data === undefined ? undefined : JSON.stringify(data)
   const isReading = method === 'GET'
-  const request = { method, url, headers, body, isReading, isRepeatable: isReading }
+  const request = { operation: 'presence', method, url, headers, body, isReading, isRepeatable: isReading }
   return dataOf(await send(request, { timeoutMs: TIMEOUT_MS, retries: 0 }), 'body')
 }
 
