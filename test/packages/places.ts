@@ -37,10 +37,11 @@ const NEEDED = ['adduser', 'init-system-helpers', 'libatomic1', 'libgcc-s1', 'li
 
 /** A Debian system in a folder. All of the machine but that folder is read-only while it is made. */
 export class DebianSystem {
-  readonly root = join(emptyFolder('debian'), 'root')
+  readonly root: string
 
-  constructor() {
-    const folder = join(work, 'debian')
+  constructor(name: string) {
+    const folder = emptyFolder(name)
+    this.root = join(folder, 'root')
     mkdirSync(join(folder, 'tmp'))
     const codename = /^VERSION_CODENAME=(\S+)$/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1] ?? 'stable'
     const sources = ['/etc/apt/sources.list', ...globSync('/etc/apt/sources.list.d/*.{list,sources}')].filter(
@@ -74,6 +75,12 @@ export class DebianSystem {
     const [program = '', ...rest] = [...this.#command, ...args]
     const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', LC_ALL: 'C' }
     return execFileSync(program, rest, { encoding: 'utf8', env, stdio: ['ignore', 'pipe', 'pipe'] })
+  }
+
+  /** A shell command of the service's user, in its folder. */
+  asService(script: string): void {
+    const user = ['setpriv', '--reuid=latchkey', '--regid=latchkey', '--clear-groups']
+    this.run(...user, 'sh', '-ec', `cd /var/lib/latchkey\n${script}`)
   }
 
   install(file: string): void {

@@ -4,6 +4,8 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
+const FILES = ['packages', 'planted-links', 'deploy', 'publish']
+
 const here = import.meta.dirname
 const stamp = join(here, 'node_modules', '.latchkey-packages')
 const wanted = createHash('sha256')
@@ -20,8 +22,4 @@ if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
   writeFileSync(stamp, wanted)
 }
 const only = process.argv.slice(2).map((pattern) => `--test-name-pattern=${pattern}`)
-run(
-  'node',
-  ['scripts/test.mjs', ...only, 'test/packages/packages.ts', 'test/packages/deploy.ts', 'test/packages/publish.ts'],
-  join(here, '..', '..'),
-)
+run('node', ['scripts/test.mjs', ...only, ...FILES.map((name) => `test/packages/${name}.ts`)], join(here, '..', '..'))
