@@ -1,4 +1,4 @@
-// The grants of docs/postgres.md, word for word: enough for everything the service does, and not for what it must not.
+// The grants of deploy/postgres/grants.sql: enough for everything the service does, and not for what it must not.
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -13,10 +13,9 @@ import type { Engine } from '../support/estate.ts'
 import { emptyDatabase, sharedServer } from '../support/postgres.ts'
 import { removeFolder, temporaryFolder } from '../support/sqlite.ts'
 
-const PAPER = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'postgres.md'), 'utf8')
-const [ROLES = '', GRANTS = '', GRANTS_OF_PARTITIONS = ''] = [...PAPER.matchAll(/```sql\n([^`]*)```/g)].map(
-  ([, sql]) => sql,
-)
+const root = join(import.meta.dirname, '..', '..')
+const ROLES = /```sql\n([^`]*)```/.exec(readFileSync(join(root, 'docs/postgres.md'), 'utf8'))?.[1] ?? ''
+const GRANTS = readFileSync(join(root, 'deploy/postgres/grants.sql'), 'utf8')
 
 let rolesMade: Promise<unknown> | undefined
 
@@ -35,7 +34,7 @@ async function prepare(partitions = 1) {
     partitions,
   })
   await store.close()
-  await server.query(database, `SET ROLE latchkey_owner; ${GRANTS}; ${partitions > 1 ? GRANTS_OF_PARTITIONS : ''}`)
+  await server.query(database, `SET ROLE latchkey_owner; ${GRANTS}`)
   return { server, database, url: as('latchkey_service'), masterKey: masterKey.toString('base64') }
 }
 

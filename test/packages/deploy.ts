@@ -1,11 +1,16 @@
 // The files of deploy/ against the published schemas of those who read them.
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
 import { globSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { openPostgresStore } from '../../src/storage/postgres/store.ts'
+import { KeyRing } from '../../src/tokens/trust/key-ring.ts'
+import { MasterKey } from '../../src/tokens/trust/vault.ts'
+import { PostgresServer } from '../support/postgres-server.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const here = createRequire(import.meta.url)
@@ -110,6 +115,31 @@ test('compose.yaml is what the published schema asks for, and Caddy takes its fi
     env: { ...process.env, SITE: 'http://localhost:8080' },
   })
   assert.equal(caddy.status, 0, caddy.error?.message ?? caddy.stderr)
+})
+
+test('compose names whole versions of images, and serves as a role that cannot migrate', async () => {
+  const { services } = parse(read('deploy/compose/compose.yaml'), { merge: true })
+  for (const { image } of Object.values<Manifest>(services)) assert.match(image, /:\d+\.\d+(\.\d+)?$/)
+  const server = await PostgresServer.start()
+  try {
+    const psql = (url: string, file: string, env = {}) =>
+      execFileSync('psql', ['--no-psqlrc', '--quiet', '--set=ON_ERROR_STOP=1', `--file=${file}`, url], {
+        cwd: join(root, 'deploy/compose'),
+        env: { ...process.env, ...env },
+      })
+    psql(server.url(), 'roles.sql', { OWNER_PASSWORD: "o'o", SERVICE_PASSWORD: 's' })
+    const urlOf = (name: string) =>
+      services[name].environment.DATABASE_URL.replace('@postgres/', `@127.0.0.1:${server.port}/`)
+    const keys = new KeyRing([new MasterKey(randomBytes(32))])
+    const open = (url: string, autoMigrate: boolean) => openPostgresStore({ databaseUrl: url, keys, autoMigrate })
+    await assert.rejects(open(urlOf('latchkey'), true))
+    await (await open(urlOf('migrate'), true)).store.close()
+    await assert.rejects(open(urlOf('latchkey'), false))
+    psql(urlOf('migrate'), '../postgres/grants.sql')
+    await (await open(urlOf('latchkey'), false)).store.close()
+  } finally {
+    await server.remove()
+  }
 })
 
 test('every file of deploy/ names the image of this version', () => {
