@@ -1,7 +1,7 @@
-// One executable with everything in it: the pinned Node.js, the bundled program, its migrations, the console, the API page.
+// One executable with everything in it: Node.js, the bundled program, its migrations, the console, the API page.
 import { execFileSync } from 'node:child_process'
-import { copyFileSync, globSync, mkdirSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { chmodSync, copyFileSync, globSync, mkdirSync, realpathSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { bundle } from './bundle.mjs'
 
 /** Files that the program reads while it runs, by the paths that they have in a clone. */
@@ -14,7 +14,7 @@ const FILES = [
 
 const executableName = `latchkey-linux-${process.arch}`
 
-export async function buildExecutable({ root, out, work, builtAtSeconds }) {
+export async function buildExecutable({ root, out, work, node, builtAtSeconds }) {
   if (process.platform !== 'linux')
     throw new Error('The executable is built on Linux only; --only npm works everywhere.')
   const folder = join(work, 'executable')
@@ -28,7 +28,7 @@ export async function buildExecutable({ root, out, work, builtAtSeconds }) {
     // A relative path: Node.js keeps it in the executable.
     main: 'main.mjs',
     mainFormat: 'module',
-    executable: strippedRuntime(root, folder),
+    executable: strippedRuntime(node, folder),
     output,
     disableExperimentalSEAWarning: true,
     // A code cache would save 80 ms of a start, but V8 writes a different one each time.
@@ -41,15 +41,28 @@ export async function buildExecutable({ root, out, work, builtAtSeconds }) {
   return output
 }
 
+/** The one of npm, whose checksum is in the lock file. */
+export function pinnedNode(root) {
+  return realpathSync(join(root, 'node_modules', '.bin', 'node'))
+}
+
+/** Another build of the pinned version, such as the one of nodejs.org or your own: no other version was tested. */
+export function givenNode(file) {
+  const version = execFileSync(resolve(file), ['--version'], { encoding: 'utf8' }).trim()
+  if (version !== process.version) throw new Error(`--node takes Node.js ${process.version}; ${file} is ${version}`)
+  return resolve(file)
+}
+
 function assetsOf(root) {
   const names = globSync(FILES, { cwd: root }).filter((name) => statSync(join(root, name)).isFile())
   return Object.fromEntries(names.sort().map((name) => [name, join(root, name)]))
 }
 
 /** Without its symbols Node.js is a fifth smaller. Stripping the finished executable would destroy it. */
-function strippedRuntime(root, folder) {
+function strippedRuntime(node, folder) {
   const runtime = join(folder, 'node')
-  copyFileSync(realpathSync(join(root, 'node_modules', '.bin', 'node')), runtime)
+  copyFileSync(node, runtime)
+  chmodSync(runtime, 0o755)
   execFileSync('strip', ['--strip-all', runtime])
   return runtime
 }

@@ -2,6 +2,7 @@
 // Two builds of one commit give the same bytes: every time in them is the time of the commit.
 //
 //   node packaging/package.mjs [--only npm,client,executable,deb,image] [--out FOLDER] [--source FOLDER] [--base IMAGE]
+//     [--node FILE]
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { createReadStream, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -10,7 +11,7 @@ import { pipeline } from 'node:stream/promises'
 import { parseArgs } from 'node:util'
 import { buildClientPackage } from './client-package.mjs'
 import { buildDebianPackage } from './debian.mjs'
-import { buildExecutable } from './executable.mjs'
+import { buildExecutable, givenNode, pinnedNode } from './executable.mjs'
 import { buildImage } from './image.mjs'
 import { buildNpmPackage } from './npm-package.mjs'
 import { writeLicenses, writeParts } from './parts.mjs'
@@ -24,6 +25,7 @@ const { values } = parseArgs({
     out: { type: 'string', default: 'dist' },
     source: { type: 'string', default: join(import.meta.dirname, '..') },
     base: { type: 'string' },
+    node: { type: 'string' },
   },
 })
 const wanted = values.only.split(',')
@@ -33,13 +35,14 @@ requirePrograms(wanted)
 
 const root = resolve(values.source)
 const out = resolve(values.out)
+const node = values.node === undefined ? pinnedNode(root) : givenNode(values.node)
 const work = join(out, 'work')
 rmSync(out, { recursive: true, force: true })
 mkdirSync(work, { recursive: true })
 
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const committed = execFileSync('git', ['log', '-1', '--format=%ct'], { cwd: root, encoding: 'utf8' })
-const parts = { root, out, work, version, base: values.base, builtAtSeconds: Number(committed) }
+const parts = { root, out, work, version, base: values.base, node, builtAtSeconds: Number(committed) }
 const licenses = writeLicenses(parts)
 writeParts(parts)
 if (wanted.includes('npm')) buildNpmPackage(parts)

@@ -1,10 +1,10 @@
 // What the packages are made of: a list of parts in the CycloneDX format, and the licenses of all that is not ours.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { globSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 
-export function writeParts({ root, out, version, builtAtSeconds }) {
+export function writeParts({ root, out, version, node, builtAtSeconds }) {
   const list = JSON.parse(npm(root, 'sbom', '--sbom-format', 'cyclonedx'))
   // Not by `npm sbom --omit dev`, which also leaves out what both the product and its tests need.
   const delivered = new Set(librariesOf(root).map(({ folder }) => referenceOf(folder)))
@@ -12,6 +12,8 @@ export function writeParts({ root, out, version, builtAtSeconds }) {
   list.dependencies = list.dependencies
     .filter(({ ref }) => delivered.has(ref) || ref === list.metadata.component['bom-ref'])
     .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((each) => delivered.has(each)) }))
+  // Where it is another one than npm's, which is in the list already.
+  if (!node.startsWith(realpathSync(join(root, 'node_modules')))) list.components.push(runtimeOf(node))
   list.metadata.timestamp = new Date(builtAtSeconds * 1000).toISOString()
   // npm takes the name of the folder.
   list.metadata.component.name = 'latchkey'
@@ -35,6 +37,18 @@ export function writeLicenses({ root, work }) {
 }
 
 const LINE = '='.repeat(80)
+
+function runtimeOf(node) {
+  const content = createHash('sha256').update(readFileSync(node)).digest('hex')
+  const version = process.version.slice(1)
+  return {
+    'bom-ref': `node@${version}`,
+    type: 'application',
+    name: 'node',
+    version,
+    hashes: [{ alg: 'SHA-256', content }],
+  }
+}
 
 function npm(root, ...args) {
   return execFileSync('npm', [...args, '--loglevel=error'], { cwd: root, encoding: 'utf8', maxBuffer: 64e6 })

@@ -1,8 +1,8 @@
 // Every package is built from a fresh clone, installed in a place of its own, and taken through the same walk.
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
-import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { hash, randomBytes } from 'node:crypto'
+import { copyFileSync, existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
@@ -11,6 +11,7 @@ import { buildAgain, buildBefore, buildNow, plainEnv, removeWork, work } from '.
 import { DebianSystem, executablePlace, imagePlace, npmPlace } from './places.ts'
 import { command, create, disable, endAll, requireOneOfEach, serve, upgrade, verdict, walk } from './walk.ts'
 
+const root = join(import.meta.dirname, '..', '..')
 const MB = 1e6
 const READY_MS = 1_500
 
@@ -70,6 +71,25 @@ test('each package is as small as promised, and named in the checksums', () => {
 test('two builds of one commit are the same, bit for bit', { skip: process.env.BUILT !== undefined }, () => {
   const [first, second] = [now, buildAgain()].map((folder) => readFileSync(join(folder, 'SHA256SUMS'), 'utf8'))
   assert.equal(second, first)
+})
+
+test('another build of the pinned Node.js can be shipped, and is in the list of parts; another version cannot', () => {
+  const build = (node: string) => {
+    const out = join(work, 'other-node')
+    const options = ['--only', 'executable', '--node', node, '--out', out]
+    execFileSync('npm', ['run', '--silent', 'package', '--', ...options], { cwd: root, env: plainEnv, stdio: 'pipe' })
+    return out
+  }
+  const [same, other] = [join(work, 'same'), join(work, 'other')]
+  copyFileSync(process.execPath, same)
+  writeFileSync(other, '#!/bin/sh\necho v1.2.3\n', { mode: 0o755 })
+  const built = build(same)
+  const [fromFile, pinned] = [built, now].map((folder) => readFileSync(fileIn(folder, 'latchkey-linux-*')))
+  assert.ok(fromFile?.equals(pinned as Buffer))
+  const { components } = JSON.parse(readFileSync(fileIn(built, '*.cdx.json'), 'utf8'))
+  const { hashes } = components.find(({ name }: { name: string }) => name === 'node')
+  assert.equal(hashes[0].content, hash('sha256', readFileSync(same)))
+  assert.throws(() => build(other), /v1\.2\.3/)
 })
 
 test('the npm package runs in an empty folder on the Node.js of the machine, and upgrades', async () => {
@@ -150,7 +170,7 @@ test('the Debian package is installed, upgraded with a backup, removed and purge
     encoding: 'utf8',
   })
   assert.equal(lintian.status, 0, lintian.stdout)
-  const system = new DebianSystem()
+  const system = new DebianSystem('debian')
   const at = (path: string) => join(system.root, path)
   const mode = (path: string) => (statSync(at(path)).mode & 0o777).toString(8)
 
@@ -182,10 +202,8 @@ test('the Debian package is installed, upgraded with a backup, removed and purge
   }
 
   // As an instance on PostgreSQL and a backup that was killed leave them.
-  mkdirSync(at('var/lib/latchkey/witness'))
-  for (const left of ['witness/1-0123456789abcdef.json', 'backups/before-1.latchkey.01234567.part']) {
-    writeFileSync(at(`var/lib/latchkey/${left}`), '')
-  }
+  const left = 'mkdir witness && : > witness/1-0123456789abcdef.json && : > backups/before-1.latchkey.01234567.part'
+  system.asService(left)
   for (const mine of ['var/lib/latchkey/mine.txt', 'etc/latchkey/mine.txt']) writeFileSync(at(mine), 'mine')
   system.run('dpkg', '--purge', 'latchkey')
   assert.deepEqual(globSync('var/lib/latchkey/*/', { cwd: system.root }), [])
