@@ -37,9 +37,9 @@ function install(dev) {
   // An installation that is interrupted is not taken for a complete one.
   rmSync(stamp, { force: true })
   const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
-  // Not `npm ci`: it refuses where a registry lacks the packages of a platform that this machine is not.
+  // What the lock file names and nothing else, or an error. The packages of other platforms are not asked for.
   const args = [
-    ...['install', '--no-save', `--${dev}=dev`, '--include=optional', '--prefer-offline', '--loglevel=error'],
+    ...['ci', `--${dev}=dev`, '--include=optional', '--prefer-offline', '--loglevel=error'],
     // A registry that cannot be reached is reported within seconds, not minutes.
     ...['--fetch-retries=1', '--fetch-retry-mintimeout=300', '--fetch-retry-maxtimeout=1000'],
   ]
@@ -52,7 +52,8 @@ function install(dev) {
   stop(
     'The packages could not be installed; npm says why above.\n' +
       'Check with `npm ping` that this machine reaches a package registry (a proxy or mirror is set with\n' +
-      '`npm config set proxy …` or `npm config set registry …`), then run the same command again.',
+      '`npm config set proxy …` or `npm config set registry …`), then run the same command again.\n' +
+      'On Windows, which keeps the files of programs that run, delete the folder node_modules before that.',
   )
 }
 
