@@ -9,7 +9,7 @@ import { after, beforeEach, test } from 'node:test'
 
 const SCRIPTS = join(import.meta.dirname, '..', '..', 'packaging', 'debian')
 const DATA = 'var/lib/latchkey'
-const STORE = ['latchkey.db', 'revocations.log', 'backups/before-1.latchkey', 'witness/1-0123456789abcdef.json']
+const STORE = ['latchkey.db', 'revocations.log', 'backups/before-1.lkb', 'witness/1-0123456789abcdef.json']
 const PROGRAMS = ['getent', 'adduser', 'deluser', 'latchkey-admin', 'deb-systemd-helper', 'deb-systemd-invoke']
 
 const folder = mkdtempSync(join(tmpdir(), 'latchkey-scripts-'))

@@ -180,7 +180,7 @@ test('the Debian package is installed, upgraded with a backup, removed and purge
   const key = readFileSync(at('etc/latchkey/master.key'), 'utf8')
   const place = system.place('deb')
   await upgrade(place, place, () => system.install(fileIn(now, '*.deb')))
-  assert.equal(globSync('before-*.latchkey', { cwd: at('var/lib/latchkey/backups') }).length, 1)
+  assert.equal(globSync('before-*.lkb', { cwd: at('var/lib/latchkey/backups') }).length, 1)
   assert.equal(readFileSync(at('etc/latchkey/master.key'), 'utf8'), key)
   const exposure = spawnSync(
     'systemd-analyze',
@@ -202,7 +202,7 @@ test('the Debian package is installed, upgraded with a backup, removed and purge
   }
 
   // As an instance on PostgreSQL and a backup that was killed leave them.
-  const left = 'mkdir witness && : > witness/1-0123456789abcdef.json && : > backups/before-1.latchkey.01234567.part'
+  const left = 'mkdir witness && : > witness/1-0123456789abcdef.json && : > backups/before-1.lkb.01234567.part'
   system.asService(left)
   for (const mine of ['var/lib/latchkey/mine.txt', 'etc/latchkey/mine.txt']) writeFileSync(at(mine), 'mine')
   system.run('dpkg', '--purge', 'latchkey')
@@ -211,7 +211,7 @@ test('the Debian package is installed, upgraded with a backup, removed and purge
     'etc/latchkey/mine.txt',
     'var/lib/latchkey/mine.txt',
     // Made by the walk's own command, not by the package.
-    'var/lib/latchkey/walk.backup',
+    'var/lib/latchkey/walk.lkb',
   ])
   assert.doesNotMatch(readFileSync(at('etc/passwd'), 'utf8'), /latchkey/)
 })

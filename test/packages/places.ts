@@ -95,7 +95,7 @@ export class DebianSystem {
       command: [...this.#command, 'latchkey-admin'],
       cwd: work,
       env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' },
-      backup: '/var/lib/latchkey/walk.backup',
+      backup: '/var/lib/latchkey/walk.lkb',
       set: (settings) => {
         const lines = Object.entries(settings).map(([key, value]) => `${key}=${value}\n`)
         writeFileSync(join(this.root, 'etc/latchkey/latchkey.env'), lines.join(''))

@@ -26,7 +26,7 @@ function packageOf(version: string): string {
 /** Folders of root, with a file in each that nobody may delete. */
 function foldersOfRoot(): void {
   for (const [folder, file] of [
-    ['srv/kept', 'before-1.latchkey'],
+    ['srv/kept', 'before-1.lkb'],
     ['srv/reports', 'report.json'],
   ] as const) {
     mkdirSync(at(folder), { recursive: true })
@@ -57,21 +57,19 @@ test('an upgrade gives no folder of root away, whatever the folder of backups is
 
 test('an upgrade deletes old backups, and no file that a folder among them names', () => {
   writeFileSync(at('precious'), 'kept')
-  system.asService('mkdir -p backups/before-0.latchkey && : > backups/before-0.latchkey/precious')
-  system.asService('for n in 0 1 2 3 4; do touch -d "2020-01-1$n" backups/before-$n.latchkey; done')
+  system.asService('mkdir -p backups/before-0.lkb && : > backups/before-0.lkb/precious')
+  system.asService('for n in 0 1 2 3 4; do touch -d "2020-01-1$n" backups/before-$n.lkb; done')
   system.install(packageOf('1.1'))
   assert.ok(existsSync(at('precious')))
   const [first, second, ...newer] = readdirSync(at(`${DATA}/backups`)).sort()
-  assert.equal(first, 'before-0.latchkey')
+  assert.equal(first, 'before-0.lkb')
   assert.match(second ?? '', /^before-1\.1-/)
-  assert.deepEqual(newer, ['before-3.latchkey', 'before-4.latchkey'])
+  assert.deepEqual(newer, ['before-3.lkb', 'before-4.lkb'])
 })
 
 test('purging deletes the store, and nothing that a link in its folder leads to', () => {
-  system.asService(
-    'ln -s /srv/kept backups; ln -s /srv/reports witness; ln -s /srv/kept/before-1.latchkey revocations.log',
-  )
+  system.asService('ln -s /srv/kept backups; ln -s /srv/reports witness; ln -s /srv/kept/before-1.lkb revocations.log')
   system.run('dpkg', '--purge', 'latchkey')
   assert.deepEqual(readdirSync(at(DATA)).sort(), ['backups', 'witness'])
-  for (const file of ['srv/reports/report.json', 'srv/kept/before-1.latchkey']) assert.ok(existsSync(at(file)), file)
+  for (const file of ['srv/reports/report.json', 'srv/kept/before-1.lkb']) assert.ok(existsSync(at(file)), file)
 })
