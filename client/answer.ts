@@ -37,6 +37,7 @@ export interface Refused {
   readonly retryAfterSeconds?: number
 }
 
+/** @internal */
 export function dataOf(answer: Answer, kind: 'data' | 'page' | 'body' | 'none'): unknown {
   const body = parse(answer.text)
   if (answer.status < 200 || answer.status > 299) throw refusal(answer, body)
@@ -46,7 +47,7 @@ export function dataOf(answer: Answer, kind: 'data' | 'page' | 'body' | 'none'):
   return data
 }
 
-/** Begins with "no": a yes needs the headers that only Latchkey sends. */
+/** Begins with "no": a yes needs the headers that only Latchkey sends. @internal */
 export function verdictOf(answer: Answer): Verdict {
   const { status, headers } = answer
   const reason = headers.get('x-latchkey-reason')

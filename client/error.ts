@@ -93,14 +93,14 @@ const CLASSES: Readonly<Record<number, typeof LatchkeyError>> = {
   504: UnavailableError,
 }
 
-/** Of the class that its status calls for. */
+/** Of the class that its status calls for. @internal */
 export function errorOf(message: string, about: About): LatchkeyError {
   const isOurs = about.code !== 'unexpected-answer'
   const Class = (isOurs ? CLASSES[about.status ?? 0] : undefined) ?? LatchkeyError
   return new Class(message, about)
 }
 
-/** Refused by the client itself, before anything is sent. */
+/** Refused by the client itself, before anything is sent. @internal */
 export function invalidRequest(message: string): InvalidRequestError {
   return new InvalidRequestError(message, { code: 'invalid-request' })
 }

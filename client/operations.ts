@@ -794,6 +794,7 @@ export interface Operations {
 /** Of the service that this client was made for. */
 export const VERSION = '0.2.0'
 
+/** @internal */
 export interface Place {
   /** Of the request. */
   readonly method: string
@@ -806,6 +807,7 @@ export interface Place {
   readonly answer: 'data' | 'page' | 'body' | 'none'
 }
 
+/** @internal */
 export const operations: Readonly<Record<keyof Operations, Place>> = {
   listTokens: { method: 'GET', path: '/api/v1/apiClient/token', headers: [], answer: 'page' },
   createToken: {

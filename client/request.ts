@@ -4,8 +4,10 @@ import { invalidRequest } from './error.ts'
 import { type Operations, operations } from './operations.ts'
 
 export type OperationId = keyof Operations
+/** @internal */
 export type Params = Readonly<Record<string, unknown>>
 
+/** @internal */
 export interface PreparedRequest {
   /** For logs. */
   readonly operation: string
@@ -24,6 +26,7 @@ const FORM = 'application/x-www-form-urlencoded'
 /** Those that only read, though HTTP does not say so of their method. */
 const READING: readonly OperationId[] = ['introspect']
 
+/** @internal */
 export function prepare(id: OperationId, params: Params): PreparedRequest {
   const place = operations[id]
   const { body, ...others } = params
@@ -68,7 +71,7 @@ function encode(body: unknown, type: string | undefined): string {
   return new URLSearchParams(fields.map(([name, value]) => [name, String(value)])).toString()
 }
 
-/** Not `crypto.randomUUID`: browsers have it in secure contexts only. */
+/** Not `crypto.randomUUID`: browsers have it in secure contexts only. @internal */
 export function newIdempotencyKey(): string {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('')
 }

@@ -18,6 +18,7 @@ export interface Attempt {
   readonly durationMs: number
 }
 
+/** @internal */
 export interface SendOptions {
   readonly baseUrl?: string | undefined
   readonly fetch?: typeof globalThis.fetch | undefined
@@ -32,7 +33,7 @@ export interface SendOptions {
   readonly retries?: number | undefined
 }
 
-/** A complete answer, of whatever status. */
+/** A complete answer, of whatever status. @internal */
 export interface Answer {
   readonly status: number
   readonly headers: Headers
@@ -56,6 +57,7 @@ const NOTHING_DONE: readonly (string | null)[] = ['rate-limited', 'unavailable',
  * Reads, and changes with an Idempotency-Key, are repeated after no answer, 429, 502, 503 and 504. Other changes only after a
  * failure that says that nothing was done: when an answer was lost, a second PUT could undo a change that somebody else has
  * made since, one with If-Match would conflict with the first, and a second POST could make the same thing twice.
+ * @internal
  */
 export async function send(request: PreparedRequest, options: SendOptions): Promise<Answer> {
   const { retries = RETRIES, signal } = options
@@ -94,6 +96,7 @@ function requireAddress({ baseUrl = '', fetch }: SendOptions): void {
   throw invalidRequest(`baseUrl ${problem}; it is an address such as https://tokens.example.com`)
 }
 
+/** @internal */
 export function retryAfterSecondsOf(headers: Headers): number | undefined {
   const value = headers.get('retry-after')
   if (value === null) return undefined
@@ -187,6 +190,7 @@ async function pause(ms: number, signal: AbortSignal | undefined): Promise<void>
   await unlessAborted(over, signal).finally(() => clearTimeout(timer))
 }
 
+/** @internal */
 export function unlessAborted<Value>(work: Value | Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
   return new Promise((resolve, reject) => {
     const stop = () => reject(signal?.reason)

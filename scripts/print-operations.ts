@@ -65,7 +65,8 @@ const JSON_TYPE = 'application/json'
 const NOTHING = 'Readonly<Record<never, never>>'
 const COMMENT_WIDTH = 110
 /** A type of its own instead of `as const`, whose declaration would repeat the whole table. */
-const PLACE = `export interface Place {
+const PLACE = `/** @internal */
+export interface Place {
 /** Of the request. */
 readonly method: string
 readonly path: string
@@ -118,7 +119,7 @@ class Printer {
       `export interface Operations {\n${types.join('\n')}\n}`,
       `/** Of the service that this client was made for. */\nexport const VERSION = ${literal(this.#description.info.version)}`,
       PLACE,
-      `export const operations: Readonly<Record<keyof Operations, Place>> = {\n${table.join('\n')}\n}\n`,
+      `/** @internal */\nexport const operations: Readonly<Record<keyof Operations, Place>> = {\n${table.join('\n')}\n}\n`,
     ].join('\n\n')
   }
 

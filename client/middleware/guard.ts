@@ -17,16 +17,17 @@ export interface MiddlewareOptions<Request> {
   readonly address?: ((request: Request) => string | undefined) | undefined
 }
 
+/** @internal */
 export interface Answer {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
 }
 
-/** The verdict of a request that may pass, or the answer to one that may not. */
+/** The verdict of a request that may pass, or the answer to one that may not. @internal */
 export type Outcome = { readonly verdict: Accepted } | { readonly answer: Answer }
 
-/** Rejects where the middleware is set up wrongly, such as with a scope that is not one: nobody passes then either. */
+/** Rejects where the middleware is set up wrongly, such as with a scope that is not one: nobody passes then either. @internal */
 export async function guard<Request>(
   { verify, scope, address }: MiddlewareOptions<Request>,
   request: Request,
