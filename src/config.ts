@@ -228,10 +228,17 @@ function rate(text: string, name: string): RateLimit {
   throw new OperatorError(`${name} must be a number a second, minute or hour, such as 600/m, but is "${text}"`)
 }
 
+const NAMED_NETWORKS: Readonly<Record<string, readonly string[]>> = {
+  loopback: ['127.0.0.0/8', '::1'],
+  linklocal: ['169.254.0.0/16', 'fe80::/10'],
+  uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
+}
+
 function proxies(text: string, name: string): readonly string[] {
   const list = text.split(',').map((proxy) => proxy.trim())
-  const wrong = list.find((proxy) => !/^(|loopback|linklocal|uniquelocal)$/.test(proxy) && !isNetwork(proxy))
-  if (wrong === undefined) return list.filter((proxy) => proxy !== '')
+  const networks = list.filter((proxy) => proxy !== '').flatMap((proxy) => NAMED_NETWORKS[proxy] ?? proxy)
+  const wrong = networks.find((network) => !isNetwork(network))
+  if (wrong === undefined) return networks
   throw new OperatorError(
     `${name} must be addresses or networks of 1 bit or more, such as 10.0.0.1,10.1.0.0/16, but one is "${wrong}"`,
   )

@@ -15,6 +15,7 @@ import { Failure } from '../tokens/errors.ts'
 import { requireRight } from '../tokens/model/permissions.ts'
 import type { Registry } from '../tokens/registry.ts'
 import { type Admit, bearerOf, callerOf } from './access/caller.ts'
+import { addressOf, clientAddressReader, oncePerNetwork } from './access/client-address.ts'
 import { admitWithin } from './access/rate-limits.ts'
 import { authenticateEither } from './access/session.ts'
 import { recorder } from './observe/recorder.ts'
@@ -56,10 +57,10 @@ import { whoamiRoutes } from './routes/whoami-routes.ts'
 export async function buildServer(parts: ServerParts): Promise<FastifyInstance> {
   const admit = admission(parts)
   const memory = new BufferedMemory()
-  const server = Fastify(optionsOf(parts, memory))
+  const server = Fastify(optionsOf(memory))
   // Before the plugins are registered: their routes would otherwise keep Fastify's own error handler.
   server.setErrorHandler((error, request, reply) => sendFailure(parts, request, reply, error))
-  for (const name of ['caller', 'tokenId', 'route', 'admittedAt']) server.decorateRequest(name)
+  for (const name of ['caller', 'tokenId', 'route', 'admittedAt', 'clientAddress']) server.decorateRequest(name)
   server.decorateRequest('startedAt', 0)
   const registered: RouteOptions[] = []
   server.addHook('onRoute', (route) => void registered.push(route))
@@ -90,7 +91,7 @@ function admission({ registry, authenticator, signIn, rateLimits }: ServerParts)
   return admitWithin(signIn === undefined ? byBearer : authenticateEither(registry, signIn, byBearer), rateLimits)
 }
 
-function optionsOf({ trustProxy }: ServerParts, memory: BufferedMemory): FastifyHttpOptions<Server> {
+function optionsOf(memory: BufferedMemory): FastifyHttpOptions<Server> {
   return {
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
@@ -99,7 +100,6 @@ function optionsOf({ trustProxy }: ServerParts, memory: BufferedMemory): Fastify
     routerOptions: { maxParamLength: 16_384 },
     genReqId: requestIdOf,
     requestIdHeader: false,
-    trustProxy: trustProxy.length > 0 ? [...trustProxy] : false,
     // While draining, requests on open connections are still served, and the connection is closed after them.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
@@ -135,9 +135,11 @@ function addHooks(
   registered: readonly RouteOptions[],
 ): void {
   const record = recorder(parts.log, parts.metrics)
+  const readClientAddress = clientAddressReader(parts.trustProxy, oncePerNetwork(warnOfProxy(parts.log)))
   // Unknown routes are refused here, before the body is read, as existing routes refuse unauthenticated requests.
   server.addHook('onRequest', (request, _reply, done) => {
     request.startedAt = performance.now()
+    request.clientAddress = readClientAddress(request)
     const proceed = () => (request.is404 ? refuseUnknown(admit, registered, request).catch(done) : done())
     if (!isUnambiguous(request.raw)) done(notHttp())
     else if (parts.rateLimits === undefined) proceed()
@@ -154,6 +156,13 @@ function addHooks(
     done()
   })
 }
+
+const warnOfProxy = (log: ServerParts['log']) => (address: string) =>
+  log.warn(
+    { address },
+    'X-Forwarded-For of this peer is ignored. If it is your proxy, add it to LATCHKEY_TRUST_PROXY: until then all its clients ' +
+      'have its address',
+  )
 
 /**
  * The Content-Security-Policy of the page at /docs, without the external hosts that the plugin allows but does not need.
@@ -193,7 +202,13 @@ function addAccountRoute(server: FastifyInstance, parts: ServerParts, admit: Adm
       query: request.query as Record<string, unknown>,
       body: request.body,
       headers: request.headers,
-      origin: { by: caller.by, byName: caller.byName ?? null, at: now(), requestId: request.id, address: request.ip },
+      origin: {
+        by: caller.by,
+        byName: caller.byName ?? null,
+        at: now(),
+        requestId: request.id,
+        address: addressOf(request),
+      },
     }
     checkNames?.(input)
     const result = await during(registry, request, () => route.answer(registry, input))

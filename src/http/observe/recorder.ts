@@ -1,6 +1,7 @@
 // Records every request: one line in the log, and its duration in the metrics.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
+import { addressOf } from '../access/client-address.ts'
 import type { Metrics } from './metrics.ts'
 
 type Recorder = (request: FastifyRequest, reply: FastifyReply) => void
@@ -32,7 +33,8 @@ export function recorder(log: Logger, metrics: Metrics): Recorder {
   }
 
   return (request, reply) => {
-    const { id: reqId, method, caller, tokenId, ip: address, startedAt } = request
+    const { id: reqId, method, caller, tokenId, startedAt } = request
+    const address = addressOf(request)
     const elapsed = performance.now() - startedAt
     // The route, not the URL: a path or a query can contain secrets.
     const route = request.route ?? request.routeOptions.url ?? 'none'

@@ -35,7 +35,7 @@ export interface ServerParts {
   readonly isDraining: () => boolean
   /** A header, in lower case, that holds the bare credential, for clients that send no bearer. */
   readonly credentialHeader: string | undefined
-  /** Addresses of proxies whose X-Forwarded-For is trusted. */
+  /** Addresses and networks of proxies whose X-Forwarded-For is trusted. */
   readonly trustProxy: readonly string[]
   readonly rateLimits?: RateLimits | undefined
   /** How people sign in to the console without an account key; undefined if they cannot. */

@@ -83,7 +83,7 @@ function verifyRoute({ registry, credentialHeader, metrics, rateLimits }: Server
       const decision = await registry.verification.verify(presented, () => {
         const query = request.query as RawQuery
         checkNames({ query, body: undefined })
-        return { ...readScopeParameter(query), address: request.ip }
+        return { ...readScopeParameter(query), address: request.clientAddress }
       })
       request.tokenId = decision.token?.id
       metrics.countVerdict(decision.accepted ? 'accepted' : decision.reason)
@@ -131,7 +131,7 @@ async function answerRefusal(
       throw new HttpFailure(429, USED_UP[reason], { 'x-latchkey-reason': reason, ...retry, ...limitHeaders(left) })
     }
     default:
-      await rateLimits?.countFailure(request)
+      if (refusal.reason === 'unknown') await rateLimits?.countFailure(request)
       return refuse(reply, refusal.reason, FAILURE_OF[refusal.reason])
   }
 }
