@@ -53,7 +53,7 @@ const READERS = {
   appType: setting('LATCHKEY_APP_TYPE', asIs, 'api'),
   appVersion: setting('LATCHKEY_APP_VERSION', asIs, packageVersion()),
   jwt: allOrNone({
-    jwks: setting('LATCHKEY_JWT_JWKS', asIs),
+    jwks: setting('LATCHKEY_JWT_JWKS', keySet),
     issuer: setting('LATCHKEY_JWT_ISSUER', asIs),
     audience: setting('LATCHKEY_JWT_AUDIENCE', asIs),
     accountClaim: setting('LATCHKEY_JWT_ACCOUNT_CLAIM', asIs),
@@ -68,6 +68,8 @@ const READERS = {
     publicUrl: setting('LATCHKEY_PUBLIC_URL', originUrl),
     grants: setting('LATCHKEY_OIDC_GRANTS', asIs),
   }),
+  /** Whether an e-mail address counts for grants where the provider does not say that it is verified. */
+  trustEmail: setting('LATCHKEY_TRUST_EMAIL', onOff, 'off'),
   trustProxy: setting('LATCHKEY_TRUST_PROXY', proxies, ''),
   rateLimits: group({
     perKey: setting('LATCHKEY_RATE_LIMIT_KEY', rate),
@@ -186,11 +188,22 @@ function headerName(text: string, name: string): string {
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/
 
-/** Over plain HTTP, anybody on the way could sign in as anybody. */
+/** Over plain HTTP, anybody on the way could sign in as anybody. Within this machine there is nobody on the way. */
+function isPlain({ protocol, hostname }: URL): boolean {
+  return protocol === 'http:' && !LOOPBACK.test(hostname)
+}
+
 function issuerUrl(text: string, name: string): string {
   const url = URL.parse(text)
-  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.test(url.hostname))) return text
+  if (url !== null && /^https?:$/.test(url.protocol) && !isPlain(url)) return text
   throw new OperatorError(`${name} must begin with https://, as the identity provider's own configuration states it`)
+}
+
+/** The address of a key set, or the path of a file. */
+function keySet(text: string, name: string): string {
+  const url = URL.parse(text)
+  if (url === null || !isPlain(url)) return text
+  throw new OperatorError(`${name} must begin with https://, or be the path of a file`)
 }
 
 function originUrl(text: string, name: string): string {

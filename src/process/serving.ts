@@ -160,20 +160,20 @@ function machineClock(log: Logger): () => number {
 }
 
 async function authenticatorOf(config: Config, registry: Registry, now: () => number): Promise<Authenticate> {
-  const { jwt, jwtGrants } = config
+  const { jwt, jwtGrants: grantsPath, trustEmail: trustsEmail } = config
   if (jwt === undefined) return (key) => registry.authenticate(key)
   const { jwtAuthenticator } = await import('../http/access/jwt.ts')
-  return jwtAuthenticator(jwt, registry, now, jwtGrants)
+  return jwtAuthenticator(jwt, registry, now, { grantsPath, trustsEmail })
 }
 
-async function signInOf({ oidc }: Config): Promise<SignIn | undefined> {
+async function signInOf({ oidc, trustEmail: trustsEmail }: Config): Promise<SignIn | undefined> {
   if (oidc === undefined) return undefined
   const [{ OidcProvider }, { grantsIn }] = await Promise.all([
     import('../http/access/oidc.ts'),
     import('../http/access/grants.ts'),
   ])
   const grants = grantsIn(oidc.grants, 'LATCHKEY_OIDC_GRANTS')
-  const settings = { ...oidc, clientSecret: readSecret(oidc.clientSecret) }
+  const settings = { ...oidc, clientSecret: readSecret(oidc.clientSecret), trustsEmail }
   const provider = new OidcProvider(settings, () => grants().map(({ claim }) => claim))
   return { provider, grants, publicUrl: oidc.publicUrl }
 }

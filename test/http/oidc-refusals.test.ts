@@ -203,7 +203,13 @@ test('what a provider says about itself is read again after a while, and not for
     reads++
     return metadata(own)
   })
-  const settings = { issuer, clientId: 'latchkey', clientSecret: 'secret', publicUrl: 'https://tokens.example.com' }
+  const settings = {
+    issuer,
+    clientId: 'latchkey',
+    clientSecret: 'secret',
+    publicUrl: 'https://tokens.example.com',
+    trustsEmail: false,
+  }
   const day = 24 * 60 * MINUTE
   let now = day
   const provider = new OidcProvider(

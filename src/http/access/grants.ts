@@ -70,12 +70,12 @@ function readGrant(entry: unknown): Grant | undefined {
 }
 
 /**
- * Without an e-mail address that is not verified, which could be anybody's. Some providers send `email_verified` as a text, or
- * not at all.
+ * Without an e-mail address that is not verified, which could be anybody's. Some providers send `email_verified` as a text, others
+ * not at all: `trustsEmail` says that theirs are verified.
  */
-export function trustedClaims({ email, ...claims }: Claims): Claims {
-  const isVerified = [undefined, true, 'true'].includes(claims.email_verified as never)
-  return email !== undefined && isVerified ? { email, ...claims } : claims
+export function trustedClaims({ email, ...claims }: Claims, trustsEmail: boolean): Claims {
+  const { email_verified: verified = trustsEmail } = claims
+  return email !== undefined && (verified === true || verified === 'true') ? { email, ...claims } : claims
 }
 
 /** By account, in the order of the file. Where several grants for an account match, the first one decides. */

@@ -43,25 +43,25 @@ export function jwtAuthenticator(
   settings: JwtSettings,
   registry: Registry,
   now: () => Timestamp,
-  grantsPath?: string,
+  { grantsPath, trustsEmail }: { readonly grantsPath: string | undefined; readonly trustsEmail: boolean },
 ): (presented: string) => Promise<Caller> {
   const keys = keysAt(settings.jwks)
-  const permissionsFor = grantedBy(grantsPath)
+  const permissionsFor = grantedBy(grantsPath, trustsEmail)
   return async (presented) => {
     if (issuerOf(presented) !== settings.issuer) return registry.authenticate(presented)
     const claims = await verify(presented, keys, settings, now())
     const accountId = claims[settings.accountClaim]
     if (typeof accountId !== 'string') throw new Failure('token-invalid')
     const permissions = permissionsFor(claims, accountId)
-    if (permissions === undefined) throw new Failure('token-invalid')
+    if (permissions === undefined) throw failure('token-invalid', 'no grant matches')
     return registry.callerFor(accountId, `jwt:${subjectOf(claims)}`, permissions)
   }
 }
 
-function grantedBy(path: string | undefined): PermissionsFor {
+function grantedBy(path: string | undefined, trustsEmail: boolean): PermissionsFor {
   if (path === undefined) return () => EVERYTHING
   const grants = grantsIn(path, 'LATCHKEY_JWT_GRANTS')
-  return (claims, accountId) => grantedTo(trustedClaims(claims), grants()).get(accountId)
+  return (claims, accountId) => grantedTo(trustedClaims(claims, trustsEmail), grants()).get(accountId)
 }
 
 /** The subject is stored in the history, so it must obey the rules for names. */

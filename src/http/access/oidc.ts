@@ -11,6 +11,8 @@ interface OidcSettings {
   readonly clientSecret: string
   /** The origin at which browsers reach this service. */
   readonly publicUrl: string
+  /** Also addresses of which the provider does not say whether they are verified. */
+  readonly trustsEmail: boolean
 }
 
 const TIMEOUT_SECONDS = 5
@@ -55,7 +57,7 @@ export class OidcProvider implements IdentityProvider {
       if (identity === undefined) throw new SignInRefused('invalid', 'the answer has no ID token')
       const hasMore = config.serverMetadata().userinfo_endpoint !== undefined
       const more = hasMore ? await client.fetchUserInfo(config, tokens.access_token, identity.sub) : {}
-      return personOf({ ...more, ...identity })
+      return personOf(trustedClaims({ ...more, ...identity }, this.#settings.trustsEmail))
     })
   }
 
@@ -110,8 +112,7 @@ const OF_THE_SIGN_IN = ['iss', 'aud', 'azp', 'nonce', 'at_hash', 'c_hash', 's_ha
 
 const isText = (value: unknown) => typeof value === 'string'
 
-function personOf(all: Claims): Person {
-  const claims = trustedClaims(all)
+function personOf(claims: Claims): Person {
   const { sub, email } = claims
   if (typeof sub !== 'string' || sub === '' || brokenNameRule(sub) !== undefined) {
     throw new SignInRefused('misconfigured', 'the subject cannot be stored')
