@@ -29,7 +29,7 @@ import { allowedMethods, decodable, isApi } from './protocol/paths.ts'
 import { hasRequestsWaiting } from './protocol/pipelining.ts'
 import { requestIdOf } from './protocol/request-id.ts'
 import { unknownNamesCheck } from './protocol/unknown-names.ts'
-import { apiDescription, withNamedSchemas } from './routes/api-description.ts'
+import { apiDescription, DESCRIPTION_PAGE, withNamedSchemas } from './routes/api-description.ts'
 import { authRoutes } from './routes/auth-routes.ts'
 import { CONSOLE_FILES, consoleRoutes } from './routes/console-routes.ts'
 import { historyRoutes } from './routes/history-routes.ts'
@@ -69,7 +69,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     transform: ({ schema, url }) => ({ schema: withFailures(schema), url }),
     transformObject: withNamedSchemas,
   })
-  await server.register(swaggerUi, { routePrefix: '/docs', staticCSP: true, transformStaticCSP: restrictPolicy })
+  await server.register(swaggerUi, DESCRIPTION_PAGE)
   await server.register(files, CONSOLE_FILES)
   // The domain validates input. Schemas only describe it, and serialize output.
   server.setValidatorCompiler(() => () => true)
@@ -163,18 +163,6 @@ const warnOfProxy = (log: ServerParts['log']) => (address: string) =>
     'X-Forwarded-For of this peer is ignored. If it is your proxy, add it to LATCHKEY_TRUST_PROXY: until then all its clients ' +
       'have its address',
   )
-
-/**
- * The Content-Security-Policy of the page at /docs, without the external hosts that the plugin allows but does not need.
- * Without `upgrade-insecure-requests` too: the page would stay blank where the service is reached over plain HTTP.
- */
-function restrictPolicy(policy: string): string {
-  const directives = policy.split(';').map((each) => each.trim().split(/ +/))
-  return directives
-    .filter(([name = '']) => name !== '' && name !== 'upgrade-insecure-requests')
-    .map(([name, ...sources]) => [name, ...sources.filter((each) => /^'|^data:$/.test(each))].join(' '))
-    .join('; ')
-}
 
 /** Always rejects: 401 and the like, 404 or 405. */
 async function refuseUnknown(
