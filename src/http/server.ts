@@ -60,7 +60,8 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   const server = Fastify(optionsOf(memory))
   // Before the plugins are registered: their routes would otherwise keep Fastify's own error handler.
   server.setErrorHandler((error, request, reply) => sendFailure(parts, request, reply, error))
-  for (const name of ['caller', 'tokenId', 'route', 'admittedAt', 'clientAddress']) server.decorateRequest(name)
+  for (const name of ['caller', 'tokenId', 'route', 'admittedAt', 'clientAddress', 'reason'])
+    server.decorateRequest(name)
   server.decorateRequest('startedAt', 0)
   const registered: RouteOptions[] = []
   server.addHook('onRoute', (route) => void registered.push(route))

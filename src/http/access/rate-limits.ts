@@ -24,14 +24,15 @@ export class RateLimits {
     if (PROBES.has(request.routeOptions.url)) return
     const { perAddress, failedPerAddress } = this.#rules
     const address = networkOf(addressOf(request))
-    if (failedPerAddress) refuse(await this.#limiter.wait(`failed ${address}`, failedPerAddress))
-    if (perAddress) refuse(await this.#limiter.take(`address ${address}`, perAddress))
+    if (failedPerAddress) refuse(request, 'failed', await this.#limiter.wait(`failed ${address}`, failedPerAddress))
+    if (perAddress) refuse(request, 'address', await this.#limiter.take(`address ${address}`, perAddress))
   }
 
   /** Called for a guess: a credential that is not known at all. Beyond the limit the response is 429 instead of 401. */
   async countFailure(request: FastifyRequest): Promise<void> {
     const { failedPerAddress } = this.#rules
-    if (failedPerAddress) refuse(await this.#limiter.take(`failed ${networkOf(addressOf(request))}`, failedPerAddress))
+    if (failedPerAddress === undefined) return
+    refuse(request, 'failed', await this.#limiter.take(`failed ${networkOf(addressOf(request))}`, failedPerAddress))
   }
 
   async countKey(request: FastifyRequest): Promise<void> {
@@ -39,7 +40,7 @@ export class RateLimits {
     if (!perKey) return
     // By account too: subjects of JWTs are the same in different accounts.
     const { accountId, by } = callerOf(request)
-    refuse(await this.#limiter.take(`key ${accountId} ${by}`, perKey))
+    refuse(request, 'key', await this.#limiter.take(`key ${accountId} ${by}`, perKey))
   }
 }
 
@@ -68,7 +69,8 @@ function isGuess(error: unknown): boolean {
   return error instanceof Failure && error.code === 'token-invalid' && error.cause === undefined
 }
 
-function refuse(waitMs: number): void {
+function refuse(request: FastifyRequest, limit: 'key' | 'address' | 'failed', waitMs: number): void {
   if (waitMs === 0) return
+  request.reason = `${limit}-limit`
   throw new HttpFailure(429, undefined, { 'retry-after': String(Math.ceil(waitMs / 1000)) })
 }

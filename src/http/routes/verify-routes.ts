@@ -79,7 +79,10 @@ function verifyRoute({ registry, credentialHeader, metrics, rateLimits }: Server
     },
     async respond(request, reply) {
       const presented = presentedIn(request, credentialHeader)
-      if (presented === undefined) return refuse(reply, 'unknown', 'authentication-required')
+      if (presented === undefined) {
+        request.reason = 'missing'
+        return refuse(reply, 'unknown', 'authentication-required')
+      }
       const decision = await registry.verification.verify(presented, () => {
         const query = request.query as RawQuery
         checkNames({ query, body: undefined })
@@ -87,6 +90,7 @@ function verifyRoute({ registry, credentialHeader, metrics, rateLimits }: Server
       })
       request.tokenId = decision.token?.id
       metrics.countVerdict(decision.accepted ? 'accepted' : decision.reason)
+      request.reason = decision.accepted ? undefined : decision.reason
       if (!decision.accepted) return answerRefusal(request, reply, decision, rateLimits)
       const { id, subAccountId, accountId, version } = decision.token
       const { scopes } = decision.policies
@@ -189,6 +193,7 @@ function introspectRoute(parts: ServerParts): PlainRoute {
       requireRight(caller.permissions, 'introspect')
       const verdict = await parts.registry.verification.introspect(presented)
       request.tokenId = verdict.token?.id
+      request.reason = verdict.accepted ? undefined : verdict.reason
       return introspection(verdict, caller)
     },
   }
