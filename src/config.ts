@@ -189,20 +189,19 @@ function headerName(text: string, name: string): string {
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/
 
 /** Over plain HTTP, anybody on the way could sign in as anybody. Within this machine there is nobody on the way. */
-function isPlain({ protocol, hostname }: URL): boolean {
-  return protocol === 'http:' && !LOOPBACK.test(hostname)
+export function isPlainHttp(text: string): boolean {
+  const url = URL.parse(text)
+  return url?.protocol === 'http:' && !LOOPBACK.test(url.hostname)
 }
 
 function issuerUrl(text: string, name: string): string {
-  const url = URL.parse(text)
-  if (url !== null && /^https?:$/.test(url.protocol) && !isPlain(url)) return text
+  if (/^https?:$/.test(URL.parse(text)?.protocol ?? '') && !isPlainHttp(text)) return text
   throw new OperatorError(`${name} must begin with https://, as the identity provider's own configuration states it`)
 }
 
 /** The address of a key set, or the path of a file. */
 function keySet(text: string, name: string): string {
-  const url = URL.parse(text)
-  if (url === null || !isPlain(url)) return text
+  if (!isPlainHttp(text)) return text
   throw new OperatorError(`${name} must begin with https://, or be the path of a file`)
 }
 

@@ -148,7 +148,9 @@ describe('with a file of grants', () => {
 
   test('a file that cannot be read lets nobody in, and account keys go on', async () => {
     writeFileSync(grants, '[{"claim":"groups"}]')
-    assert.equal((await ask({ groups: 'support' })).status, 503)
+    const heard = await ask({ groups: 'support' })
+    assert.equal(heard.status, 503)
+    assert.match(heard.json.error.message, /file of grants cannot be read/)
     assert.equal((await estate.mineAsks({ path: LIST })).status, 200)
   })
 })

@@ -12,7 +12,7 @@ import { Failure, failure, OperatorError } from '../../tokens/errors.ts'
 import { type Caller, EVERYTHING, type Permissions } from '../../tokens/model/permissions.ts'
 import { brokenNameRule, type Timestamp } from '../../tokens/model/token.ts'
 import type { Registry } from '../../tokens/registry.ts'
-import { grantedTo, grantsIn, trustedClaims } from './grants.ts'
+import { type GrantsFile, grantedTo, trustedClaims } from './grants.ts'
 import { watchedFile } from './watched-file.ts'
 
 interface JwtSettings {
@@ -43,10 +43,10 @@ export function jwtAuthenticator(
   settings: JwtSettings,
   registry: Registry,
   now: () => Timestamp,
-  { grantsPath, trustsEmail }: { readonly grantsPath: string | undefined; readonly trustsEmail: boolean },
+  { grants, trustsEmail }: { readonly grants: GrantsFile | undefined; readonly trustsEmail: boolean },
 ): (presented: string) => Promise<Caller> {
   const keys = keysAt(settings.jwks)
-  const permissionsFor = grantedBy(grantsPath, trustsEmail)
+  const permissionsFor = grantedBy(grants, trustsEmail)
   return async (presented) => {
     if (issuerOf(presented) !== settings.issuer) return registry.authenticate(presented)
     const claims = await verify(presented, keys, settings, now())
@@ -58,10 +58,9 @@ export function jwtAuthenticator(
   }
 }
 
-function grantedBy(path: string | undefined, trustsEmail: boolean): PermissionsFor {
-  if (path === undefined) return () => EVERYTHING
-  const grants = grantsIn(path, 'LATCHKEY_JWT_GRANTS')
-  return (claims, accountId) => grantedTo(trustedClaims(claims, trustsEmail), grants()).get(accountId)
+function grantedBy(grants: GrantsFile | undefined, trustsEmail: boolean): PermissionsFor {
+  if (grants === undefined) return () => EVERYTHING
+  return (claims, accountId) => grantedTo(trustedClaims(claims, trustsEmail), grants.read()).get(accountId)
 }
 
 /** The subject is stored in the history, so it must obey the rules for names. */

@@ -34,9 +34,10 @@ export class OidcProvider implements IdentityProvider {
   }
 
   async begin({ state, nonce, verifier }: LoginSecrets): Promise<URL> {
+    const wanted = this.#readWanted()
     const config = await this.#configuration()
     const { scopes_supported: supported = [] } = config.serverMetadata()
-    const extra = this.#wantedClaims().filter((claim) => supported.includes(claim))
+    const extra = wanted.filter((claim) => supported.includes(claim))
     return client.buildAuthorizationUrl(config, {
       redirect_uri: this.#address(CALLBACK),
       scope: [...new Set(['openid', 'email', 'profile', ...extra])].join(' '),
@@ -48,6 +49,8 @@ export class OidcProvider implements IdentityProvider {
   }
 
   async finish(query: string, { state, nonce, verifier }: LoginSecrets): Promise<Person> {
+    // Before the code is spent: nobody can be let in without the grants.
+    this.#readWanted()
     const config = await this.#configuration()
     const answer = new URL(`${this.#address(CALLBACK)}${query}`)
     const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true }
@@ -66,6 +69,14 @@ export class OidcProvider implements IdentityProvider {
     const config = await this.#configuration()
     if (config.serverMetadata().end_session_endpoint === undefined) return undefined
     return client.buildEndSessionUrl(config, { post_logout_redirect_uri: this.#address(returnTo) }).href
+  }
+
+  #readWanted(): readonly string[] {
+    try {
+      return this.#wantedClaims()
+    } catch (error) {
+      throw new SignInRefused('grants', (error as Error).message)
+    }
   }
 
   #address(path: string): string {

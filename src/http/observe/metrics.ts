@@ -200,6 +200,21 @@ export class Metrics {
     }).set({ version, node: process.versions.node, engine }, 1)
   }
 
+  /** Files that decide who gets in, each checked at every scrape. */
+  watchGrants(files: readonly { readonly setting: string; findProblem(): string | undefined }[]): void {
+    if (files.length === 0) return
+    new Gauge({
+      name: 'latchkey_grants_readable',
+      help: 'Whether a file of grants can be read; while it cannot be, it lets nobody in',
+      labelNames: ['setting'],
+      aggregator: 'min',
+      registers: [this.#registry],
+      collect() {
+        for (const file of files) this.set({ setting: file.setting }, file.findProblem() === undefined ? 1 : 0)
+      },
+    })
+  }
+
   /** `read` returns the database connection pools by name, and is called at every scrape. */
   watchPools(read: () => Readonly<Record<string, PoolState>>): void {
     for (const [name, help, readValue] of POOL_GAUGES) {

@@ -8,6 +8,7 @@ import { type Caller, notAllowed, RIGHTS, type Right } from '../../tokens/model/
 import type { Origin } from '../../tokens/record/history.ts'
 import type { Registry } from '../../tokens/registry.ts'
 import type { Admit, Authenticate } from '../access/caller.ts'
+import type { GrantsFile } from '../access/grants.ts'
 import type { RateLimits } from '../access/rate-limits.ts'
 import type { SignIn } from '../access/session.ts'
 import type { Metrics } from '../observe/metrics.ts'
@@ -38,6 +39,7 @@ export interface ServerParts {
   /** Addresses and networks of proxies whose X-Forwarded-For is trusted. */
   readonly trustProxy: readonly string[]
   readonly rateLimits?: RateLimits | undefined
+  readonly grantsFiles?: readonly GrantsFile[]
   /** How people sign in to the console without an account key; undefined if they cannot. */
   readonly signIn?: SignIn | undefined
 }
