@@ -9,7 +9,7 @@ import {
   jwtVerify,
 } from 'jose'
 import { Failure, failure, OperatorError } from '../../tokens/errors.ts'
-import { type Caller, EVERYTHING, type Permissions } from '../../tokens/model/permissions.ts'
+import { BY_JWT, type Caller, EVERYTHING, type Permissions } from '../../tokens/model/permissions.ts'
 import { brokenNameRule, type Timestamp } from '../../tokens/model/token.ts'
 import type { Registry } from '../../tokens/registry.ts'
 import { type GrantsFile, grantedTo, trustedClaims } from './grants.ts'
@@ -54,7 +54,7 @@ export function jwtAuthenticator(
     if (typeof accountId !== 'string') throw new Failure('token-invalid')
     const permissions = permissionsFor(claims, accountId)
     if (permissions === undefined) throw failure('token-invalid', 'no grant matches')
-    return registry.callerFor(accountId, `jwt:${subjectOf(claims)}`, permissions)
+    return registry.callerFor(accountId, `${BY_JWT}${subjectOf(claims)}`, permissions)
   }
 }
 

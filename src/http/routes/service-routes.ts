@@ -5,7 +5,7 @@ import { Failure } from '../../tokens/errors.ts'
 import { throttled } from '../observe/throttled.ts'
 import { isNotModified } from '../protocol/conditions.ts'
 import { ERROR_HEADER } from '../protocol/failures.ts'
-import { errorHeader, type PlainRoute, type ServerParts } from './route.ts'
+import { errorHeader, etag, type PlainRoute, type ServerParts } from './route.ts'
 
 /** A scrape blocks the event loop for some milliseconds: several scrapers share one. */
 const SCRAPE_EVERY_MS = 200
@@ -103,7 +103,7 @@ function descriptionRoute(describeApi: DescribeApi): PlainRoute {
           type: 'object',
           additionalProperties: true,
           description: 'OpenAPI 3.1',
-          headers: { ETag: { type: 'string', description: 'For `If-None-Match`' } },
+          headers: etag('For `If-None-Match`'),
           examples: [EXAMPLE_DESCRIPTION],
         },
         304: { type: 'null', description: 'Not modified since the ETag in If-None-Match' },
