@@ -53,7 +53,7 @@ const READERS = {
   appType: setting('LATCHKEY_APP_TYPE', asIs, 'api'),
   appVersion: setting('LATCHKEY_APP_VERSION', asIs, packageVersion()),
   jwt: allOrNone({
-    jwks: setting('LATCHKEY_JWT_JWKS', asIs),
+    jwks: setting('LATCHKEY_JWT_JWKS', keySet),
     issuer: setting('LATCHKEY_JWT_ISSUER', asIs),
     audience: setting('LATCHKEY_JWT_AUDIENCE', asIs),
     accountClaim: setting('LATCHKEY_JWT_ACCOUNT_CLAIM', asIs),
@@ -68,6 +68,8 @@ const READERS = {
     publicUrl: setting('LATCHKEY_PUBLIC_URL', originUrl),
     grants: setting('LATCHKEY_OIDC_GRANTS', asIs),
   }),
+  /** Whether an e-mail address counts for grants where the provider does not say that it is verified. */
+  trustEmail: setting('LATCHKEY_TRUST_EMAIL', onOff, 'off'),
   trustProxy: setting('LATCHKEY_TRUST_PROXY', proxies, ''),
   rateLimits: group({
     perKey: setting('LATCHKEY_RATE_LIMIT_KEY', rate),
@@ -186,11 +188,21 @@ function headerName(text: string, name: string): string {
 
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/
 
-/** Over plain HTTP, anybody on the way could sign in as anybody. */
-function issuerUrl(text: string, name: string): string {
+/** Over plain HTTP, anybody on the way could sign in as anybody. Within this machine there is nobody on the way. */
+export function isPlainHttp(text: string): boolean {
   const url = URL.parse(text)
-  if (url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.test(url.hostname))) return text
+  return url?.protocol === 'http:' && !LOOPBACK.test(url.hostname)
+}
+
+function issuerUrl(text: string, name: string): string {
+  if (/^https?:$/.test(URL.parse(text)?.protocol ?? '') && !isPlainHttp(text)) return text
   throw new OperatorError(`${name} must begin with https://, as the identity provider's own configuration states it`)
+}
+
+/** The address of a key set, or the path of a file. */
+function keySet(text: string, name: string): string {
+  if (!isPlainHttp(text)) return text
+  throw new OperatorError(`${name} must begin with https://, or be the path of a file`)
 }
 
 function originUrl(text: string, name: string): string {
@@ -228,10 +240,17 @@ function rate(text: string, name: string): RateLimit {
   throw new OperatorError(`${name} must be a number a second, minute or hour, such as 600/m, but is "${text}"`)
 }
 
+const NAMED_NETWORKS: Readonly<Record<string, readonly string[]>> = {
+  loopback: ['127.0.0.0/8', '::1'],
+  linklocal: ['169.254.0.0/16', 'fe80::/10'],
+  uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
+}
+
 function proxies(text: string, name: string): readonly string[] {
   const list = text.split(',').map((proxy) => proxy.trim())
-  const wrong = list.find((proxy) => !/^(|loopback|linklocal|uniquelocal)$/.test(proxy) && !isNetwork(proxy))
-  if (wrong === undefined) return list.filter((proxy) => proxy !== '')
+  const networks = list.filter((proxy) => proxy !== '').flatMap((proxy) => NAMED_NETWORKS[proxy] ?? proxy)
+  const wrong = networks.find((network) => !isNetwork(network))
+  if (wrong === undefined) return networks
   throw new OperatorError(
     `${name} must be addresses or networks of 1 bit or more, such as 10.0.0.1,10.1.0.0/16, but one is "${wrong}"`,
   )

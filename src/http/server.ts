@@ -15,6 +15,7 @@ import { Failure } from '../tokens/errors.ts'
 import { requireRight } from '../tokens/model/permissions.ts'
 import type { Registry } from '../tokens/registry.ts'
 import { type Admit, bearerOf, callerOf } from './access/caller.ts'
+import { addressOf, clientAddressReader, oncePerNetwork } from './access/client-address.ts'
 import { admitWithin } from './access/rate-limits.ts'
 import { authenticateEither } from './access/session.ts'
 import { recorder } from './observe/recorder.ts'
@@ -28,7 +29,7 @@ import { allowedMethods, decodable, isApi } from './protocol/paths.ts'
 import { hasRequestsWaiting } from './protocol/pipelining.ts'
 import { requestIdOf } from './protocol/request-id.ts'
 import { unknownNamesCheck } from './protocol/unknown-names.ts'
-import { apiDescription, withNamedSchemas } from './routes/api-description.ts'
+import { apiDescription, DESCRIPTION_PAGE, withNamedSchemas } from './routes/api-description.ts'
 import { authRoutes } from './routes/auth-routes.ts'
 import { CONSOLE_FILES, consoleRoutes } from './routes/console-routes.ts'
 import { historyRoutes } from './routes/history-routes.ts'
@@ -56,10 +57,11 @@ import { whoamiRoutes } from './routes/whoami-routes.ts'
 export async function buildServer(parts: ServerParts): Promise<FastifyInstance> {
   const admit = admission(parts)
   const memory = new BufferedMemory()
-  const server = Fastify(optionsOf(parts, memory))
+  const server = Fastify(optionsOf(memory))
   // Before the plugins are registered: their routes would otherwise keep Fastify's own error handler.
   server.setErrorHandler((error, request, reply) => sendFailure(parts, request, reply, error))
-  for (const name of ['caller', 'tokenId', 'route', 'admittedAt']) server.decorateRequest(name)
+  for (const name of ['caller', 'tokenId', 'route', 'admittedAt', 'clientAddress', 'reason'])
+    server.decorateRequest(name)
   server.decorateRequest('startedAt', 0)
   const registered: RouteOptions[] = []
   server.addHook('onRoute', (route) => void registered.push(route))
@@ -68,7 +70,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
     transform: ({ schema, url }) => ({ schema: withFailures(schema), url }),
     transformObject: withNamedSchemas,
   })
-  await server.register(swaggerUi, { routePrefix: '/docs', staticCSP: true, transformStaticCSP: restrictPolicy })
+  await server.register(swaggerUi, DESCRIPTION_PAGE)
   await server.register(files, CONSOLE_FILES)
   // The domain validates input. Schemas only describe it, and serialize output.
   server.setValidatorCompiler(() => () => true)
@@ -90,7 +92,7 @@ function admission({ registry, authenticator, signIn, rateLimits }: ServerParts)
   return admitWithin(signIn === undefined ? byBearer : authenticateEither(registry, signIn, byBearer), rateLimits)
 }
 
-function optionsOf({ trustProxy }: ServerParts, memory: BufferedMemory): FastifyHttpOptions<Server> {
+function optionsOf(memory: BufferedMemory): FastifyHttpOptions<Server> {
   return {
     logger: false,
     bodyLimit: BODY_LIMIT_BYTES,
@@ -99,7 +101,6 @@ function optionsOf({ trustProxy }: ServerParts, memory: BufferedMemory): Fastify
     routerOptions: { maxParamLength: 16_384 },
     genReqId: requestIdOf,
     requestIdHeader: false,
-    trustProxy: trustProxy.length > 0 ? [...trustProxy] : false,
     // While draining, requests on open connections are still served, and the connection is closed after them.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
@@ -135,9 +136,11 @@ function addHooks(
   registered: readonly RouteOptions[],
 ): void {
   const record = recorder(parts.log, parts.metrics)
+  const readClientAddress = clientAddressReader(parts.trustProxy, oncePerNetwork(warnOfProxy(parts.log)))
   // Unknown routes are refused here, before the body is read, as existing routes refuse unauthenticated requests.
   server.addHook('onRequest', (request, _reply, done) => {
     request.startedAt = performance.now()
+    request.clientAddress = readClientAddress(request)
     const proceed = () => (request.is404 ? refuseUnknown(admit, registered, request).catch(done) : done())
     if (!isUnambiguous(request.raw)) done(notHttp())
     else if (parts.rateLimits === undefined) proceed()
@@ -155,17 +158,12 @@ function addHooks(
   })
 }
 
-/**
- * The Content-Security-Policy of the page at /docs, without the external hosts that the plugin allows but does not need.
- * Without `upgrade-insecure-requests` too: the page would stay blank where the service is reached over plain HTTP.
- */
-function restrictPolicy(policy: string): string {
-  const directives = policy.split(';').map((each) => each.trim().split(/ +/))
-  return directives
-    .filter(([name = '']) => name !== '' && name !== 'upgrade-insecure-requests')
-    .map(([name, ...sources]) => [name, ...sources.filter((each) => /^'|^data:$/.test(each))].join(' '))
-    .join('; ')
-}
+const warnOfProxy = (log: ServerParts['log']) => (address: string) =>
+  log.warn(
+    { address },
+    'X-Forwarded-For of this peer is ignored. If it is your proxy, add it to LATCHKEY_TRUST_PROXY: until then all its clients ' +
+      'have its address',
+  )
 
 /** Always rejects: 401 and the like, 404 or 405. */
 async function refuseUnknown(
@@ -193,7 +191,13 @@ function addAccountRoute(server: FastifyInstance, parts: ServerParts, admit: Adm
       query: request.query as Record<string, unknown>,
       body: request.body,
       headers: request.headers,
-      origin: { by: caller.by, byName: caller.byName ?? null, at: now(), requestId: request.id, address: request.ip },
+      origin: {
+        by: caller.by,
+        byName: caller.byName ?? null,
+        at: now(),
+        requestId: request.id,
+        address: addressOf(request),
+      },
     }
     checkNames?.(input)
     const result = await during(registry, request, () => route.answer(registry, input))

@@ -6,8 +6,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import pino, { type Logger } from 'pino'
 import { type Latchkey, type OpenOptions, openLatchkey } from '../compose.ts'
-import { type Config, packageVersion, type Secret } from '../config.ts'
+import { type Config, isPlainHttp, packageVersion, type Secret } from '../config.ts'
 import type { Authenticate } from '../http/access/caller.ts'
+import { type GrantsFile, openGrants } from '../http/access/grants.ts'
 import { RateLimits } from '../http/access/rate-limits.ts'
 import type { SignIn } from '../http/access/session.ts'
 import { Metrics } from '../http/observe/metrics.ts'
@@ -69,9 +70,13 @@ async function serve(
     version: packageVersion(),
     engine: config.databaseUrl === undefined ? 'embedded' : 'postgres',
   })
+  const grants = grantsOf(config, { registry, log })
+  const grantsFiles = Object.values(grants).filter((file) => file !== undefined)
+  metrics.watchGrants(grantsFiles)
   const server = await buildServer({
     registry,
-    authenticator: await authenticatorOf(config, registry, now),
+    authenticator: await authenticatorOf(config, registry, now, grants.jwt),
+    grantsFiles,
     metrics,
     log,
     app: { appType: config.appType, appVersion: config.appVersion },
@@ -80,7 +85,7 @@ async function serve(
     isDraining: () => draining,
     credentialHeader: config.credentialHeader,
     trustProxy: config.trustProxy,
-    signIn: await signInOf(config),
+    signIn: await signInOf(config, log, grants.oidc),
     rateLimits: rateLimitsOf(config, metrics, latchkey.limiter ?? limiter),
   })
   limitConnections(server.server)
@@ -159,23 +164,42 @@ function machineClock(log: Logger): () => number {
   return steadyClock({ wall: Date.now, elapsed: () => performance.now(), onSetBack })
 }
 
-async function authenticatorOf(config: Config, registry: Registry, now: () => number): Promise<Authenticate> {
-  const { jwt, jwtGrants } = config
-  if (jwt === undefined) return (key) => registry.authenticate(key)
-  const { jwtAuthenticator } = await import('../http/access/jwt.ts')
-  return jwtAuthenticator(jwt, registry, now, jwtGrants)
+function grantsOf({ jwt, jwtGrants, oidc }: Config, parts: { readonly registry: Registry; readonly log: Logger }) {
+  return {
+    jwt: jwt && jwtGrants !== undefined ? openGrants(jwtGrants, 'LATCHKEY_JWT_GRANTS', parts) : undefined,
+    oidc: oidc && openGrants(oidc.grants, 'LATCHKEY_OIDC_GRANTS', parts),
+  }
 }
 
-async function signInOf({ oidc }: Config): Promise<SignIn | undefined> {
-  if (oidc === undefined) return undefined
-  const [{ OidcProvider }, { grantsIn }] = await Promise.all([
-    import('../http/access/oidc.ts'),
-    import('../http/access/grants.ts'),
-  ])
-  const grants = grantsIn(oidc.grants, 'LATCHKEY_OIDC_GRANTS')
-  const settings = { ...oidc, clientSecret: readSecret(oidc.clientSecret) }
+async function authenticatorOf(
+  { jwt, trustEmail: trustsEmail }: Config,
+  registry: Registry,
+  now: () => number,
+  grants: GrantsFile | undefined,
+): Promise<Authenticate> {
+  if (jwt === undefined) return (key) => registry.authenticate(key)
+  const { jwtAuthenticator } = await import('../http/access/jwt.ts')
+  return jwtAuthenticator(jwt, registry, now, { grants, trustsEmail })
+}
+
+async function signInOf(
+  { oidc, trustEmail: trustsEmail }: Config,
+  log: Logger,
+  file: GrantsFile | undefined,
+): Promise<SignIn | undefined> {
+  if (oidc === undefined || file === undefined) return undefined
+  const { publicUrl } = oidc
+  if (isPlainHttp(publicUrl)) {
+    log.warn(
+      { publicUrl },
+      'LATCHKEY_PUBLIC_URL is plain HTTP: who can read the traffic can act as those who sign in. Use HTTPS',
+    )
+  }
+  const { OidcProvider } = await import('../http/access/oidc.ts')
+  const grants = () => file.read()
+  const settings = { ...oidc, clientSecret: readSecret(oidc.clientSecret), trustsEmail }
   const provider = new OidcProvider(settings, () => grants().map(({ claim }) => claim))
-  return { provider, grants, publicUrl: oidc.publicUrl }
+  return { provider, grants, publicUrl }
 }
 
 function readSecret(secret: Secret): string {

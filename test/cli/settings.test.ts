@@ -67,3 +67,29 @@ test('docs/operations.md describes every setting', () => {
     [],
   )
 })
+
+test('keys of an issuer and the issuer itself are fetched over HTTPS, or from this machine', () => {
+  const others = { LATCHKEY_JWT_ISSUER: 'x', LATCHKEY_JWT_AUDIENCE: 'x', LATCHKEY_JWT_ACCOUNT_CLAIM: 'x' }
+  const jwks = (address: string) => readConfig({ ...others, LATCHKEY_JWT_JWKS: address }).jwt?.jwks
+  for (const safe of [
+    'https://id.example.com/keys',
+    'http://127.0.0.1:8080/keys',
+    'http://[::1]/keys',
+    '/etc/jwks.json',
+    'jwks',
+  ]) {
+    assert.equal(jwks(safe), safe)
+  }
+  for (const plain of [
+    'http://id.example.com/keys',
+    'HTTP://id.example.com/',
+    'http://127.0.0.1.example.com/',
+    'http://10.0.0.1/',
+  ]) {
+    assert.throws(() => jwks(plain), refused(/^LATCHKEY_JWT_JWKS must begin with https:\/\/, or be the path of a file/))
+  }
+  assert.throws(
+    () => readConfig({ LATCHKEY_OIDC_ISSUER: 'http://id.example.com' }),
+    refused(/^LATCHKEY_OIDC_ISSUER must/),
+  )
+})

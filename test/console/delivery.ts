@@ -63,6 +63,30 @@ export const describeDelivery: Part = (world) => {
     assert.equal((await fetch(`${world().running.url}/console/`, { method: 'HEAD' })).status, 200)
   })
 
+  test('the page of the API description shows it, and its scripts cannot read what the console has stored', async (t) => {
+    // Not watched: the library tries one inline style, which its policy refuses.
+    const page = await world().browser.newPage()
+    t.after(() => page.close())
+    page.setDefaultTimeout(60_000)
+    await page.goto(world().base)
+    await page.evaluate(() => {
+      sessionStorage.setItem('kept', 'a key')
+      localStorage.setItem('kept', 'a setting')
+    })
+    await page.goto(`${world().running.url}/docs/`)
+    await page.getByText('Verify a credential (forward-auth)').waitFor()
+    const read = await page.evaluate(() =>
+      [() => sessionStorage, () => localStorage, () => document.cookie].map((find) => {
+        try {
+          return String(find())
+        } catch (error) {
+          return (error as Error).name
+        }
+      }),
+    )
+    assert.deepEqual([await page.evaluate(() => origin), ...read], ['null', ...Array(3).fill('SecurityError')])
+  })
+
   test('the first load is at most 250 KiB over the wire, with gzip as with brotli, and from this host alone', async () => {
     for (const coding of ['br', 'gzip']) {
       const tenant = await world().tenant([{ name: 'one' }])

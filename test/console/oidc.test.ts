@@ -27,7 +27,7 @@ describe('the console with an identity provider', () => {
   beforeEach(async () => {
     tenant = await world.tenant([{ name: 'mine' }], ['North'], 'My own account')
     provider.people.clear()
-    provider.people.set('alice', { email: 'alice@example.com', groups: ['support'] })
+    provider.people.set('alice', { email: 'alice@example.com', email_verified: true, groups: ['support'] })
     provider.grant(grantFor(tenant))
   })
   afterEach(() => world.assertClean())
@@ -236,7 +236,7 @@ describe('the console with an identity provider', () => {
   })
 
   test('a person without a grant is refused with a page that says what to do', async () => {
-    provider.people.set('alice', { email: 'alice@example.com', groups: ['others'] })
+    provider.people.set('alice', { email: 'alice@example.com', email_verified: true, groups: ['others'] })
     const page = await world.page()
     await signIn(page)
     await page.getByRole('heading', { name: 'You have no access to Latchkey' }).waitFor()
@@ -246,7 +246,7 @@ describe('the console with an identity provider', () => {
       (await page.context().cookies(world.base)).map(({ name }) => name),
       [],
     )
-    provider.people.set('alice', { email: 'alice@example.com', groups: ['support'] })
+    provider.people.set('alice', { email: 'alice@example.com', email_verified: true, groups: ['support'] })
     await page.getByRole('link', { name: 'Sign in again' }).click()
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
   })

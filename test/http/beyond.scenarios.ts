@@ -105,6 +105,45 @@ function refusedPolicies(): Scenario[] {
   })
 }
 
+/** A patch of metadata with this number, as it is written. */
+const patchNumber = async (estate: Estate, number: string): Promise<Ask> => ({
+  method: 'PATCH',
+  path: `${TOKEN}/${(await estate.token()).id}`,
+  headers: [bearer(estate.mine.key), ['content-type', 'application/json']],
+  body: `{"metadata":{"of":[{"id":${number}}]}}`,
+})
+
+const ROUNDED = [
+  '1e21',
+  '1E+21',
+  '1000000000000000000000',
+  '-1000000000000000000001',
+  '12345678901234567890',
+  '1e308',
+  '1e400',
+]
+const KEPT = ['9007199254740991', '-9007199254740991', '1e15', '0.1', '-0', '1e-7', '123456.789']
+
+const numberScenarios: readonly Scenario[] = [
+  ...ROUNDED.map(
+    (number): Scenario => ({
+      name: `metadata with ${number} is refused: whether it was rounded on its way cannot be seen any more`,
+      ask: (estate) => patchNumber(estate, number),
+      status: 400,
+      body: ({ json }) =>
+        assert.equal(json.error.message, 'metadata has a number that is too large; send it as a string'),
+    }),
+  ),
+  ...KEPT.map(
+    (number): Scenario => ({
+      name: `metadata with ${number} is kept as it is`,
+      ask: (estate) => patchNumber(estate, number),
+      status: 200,
+      body: ({ json }) => assert.ok(json.data.details.metadata.of[0].id === Number(number)),
+    }),
+  ),
+]
+
 const tokenScenarios: readonly Scenario[] = [
   {
     name: 'what is wrong with a new token is said before whether its sub-account exists',
@@ -414,6 +453,7 @@ const subAccountScenarios: readonly Scenario[] = [
 ]
 
 export const beyondScenarios: readonly Scenario[] = [
+  ...numberScenarios,
   ...tokenScenarios,
   ...listScenarios,
   ...subAccountScenarios,

@@ -22,6 +22,7 @@ function both(durations: Readonly<Record<string, readonly number[]>>): [Registry
   ours.registerMetric(counted as unknown as Metric)
   for (const [route, list] of Object.entries(durations)) {
     const take = counted.observer({ route, status: '200' })
+    histogram.zero({ route, status: '200' })
     for (const seconds of list) {
       histogram.observe({ route, status: '200' }, seconds)
       take(seconds)
@@ -39,8 +40,9 @@ test('a scrape reads as if prom-client had counted', async () => {
   assert.equal(await ours.metrics(), await theirs.metrics())
 })
 
-test('nothing is said of labels without a duration', async () => {
+test('labels are there before the first duration, so that it is seen as an increase', async () => {
   const [theirs, ours] = both({ '/never': [] })
+  assert.match(await ours.metrics(), /_count\{route="\/never",status="200"\} 0\n/)
   assert.equal(await ours.metrics(), await theirs.metrics())
 })
 

@@ -98,11 +98,38 @@ describe('with a file of grants', () => {
   test('an address that the issuer has not verified matches no grant', async () => {
     const email = 'boss@example.com'
     grant([{ claim: 'email', value: email, account: estate.mine.accountId, role: 'viewer' }])
-    assert.equal((await ask({ email })).status, 200)
-    assert.equal((await ask({ email, email_verified: true })).status, 200)
-    for (const unverified of [false, 'false', 'False', 0, null, 'no']) {
+    for (const verified of [true, 'true']) {
+      assert.equal((await ask({ email, email_verified: verified })).status, 200, String(verified))
+    }
+    for (const unverified of [undefined, false, 'false', 'False', 0, 1, null, 'no', [true]]) {
       assert.equal((await ask({ email, email_verified: unverified })).status, 401, String(unverified))
     }
+  })
+
+  test('LATCHKEY_TRUST_EMAIL lets an address count of which the issuer does not say whether it is verified', async (t) => {
+    const env = { ...environment(jwks), LATCHKEY_JWT_GRANTS: grants, LATCHKEY_TRUST_EMAIL: 'on' }
+    const trusting = await Estate.open(sqliteEngine, env)
+    t.after(() => trusting.close())
+    const email = 'boss@example.com'
+    grant([{ claim: 'email', value: email, account: trusting.mine.accountId, role: 'viewer' }])
+    const statusOf = async (claims: JWTPayload) => {
+      const jwt = await sign(key, { ...account(trusting), email, ...claims })
+      return (await trusting.ask({ path: LIST, headers: [bearer(jwt)] })).status
+    }
+    assert.deepEqual([await statusOf({}), await statusOf({ email_verified: true })], [200, 200])
+    for (const email_verified of [false, 'false', null]) assert.equal(await statusOf({ email_verified }), 401)
+  })
+
+  test('a genuine JWT that no grant matches is no guess, a forged one is', async (t) => {
+    const env = { ...environment(jwks), LATCHKEY_JWT_GRANTS: grants, LATCHKEY_RATE_LIMIT_FAILED: '1/h' }
+    const limited = await Estate.open(sqliteEngine, env)
+    t.after(() => limited.close())
+    grant([])
+    const statusOf = async (by: SigningKey) =>
+      (await limited.ask({ path: LIST, headers: [bearer(await sign(by, account(limited)))] })).status
+    assert.deepEqual([await statusOf(key), await statusOf(key), await statusOf(key)], [401, 401, 401])
+    const forger = await newKey('only')
+    assert.deepEqual([await statusOf(forger), await statusOf(forger), await statusOf(key)], [401, 429, 429])
   })
 
   test('callers without a subject are limited in their own account, not together with those of others', async (t) => {
@@ -121,7 +148,9 @@ describe('with a file of grants', () => {
 
   test('a file that cannot be read lets nobody in, and account keys go on', async () => {
     writeFileSync(grants, '[{"claim":"groups"}]')
-    assert.equal((await ask({ groups: 'support' })).status, 503)
+    const heard = await ask({ groups: 'support' })
+    assert.equal(heard.status, 503)
+    assert.match(heard.json.error.message, /file of grants cannot be read/)
     assert.equal((await estate.mineAsks({ path: LIST })).status, 200)
   })
 })

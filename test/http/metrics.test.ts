@@ -1,10 +1,14 @@
 // Metrics: cheap to scrape, complete while the store is away, and named as Prometheus wants them.
 import assert from 'node:assert/strict'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { Metrics } from '../../src/http/observe/metrics.ts'
 import { Failure } from '../../src/tokens/errors.ts'
 import { Estate, sqliteEngine } from '../support/estate.ts'
 import { closeConnections } from '../support/http.ts'
+import { postgresEngine } from '../support/postgres.ts'
 
 /** Well after the time in which scrapes share a count. */
 const LATER = 60_000
@@ -134,6 +138,47 @@ test('a pool of connections shows how full it is', async () => {
   }
   for (const line of ['connections_max{pool="reads"} 4', 'connection_waiters{pool="reads"} 2']) {
     assert.ok(text.includes(`latchkey_store_${line}\n`), line)
+  }
+})
+
+/** The names in the table of docs/operations.md, but for those of the runtime. */
+function documentedMetrics(): string[] {
+  const page = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'operations.md'), 'utf8')
+  const rows = page.slice(page.indexOf('\n## Metrics'), page.indexOf('\n## Upgrade')).match(/^\| `latchkey_.*$/gm) ?? []
+  return rows.flatMap((row) => {
+    const [, names = ''] = row.split('|')
+    const [first = '', ...others] = Array.from(names.matchAll(/`(\w+)(?:\{\S*\})?`/g), ([, name = '']) => name)
+    return [first, ...others.map((name) => (name.startsWith('_') ? first.replace(/_in_use$/, name) : name))]
+  })
+}
+
+test('every documented metric is there at the first scrape, with 0 for what has not happened', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'latchkey-metrics-'))
+  const grants = join(folder, 'grants.json')
+  writeFileSync(grants, '[]')
+  const jwt = { JWKS: join(folder, 'jwks.json'), ISSUER: 'x', AUDIENCE: 'x', ACCOUNT_CLAIM: 'x', GRANTS: grants }
+  writeFileSync(jwt.JWKS, '{"keys":[]}')
+  const env = Object.fromEntries(Object.entries(jwt).map(([name, value]) => [`LATCHKEY_JWT_${name}`, value]))
+  const estate = await Estate.open(postgresEngine, env)
+  try {
+    const { text } = await estate.ask({ path: '/metrics' })
+    const documented = documentedMetrics()
+    assert.ok(documented.length >= 13 && documented.includes('latchkey_store_connections_idle'), documented.join())
+    const missing = documented.filter((name) => !new RegExp(`^${name}(_count)?(\\{.*\\})? \\d`, 'm').test(text))
+    assert.deepEqual(missing, [])
+    const refused = ['unknown', 'tampered', 'inactive', 'expired', 'suspended', 'address', 'scope', 'rate', 'quota']
+    for (const verdict of ['accepted', ...refused]) {
+      assert.ok(text.includes(`latchkey_verifications_total{verdict="${verdict}"} 0\n`), verdict)
+    }
+    for (const status of [204, 401, 403, 429, 503]) {
+      const labels = `{method="GET",route="/api/v1/verify",status="${status}"}`
+      assert.ok(text.includes(`latchkey_http_request_duration_seconds_count${labels} 0\n`), labels)
+    }
+    assert.match(text, /^latchkey_store_operation_duration_seconds_count\{operation="findCandidate"\} 0$/m)
+  } finally {
+    closeConnections()
+    await estate.close()
+    rmSync(folder, { recursive: true, force: true })
   }
 })
 

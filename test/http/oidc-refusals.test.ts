@@ -149,6 +149,51 @@ describe('refused:', () => {
     world.assertRefused(second.browser, await second.browser.open(second.callback), 400, /cannot be completed/)
   })
 
+  test('a file of grants that cannot be read is named as such: to people, on /readyz, in the metrics and in the log', async () => {
+    const { estate, provider } = world
+    const { browser } = await world.signedIn()
+    const begun = await world.begin()
+    const readiness = async () => (await estate.ask({ path: '/readyz' })).json
+    const readable = async () => /^latchkey_grants_readable\{.*\} (\d)$/m.exec(await estate.running.metrics.text())?.[1]
+    assert.deepEqual([await readiness(), await readable()], [{ status: 'ready' }, '1'])
+    const before = estate.logged.length
+    writeFileSync(provider.grantsFile, '[{"claim":"groups"')
+
+    const words = /file of grants cannot be read[\s\S]*operator/
+    world.assertRefused(begun.browser, await begun.browser.open(begun.callback), 503, words)
+    const login = await new CookieBrowser().open(`${world.url}/auth/login`)
+    assert.deepEqual([login.status, login.headers['content-type']], [503, 'text/html; charset=utf-8'])
+    assert.match(login.text, words)
+    for (const path of [`${API}/whoami`, '/auth/session']) {
+      const refused = await world.ask(browser, path)
+      assert.deepEqual([refused.status, refused.headers['x-latchkey-error']], [503, 'unavailable'])
+      assert.match(refused.json.error.message, /file of grants/)
+    }
+    // It still verifies, so it should get requests.
+    const ready = await estate.ask({ path: '/readyz' })
+    assert.equal(ready.status, 200)
+    assert.deepEqual(ready.json.problems, [
+      'The file of LATCHKEY_OIDC_GRANTS cannot be read, so it lets nobody in; the log says why',
+    ])
+    assert.equal(await readable(), '0')
+    const broken = /"setting":"LATCHKEY_OIDC_GRANTS".*JSON.*"msg":"the file of grants cannot be read/
+    assert.equal(estate.logged.slice(before).filter((line) => broken.test(line)).length, 1)
+
+    provider.grant(world.grantFor('support'))
+    assert.equal((await world.ask(browser, `${API}/whoami`)).status, 200)
+    assert.deepEqual([await readiness(), await readable()], [{ status: 'ready' }, '1'])
+  })
+
+  test('grants for accounts that do not exist are warned of when the file is read', async () => {
+    const { estate, provider } = world
+    const named = () => estate.logged.filter((line) => line.includes('"accounts":"acc_gone, acc_typo"')).length
+    const grants = ['acc_gone', estate.mine.accountId, 'acc_typo', 'acc_gone']
+    provider.grant(...grants.map((account) => world.grantFor('support', { account })))
+    const { browser } = await world.signedIn()
+    for (let n = 0; n < 3; n++) assert.equal((await world.ask(browser, `${API}/whoami`)).status, 200)
+    assert.equal(named(), 1)
+  })
+
   test('somebody whom the provider refuses is told so', async () => {
     world.provider.person = ''
     const { browser, callback } = await world.begin()
@@ -203,7 +248,13 @@ test('what a provider says about itself is read again after a while, and not for
     reads++
     return metadata(own)
   })
-  const settings = { issuer, clientId: 'latchkey', clientSecret: 'secret', publicUrl: 'https://tokens.example.com' }
+  const settings = {
+    issuer,
+    clientId: 'latchkey',
+    clientSecret: 'secret',
+    publicUrl: 'https://tokens.example.com',
+    trustsEmail: false,
+  }
   const day = 24 * 60 * MINUTE
   let now = day
   const provider = new OidcProvider(
@@ -268,6 +319,21 @@ describe('a provider that is not what it should be', () => {
     assert.equal(heard.status, 503)
     assert.match(heard.text, /does not answer/)
   })
+})
+
+test('an address of browsers over plain HTTP is warned of, except on this machine', async () => {
+  for (const [LATCHKEY_PUBLIC_URL, warned] of [
+    ['http://tokens.example.com', 1],
+    ['https://tokens.example.com', 0],
+    ['http://127.0.0.1:3000', 0],
+  ] as const) {
+    const provider = await TestProvider.start(LATCHKEY_PUBLIC_URL)
+    provider.grant()
+    const estate = await Estate.open(sqliteEngine, { ...provider.settings, PORT: '0', LATCHKEY_PUBLIC_URL })
+    await Promise.all([estate.close(), provider.close()])
+    const lines = estate.logged.filter((line) => /"level":40.*LATCHKEY_PUBLIC_URL/.test(line))
+    assert.equal(lines.length, warned, LATCHKEY_PUBLIC_URL)
+  }
 })
 
 test('a sign-in leads back into the console, and nowhere else', () => {

@@ -140,6 +140,20 @@ test('in the examples, as in what is answered, a message is to be shown after a 
   }
 })
 
+test('the answers with an X-Latchkey-Reason are those of verification that refuse, each with its own values', () => {
+  const described = operationsOf().flatMap(({ operation }) =>
+    Object.entries(operation.responses).flatMap(([status, { headers = {} }]) => {
+      const header = headers['X-Latchkey-Reason'] as { schema: { enum: string[] } } | undefined
+      return header === undefined ? [] : [[operation.operationId, status, ...header.schema.enum].join(' ')]
+    }),
+  )
+  assert.deepEqual(described, [
+    'verify 401 unknown inactive suspended expired',
+    'verify 403 address scope',
+    'verify 429 rate quota',
+  ])
+})
+
 test('the answers with a Retry-After are those to try again later, of every route that sends it', () => {
   const later = ['429', '503']
   for (const { operation } of operationsOf()) {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Config, readConfig } from '../../src/config.ts'
-import { networkOf } from '../../src/http/access/rate-limits.ts'
+import { networkOf } from '../../src/http/access/client-address.ts'
 import { startServer } from '../../src/process/serving.ts'
 import { Cli, COVERED } from '../support/cli.ts'
 import { type Engine, Estate, sqliteEngine } from '../support/estate.ts'
@@ -123,6 +123,50 @@ for (const engine of [sqliteEngine, postgresEngine]) {
         assert.deepEqual(await repeat(estate, 5, nowhere), [401, 401, 401, 401, 429])
         assert.deepEqual(await repeat(estate, 2, good('192.0.2.7')), [429, 429])
         assert.deepEqual(await repeat(estate, 2, good('192.0.2.8')), [204, 204])
+      }))
+
+    test('what is known is no guess: tokens that are off, expired or suspended lock nobody out, however often they come', () =>
+      withEstate(engine, { LATCHKEY_RATE_LIMIT_FAILED: '3/h' }, async (estate) => {
+        const [, suspended] = estate.mine.subAccounts
+        const { operator } = estate.running
+        const dead = [
+          await estate.token({ status: 'inactive' }),
+          await estate.token({ expiresAt: operator.origin().at }),
+          await estate.token({ subAccountId: suspended.id }),
+        ]
+        const body = { status: 'suspended' }
+        await estate.mineAsks({ method: 'PATCH', path: `/api/v1/apiClient/sub-account/${suspended.id}`, body })
+        const introspect = { method: 'POST', path: '/oauth2/introspect', body: 'token=x' }
+        const presented = dead.map(({ credential }) => credential)
+        for (const ask of [{ path: VERIFY }, { path: LIST }, { path: '/api/v1/nothing' }, introspect]) {
+          // An account key is no token: at verification it is as unknown as any other text.
+          for (const each of ask.path === VERIFY ? presented : [...presented, estate.mine.expiredKey]) {
+            assert.deepEqual(await repeat(estate, 1, { ...ask, headers: [bearer(each)] }), [401], ask.path)
+          }
+        }
+        const { credential } = await estate.token()
+        assert.deepEqual(await repeat(estate, 1, { path: VERIFY, headers: [bearer(credential)] }), [204])
+        assert.deepEqual(await repeat(estate, 1, { path: LIST, headers: [bearer(estate.mine.key)] }), [200])
+        const guess = { path: VERIFY, headers: [bearer('lk_tok_guess')] }
+        assert.deepEqual(await repeat(estate, 4, guess), [401, 401, 401, 429])
+      }))
+
+    test('the limit of failed attempts holds behind a proxy that adds ports, or texts that are no address', () =>
+      withEstate(engine, { LATCHKEY_RATE_LIMIT_FAILED: '2/h', ...TRUSTING }, async (estate) => {
+        const guess = async (address: string) =>
+          (await estate.ask({ path: VERIFY, headers: [bearer('lk_tok_guess'), from(address)] })).status
+        const forwarded: Readonly<Record<string, (n: number) => string>> = {
+          'IPv4 with a port': (n) => `203.0.113.7:${1000 + n}`,
+          'IPv6 with a port': (n) => `[2001:db8::${n}]:${1000 + n}`,
+          'what is no address': (n) => `unknown-${n}`,
+        }
+        for (const [what, address] of Object.entries(forwarded)) {
+          const statuses = []
+          for (let n = 1; n <= 4; n++) statuses.push(await guess(address(n)))
+          assert.deepEqual(statuses, [401, 401, 429, 429], what)
+        }
+        assert.equal(await guess('203.0.113.7'), 429)
+        assert.equal(await guess('203.0.113.8'), 401)
       }))
 
     test('of many guesses at the same time, no more are answered than the limit says', () =>

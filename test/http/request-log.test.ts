@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { Estate, sqliteEngine } from '../support/estate.ts'
 import { type Ask, bearer, closeConnections } from '../support/http.ts'
 
+const FORM = 'application/x-www-form-urlencoded'
 const TOKEN = '/api/v1/apiClient/token'
 let estate: Estate
 before(async () => {
@@ -15,11 +16,11 @@ after(async () => {
 })
 
 /** The line of this request, without what differs every time. */
-async function lineOf(ask: Ask) {
+async function lineOf(ask: Ask, on = estate) {
   const askedAt = performance.now()
-  const { headers } = await estate.ask(ask)
+  const { headers } = await on.ask(ask)
   const heardAfter = performance.now() - askedAt
-  const lines = estate.logged.flatMap((chunk) => chunk.split('\n').filter((line) => line.includes('"msg":"request"')))
+  const lines = on.logged.flatMap((chunk) => chunk.split('\n').filter((line) => line.includes('"msg":"request"')))
   const own = lines.map((line) => JSON.parse(line)).filter(({ reqId }) => reqId === headers['x-request-id'])
   assert.equal(own.length, 1)
   const { time, pid, hostname, ms, reqId, ...rest } = own[0]
@@ -51,6 +52,44 @@ test('a verification is logged with the id of the token, also where it is refuse
   }
   const line = await lineOf({ path: '/api/v1/verify', headers: [bearer('lk_tok_unknown')] })
   assert.equal('tokenId' in line, false)
+})
+
+test('a refused verification is logged with its reason, for the operator also that a row was altered or a limit reached', async (t) => {
+  const limited = { LATCHKEY_RATE_LIMIT_FAILED: '2/h' }
+  const strict = await Estate.open(sqliteEngine, limited)
+  t.after(() => strict.close())
+  const reasonOf = async (credential: string | undefined, query = '', on = estate) => {
+    const headers = credential === undefined ? [] : [bearer(credential)]
+    return (await lineOf({ path: `/api/v1/verify${query}`, headers }, on)).reason
+  }
+  const made = async (fields: object) => (await estate.token(fields)).credential
+  const [, suspended] = estate.mine.subAccounts
+  const inSuspended = await made({ subAccountId: suspended.id })
+  const body = { status: 'suspended' }
+  await estate.mineAsks({ method: 'PATCH', path: `/api/v1/apiClient/sub-account/${suspended.id}`, body })
+  const rows: readonly (readonly [string | undefined, string | undefined, string?])[] = [
+    [undefined, await made({})],
+    ['missing', undefined],
+    ['unknown', 'lk_tok_unknown'],
+    ['inactive', await made({ status: 'inactive' })],
+    ['expired', await made({ expiresAt: 1 })],
+    ['suspended', inSuspended],
+    ['address', await made({ policy: { addresses: ['203.0.113.7'] } })],
+    ['scope', await made({ policy: { scopes: ['a'] } }), '?scope=b'],
+  ]
+  for (const [reason, credential, query] of rows) assert.equal(await reasonOf(credential, query), reason)
+  const once = await made({ policy: { rate: { limit: 1, seconds: 86_400 } } })
+  assert.deepEqual([await reasonOf(once), await reasonOf(once)], [undefined, 'rate'])
+  const never = await made({ policy: { quota: { limit: 1, per: 'ever' } } })
+  assert.deepEqual([await reasonOf(never), await reasonOf(never)], [undefined, 'quota'])
+  const guesses = [1, 2, 3].map((n) => () => reasonOf(`lk_tok_guess${n}`, '', strict))
+  const heard = []
+  for (const guess of guesses) heard.push(await guess())
+  assert.deepEqual(heard, ['unknown', 'unknown', 'failed-limit'])
+  const introspect = { method: 'POST', path: '/oauth2/introspect', headers: [['content-type', FORM]] as const }
+  const dead = await made({ status: 'inactive' })
+  assert.equal((await lineOf(asMine({ ...introspect, body: `token=${dead}` }))).reason, 'inactive')
+  assert.deepEqual(await estate.whereSecretsLie(), [])
 })
 
 test('a change is logged with the id of the token', async () => {

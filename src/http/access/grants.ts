@@ -1,6 +1,7 @@
 // What the people and programs of an identity provider may do: a JSON file that gives permissions for values of their claims.
 // Claims that match no grant give no access.
-import { failure, OperatorError } from '../../tokens/errors.ts'
+import type { Logger } from 'pino'
+import { failure, nameSome, OperatorError } from '../../tokens/errors.ts'
 import {
   flagField,
   type Permissions,
@@ -9,6 +10,7 @@ import {
   type Role,
   subAccountsField,
 } from '../../tokens/model/permissions.ts'
+import type { Registry } from '../../tokens/registry.ts'
 import { isObject } from '../../tokens/verify/is-object.ts'
 import { watchedFile } from './watched-file.ts'
 
@@ -22,21 +24,82 @@ export interface Grant {
 
 export type Claims = Readonly<Record<string, unknown>>
 
-/** The grants as the file has them now. A file that cannot be read lets nobody in; `setting` names it to the operator. */
-export function grantsIn(path: string, setting: string): () => readonly Grant[] {
-  let read: () => readonly Grant[]
-  try {
-    read = watchedFile(path, parseGrants)
-  } catch (error) {
-    throw new OperatorError(`${setting} must be a file with a JSON array of grants: ${(error as Error).message}`)
-  }
-  return () => {
+interface Watchers {
+  /** Called when the file was read: at the start, and after each change. */
+  readonly onRead: (grants: readonly Grant[]) => void
+  /** Called once for as long as it cannot be read. */
+  readonly onBroken: (error: Error) => void
+}
+
+/** A file of grants. While it cannot be read, it lets nobody in. */
+export class GrantsFile {
+  /** The setting that names the file. */
+  readonly setting: string
+  readonly #find: () => readonly Grant[]
+  readonly #onBroken: Watchers['onBroken']
+  #isBroken = false
+
+  /** Throws for a file that cannot be read. */
+  constructor(path: string, setting: string, { onRead, onBroken }: Watchers) {
+    this.setting = setting
+    this.#onBroken = onBroken
     try {
-      return read()
-    } catch (cause) {
-      throw failure('unavailable', cause)
+      this.#find = watchedFile(path, (text) => {
+        const grants = parseGrants(text)
+        onRead(grants)
+        return grants
+      })
+    } catch (error) {
+      throw new OperatorError(`${setting} must be a file with a JSON array of grants: ${(error as Error).message}`)
     }
   }
+
+  /** The grants as the file has them now. */
+  read(): readonly Grant[] {
+    try {
+      const grants = this.#find()
+      this.#isBroken = false
+      return grants
+    } catch (cause) {
+      if (!this.#isBroken) this.#onBroken(cause as Error)
+      this.#isBroken = true
+      throw failure('unavailable', cause, UNREADABLE)
+    }
+  }
+
+  /** For those who watch the service. Without the cause, which may quote the file. */
+  findProblem(): string | undefined {
+    try {
+      this.read()
+      return undefined
+    } catch {
+      return `The file of ${this.setting} cannot be read, so it lets nobody in; the log says why`
+    }
+  }
+}
+
+const UNREADABLE = 'The file of grants cannot be read, so it lets nobody in; the operator finds the reason in the log'
+
+export function openGrants(
+  path: string,
+  setting: string,
+  { registry, log }: { readonly registry: Registry; readonly log: Logger },
+): GrantsFile {
+  const warnOfUnknown = async (grants: readonly Grant[]) => {
+    const ids = [...new Set(grants.map(({ account }) => account))]
+    const unknown: string[] = []
+    for (const id of ids) if ((await registry.findAccount(id)) === undefined) unknown.push(id)
+    if (unknown.length === 0) return
+    log.warn(
+      { setting, accounts: nameSome(unknown) },
+      'grants name accounts that do not exist, and let nobody in there',
+    )
+  }
+  return new GrantsFile(path, setting, {
+    onRead: (grants) =>
+      void warnOfUnknown(grants).catch((err) => log.warn({ setting, err }, 'the accounts of grants were not checked')),
+    onBroken: (err) => log.error({ setting, err }, 'the file of grants cannot be read; it lets nobody in'),
+  })
 }
 
 function parseGrants(text: string): readonly Grant[] {
@@ -70,12 +133,12 @@ function readGrant(entry: unknown): Grant | undefined {
 }
 
 /**
- * Without an e-mail address that is not verified, which could be anybody's. Some providers send `email_verified` as a text, or
- * not at all.
+ * Without an e-mail address that is not verified, which could be anybody's. Some providers send `email_verified` as a text, others
+ * not at all: `trustsEmail` says that theirs are verified.
  */
-export function trustedClaims({ email, ...claims }: Claims): Claims {
-  const isVerified = [undefined, true, 'true'].includes(claims.email_verified as never)
-  return email !== undefined && isVerified ? { email, ...claims } : claims
+export function trustedClaims({ email, ...claims }: Claims, trustsEmail: boolean): Claims {
+  const { email_verified: verified = trustsEmail } = claims
+  return email !== undefined && (verified === true || verified === 'true') ? { email, ...claims } : claims
 }
 
 /** By account, in the order of the file. Where several grants for an account match, the first one decides. */

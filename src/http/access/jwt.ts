@@ -9,10 +9,10 @@ import {
   jwtVerify,
 } from 'jose'
 import { Failure, failure, OperatorError } from '../../tokens/errors.ts'
-import { type Caller, EVERYTHING, type Permissions } from '../../tokens/model/permissions.ts'
+import { BY_JWT, type Caller, EVERYTHING, type Permissions } from '../../tokens/model/permissions.ts'
 import { brokenNameRule, type Timestamp } from '../../tokens/model/token.ts'
 import type { Registry } from '../../tokens/registry.ts'
-import { grantedTo, grantsIn, trustedClaims } from './grants.ts'
+import { type GrantsFile, grantedTo, trustedClaims } from './grants.ts'
 import { watchedFile } from './watched-file.ts'
 
 interface JwtSettings {
@@ -43,25 +43,24 @@ export function jwtAuthenticator(
   settings: JwtSettings,
   registry: Registry,
   now: () => Timestamp,
-  grantsPath?: string,
+  { grants, trustsEmail }: { readonly grants: GrantsFile | undefined; readonly trustsEmail: boolean },
 ): (presented: string) => Promise<Caller> {
   const keys = keysAt(settings.jwks)
-  const permissionsFor = grantedBy(grantsPath)
+  const permissionsFor = grantedBy(grants, trustsEmail)
   return async (presented) => {
     if (issuerOf(presented) !== settings.issuer) return registry.authenticate(presented)
     const claims = await verify(presented, keys, settings, now())
     const accountId = claims[settings.accountClaim]
     if (typeof accountId !== 'string') throw new Failure('token-invalid')
     const permissions = permissionsFor(claims, accountId)
-    if (permissions === undefined) throw new Failure('token-invalid')
-    return registry.callerFor(accountId, `jwt:${subjectOf(claims)}`, permissions)
+    if (permissions === undefined) throw failure('token-invalid', 'no grant matches')
+    return registry.callerFor(accountId, `${BY_JWT}${subjectOf(claims)}`, permissions)
   }
 }
 
-function grantedBy(path: string | undefined): PermissionsFor {
-  if (path === undefined) return () => EVERYTHING
-  const grants = grantsIn(path, 'LATCHKEY_JWT_GRANTS')
-  return (claims, accountId) => grantedTo(trustedClaims(claims), grants()).get(accountId)
+function grantedBy(grants: GrantsFile | undefined, trustsEmail: boolean): PermissionsFor {
+  if (grants === undefined) return () => EVERYTHING
+  return (claims, accountId) => grantedTo(trustedClaims(claims, trustsEmail), grants.read()).get(accountId)
 }
 
 /** The subject is stored in the history, so it must obey the rules for names. */

@@ -11,6 +11,8 @@ interface OidcSettings {
   readonly clientSecret: string
   /** The origin at which browsers reach this service. */
   readonly publicUrl: string
+  /** Also addresses of which the provider does not say whether they are verified. */
+  readonly trustsEmail: boolean
 }
 
 const TIMEOUT_SECONDS = 5
@@ -32,9 +34,10 @@ export class OidcProvider implements IdentityProvider {
   }
 
   async begin({ state, nonce, verifier }: LoginSecrets): Promise<URL> {
+    const wanted = this.#readWanted()
     const config = await this.#configuration()
     const { scopes_supported: supported = [] } = config.serverMetadata()
-    const extra = this.#wantedClaims().filter((claim) => supported.includes(claim))
+    const extra = wanted.filter((claim) => supported.includes(claim))
     return client.buildAuthorizationUrl(config, {
       redirect_uri: this.#address(CALLBACK),
       scope: [...new Set(['openid', 'email', 'profile', ...extra])].join(' '),
@@ -46,6 +49,8 @@ export class OidcProvider implements IdentityProvider {
   }
 
   async finish(query: string, { state, nonce, verifier }: LoginSecrets): Promise<Person> {
+    // Before the code is spent: nobody can be let in without the grants.
+    this.#readWanted()
     const config = await this.#configuration()
     const answer = new URL(`${this.#address(CALLBACK)}${query}`)
     const checks = { expectedState: state, expectedNonce: nonce, pkceCodeVerifier: verifier, idTokenExpected: true }
@@ -55,7 +60,7 @@ export class OidcProvider implements IdentityProvider {
       if (identity === undefined) throw new SignInRefused('invalid', 'the answer has no ID token')
       const hasMore = config.serverMetadata().userinfo_endpoint !== undefined
       const more = hasMore ? await client.fetchUserInfo(config, tokens.access_token, identity.sub) : {}
-      return personOf({ ...more, ...identity })
+      return personOf(trustedClaims({ ...more, ...identity }, this.#settings.trustsEmail))
     })
   }
 
@@ -64,6 +69,14 @@ export class OidcProvider implements IdentityProvider {
     const config = await this.#configuration()
     if (config.serverMetadata().end_session_endpoint === undefined) return undefined
     return client.buildEndSessionUrl(config, { post_logout_redirect_uri: this.#address(returnTo) }).href
+  }
+
+  #readWanted(): readonly string[] {
+    try {
+      return this.#wantedClaims()
+    } catch (error) {
+      throw new SignInRefused('grants', (error as Error).message)
+    }
   }
 
   #address(path: string): string {
@@ -110,8 +123,7 @@ const OF_THE_SIGN_IN = ['iss', 'aud', 'azp', 'nonce', 'at_hash', 'c_hash', 's_ha
 
 const isText = (value: unknown) => typeof value === 'string'
 
-function personOf(all: Claims): Person {
-  const claims = trustedClaims(all)
+function personOf(claims: Claims): Person {
   const { sub, email } = claims
   if (typeof sub !== 'string' || sub === '' || brokenNameRule(sub) !== undefined) {
     throw new SignInRefused('misconfigured', 'the subject cannot be stored')

@@ -3,9 +3,9 @@ import type { FastifyRequest } from 'fastify'
 import { Failure } from '../../tokens/errors.ts'
 import type { Caller } from '../../tokens/model/permissions.ts'
 import type { RateLimiter, RateLimitRules } from '../../tokens/trust/rate-limit.ts'
-import { formatAddress, parseAddress } from '../../tokens/verify/addresses.ts'
-import { answerTo, HttpFailure } from '../protocol/failures.ts'
+import { HttpFailure } from '../protocol/failures.ts'
 import { type Admit, callerOf } from './caller.ts'
+import { addressOf, networkOf } from './client-address.ts'
 
 /** Not limited: a supervisor would restart the process on a 429. They cost little. */
 const PROBES: ReadonlySet<string | undefined> = new Set(['/healthz', '/readyz'])
@@ -23,15 +23,16 @@ export class RateLimits {
   async checkAddress(request: FastifyRequest): Promise<void> {
     if (PROBES.has(request.routeOptions.url)) return
     const { perAddress, failedPerAddress } = this.#rules
-    const address = networkOf(request.ip)
-    if (failedPerAddress) refuse(await this.#limiter.wait(`failed ${address}`, failedPerAddress))
-    if (perAddress) refuse(await this.#limiter.take(`address ${address}`, perAddress))
+    const address = networkOf(addressOf(request))
+    if (failedPerAddress) refuse(request, 'failed', await this.#limiter.wait(`failed ${address}`, failedPerAddress))
+    if (perAddress) refuse(request, 'address', await this.#limiter.take(`address ${address}`, perAddress))
   }
 
-  /** Called for an invalid credential. Beyond the limit the response is 429 instead of 401. */
+  /** Called for a guess: a credential that is not known at all. Beyond the limit the response is 429 instead of 401. */
   async countFailure(request: FastifyRequest): Promise<void> {
     const { failedPerAddress } = this.#rules
-    if (failedPerAddress) refuse(await this.#limiter.take(`failed ${networkOf(request.ip)}`, failedPerAddress))
+    if (failedPerAddress === undefined) return
+    refuse(request, 'failed', await this.#limiter.take(`failed ${networkOf(addressOf(request))}`, failedPerAddress))
   }
 
   async countKey(request: FastifyRequest): Promise<void> {
@@ -39,7 +40,7 @@ export class RateLimits {
     if (!perKey) return
     // By account too: subjects of JWTs are the same in different accounts.
     const { accountId, by } = callerOf(request)
-    refuse(await this.#limiter.take(`key ${accountId} ${by}`, perKey))
+    refuse(request, 'key', await this.#limiter.take(`key ${accountId} ${by}`, perKey))
   }
 }
 
@@ -52,7 +53,7 @@ export function admitWithin(
     try {
       request.caller = await authenticate(request)
     } catch (error) {
-      if (rateLimits !== undefined && isFailedAttempt(error)) await rateLimits.countFailure(request)
+      if (rateLimits !== undefined && isGuess(error)) await rateLimits.countFailure(request)
       throw error
     }
     request.admittedAt = performance.now()
@@ -60,19 +61,16 @@ export function admitWithin(
   }
 }
 
-/** A request without a credential is not counted as an attempt. */
-function isFailedAttempt(error: unknown): boolean {
-  return error instanceof Failure && error.code !== 'authentication-required' && answerTo(error).status === 401
+/**
+ * What is known is no guess: an expired key or a disabled token is sent by a program that was not told, often through the same
+ * gateway as all others. A `token-invalid` with a cause refuses something that is genuine.
+ */
+function isGuess(error: unknown): boolean {
+  return error instanceof Failure && error.code === 'token-invalid' && error.cause === undefined
 }
 
-function refuse(waitMs: number): void {
+function refuse(request: FastifyRequest, limit: 'key' | 'address' | 'failed', waitMs: number): void {
   if (waitMs === 0) return
+  request.reason = `${limit}-limit`
   throw new HttpFailure(429, undefined, { 'retry-after': String(Math.ceil(waitMs / 1000)) })
-}
-
-/** The /64 network of an IPv6 address: one caller usually has all 2⁶⁴ addresses of it. */
-export function networkOf(text: string): string {
-  const address = parseAddress(text.replace(/%.*/, ''))
-  if (address === undefined) return text
-  return address.length === 1 ? formatAddress(address) : `${formatAddress([...address.slice(0, 2), 0, 0])}/64`
 }

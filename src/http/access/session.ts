@@ -20,7 +20,7 @@ const SHOWN_ACCOUNT = 'x-latchkey-account'
 const LOGIN_MINUTES = 10
 const MAX_RETURN_CHARACTERS = 1_500
 
-export type RefusalKind = 'unreachable' | 'misconfigured' | 'denied' | 'invalid'
+export type RefusalKind = 'unreachable' | 'misconfigured' | 'grants' | 'denied' | 'invalid'
 
 /** The message is for the log. */
 export class SignInRefused extends Error {

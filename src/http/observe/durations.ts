@@ -51,6 +51,6 @@ export class Durations {
       count += counts[i] ?? 0
       return value('bucket', count, bound)
     })
-    return count === 0 ? [] : [...buckets, value('sum', sum), value('count', count)]
+    return [...buckets, value('sum', sum), value('count', count)]
   }
 }

@@ -4,6 +4,7 @@ import type { Timestamp } from '../../tokens/model/token.ts'
 import type { Store } from '../../tokens/ports.ts'
 import type { RateLimiter } from '../../tokens/trust/rate-limit.ts'
 import { TAMPERED_KINDS, type Tampered } from '../../tokens/trust/stamp.ts'
+import type { Decision } from '../../tokens/verification.ts'
 import { Durations } from './durations.ts'
 import { type CountedStore, type CountSettings, tokenCounter } from './token-counts.ts'
 
@@ -15,6 +16,22 @@ export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
 
 /** Gauges whose names end like a counter's; `nodejs_active_resources` has the same values by type. */
 const MISNAMED = ['nodejs_active_handles_total', 'nodejs_active_requests_total', 'nodejs_active_resources_total']
+
+type CountedVerdict = 'accepted' | Exclude<Decision, { accepted: true }>['reason']
+
+/** All of them, so that each is counted from 0: the first of a kind would otherwise be no increase. */
+const NO_VERDICTS: Readonly<Record<CountedVerdict, 0>> = {
+  accepted: 0,
+  unknown: 0,
+  tampered: 0,
+  inactive: 0,
+  expired: 0,
+  suspended: 0,
+  address: 0,
+  scope: 0,
+  rate: 0,
+  quota: 0,
+}
 
 /** The first word of a rate limiter's key: which limit the key belongs to. */
 const LIMITS = ['key', 'address', 'failed']
@@ -51,7 +68,7 @@ export class Metrics {
     STORE_BUCKETS,
   )
   /** Copied into its counter at each scrape: prom-client's `inc` is too slow for every verification. */
-  readonly #verdicts = new Map<string, number>()
+  readonly #verdicts: Record<CountedVerdict, number> = { ...NO_VERDICTS }
   readonly #tampered = new Counter({
     name: 'latchkey_tampered_rows_total',
     help: 'Reads of rows whose stamp or encryption did not match, by kind',
@@ -79,10 +96,9 @@ export class Metrics {
       registers: [this.#registry],
       collect() {
         this.reset()
-        for (const [verdict, count] of verdicts) this.inc({ verdict }, count)
+        for (const [verdict, count] of Object.entries(verdicts)) this.inc({ verdict }, count)
       },
     })
-    // Starts at 0, so that the first event is seen as an increase.
     for (const kind of TAMPERED_KINDS) this.#tampered.inc({ kind }, 0)
     for (const limit of LIMITS) this.#limited.inc({ limit }, 0)
   }
@@ -92,8 +108,8 @@ export class Metrics {
     return this.#requests.observer({ method, route, status: String(status) })
   }
 
-  countVerdict(verdict: string): void {
-    this.#verdicts.set(verdict, (this.#verdicts.get(verdict) ?? 0) + 1)
+  countVerdict(verdict: CountedVerdict): void {
+    this.#verdicts[verdict]++
   }
 
   countTampered(kind: Tampered['kind']): void {
@@ -182,6 +198,21 @@ export class Metrics {
       aggregator: 'first',
       registers: [this.#registry],
     }).set({ version, node: process.versions.node, engine }, 1)
+  }
+
+  /** Files that decide who gets in, each checked at every scrape. */
+  watchGrants(files: readonly { readonly setting: string; findProblem(): string | undefined }[]): void {
+    if (files.length === 0) return
+    new Gauge({
+      name: 'latchkey_grants_readable',
+      help: 'Whether a file of grants can be read; while it cannot be, it lets nobody in',
+      labelNames: ['setting'],
+      aggregator: 'min',
+      registers: [this.#registry],
+      collect() {
+        for (const file of files) this.set({ setting: file.setting }, file.findProblem() === undefined ? 1 : 0)
+      },
+    })
   }
 
   /** `read` returns the database connection pools by name, and is called at every scrape. */

@@ -1,7 +1,15 @@
 // Records every request: one line in the log, and its duration in the metrics.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
+import { addressOf } from '../access/client-address.ts'
 import type { Metrics } from './metrics.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Why a credential or a request was refused, for the operator: callers do not learn everything of it. */
+    reason: string | undefined
+  }
+}
 
 type Recorder = (request: FastifyRequest, reply: FastifyReply) => void
 
@@ -12,6 +20,10 @@ interface Kind {
   readonly log: Logger
   readonly observe: (seconds: number) => void
 }
+
+/** What alerts are about is counted from 0: the first of a kind would otherwise be no increase. */
+const VERIFY = '/api/v1/verify'
+const VERIFIED = [204, 401, 403, 429, 503]
 
 export function recorder(log: Logger, metrics: Metrics): Recorder {
   /** By route only: a key of all three parts would be a new string to build and hash for every request. */
@@ -31,13 +43,16 @@ export function recorder(log: Logger, metrics: Metrics): Recorder {
     return kind
   }
 
+  for (const status of VERIFIED) kindOf('GET', VERIFY, status)
+
   return (request, reply) => {
-    const { id: reqId, method, caller, tokenId, ip: address, startedAt } = request
+    const { id: reqId, method, caller, tokenId, reason, startedAt } = request
+    const address = addressOf(request)
     const elapsed = performance.now() - startedAt
     // The route, not the URL: a path or a query can contain secrets.
     const route = request.route ?? request.routeOptions.url ?? 'none'
     const kind = kindOf(method, route, reply.statusCode)
     kind.observe(elapsed / 1000)
-    kind.log.info({ reqId, ms: Math.round(elapsed * 100) / 100, by: caller?.by, tokenId, address }, 'request')
+    kind.log.info({ reqId, ms: Math.round(elapsed * 100) / 100, by: caller?.by, tokenId, address, reason }, 'request')
   }
 }

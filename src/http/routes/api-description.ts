@@ -1,6 +1,7 @@
-// The OpenAPI description: everything but the routes, and the named schemas.
+// The OpenAPI description: everything but the routes, the named schemas, and the page at /docs that shows it.
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
+import type { FastifySwaggerUiOptions } from '@fastify/swagger-ui'
 import { isObject } from '../../tokens/verify/is-object.ts'
 import type { ServerParts } from './route.ts'
 
@@ -54,6 +55,37 @@ export function apiDescription({ app, credentialHeader }: ServerParts): SwaggerO
       },
     },
   }
+}
+
+/**
+ * In a sandbox: the page has an origin of its own, so that the scripts of its library cannot read what the console stores in the
+ * browser, nor send requests with the cookie of a signed-in person. Without `upgrade-insecure-requests`, with which the page would
+ * stay blank where the service is reached over plain HTTP.
+ */
+const PAGE_POLICY = [
+  'sandbox allow-scripts',
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+export const DESCRIPTION_PAGE: FastifySwaggerUiOptions = {
+  routePrefix: '/docs',
+  staticCSP: PAGE_POLICY,
+  theme: { title: 'Latchkey API' },
+  // No "Try it out": from the origin of a sandbox the browser reads no answer of the API.
+  uiConfig: { supportedSubmitMethods: [] },
+  // The sandboxed page reads the description, which is public, from there.
+  transformSpecification: (description, _request, reply) => {
+    reply.header('access-control-allow-origin', '*')
+    return description
+  },
+  transformSpecificationClone: false,
 }
 
 type Fields = Readonly<Record<string, unknown>>

@@ -21,6 +21,11 @@ const WORDS: Readonly<Record<RefusalKind | 'stranger', Words>> = {
     title: 'Latchkey and your company’s sign-in do not fit together',
     text: 'You can do nothing about it. Tell your operator, with the number below: the log says what has to be changed.',
   },
+  grants: {
+    status: 503,
+    title: 'Latchkey’s file of grants cannot be read',
+    text: 'Nobody can sign in with a company account until it can. Tell your operator, with the number below: the log says what is wrong. Then try again.',
+  },
   denied: {
     status: 403,
     title: 'Your company’s sign-in has refused',

@@ -1,13 +1,14 @@
 // What a route is: method, path, who may call it, its API description, and a short handler.
 import type { FastifyReply, FastifyRequest, FastifySchema, HTTPMethods } from 'fastify'
 import type { Logger } from 'pino'
-import type { Type } from 'typebox'
+import { Type } from 'typebox'
 import { type FailureCode, reasonOf } from '../../tokens/errors.ts'
 import type { RawQuery } from '../../tokens/model/page.ts'
 import { type Caller, notAllowed, RIGHTS, type Right } from '../../tokens/model/permissions.ts'
 import type { Origin } from '../../tokens/record/history.ts'
 import type { Registry } from '../../tokens/registry.ts'
 import type { Admit, Authenticate } from '../access/caller.ts'
+import type { GrantsFile } from '../access/grants.ts'
 import type { RateLimits } from '../access/rate-limits.ts'
 import type { SignIn } from '../access/session.ts'
 import type { Metrics } from '../observe/metrics.ts'
@@ -35,9 +36,10 @@ export interface ServerParts {
   readonly isDraining: () => boolean
   /** A header, in lower case, that holds the bare credential, for clients that send no bearer. */
   readonly credentialHeader: string | undefined
-  /** Addresses of proxies whose X-Forwarded-For is trusted. */
+  /** Addresses and networks of proxies whose X-Forwarded-For is trusted. */
   readonly trustProxy: readonly string[]
   readonly rateLimits?: RateLimits | undefined
+  readonly grantsFiles?: readonly GrantsFile[]
   /** How people sign in to the console without an account key; undefined if they cannot. */
   readonly signIn?: SignIn | undefined
 }
@@ -127,6 +129,12 @@ const COMMON_FAILURES: Reasons = {
   500: [STATUSES[500].category],
   503: [reasonOf('unavailable')],
 }
+
+export const NOT_YOURS = [reasonOf('sub-account-forbidden')]
+
+export const ifMatch = (description: string) => Type.Object({ 'if-match': Type.Optional(Type.String({ description })) })
+
+export const etag = (description: string) => ({ ETag: { type: 'string', description } })
 
 const BODY_FAILURES: Reasons = {
   400: [BODY_REASONS.notJson, BODY_REASONS.repeatedField],
@@ -223,6 +231,17 @@ export function describeFailures(...own: readonly Reasons[]): Record<number, obj
     return [status, { ...FailureSchema, [DESCRIPTION]: STATUSES[status].category, headers, examples }]
   })
   return Object.fromEntries(described)
+}
+
+/** The same answers, with further headers by status. */
+export function withHeaders(
+  described: Readonly<Record<number, object>>,
+  more: Readonly<Record<number, object>>,
+): Record<number, object> {
+  const entries = Object.entries(described) as [string, { readonly headers?: object }][]
+  return Object.fromEntries(
+    entries.map(([status, answer]) => [status, { ...answer, headers: { ...answer.headers, ...more[Number(status)] } }]),
+  )
 }
 
 export function describeUnauthenticated(description: string, codes: readonly FailureCode[], headers?: object) {

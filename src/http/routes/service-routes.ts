@@ -5,17 +5,18 @@ import { Failure } from '../../tokens/errors.ts'
 import { throttled } from '../observe/throttled.ts'
 import { isNotModified } from '../protocol/conditions.ts'
 import { ERROR_HEADER } from '../protocol/failures.ts'
-import { errorHeader, type PlainRoute, type ServerParts } from './route.ts'
+import { errorHeader, etag, type PlainRoute, type ServerParts } from './route.ts'
 
 /** A scrape blocks the event loop for some milliseconds: several scrapers share one. */
 const SCRAPE_EVERY_MS = 200
 
 type DescribeApi = () => ReturnType<FastifyInstance['swagger']>
 
-export function serviceRoutes({ ready, metrics }: ServerParts, describeApi: DescribeApi) {
+export function serviceRoutes({ ready, metrics, grantsFiles = [] }: ServerParts, describeApi: DescribeApi) {
+  const findProblems = () => grantsFiles.map((file) => file.findProblem()).filter((problem) => problem !== undefined)
   return {
     live,
-    readiness: readinessRoute(ready),
+    readiness: readinessRoute(ready, findProblems),
     prometheus: prometheusRoute(metrics),
     description: descriptionRoute(describeApi),
   }
@@ -37,6 +38,11 @@ const health = (example: string) => ({
   properties: {
     status: { type: 'string' },
     reason: { type: 'string', description: 'Why it is not ready, where only the operator can help' },
+    problems: {
+      type: 'array',
+      items: { type: 'string' },
+      description: 'What does not work although it is ready, such as sign-in without a readable file of grants',
+    },
   },
   required: ['status'],
   examples: [{ status: example }],
@@ -49,7 +55,7 @@ const live: PlainRoute = {
   respond: async () => ({ status: 'ok' }),
 }
 
-function readinessRoute(ready: ServerParts['ready']): PlainRoute {
+function readinessRoute(ready: ServerParts['ready'], findProblems: () => readonly string[]): PlainRoute {
   return {
     ...open,
     url: '/readyz',
@@ -59,7 +65,8 @@ function readinessRoute(ready: ServerParts['ready']): PlainRoute {
     async respond(_request, reply) {
       try {
         await ready()
-        return { status: 'ready' }
+        const problems = findProblems()
+        return { status: 'ready', ...(problems.length > 0 && { problems }) }
       } catch (error) {
         const reason = error instanceof Failure && error.code === 'revocations-unknown' ? { reason: error.message } : {}
         const code = error instanceof Failure ? error.code : 'unavailable'
@@ -96,7 +103,7 @@ function descriptionRoute(describeApi: DescribeApi): PlainRoute {
           type: 'object',
           additionalProperties: true,
           description: 'OpenAPI 3.1',
-          headers: { ETag: { type: 'string', description: 'For `If-None-Match`' } },
+          headers: etag('For `If-None-Match`'),
           examples: [EXAMPLE_DESCRIPTION],
         },
         304: { type: 'null', description: 'Not modified since the ETag in If-None-Match' },

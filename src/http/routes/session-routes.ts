@@ -1,7 +1,7 @@
 // The people who are signed in to the console: an owner lists them, and signs them out.
 import { Type } from 'typebox'
 import { reasonOf } from '../../tokens/errors.ts'
-import { readPageRequest } from '../../tokens/model/page.ts'
+import { BAD_PAGE, readPageRequest } from '../../tokens/model/page.ts'
 import { endOf, type StoredSession } from '../../tokens/model/session.ts'
 import { toTime } from '../../tokens/model/times.ts'
 import type { AccountRoute } from './route.ts'
@@ -20,7 +20,7 @@ const listSessions: AccountRoute = {
   querystring: Type.Object({ ...schemas.PageParameters }),
   data: schemas.SessionPage,
   success: { message: 'Found 1 session(s)' },
-  failures: { 400: ['page must be a whole number from 1 to 2147483647'] },
+  failures: { 400: [BAD_PAGE] },
   async answer(registry, { caller, query }) {
     const page = await registry.sessions.list(caller, readPageRequest(query))
     return { message: `Found ${page.total} session(s)`, data: { ...page, items: page.items.map(sessionToWire) } }

@@ -1,8 +1,7 @@
 // Sub-accounts: list, create, get, update, suspend and resume.
 import { Type } from 'typebox'
-import { reasonOf } from '../../tokens/errors.ts'
 import { NOTHING_TO_UPDATE, shownJson } from '../../tokens/model/fields.ts'
-import { readPageRequest, readSearch } from '../../tokens/model/page.ts'
+import { BAD_PAGE, readPageRequest, readSearch } from '../../tokens/model/page.ts'
 import { toTime, toTimeOrNull } from '../../tokens/model/times.ts'
 import { MAX_NAME_CHARACTERS, type SubAccountRow } from '../../tokens/model/token.ts'
 import {
@@ -15,19 +14,14 @@ import {
 } from '../../tokens/model/update.ts'
 import { etagOf, readIfMatch } from '../protocol/conditions.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
-import type { AccountRoute, RouteResult } from './route.ts'
+import { type AccountRoute, etag, ifMatch, NOT_YOURS, type RouteResult } from './route.ts'
 import * as schemas from './schemas.ts'
 
 const BASE = '/api/v1/apiClient/sub-account'
 
 const SubAccountId = Type.Object({ id: Type.String({ description: 'The sub-account id' }) })
-const IfMatch = Type.Object({
-  'if-match': Type.Optional(
-    Type.String({ description: 'An ETag: go ahead only if the sub-account is still as it was' }),
-  ),
-})
-const ETAG = { ETag: { type: 'string', description: 'For `If-Match`: changes with each field of the sub-account' } }
-const NOT_YOURS = [reasonOf('sub-account-forbidden')]
+const IfMatch = ifMatch('An ETag: go ahead only if the sub-account is still as it was')
+const ETAG = etag('For `If-Match`: changes with each field of the sub-account')
 const name = (description: string) => Type.String({ minLength: 1, maxLength: MAX_NAME_CHARACTERS, description })
 const Name = name('What people call it')
 const CompanyName = name('The company behind the sub-account')
@@ -59,7 +53,7 @@ const listSubAccounts: AccountRoute = {
   }),
   data: schemas.SubAccountPage,
   success: { message: 'Found 1 sub-account(s)' },
-  failures: { 400: ['page must be a whole number from 1 to 2147483647'] },
+  failures: { 400: [BAD_PAGE] },
   async answer(registry, { caller, query }) {
     const page = await registry.listSubAccounts(caller, { ...readPageRequest(query), search: readSearch(query) })
     return { message: `Found ${page.total} sub-account(s)`, data: { ...page, items: page.items.map(subAccountToWire) } }

@@ -2,6 +2,7 @@
 import { Type } from 'typebox'
 import { MAX_TAG_CHARACTERS, MAX_TAGS } from '../../tokens/model/fields.ts'
 import { EFFECTIVE_STATUSES, MAX_NAME_CHARACTERS, STATUSES } from '../../tokens/model/token.ts'
+import { etag, ifMatch } from './route.ts'
 import * as schemas from './schemas.ts'
 
 const SEARCH = 'Part of the name, in any letter case, or the last four characters of the credential'
@@ -76,8 +77,5 @@ export const BeyondDocument = {
   ...schemas.beyondDocument(schemas.TokenPolicy),
 }
 
-export const IfMatch = Type.Object({
-  'if-match': Type.Optional(Type.String({ description: 'An ETag: go ahead only if the token is still at it' })),
-})
-
-export const ETAG = { ETag: { type: 'string', description: "The token's version, for `If-Match`" } }
+export const IfMatch = ifMatch('An ETag: go ahead only if the token is still at it')
+export const ETAG = etag("The token's version, for `If-Match`")

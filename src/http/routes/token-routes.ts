@@ -2,7 +2,7 @@
 import { Type } from 'typebox'
 import { Failure, reasonOf } from '../../tokens/errors.ts'
 import { NOTHING_TO_UPDATE } from '../../tokens/model/fields.ts'
-import { MAX_LIMIT, MAX_PAGE, readOnce, readTokenQuery, type TokenQuery } from '../../tokens/model/page.ts'
+import { BAD_LIMIT, BAD_PAGE, readOnce, readTokenQuery, type TokenQuery } from '../../tokens/model/page.ts'
 import type { Caller } from '../../tokens/model/permissions.ts'
 import { NOT_A_TIME } from '../../tokens/model/times.ts'
 import { MAX_NAME_CHARACTERS, STATUSES, type Token } from '../../tokens/model/token.ts'
@@ -19,7 +19,7 @@ import { parseAddress } from '../../tokens/verify/addresses.ts'
 import { etagOf, readIdempotencyKey, readVersions } from '../protocol/conditions.ts'
 import { readScopeParameter } from '../protocol/policy-headers.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
-import type { AccountRoute, RouteInput, RouteResult } from './route.ts'
+import { type AccountRoute, NOT_YOURS, type RouteInput, type RouteResult } from './route.ts'
 import * as schemas from './schemas.ts'
 import {
   BeyondDocument,
@@ -37,14 +37,13 @@ import { explanationToWire, pageToWire, tokenToWire } from './token-wire.ts'
 const BASE = '/api/v1/apiClient/token'
 
 const NOT_FOUND = [reasonOf('token-not-found')]
-const NOT_YOURS = [reasonOf('sub-account-forbidden')]
 const NOT_STORED = reasonOf('credential-not-stored')
 const NOT_AN_ADDRESS = 'address must be an IP address'
 const STALE = [reasonOf('version-mismatch')]
 
 const BAD_QUERY = [
-  `page must be a whole number from 1 to ${MAX_PAGE}`,
-  `limit must be a whole number from 1 to ${MAX_LIMIT}`,
+  BAD_PAGE,
+  BAD_LIMIT,
   'status must be active or inactive',
   `search must be at most ${MAX_NAME_CHARACTERS} characters`,
   'page must be sent only once',

@@ -19,6 +19,7 @@ import {
   type PlainRoute,
   type ServerParts,
   UNAUTHENTICATED_DESCRIPTION,
+  withHeaders,
   withoutRight,
 } from './route.ts'
 import { Scope } from './schemas.ts'
@@ -32,6 +33,13 @@ export function verifyRoutes(parts: ServerParts) {
 const querystring = Type.Object({ scope: Type.Optional(Scope) })
 /** Without `scope` no scope is required, so a misspelt parameter must be refused. */
 const checkNames = unknownNamesCheck({ querystring })
+
+const LIMIT_HEADERS = {
+  'RateLimit-Policy': { type: 'string', description: 'The rates and quotas that apply' },
+  RateLimit: { type: 'string', description: 'What is left of them' },
+}
+
+const reasonHeader = (...reasons: readonly string[]) => ({ 'X-Latchkey-Reason': { type: 'string', enum: reasons } })
 
 function verifyRoute({ registry, credentialHeader, metrics, rateLimits }: ServerParts): PlainRoute {
   return {
@@ -61,32 +69,42 @@ function verifyRoute({ registry, credentialHeader, metrics, rateLimits }: Server
               type: 'string',
               description: 'Separated by spaces; absent where not restricted, `()` where none is left',
             },
-            'RateLimit-Policy': { type: 'string', description: 'The rates and quotas that apply' },
-            RateLimit: { type: 'string', description: 'What is left of them' },
+            ...LIMIT_HEADERS,
           },
         },
         401: describeUnauthenticated(
           'It does not; the header X-Latchkey-Reason says why, to the holder of a real credential',
           REFUSED,
-          { 'X-Latchkey-Reason': { type: 'string', enum: ['unknown', 'inactive', 'suspended', 'expired'] } },
+          reasonHeader('unknown', 'inactive', 'suspended', 'expired'),
         ),
-        ...describeFailures({
-          400: ['scope must name at most 64 scopes', unknownName('parameter', 'scopes', ['scope'])],
-          403: Object.values(NOT_ALLOWED),
-          429: Object.values(USED_UP),
-        }),
+        ...withHeaders(
+          describeFailures({
+            400: ['scope must name at most 64 scopes', unknownName('parameter', 'scopes', ['scope'])],
+            403: Object.values(NOT_ALLOWED),
+            429: Object.values(USED_UP),
+          }),
+          {
+            403: reasonHeader(...Object.keys(NOT_ALLOWED)),
+            // Without a reason, it is a rate limit of the settings.
+            429: { ...reasonHeader(...Object.keys(USED_UP)), ...LIMIT_HEADERS },
+          },
+        ),
       },
     },
     async respond(request, reply) {
       const presented = presentedIn(request, credentialHeader)
-      if (presented === undefined) return refuse(reply, 'unknown', 'authentication-required')
+      if (presented === undefined) {
+        request.reason = 'missing'
+        return refuse(reply, 'unknown', 'authentication-required')
+      }
       const decision = await registry.verification.verify(presented, () => {
         const query = request.query as RawQuery
         checkNames({ query, body: undefined })
-        return { ...readScopeParameter(query), address: request.ip }
+        return { ...readScopeParameter(query), address: request.clientAddress }
       })
       request.tokenId = decision.token?.id
       metrics.countVerdict(decision.accepted ? 'accepted' : decision.reason)
+      request.reason = decision.accepted ? undefined : decision.reason
       if (!decision.accepted) return answerRefusal(request, reply, decision, rateLimits)
       const { id, subAccountId, accountId, version } = decision.token
       const { scopes } = decision.policies
@@ -131,7 +149,7 @@ async function answerRefusal(
       throw new HttpFailure(429, USED_UP[reason], { 'x-latchkey-reason': reason, ...retry, ...limitHeaders(left) })
     }
     default:
-      await rateLimits?.countFailure(request)
+      if (refusal.reason === 'unknown') await rateLimits?.countFailure(request)
       return refuse(reply, refusal.reason, FAILURE_OF[refusal.reason])
   }
 }
@@ -189,6 +207,7 @@ function introspectRoute(parts: ServerParts): PlainRoute {
       requireRight(caller.permissions, 'introspect')
       const verdict = await parts.registry.verification.introspect(presented)
       request.tokenId = verdict.token?.id
+      request.reason = verdict.accepted ? undefined : verdict.reason
       return introspection(verdict, caller)
     },
   }

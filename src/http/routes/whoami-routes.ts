@@ -1,11 +1,9 @@
 // Who is asking: the account, the caller and what the caller may do, so that a program need not find out by trying.
 
-import type { Caller } from '../../tokens/model/permissions.ts'
+import { BY_JWT, BY_OIDC, type Caller } from '../../tokens/model/permissions.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
 import type { AccountRoute } from './route.ts'
 import * as schemas from './schemas.ts'
-
-const [JWT, OIDC] = ['jwt:', 'oidc:']
 
 const whoami: AccountRoute = {
   method: 'GET',
@@ -31,7 +29,7 @@ const whoami: AccountRoute = {
 export const whoamiRoutes = { whoami }
 
 function callerToWire({ by, byName }: Caller): schemas.WireWhoAmI['caller'] {
-  if (by.startsWith(JWT)) return { kind: 'jwt', id: by, name: by.slice(JWT.length) }
-  if (by.startsWith(OIDC)) return { kind: 'oidc', id: by, name: byName ?? by.slice(OIDC.length) }
+  if (by.startsWith(BY_JWT)) return { kind: 'jwt', id: by, name: by.slice(BY_JWT.length) }
+  if (by.startsWith(BY_OIDC)) return { kind: 'oidc', id: by, name: byName ?? by.slice(BY_OIDC.length) }
   return { kind: 'key', id: by, name: byName ?? by }
 }

@@ -174,20 +174,19 @@ export const objectField: FieldReader<JsonObject | null> = (value, field) => {
   return { state: 'valid', value: value as JsonObject }
 }
 
-/** Metadata is kept as it is sent: a number that was rounded on the way in, such as an id of 64 bits, is refused. */
+/** Metadata is kept as it is sent: a number beyond 2^53, such as an id of 64 bits, may have been rounded, and is refused. */
 export const metadataField: FieldReader<JsonObject | null> = (value, field) => {
   const read = objectField(value, field)
-  if (read.state !== 'valid' || !hasRounded(read.value)) return read
+  if (read.state !== 'valid' || !hasLargeNumber(read.value)) return read
   return { state: 'broken', message: `${field} has a number that is too large; send it as a string` }
 }
 
-/** From 1e21 on, numbers are written with an exponent, as nobody writes an id. No recursion: it may be nested deeply. */
-function hasRounded(value: unknown): boolean {
+/** In any notation: the value does not show how it was written. No recursion: it may be nested deeply. */
+function hasLargeNumber(value: unknown): boolean {
   const pending = [value]
   for (let each = pending.pop(); each !== undefined; each = pending.pop()) {
     if (typeof each === 'object' && each !== null) pending.push(...Object.values(each))
-    const size = typeof each === 'number' ? Math.abs(each) : 0
-    if (size === Number.POSITIVE_INFINITY || (size > Number.MAX_SAFE_INTEGER && size < 1e21)) return true
+    if (typeof each === 'number' && Math.abs(each) > Number.MAX_SAFE_INTEGER) return true
   }
   return false
 }

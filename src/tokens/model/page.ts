@@ -174,12 +174,18 @@ function readStatus(query: RawQuery): Status | undefined {
   return status
 }
 
+const notACount = (name: string, max: number) => `${name} must be a whole number from 1 to ${max}`
+
+/** For the API description. */
+export const BAD_PAGE = notACount('page', MAX_PAGE)
+export const BAD_LIMIT = notACount('limit', MAX_LIMIT)
+
 function readCount(query: RawQuery, name: string, fallback: number, max: number): number {
   const text = readOnce(query, name)
   if (text === undefined) return fallback
   const value = /^[0-9]{1,16}$/.test(text) ? Number(text) : 0
   if (value < 1 || value > max) {
-    throw new Failure('invalid-request', `${name} must be a whole number from 1 to ${max}`)
+    throw new Failure('invalid-request', notACount(name, max))
   }
   return value
 }

@@ -24,6 +24,9 @@ export interface Caller {
   readonly permissions: Permissions
 }
 
+/** What `by` begins with for those whom an identity provider vouches for. The subject follows. */
+export const [BY_JWT, BY_OIDC] = ['jwt:', 'oidc:'] as const
+
 /** Of account keys made before there were permissions, of the operator, and of JWTs without grants. */
 export const EVERYTHING: Permissions = { role: 'owner', reveal: true, subAccounts: null }
 
