@@ -71,7 +71,7 @@ export interface AccessStore {
   findCandidateOf(tokenId: string): Promise<Candidate | undefined>
   /** Of tokens and account keys. Later times win. Unknown ones are ignored. */
   markUsed(marks: ReadonlyMap<string, Timestamp>): Promise<void>
-  /** Takes units of rates and quotas from what is left of them: all processes together never get more than a limit allows. */
+  /** Takes units of an account's rates and quotas: all processes together never get more than a limit allows. */
   reserveUnits: LimitStore['reserveUnits']
   /** What is left of the rates and quotas of these tokens and sub-accounts, where any of them was ever used. */
   findLimits(subjects: readonly string[]): Promise<readonly StoredLimit[]>

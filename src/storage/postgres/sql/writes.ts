@@ -2,8 +2,7 @@
 // as its first lock where it changes tokens, so that these changes happen one after the other and cannot deadlock. Statements
 // that do not need each other's answers are sent together; they still run in the order in which they are written here.
 import { Failure } from '../../../tokens/errors.ts'
-import type { Ask } from '../../../tokens/limiter.ts'
-import { type GrantedUnits, reserveIfReadable } from '../../../tokens/model/limit.ts'
+import { type Ask, type Reserved, type RowAsk, reserve } from '../../../tokens/model/limit.ts'
 import { IDLE_MS, LONGEST_MS, type SessionChange, type StoredSession } from '../../../tokens/model/session.ts'
 import {
   ACCOUNT_KEYS,
@@ -279,43 +278,35 @@ export async function retireMasterKey({ db }: Transaction, id: string, at: numbe
  * By the database's clock, which all instances share. The insertion locks the rows, in one order everywhere, and returns those
  * that were there; a state that was never written is empty, and such a row stays only if something was granted.
  */
-export async function reserveUnits(
-  { db }: Transaction,
-  asks: readonly Ask[],
-): Promise<readonly (GrantedUnits | undefined)[]> {
-  const [subjects, kinds] = [asks.map(({ subject }) => subject), asks.map(({ limit }) => limit.kind)]
+export async function reserveUnits({ db }: Transaction, _account: string, ask: Ask): Promise<Reserved> {
+  const columns = (rows: readonly RowAsk[]) => [rows.map(({ subject }) => subject), rows.map(({ limit }) => limit.kind)]
   const found = await db.tuples(
     `INSERT INTO limits AS l (subject, kind, state)
      SELECT subject, kind, '' FROM unnest($1::text[], $2::text[]) AS ask (subject, kind) ORDER BY subject, kind
      ON CONFLICT (subject, kind) DO UPDATE SET state = l.state
      RETURNING subject, kind, state, (extract(epoch FROM clock_timestamp()) * 1000)::bigint`,
-    ...[subjects, kinds],
+    ...columns(ask.rows),
   )
-  const states = new Map(found.map(([subject, kind, state]) => [`${subject} ${kind}`, state as string]))
+  const stored = new Map(found.map(([subject, kind, state]) => [`${subject} ${kind}`, state as string]))
+  const before = ask.rows.map(({ subject, limit }) => stored.get(`${subject} ${limit.kind}`) || null)
   const now = Math.max(...found.map(([, , , at]) => Number(at)))
-  const reserved = asks.map((ask) => {
-    const state = states.get(`${ask.subject} ${ask.limit.kind}`)
-    return { ask, isNew: state === '', grant: reserveIfReadable(state || null, ask.limit, ask, now) }
-  })
-  const granted = reserved.filter(({ grant }) => grant?.state !== undefined)
+  const { reserved, states } = reserve(before, ask, now)
+  const changed = ask.rows.filter((_, n) => states[n] !== undefined)
   await db.run(
     `UPDATE limits l SET state = reserved.state
      FROM unnest($1::text[], $2::text[], $3::text[]) AS reserved (subject, kind, state)
      WHERE l.subject = reserved.subject AND l.kind = reserved.kind`,
-    granted.map(({ ask }) => ask.subject),
-    granted.map(({ ask }) => ask.limit.kind),
-    granted.map(({ grant }) => grant?.state ?? ''),
+    ...[...columns(changed), states.filter((state) => state !== undefined)],
   )
-  const unused = reserved.filter(({ isNew, grant }) => isNew && grant?.state === undefined)
+  const unused = ask.rows.filter((_, n) => before[n] === null && states[n] === undefined)
   if (unused.length > 0) {
     await db.run(
       `DELETE FROM limits l USING unnest($1::text[], $2::text[]) AS unused (subject, kind)
        WHERE l.subject = unused.subject AND l.kind = unused.kind`,
-      unused.map(({ ask }) => ask.subject),
-      unused.map(({ ask }) => ask.limit.kind),
+      ...columns(unused),
     )
   }
-  return reserved.map(({ grant }) => grant)
+  return reserved
 }
 
 /** Locks the tokens first, in the order of the list, so that none is deleted and no two batches wait for each other. */

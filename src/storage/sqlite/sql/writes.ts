@@ -2,8 +2,7 @@
 // throws, and is then rolled back as a whole.
 import type { SQLInputValue } from 'node:sqlite'
 import { Failure } from '../../../tokens/errors.ts'
-import type { Ask } from '../../../tokens/limiter.ts'
-import { type GrantedUnits, reserveIfReadable } from '../../../tokens/model/limit.ts'
+import { type Ask, type Reserved, reserve } from '../../../tokens/model/limit.ts'
 import { IDLE_MS, LONGEST_MS, type SessionChange, type StoredSession } from '../../../tokens/model/session.ts'
 import {
   ACCOUNT_KEYS,
@@ -352,20 +351,20 @@ export function retireMasterKey({ db }: Transaction, id: string, at: number): vo
 }
 
 /** Needs no history row: what is left of a limit is no change of a token. */
-export function reserveUnits({ db }: Transaction, asks: readonly Ask[]): readonly (GrantedUnits | undefined)[] {
-  const now = Date.now()
-  return asks.map((ask) => {
-    const { subject, limit } = ask
-    const found = db.tuple<[string]>('SELECT state FROM limits WHERE subject = ? AND kind = ?', subject, limit.kind)
-    const reserved = reserveIfReadable(found?.[0] ?? null, limit, ask, now)
-    if (reserved === undefined) return undefined
-    const { state, ...grant } = reserved
-    if (state !== undefined) {
-      const keep = 'INSERT INTO limits VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET state = excluded.state'
-      db.run(keep, subject, limit.kind, state)
-    }
-    return grant
+export function reserveUnits({ db }: Transaction, _account: string, ask: Ask): Reserved {
+  const before = ask.rows.map(({ subject, limit }) => {
+    return (
+      db.tuple<[string]>('SELECT state FROM limits WHERE subject = ? AND kind = ?', subject, limit.kind)?.[0] ?? null
+    )
   })
+  const { reserved, states } = reserve(before, ask, Date.now())
+  for (const [n, { subject, limit }] of ask.rows.entries()) {
+    const state = states[n]
+    if (state === undefined) continue
+    const keep = 'INSERT INTO limits VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET state = excluded.state'
+    db.run(keep, subject, limit.kind, state)
+  }
+  return reserved
 }
 
 export function markUsed({ db }: Transaction, marks: ReadonlyMap<string, number>): void {
