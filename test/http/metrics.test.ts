@@ -7,7 +7,7 @@ import { Estate, sqliteEngine } from '../support/estate.ts'
 import { closeConnections } from '../support/http.ts'
 
 /** Well after the time in which scrapes share a count. */
-const LATER = 60_000
+const LATER = 90_000
 
 /** A store whose counts are made by hand, and a clock that is set by hand. */
 function counting() {

@@ -202,6 +202,7 @@ function describePlans(partitions: number): void {
       ]),
     'units reserved': () => writes.reserveUnits(session(), account.id, ask()),
     'what is left of limits': () => reads.findLimits(db, [token.id, subAccount.id]),
+    'tokens of all accounts that expire soon': () => reads.countExpiring(db, 1, 2),
     'the filtered history of an account': () => reads.listHistory(db, account.id, { ...page, action: 'token.rotate' }),
     'a search narrowed by use': () =>
       listing.listTokens(db, account.id, { ...page, search: 'number', narrowing: { neverUsed: true } }, partitions > 1),
@@ -262,6 +263,7 @@ function describePlans(partitions: number): void {
   /** These do not know the account, or concern all accounts. */
   const acrossAccounts = new Set([
     'uses marked',
+    'tokens of all accounts that expire soon',
     'the owner of an id',
     'a token by its name',
     'a stretch of the chains',

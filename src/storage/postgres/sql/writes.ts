@@ -27,6 +27,7 @@ import type { SubAccountUpdate } from '../../../tokens/model/update.ts'
 import * as plans from '../../../tokens/plan.ts'
 import type { MasterKeyChange, Resealed, TokenRow } from '../../../tokens/ports.ts'
 import { NO_ROWS, type Origin } from '../../../tokens/record/history.ts'
+import { PRECISION_MS } from '../../../tokens/record/uses.ts'
 import { stampOf } from '../../../tokens/trust/stamp.ts'
 import { asListed, assignments, changedFields, columnOf } from '../../tables.ts'
 import type { Connection } from '../connection.ts'
@@ -309,22 +310,52 @@ export async function reserveUnits({ db }: Transaction, _account: string, ask: A
   return reserved
 }
 
-/** Locks the tokens first, in the order of the list, so that none is deleted and no two batches wait for each other. */
-export async function markUsed({ db }: Transaction, marks: ReadonlyMap<string, number>): Promise<void> {
-  const sorted = [...marks].sort(([one], [other]) => (one < other ? -1 : 1))
-  await db.run(
-    `INSERT INTO last_used AS l (token_id, at)
-     SELECT t.id, mark.at FROM unnest($1::text[], $2::bigint[]) AS mark (id, at) JOIN tokens t ON t.id = mark.id
-     FOR KEY SHARE OF t
-     ON CONFLICT (token_id) DO UPDATE SET at = greatest(l.at, excluded.at)`,
-    ...[sorted.map(([id]) => id), sorted.map(([, at]) => at)],
+/**
+ * Instances that share the tokens mark the same ones, mostly within a minute of each other: what is on record is read first,
+ * which locks nothing. A token is locked only where it was never used, so that it is not deleted meanwhile. Rows are written in
+ * one order everywhere, so that no two batches wait for each other.
+ */
+export async function markUsed({ db }: Transaction, marks: ReadonlyMap<string, number>): Promise<Map<string, number>> {
+  const recorded = await db.tuples(
+    `SELECT token_id, at FROM last_used WHERE token_id = ANY($1)
+     UNION ALL SELECT id, last_used_at FROM account_keys WHERE id = ANY($1) AND last_used_at IS NOT NULL`,
+    [...marks.keys()],
   )
-  const keys = sorted.filter(([id]) => id.startsWith('key_'))
-  if (keys.length === 0) return
-  await db.run(
-    `UPDATE account_keys k SET last_used_at = greatest(k.last_used_at, mark.at)
-     FROM unnest($1::text[], $2::bigint[]) AS mark (id, at) WHERE k.id = mark.id`,
-    keys.map(([id]) => id),
-    keys.map(([, at]) => at),
-  )
+  const known = new Map(recorded.map(([id, at]) => [id as string, Number(at)]))
+  const recent = new Map([...known].filter(([id, at]) => (marks.get(id) ?? 0) - at < PRECISION_MS))
+  const stale = [...marks].filter(([id]) => !recent.has(id)).sort(([one], [other]) => (one < other ? -1 : 1))
+  const write = (sql: string, some: typeof stale) =>
+    some.length === 0
+      ? 0
+      : db.run(
+          sql,
+          some.map(([id]) => id),
+          some.map(([, at]) => at),
+        )
+  const isKey = (id: string) => id.startsWith('key_')
+  await Promise.all([
+    write(
+      UPDATE_USES,
+      stale.filter(([id]) => known.has(id) && !isKey(id)),
+    ),
+    write(
+      INSERT_USES,
+      stale.filter(([id]) => !known.has(id) && !isKey(id)),
+    ),
+    write(
+      UPDATE_KEY_USES,
+      stale.filter(([id]) => isKey(id)),
+    ),
+  ])
+  return recent
 }
+
+const MARKS = 'unnest($1::text[], $2::bigint[]) AS mark (id, at)'
+const UPDATE_USES = `UPDATE last_used l SET at = mark.at FROM ${MARKS}
+  WHERE l.token_id = mark.id AND l.at <= mark.at - ${PRECISION_MS}`
+const INSERT_USES = `INSERT INTO last_used AS l (token_id, at)
+  SELECT t.id, mark.at FROM ${MARKS} JOIN tokens t ON t.id = mark.id
+  FOR KEY SHARE OF t
+  ON CONFLICT (token_id) DO UPDATE SET at = excluded.at WHERE l.at <= excluded.at - ${PRECISION_MS}`
+const UPDATE_KEY_USES = `UPDATE account_keys k SET last_used_at = mark.at FROM ${MARKS}
+  WHERE k.id = mark.id AND (k.last_used_at IS NULL OR k.last_used_at <= mark.at - ${PRECISION_MS})`

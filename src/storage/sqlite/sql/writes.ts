@@ -28,6 +28,7 @@ import { FORGOTTEN_AT_ONCE, IDEMPOTENCY_MEMORY_MS, type SubAccountUpdate } from 
 import * as plans from '../../../tokens/plan.ts'
 import type { FormerCreation, Idempotency, MasterKeyChange, Resealed, TokenRow } from '../../../tokens/ports.ts'
 import type { Origin } from '../../../tokens/record/history.ts'
+import { PRECISION_MS } from '../../../tokens/record/uses.ts'
 import { type Stamped, stampOf } from '../../../tokens/trust/stamp.ts'
 import { keyIdOf } from '../../../tokens/trust/vault.ts'
 import { asListed, assignments, CHANGED, changedFields } from '../../tables.ts'
@@ -367,17 +368,26 @@ export function reserveUnits({ db }: Transaction, _account: string, ask: Ask): R
   return reserved
 }
 
-export function markUsed({ db }: Transaction, marks: ReadonlyMap<string, number>): void {
-  for (const [tokenId, at] of marks) {
-    if (tokenId.startsWith('key_')) {
-      db.run('UPDATE account_keys SET last_used_at = max(coalesce(last_used_at, 0), ?) WHERE id = ?', at, tokenId)
-      continue
-    }
-    // Nearly every token that is used was used before: updating first halves the cost.
-    if (db.run('UPDATE last_used SET at = max(at, ?) WHERE token_id = ?', at, tokenId) > 0) continue
-    db.run('INSERT INTO last_used (token_id, at) SELECT id, ? FROM tokens WHERE id = ?', at, tokenId)
+export function markUsed({ db }: Transaction, marks: ReadonlyMap<string, number>): Map<string, number> {
+  const recent = new Map<string, number>()
+  for (const [id, at] of marks) {
+    const [find, write] = id.startsWith('key_') ? KEY_USE : TOKEN_USE
+    const [recorded] = db.tuple<[number | null]>(find, id) ?? []
+    if (typeof recorded === 'number' && at - recorded < PRECISION_MS) recent.set(id, recorded)
+    else db.run(write, at, id)
   }
+  return recent
 }
+
+const KEY_USE = [
+  'SELECT last_used_at FROM account_keys WHERE id = ?',
+  'UPDATE account_keys SET last_used_at = ? WHERE id = ?',
+] as const
+const TOKEN_USE = [
+  'SELECT at FROM last_used WHERE token_id = ?',
+  `INSERT INTO last_used (at, token_id) SELECT ?, id FROM tokens WHERE id = ?
+   ON CONFLICT DO UPDATE SET at = excluded.at`,
+] as const
 
 /** Changes nothing. Sent because the writer reconciles store and journal before any change. */
 export function probe(_session: Transaction): void {}
