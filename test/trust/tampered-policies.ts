@@ -145,12 +145,12 @@ export function describeTamperedPolicies(engine: Engine): void {
     })
 
     test('what is left of a limit that cannot be read lets nobody in', async () => {
-      const { id, credential } = await estate.token({ policy: { quota: { limit: 2_000, per: 'day' } } as never })
+      const { id, credential } = await estate.token({ policy: { quota: { limit: 200, per: 'day' } } as never })
       assert.equal((await verify(credential)).status, 204)
       await db.run("UPDATE limits SET state = '{' WHERE subject = ?1", id)
       const statuses = await Promise.all(Array.from({ length: 5 }, async () => (await verify(credential)).status))
       assert.ok(
-        statuses.slice(1).every((status) => status >= 500),
+        statuses.every((status) => status >= 500),
         statuses.join(),
       )
     })
