@@ -107,9 +107,7 @@ async function serve(
     await closeConnections(server.server, sockets)
     await server.close()
     await registry.verification.uses.flush().catch((err: unknown) => log.error({ err }, 'last-used marks were lost'))
-    await registry.verification
-      .release()
-      .catch((err: unknown) => log.error({ err }, 'reserved units of quotas were lost'))
+    await registry.verification.release()
     await store.close()
   }
   return { ...latchkey, server, metrics, url, stop }

@@ -1,19 +1,12 @@
-// Takes units of rates and quotas for verifications, mostly from units that this process has reserved in advance: one write for
-// many verifications. See model/limit.ts.
-import { randomUUID } from 'node:crypto'
-import { Failure } from './errors.ts'
-import { batchOf, type GrantedUnits, type LimitUse, leftOf, type Reservation, reserve } from './model/limit.ts'
+// Takes units of rates and quotas for verifications, of large limits mostly from units that this process has reserved in advance:
+// one write for many verifications. See model/limit.ts.
+import { type Ask, type LimitUse, leftOf, type Reserved, type RowAnswer, type RowAsk } from './model/limit.ts'
 import { Recent } from './recent.ts'
 import type { Limit, PolicyOwner } from './verify/policy.ts'
 
-export interface Ask extends Reservation {
-  readonly subject: string
-  readonly limit: Limit
-}
-
 export interface LimitStore {
-  /** All of them in one durable transaction. Undefined where what is left cannot be read. */
-  reserveUnits(asks: readonly Ask[]): Promise<readonly (GrantedUnits | undefined)[]>
+  /** All of it in one durable transaction. */
+  reserveUnits(account: string, ask: Ask): Promise<Reserved>
 }
 
 export interface Left {
@@ -39,282 +32,263 @@ interface Clock {
   monotonic(): number
 }
 
-/** What this process knows of a limit. */
-interface Held {
-  readonly subject: string
-  readonly limit: Limit
-  /** Reserved and not used yet: "at hand" below. */
-  units: number
-  readonly granted: number
-  /** Of these, reserved for verifications to come. */
-  readonly ahead: number
-  /** How many the last question was for. */
-  readonly wanted: number
-  readonly window: number
-  readonly endsAt: Moment
-  /** The store has said when asking again is worthwhile; undefined if it granted something. */
-  readonly retryAt: number | undefined
-  /** Asked again before that, see LONGEST_RETRY_MS. */
-  readonly askAt: number
-  readonly left: number
-  readonly resetAt: number | null
-}
-
 interface Moment {
   readonly now: number
   readonly monotonic: number
 }
 
-/** Limits beyond these are forgotten, those not used lately first. */
-const MOST_LIMITS = 40_000
-/** A limit that refills later is asked about again after this: units may have been returned. */
-const LONGEST_RETRY_MS = 60_000
-
-/** How many times more is reserved than was used of the last reservation, up to a batch. */
-const GROWTH = 4
-
-const RETURNED_AT_ONCE = 1_000
-
-interface AskedFor {
-  readonly use: Pick<LimitUse, 'subject' | 'limit'>
-  readonly waiting: number
+/** What this process knows of a limit. Times are of the monotonic clock. */
+interface Held {
+  readonly use: LimitUse
+  /** Reserved and not used yet: "at hand" below. */
+  units: number
+  /** All units of that reservation, as long as the store counts them as reserved. */
+  reserved: number
+  readonly window: number
+  endsAt: Moment
+  /** What the store had left. */
+  readonly left: number
+  /** Before that, nobody gets anything from the store. */
+  readonly retryAt: number
+  /** From then on the store is asked: others may have changed what is left. */
+  readonly staleAt: number
+  readonly resetAt: number | null
 }
 
-interface Question {
-  readonly use: AskedFor['use']
-  waiting: number
+/** Limits beyond these are forgotten, those not used lately first. */
+const MOST_LIMITS = 40_000
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+/** For how long it is remembered what was left or refused. */
+const STALE_MS = 10_000
+/** Accounts at the same time: the store admits a limited number of changes. */
+const MOST_RELEASED = 64
+
+/** A verification that waits for its account's next question. */
+interface Take {
+  readonly uses: readonly LimitUse[]
+  resolve(verdict: LimitVerdict): void
+  reject(error: unknown): void
+}
+
+interface Waiting {
+  readonly takes: Take[]
+  /** Reservations that this process no longer uses. */
+  readonly ended: Held[]
   readonly answered: Promise<void>
-  readonly answer: () => void
-  readonly fail: (error: unknown) => void
+}
+
+interface Row {
+  readonly place: number
+  readonly use: LimitUse
+  readonly ask: RowAsk
+}
+
+/** A verification in a question, with what it has taken of units at hand, and the places of the rows that it asks for. */
+interface Asking extends Take {
+  readonly taken: readonly Held[]
+  readonly needed: readonly number[]
 }
 
 export class Limiter {
   readonly #store: LimitStore
   readonly #clock: Clock
-  readonly #holder = randomUUID()
   readonly #held: Recent<string, Held>
-  /** Unused units of evicted quotas, until they are returned. Units of a rate need no return: their lease ends. */
-  readonly #evicted = new Map<string, Held>()
-  /** Asked together, at the end of this turn of the event loop, or once the store has answered what is asked now. */
-  #collected = new Map<string, Question>()
-  /** Asked now. One transaction at a time, for all: with one for every turn, each caller would wait behind all that came before. */
-  readonly #asked = new Map<string, Question>()
+  /** By account: one question at a time for each, so that its verifications share it, and wait for no other account's rows. */
+  readonly #waiting = new Map<string, Waiting>()
 
   constructor(store: LimitStore, clock: Clock, mostLimits = MOST_LIMITS) {
     this.#store = store
     this.#clock = clock
-    this.#held = new Recent(mostLimits, (held) => {
-      if (held.units > 0 && held.limit.kind === 'quota') this.#evicted.set(nameOf(held), held)
-    })
+    this.#held = new Recent(mostLimits, (held) => this.#end(held))
   }
 
   /** Takes one unit of every limit, or, if one has none left, of none. Waits only where the store must be asked. */
   take(uses: readonly LimitUse[]): LimitVerdict | Promise<LimitVerdict> {
-    return this.#takeAtHand(uses) ?? this.#takeAfterAsking(uses)
+    return this.#decide(uses) ?? new Promise((resolve, reject) => this.#wait({ uses, resolve, reject }))
   }
 
-  #takeAtHand(uses: readonly LimitUse[]): LimitVerdict | undefined {
-    const moment = this.#moment()
-    const held = uses.map((use) => this.#atHand(use, moment))
-    if (!held.every((each) => each !== undefined)) return undefined
-    for (const each of held) each.units--
-    return { accepted: true, left: uses.map((use, i) => toLeft(use, held[i] as Held, moment)) }
-  }
-
-  async #takeAfterAsking(uses: readonly LimitUse[]): Promise<LimitVerdict> {
-    for (;;) {
-      const moment = this.#moment()
-      const lacking = uses.filter((use) => this.#atHand(use, moment) === undefined)
-      const first = lacking.findIndex((use) => this.#waitsFor(use) !== undefined)
-      // The first limit without units is the reason: those before it that may have none are asked about first.
-      const unsure = first === -1 ? lacking : lacking.slice(0, first).filter((use) => !this.#hasLeft(use))
-      const refused = unsure.length === 0 ? lacking[first] : undefined
-      if (refused !== undefined) {
-        const waitMs = this.#waitsFor(refused) ?? 0
-        // Refused either way: what the store did not take back is still at hand.
-        await Promise.allSettled(uses.map((use) => this.#giveBack(use)))
-        return this.#refusal(refused, waitMs, uses)
-      }
-      await Promise.all(unsure.map((use) => this.#ask(use)))
-      const taken = this.#takeAtHand(uses)
-      if (taken !== undefined) return taken
+  /** Ends all reservations before the process ends: unused units of quotas are returned, those of rates are lost. */
+  async release(): Promise<void> {
+    const answered = () => Promise.all([...this.#waiting.values()].map((waiting) => waiting.answered))
+    for (const held of this.#held.values()) {
+      this.#end(held)
+      if (this.#waiting.size >= MOST_RELEASED) await answered()
     }
+    await answered()
+  }
+
+  /** What verifications here could use: what is stored, and what this process has reserved. None where one would be refused. */
+  leftOf(use: LimitUse, state: string | null): number {
+    const moment = this.#moment()
+    const held = this.#find(use)
+    const stored = leftOf(state, use.limit, moment.now)
+    if (held === undefined) return stored
+    if (isAtHand(held, moment)) return held.units + stored
+    return isRefused(held, moment) ? 0 : stored
   }
 
   #moment(): Moment {
     return { now: this.#clock.now(), monotonic: this.#clock.monotonic() }
   }
 
-  /** Undefined if there is no unit that may be used. */
-  #atHand(use: LimitUse, { now, monotonic }: Moment): Held | undefined {
+  #find(use: LimitUse): Held | undefined {
     const held = this.#held.get(nameOf(use))
-    if (held === undefined || held.units < 1 || !isSame(held.limit, use.limit)) return undefined
-    return monotonic < held.endsAt.monotonic && now < held.endsAt.now ? held : undefined
+    return held !== undefined && isSame(held.use.limit, use.limit) ? held : undefined
   }
 
-  /** Whether the store had something left when it was last asked. */
-  #hasLeft(use: LimitUse): boolean {
-    const held = this.#held.get(nameOf(use))
-    return held !== undefined && isSame(held.limit, use.limit) && held.units + held.left > 0
-  }
-
-  /** Milliseconds until there is something again, as long as the store need not be asked. */
-  #waitsFor(use: LimitUse): number | undefined {
-    const held = this.#held.get(nameOf(use))
-    if (held?.retryAt === undefined || !isSame(held.limit, use.limit)) return undefined
-    const now = this.#clock.monotonic()
-    return now < held.askAt ? held.retryAt - now : undefined
-  }
-
-  /**
-   * Returns what is at hand of quotas, before the process ends: nothing of them is lost by a restart. Of a rate it is free again
-   * by itself, and the rate may have been changed since: what was left of a larger one would fill it.
-   */
-  async release(): Promise<void> {
-    const all = [...this.#held.values(), ...this.#evicted.values()]
-    const held = all.filter(({ units, limit }) => units > 0 && limit.kind === 'quota')
-    for (let at = 0; at < held.length; at += RETURNED_AT_ONCE) {
-      const some = held.slice(at, at + RETURNED_AT_ONCE)
-      const asks = some.map((use) => this.#askOf({ use, waiting: 0 }))
-      for (const each of some) each.units = 0
-      await this.#store.reserveUnits(asks)
+  /** Undefined where the store must be asked, also about what comes before a limit that refuses: the first one is the reason. */
+  #decide(uses: readonly LimitUse[]): LimitVerdict | undefined {
+    const moment = this.#moment()
+    const atHand: Held[] = []
+    for (const use of uses) {
+      const held = this.#find(use)
+      if (held === undefined) return undefined
+      if (isAtHand(held, moment)) atHand.push(held)
+      else if (isRefused(held, moment)) return this.#refusal(use, uses, moment)
+      else if (held.left === 0 || moment.monotonic >= held.staleAt) return undefined
     }
+    if (atHand.length < uses.length) return undefined
+    for (const held of atHand) held.units--
+    return { accepted: true, left: uses.map((use, n) => toLeft(use, atHand[n] as Held, moment)) }
   }
 
-  /** What verifications here could use: what is stored, and what this process has reserved. None where one would be refused. */
-  leftOf(use: LimitUse, state: string | null): number {
-    const now = this.#clock.now()
-    const atHand = this.#atHand(use, this.#moment())?.units ?? 0
-    if (atHand > 0) return atHand + leftOf(state, use.limit, now)
-    if (this.#waitsFor(use) !== undefined) return 0
-    const { granted, left } = reserve(state, use.limit, this.#askOf({ use, waiting: 1 }), now)
-    return granted + left
-  }
-
-  #refusal(use: LimitUse, waitMs: number, uses: readonly LimitUse[]): LimitVerdict {
+  #refusal(by: LimitUse, uses: readonly LimitUse[], moment: Moment): LimitVerdict {
+    const waitMs = (this.#find(by)?.retryAt ?? 0) - moment.monotonic
     return {
       accepted: false,
-      reason: use.limit.kind,
-      by: use.owner,
+      reason: by.limit.kind,
+      by: by.owner,
       retryAfterSeconds: Number.isFinite(waitMs) ? Math.max(1, Math.ceil(waitMs / 1_000)) : null,
-      left: this.#leftOf(uses),
+      left: this.#leftOf(uses, moment),
     }
   }
 
-  #leftOf(uses: readonly LimitUse[]): Left[] {
-    const moment = this.#moment()
+  #leftOf(uses: readonly LimitUse[], moment: Moment): Left[] {
     return uses.flatMap((use) => {
-      const held = this.#held.get(nameOf(use))
-      return held !== undefined && isSame(held.limit, use.limit) ? [toLeft(use, held, moment)] : []
+      const held = this.#find(use)
+      return held === undefined ? [] : [toLeft(use, held, moment)]
     })
   }
 
-  /** Resolves when the store has answered. All that ask for the same limit meanwhile share the answer. */
-  #ask(use: LimitUse): Promise<void> {
-    const name = nameOf(use)
-    const question = this.#asked.get(name) ?? this.#collected.get(name) ?? this.#collect(name, use)
-    question.waiting++
-    return question.answered
+  #wait(take: Take): void {
+    this.#waitingOf(take.uses[0] as LimitUse).takes.push(take)
   }
 
-  /** What was reserved for verifications that another limit has refused. */
-  async #giveBack(use: LimitUse): Promise<void> {
-    const name = nameOf(use)
-    const { units, ahead } = this.#held.get(name) ?? { units: 0, ahead: 0 }
-    if (units <= ahead || this.#asked.has(name)) return
-    await (this.#collected.get(name) ?? this.#collect(name, use)).answered
+  #end(held: Held): void {
+    if (endedOf(held) > 0) this.#waitingOf(held.use).ended.push({ ...held })
+    markEnded(held)
   }
 
-  #collect(name: string, use: AskedFor['use']): Question {
-    const { promise, resolve, reject } = Promise.withResolvers<void>()
-    // Nobody waits for what is returned of a forgotten limit.
-    promise.catch(() => {})
-    const question = { use, waiting: 0, answered: promise, answer: resolve, fail: reject }
-    if (this.#collected.size === 0 && this.#asked.size === 0) setImmediate(() => this.#send())
-    this.#collected.set(name, question)
-    return question
+  #waitingOf({ account }: LimitUse): Waiting {
+    const known = this.#waiting.get(account)
+    if (known !== undefined) return known
+    const queue = { takes: [], ended: [] }
+    // What is needed in this turn of the event loop is asked for together.
+    const waiting = { ...queue, answered: nextTurn().then(() => this.#askAll(account, queue)) }
+    this.#waiting.set(account, waiting)
+    return waiting
   }
 
-  async #send(): Promise<void> {
-    for (const [name, held] of this.#evicted) {
-      if (held.units > 0 && !this.#collected.has(name)) this.#collect(name, held)
-    }
-    const questions = this.#collected
-    this.#collected = new Map()
-    for (const [name, question] of questions) this.#asked.set(name, question)
+  async #askAll(account: string, { takes, ended }: Pick<Waiting, 'takes' | 'ended'>): Promise<void> {
+    while (takes.length + ended.length > 0) await this.#ask(account, takes.splice(0), ended.splice(0))
+    this.#waiting.delete(account)
+  }
+
+  async #ask(account: string, waiting: readonly Take[], ended: readonly Held[]): Promise<void> {
+    const { takes, rows } = this.#gather(waiting, ended)
+    if (rows.length === 0) return
     const sentAt = this.#moment()
-    const asks = [...questions.values()].map((question) => this.#askOf(question))
-    for (const ask of asks) {
-      const held = this.#find(nameOf(ask))
-      if (held !== undefined) held.units = 0
-    }
-    const worthwhile = asks.filter(({ needed, returned }) => needed > 0 || returned > 0)
     try {
-      const grants = worthwhile.length === 0 ? [] : await this.#store.reserveUnits(worthwhile)
-      for (const [i, ask] of worthwhile.entries()) {
-        const grant = grants[i]
-        if (grant !== undefined) this.#hold(ask, grant, sentAt)
-        else {
-          this.#keep(ask)
-          questions.get(nameOf(ask))?.fail(unreadable(ask))
-        }
-      }
-      for (const { answer } of questions.values()) answer()
+      const ask = { rows: rows.map((row) => row.ask), takes: takes.map(({ needed }) => needed) }
+      const reserved = await this.#store.reserveUnits(account, ask)
+      for (const [n, answer] of reserved.rows.entries()) this.#hold(rows[n] as Row, answer, sentAt)
+      for (const [n, take] of takes.entries()) this.#answer(take, rows[reserved.refusedBy[n] ?? -1], reserved)
     } catch (error) {
-      if (isUnchanged(error)) for (const ask of worthwhile) this.#keep(ask)
-      for (const { fail } of questions.values()) fail(error)
-    } finally {
-      for (const name of questions.keys()) {
-        this.#asked.delete(name)
-        if (this.#evicted.get(name)?.units === 0) this.#evicted.delete(name)
-      }
-      if (this.#collected.size > 0) setImmediate(() => this.#send())
+      for (const take of takes) refuse(take).reject(error)
     }
   }
 
-  /** Reserves in proportion to what was used of the last reservation, so that rarely used limits reserve little. */
-  #askOf({ use: { subject, limit }, waiting }: AskedFor): Ask {
-    const held = this.#find(nameOf({ subject, limit }))
-    const { granted = 0, units = 0, wanted = 1, window = 0, left = limit.limit } = held ?? {}
-    const isAsBefore = held !== undefined && isSame(held.limit, limit)
-    const next = !isAsBefore ? 1 : granted < wanted ? wanted : GROWTH * (granted - units)
-    const ahead = waiting === 0 ? 0 : Math.max(0, Math.min(next, batchOf(limit, left)) - waiting)
-    // What is left of a former rate would fill a smaller bucket once for every process.
-    const returned = isAsBefore || limit.kind === 'quota' ? units : 0
-    return { subject, limit, holder: this.#holder, needed: waiting, ahead, returned, window }
+  /** Answers from memory what it can by now. */
+  #gather(takes: readonly Take[], ended: readonly Held[]): { readonly takes: Asking[]; readonly rows: Row[] } {
+    const moment = this.#moment()
+    const rows = new Map<string, Row>()
+    const rowOf = (use: LimitUse, held = this.#held.get(nameOf(use))): Row => {
+      const row = rows.get(nameOf(use)) ?? { place: rows.size, use, ask: toRowAsk(use, held) }
+      rows.set(nameOf(use), row)
+      return row
+    }
+    const asking: Asking[] = []
+    for (const held of ended) rowOf(held.use, held)
+    for (const take of takes) {
+      const verdict = this.#decide(take.uses)
+      if (verdict !== undefined) take.resolve(verdict)
+      // A limit that was changed meanwhile is asked about the next time.
+      else if (take.uses.some((use) => isOther(rows.get(nameOf(use)), use))) this.#wait(take)
+      else {
+        const held = take.uses.map((use) => this.#find(use))
+        const taken = held.filter((each) => each !== undefined && isAtHand(each, moment)) as Held[]
+        for (const each of taken) each.units--
+        const needed = take.uses.filter((_, n) => !taken.includes(held[n] as Held)).map((use) => rowOf(use).place)
+        asking.push({ ...take, taken, needed })
+      }
+    }
+    return { takes: asking, rows: [...rows.values()] }
   }
 
-  /** Keeps the units that could not be returned. */
-  #keep(ask: Ask): void {
-    const held = this.#find(nameOf(ask))
-    if (held !== undefined) held.units = ask.returned
-  }
-
-  #find(name: string): Held | undefined {
-    return this.#held.get(name) ?? this.#evicted.get(name)
-  }
-
-  #hold(ask: Ask, grant: GrantedUnits, sentAt: Moment): void {
-    const { subject, limit, needed } = ask
-    if (needed === 0 && this.#held.get(nameOf(ask)) === undefined) return
-    const { granted, validMs, window, left, resetMs, retryMs } = grant
+  #hold({ use }: Row, answer: RowAnswer | undefined, sentAt: Moment): void {
+    if (answer === undefined) return
+    const { ahead, reserved, window, validMs, left, resetMs, retryMs } = answer
     const answeredAt = this.#clock.monotonic()
-    const retryAt = granted > 0 || needed === 0 ? undefined : answeredAt + (retryMs ?? Number.POSITIVE_INFINITY)
-    this.#held.set(nameOf(ask), {
-      subject,
-      limit,
-      units: granted,
-      granted,
-      ahead: Math.max(0, granted - needed),
-      wanted: needed + ask.ahead,
-      window,
+    this.#held.set(nameOf(use), {
+      ...{ use, units: ahead, reserved, window, left },
       endsAt: { now: sentAt.now + validMs, monotonic: sentAt.monotonic + validMs },
-      retryAt,
-      askAt: Math.min(retryAt ?? 0, answeredAt + LONGEST_RETRY_MS),
-      left,
+      retryAt: answeredAt + (retryMs ?? Number.POSITIVE_INFINITY),
+      staleAt: answeredAt + STALE_MS,
       resetAt: resetMs === null ? null : answeredAt + resetMs,
     })
   }
+
+  #answer(take: Asking, by: Row | undefined, { rows }: Reserved): void {
+    const moment = this.#moment()
+    if (by === undefined) take.resolve({ accepted: true, left: this.#leftOf(take.uses, moment) })
+    else if (rows[by.place] === undefined) refuse(take).reject(unreadable(by.use))
+    else refuse(take).resolve(this.#refusal(by.use, take.uses, moment))
+  }
+}
+
+const isAtHand = ({ units, endsAt }: Held, { now, monotonic }: Moment): boolean =>
+  units > 0 && monotonic < endsAt.monotonic && now < endsAt.now
+
+const isRefused = ({ retryAt, staleAt }: Held, { monotonic }: Moment): boolean =>
+  monotonic < retryAt && monotonic < staleAt
+
+const isOther = (row: Row | undefined, { limit }: LimitUse): boolean =>
+  row !== undefined && !isSame(row.use.limit, limit)
+
+/**
+ * Ends the last reservation. None of it is at hand: it is used up, its time is over, or the limit was changed. If the store
+ * cannot be asked, it is lost as by a kill.
+ */
+function toRowAsk({ subject, limit }: LimitUse, held: Held | undefined): RowAsk {
+  const ask = { subject, limit, ended: held ? endedOf(held) : 0, window: held?.window ?? 0 }
+  if (held !== undefined) markEnded(held)
+  return ask
+}
+
+const OVER: Moment = { now: Number.NEGATIVE_INFINITY, monotonic: Number.NEGATIVE_INFINITY }
+
+function markEnded(held: Held): void {
+  held.units = held.reserved = 0
+  held.endsAt = OVER
+}
+
+const endedOf = ({ use, units, reserved }: Held): number => (use.limit.kind === 'rate' ? reserved : units)
+
+/** Puts back what it has taken; of a reservation that has ended meanwhile, it is lost. */
+function refuse(take: Asking): Asking {
+  for (const held of take.taken) held.units++
+  return take
 }
 
 function toLeft(use: LimitUse, { units, left, resetAt }: Held, { monotonic }: Moment): Left {
@@ -322,10 +296,7 @@ function toLeft(use: LimitUse, { units, left, resetAt }: Held, { monotonic }: Mo
   return { use, left: left + units, resetSeconds }
 }
 
-/** Units that may have been returned are not used: another process may have them. */
-const isUnchanged = (error: unknown) => error instanceof Failure && error.code !== 'outcome-unknown'
-
-const unreadable = ({ subject, limit }: Ask) =>
+const unreadable = ({ subject, limit }: LimitUse) =>
   new Error(`what is left of the ${limit.kind} of ${subject} cannot be read`)
 
 const nameOf = ({ subject, limit }: Pick<LimitUse, 'subject' | 'limit'>) => `${subject} ${limit.kind}`

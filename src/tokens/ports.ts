@@ -69,9 +69,12 @@ export interface AccessStore {
   findCandidate(presented: string): Promise<Candidate | undefined>
   /** The same for a token itself, whose credential need not be known. */
   findCandidateOf(tokenId: string): Promise<Candidate | undefined>
-  /** Of tokens and account keys. Later times win. Unknown ones are ignored. */
-  markUsed(marks: ReadonlyMap<string, Timestamp>): Promise<void>
-  /** Takes units of rates and quotas from what is left of them: all processes together never get more than a limit allows. */
+  /**
+   * Of tokens and account keys. Unknown ones are ignored. A mark less than a minute after the one on record, or before it, is
+   * not written; the answer has those on record.
+   */
+  markUsed(marks: ReadonlyMap<string, Timestamp>): Promise<ReadonlyMap<string, Timestamp>>
+  /** Takes units of an account's rates and quotas: all processes together never get more than a limit allows. */
   reserveUnits: LimitStore['reserveUnits']
   /** What is left of the rates and quotas of these tokens and sub-accounts, where any of them was ever used. */
   findLimits(subjects: readonly string[]): Promise<readonly StoredLimit[]>

@@ -60,7 +60,7 @@ export class Verification {
     return decision
   }
 
-  /** Before the process ends: returns the unused units of quotas. Those of rates are free again when their leases end. */
+  /** Before the process ends: returns the unused units of quotas. If the store cannot be asked, they are lost. */
   release(): Promise<void> {
     return this.#limiter.release()
   }

@@ -5,8 +5,8 @@ import { Clock, MemoryLimits } from '../support/limits.ts'
 const clock = new Clock(Date.now())
 const limits = new MemoryLimits(clock)
 await serveAltered(() => ({
-  reserveUnits(asks) {
+  reserveUnits(account, ask) {
     clock.elapsed = performance.now()
-    return limits.reserveUnits(asks)
+    return limits.reserveUnits(account, ask)
   },
 }))

@@ -39,6 +39,7 @@ const MORE_RUNS = [
   'http/embedded',
   'http/postgres',
   'tokens/limits-simulation',
+  'tokens/limits-explored',
   'tokens/policy',
   'tokens/policy-properties',
   'trust/rights',

@@ -11,7 +11,7 @@ import { closeConnections } from '../support/http.ts'
 import { postgresEngine } from '../support/postgres.ts'
 
 /** Well after the time in which scrapes share a count. */
-const LATER = 60_000
+const LATER = 90_000
 
 /** A store whose counts are made by hand, and a clock that is set by hand. */
 function counting() {

@@ -13,7 +13,7 @@ import { StatementNames } from '../../src/storage/postgres/sql/statement-names.t
 import * as writes from '../../src/storage/postgres/sql/writes.ts'
 import type { TokenQuery } from '../../src/tokens/model/page.ts'
 import type { Account, AccountKey, SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
-import { quota, rate } from '../support/limits.ts'
+import { askFor, quota, rate } from '../support/limits.ts'
 import { openEmptyPostgres, PATIENT, type TestPostgres } from '../support/postgres.ts'
 import { Estate, rotateToken } from '../support/store.ts'
 
@@ -98,11 +98,8 @@ function describePlans(partitions: number): void {
     }
     token = (await opened.store.findTokensByNames([token]))[0] ?? token
     digest = estate.digest()
-    const limited = Array.from({ length: 500 }, (_, n) => ({
-      ...{ subject: `tok_limited_${n}`, limit: rate(5, 60), holder: 'h' },
-      ...{ needed: 1, ahead: 0, returned: 0, window: 0 },
-    }))
-    await opened.store.reserveUnits(limited)
+    const limited = Array.from({ length: 500 }, (_, n) => ({ subject: `tok_limited_${n}`, limit: rate(5, 60) }))
+    await opened.store.reserveUnits(account.id, askFor(1, ...limited))
     client = new RecordingClient(clientConfig(opened.options.databaseUrl))
     await client.connect()
     await client.query('VACUUM ANALYZE')
@@ -173,11 +170,7 @@ function describePlans(partitions: number): void {
     digest: opened.stamps.digest(`${formerUntil}`),
     formerUntil,
   })
-  const ask = (kind: 'rate' | 'quota') => ({
-    subject: token.id,
-    limit: kind === 'rate' ? rate(5, 60) : quota(5, 'day'),
-    ...{ holder: 'h', needed: 1, ahead: 0, returned: 0, window: 0 },
-  })
+  const ask = () => askFor(1, ...[rate(5, 60), quota(5, 'day')].map((limit) => ({ subject: token.id, limit })))
   const requests: Record<string, () => Promise<unknown>> = {
     'a list of a foreign sub-account': () =>
       listing.listTokens(db, account.id, { ...page, subAccountId: 'sub_x' }, partitions > 1),
@@ -207,8 +200,9 @@ function describePlans(partitions: number): void {
       writes.changeTokens(session(), account.id, [
         { id: token.id, change: { kind: 'update', update: { tags: ['new'] } }, origin, expected: undefined },
       ]),
-    'units reserved': () => writes.reserveUnits(session(), [ask('rate'), ask('quota')]),
+    'units reserved': () => writes.reserveUnits(session(), account.id, ask()),
     'what is left of limits': () => reads.findLimits(db, [token.id, subAccount.id]),
+    'tokens of all accounts that expire soon': () => reads.countExpiring(db, 1, 2),
     'the filtered history of an account': () => reads.listHistory(db, account.id, { ...page, action: 'token.rotate' }),
     'a search narrowed by use': () =>
       listing.listTokens(db, account.id, { ...page, search: 'number', narrowing: { neverUsed: true } }, partitions > 1),
@@ -269,6 +263,7 @@ function describePlans(partitions: number): void {
   /** These do not know the account, or concern all accounts. */
   const acrossAccounts = new Set([
     'uses marked',
+    'tokens of all accounts that expire soon',
     'the owner of an id',
     'a token by its name',
     'a stretch of the chains',

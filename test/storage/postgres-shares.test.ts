@@ -163,6 +163,22 @@ describe('the connections of a PostgreSQL store', () => {
       assert.ok((await Promise.all(asked)).filter((answer) => answer === 'TooManyWait').length >= 99)
     }))
 
+  test('a rate limit whose row is locked holds up no verification', () =>
+    withSmallestPool(async ({ store, limiter }) => {
+      const order: string[] = []
+      const take = () => limiter.take('caller', { count: 5, perMs: 60_000 })
+      await take()
+      let taken: Promise<unknown> = Promise.resolve()
+      await opened.server.transaction(opened.database, async (query) => {
+        await query('SELECT FROM rate_limits FOR UPDATE')
+        taken = take().then(() => order.push('taken'))
+        await store.findCandidate(credentialOf(token.digest))
+        order.push('verified')
+      })
+      await taken
+      assert.deepEqual(order, ['verified', 'taken'])
+    }))
+
   test('how busy they are can be read at any time', () =>
     withSmallestPool(async ({ store, poolUsage }) => {
       let asked: Promise<unknown>[] = []

@@ -11,7 +11,7 @@ import { Transaction } from '../../src/storage/sqlite/transaction.ts'
 import { overviewQuestion } from '../../src/tokens/model/overview.ts'
 import type { TokenQuery } from '../../src/tokens/model/page.ts'
 import type { Account, SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
-import { quota, rate } from '../support/limits.ts'
+import { askFor, quota, rate } from '../support/limits.ts'
 import { openEmptySqlite, type TestSqlite } from '../support/sqlite.ts'
 import { Estate, START } from '../support/store.ts'
 
@@ -176,11 +176,7 @@ describe('query plans', () => {
     digest: opened.stamps.digest(`${formerUntil}`),
     formerUntil,
   })
-  const ask = (kind: 'rate' | 'quota') => ({
-    subject: token.id,
-    limit: kind === 'rate' ? rate(5, 60) : quota(5, 'day'),
-    ...{ holder: 'h', needed: 1, ahead: 0, returned: 0, window: 0 },
-  })
+  const ask = () => askFor(1, ...[rate(5, 60), quota(5, 'day')].map((limit) => ({ subject: token.id, limit })))
   const requests: Record<string, () => unknown> = {
     'a list of a foreign sub-account': () => listTokens(db, account.id, { ...page, subAccountId: 'sub_x' }),
     'one token': () => reads.findToken(db, account.id, token.id),
@@ -223,8 +219,9 @@ describe('query plans', () => {
         origin,
       ),
     ),
-    'units reserved': change((transaction) => writes.reserveUnits(transaction, [ask('rate'), ask('quota')])),
+    'units reserved': change((transaction) => writes.reserveUnits(transaction, account.id, ask())),
     'what is left of limits': () => reads.findLimits(db, [token.id, subAccount.id]),
+    'tokens of all accounts that expire soon': () => reads.countExpiring(db, 1, 2),
     'uses marked': change((transaction) => writes.markUsed(transaction, new Map([[token.id, 1]]))),
     'a deletion': change((transaction) =>
       writes.changeToken(transaction, account.id, token.id, { kind: 'delete' }, origin),

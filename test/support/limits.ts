@@ -1,7 +1,7 @@
 // The states of rates and quotas in memory, by the real rule, with clocks that a test sets.
 import { setImmediate as turn } from 'node:timers/promises'
-import type { Ask, LimitStore } from '../../src/tokens/limiter.ts'
-import { type GrantedUnits, reserveIfReadable } from '../../src/tokens/model/limit.ts'
+import type { LimitStore } from '../../src/tokens/limiter.ts'
+import { type Ask, type Reserved, type RowAsk, reserve } from '../../src/tokens/model/limit.ts'
 import type { Limit } from '../../src/tokens/verify/policy.ts'
 
 export class Clock {
@@ -22,34 +22,40 @@ export class Clock {
 export class MemoryLimits implements LimitStore {
   readonly states = new Map<string, string>()
   readonly #clock: Clock
-  /** Every question, and how many grants were written. */
-  readonly asked: Ask[][] = []
+  /** Every question, and how many of them were written. */
+  readonly asked: Ask[] = []
   written = 0
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  reserveNow(asks: readonly Ask[]): readonly (GrantedUnits | undefined)[] {
-    this.asked.push([...asks])
-    return asks.map((ask) => {
-      const name = `${ask.subject} ${ask.limit.kind}`
-      const reserved = reserveIfReadable(this.states.get(name) ?? null, ask.limit, ask, this.#clock.now())
-      if (reserved === undefined) return undefined
-      const { state, ...grant } = reserved
-      if (state !== undefined) {
-        this.states.set(name, state)
-        this.written++
-      }
-      return grant
-    })
+  reserveNow(ask: Ask): Reserved {
+    this.asked.push(ask)
+    const names = ask.rows.map(({ subject, limit }) => `${subject} ${limit.kind}`)
+    const before = names.map((name) => this.states.get(name) ?? null)
+    const { reserved, states } = reserve(before, ask, this.#clock.now())
+    for (const [n, name] of names.entries()) {
+      const state = states[n]
+      if (state !== undefined) this.states.set(name, state)
+    }
+    if (states.some((state) => state !== undefined)) this.written++
+    return reserved
   }
 
-  async reserveUnits(asks: readonly Ask[]): Promise<readonly (GrantedUnits | undefined)[]> {
+  async reserveUnits(_account: string, ask: Ask): Promise<Reserved> {
     await turn()
-    return this.reserveNow(asks)
+    return this.reserveNow(ask)
   }
 }
+
+/** Verifications that each need one unit of all these limits, of processes that hold none. */
+export function askFor(takes: number, ...rows: readonly (Pick<RowAsk, 'subject' | 'limit'> & Partial<RowAsk>)[]): Ask {
+  const places = rows.map((_, n) => n)
+  return { rows: rows.map((row) => ({ ended: 0, window: 0, ...row })), takes: Array(takes).fill(places) }
+}
+
+export const acceptedOf = ({ refusedBy }: Reserved): number => refusedBy.filter((by) => by === undefined).length
 
 export const rate = (limit: number, seconds: number): Limit => ({ kind: 'rate', limit, seconds })
 export const quota = (limit: number, per: 'day' | 'month' | 'ever'): Limit => ({ kind: 'quota', limit, per })

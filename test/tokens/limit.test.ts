@@ -1,27 +1,27 @@
 // The rule of rates and quotas: what a reservation gets from a state, and what it leaves.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { batchOf, leftOf, type Reservation, reserve } from '../../src/tokens/model/limit.ts'
+import { batchOf, leftOf, type RowAnswer, type RowAsk, reserve } from '../../src/tokens/model/limit.ts'
 import type { Limit } from '../../src/tokens/verify/policy.ts'
+import { acceptedOf, askFor, quota, rate } from '../support/limits.ts'
 
 const START = Date.UTC(2026, 0, 31, 12)
 const SECOND = 1_000
+const MINUTE = 60 * SECOND
 const HOUR = 3_600 * SECOND
 const DAY = 24 * HOUR
-
-const rate = (limit: number, seconds: number): Limit => ({ kind: 'rate', limit, seconds })
-const quota = (limit: number, per: 'day' | 'month' | 'ever'): Limit => ({ kind: 'quota', limit, per })
 
 /** What the store keeps of one limit, and its clock. */
 class Kept {
   state: string | null = null
   now = START
 
-  ask(limit: Limit, more: Partial<Reservation> = {}) {
-    const ask = { holder: 'a', needed: 1, ahead: 0, returned: 0, window: 0, ...more }
-    const { state, ...grant } = reserve(this.state, limit, ask, this.now)
-    if (state !== undefined) this.state = state
-    return grant
+  /** `takes` verifications of a process that holds no units. */
+  ask(limit: Limit, takes = 1, more: Partial<RowAsk> = {}): RowAnswer & { readonly accepted: number } {
+    const ask = askFor(takes, { subject: 'tok_1', limit, ...more })
+    const { reserved, states } = reserve([this.state], ask, this.now)
+    this.state = states[0] ?? this.state
+    return { accepted: acceptedOf(reserved), ...(reserved.rows[0] as RowAnswer) }
   }
 
   left(limit: Limit): number {
@@ -31,23 +31,24 @@ class Kept {
 
 describe('a rate', () => {
   const small = rate(3, 30)
+  const large = rate(1_000, 60)
 
   test('small limits are exact: three at once, one more after ten seconds, whichever processes ask', () => {
     const kept = new Kept()
-    const asked = ['a', 'b', 'c', 'd'].map((holder) => kept.ask(small, { holder }))
+    const asked = [1, 2, 3, 4].map(() => kept.ask(small))
     assert.deepEqual(
-      asked.map(({ granted, retryMs }) => [granted, retryMs]),
+      asked.map(({ accepted, ahead, retryMs }) => [accepted, ahead, retryMs]),
       [
-        [1, null],
-        [1, null],
-        [1, null],
-        [0, 10_000],
+        [1, 0, 0],
+        [1, 0, 0],
+        [1, 0, 10_000],
+        [0, 0, 10_000],
       ],
     )
     kept.now += 9_999
-    assert.equal(kept.ask(small).granted, 0)
+    assert.equal(kept.ask(small).accepted, 0)
     kept.now += 1
-    assert.deepEqual([kept.ask(small).granted, kept.ask(small, { holder: 'b' }).granted], [1, 0])
+    assert.deepEqual([kept.ask(small).accepted, kept.ask(small).accepted], [1, 0])
   })
 
   test('a bucket that was used a little is full again as soon as it can be', () => {
@@ -55,54 +56,89 @@ describe('a rate', () => {
     kept.ask(small)
     kept.now += 10 * SECOND
     assert.equal(kept.left(small), 3)
-    assert.equal(kept.ask(small, { holder: 'b', needed: 5 }).granted, 3)
+    assert.equal(kept.ask(small, 5).accepted, 3)
   })
 
   test('a bucket is never fuller than its limit', () => {
     const kept = new Kept()
-    kept.ask(small, { needed: 3 })
+    kept.ask(small, 3)
     kept.now += 365 * DAY
-    assert.deepEqual([kept.left(small), kept.ask(small, { needed: 10 }).granted], [3, 3])
-  })
-
-  test('what is returned can be had again, by anybody', () => {
-    const kept = new Kept()
-    assert.equal(kept.ask(small, { needed: 3 }).granted, 3)
-    assert.deepEqual([kept.ask(small, { needed: 0, returned: 2 }).granted, kept.left(small)], [0, 2])
-    assert.equal(kept.ask(small, { holder: 'b', needed: 3 }).granted, 2)
+    assert.deepEqual([kept.left(small), kept.ask(small, 10).accepted], [3, 3])
   })
 
   test('of a large limit batches are reserved, of a slow one single units', () => {
-    assert.equal(batchOf(rate(1_000, 60), 0), 110)
+    assert.equal(batchOf(large, 0), 100)
     assert.equal(batchOf(rate(1_000_000, 60), 0), 31_250)
     assert.equal(batchOf(rate(999, 1), 0), 1)
     assert.equal(batchOf(rate(1_000, 86_400), 0), 1)
   })
 
   test('while units are reserved, the bucket and they together are never more than the limit', () => {
-    const [kept, large] = [new Kept(), rate(1_000, 60)]
-    for (const holder of ['a', 'b', 'c', 'd'])
-      assert.equal(kept.ask(large, { holder, needed: 0, ahead: 100 }).granted, 100)
-    kept.now += 29 * SECOND
-    assert.equal(kept.left(large), 600)
+    const kept = new Kept()
+    for (let process = 0; process < 4; process++) assert.equal(kept.ask(large).ahead, 99)
+    kept.now += 9 * MINUTE
+    assert.equal(kept.left(large), 1_000 - 4 * 99)
     // What was reserved may not be used any more.
-    kept.now += 61 * SECOND
+    kept.now += 2 * MINUTE
     assert.equal(kept.left(large), 1_000)
   })
 
-  test('a used-up bucket is given out in batches, and says when there is one', () => {
-    const [kept, large] = [new Kept(), rate(1_000, 60)]
-    kept.ask(large, { needed: 1_000 })
-    assert.deepEqual([kept.ask(large, { ahead: 109 }).retryMs, kept.ask(large, { holder: 'b' }).retryMs], [6_600, 60])
-    kept.now += 6_600
-    assert.equal(kept.ask(large, { ahead: 109 }).granted, 110)
+  test('all reservations end at one time; what refills counts from then on, not from before', () => {
+    const kept = new Kept()
+    const first = kept.ask(large)
+    kept.now += 4 * MINUTE
+    const second = kept.ask(large)
+    assert.deepEqual([first.validMs, second.validMs, second.window], [10 * MINUTE, 6 * MINUTE, first.window])
+    kept.now += 6 * MINUTE
+    assert.equal(kept.left(large), 1_000 - 2 * 99)
+    kept.now += 3 * SECOND
+    assert.equal(kept.left(large), 1_000 - 2 * 99 + 50)
+  })
+
+  test('at most half of a bucket is reserved: processes that come later get single units', () => {
+    const kept = new Kept()
+    const ahead = Array.from({ length: 8 }, () => kept.ask(large).ahead)
+    assert.deepEqual(ahead, [99, 99, 99, 99, 99, 5, 0, 0])
+  })
+
+  test('a reservation that has ended makes room for others, also where its process gets nothing', () => {
+    const kept = new Kept()
+    const [first] = Array.from({ length: 6 }, () => kept.ask(large))
+    kept.ask(large, 400)
+    assert.equal(kept.left(large), 0)
+    assert.equal(kept.ask(large, 1, { ended: 99, window: first?.window ?? 0 }).reserved, 0)
+    kept.now += 30 * SECOND
+    assert.equal(kept.ask(large).ahead, 99)
+  })
+
+  test('a reservation ends once, in the window that it was made in', () => {
+    const kept = new Kept()
+    const { window, reserved } = kept.ask(large)
+    kept.now += 11 * MINUTE
+    for (let process = 0; process < 4; process++) kept.ask(large)
+    kept.ask(large, 0, { ended: reserved, window })
+    kept.now += MINUTE
+    assert.equal(kept.left(large), 1_000 - 4 * 99)
+  })
+
+  test('a thousand processes that were killed cost one sum', () => {
+    const kept = new Kept()
+    for (let process = 0; process < 1_000; process++) kept.ask(large)
+    assert.ok((kept.state?.length ?? 0) < 200, kept.state ?? '')
+  })
+
+  test('of a large limit less than a batch is not given out, and the answer says when there is one', () => {
+    const kept = new Kept()
+    assert.deepEqual([kept.ask(large, 950).retryMs, kept.ask(large).accepted, kept.left(large)], [3_000, 0, 0])
+    kept.now += 3_000
+    assert.deepEqual([kept.ask(large).ahead, kept.left(large)], [99, 0])
   })
 
   test('a clock that goes back refills nothing until it has caught up, and takes nothing away', () => {
     const kept = new Kept()
-    kept.ask(small, { needed: 2 })
+    kept.ask(small, 2)
     kept.now -= HOUR
-    assert.deepEqual([kept.left(small), kept.ask(small).granted, kept.ask(small).granted], [1, 1, 0])
+    assert.deepEqual([kept.left(small), kept.ask(small).accepted, kept.ask(small).accepted], [1, 1, 0])
     kept.now += HOUR
     assert.equal(kept.left(small), 0)
     kept.now += 10 * SECOND
@@ -111,38 +147,62 @@ describe('a rate', () => {
 
   test('a clock that goes forth fills the bucket once, however often it does', () => {
     const kept = new Kept()
-    kept.ask(small, { needed: 3 })
+    kept.ask(small, 3)
     kept.now += HOUR
-    assert.equal(kept.ask(small, { needed: 3 }).granted, 3)
+    assert.equal(kept.ask(small, 3).accepted, 3)
     for (const step of [-HOUR, HOUR, -HOUR, HOUR]) {
       kept.now += step
-      assert.equal(kept.ask(small).granted, 0)
+      assert.equal(kept.ask(small).accepted, 0)
     }
   })
 
   test('a limit that is lowered holds at once, and whatever others have reserved of the former one', () => {
     const kept = new Kept()
-    for (const holder of ['a', 'b', 'c']) kept.ask(rate(1_000, 60), { holder, ahead: 99 })
+    for (let process = 0; process < 3; process++) kept.ask(large)
     assert.equal(kept.left(small), 3)
-    assert.equal(kept.ask(small, { needed: 10 }).granted, 3)
+    assert.equal(kept.ask(small, 10).accepted, 3)
     kept.now += 10 * SECOND
     assert.equal(kept.left(small), 1)
   })
 
   test('a limit that is raised refills faster from where it was', () => {
     const kept = new Kept()
-    kept.ask(small, { needed: 3 })
+    kept.ask(small, 3)
     assert.equal(kept.left(rate(60, 60)), 0)
     kept.now += 5 * SECOND
     assert.equal(kept.left(rate(60, 60)), 5)
   })
 
   test('a limit that was changed and changed back counts what is still reserved of it', () => {
-    const [kept, large] = [new Kept(), rate(1_000, 60)]
-    for (const holder of ['a', 'b', 'c', 'd']) kept.ask(large, { holder, ahead: 100 })
-    kept.ask(rate(5_000, 60), { holder: 'e', needed: 1 })
+    const [kept, other] = [new Kept(), rate(5_000, 60)]
+    const reservations = Array.from({ length: 4 }, () => kept.ask(large))
+    assert.equal(kept.ask(other).ahead, 0)
     kept.now += 20 * SECOND
+    assert.equal(kept.left(large), 1_000 - 4 * 99)
+    // Once all processes have asked under the other limit, nothing of the former one is reserved.
+    const ahead = reservations.map(({ reserved: ended, window }) => kept.ask(other, 1, { ended, window }).ahead)
+    assert.deepEqual(ahead, [0, 0, 0, 155])
+  })
+
+  test('a process that ends after the limit was changed refills nothing', () => {
+    const kept = new Kept()
+    const { window, reserved: ended } = kept.ask(large)
+    kept.ask(small, 3)
+    assert.equal(kept.left(small), 0)
+    kept.now += SECOND
+    kept.ask(large, 0, { ended, window })
+    assert.equal(kept.left(small), 0)
+  })
+
+  test('the state of the former version counts all that was reserved, until the last of it ends', () => {
+    const kept = new Kept()
+    const leases = { a: [110, START + 20_000, 1_000, 60], b: [90, START + 30_000, 1_000, 60] }
+    kept.state = JSON.stringify({ level: 600, at: START, leases, isScarce: false })
     assert.equal(kept.left(large), 600)
+    kept.now += 29 * SECOND
+    assert.deepEqual([kept.left(large), kept.ask(large).accepted], [800, 1])
+    kept.now += 20 * SECOND
+    assert.equal(kept.left(large), 1_000)
   })
 })
 
@@ -151,13 +211,13 @@ describe('a quota', () => {
     const ends = { day: Date.UTC(2026, 1, 1), month: Date.UTC(2026, 1, 1), ever: null }
     for (const [per, end] of Object.entries(ends)) {
       const [kept, limit] = [new Kept(), quota(3, per as 'day')]
-      assert.deepEqual([kept.ask(limit, { needed: 2 }).granted, kept.ask(limit, { needed: 2 }).granted], [2, 1])
-      const { granted, retryMs, left } = kept.ask(limit)
-      assert.deepEqual([granted, left, retryMs], [0, 0, end === null ? null : end - START])
+      assert.deepEqual([kept.ask(limit, 2).accepted, kept.ask(limit, 2).accepted], [2, 1])
+      const { accepted, retryMs, left } = kept.ask(limit)
+      assert.deepEqual([accepted, left, retryMs], [0, 0, end === null ? null : end - START])
       kept.now = Date.UTC(2026, 1, 1) - 1
-      assert.equal(kept.ask(limit).granted, 0)
+      assert.equal(kept.ask(limit).accepted, 0)
       kept.now += 1
-      assert.equal(kept.ask(limit).granted, end === null ? 0 : 1, per)
+      assert.equal(kept.ask(limit).accepted, end === null ? 0 : 1, per)
     }
   })
 
@@ -171,30 +231,40 @@ describe('a quota', () => {
 
   test('what is returned counts for the window that it was reserved in', () => {
     const [kept, limit] = [new Kept(), quota(5, 'day')]
-    const { window } = kept.ask(limit, { needed: 4 })
-    kept.ask(limit, { needed: 0, returned: 3, window })
+    const { window } = kept.ask(limit, 4)
+    kept.ask(limit, 0, { ended: 3, window })
     assert.equal(kept.left(limit), 4)
     kept.now += DAY
-    kept.ask(limit, { holder: 'b', needed: 2 })
-    kept.ask(limit, { needed: 0, returned: 1, window })
+    kept.ask(limit, 2)
+    kept.ask(limit, 0, { ended: 1, window })
     assert.equal(kept.left(limit), 3)
+  })
+
+  test('what is returned after the period was changed stays used', () => {
+    const kept = new Kept()
+    const { window } = kept.ask(quota(5, 'ever'), 5)
+    kept.ask(quota(5, 'day'))
+    kept.ask(quota(5, 'ever'), 0, { ended: 3, window })
+    assert.equal(kept.left(quota(5, 'day')), 0)
+    kept.now += DAY
+    assert.equal(kept.left(quota(5, 'day')), 5)
   })
 
   test('a clock that goes back stays in the later day', () => {
     const [kept, limit] = [new Kept(), quota(2, 'day')]
-    kept.ask(limit, { needed: 2 })
+    kept.ask(limit, 2)
     kept.now += DAY
-    assert.equal(kept.ask(limit).granted, 1)
+    assert.equal(kept.ask(limit).accepted, 1)
     kept.now -= DAY
-    assert.deepEqual([kept.ask(limit).granted, kept.ask(limit).granted], [1, 0])
+    assert.deepEqual([kept.ask(limit).accepted, kept.ask(limit).accepted], [1, 0])
     kept.now += DAY
-    assert.equal(kept.ask(limit).granted, 0)
+    assert.equal(kept.ask(limit).accepted, 0)
   })
 
   test('a limit that is lowered below what was used is used up; one that is raised has the difference', () => {
     const kept = new Kept()
-    kept.ask(quota(10, 'day'), { needed: 6 })
-    assert.deepEqual([kept.left(quota(5, 'day')), kept.ask(quota(5, 'day')).granted], [0, 0])
+    kept.ask(quota(10, 'day'), 6)
+    assert.deepEqual([kept.left(quota(5, 'day')), kept.ask(quota(5, 'day')).accepted], [0, 0])
     assert.equal(kept.left(quota(20, 'day')), 14)
   })
 
@@ -205,16 +275,16 @@ describe('a quota', () => {
       ['day', 'month'],
     ] as const) {
       const kept = new Kept()
-      kept.ask(quota(5, before), { needed: 5 })
-      assert.equal(kept.ask(quota(5, after)).granted, 0)
+      kept.ask(quota(5, before), 5)
+      assert.equal(kept.ask(quota(5, after)).accepted, 0)
       kept.now += DAY
-      assert.equal(kept.ask(quota(5, after)).granted, 1, `${before}, then ${after}`)
+      assert.equal(kept.ask(quota(5, after)).accepted, 1, `${before}, then ${after}`)
     }
   })
 
   test('a window that is over does not count in one of another period', () => {
     const kept = new Kept()
-    kept.ask(quota(5, 'day'), { needed: 5 })
+    kept.ask(quota(5, 'day'), 5)
     kept.now += 40 * DAY
     assert.equal(kept.left(quota(5, 'month')), 5)
   })
@@ -236,11 +306,16 @@ test('a state that cannot be read is an error, never a full bucket or an unused 
     '{"level":"x","at":0,"leases":{}}',
     '{"used":"0"}',
     '{"level":1,"at":1}',
+    '{"level":1,"at":1,"reserved":0}',
   ]
   for (const state of unreadable) {
-    const ask = { holder: 'a', needed: 1, ahead: 0, returned: 0, window: 0 }
     for (const limit of [rate(3, 30), quota(3, 'day')]) {
-      assert.throws(() => reserve(state, limit, ask, START), `${limit.kind}: ${state}`)
+      for (const takes of [0, 1]) {
+        const ask = askFor(takes, { subject: 'tok_1', limit, ended: 1 })
+        const { reserved, states } = reserve([state], ask, START)
+        assert.deepEqual([reserved.rows, states], [[undefined], [undefined]], `${limit.kind}: ${state}`)
+        assert.equal(acceptedOf(reserved), 0)
+      }
       assert.throws(() => leftOf(state, limit, START), `${limit.kind}: ${state}`)
     }
   }

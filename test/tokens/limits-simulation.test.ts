@@ -4,9 +4,9 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { Limiter } from '../../src/tokens/limiter.ts'
-import type { LimitUse } from '../../src/tokens/model/limit.ts'
+import type { Ask, LimitUse, Reserved } from '../../src/tokens/model/limit.ts'
 import type { Limit } from '../../src/tokens/verify/policy.ts'
-import { Clock, MemoryLimits, quota, rate } from '../support/limits.ts'
+import { acceptedOf, Clock, MemoryLimits, quota, rate } from '../support/limits.ts'
 import { runs } from '../support/runs.ts'
 import { chances, SEED } from '../support/seed.ts'
 
@@ -70,12 +70,12 @@ async function simulate(plan: Plan): Promise<Outcome> {
   const { clock } = world
   const stores = Array.from({ length: plan.alone ? HOLDERS : 1 }, () => new MemoryLimits(clock))
   const slow = (store: MemoryLimits) => ({
-    reserveUnits: (asks: Parameters<MemoryLimits['reserveUnits']>[0]) => {
-      const { promise, resolve } = Promise.withResolvers<ReturnType<MemoryLimits['reserveNow']>>()
+    reserveUnits: (_account: string, ask: Ask) => {
+      const { promise, resolve } = Promise.withResolvers<Reserved>()
       world.later((chance() * SLOWEST_MS) / 2, () => {
-        const grants = store.reserveNow(asks)
-        if (grants.some((grant) => (grant?.granted ?? 0) > 0)) latestTime()
-        world.later((chance() * SLOWEST_MS) / 2, () => resolve(grants))
+        const reserved = store.reserveNow(ask)
+        if (acceptedOf(reserved) > 0) latestTime()
+        world.later((chance() * SLOWEST_MS) / 2, () => resolve(reserved))
       })
       return promise
     },
@@ -92,7 +92,7 @@ async function simulate(plan: Plan): Promise<Outcome> {
 
   const verify = (holder: number) => () => {
     const limiter = holders[holder] as Limiter
-    const use: LimitUse = { subject: 'tok_1', owner: 'token', limit }
+    const use: LimitUse = { account: 'acc_1', subject: 'tok_1', owner: 'token', limit }
     Promise.resolve(limiter.take([use])).then((verdict) => {
       // A process that was killed answers nobody.
       if (verdict.accepted && holders[holder] === limiter) accepted.push({ at: latestTime(), limit: use.limit })

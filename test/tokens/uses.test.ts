@@ -43,6 +43,23 @@ test('uses within a minute of the last one on record are not written again', () 
     }
   }))
 
+test('several processes write the minute of a token once, and later uses of each are as exact as with one', () =>
+  withToken(async ({ store }, _accountId, id) => {
+    const [one, other] = [new UseMarks(store), new UseMarks(store)]
+    for (const [uses, at, expected] of [
+      [one, 0, 0],
+      [other, 30_000, 0],
+      [other, MINUTE - 1, 0],
+      [other, MINUTE, MINUTE],
+      [one, MINUTE + 20_000, MINUTE],
+      [one, 2 * MINUTE, 2 * MINUTE],
+    ] as const) {
+      uses.mark(id, at)
+      await uses.flush()
+      assert.equal((await store.findActivity([id], 0)).get(id)?.lastUsedAt, expected)
+    }
+  }))
+
 test('a flush that fails keeps its marks for the next one, and later marks win over them', () =>
   withToken(async (estate, accountId, id) => {
     const closed = estate.store
@@ -99,7 +116,7 @@ function counted({ store }: Estate, failing?: number) {
   const uses = new UseMarks({
     markUsed: async (marks) => {
       if (asked.push(marks.size) === failing) throw new Error('too busy')
-      await store.markUsed(marks)
+      return store.markUsed(marks)
     },
   })
   return { uses, asked }

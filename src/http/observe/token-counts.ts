@@ -5,8 +5,8 @@ import { throttled } from './throttled.ts'
 
 const SOON_MS = 7 * 24 * 60 * 60 * 1000
 
-/** Time between two counts. */
-const COUNT_EVERY_MS = 10_000
+/** Time between two counts, in each process that is scraped. */
+const COUNT_EVERY_MS = 60_000
 
 export type CountedStore = Pick<Store, 'countTokens' | 'countExpiring'>
 

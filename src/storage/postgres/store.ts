@@ -119,7 +119,8 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
       findObstacle: async () => (lease.refusal?.cause as Error | undefined)?.message,
       summary: () => pools.shortReads.ask((db) => summarize(db, lineage !== undefined)),
     },
-    limiter: new PostgresLimiter(pools.verification),
+    // A statement that waits for its row, which a busy caller may lock, must not keep verification waiting.
+    limiter: new PostgresLimiter(pools.shortReads),
     poolUsage: () => ofEachKind((kind) => pools[kind].usage),
   }
 }
@@ -241,8 +242,12 @@ class PostgresStore implements Store {
   })
   markUsed = this.#change(writes.markUsed)
   readonly #reserveUnits = this.#change(writes.reserveUnits)
-  /** Asked for many requests together: not dropped with the one that was first, nor by its deadline. */
-  reserveUnits: Store['reserveUnits'] = (asks) => requestScope.exit(() => this.#reserveUnits(asks))
+  /**
+   * Asked for many requests together: not dropped with the one that was first, nor by its deadline. In a turn apart from the
+   * account's changes, which may be many.
+   */
+  reserveUnits: Store['reserveUnits'] = (accountId, ask) =>
+    requestScope.exit(() => this.#reserveUnits(`limits of ${accountId}`, ask))
   changeMasterKey = this.#change(writes.changeMasterKey)
   resealTokens = this.#change(writes.resealTokens)
   retireMasterKey = this.#change(writes.retireMasterKey)

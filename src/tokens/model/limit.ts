@@ -1,82 +1,134 @@
-// What is left of a rate or a quota. Processes reserve units in batches and use them up by themselves, so that few verifications
-// write; all of them together never use more than the limit allows. Pure: a state as stored in, a state out.
+// What is left of a rate or a quota. Processes reserve units of large limits in batches and use them up by themselves, so that few
+// verifications write; all processes together never use more than a limit allows. Pure: stored states in, stored states out.
 import type { Limit, Policies, PolicyOwner, Quota, Rate } from '../verify/policy.ts'
 import type { VerifiedToken } from './token.ts'
 
 /** A limit that a verification needs one unit of. `subject` is the token or the sub-account. */
 export interface LimitUse {
+  readonly account: string
   readonly subject: string
   readonly limit: Limit
   readonly owner: PolicyOwner
 }
 
+type Owned = Pick<VerifiedToken, 'id' | 'accountId' | 'subAccountId'>
+
 /** Rates before quotas, the token's before its sub-account's. */
-export function limitsOf(of: Pick<VerifiedToken, 'id' | 'subAccountId'>, { token, subAccount }: Policies): LimitUse[] {
+export function limitsOf({ id, accountId: account, subAccountId }: Owned, { token, subAccount }: Policies): LimitUse[] {
   const uses: LimitUse[] = []
   for (const kind of ['rate', 'quota'] as const) {
     const [own, ceiling] = [token?.[kind], subAccount?.[kind]]
-    if (own !== undefined) uses.push({ subject: of.id, owner: 'token', limit: own })
-    if (ceiling !== undefined) uses.push({ subject: of.subAccountId, owner: 'sub-account', limit: ceiling })
+    if (own !== undefined) uses.push({ account, subject: id, owner: 'token', limit: own })
+    if (ceiling !== undefined) uses.push({ account, subject: subAccountId, owner: 'sub-account', limit: ceiling })
   }
   return uses
 }
 
-/** Who asks, and for how many. */
-export interface Reservation {
-  readonly holder: string
-  /** For verifications that wait: used as soon as they are granted. */
-  readonly needed: number
-  /** For verifications to come. */
-  readonly ahead: number
-  /** Unused units of the holder's last reservation, which this one replaces. */
-  readonly returned: number
-  /** In which `returned` was granted. */
+/** What verifications of one account ask for. */
+export interface Ask {
+  readonly rows: readonly RowAsk[]
+  /** For each verification the rows that it needs a unit of, as positions in `rows`, in the order of the checks. */
+  readonly takes: readonly (readonly number[])[]
+}
+
+export interface RowAsk {
+  readonly subject: string
+  readonly limit: Limit
+  /** Of the process's last reservation, which it uses no longer: of a rate all units, of a quota those that it has not used. */
+  readonly ended: number
+  /** In which they were reserved. */
   readonly window: number
 }
 
-export interface GrantedUnits {
-  readonly granted: number
+export interface Reserved {
+  /** Undefined where the state cannot be read, or no verification needs the row. */
+  readonly rows: readonly (RowAnswer | undefined)[]
+  /** For each verification the first row without a unit for it. It gets none of the others then. */
+  readonly refusedBy: readonly (number | undefined)[]
+}
+
+export interface RowAnswer {
+  /** Units for verifications to come. */
+  readonly ahead: number
+  /** How many the store counts as reserved by this process. */
+  readonly reserved: number
+  readonly window: number
   /** For how long they may be used, counted from before the question was asked. */
   readonly validMs: number
-  /** The beginning of the day or month that they are counted in; 0 where there is none. */
-  readonly window: number
   readonly left: number
   /** Until the limit is full again; null for never. */
   readonly resetMs: number | null
-  /** When asking again is worthwhile, if nothing was granted; null for never. */
+  /** Until somebody can get something again; null for never. */
   readonly retryMs: number | null
 }
 
-/** `state` is undefined where nothing has changed: there is nothing to store. */
-type Reserved = GrantedUnits & { readonly state: string | undefined }
-
-/** `state` is null before the first reservation; `now` is the time of the store that keeps it. */
-export function reserve(state: string | null, limit: Limit, ask: Reservation, now: number): Reserved {
-  return limit.kind === 'rate' ? reserveRate(state, limit, ask, now) : reserveQuota(state, limit, ask, now)
+interface Opened {
+  /** How many can be taken. */
+  readonly usable: number
+  take(units: number, ask: RowAsk): After
 }
 
-/** Undefined if the state cannot be read: nothing is granted, and others that are asked for together get theirs. */
-export function reserveIfReadable(...asked: Parameters<typeof reserve>): Reserved | undefined {
+interface After {
+  readonly answer?: RowAnswer
+  /** Undefined where nothing has changed. */
+  readonly state: string | undefined
+}
+
+/** A state is null before the first reservation; `now` is the time of the store that keeps it. */
+export function reserve(states: readonly (string | null)[], { rows, takes }: Ask, now: number) {
+  const opened = rows.map(({ limit }, n) => ifReadable(() => open(states[n] ?? null, limit, now)))
+  const taken = rows.map(() => 0)
+  const refusedBy = takes.map((needed) => {
+    const empty = needed.find((n) => (taken[n] ?? 0) >= (opened[n]?.usable ?? 0))
+    if (empty === undefined) for (const n of needed) taken[n] = (taken[n] ?? 0) + 1
+    return empty
+  })
+  const asked = new Set(takes.flat())
+  const after = rows.map((row, n): After | undefined =>
+    asked.has(n) ? opened[n]?.take(taken[n] ?? 0, row) : ifReadable(() => end(states[n] ?? null, row)),
+  )
+  const reserved: Reserved = { rows: after.map((each) => each?.answer), refusedBy }
+  return { reserved, states: after.map((each) => each?.state) }
+}
+
+/** What a process that holds none could still get, reservations of others counted as used. */
+export function leftOf(...args: Parameters<typeof open>): number {
+  return open(...args).usable
+}
+
+function open(state: string | null, limit: Limit, now: number): Opened {
+  return limit.kind === 'rate' ? openRate(state, limit, now) : openQuota(state, limit, now)
+}
+
+/** Of a state that cannot be read nothing is granted, and others that are asked for together get theirs. */
+function ifReadable<Value>(read: () => Value): Value | undefined {
   try {
-    return reserve(...asked)
+    return read()
   } catch {
     return undefined
   }
 }
 
-/** What a process that holds none could still get, reservations of others counted as used. */
-export function leftOf(state: string | null, limit: Limit, now: number): number {
-  if (limit.kind === 'rate') return wholeUnits(refill(state, limit, now).level)
-  return Math.max(0, limit.limit - currentWindow(state, limit, now).used)
+/** Where nothing is asked for, and the limit is perhaps another one by now: nothing is refilled. */
+function end(text: string | null, { limit, ended, window }: RowAsk): After {
+  if (text === null) return { state: undefined }
+  if (limit.kind === 'rate') {
+    const state = readRate(text)
+    const after = { ...state, reserved: Math.max(0, state.reserved - ended) }
+    return { state: state.until === window ? JSON.stringify(after) : undefined }
+  }
+  const state = readQuota(text)
+  const after = { ...state, used: Math.max(0, state.used - ended) }
+  return { state: state.per === limit.per && state.from === window ? JSON.stringify(after) : undefined }
 }
 
 /** Units of smaller limits are never reserved in advance. */
 const SMALLEST_BATCHED = 1_000
-/** One write is for more than 100 verifications. What a process holds when it is killed is lost, so a batch is not larger. */
-const RATE_BATCH = { fewest: 110, part: 1 / 32, seconds: 6.6 }
+/** One write is for about 100 verifications. What a process holds when it is killed is lost, so a batch is not larger. */
+const RATE_BATCH = { fewest: 100, part: 1 / 32, seconds: 6 }
 const QUOTA_BATCH = { most: 128, part: 1 / 8 }
 
-/** The most that is reserved at once for verifications to come. A batch of a rate refills within seconds. */
+/** How many are reserved at once. A batch of a rate refills within seconds; of a quota it shrinks towards the end. */
 export function batchOf(limit: Limit, left: number): number {
   if (limit.limit < SMALLEST_BATCHED) return 1
   if (limit.kind === 'quota') return atLeastOne(Math.min(QUOTA_BATCH.most, left * QUOTA_BATCH.part))
@@ -86,50 +138,57 @@ export function batchOf(limit: Limit, left: number): number {
 
 const atLeastOne = (units: number): number => Math.max(1, Math.floor(units))
 
-/** Rounding can leave a sum of refills just below a whole number. */
-const wholeUnits = (level: number): number => Math.max(0, Math.floor(level + 1e-9))
-
 interface RateState {
   /** What is in the bucket, apart from what is reserved. */
   readonly level: number
   /** The time of that, which never goes back: a clock that does refills nothing until it has caught up. */
   readonly at: number
-  readonly leases: Leases
-  /** A grant was smaller than a batch. Until a batch is available again, smaller grants are refused, to save writes. */
-  readonly isScarce?: boolean | undefined
+  /** How many units processes may have reserved and not used yet. Nobody uses them after `until`. */
+  readonly reserved: number
+  readonly until: number
+  /** The limit that they are reserved of. Under another one nobody uses them. */
+  readonly of: string
 }
 
-/** By holder, units that are reserved ahead. They are of one limit: once it is changed, nobody uses them. */
-type Leases = Readonly<Record<string, readonly [units: number, until: number, limit: number, seconds: number]>>
+const nameOf = ({ limit, seconds }: Rate): string => `${limit}/${seconds}`
 
-/** Counted from before the store is asked, so it is longer than any round trip. */
-const LEASE_MS = 30_000
+/** What is reserved of a rate ends at one time for all processes, at most so long after the first of them has reserved. */
+const RESERVED_MS = 600_000
+/** The part of a bucket that may be reserved. The rest is for processes that hold nothing. */
+const RESERVED_PART = 1 / 2
 
-function reserveRate(state: string | null, limit: Limit & { kind: 'rate' }, ask: Reservation, now: number): Reserved {
-  const bucket = refill(state, limit, now)
-  const { [ask.holder]: _ended, ...others } = bucket.leases
-  const level = Math.min(bucket.level + ask.returned, limit.limit - heldOf(others, limit))
-  const available = wholeUnits(level)
-  const wanted = ask.needed + ask.ahead
-  const enough = Math.min(wanted, batchOf(limit, available))
-  const granted = bucket.isScarce && available < enough ? 0 : Math.min(wanted, available)
+/** Rounding can leave a sum of refills just below a whole number. */
+const wholeUnits = (level: number): number => Math.max(0, Math.floor(level + 1e-9))
+
+function openRate(text: string | null, limit: Limit & Rate, now: number): Opened {
+  const bucket = refill(text, limit, now)
+  const batch = batchOf(limit, limit.limit)
+  // Less than a batch is not given out: an empty bucket would cost a write for each unit.
+  const usableOf = (level: number) => (wholeUnits(level) < batch ? 0 : wholeUnits(level))
   const msOf = (units: number) => Math.ceil((units * limit.seconds * 1_000) / limit.limit)
-  const isRefused = granted === 0 && wanted > 0
-  const left = isRefused ? 0 : available - granted
-  const grant = { granted, validMs: LEASE_MS, window: 0, left, resetMs: msOf(limit.limit - left) }
-  const retryMs = isRefused ? Math.max(1, msOf(enough - level)) : null
-  // Without a state, the token has been deleted since.
-  if (granted === 0 && (ask.returned === 0 || state === null)) return { ...grant, retryMs, state: undefined }
-  const ahead = granted - ask.needed
-  const lease: Leases = ahead > 0 ? { [ask.holder]: [ahead, now + LEASE_MS, limit.limit, limit.seconds] } : {}
-  const isScarce = granted < enough || (bucket.isScarce && left < batchOf(limit, left))
-  const after: RateState = { level: level - granted, at: bucket.at, leases: { ...others, ...lease }, isScarce }
-  return { ...grant, retryMs, state: JSON.stringify(after) }
-}
-
-function heldOf(leases: Leases, { limit, seconds }: Rate): number {
-  const held = Object.values(leases).filter(([, , ofLimit, ofSeconds]) => ofLimit === limit && ofSeconds === seconds)
-  return held.reduce((sum, [units]) => sum + units, 0)
+  return {
+    usable: usableOf(bucket.level),
+    take(units, ask) {
+      const most = Math.floor(limit.limit * RESERVED_PART)
+      const own = ask.window === bucket.until ? Math.min(ask.ended, bucket.reserved) : 0
+      // A verification that is refused writes nothing, unless others wait for what is counted as reserved.
+      const isWritten = units > 0 || (own > 0 && bucket.reserved + batch > most)
+      const others = bucket.reserved - own
+      const isFree = others === 0 || bucket.of === nameOf(limit)
+      const ahead = units > 0 && isFree ? Math.max(0, Math.min(batch - units, most - others)) : 0
+      const level = bucket.level - units - ahead
+      const until = isWritten && others === 0 ? bucket.at + RESERVED_MS : bucket.until
+      const of = isFree ? nameOf(limit) : bucket.of
+      const after: RateState = { level, at: bucket.at, reserved: others + ahead, until, of }
+      const left = usableOf(level)
+      const answer = {
+        ...{ ahead, reserved: isWritten ? ahead : own, window: until, validMs: until - bucket.at, left },
+        resetMs: msOf(limit.limit - left),
+        retryMs: left > 0 ? 0 : Math.max(1, msOf(batch - level)),
+      }
+      return { answer, state: isWritten ? JSON.stringify(after) : undefined }
+    },
+  }
 }
 
 /**
@@ -137,23 +196,27 @@ function heldOf(leases: Leases, { limit, seconds }: Rate): number {
  * minus the reserved units.
  */
 function refill(text: string | null, rate: Rate, now: number): RateState {
-  const state: RateState = text === null ? { level: rate.limit, at: now, leases: {} } : JSON.parse(text)
-  if (!Number.isFinite(state.level) || !Number.isFinite(state.at)) throw new Error('the state of a rate cannot be read')
+  const of = nameOf(rate)
+  const empty = { reserved: 0, until: 0, of }
+  const state = text === null ? { ...empty, level: rate.limit, at: now } : { of, ...readRate(text) }
   const perMs = rate.limit / (rate.seconds * 1_000)
-  let { level, at, leases } = state
-  const refillUntil = (time: number) => {
-    level = Math.min(level + Math.max(0, time - at) * perMs, rate.limit - heldOf(leases, rate))
-    at = Math.max(at, time)
-  }
-  const ends = Object.entries(leases).sort(([, [, one]], [, [, other]]) => one - other)
-  for (const [holder, [, until]] of ends) {
-    if (until > Math.max(now, at)) break
-    refillUntil(until)
-    const { [holder]: _ended, ...others } = leases
-    leases = others
-  }
-  refillUntil(now)
-  return { ...state, level, at, leases }
+  const time = Math.max(now, state.at)
+  const end = Math.min(time, Math.max(state.at, state.until))
+  const full = rate.limit - (state.of === of ? state.reserved : 0)
+  const level = Math.min(state.level + (end - state.at) * perMs, full)
+  if (time < state.until) return { ...state, level, at: time }
+  return { ...empty, level: Math.min(level + (time - end) * perMs, rate.limit), at: time }
+}
+
+function readRate(text: string): Omit<RateState, 'of'> {
+  const { leases, ...state } = JSON.parse(text)
+  // The former version kept what each process had reserved, and until when.
+  const former: number[][] = Object.values(leases ?? {})
+  if (leases) state.reserved = former.reduce((sum, [units = 0]) => sum + units, 0)
+  if (leases) state.until = Math.max(0, ...former.map(([, until = 0]) => until))
+  const { level, at, reserved, until } = state
+  if (![level, at, reserved, until].every(Number.isFinite)) throw new Error('the state of a rate cannot be read')
+  return state
 }
 
 interface QuotaState {
@@ -164,27 +227,33 @@ interface QuotaState {
   readonly used: number
 }
 
-function reserveQuota(state: string | null, limit: Limit & { kind: 'quota' }, ask: Reservation, now: number): Reserved {
-  const before = currentWindow(state, limit, now)
-  const { per, from } = before
-  const isAsked = ask.needed + ask.ahead > 0
-  const used = before.used - (ask.window === from ? Math.min(ask.returned, before.used) : 0)
-  const remaining = Math.max(0, limit.limit - used)
-  const granted = Math.min(ask.needed + ask.ahead, remaining)
-  const end = windowEnd(per, from)
+function openQuota(text: string | null, limit: Limit & Quota, now: number): Opened {
+  const { isNew, ...before } = currentWindow(text, limit, now)
+  const usable = Math.max(0, limit.limit - before.used)
+  const end = windowEnd(before.per, before.from)
   const resetMs = end === null ? null : Math.max(0, end - now)
-  const after: QuotaState = { per, from, used: used + granted }
-  // What is only returned was counted by the policy of its time: after a change of the period it stays used.
-  const isChanged = before.isNew ? isAsked : after.used !== before.used
   return {
-    granted,
-    validMs: resetMs ?? Number.MAX_SAFE_INTEGER,
-    window: from,
-    left: remaining - granted,
-    resetMs,
-    retryMs: granted > 0 ? null : resetMs,
-    state: isChanged ? JSON.stringify(after) : undefined,
+    usable,
+    take(units, { ended, window }) {
+      const returned = window === before.from ? Math.min(ended, before.used) : 0
+      const ahead = units === 0 ? 0 : Math.max(0, Math.min(batchOf(limit, usable), usable) - units)
+      const after: QuotaState = { ...before, used: before.used - returned + units + ahead }
+      const left = Math.max(0, limit.limit - after.used)
+      const answer = {
+        ...{ ahead, reserved: 0, window: before.from, validMs: resetMs ?? Number.MAX_SAFE_INTEGER },
+        ...{ left, resetMs, retryMs: left > 0 ? 0 : resetMs },
+      }
+      // A window of another period is stored even if nothing is granted: it must end.
+      const isWritten = isNew || after.used !== before.used
+      return { answer, state: isWritten ? JSON.stringify(after) : undefined }
+    },
   }
+}
+
+function readQuota(text: string): QuotaState {
+  const state = JSON.parse(text)
+  if (!Number.isSafeInteger(state.used)) throw new Error('the state of a quota cannot be read')
+  return state
 }
 
 /**
@@ -194,11 +263,9 @@ function reserveQuota(state: string | null, limit: Limit & { kind: 'quota' }, as
 function currentWindow(text: string | null, { per }: Quota, now: number): QuotaState & { readonly isNew: boolean } {
   const from = windowStart(per, now)
   if (text === null) return { per, from, used: 0, isNew: false }
-  const state: QuotaState = JSON.parse(text)
-  if (!Number.isSafeInteger(state.used)) throw new Error('the state of a quota cannot be read')
+  const state = readQuota(text)
   const end = windowEnd(state.per, state.from)
   if (state.per === per) return from > state.from ? { per, from, used: 0, isNew: false } : { ...state, isNew: false }
-  // Stored even if nothing is granted: the new window must end.
   return { per, from, used: end !== null && end <= from ? 0 : state.used, isNew: true }
 }
 

@@ -14,7 +14,7 @@ const MAX_LATEST = 150_000
 const MARKS_AT_ONCE = 5_000
 
 /** A use within this time after a recorded one is not written: last uses are accurate to the minute. */
-const PRECISION_MS = 60_000
+export const PRECISION_MS = 60_000
 
 function isSoonAfter(markedAt: Timestamp, at: Timestamp): boolean {
   return at >= markedAt && at - markedAt < PRECISION_MS
@@ -49,7 +49,9 @@ export class UseMarks {
     if (some.size === 0) return
     for (const tokenId of some.keys()) this.#marks.delete(tokenId)
     try {
-      await this.#store.markUsed(some)
+      const recent = await this.#store.markUsed(some)
+      // Later uses are measured against what is on record, which another process may have written.
+      for (const [tokenId, at] of recent) this.#latest.set(tokenId, at)
     } catch (error) {
       for (const [tokenId, at] of some) if (!this.#marks.has(tokenId)) this.#marks.set(tokenId, at)
       throw error

@@ -1,20 +1,17 @@
 // What is left of rates and quotas: shared by all that have the store open, and durable. Each test has a store to itself.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Ask } from '../../../src/tokens/limiter.ts'
 import { leftOf } from '../../../src/tokens/model/limit.ts'
 import type { Store } from '../../../src/tokens/ports.ts'
 import type { Limit } from '../../../src/tokens/verify/policy.ts'
-import { quota, rate } from '../../support/limits.ts'
+import { acceptedOf, askFor, quota, rate } from '../../support/limits.ts'
 import type { OpenEmptyStore, TestStore } from '../../support/store.ts'
 
-const askFor = (subject: string, limit: Limit, more: Partial<Ask> = {}): Ask => ({
-  ...{ subject, limit, holder: 'one', needed: 1, ahead: 0, returned: 0, window: 0 },
-  ...more,
-})
+const ACCOUNT = 'acc_a'
 
-async function granted(store: Store, ...asks: Ask[]): Promise<(number | undefined)[]> {
-  return (await store.reserveUnits(asks)).map((grant) => grant?.granted)
+/** How many of `wanted` verifications, which need a unit of this limit only, are accepted. */
+async function granted(store: Store, wanted: number, subject: string, limit: Limit): Promise<number> {
+  return acceptedOf(await store.reserveUnits(ACCOUNT, askFor(wanted, { subject, limit })))
 }
 
 /** Slow enough that nothing refills during a test. */
@@ -35,19 +32,21 @@ export function describeLimits(open: OpenEmptyStore): void {
   test('a question for many requests is not dropped with the first of them, which has hung up and waited long', () =>
     withStores(async ({ store }) => {
       const first = { waitedMs: 600_000, isGone: () => true }
-      assert.deepEqual(await store.during(first, () => granted(store, askFor('tok_a', HOURLY))), [1])
+      assert.equal(await store.during(first, () => granted(store, 1, 'tok_a', HOURLY)), 1)
     }))
 
-  test('all asks of one question are answered, each for its own subject and kind', () =>
+  test('a verification gets one unit of each limit that it names, or none of any, and the first without one is named', () =>
     withStores(async ({ store }) => {
-      const asks = [
-        askFor('tok_a', rate(2, 3_600), { needed: 5 }),
-        askFor('tok_a', quota(7, 'ever'), { needed: 5 }),
-        askFor('sub_a', rate(1, 3_600)),
+      const [two, seven, one] = [
+        { subject: 'tok_a', limit: rate(2, 3_600) },
+        { subject: 'tok_a', limit: quota(7, 'ever') },
+        { subject: 'sub_a', limit: rate(1, 3_600) },
       ]
-      assert.deepEqual(await granted(store, ...asks), [2, 5, 1])
-      assert.deepEqual(await granted(store, ...asks), [0, 2, 0])
-      assert.deepEqual(await granted(store, askFor('tok_b', rate(2, 3_600), { needed: 5 })), [2])
+      const rows = askFor(0, two, seven, one).rows
+      const { refusedBy } = await store.reserveUnits(ACCOUNT, { rows, takes: [[0, 1], [0, 2, 1], [1], [1, 2], [0, 1]] })
+      assert.deepEqual(refusedBy, [undefined, undefined, undefined, 2, 0])
+      assert.deepEqual(await granted(store, 9, 'tok_a', seven.limit), 4)
+      assert.deepEqual(await granted(store, 5, 'tok_b', two.limit), 2)
     }))
 
   test('reservations side by side, from two that have the store open, never grant more than the limit', () =>
@@ -59,9 +58,12 @@ export function describeLimits(open: OpenEmptyStore): void {
         Array.from({ length: 120 }, async (_, n) => {
           // In another order each time: whoever locks them as they are named waits for ever.
           const order = n % 2 === 0 ? names : names.toReversed()
-          const asks = order.map((name) => askFor(name, limits[name], { holder: `${n % 2}`, needed: 1 + (n % 9) }))
-          const grants = await granted(n % 2 === 0 ? store : other, ...asks)
-          for (const [at, name] of order.entries()) sums[name] += grants[at] ?? 0
+          const { rows } = askFor(0, ...order.map((subject) => ({ subject, limit: limits[subject] })))
+          const takes = order.flatMap((_each, at) => Array<number[]>(1 + (n % 9)).fill([at]))
+          const { refusedBy } = await (n % 2 === 0 ? store : other).reserveUnits(ACCOUNT, { rows, takes })
+          for (const [at, [row = 0]] of takes.entries()) {
+            if (refusedBy[at] === undefined) sums[order[row] as keyof typeof limits]++
+          }
         }),
       )
       assert.deepEqual(sums, { tok_1: 50, tok_2: 70, sub_1: 90, sub_2: sums.sub_2 })
@@ -70,32 +72,35 @@ export function describeLimits(open: OpenEmptyStore): void {
 
   test('what was granted stays granted after closing and opening again', () =>
     withStores(async (opened) => {
-      const asks = [askFor('tok_a', HOURLY, { needed: 30 }), askFor('tok_a', quota(100, 'ever'), { needed: 99 })]
-      assert.deepEqual(await granted(opened.store, ...asks), [30, 99])
+      assert.equal(await granted(opened.store, 30, 'tok_a', HOURLY), 30)
+      assert.equal(await granted(opened.store, 99, 'tok_a', quota(100, 'ever')), 99)
       await opened.reopen()
-      assert.deepEqual(await granted(opened.store, ...asks), [20, 1])
+      assert.equal(await granted(opened.store, 30, 'tok_a', HOURLY), 20)
+      assert.equal(await granted(opened.store, 99, 'tok_a', quota(100, 'ever')), 1)
     }))
 
   test('what is returned can be had by the other', () =>
     withStores(async ({ store }, other) => {
-      const limit = quota(10, 'month')
-      const [grant] = await store.reserveUnits([askFor('tok_a', limit, { needed: 10 })])
-      await store.reserveUnits([askFor('tok_a', limit, { needed: 0, returned: 4, window: grant?.window ?? 0 })])
-      assert.deepEqual(await granted(other, askFor('tok_a', limit, { holder: 'two', needed: 10 })), [4])
+      const row = { subject: 'tok_a', limit: quota(10, 'month') }
+      const { rows } = await store.reserveUnits(ACCOUNT, askFor(10, row))
+      await store.reserveUnits(ACCOUNT, askFor(0, { ...row, ended: 4, window: rows[0]?.window ?? 0 }))
+      assert.equal(await granted(other, 10, row.subject, row.limit), 4)
     }))
 
-  test('what is returned after the token was deleted leaves nothing behind', () =>
+  test('what ends after the token was deleted leaves nothing behind', () =>
     withStores(async ({ store }) => {
-      const returned = { needed: 0, returned: 4 }
-      await store.reserveUnits([askFor('tok_a', HOURLY, returned), askFor('tok_a', quota(9, 'ever'), returned)])
+      const limits = [HOURLY, quota(9, 'ever')].map((limit) => ({ subject: 'tok_a', limit, ended: 4 }))
+      await store.reserveUnits(ACCOUNT, askFor(0, ...limits))
       assert.deepEqual(await store.findLimits(['tok_a']), [])
     }))
 
   test('what is left is read for several subjects at once, and as it is now', () =>
     withStores(async ({ store }, other) => {
       assert.deepEqual(await store.findLimits(['tok_a', 'sub_a']), [])
-      await granted(store, askFor('tok_a', HOURLY, { needed: 20 }), askFor('sub_a', quota(9, 'ever'), { needed: 2 }))
-      await granted(other, askFor('tok_a', HOURLY), askFor('tok_other', HOURLY))
+      await granted(store, 20, 'tok_a', HOURLY)
+      await granted(store, 2, 'sub_a', quota(9, 'ever'))
+      await granted(other, 1, 'tok_a', HOURLY)
+      await granted(other, 1, 'tok_other', HOURLY)
       const found = await store.findLimits(['tok_a', 'sub_a'])
       const left = found.map(({ subject, kind, state }) => [
         `${subject} ${kind}`,
@@ -106,11 +111,15 @@ export function describeLimits(open: OpenEmptyStore): void {
 
   test('asking and being refused leaves what can be read', () =>
     withStores(async ({ store }) => {
-      const none = askFor('tok_a', quota(5, 'ever'), { needed: 0 })
-      assert.deepEqual(await granted(store, none), [0])
-      for (const { state } of await store.findLimits(['tok_a'])) {
-        assert.equal(leftOf(state || null, quota(5, 'ever'), Date.now()), 5)
+      const rows = [
+        { subject: 'tok_a', limit: quota(5, 'ever') },
+        { subject: 'sub_a', limit: quota(1, 'ever') },
+      ]
+      assert.equal(acceptedOf(await store.reserveUnits(ACCOUNT, askFor(2, ...rows))), 1)
+      assert.equal(acceptedOf(await store.reserveUnits(ACCOUNT, askFor(2, ...rows.toReversed()))), 0)
+      for (const { subject, state } of await store.findLimits(['tok_a'])) {
+        assert.equal(leftOf(state || null, quota(5, 'ever'), Date.now()), subject === 'tok_a' ? 4 : 0)
       }
-      assert.deepEqual(await granted(store, askFor('tok_a', quota(5, 'ever'), { needed: 9 })), [5])
+      assert.equal(await granted(store, 9, 'tok_a', quota(5, 'ever')), 4)
     }))
 }

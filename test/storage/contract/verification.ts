@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { judge } from '../../../src/tokens/trust/verdict.ts'
 import type { Estate } from '../../support/store.ts'
-import { credentialOf, rotateToken, updateToken } from '../../support/store.ts'
+import { credentialOf, FIRST_PAGE, rotateToken, updateToken } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
 
 async function verdict(estate: Estate, digest: Uint8Array, now: number): Promise<string> {
@@ -134,16 +134,26 @@ export const describeVerification: Part = (estate) => {
     assert.equal(await verdict(estate(), token.digest, 1), 'accepted')
   })
 
-  test('the later of two uses is kept, in whatever order they are written', async () => {
-    const { token } = await liveToken(estate())
-    const lastUsed = async () => (await estate().store.findActivity([token.id], 0)).get(token.id)?.lastUsedAt
+  test('the later of two uses is kept, in whatever order they are written; one within a minute is not written', async () => {
+    const { account, token } = await liveToken(estate())
+    const key = await estate().key(account)
+    const { store } = estate()
+    const lastUses = async () => [
+      (await store.findActivity([token.id], 0)).get(token.id)?.lastUsedAt,
+      (await store.listKeys(account.id, FIRST_PAGE)).items.find(({ id }) => id === key.id)?.lastUsedAt,
+    ]
     for (const [at, expected] of [
       [500, 500],
       [400, 500],
-      [600, 600],
+      [500 + 59_999, 500],
+      [500 + 60_000, 60_500],
+      [600, 60_500],
     ] as const) {
-      await estate().store.markUsed(new Map([[token.id, at]]))
-      assert.equal(await lastUsed(), expected)
+      const marks = new Map([token.id, key.id].map((id) => [id, at]))
+      const recent = await store.markUsed(marks)
+      assert.deepEqual(await lastUses(), [expected, expected])
+      assert.deepEqual([...recent.keys()].toSorted(), at === expected ? [] : [token.id, key.id].toSorted())
+      assert.ok([...recent.values()].every((recorded) => recorded === expected))
     }
   })
 

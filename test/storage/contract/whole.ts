@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { VAULT } from '../../../src/tokens/model/tables.ts'
 import type { Store } from '../../../src/tokens/ports.ts'
-import { rate } from '../../support/limits.ts'
+import { askFor, rate } from '../../support/limits.ts'
 import { runs } from '../../support/runs.ts'
 import {
   credentialOf,
@@ -154,10 +154,7 @@ export function describeWhole(open: OpenEmptyStore): void {
         findCandidateOf: () => closed.findCandidateOf('tok_x'),
         findCandidate: () => closed.findCandidate(credentialOf(estate.digest())),
         findActivity: () => closed.findActivity(['tok_x'], 1),
-        reserveUnits: () =>
-          closed.reserveUnits([
-            { subject: 'tok_x', limit: rate(1, 1), holder: 'x', needed: 1, ahead: 0, returned: 0, window: 0 },
-          ]),
+        reserveUnits: () => closed.reserveUnits(account.id, askFor(1, { subject: 'tok_x', limit: rate(1, 1) })),
         findLimits: () => closed.findLimits(['tok_x']),
         markUsed: () => closed.markUsed(new Map([['tok_x', 1]])),
         listHistory: () => closed.listHistory(account.id, FIRST_PAGE),

@@ -2,8 +2,7 @@
 // as its first lock where it changes tokens, so that these changes happen one after the other and cannot deadlock. Statements
 // that do not need each other's answers are sent together; they still run in the order in which they are written here.
 import { Failure } from '../../../tokens/errors.ts'
-import type { Ask } from '../../../tokens/limiter.ts'
-import { type GrantedUnits, reserveIfReadable } from '../../../tokens/model/limit.ts'
+import { type Ask, type Reserved, type RowAsk, reserve } from '../../../tokens/model/limit.ts'
 import { IDLE_MS, LONGEST_MS, type SessionChange, type StoredSession } from '../../../tokens/model/session.ts'
 import {
   ACCOUNT_KEYS,
@@ -28,6 +27,7 @@ import type { SubAccountUpdate } from '../../../tokens/model/update.ts'
 import * as plans from '../../../tokens/plan.ts'
 import type { MasterKeyChange, Resealed, TokenRow } from '../../../tokens/ports.ts'
 import { NO_ROWS, type Origin } from '../../../tokens/record/history.ts'
+import { PRECISION_MS } from '../../../tokens/record/uses.ts'
 import { stampOf } from '../../../tokens/trust/stamp.ts'
 import { asListed, assignments, changedFields, columnOf } from '../../tables.ts'
 import type { Connection } from '../connection.ts'
@@ -279,61 +279,83 @@ export async function retireMasterKey({ db }: Transaction, id: string, at: numbe
  * By the database's clock, which all instances share. The insertion locks the rows, in one order everywhere, and returns those
  * that were there; a state that was never written is empty, and such a row stays only if something was granted.
  */
-export async function reserveUnits(
-  { db }: Transaction,
-  asks: readonly Ask[],
-): Promise<readonly (GrantedUnits | undefined)[]> {
-  const [subjects, kinds] = [asks.map(({ subject }) => subject), asks.map(({ limit }) => limit.kind)]
+export async function reserveUnits({ db }: Transaction, _account: string, ask: Ask): Promise<Reserved> {
+  const columns = (rows: readonly RowAsk[]) => [rows.map(({ subject }) => subject), rows.map(({ limit }) => limit.kind)]
   const found = await db.tuples(
     `INSERT INTO limits AS l (subject, kind, state)
      SELECT subject, kind, '' FROM unnest($1::text[], $2::text[]) AS ask (subject, kind) ORDER BY subject, kind
      ON CONFLICT (subject, kind) DO UPDATE SET state = l.state
      RETURNING subject, kind, state, (extract(epoch FROM clock_timestamp()) * 1000)::bigint`,
-    ...[subjects, kinds],
+    ...columns(ask.rows),
   )
-  const states = new Map(found.map(([subject, kind, state]) => [`${subject} ${kind}`, state as string]))
+  const stored = new Map(found.map(([subject, kind, state]) => [`${subject} ${kind}`, state as string]))
+  const before = ask.rows.map(({ subject, limit }) => stored.get(`${subject} ${limit.kind}`) || null)
   const now = Math.max(...found.map(([, , , at]) => Number(at)))
-  const reserved = asks.map((ask) => {
-    const state = states.get(`${ask.subject} ${ask.limit.kind}`)
-    return { ask, isNew: state === '', grant: reserveIfReadable(state || null, ask.limit, ask, now) }
-  })
-  const granted = reserved.filter(({ grant }) => grant?.state !== undefined)
+  const { reserved, states } = reserve(before, ask, now)
+  const changed = ask.rows.filter((_, n) => states[n] !== undefined)
   await db.run(
     `UPDATE limits l SET state = reserved.state
      FROM unnest($1::text[], $2::text[], $3::text[]) AS reserved (subject, kind, state)
      WHERE l.subject = reserved.subject AND l.kind = reserved.kind`,
-    granted.map(({ ask }) => ask.subject),
-    granted.map(({ ask }) => ask.limit.kind),
-    granted.map(({ grant }) => grant?.state ?? ''),
+    ...[...columns(changed), states.filter((state) => state !== undefined)],
   )
-  const unused = reserved.filter(({ isNew, grant }) => isNew && grant?.state === undefined)
+  const unused = ask.rows.filter((_, n) => before[n] === null && states[n] === undefined)
   if (unused.length > 0) {
     await db.run(
       `DELETE FROM limits l USING unnest($1::text[], $2::text[]) AS unused (subject, kind)
        WHERE l.subject = unused.subject AND l.kind = unused.kind`,
-      unused.map(({ ask }) => ask.subject),
-      unused.map(({ ask }) => ask.limit.kind),
+      ...columns(unused),
     )
   }
-  return reserved.map(({ grant }) => grant)
+  return reserved
 }
 
-/** Locks the tokens first, in the order of the list, so that none is deleted and no two batches wait for each other. */
-export async function markUsed({ db }: Transaction, marks: ReadonlyMap<string, number>): Promise<void> {
-  const sorted = [...marks].sort(([one], [other]) => (one < other ? -1 : 1))
-  await db.run(
-    `INSERT INTO last_used AS l (token_id, at)
-     SELECT t.id, mark.at FROM unnest($1::text[], $2::bigint[]) AS mark (id, at) JOIN tokens t ON t.id = mark.id
-     FOR KEY SHARE OF t
-     ON CONFLICT (token_id) DO UPDATE SET at = greatest(l.at, excluded.at)`,
-    ...[sorted.map(([id]) => id), sorted.map(([, at]) => at)],
+/**
+ * Instances that share the tokens mark the same ones, mostly within a minute of each other: what is on record is read first,
+ * which locks nothing. A token is locked only where it was never used, so that it is not deleted meanwhile. Rows are written in
+ * one order everywhere, so that no two batches wait for each other.
+ */
+export async function markUsed({ db }: Transaction, marks: ReadonlyMap<string, number>): Promise<Map<string, number>> {
+  const recorded = await db.tuples(
+    `SELECT token_id, at FROM last_used WHERE token_id = ANY($1)
+     UNION ALL SELECT id, last_used_at FROM account_keys WHERE id = ANY($1) AND last_used_at IS NOT NULL`,
+    [...marks.keys()],
   )
-  const keys = sorted.filter(([id]) => id.startsWith('key_'))
-  if (keys.length === 0) return
-  await db.run(
-    `UPDATE account_keys k SET last_used_at = greatest(k.last_used_at, mark.at)
-     FROM unnest($1::text[], $2::bigint[]) AS mark (id, at) WHERE k.id = mark.id`,
-    keys.map(([id]) => id),
-    keys.map(([, at]) => at),
-  )
+  const known = new Map(recorded.map(([id, at]) => [id as string, Number(at)]))
+  const recent = new Map([...known].filter(([id, at]) => (marks.get(id) ?? 0) - at < PRECISION_MS))
+  const stale = [...marks].filter(([id]) => !recent.has(id)).sort(([one], [other]) => (one < other ? -1 : 1))
+  const write = (sql: string, some: typeof stale) =>
+    some.length === 0
+      ? 0
+      : db.run(
+          sql,
+          some.map(([id]) => id),
+          some.map(([, at]) => at),
+        )
+  const isKey = (id: string) => id.startsWith('key_')
+  await Promise.all([
+    write(
+      UPDATE_USES,
+      stale.filter(([id]) => known.has(id) && !isKey(id)),
+    ),
+    write(
+      INSERT_USES,
+      stale.filter(([id]) => !known.has(id) && !isKey(id)),
+    ),
+    write(
+      UPDATE_KEY_USES,
+      stale.filter(([id]) => isKey(id)),
+    ),
+  ])
+  return recent
 }
+
+const MARKS = 'unnest($1::text[], $2::bigint[]) AS mark (id, at)'
+const UPDATE_USES = `UPDATE last_used l SET at = mark.at FROM ${MARKS}
+  WHERE l.token_id = mark.id AND l.at <= mark.at - ${PRECISION_MS}`
+const INSERT_USES = `INSERT INTO last_used AS l (token_id, at)
+  SELECT t.id, mark.at FROM ${MARKS} JOIN tokens t ON t.id = mark.id
+  FOR KEY SHARE OF t
+  ON CONFLICT (token_id) DO UPDATE SET at = excluded.at WHERE l.at <= excluded.at - ${PRECISION_MS}`
+const UPDATE_KEY_USES = `UPDATE account_keys k SET last_used_at = mark.at FROM ${MARKS}
+  WHERE k.id = mark.id AND (k.last_used_at IS NULL OR k.last_used_at <= mark.at - ${PRECISION_MS})`

@@ -2,8 +2,7 @@
 // throws, and is then rolled back as a whole.
 import type { SQLInputValue } from 'node:sqlite'
 import { Failure } from '../../../tokens/errors.ts'
-import type { Ask } from '../../../tokens/limiter.ts'
-import { type GrantedUnits, reserveIfReadable } from '../../../tokens/model/limit.ts'
+import { type Ask, type Reserved, reserve } from '../../../tokens/model/limit.ts'
 import { IDLE_MS, LONGEST_MS, type SessionChange, type StoredSession } from '../../../tokens/model/session.ts'
 import {
   ACCOUNT_KEYS,
@@ -29,6 +28,7 @@ import { FORGOTTEN_AT_ONCE, IDEMPOTENCY_MEMORY_MS, type SubAccountUpdate } from 
 import * as plans from '../../../tokens/plan.ts'
 import type { FormerCreation, Idempotency, MasterKeyChange, Resealed, TokenRow } from '../../../tokens/ports.ts'
 import type { Origin } from '../../../tokens/record/history.ts'
+import { PRECISION_MS } from '../../../tokens/record/uses.ts'
 import { type Stamped, stampOf } from '../../../tokens/trust/stamp.ts'
 import { keyIdOf } from '../../../tokens/trust/vault.ts'
 import { asListed, assignments, CHANGED, changedFields } from '../../tables.ts'
@@ -352,33 +352,42 @@ export function retireMasterKey({ db }: Transaction, id: string, at: number): vo
 }
 
 /** Needs no history row: what is left of a limit is no change of a token. */
-export function reserveUnits({ db }: Transaction, asks: readonly Ask[]): readonly (GrantedUnits | undefined)[] {
-  const now = Date.now()
-  return asks.map((ask) => {
-    const { subject, limit } = ask
-    const found = db.tuple<[string]>('SELECT state FROM limits WHERE subject = ? AND kind = ?', subject, limit.kind)
-    const reserved = reserveIfReadable(found?.[0] ?? null, limit, ask, now)
-    if (reserved === undefined) return undefined
-    const { state, ...grant } = reserved
-    if (state !== undefined) {
-      const keep = 'INSERT INTO limits VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET state = excluded.state'
-      db.run(keep, subject, limit.kind, state)
-    }
-    return grant
+export function reserveUnits({ db }: Transaction, _account: string, ask: Ask): Reserved {
+  const before = ask.rows.map(({ subject, limit }) => {
+    return (
+      db.tuple<[string]>('SELECT state FROM limits WHERE subject = ? AND kind = ?', subject, limit.kind)?.[0] ?? null
+    )
   })
+  const { reserved, states } = reserve(before, ask, Date.now())
+  for (const [n, { subject, limit }] of ask.rows.entries()) {
+    const state = states[n]
+    if (state === undefined) continue
+    const keep = 'INSERT INTO limits VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET state = excluded.state'
+    db.run(keep, subject, limit.kind, state)
+  }
+  return reserved
 }
 
-export function markUsed({ db }: Transaction, marks: ReadonlyMap<string, number>): void {
-  for (const [tokenId, at] of marks) {
-    if (tokenId.startsWith('key_')) {
-      db.run('UPDATE account_keys SET last_used_at = max(coalesce(last_used_at, 0), ?) WHERE id = ?', at, tokenId)
-      continue
-    }
-    // Nearly every token that is used was used before: updating first halves the cost.
-    if (db.run('UPDATE last_used SET at = max(at, ?) WHERE token_id = ?', at, tokenId) > 0) continue
-    db.run('INSERT INTO last_used (token_id, at) SELECT id, ? FROM tokens WHERE id = ?', at, tokenId)
+export function markUsed({ db }: Transaction, marks: ReadonlyMap<string, number>): Map<string, number> {
+  const recent = new Map<string, number>()
+  for (const [id, at] of marks) {
+    const [find, write] = id.startsWith('key_') ? KEY_USE : TOKEN_USE
+    const [recorded] = db.tuple<[number | null]>(find, id) ?? []
+    if (typeof recorded === 'number' && at - recorded < PRECISION_MS) recent.set(id, recorded)
+    else db.run(write, at, id)
   }
+  return recent
 }
+
+const KEY_USE = [
+  'SELECT last_used_at FROM account_keys WHERE id = ?',
+  'UPDATE account_keys SET last_used_at = ? WHERE id = ?',
+] as const
+const TOKEN_USE = [
+  'SELECT at FROM last_used WHERE token_id = ?',
+  `INSERT INTO last_used (at, token_id) SELECT ?, id FROM tokens WHERE id = ?
+   ON CONFLICT DO UPDATE SET at = excluded.at`,
+] as const
 
 /** Changes nothing. Sent because the writer reconciles store and journal before any change. */
 export function probe(_session: Transaction): void {}
