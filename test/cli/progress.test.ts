@@ -1,6 +1,7 @@
 // How far a long command is, where there is no terminal.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { announce } from '../../src/cli/doctor.ts'
 import { formatDuration, progressLines } from '../../src/cli/progress.ts'
 
 function record(total: number | undefined) {
@@ -42,4 +43,13 @@ test('durations are rounded to what an estimate is worth', () => {
     '50 min',
     '2.0 h',
   ])
+})
+
+test('an examination says first how long it takes, unless that is short', () => {
+  assert.equal(announce(10_000, 20_000), undefined)
+  assert.match(
+    announce(60_000, 60_000) ?? '',
+    /^Reads 60000 tokens and 60000 rows of history, which takes about 5 s or/,
+  )
+  assert.match(announce(12_000_000, 30_000_000) ?? '', /about 25 min or/)
 })
