@@ -1,11 +1,12 @@
 // Opens a store and builds the domain on it. The only file that imports both engines.
 import { constants, existsSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { type Config, isPostgres } from './config.ts'
 import { findKeeper, openKeyRing, ownKeyFile } from './master-key.ts'
 import { explainAccess } from './process/access.ts'
+import { findFolderObstacle } from './process/folders.ts'
 import type { AcceptedLoss } from './storage/postgres/lineage/accept.ts'
 import type { OpenedStore } from './storage/postgres/store.ts'
 import { backUpSqlite } from './storage/sqlite/files/backup.ts'
@@ -75,7 +76,8 @@ export interface OpenOptions {
 
 export async function openLatchkey(config: Config, options: OpenOptions = {}): Promise<Latchkey> {
   const { now = Date.now, log, metrics, mayCreateStore = true } = options
-  if (!mayCreateStore) requireStore(config)
+  if (mayCreateStore) requireFolders(config)
+  else requireStore(config)
   const keys = openKeyRing(config)
   const started = performance.now()
   const { storeSecret, ...engine } = await openEngine(config, keys, options)
@@ -186,6 +188,7 @@ export interface RestoreOptions {
 /** No process may use the store meanwhile. Opening the restored store replays the journal. */
 export function restore(config: Config, file: string, options: RestoreOptions, onBytes: OnBytes): Promise<Restored> {
   const { dataDir, revocationJournal: journalPath } = requireEmbedded(config)
+  requireFolders(config)
   const found = statSync(file, { throwIfNoEntry: false })
   if (found === undefined) throw new OperatorError(`There is no file ${file}; nothing was changed.`)
   if (!found.isFile()) {
@@ -200,15 +203,38 @@ export function explainStoreAccess({ databaseUrl, dataDir, masterKeyFile, revoca
     const why = explainAccess(masterKeyFile, constants.R_OK)
     if (why !== undefined) return why
   }
-  if (databaseUrl !== undefined) return undefined
+  if (databaseUrl !== undefined || findFolderObstacle(dataDir) !== undefined) return undefined
   const database = databaseIn(dataDir)
   const files = [dataDir, database, `${database}-wal`, `${database}-shm`, ownKeyFile(dataDir)]
   const all = [...files, revocationJournal ?? journalIn(dataDir)]
   return all.map((file) => explainAccess(file)).find((why) => why !== undefined)
 }
 
+/** Those in which something may be made, each with the setting that names it. */
+function foldersOf(config: Config): [setting: string, folder: string | undefined][] {
+  const { databaseUrl, dataDir, revocationJournal } = config
+  if (databaseUrl !== undefined) {
+    return [[config.pgWitness === undefined ? 'LATCHKEY_DATA_DIR' : 'LATCHKEY_PG_WITNESS', witnessOf(config)]]
+  }
+  return [
+    ['LATCHKEY_DATA_DIR', dataDir],
+    ['LATCHKEY_REVOCATION_JOURNAL', revocationJournal && dirname(revocationJournal)],
+  ]
+}
+
+function requireFolders(config: Config): void {
+  for (const [setting, folder] of foldersOf(config)) requireFolder(setting, folder)
+}
+
+function requireFolder(setting: string, folder: string | undefined): void {
+  const obstacle = folder === undefined ? undefined : findFolderObstacle(folder)
+  if (obstacle === undefined) return
+  throw new OperatorError(`${setting} cannot be used: ${obstacle}. Name another folder; nothing was changed.`)
+}
+
 /** Before anything is written there, such as a master key. Opening PostgreSQL checks it in the database. */
 function requireStore(config: Config): void {
+  requireFolders(config)
   const { databaseUrl, dataDir } = config
   if (databaseUrl !== undefined) return
   const path = databaseIn(dataDir)
@@ -249,6 +275,7 @@ interface CopyEnds {
 export async function openCopy(config: Config, to: string, onWait?: (text: string) => void): Promise<CopyEnds> {
   const { databaseUrl, dataDir } = config
   requireStore(config)
+  if (!isPostgres(to)) requireFolder('--to', to)
   const keys = openKeyRing(config)
   const { openPostgresSource, openPostgresTarget } = await import('./storage/postgres/sql/copy.ts')
   const source =

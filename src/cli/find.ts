@@ -1,13 +1,15 @@
 // Finds leaked credentials in any text: who owns them, and how to end them.
+import { fstatSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { type Command, CommanderError } from 'commander'
 import type { Latchkey } from '../compose.ts'
 import { shownKey } from '../tokens/account-keys.ts'
 import { Failure } from '../tokens/errors.ts'
+import { type Candidate, LeakScanner } from '../tokens/leaks/scanner.ts'
 import type { Holder } from '../tokens/operator.ts'
-import { type Candidate, findCandidates } from './candidates.ts'
 import type { OnStore } from './command.ts'
 import type { Output, Streams, Table } from './output.ts'
+import { type Progress, startBytes } from './progress.ts'
 import * as views from './views.ts'
 
 const NOTHING_FOUND = 3
@@ -16,15 +18,21 @@ const BATCH = 500
 /** Words that are not looked up again when they repeat. */
 const MAX_REMEMBERED = 200_000
 
+/** In bytes. It is searched for credentials of any shape: to read the shapes of a large store would take longer. */
+const SHORT_TEXT = 65_536
+
 const HELP = `
 Reads any text from standard input: a log, a .env file, JSON, a dump. Every word of it, and every part of a word between
-punctuation, is looked up. Credentials are never printed.
+punctuation, that can be a credential of this store is looked up. Credentials are never printed.
 
   latchkey find < leaked.txt
   git log -p | latchkey find --json
 
 An imported credential that itself holds quotes, brackets, commas, semicolons, bars or backslashes is found only
 between white space. One of fewer than eight characters is not found in UTF-16 without a byte order mark.
+
+200 MB take some ten seconds. If an imported credential was rotated out and is still accepted, or was not stored, nothing is
+known of its shape: every part of the text is then looked up, which takes a hundred times as long.
 
 Exit codes: 0 something was found, 3 all of the input was read and nothing was found, 1 the search could not be completed.`
 
@@ -44,11 +52,41 @@ export function addFindCommand(program: Command, onStore: OnStore, streams: Stre
     async (latchkey, _options, output) => {
       if (streams.stdin?.isTTY) streams.stderr.write('Paste the text, press Enter, then Ctrl-D.\n')
       const search = new Search(latchkey)
-      for await (const candidates of findCandidates(streams.stdin ?? Readable.from([]))) await search.add(candidates)
+      const progress = startBytes(output, 'Reading', sizeOf(streams.stdin))
+      await searchAll(streams.stdin ?? Readable.from([]), search, latchkey, progress).finally(() => progress.done())
       report(search, output)
       if (search.found.size === 0) throw new CommanderError(NOTHING_FOUND, 'latchkey.nothing-found', '')
     },
   )
+}
+
+async function searchAll(
+  input: AsyncIterable<string | Uint8Array>,
+  search: Search,
+  { operator }: Latchkey,
+  progress: Progress,
+): Promise<void> {
+  let [scanner, begun]: [LeakScanner | undefined, Buffer] = [undefined, Buffer.alloc(0)]
+  for await (const chunk of input) {
+    const bytes = Buffer.from(chunk as Uint8Array)
+    begun = scanner === undefined ? Buffer.concat([begun, bytes]) : bytes
+    if (scanner === undefined && begun.length <= SHORT_TEXT) continue
+    scanner ??= new LeakScanner(await operator.readShapes())
+    await search.add(scanner.scan(begun))
+    progress.advance(begun.length)
+  }
+  if (scanner === undefined) {
+    scanner = new LeakScanner('any')
+    await search.add(scanner.scan(begun))
+  }
+  await search.add(scanner.end())
+}
+
+/** Undefined for a pipe, or a terminal. */
+function sizeOf(input: unknown): number | undefined {
+  const { fd } = (input ?? {}) as { readonly fd?: number }
+  const found = fd === undefined ? undefined : fstatSync(fd)
+  return found?.isFile() ? found.size : undefined
 }
 
 /** Looks candidates up in batches, each distinct one once. */
@@ -64,18 +102,16 @@ class Search {
 
   async add(candidates: Iterable<Candidate>): Promise<void> {
     let batch: Candidate[] = []
-    for (const { text: slice, line } of candidates) {
-      if (this.#seen.has(slice)) continue
+    for (const candidate of candidates) {
+      if (this.#seen.has(candidate.text)) continue
       if (this.#seen.size === MAX_REMEMBERED) this.#seen.clear()
-      // A copy: in V8 a slice keeps the whole text in memory.
-      const text = Buffer.from(slice, 'latin1').toString('latin1')
-      this.#seen.add(text)
-      batch.push({ text, line })
+      this.#seen.add(candidate.text)
+      batch.push(candidate)
       if (batch.length < BATCH) continue
       await this.#lookUp(batch)
       batch = []
     }
-    await this.#lookUp(batch)
+    if (batch.length > 0) await this.#lookUp(batch)
   }
 
   async #lookUp(batch: readonly Candidate[]): Promise<void> {

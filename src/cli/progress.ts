@@ -1,8 +1,11 @@
-// A progress bar on a terminal, silence elsewhere.
+// How far a long command is: a bar on a terminal; elsewhere, or if nobody knows how much there is, a line on standard error every
+// few seconds.
 import { Presets, SingleBar } from 'cli-progress'
 import type { OnBytes } from '../tokens/upkeep/backup.ts'
 import type { OnPhase } from '../tokens/upkeep/copy.ts'
 import type { Output } from './output.ts'
+
+const LINE_EVERY_MS = 5_000
 
 export interface Progress {
   advance(by: number): void
@@ -10,9 +13,11 @@ export interface Progress {
   done(): void
 }
 
-export function startProgress(output: Output, label: string, total: number): Progress {
-  if (!output.showsProgress) return { advance() {}, done() {} }
-  const format = `${label} {bar} {percentage}% | {value}/{total} | {eta_formatted} left`
+export function startProgress(output: Output, label: string, total: number | undefined, unit = ''): Progress {
+  if (!output.showsProgress || total === undefined) {
+    return progressLines((line) => output.stderr(line), { label: label.trim(), total, unit })
+  }
+  const format = `${label} {bar} {percentage}% | {value}/{total}${unit} | {eta_formatted} left`
   // `linewrap: true` leaves the terminal's settings unchanged: a signal would end the process before they are restored.
   const bar = new SingleBar({ format, stream: process.stderr, linewrap: true }, Presets.shades_classic)
   bar.start(total, 0)
@@ -26,6 +31,46 @@ export function startProgress(output: Output, label: string, total: number): Pro
       isShown = false
     },
   }
+}
+
+interface Measured {
+  readonly label: string
+  readonly total: number | undefined
+  /** With a space before it. */
+  readonly unit: string
+}
+
+/** A command that ends sooner than the first line is due prints none. `now` is in milliseconds. */
+export function progressLines(
+  write: (line: string) => void,
+  { label, total, unit }: Measured,
+  now: () => number = () => performance.now(),
+): Progress {
+  const begunAt = now()
+  let [lastAt, finished] = [begunAt, 0]
+  return {
+    advance(by) {
+      finished += by
+      const at = now()
+      if (at - lastAt < LINE_EVERY_MS || finished === total) return
+      lastAt = at
+      const left = total === undefined ? '' : `, ${leftOf(finished, total, at - begunAt)}`
+      write(`${label}: ${finished}${total === undefined ? '' : ` of ${total}`}${unit}${left}`)
+    },
+    done() {},
+  }
+}
+
+function leftOf(finished: number, total: number, elapsedMs: number): string {
+  const leftMs = (elapsedMs / Math.max(finished, 1)) * Math.max(0, total - finished)
+  return `${formatDuration(leftMs)} left`
+}
+
+/** Rounded: it is an estimate. */
+export function formatDuration(ms: number): string {
+  const seconds = Math.max(1, Math.round(ms / 1_000))
+  if (seconds < 90) return `${seconds} s`
+  return seconds < 5_400 ? `${Math.round(seconds / 60)} min` : `${(seconds / 3_600).toFixed(1)} h`
 }
 
 /** Shows one bar after the other. */
@@ -44,8 +89,8 @@ export async function showPhases<Result>(output: Output, work: (onPhase: OnPhase
 }
 
 /** Advances by bytes, and shows megabytes. */
-export function startBytes(output: Output, label: string, all: number): Progress {
-  const bar = startProgress(output, label, Math.ceil(all / 1e6))
+export function startBytes(output: Output, label: string, all: number | undefined): Progress {
+  const bar = startProgress(output, label, all === undefined ? undefined : Math.ceil(all / 1e6), ' MB')
   let [bytes, shown] = [0, 0]
   const advance = (by: number) => {
     bytes += by

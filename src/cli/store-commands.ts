@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { OperatorError } from '../tokens/errors.ts'
 import type { OnStore } from './command.ts'
-import { examine } from './doctor.ts'
+import { announceExamination, examine } from './doctor.ts'
 import { importTokens } from './import.ts'
 import { showPhases } from './progress.ts'
 import { type Estate, seed } from './seed.ts'
@@ -46,6 +46,8 @@ export function addStoreCommands(program: Command, onStore: OnStore): void {
   onStore(
     program.command('doctor').description('check the store for damage and tampering'),
     async (latchkey, _options, output) => {
+      const announcement = await announceExamination(latchkey)
+      if (announcement !== undefined) output.stderr(announcement)
       const report = await showPhases(output, (onPhase) => examine(latchkey, onPhase))
       output.result(report, { rows: report.checks })
       for (const { kind, id, problem } of report.problems) output.line(`${kind} ${id} ${problem}`)

@@ -154,12 +154,14 @@ function rateLimitsOf(
 }
 
 function machineClock(log: Logger): () => number {
-  const onSetBack = (ms: number) =>
+  const onStep = (ms: number) =>
     log.warn(
       { ms },
-      'the clock of this machine was set back; the service keeps the later time until the clock has caught up',
+      ms < 0
+        ? 'the clock of this machine was set back; the service keeps the later time until the clock has caught up'
+        : 'the clock of this machine is more than a day ahead of what it was; it is followed if it stays so for 5 seconds',
     )
-  return steadyClock({ wall: Date.now, elapsed: () => performance.now(), onSetBack })
+  return steadyClock({ wall: Date.now, elapsed: () => performance.now(), onStep })
 }
 
 function grantsOf({ jwt, jwtGrants, oidc }: Config, parts: { readonly registry: Registry; readonly log: Logger }) {

@@ -1,9 +1,9 @@
 // Pages and the overview, whose statements are put together, for both engines. Each is one statement, so that all of an answer is
 // of one snapshot.
 import type { OverviewCounts, OverviewQuestion } from '../tokens/model/overview.ts'
-import { canMatch, type PageRequest, type Slice } from '../tokens/model/page.ts'
+import { canMatch, type PageRequest, type Slice, type TokenQuery } from '../tokens/model/page.ts'
 import type { StoredRow, Table } from '../tokens/model/tables.ts'
-import { type AccountKey, foldCase, idFloor, type Status } from '../tokens/model/token.ts'
+import { type AccountKey, foldCase, idFloor, type Status, type Timestamp } from '../tokens/model/token.ts'
 import type { KeyQuery, StampedSubAccountRow, SubAccountQuery } from '../tokens/ports.ts'
 import { type HistoryQuery, type HistoryRow, toHistoryRow } from '../tokens/record/history.ts'
 import type { Rows } from './queries.ts'
@@ -68,7 +68,64 @@ export const outlived = ({ oneOf, maxLifetime }: Dialect, account: string, time:
 export const ofSuspended = ({ oneOf }: Dialect, account: string) =>
   oneOf('t.sub_account_id', `SELECT id FROM sub_accounts WHERE account_id = ${account} AND suspended_at IS NOT NULL`)
 
-export const NEVER_USED = 'NOT EXISTS (SELECT 1 FROM last_used WHERE token_id = t.id)'
+const NEVER_USED = 'NOT EXISTS (SELECT 1 FROM last_used WHERE token_id = t.id)'
+
+/**
+ * The filters of a list of tokens `t`. `from` is the table with the account, the sub-account and the status. Each combination of
+ * filters is a statement that has to be prepared, so those that are found in the same way have the same text: a range has both
+ * ends, and any number of further tags is one condition.
+ */
+export function tokenFilters(
+  dialect: Dialect,
+  values: Values,
+  accountId: string,
+  { subAccountId, status, narrowing = {} }: TokenQuery,
+  from: 't' | 'f' = 't',
+): string[] {
+  const { subAccounts, suspended, neverUsed, expiredAt, unexpiredAt, tags = [] } = narrowing
+  const [tag, ...furtherTags] = new Set(tags)
+  const [createdFrom, createdBefore] = rangeOf(narrowing.createdFrom, narrowing.createdBefore).map((time) =>
+    idFloor('tok', time),
+  )
+  const [expiresFrom, expiresBefore] = rangeOf(narrowing.expiresFrom, narrowing.expiresBefore)
+  const account = values.add(accountId)
+  // The tokens of some sub-accounts, or with a tag, are found by these, not among all of the account's.
+  const isFoundByOther = suspended || subAccounts !== undefined || tag !== undefined
+  const ofAccount = `${from}.account_id`
+  const tagged = (column: string) => `SELECT ${column} FROM token_tags WHERE account_id = ${account}`
+  return [
+    `${isFoundByOther ? dialect.withoutIndex(ofAccount) : ofAccount} = ${account}`,
+    ...values.conditions([
+      [subAccountId, (place) => `${from}.sub_account_id = ${place}`],
+      [subAccounts, (place) => dialect.among(`${from}.sub_account_id`, place)],
+      [status, (place) => `${from}.status = ${place}`],
+      [createdFrom, (place) => `t.id >= ${place}`],
+      [createdBefore, (place) => `t.id < ${place}`],
+      [expiresFrom, (place) => `t.expires_at >= ${place}`],
+      [expiresBefore, (place) => `t.expires_at < ${place}`],
+      [expiredAt, (place) => `(t.expires_at <= ${place} OR ${outlived(dialect, account, place)})`],
+      [
+        unexpiredAt,
+        (place) => `(t.expires_at IS NULL OR t.expires_at > ${place}) AND NOT ${outlived(dialect, account, place)}`,
+      ],
+      [tag, (place) => `t.id IN (${tagged('token_id')} AND tag = ${place})`],
+      [
+        furtherTags.length > 0 ? furtherTags : undefined,
+        (place) =>
+          `(${tagged('count(*)')} AND ${dialect.among('tag', place)} AND token_id = t.id) = ${values.add(furtherTags.length)}`,
+      ],
+    ]),
+    ...(suspended === undefined ? [] : [`${suspended ? '' : 'NOT '}${ofSuspended(dialect, account)}`]),
+    ...(neverUsed ? [NEVER_USED] : []),
+    dialect.inTime('t.no'),
+  ]
+}
+
+/** Both ends, if one is given. */
+function rangeOf(from: Timestamp | undefined, before: Timestamp | undefined): readonly Timestamp[] {
+  if (from === undefined && before === undefined) return []
+  return [from ?? Number.MIN_SAFE_INTEGER, before ?? Number.MAX_SAFE_INTEGER]
+}
 
 type ReadRow<Row> = (values: readonly unknown[], from: number) => Row
 

@@ -2,7 +2,7 @@
 import type { Status, Timestamp } from '../tokens/model/token.ts'
 import type { ChainLink } from '../tokens/record/history.ts'
 import type { VaultRow } from '../tokens/trust/key-ring.ts'
-import { ACCOUNT, HEAD, HISTORY_ROW, KEY, SESSION, subAccountRow, toSubAccountRow } from './tables.ts'
+import { ACCOUNT, HEAD, HISTORY_ROW, KEY, LISTED_TOKEN, SESSION, subAccountRow, toSubAccountRow } from './tables.ts'
 
 export type Rows = readonly (readonly unknown[])[]
 
@@ -56,6 +56,22 @@ export const countTokens = query(
   all,
   `SELECT status, CAST(sum(count) AS bigint) FROM token_counts WHERE scope IN (SELECT id FROM accounts) GROUP BY status`,
   (rows): Record<Status, number> => ({ active: 0, inactive: 0, ...Object.fromEntries(rows) }),
+)
+
+/** Tokens made before masked forms were stored may be imported ones, too. There is an index of the ids of these. */
+export const listImported = query(
+  (after: string, limit: number) => [after, limit],
+  `SELECT ${LISTED_TOKEN.columns('t')} FROM tokens t
+   WHERE (t.masked IS NULL OR substr(t.masked, 1, 3) <> 'lk_') AND t.id > ?1 ORDER BY t.id LIMIT ?2`,
+  (rows) => LISTED_TOKEN.readAll(rows),
+)
+
+/** Imported credentials are of tokens that the operator has made. */
+export const hasFormerImported = query(
+  all,
+  `SELECT CASE WHEN EXISTS (SELECT 1 FROM retired_credentials r WHERE EXISTS (SELECT 1 FROM history h
+     WHERE h.token_id = r.token_id AND h.action = 'token.create' AND h.by = 'operator')) THEN 1 ELSE 0 END`,
+  ([row]) => row?.[0] === 1,
 )
 
 export const countExpiring = query(

@@ -1,6 +1,7 @@
 // What only the operator does, at the command line: accounts, their keys, and tokens in bulk.
 import { AccountKeys } from './account-keys.ts'
 import { Failure } from './errors.ts'
+import { Shapes } from './leaks/shapes.ts'
 import { MAX_LIMIT, type Page, type TokenQuery, toPage } from './model/page.ts'
 import { type Caller, EVERYTHING } from './model/permissions.ts'
 import {
@@ -19,7 +20,7 @@ import type { Origin } from './record/history.ts'
 import { sealToken } from './registry.ts'
 import { kindOfCredential, maskOf, NOT_STORED, newCredential } from './trust/credential.ts'
 import type { KeyRing } from './trust/key-ring.ts'
-import { credentialPlace } from './trust/vault.ts'
+import { credentialPlace, sizeOfText } from './trust/vault.ts'
 
 /** A token to create; without a credential, a new one is generated. */
 export interface BulkToken extends NewToken {
@@ -27,6 +28,8 @@ export interface BulkToken extends NewToken {
   readonly credential?: string | undefined
   readonly createdAt?: Timestamp | undefined
 }
+
+const SHAPES_AT_ONCE = 1_000
 
 type CreatedToken = TokenRecord & { readonly credential: string }
 
@@ -200,6 +203,24 @@ export class Operator {
     return (await this.#parts.store.findCandidate(credential))?.token
   }
 
+  /** What a text has to be searched for, beside credentials of our own format. */
+  async readShapes(): Promise<Shapes | 'any'> {
+    const { store, keys } = this.#parts
+    if (await store.hasFormerImported()) return 'any'
+    const shapes = new Shapes()
+    for (let after = ''; ; ) {
+      const tokens = await store.listImported(after, SHAPES_AT_ONCE)
+      for (const token of tokens) {
+        const length = sizeOfText(token.sealed.length)
+        // It was imported, and is not stored.
+        if (length === 0) return 'any'
+        shapes.add(length, endOf(token, keys))
+      }
+      after = tokens.at(-1)?.id ?? ''
+      if (tokens.length < SHAPES_AT_ONCE) return shapes
+    }
+  }
+
   async findHolder(credential: string): Promise<Holder | undefined> {
     const { store } = this.#parts
     const kind = kindOfCredential(credential)
@@ -232,6 +253,17 @@ function maskedForm(token: ListedToken, keys: KeyRing): string | null | undefine
     return credential === NOT_STORED ? undefined : maskOf(credential)
   } catch {
     return null
+  }
+}
+
+/** Some of its last characters, as its masked form shows them, or else all of it; undefined if it cannot be decrypted. */
+function endOf(token: ListedToken, keys: KeyRing): string | undefined {
+  const shown = token.masked?.slice(maskOf('').length) ?? ''
+  if (shown !== '') return shown
+  try {
+    return keys.openCredential(token)
+  } catch {
+    return undefined
   }
 }
 

@@ -207,8 +207,12 @@ export interface Resealed {
   readonly after: Uint8Array
 }
 
-/** Examination, copying and rotation of the master key. */
+/** Examination, copying, rotation of the master key, and the search for leaks. */
 export interface UpkeepStore {
+  /** Tokens whose credential may be an imported one, after an id, in the order of their ids. */
+  listImported(after: string, limit: number): Promise<readonly ListedToken[]>
+  /** Whether there may be a former credential that was imported: nothing is known of its shape. */
+  hasFormerImported(): Promise<boolean>
   /** Every history row of every account in chain order, with the heads. */
   readChains(): AsyncIterable<ChainLink>
   /** Stored rows after one that was read before, in the order of the table's key. */

@@ -47,6 +47,10 @@ export class Recent<Key, Value> {
     }
   }
 
+  get size(): number {
+    return this.#entries.size
+  }
+
   *values(): Generator<Value> {
     for (const { value } of this.#entries.values()) yield value
   }

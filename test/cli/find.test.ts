@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { Readable } from 'node:stream'
 import { after, before, describe, test } from 'node:test'
-import { findCandidates } from '../../src/cli/candidates.ts'
+import { LeakScanner } from '../../src/tokens/leaks/scanner.ts'
 import { Cli } from '../support/cli.ts'
 
 const cli = new Cli()
@@ -32,7 +31,7 @@ before(async () => {
 async function find(...chunks: (string | Uint8Array)[]): Promise<string[]> {
   const { code, stdout, stderr } = await cli.runGiven(chunks, 'find', '--json')
   const { found } = JSON.parse(stdout)
-  assert.equal(stderr, '')
+  assert.match(stderr, /^(Reading: \d+ MB\n)*$/)
   assert.equal(code, found.length > 0 ? 0 : 3)
   for (const secret of [ours.token, off.token, estate.key.key, dotted.token, base64.token, 'hunter2']) {
     assert.ok(!stdout.includes(secret))
@@ -70,10 +69,9 @@ describe('a credential is found', () => {
   test('wherever the input is cut into chunks', async () => {
     const text = Buffer.from(`x\nkey=${ours.token};\n"${dotted.token}"`)
     for (let at = 1; at < text.length; at++) {
-      const candidates = new Map<string, number>()
-      for await (const part of findCandidates(Readable.from([text.subarray(0, at), text.subarray(at)]))) {
-        for (const { text, line } of part) candidates.set(text, line)
-      }
+      const scanner = new LeakScanner('any')
+      const found = [...scanner.scan(text.subarray(0, at)), ...scanner.scan(text.subarray(at)), ...scanner.end()]
+      const candidates = new Map(found.map(({ text, line }) => [text, line]))
       assert.deepEqual([candidates.get(ours.token), candidates.get(dotted.token)], [2, 3])
     }
   })
@@ -95,6 +93,18 @@ describe('a credential is found', () => {
     assert.deepEqual(await find(`${long}${ours.token}xyz${long}`), [ours._id])
     assert.deepEqual(await find(`{"a":"${long}","b":"${dotted.token}"}`), [dotted._id])
   })
+})
+
+test('in a long text, of which only parts with the shape of a credential are looked up, every one is found', async () => {
+  const made = [ours, bare, dotted, base64]
+  const filler = '10.1.2.3 - - "GET /api/v1/users/123?page=7 HTTP/1.1" 200 2326\n'.repeat(2_000)
+  const text = [...made.map(({ token }) => token), estate.key.key].map((each) => `${filler}X_KEY="${each}"\n`).join('')
+  const { found, candidates } = (await cli.runGiven([text], 'find', '--json')).json
+  assert.deepEqual(
+    found.map(({ _id }: Made) => _id),
+    [...made.map(({ _id }) => _id), estate.key._id],
+  )
+  assert.equal(candidates, 5)
 })
 
 test('all that a text holds is told, each with whose it is, its line, whether it is accepted and how to end that', async () => {
@@ -138,6 +148,16 @@ test('a credential that was rotated out is told as such, and a search leaves no 
   const db = new DatabaseSync(join(cli.dataDir, 'latchkey.db'), { readOnly: true })
   assert.deepEqual(db.prepare('SELECT count(*) AS n FROM last_used').get()?.n, 0)
   db.close()
+})
+
+test('an imported credential that was rotated out is found in a long text, too', async () => {
+  const text = `${'a line of words\n'.repeat(5_000)}hunter2\n`
+  await cli.run('token', 'rotate', bare._id, '--overlap', '1h')
+  const { found } = (await cli.runGiven([text], 'find', '--json')).json
+  assert.deepEqual(
+    found.map(({ _id, former }: Made & { former: boolean }) => [_id, former]),
+    [[bare._id, true]],
+  )
 })
 
 test('account keys that are refused are found too, with the reason', async () => {

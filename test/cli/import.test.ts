@@ -112,6 +112,17 @@ describe('import', () => {
     assert.ok(!all.includes('Fine') && !all.includes('After'))
   })
 
+  test('a file of another format is refused with one line that says what is expected', async () => {
+    const csv = ['subAccountId,name,credential', ...Array.from({ length: 300 }, (_, i) => `sub_1,CI ${i},abc${i}`)]
+    for (const lines of [csv, ['', '[', '  {"name":"x"}', ']']]) {
+      for (const skipBad of [[], ['--skip-bad']]) {
+        const { code, stderr } = await cli.run('import', write('other.csv', lines), ...skipBad)
+        assert.equal(code, 1)
+        assert.match(stderr, /^latchkey: \S+other\.csv is not NDJSON: .* must be one, such as \{"subAccountId".*\n$/)
+      }
+    }
+  })
+
   test('--skip-bad passes over the bad lines and imports the others', async () => {
     const file = write('some.ndjson', [line('Good 1'), 'nonsense', line('Good 2')])
     const { json, stderr } = await cli.run('import', file, '--skip-bad', '--json')

@@ -217,8 +217,25 @@ describe('it refuses to start, says what to do, and leaves the store as it was',
     const cli = fresh()
     await cli.estate()
     for (const place of ['latchkey.db', join('latchkey.db', 'below')]) {
-      await refuses(cli, { LATCHKEY_DATA_DIR: join(cli.dataDir, place) }, /must be readable and .*LATCHKEY_DATA_DIR/)
+      const file =
+        /^latchkey: LATCHKEY_DATA_DIR cannot be used: \S+latchkey\.db is a file, not a folder\. .*nothing was changed\.\n$/
+      await refuses(cli, { LATCHKEY_DATA_DIR: join(cli.dataDir, place) }, file)
+      const copied = await cli.run('copy', '--to', join(cli.dataDir, place))
+      assert.match(copied.stderr, /^latchkey: --to cannot be used: \S+latchkey\.db is a file/)
+      const read = await cli.runWith({ LATCHKEY_DATA_DIR: join(cli.dataDir, place) }, 'account', 'list')
+      assert.deepEqual([read.code, read.stderr.match(file)?.length], [1, 1])
     }
+  })
+
+  test('in a folder of the kernel', async () => {
+    const cli = fresh()
+    await cli.estate()
+    const refused = /^latchkey: LATCHKEY_DATA_DIR cannot be used: \/proc\S* belongs to the kernel/
+    for (const LATCHKEY_DATA_DIR of ['/proc', '/proc/latchkey/data', '/proc/self']) {
+      await refuses(cli, { LATCHKEY_DATA_DIR }, refused)
+    }
+    const LATCHKEY_REVOCATION_JOURNAL = '/proc/latchkey/journal'
+    await refuses(cli, { LATCHKEY_REVOCATION_JOURNAL }, /LATCHKEY_REVOCATION_JOURNAL cannot be used: \/proc /)
   })
 
   test('with a place for the journal of a new store that cannot be one', async () => {

@@ -61,7 +61,7 @@ interface Machine {
 async function inProcess(env: Readonly<Record<string, string>>, steady: boolean): Promise<Machine> {
   let ahead = 0
   const wall = () => Date.now() + ahead
-  const now = steady ? steadyClock({ wall, elapsed: () => performance.now(), onSetBack() {} }) : wall
+  const now = steady ? steadyClock({ wall, elapsed: () => performance.now(), onStep() {} }) : wall
   const { url, stop } = await startServer(readConfig({ ...env, PORT: '0' }), { now })
   const setClock = (ms: number) => {
     ahead = ms

@@ -250,6 +250,7 @@ function describePlans(partitions: number): void {
     'the owner of an id': () => reads.findOwner(db, subAccount.id),
     'a token by its name': () => reads.findTokensByNames(db, [{ subAccountId: subAccount.id, name: 'second' }]),
     'names by their ids': () => reads.findNames(db, account.id, [token.id, subAccount.id]),
+    'tokens that may have been imported': () => reads.listImported(db, '', 10),
     'the keys of an account': () => reads.listKeys(db, account.id, page),
     'a key of an account': () => reads.listKeys(db, account.id, { ...page, id: 'key_x', within: ['sub_x'] }),
     'the renaming of an account': () => writes.updateAccount(session(), account.id, { name: 'Renamed' }, origin),
@@ -262,6 +263,7 @@ function describePlans(partitions: number): void {
 
   /** These do not know the account, or concern all accounts. */
   const acrossAccounts = new Set([
+    'tokens that may have been imported',
     'uses marked',
     'tokens of all accounts that expire soon',
     'the owner of an id',

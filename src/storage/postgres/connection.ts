@@ -1,5 +1,4 @@
 // One connection to PostgreSQL, for one call or for reads that share a round trip: statements, transaction, errors.
-import { createHash } from 'node:crypto'
 import pg from 'pg'
 import { Failure, failure } from '../../tokens/errors.ts'
 import { Remembered } from './memory/same-rows.ts'
@@ -137,14 +136,13 @@ export class Connection {
   }
 
   /** Statements that do not wait for each other's answers are sent as one batch. */
-  #ask(text: string, values: readonly Value[], named: boolean): Promise<Answer> {
+  #ask(text: string, values: readonly Value[], isNamed: boolean): Promise<Answer> {
     return new Promise((resolve, reject) => {
-      const name = named ? nameOf(text) : undefined
       const fail = (error: unknown) => {
-        if (named) this.#names.notice(error)
+        if (isNamed) this.#names.notice(error)
         reject(asLost(error))
       }
-      this.#gathered.push({ text, name, values, resolve, reject: fail })
+      this.#gathered.push({ text, isNamed, values, resolve, reject: fail })
       if (this.#gathered.length === 1 && !this.#underway) process.nextTick(() => this.#send())
     })
   }
@@ -164,18 +162,6 @@ export class Connection {
 /** PostgreSQL rejects text with a NUL. No stored text has one, so a search for such a text must find nothing. */
 function withoutNul(value: Value): Value {
   return typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value
-}
-
-const names = new Map<string, string>()
-
-/** Derived from the text: behind a pooler, processes may share connections. */
-function nameOf(sql: string): string {
-  let name = names.get(sql)
-  if (name === undefined) {
-    name = createHash('sha256').update(sql).digest('hex').slice(0, 32)
-    names.set(sql, name)
-  }
-  return name
 }
 
 /** The connection is lost or unusable, and the statement has no answer. */

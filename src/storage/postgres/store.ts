@@ -275,6 +275,8 @@ class PostgresStore implements Store {
 
   listAccounts = this.#longRead(reads.listAccounts)
   countTokens = this.#longRead(reads.countTokens)
+  listImported = this.#longRead(reads.listImported)
+  hasFormerImported = this.#longRead(reads.hasFormerImported)
   countExpiring = this.#longRead(reads.countExpiring)
   readOverview = this.#longRead(reads.readOverview)
   listHistory = this.#longRead(reads.listHistory)

@@ -1,9 +1,10 @@
-// One connection to the database file, with settings that make commits durable. Statements are prepared once.
+// One connection to the database file, with settings that make commits durable. What is asked often stays prepared.
 import { realpathSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync, type DatabaseSyncOptions, type SQLInputValue, type StatementSync } from 'node:sqlite'
 import { requireNoLink } from '../../process/private-file.ts'
 import { Failure, failure, OperatorError } from '../../tokens/errors.ts'
+import { Recent } from '../../tokens/recent.ts'
 
 /** In older versions a write during a checkpoint could lose committed data (the WAL-reset bug). */
 const OLDEST_SQLITE = '3.51.3'
@@ -12,6 +13,12 @@ const BUSY_TIMEOUT_MS = 5_000
 const CACHE_KIB = { read: 4_000, write: 24_000, alone: 24_000 }
 /** 32 MiB of WAL: few, large checkpoints during a bulk load, and still a fast restart. */
 export const CHECKPOINT_PAGES = 8_000
+
+/**
+ * Statements that a connection keeps prepared, some 40 kB each. What is asked often is less than half as many; filters can be
+ * combined to ten times as many.
+ */
+export const MAX_STATEMENTS = 200
 
 export type Row = Record<string, never>
 
@@ -26,7 +33,8 @@ export function inTime(number: string): string {
 
 export class Connection {
   readonly #db: DatabaseSync
-  readonly #statements = new Map<string, StatementSync>()
+  readonly #statements = new Recent<string, StatementSync>(MAX_STATEMENTS, closeStatement)
+  #prepared = 0
   readonly #dataVersion: StatementSync
   #changes = 0
   /** For statements that contain `inTime`; by `performance.now`. */
@@ -69,8 +77,9 @@ export class Connection {
     return allRows(this.#prepare(sql, 'tuples'), values) as unknown as Result[]
   }
 
+  /** Not kept: it would be closed if it were evicted while its rows are read. */
   iterate<Result = Row>(sql: string, ...values: SQLInputValue[]): IterableIterator<Result> {
-    return this.#prepare(sql).iterate(...values) as IterableIterator<Result>
+    return this.#db.prepare(sql).iterate(...values) as IterableIterator<Result>
   }
 
   /** Returns the number of rows changed. */
@@ -83,6 +92,11 @@ export class Connection {
   /** The number of write statements so far, including those of transactions that were rolled back. */
   get changes(): number {
     return this.#changes
+  }
+
+  /** How many statements are prepared now, and how many times one was. */
+  get preparations(): { readonly held: number; readonly ever: number } {
+    return { held: this.#statements.size, ever: this.#prepared }
   }
 
   /** For BEGIN, COMMIT and the like, which are frequent and therefore prepared too. */
@@ -166,9 +180,15 @@ export class Connection {
       statement.setReadBigInts(use === 'changes')
       statement.setReturnArrays(use === 'tuples')
       this.#statements.set(sql, statement)
+      this.#prepared++
     }
     return statement
   }
+}
+
+/** Older versions of Node.js lack `close`: there, the garbage collector frees the statement some time later. */
+function closeStatement(statement: StatementSync & { close?(): void }): void {
+  statement.close?.()
 }
 
 type Found = ReturnType<StatementSync['get']>

@@ -212,6 +212,8 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   findNames = this.#longQuery('findNames')
 
   countTokens = this.#upkeep('countTokens')
+  listImported = this.#upkeep('listImported')
+  hasFormerImported = this.#upkeep('hasFormerImported')
   countExpiring = this.#upkeep('countExpiring')
   readRows = this.#upkeep('readRows')
   readonly #readChainHeads = this.#upkeep('readChainHeads')
@@ -335,7 +337,7 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   }
 
   /** Reads of the complete store, for the operator and the metrics. */
-  #upkeep<Name extends 'countTokens' | 'countExpiring' | 'readRows' | 'readChainHeads' | 'readChainPart'>(name: Name) {
+  #upkeep<Name extends keyof typeof reads>(name: Name) {
     type Operation = (typeof reads)[Name]
     return (...args: Rest<Operation>) => this.#readers.upkeep(name, args) as Promise<Result<Operation>>
   }

@@ -77,9 +77,14 @@ export function keyIdOf(sealed: Uint8Array): string {
   return asBuffer(sealed).toString('hex', 1, 1 + KEY_ID_BYTES)
 }
 
+/** The bytes of the text that a sealed value of this size holds. */
+export function sizeOfText(sealedBytes: number): number {
+  return Math.max(0, sealedBytes - HEADER_BYTES - TAG_BYTES)
+}
+
 /** Whether any text is sealed in it; a credential that is not to be stored is sealed as none. */
 export function holdsText(sealed: Uint8Array): boolean {
-  return sealed.length > HEADER_BYTES + TAG_BYTES
+  return sizeOfText(sealed.length) > 0
 }
 
 export const STAMP_BYTES = 32

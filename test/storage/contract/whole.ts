@@ -12,6 +12,7 @@ import {
   FIRST_PAGE,
   type OpenEmptyStore,
   plain,
+  rotateToken,
   updateToken,
 } from '../../support/store.ts'
 
@@ -52,6 +53,22 @@ export function describeWhole(open: OpenEmptyStore): void {
         if (i === 1) await updateToken(estate.store, account.id, id, { status: 'inactive' }, estate.origin())
       }
       assert.deepEqual(await estate.store.countTokens(), { active: 4, inactive: 4 })
+    }))
+
+  test('tokens that may have been imported are listed by their ids, and former credentials of the operator noticed', () =>
+    withStore(async (estate) => {
+      const { store } = estate
+      const subAccount = await estate.subAccount(await estate.account())
+      const masks = { older: null, ours: 'lk_tok_…abcd', long: '…abcd', short: '…' }
+      const records = Object.entries(masks).map(([name, masked]) => estate.tokenRecord(subAccount, name, { masked }))
+      await estate.tokens(records)
+      const namesAfter = async (after: string) => (await store.listImported(after, 2)).map(({ name }) => name)
+      assert.deepEqual(await namesAfter(''), ['older', 'long'])
+      assert.deepEqual(await namesAfter(records[2]?.id ?? ''), ['short'])
+      assert.equal(await store.hasFormerImported(), false)
+      const rotation = { sealed: estate.sealed(), digest: estate.digest(), formerUntil: Number.MAX_SAFE_INTEGER }
+      await rotateToken(store, subAccount.accountId, records[0]?.id ?? '', rotation, estate.origin())
+      assert.equal(await store.hasFormerImported(), true)
     }))
 
   test('all that was answered is there after closing and opening again', () =>
@@ -148,6 +165,8 @@ export function describeWhole(open: OpenEmptyStore): void {
         listTokens: () => closed.listTokens(account.id, { ...FIRST_PAGE, search: 'x' }),
         changeToken: () => updateToken(closed, account.id, 'tok_x', { name: 'x' }, origin),
         countTokens: () => closed.countTokens(),
+        listImported: () => closed.listImported('', 1),
+        hasFormerImported: () => closed.hasFormerImported(),
         countExpiring: () => closed.countExpiring(1, 2),
         readOverview: () => closed.readOverview(account.id, overview),
         findNames: () => closed.findNames(account.id, ['tok_x']),

@@ -1,14 +1,16 @@
 // Sends several statements to PostgreSQL in one write, and reads their answers. The driver's own query is one statement, and
 // describes its columns each time, which costs this process more than the handling of the answer.
+import { hash } from 'node:crypto'
 import pg from 'pg'
+import { Recent } from '../../../tokens/recent.ts'
 import { asBuffer } from '../../../tokens/trust/vault.ts'
 
 export type Value = string | number | boolean | null | Uint8Array | readonly (string | number | null | Uint8Array)[]
 
 export interface Statement {
   readonly text: string
-  /** Prepared under this name, once per connection; without a name the statement is planned each time. */
-  readonly name?: string | undefined
+  /** Prepared under a name, and kept on the connection; without a name the statement is planned each time. */
+  readonly isNamed: boolean
   readonly values: readonly Value[]
   readonly resolve: (answer: Answer) => void
   readonly reject: (error: unknown) => void
@@ -25,6 +27,9 @@ export interface Answer {
 }
 
 const INT8 = 20
+
+/** Statements that a connection keeps prepared, which takes PostgreSQL up to 0.2 MB each. */
+export const MAX_STATEMENTS = 100
 
 /** The int8 columns are times and counts, which all fit a number. */
 export function typeParser(type: number): (text: string) => unknown {
@@ -61,8 +66,42 @@ export class Undone extends Error {
   override readonly name = 'Undone'
 }
 
-/** The columns of the statements that are prepared on each connection. */
-const prepared = new WeakMap<pg.Connection, Map<string, Columns>>()
+interface Prepared {
+  readonly name: string
+  readonly columns: Columns
+}
+
+/** The statements that a connection keeps prepared, by their texts. */
+class PreparedStatements {
+  /** The names that the server may know and need not. */
+  readonly #unused = new Set<string>()
+  readonly #kept = new Recent<string, Prepared>(MAX_STATEMENTS, ({ name }) => this.drop(name))
+
+  find(text: string): Prepared | undefined {
+    return this.#kept.get(text)
+  }
+
+  keep(text: string, prepared: Prepared): void {
+    this.#unused.delete(prepared.name)
+    this.#kept.set(text, prepared)
+  }
+
+  drop(name: string): void {
+    this.#unused.add(name)
+  }
+
+  closeUnused(connection: pg.Connection): void {
+    for (const name of this.#unused) connection.close({ type: 'S', name }, true)
+    this.#unused.clear()
+  }
+}
+
+const preparedOn = new WeakMap<pg.Connection, PreparedStatements>()
+
+/** Derived from the text: behind a pooler, processes may share connections. */
+function nameOf(text: string): string {
+  return hash('sha256', text, 'hex').slice(0, 32)
+}
 
 const NO_COLUMNS = new Columns([])
 
@@ -74,7 +113,9 @@ export class Batch {
   readonly statements: readonly Statement[]
   readonly #onEnd: () => void
   readonly #answers: Answer[] = []
-  #prepared = new Map<string, Columns>()
+  /** As they were when the batch was sent; undefined where the statement is prepared by the batch. */
+  readonly #known: (Prepared | undefined)[] = []
+  #prepared = new PreparedStatements()
   #columns: Columns | undefined
   #rows: Fields[] = []
 
@@ -85,23 +126,26 @@ export class Batch {
 
   /** The driver calls this and the handle… methods. */
   submit(connection: pg.Connection): void {
-    this.#prepared = prepared.get(connection) ?? this.#prepared
-    prepared.set(connection, this.#prepared)
+    this.#prepared = preparedOn.get(connection) ?? this.#prepared
+    preparedOn.set(connection, this.#prepared)
     connection.stream.cork()
+    this.#prepared.closeUnused(connection)
     for (const statement of this.statements) this.#send(connection, statement)
     connection.sync()
     connection.stream.uncork()
   }
 
-  #send(connection: pg.Connection, { text, name = '', values }: Statement): void {
-    const known = this.#prepared.has(name)
-    if (!known) {
-      // A failed batch may or may not have prepared the statement.
-      if (name !== '') connection.close({ type: 'S', name }, true)
+  #send(connection: pg.Connection, { text, isNamed, values }: Statement): void {
+    const known = isNamed ? this.#prepared.find(text) : undefined
+    this.#known.push(known)
+    const name = known?.name ?? (isNamed ? nameOf(text) : '')
+    if (known === undefined) {
+      // Behind a pooler, another process may have prepared it.
+      if (isNamed) connection.close({ type: 'S', name }, true)
       connection.parse({ name, text, types: [] }, true)
     }
     connection.bind({ statement: name, values: values.map(toWire) }, true)
-    if (!known) connection.describe({ type: 'P', name: '' }, true)
+    if (known === undefined) connection.describe({ type: 'P', name: '' }, true)
     connection.execute(null, true)
   }
 
@@ -114,9 +158,10 @@ export class Batch {
   }
 
   handleCommandComplete({ text: tag }: { text: string }): void {
-    const name = this.#current?.name ?? ''
-    const columns = this.#columns ?? this.#prepared.get(name) ?? NO_COLUMNS
-    if (name !== '') this.#prepared.set(name, columns)
+    const known = this.#known[this.#answers.length]
+    const columns = known?.columns ?? this.#columns ?? NO_COLUMNS
+    const { text, isNamed } = this.#current as Statement
+    if (isNamed && known === undefined) this.#prepared.keep(text, { name: nameOf(text), columns })
     this.#answers.push({ columns, rows: this.#rows, tag })
     this.#columns = undefined
     this.#rows = []
@@ -131,8 +176,16 @@ export class Batch {
     // If the connection or the end of the batch fails, all statements get the error.
     const failed = error instanceof pg.DatabaseError ? this.#current : undefined
     const undone = failed && new Undone('another statement has failed', { cause: error })
+    this.#dropUnanswered()
     this.#onEnd()
     for (const statement of this.statements) statement.reject(statement === failed ? error : (undone ?? error))
+  }
+
+  /** Statements that were to be prepared, and may or may not have been. */
+  #dropUnanswered(): void {
+    for (const [i, { text, isNamed }] of this.statements.entries()) {
+      if (isNamed && i >= this.#answers.length && this.#known[i] === undefined) this.#prepared.drop(nameOf(text))
+    }
   }
 
   /** The statement whose answer is being read. */

@@ -1,9 +1,8 @@
 // Pages of tokens: one statement, so that a page and its total are of one snapshot and one round trip.
 import { type Sought, seek } from '../../../tokens/model/grams.ts'
 import { MAX_LIMIT, type Slice, type TokenQuery } from '../../../tokens/model/page.ts'
-import { idFloor, type Timestamp } from '../../../tokens/model/token.ts'
 import type { TokenRow } from '../../../tokens/ports.ts'
-import { NEVER_USED, ofSuspended, outlived, Values } from '../../pages.ts'
+import { tokenFilters, Values } from '../../pages.ts'
 import { LISTED } from '../../tables.ts'
 import type { Connection } from '../connection.ts'
 import type { Answer } from './batch.ts'
@@ -91,38 +90,13 @@ function pageByIndex(
  * planner that `chosen` has few rows: it does not know the value of the inner one, and would read whole tables to join them.
  */
 function filterAndSort(values: Values, accountId: string, query: TokenQuery): string {
-  const { subAccountId, status, search, narrowing, page, limit } = query
+  const { search, narrowing, page, limit } = query
   const sought = search === undefined ? undefined : seek(search)
   // The search table has these columns itself; only the other filters need the tokens table.
   const from = search === undefined ? 't' : 'f'
-  const conditions = values.conditions([
-    [accountId, (place) => `${from}.account_id = ${place}`],
-    [subAccountId, (place) => `${from}.sub_account_id = ${place}`],
-    [narrowing?.subAccounts, (place) => `${from}.sub_account_id = ANY(${place}::text[])`],
-    [status, (place) => `${from}.status = ${place}`],
-    [floorOf(narrowing?.createdFrom), (place) => `t.id >= ${place}`],
-    [floorOf(narrowing?.createdBefore), (place) => `t.id < ${place}`],
-    [narrowing?.expiresFrom, (place) => `t.expires_at >= ${place}`],
-    [narrowing?.expiresBefore, (place) => `t.expires_at < ${place}`],
-    [
-      narrowing?.expiredAt,
-      (place) => `(t.expires_at <= ${place} OR ${outlived(POSTGRES, values.add(accountId), place)})`,
-    ],
-    [
-      narrowing?.unexpiredAt,
-      (place) =>
-        `(t.expires_at IS NULL OR t.expires_at > ${place}) AND NOT ${outlived(POSTGRES, values.add(accountId), place)}`,
-    ],
-    [narrowing?.suspended === true ? accountId : undefined, (place) => ofSuspended(POSTGRES, place)],
-    [narrowing?.suspended === false ? accountId : undefined, (place) => `NOT ${ofSuspended(POSTGRES, place)}`],
-  ])
+  const conditions = tokenFilters(POSTGRES, values, accountId, query, from)
   if (sought !== undefined) conditions.push(searched(values, accountId, sought))
-  for (const tag of narrowing?.tags ?? []) {
-    const [account, named] = [values.add(accountId), values.add(tag)]
-    conditions.push(`t.id IN (SELECT token_id FROM token_tags WHERE account_id = ${account} AND tag = ${named})`)
-  }
-  if (narrowing?.neverUsed) conditions.push(NEVER_USED)
-  if (search !== undefined && sought === undefined) conditions.push('false')
+  else if (search !== undefined) conditions.push('false')
   const sources = {
     t: 'tokens t',
     f:
@@ -150,8 +124,4 @@ function searched(values: Values, accountId: string, sought: Sought): string {
   const [account, end] = [values.add(accountId), values.add(lastFour)]
   return `(${named} OR f.token_id = ANY(ARRAY(
     SELECT id FROM tokens WHERE account_id = ${account} AND masked IS NOT NULL AND right(masked, 4) = ${end})))`
-}
-
-function floorOf(time: Timestamp | undefined): string | undefined {
-  return time === undefined ? undefined : idFloor('tok', time)
 }

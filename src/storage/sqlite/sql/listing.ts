@@ -1,11 +1,11 @@
 // Pages of tokens: which tokens, in which order, and the total.
 import { type Sought, seek } from '../../../tokens/model/grams.ts'
 import type { Slice, TokenQuery } from '../../../tokens/model/page.ts'
-import { idFloor, type Status } from '../../../tokens/model/token.ts'
+import type { Status } from '../../../tokens/model/token.ts'
 import type { TokenRow } from '../../../tokens/ports.ts'
-import { NEVER_USED, ofSuspended, outlived } from '../../pages.ts'
-import { type Connection, inTime } from '../connection.ts'
-import { SQLITE } from './dialect.ts'
+import { tokenFilters, Values } from '../../pages.ts'
+import type { Connection } from '../connection.ts'
+import { SQLITE, toInput } from './dialect.ts'
 import { matchExpression } from './grams.ts'
 import { findSubAccountName, findToken } from './reads.ts'
 
@@ -78,88 +78,49 @@ const FEW_MATCHES = 200
 function filterAndSort(db: Connection, accountId: string, query: TokenQuery): Chosen {
   const sought = query.search === undefined ? undefined : seek(query.search)
   if (query.search !== undefined && sought === undefined) return { ids: [], total: 0 }
-  const { source, conditions, values } = filtersOf(db, accountId, query, sought)
-  const matches = `FROM ${source} WHERE ${conditions.join(' AND ')}`
+  const values = new Values(SQLITE.sign)
+  const found = sought && searched(db, values, accountId, sought)
+  const conditions = [...(found?.conditions ?? []), ...tokenFilters(SQLITE, values, accountId, query)]
+  const matches = `FROM ${found?.source ?? 'tokens t'} WHERE ${conditions.join(' AND ')}`
+  const wanted = values.list.map(toInput)
   const { page, limit } = query
   const skip = (page - 1) * limit
   if (sought !== undefined) {
-    const few = db.tuples<[id: string]>(`SELECT t.id ${matches} LIMIT ${FEW_MATCHES + 1}`, ...values)
+    const few = db.tuples<[id: string]>(`SELECT t.id ${matches} LIMIT ${FEW_MATCHES + 1}`, ...wanted)
     if (few.length <= FEW_MATCHES) {
       const ids = few.map(([id]) => id).sort((left, right) => (left < right ? 1 : -1))
       return { ids: ids.slice(skip, skip + limit), total: few.length }
     }
   }
-  const found = db.tuples<[id: string, total: number]>(
-    `SELECT t.id, count(*) OVER () AS total ${matches} ORDER BY +t.id DESC LIMIT ? OFFSET ?`,
-    ...[...values, limit, skip],
+  const paged = db.tuples<[id: string, total: number]>(
+    `SELECT t.id, count(*) OVER () AS total ${matches}
+     ORDER BY +t.id DESC LIMIT ${values.add(limit)} OFFSET ${values.add(skip)}`,
+    ...[...wanted, limit, skip],
   )
-  const [first] = found
-  if (first !== undefined) return { ids: found.map(([id]) => id), total: first[1] }
-  const counted = page === 1 ? undefined : db.get<{ n: number }>(`SELECT count(*) AS n ${matches}`, ...values)
+  const [first] = paged
+  if (first !== undefined) return { ids: paged.map(([id]) => id), total: first[1] }
+  const counted = page === 1 ? undefined : db.get<{ n: number }>(`SELECT count(*) AS n ${matches}`, ...wanted)
   return { ids: [], total: counted?.n ?? 0 }
 }
 
 /** By parts of the name; a search of four characters also by the end of the credential. */
-function searched(accountNo: number, accountId: string, sought: Sought) {
+function searched(db: Connection, values: Values, accountId: string, sought: Sought) {
   const { contains, lastFour } = sought
+  const account = db.get<{ no: number }>('SELECT no FROM accounts WHERE id = ?', accountId)
   const named = {
     source: 'token_grams g CROSS JOIN tokens t ON t.no = g.rowid',
-    conditions: ['token_grams MATCH ?', ...(contains === undefined ? [] : ['instr(t.folded_name, ?)'])],
-    values: [matchExpression(accountNo, sought), ...(contains === undefined ? [] : [contains])],
+    conditions: values.conditions([
+      [matchExpression(account?.no ?? 0, sought), (place) => `token_grams MATCH ${place}`],
+      [contains, (place) => `instr(t.folded_name, ${place})`],
+    ]),
   }
   if (lastFour === undefined) return named
+  const [owner, end] = [values.add(accountId), values.add(lastFour)]
   return {
     source: `(
       SELECT t.no FROM ${named.source} WHERE ${named.conditions.join(' AND ')}
-      UNION SELECT no FROM tokens WHERE account_id = ? AND masked IS NOT NULL AND substr(masked, -4) = ?
+      UNION SELECT no FROM tokens WHERE account_id = ${owner} AND masked IS NOT NULL AND substr(masked, -4) = ${end}
     ) f CROSS JOIN tokens t ON t.no = f.no`,
     conditions: [],
-    values: [...named.values, accountId, lastFour],
-  }
-}
-
-const OUTLIVED = outlived(SQLITE, '?', '?')
-const OF_SUSPENDED = ofSuspended(SQLITE, '?')
-const TAGGED = 't.id IN (SELECT token_id FROM token_tags WHERE account_id = ? AND tag = ?)'
-
-function filtersOf(db: Connection, accountId: string, query: TokenQuery, sought: Sought | undefined) {
-  const { subAccountId, status, narrowing = {} } = query
-  const account = db.get<{ no: number }>('SELECT no FROM accounts WHERE id = ?', accountId)
-  const { createdFrom, createdBefore, expiresFrom, expiresBefore, suspended, tags = [], subAccounts } = narrowing
-  const filters = {
-    // The tokens of some sub-accounts, or with a tag, are found by these, not among all of the account's.
-    [suspended || subAccounts || tags.length > 0 ? '+t.account_id = ?' : 't.account_id = ?']: accountId,
-    't.sub_account_id = ?': subAccountId,
-    [SQLITE.among('t.sub_account_id', '?')]: subAccounts && JSON.stringify(subAccounts),
-    't.status = ?': status,
-    't.id >= ?': createdFrom === undefined ? undefined : idFloor('tok', createdFrom),
-    't.id < ?': createdBefore === undefined ? undefined : idFloor('tok', createdBefore),
-    't.expires_at >= ?': expiresFrom,
-    't.expires_at < ?': expiresBefore,
-    [OF_SUSPENDED]: suspended === true ? accountId : undefined,
-    [`NOT ${OF_SUSPENDED}`]: suspended === false ? accountId : undefined,
-  }
-  const given = Object.entries(filters).filter(([, value]) => value !== undefined)
-  const ages = [
-    { condition: `(t.expires_at <= ? OR ${OUTLIVED})`, at: narrowing.expiredAt },
-    { condition: `((t.expires_at IS NULL OR t.expires_at > ?) AND NOT ${OUTLIVED})`, at: narrowing.unexpiredAt },
-  ].flatMap(({ condition, at }) => (at === undefined ? [] : [{ condition, at }]))
-  const found = sought && searched(account?.no ?? 0, accountId, sought)
-  return {
-    source: found?.source ?? 'tokens t',
-    conditions: [
-      ...(found?.conditions ?? []),
-      ...given.map(([condition]) => condition),
-      ...ages.map(({ condition }) => condition),
-      ...tags.map(() => TAGGED),
-      ...(narrowing.neverUsed ? [NEVER_USED] : []),
-      inTime('t.no'),
-    ],
-    values: [
-      ...(found?.values ?? []),
-      ...given.map(([, value]) => value as string | number),
-      ...ages.flatMap(({ at }) => [at, accountId, at]),
-      ...tags.flatMap((tag) => [accountId, tag]),
-    ],
   }
 }
