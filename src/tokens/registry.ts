@@ -30,6 +30,7 @@ import type { FormerCreation, Parts, RequestScope, SubAccountQuery, TokenRow } f
 import type { HistoryQuery, HistoryRow, Origin } from './record/history.ts'
 import { Sessions } from './sessions.ts'
 import { type TokenView, TokenViews } from './token-views.ts'
+import { endOfKey, requireNotEnded } from './trust/authority.ts'
 import { kindOfCredential, maskOf, NOT_STORED, newCredential } from './trust/credential.ts'
 import { isGenuine, type Stamped } from './trust/stamp.ts'
 import { credentialPlace, type MasterKey, STAMP_BYTES, type Stamps } from './trust/vault.ts'
@@ -64,10 +65,12 @@ export class Registry {
     const { store, now } = this.#parts
     if (kindOfCredential(presented) !== 'key') return this.#refuseToken(presented)
     const key = await store.findKey(presented)
-    if (key === undefined || key.revokedAt !== null || !this.#isGenuineKey(key)) throw new Failure('token-invalid')
-    if (key.expiresAt !== null && key.expiresAt <= now()) throw new Failure('token-expired')
-    this.verification.uses.mark(key.id, now())
-    return { accountId: key.accountId, by: key.id, byName: key.name, permissions: this.#permissionsOf(key) }
+    if (key === undefined || !this.#isGenuineKey(key)) throw new Failure('token-invalid')
+    const at = now()
+    requireNotEnded(endOfKey(key), at)
+    this.verification.uses.mark(key.id, at)
+    const { id, name, accountId } = key
+    return { accountId, by: id, byName: name, permissions: this.#permissionsOf(key), authority: { kind: 'key', id } }
   }
 
   /** Unreadable permissions were not written by this version. What they forbid is unknown, so the key is refused. */
@@ -89,10 +92,9 @@ export class Registry {
   }
 
   /** A caller authenticated by another service, such as the platform's identity provider. */
-  async callerFor(accountId: string, by: string, permissions: Permissions, byName?: string): Promise<Caller> {
-    const account = await this.findAccount(accountId)
-    if (account === undefined) throw new Failure('token-invalid')
-    return { accountId: account.id, by, permissions, ...(byName !== undefined && { byName }) }
+  async admit(caller: Caller): Promise<Caller> {
+    if ((await this.findAccount(caller.accountId)) === undefined) throw new Failure('token-invalid')
+    return caller
   }
 
   findAccount(id: string): Promise<Account | undefined> {

@@ -9,6 +9,7 @@ import { SESSIONS } from './model/tables.ts'
 import { newId } from './model/token.ts'
 import type { Parts } from './ports.ts'
 import type { Origin } from './record/history.ts'
+import { endOfSession, requireNotEnded } from './trust/authority.ts'
 import { isGenuine } from './trust/stamp.ts'
 
 const COOKIE_BYTES = 32
@@ -55,7 +56,7 @@ export class Sessions {
       throw new Failure('token-invalid')
     }
     const at = now()
-    if (endOf(session) <= at) throw new Failure('token-expired')
+    requireNotEnded(endOfSession(session), at)
     // A store that cannot be written to can still be read: the session then ends a little earlier.
     if (isDue(session, at)) await store.changeSession(session.id, { kind: 'seen', at }).catch(() => {})
     return session

@@ -54,7 +54,7 @@ export function jwtAuthenticator(
     if (typeof accountId !== 'string') throw new Failure('token-invalid')
     const permissions = permissionsFor(claims, accountId)
     if (permissions === undefined) throw new Failure('token-invalid')
-    return registry.callerFor(accountId, `jwt:${subjectOf(claims)}`, permissions)
+    return registry.admit({ accountId, by: `jwt:${subjectOf(claims)}`, permissions })
   }
 }
 

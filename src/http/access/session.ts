@@ -133,14 +133,15 @@ export function authenticateEither(
     }
     requireOwnOrigin(request, signIn.publicUrl)
     const session = await registry.sessions.find(presented)
-    const { accountId, subject, email } = session
+    const { id, accountId, subject, email } = session
     const shown = request.headers[SHOWN_ACCOUNT]
     // Neither counts as guessing: the session is a real one.
     if (shown !== undefined && shown !== accountId) throw new Failure('authentication-required')
     if (accountId === null) throw new HttpFailure(403, 'Choose an account first')
     const permissions = grantedIn(session, signIn).get(accountId)
     if (permissions === undefined) throw new Failure('authentication-required')
-    return registry.callerFor(accountId, `oidc:${subject}`, permissions, email ?? undefined)
+    const authority = { kind: 'session', id } as const
+    return registry.admit({ accountId, by: `oidc:${subject}`, byName: email, permissions, authority })
   }
 }
 

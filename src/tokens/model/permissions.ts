@@ -1,5 +1,6 @@
 // What a caller may do: a role, whether credentials are shown, and the sub-accounts that it sees. Pure.
 import { Failure } from '../errors.ts'
+import type { Authority } from '../trust/authority.ts'
 import { type FieldReader, isObject } from './fields.ts'
 
 export const ROLES = ['owner', 'manager', 'viewer', 'verifier'] as const
@@ -19,8 +20,10 @@ export interface Caller {
   /** An account key's id, or `jwt:` or `oidc:` and the subject. */
   readonly by: string
   /** What the account key is called, or the person's e-mail address; for the history. */
-  readonly byName?: string
+  readonly byName?: string | null
   readonly permissions: Permissions
+  /** What every change of this caller depends on; none for JWTs, which are not stored, and for the operator. */
+  readonly authority?: Authority
 }
 
 /** Of account keys made before there were permissions, of the operator, and of JWTs without grants. */

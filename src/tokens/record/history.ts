@@ -5,6 +5,7 @@ import { type PageRequest, type RawQuery, readOnce, readPageRequest, readTimePar
 import type { HISTORY, HISTORY_HEADS, RecordOf, Table } from '../model/tables.ts'
 import { toTime } from '../model/times.ts'
 import type { Timestamp } from '../model/token.ts'
+import type { Authority } from '../trust/authority.ts'
 import type { Stamped } from '../trust/stamp.ts'
 import type { Stamps } from '../trust/vault.ts'
 
@@ -35,6 +36,8 @@ export interface Origin {
   readonly at: Timestamp
   readonly requestId: string | null
   readonly address: string | null
+  /** Checked inside the transaction: a change whose authority has ended by `at` is refused. Not stored. */
+  readonly authority?: Authority | undefined
 }
 
 /** Only the fields that changed, and never a credential. */
@@ -105,7 +108,7 @@ export function nextRow(
   return { ...row, stamp: chainStamp(row, last, stamps) }
 }
 
-export interface HistoryRow extends HistoryEvent, Origin {
+export interface HistoryRow extends HistoryEvent, Omit<Origin, 'authority'> {
   readonly byName: string | null
   /** Counts the account's rows from 1, without gaps. */
   readonly seq: number

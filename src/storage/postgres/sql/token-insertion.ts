@@ -11,6 +11,7 @@ import type { ChainEnd, Origin } from '../../../tokens/record/history.ts'
 import { stampOf } from '../../../tokens/trust/stamp.ts'
 import type { Stamps } from '../../../tokens/trust/vault.ts'
 import type { Connection } from '../connection.ts'
+import { readAuthorities } from './authority.ts'
 import { binaryArray } from './binary-arrays.ts'
 import { continueChains, findHeads, type Heads, type Transaction, writeHeads } from './history.ts'
 import { type Insertion, insertionsOf, insertRows, runInsertions } from './insertion.ts'
@@ -93,8 +94,13 @@ export async function insertLists(
   lists: readonly NewTokens[],
   prepared: readonly (Prepared | undefined)[],
 ): Promise<void> {
-  const tokens = lists.flatMap((list) => list.tokens)
-  await writeAll(transaction, lists, prepared, await readSurroundings(transaction, tokens, 'FOR UPDATE'))
+  const [tokens, origins] = [lists.flatMap((list) => list.tokens), lists.map(({ origin }) => origin)]
+  const [surroundings, requireAuthority] = await Promise.all([
+    readSurroundings(transaction, tokens, 'FOR UPDATE'),
+    readAuthorities(transaction.db, origins),
+  ])
+  origins.forEach(requireAuthority)
+  await writeAll(transaction, lists, prepared, surroundings)
 }
 
 /** Sends nothing before all lists are ready: one of them may be refused. */
@@ -129,10 +135,12 @@ export async function insertTokens(
   if (first === undefined) return undefined
   const { db } = transaction
   const { accountId, id: tokenId } = first
-  const [surroundings, former] = await Promise.all([
+  const [surroundings, requireAuthority, former] = await Promise.all([
     readSurroundings(transaction, tokens, 'FOR UPDATE'),
+    readAuthorities(db, [origin]),
     idempotency && findFormer(db, accountId, idempotency, origin),
   ])
+  requireAuthority(origin)
   if (former !== undefined) return former
   const keys = idempotency === undefined ? [] : [{ ...idempotency, accountId, tokenId, createdAt: origin.at }]
   await Promise.all([

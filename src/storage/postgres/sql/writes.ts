@@ -31,11 +31,12 @@ import { NO_ROWS, type Origin } from '../../../tokens/record/history.ts'
 import { stampOf } from '../../../tokens/trust/stamp.ts'
 import { asListed, assignments, changedFields, columnOf } from '../../tables.ts'
 import type { Connection } from '../connection.ts'
+import { readAuthorities } from './authority.ts'
 import { binaryArray } from './binary-arrays.ts'
 import { indexedGrams } from './grams.ts'
-import { lockHeads, type Recorded, record, type Transaction } from './history.ts'
+import { findHeads, lockHeads, type Recorded, record, type Transaction } from './history.ts'
 import { insertRows } from './insertion.ts'
-import { findAccount, findChanged, findSubAccount, lockKey, lockSession } from './reads.ts'
+import { findAccount, findChanged, findKeyById, findSubAccount, lockSession } from './reads.ts'
 
 export { insertTokens } from './token-insertion.ts'
 
@@ -63,7 +64,7 @@ export async function updateAccount(
   origin: Origin,
 ): Promise<Account> {
   const { db } = transaction
-  const [heads, before] = await Promise.all([lockHeads(transaction, [id]), findAccount(db, id)])
+  const [heads, before] = await Promise.all([lockHeads(transaction, [id], origin), findAccount(db, id)])
   const plan = plans.planAccountUpdate(before, change)
   if (plan === undefined || before === undefined) return before as Account
   const fields = changedFields(ACCOUNTS, before, plan.after)
@@ -73,17 +74,17 @@ export async function updateAccount(
 
 export async function insertKey(transaction: Transaction, key: StoredKey, origin: Origin): Promise<void> {
   const { db, stamps } = transaction
-  const heads = await lockHeads(transaction, [key.accountId])
+  const heads = await lockHeads(transaction, [key.accountId], origin)
   await insertRows(db, ACCOUNT_KEYS, [{ ...key, stamp: stampOf(ACCOUNT_KEYS, key, stamps) }])
   await record(transaction, heads, [[plans.keyCreated(key), origin]])
 }
 
 export async function revokeKey(transaction: Transaction, id: string, origin: Origin): Promise<AccountKey> {
   const { db, stamps } = transaction
-  const before = await lockKey(db, id)
+  const accountId = (await findKeyById(db, id))?.accountId ?? ''
+  const [heads, before] = await Promise.all([lockHeads(transaction, [accountId], origin), findKeyById(db, id)])
   const plan = plans.planKeyRevocation(before, origin, stamps)
   if (plan === undefined || before === undefined) return before as StoredKey
-  const heads = await lockHeads(transaction, [before.accountId])
   await Promise.all([
     update(db, 'account_keys', changedFields(ACCOUNT_KEYS, before, plan.after), { id }),
     record(transaction, heads, [[plan.event, origin, plan.revocation]]),
@@ -119,7 +120,7 @@ export async function revokeSession(
   origin: Origin,
 ): Promise<StoredSession> {
   const { db } = transaction
-  const [heads, found] = await Promise.all([lockHeads(transaction, [accountId]), lockSession(db, id)])
+  const [heads, found] = await Promise.all([lockHeads(transaction, [accountId], origin), lockSession(db, id)])
   if (found?.accountId !== accountId) throw new Failure('session-not-found')
   const event = plans.sessionRevoked(found)
   await Promise.all([deleteSession(transaction, id), record(transaction, heads, [[event, origin, id]])])
@@ -136,6 +137,7 @@ export async function insertSubAccounts(
   const heads = await lockHeads(
     transaction,
     subAccounts.map(({ accountId }) => accountId),
+    origin,
   )
   await insertRows(
     db,
@@ -158,7 +160,10 @@ export async function updateSubAccount(
   fingerprints?: readonly string[],
 ): Promise<SubAccountRow> {
   const { db, stamps } = transaction
-  const [heads, found] = await Promise.all([lockHeads(transaction, [accountId]), findSubAccount(db, accountId, id)])
+  const [heads, found] = await Promise.all([
+    lockHeads(transaction, [accountId], origin),
+    findSubAccount(db, accountId, id),
+  ])
   const plan = plans.planSubAccountUpdate(found?.subAccount, change, origin, stamps, fingerprints)
   if (plan === undefined || found === undefined) return found as SubAccountRow
   const fields = changedFields(SUB_ACCOUNTS, found.subAccount, plan.after)
@@ -188,8 +193,12 @@ export async function changeTokens(
 ): Promise<(TokenRow | Failure)[]> {
   const { db, stamps } = transaction
   const isAnyRotated = asked.some(({ change }) => change.kind === 'rotate')
-  const [heads, account, ...found] = await Promise.all([
-    lockHeads(transaction, [accountId]),
+  const [heads, requireAuthority, account, ...found] = await Promise.all([
+    findHeads(transaction, [accountId], 'FOR UPDATE'),
+    readAuthorities(
+      db,
+      asked.map(({ origin }) => origin),
+    ),
     isAnyRotated ? findAccount(db, accountId) : undefined,
     ...asked.map(({ id }) => findChanged(db, accountId, id)),
   ])
@@ -197,6 +206,7 @@ export async function changeTokens(
   const recorded: Recorded[] = []
   const outcomes = asked.map(({ change, origin, expected }, i) =>
     orFailure(() => {
+      requireAuthority(origin)
       if (change.kind === 'rotate') plans.requireStorable(account, change.rotation.sealed)
       const plan = plans.planTokenChange(found[i]?.token, change, origin, stamps, expected)
       const { token, subAccount } = found[i] as NonNullable<(typeof found)[number]>

@@ -29,6 +29,7 @@ import { FORGOTTEN_AT_ONCE, IDEMPOTENCY_MEMORY_MS, type SubAccountUpdate } from 
 import * as plans from '../../../tokens/plan.ts'
 import type { FormerCreation, Idempotency, MasterKeyChange, Resealed, TokenRow } from '../../../tokens/ports.ts'
 import type { Origin } from '../../../tokens/record/history.ts'
+import { endOfKey, endOfSession, requireNotEnded } from '../../../tokens/trust/authority.ts'
 import { type Stamped, stampOf } from '../../../tokens/trust/stamp.ts'
 import { keyIdOf } from '../../../tokens/trust/vault.ts'
 import { asListed, assignments, CHANGED, changedFields } from '../../tables.ts'
@@ -60,6 +61,13 @@ function update(db: Connection, table: string, fields: StoredRow, where: string,
   db.run(sql, ...(Object.values(fields) as SQLInputValue[]), value)
 }
 
+/** First in every change that a caller asks for. Only one process at a time writes to the file: the answer holds until the commit. */
+function requireAuthority(db: Connection, { authority, at }: Origin): void {
+  if (authority === undefined) return
+  const { kind, id } = authority
+  requireNotEnded(kind === 'key' ? endOfKey(findKeyById(db, id)) : endOfSession(findSessionById(db, id)), at)
+}
+
 export function insertAccount(transaction: Transaction, account: Account, origin: Origin): void {
   insertAccountRow(transaction.db, account)
   transaction.record(plans.accountCreated(account), origin)
@@ -71,6 +79,7 @@ export function updateAccount(
   change: plans.AccountUpdate,
   origin: Origin,
 ): Account {
+  requireAuthority(transaction.db, origin)
   const before = findAccount(transaction.db, id) as Account
   const plan = plans.planAccountUpdate(before, change)
   if (plan === undefined) return before
@@ -80,12 +89,14 @@ export function updateAccount(
 }
 
 export function insertKey(transaction: Transaction, key: StoredKey, origin: Origin): void {
+  requireAuthority(transaction.db, origin)
   insertKeyRow(transaction.db, { ...key, stamp: stampOf(ACCOUNT_KEYS, key, transaction.stamps) })
   transaction.record(plans.keyCreated(key), origin)
 }
 
 export function revokeKey(transaction: Transaction, id: string, origin: Origin): AccountKey {
   const { db, stamps } = transaction
+  requireAuthority(db, origin)
   const before = findKeyById(db, id)
   const plan = plans.planKeyRevocation(before, origin, stamps)
   if (plan === undefined || before === undefined) return before as Stamped<StoredKey>
@@ -116,6 +127,7 @@ export function deleteSession({ db }: Transaction, id: string): void {
 
 export function revokeSession(transaction: Transaction, accountId: string, id: string, origin: Origin): StoredSession {
   const { db } = transaction
+  requireAuthority(db, origin)
   const found = findSessionById(db, id)
   if (found?.accountId !== accountId) throw new Failure('session-not-found')
   deleteSession(transaction, id)
@@ -124,6 +136,7 @@ export function revokeSession(transaction: Transaction, accountId: string, id: s
 }
 
 export function insertSubAccounts(transaction: Transaction, subAccounts: readonly SubAccount[], origin: Origin): void {
+  requireAuthority(transaction.db, origin)
   for (const subAccount of subAccounts) {
     const stamp = stampOf(SUB_ACCOUNTS, subAccount, transaction.stamps)
     insertSubAccountRow(transaction.db, { ...subAccount, stamp, foldedText: foldedText(subAccount) })
@@ -140,6 +153,7 @@ export function updateSubAccount(
   fingerprints?: readonly string[],
 ): SubAccountRow {
   const { db, stamps } = transaction
+  requireAuthority(db, origin)
   const found = findSubAccount(db, accountId, id)
   const plan = plans.planSubAccountUpdate(found?.subAccount, change, origin, stamps, fingerprints)
   if (plan === undefined || found === undefined) return found as SubAccountRow
@@ -159,6 +173,7 @@ export function insertTokens(
   const { db } = transaction
   const [first] = tokens
   if (first === undefined) return undefined
+  requireAuthority(db, origin)
   const former = idempotency && findFormer(db, first.accountId, idempotency, origin)
   if (former !== undefined) return former
   const nameOwner = makeCheck(db)
@@ -228,6 +243,7 @@ export function changeToken(
   origin: Origin,
   expected?: plans.Expected,
 ): TokenRow {
+  requireAuthority(transaction.db, origin)
   if (change.kind === 'rotate') {
     const { sealed } = change.rotation
     requireSealing(transaction.db, [sealed])
