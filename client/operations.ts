@@ -638,7 +638,7 @@ export interface NewKey {
   readonly reveal?: boolean | undefined
   /** The only sub-accounts that it sees, 1 to 100; all if null or not sent */
   readonly subAccounts?: readonly string[] | null | undefined
-  /** Never if null or not sent */
+  /** Never if null; if not sent, when the caller expires. At most that */
   readonly expiresAt?: string | null | undefined
 }
 
@@ -928,7 +928,7 @@ export interface Operations {
   listKeys: { params: ListKeysParams; data: KeyPage }
   /**
    * Create an account key. The key is shown only in this answer. No key can make one that may do more than
-   * itself.
+   * itself, or that outlives it.
    */
   createKey: { params: CreateKeyParams; data: CreatedKey }
   /** Revoke an account key. */

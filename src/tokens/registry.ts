@@ -69,8 +69,9 @@ export class Registry {
     const at = now()
     requireNotEnded(endOfKey(key), at)
     this.verification.uses.mark(key.id, at)
-    const { id, name, accountId } = key
-    return { accountId, by: id, byName: name, permissions: this.#permissionsOf(key), authority: { kind: 'key', id } }
+    const { id, name, accountId, expiresAt } = key
+    const permissions = this.#permissionsOf(key)
+    return { accountId, by: id, byName: name, permissions, authority: { kind: 'key', id }, endsAt: expiresAt }
   }
 
   /** Unreadable permissions were not written by this version. What they forbid is unknown, so the key is refused. */

@@ -220,6 +220,13 @@ function describeSignIn(engine: Engine): void {
       assert.deepEqual([entry.action, entry.subjectName], ['session.revoke', 'alice@example.com'])
     })
 
+    test('an owner who is a person makes account keys without an end: the session ends, the grant does not', async () => {
+      const { browser } = await world.signedIn()
+      const made = await world.ask(browser, `${API}/key`, 'POST', { name: 'Made', role: 'owner' })
+      assert.deepEqual([made.status, made.json.data.expiresAt], [201, null])
+      world.estate.secrets.add(made.json.data.key)
+    })
+
     test('no cookie, code or secret is in the log or on disk', async () => {
       world.estate.secrets.add(world.provider.clientSecret)
       await world.signedIn()

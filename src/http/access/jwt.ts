@@ -10,6 +10,7 @@ import {
 } from 'jose'
 import { Failure, failure, OperatorError } from '../../tokens/errors.ts'
 import { type Caller, EVERYTHING, type Permissions } from '../../tokens/model/permissions.ts'
+import { toDate } from '../../tokens/model/times.ts'
 import { brokenNameRule, type Timestamp } from '../../tokens/model/token.ts'
 import type { Registry } from '../../tokens/registry.ts'
 import { grantedTo, grantsIn, trustedClaims } from './grants.ts'
@@ -54,7 +55,8 @@ export function jwtAuthenticator(
     if (typeof accountId !== 'string') throw new Failure('token-invalid')
     const permissions = permissionsFor(claims, accountId)
     if (permissions === undefined) throw new Failure('token-invalid')
-    return registry.admit({ accountId, by: `jwt:${subjectOf(claims)}`, permissions })
+    const endsAt = toDate((claims.exp ?? 0) * 1000).getTime()
+    return registry.admit({ accountId, by: `jwt:${subjectOf(claims)}`, permissions, endsAt })
   }
 }
 

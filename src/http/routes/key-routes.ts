@@ -46,7 +46,8 @@ const createKey: AccountRoute = {
   url: BASE,
   operationId: 'createKey',
   summary: 'Create an account key',
-  description: 'The key is shown only in this answer. No key can make one that may do more than itself.',
+  description:
+    'The key is shown only in this answer. No key can make one that may do more than itself, or that outlives it.',
   body: Type.Object(
     {
       name: Type.String({ minLength: 1, maxLength: MAX_NAME_CHARACTERS, description: 'What it is for' }),
@@ -58,20 +59,21 @@ const createKey: AccountRoute = {
         }),
       ),
       expiresAt: Type.Optional(
-        Type.Union([Type.String({ format: 'date-time' }), Type.Null()], { description: 'Never if null or not sent' }),
+        Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+          description: 'Never if null; if not sent, when the caller expires. At most that',
+        }),
       ),
     },
     { title: 'NewKey' },
   ),
   data: schemas.CreatedKey,
   success: { status: 201, message: 'Account key created successfully' },
-  failures: { 400: ['role is required'], 403: [reasonOf('sub-account-forbidden')] },
+  failures: {
+    400: ['role is required', 'expiresAt must be no later than 2026-01-01T00:00:00.000Z, when its maker expires'],
+    403: [reasonOf('sub-account-forbidden')],
+  },
   async answer(registry, { caller, body, origin }) {
-    const {
-      name,
-      expiresAt = null,
-      ...fields
-    } = readNew<NewKeyBody>(
+    const { name, expiresAt, ...fields } = readNew<NewKeyBody>(
       body,
       {
         name: nameField,

@@ -2,6 +2,7 @@
 import { Failure } from '../errors.ts'
 import type { Authority } from '../trust/authority.ts'
 import { type FieldReader, isObject } from './fields.ts'
+import type { Timestamp } from './tables.ts'
 
 export const ROLES = ['owner', 'manager', 'viewer', 'verifier'] as const
 export type Role = (typeof ROLES)[number]
@@ -24,6 +25,8 @@ export interface Caller {
   readonly permissions: Permissions
   /** What every change of this caller depends on; none for JWTs, which are not stored, and for the operator. */
   readonly authority?: Authority
+  /** When the account key or JWT expires. None for people: a session ends, but the grant it stands for does not. */
+  readonly endsAt?: Timestamp | null
 }
 
 /** Of account keys made before there were permissions, of the operator, and of JWTs without grants. */
