@@ -105,18 +105,18 @@ export interface NameAsked {
   readonly name: string
 }
 
-/** A creation with an idempotency key, as it is stored. Only the registry reads what is in `requestDigest`. */
-type Creation = RecordOf<typeof IDEMPOTENCY_KEYS>
-export type Idempotency = Pick<Creation, 'key' | 'requestDigest'>
-export type FormerCreation = Pick<Creation, 'requestDigest' | 'tokenId' | 'createdAt'>
+/** A request with an idempotency key, as it is stored for its caller. Only idempotency.ts reads what is in `requestDigest`. */
+type KeptRequest = RecordOf<typeof IDEMPOTENCY_KEYS>
+export type Idempotency = Pick<KeptRequest, 'key' | 'requestDigest'>
+export type FormerRequest = Pick<KeptRequest, 'requestDigest' | 'subject' | 'createdAt'>
 
 export interface TokenStore {
-  /** All or none. Inserts nothing if the idempotency key was used before, and returns what was stored with it. */
+  /** All or none. Inserts nothing if the caller has used the idempotency key before, and returns what was stored with it. */
   insertTokens(
     tokens: readonly TokenRecord[],
     origin: Origin,
     idempotency?: Idempotency,
-  ): Promise<FormerCreation | undefined>
+  ): Promise<FormerRequest | undefined>
   findToken(accountId: string, id: string): Promise<TokenRow | undefined>
   /** In the order asked for. For the operator, who checks an import before making it. */
   findTokensByNames(asked: readonly NameAsked[]): Promise<readonly (TokenRecord | undefined)[]>

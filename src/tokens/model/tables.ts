@@ -225,13 +225,16 @@ export const LIMITS = table({
 
 export const IDEMPOTENCY_KEYS = table({
   name: 'idempotencyKeys',
-  key: ['accountId', 'key'],
+  key: ['accountId', 'by', 'key'],
   fields: {
     accountId: text,
+    /** Whose key it is, as in the history. */
+    by: text,
     key: text,
-    /** Two stamps in hexadecimal digits: see `creationDigest` in registry.ts. */
+    /** Two stamps in hexadecimal digits: see `stampRequest` in idempotency.ts. */
     requestDigest: text,
-    tokenId: text,
+    /** The id of what the request has made or changed. */
+    subject: text,
     createdAt: number,
   },
 })

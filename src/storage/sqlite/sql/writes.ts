@@ -27,7 +27,7 @@ import {
 } from '../../../tokens/model/token.ts'
 import { FORGOTTEN_AT_ONCE, IDEMPOTENCY_MEMORY_MS, type SubAccountUpdate } from '../../../tokens/model/update.ts'
 import * as plans from '../../../tokens/plan.ts'
-import type { FormerCreation, Idempotency, MasterKeyChange, Resealed, TokenRow } from '../../../tokens/ports.ts'
+import type { FormerRequest, Idempotency, MasterKeyChange, Resealed, TokenRow } from '../../../tokens/ports.ts'
 import type { Origin } from '../../../tokens/record/history.ts'
 import { endOfKey, endOfSession, requireNotEnded } from '../../../tokens/trust/authority.ts'
 import { type Stamped, stampOf } from '../../../tokens/trust/stamp.ts'
@@ -169,7 +169,7 @@ export function insertTokens(
   tokens: readonly TokenRecord[],
   origin: Origin,
   idempotency?: Idempotency,
-): FormerCreation | undefined {
+): FormerRequest | undefined {
   const { db } = transaction
   const [first] = tokens
   if (first === undefined) return undefined
@@ -180,8 +180,8 @@ export function insertTokens(
   let no = db.get<{ last: number | null }>('SELECT max(no) AS last FROM tokens')?.last ?? 0
   for (const token of tokens) insertToken(transaction, token, nameOwner(token), ++no, origin)
   if (idempotency !== undefined) {
-    const { accountId, id: tokenId } = first
-    insertIdempotencyKey(db, { ...idempotency, accountId, tokenId, createdAt: origin.at })
+    const { accountId, id: subject } = first
+    insertIdempotencyKey(db, { ...idempotency, accountId, by: origin.by, subject, createdAt: origin.at })
   }
   return undefined
 }
@@ -220,18 +220,18 @@ function insertToken(transaction: Transaction, token: TokenRecord, owner: string
   transaction.record(plans.tokenCreated(token, owner), origin)
 }
 
-function findFormer(db: Connection, accountId: string, { key }: Idempotency, { at }: Origin) {
+function findFormer(db: Connection, accountId: string, { key }: Idempotency, { at, by }: Origin) {
   // A few at a time: somebody may have used a million of them a day ago.
   db.run(
-    `DELETE FROM idempotency_keys WHERE created_at < ?1 AND (account_id, key) IN (
-       SELECT * FROM (SELECT account_id, key FROM idempotency_keys WHERE created_at < ?1 LIMIT ${FORGOTTEN_AT_ONCE})
-       UNION ALL VALUES (?2, ?3))`,
-    ...[at - IDEMPOTENCY_MEMORY_MS, accountId, key],
+    `DELETE FROM idempotency_keys WHERE created_at < ?1 AND (account_id, by, key) IN (
+       SELECT * FROM (SELECT account_id, by, key FROM idempotency_keys WHERE created_at < ?1 LIMIT ${FORGOTTEN_AT_ONCE})
+       UNION ALL VALUES (?2, ?3, ?4))`,
+    ...[at - IDEMPOTENCY_MEMORY_MS, accountId, by, key],
   )
-  return db.get<FormerCreation>(
-    `SELECT request_digest AS requestDigest, token_id AS tokenId, created_at AS createdAt FROM idempotency_keys
-     WHERE account_id = ? AND key = ?`,
-    ...[accountId, key],
+  return db.get<FormerRequest>(
+    `SELECT request_digest AS requestDigest, subject, created_at AS createdAt FROM idempotency_keys
+     WHERE account_id = ? AND by = ? AND key = ?`,
+    ...[accountId, by, key],
   )
 }
 
