@@ -334,8 +334,8 @@ export interface ExplainTokenParams {
 }
 
 export interface HistoryEntry {
-  /** Counts the account's entries from 1 */
-  readonly seq: number
+  /** Counts the account's entries; an opaque text for callers who see only some of them */
+  readonly seq: number | string
   /** When */
   readonly at: string
   /** An account key id, `jwt:` or `oidc:` and a subject, or `operator` */

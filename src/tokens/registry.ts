@@ -285,6 +285,11 @@ export class Registry {
     return toPage(slice, query)
   }
 
+  /** How many rows there are in between is not for callers who see only some of them. */
+  positionOf({ accountId, permissions }: Caller, { seq }: HistoryRow): number | string {
+    return permissions.subAccounts === null ? seq : this.#parts.stamps.position(accountId, seq)
+  }
+
   findNames(caller: Caller, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
     return this.#parts.store.findNames(caller.accountId, ids)
   }

@@ -114,9 +114,9 @@ export interface HistoryRow extends HistoryEvent, Omit<Origin, 'authority'> {
   readonly seq: number
 }
 
-/** A row as HTTP and the command line show it. */
-export function entryOf(row: HistoryRow) {
-  const { seq, at, by, byName, action, subject, subjectName, from, to, requestId, address } = row
+/** A row as HTTP and the command line show it. `seq` is its position as the caller may know it. */
+export function entryOf(row: HistoryRow, seq: number | string) {
+  const { at, by, byName, action, subject, subjectName, from, to, requestId, address } = row
   const facts = { from: withTimes(from), to: withTimes(to) }
   return { seq, at: toTime(at), by, byName, action, subject, subjectName, ...facts, requestId, address }
 }
