@@ -81,6 +81,8 @@ export type StoredLimit = RecordOf<typeof LIMITS>
 
 /** People who are signed in to the console. */
 export interface SessionStore {
+  /** Marks a sign-in as completed, by the digests of what identifies it. False if one of them was marked before. */
+  spendSignIn(digests: readonly Uint8Array[], at: Timestamp): Promise<boolean>
   /** Removes those that have ended, too. */
   insertSession(session: StoredSession): Promise<void>
   /** By the cookie, of which only the digest is stored. One that has ended may still be found. */

@@ -28,6 +28,15 @@ export class Sessions {
     this.#parts = parts
   }
 
+  /** False for a sign-in of which any of these texts was spent before. */
+  spend(texts: readonly string[]): Promise<boolean> {
+    const { store, stamps, now } = this.#parts
+    return store.spendSignIn(
+      texts.map((text) => stamps.digest(`spent sign-in ${text}`)),
+      now(),
+    )
+  }
+
   /** Returns the cookie, which exists only in this result: its digest is stored. Every sign-in makes a new one. */
   async start({ subject, email, claims }: Person, accountId: string | null): Promise<string> {
     const { store, stamps, now } = this.#parts

@@ -219,6 +219,7 @@ function describePlans(partitions: number): void {
     'a verification': () => reads.findByDigest(db, token.digest, partitions > 1),
     'a new session, and the removal of those that have ended': () =>
       writes.insertSession(session(), new Estate(opened).sessionRecord(account)),
+    'a sign-in that is completed': () => writes.spendSignIn(session(), [digest, digest], 1),
     'a change of name and status': () =>
       writes.changeTokens(session(), account.id, [
         {

@@ -193,6 +193,7 @@ describe('query plans', () => {
     'a new session, and the removal of those that have ended': change((transaction) =>
       writes.insertSession(transaction, new Estate(opened).sessionRecord(account)),
     ),
+    'a sign-in that is completed': change((transaction) => writes.spendSignIn(transaction, [digest, digest], 1)),
     'a change of name and status': change((transaction) =>
       writes.changeToken(
         transaction,

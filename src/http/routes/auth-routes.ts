@@ -123,11 +123,22 @@ class SignInHandlers {
       const begun = Login.resume(readCookie(request, this.#login), signIn.publicUrl, now())
       if (begun === undefined) throw new SignInRefused('invalid', 'this browser has not begun it, or too long ago')
       const query = request.url.slice(request.url.indexOf('?') + 1)
-      const person = await signIn.provider.finish(`?${query}`, begun.secrets(registry))
+      const secrets = begun.secrets(registry)
+      await this.#spend(new URLSearchParams(query), secrets.state)
+      const person = await signIn.provider.finish(`?${query}`, secrets)
       return await this.#admit(request, reply, person, begun.returnTo)
     } catch (error) {
       return this.#refuse(request, reply, error)
     }
+  }
+
+  /** Whatever comes of it: neither this state nor this code can be presented again. Others are refused by the provider's client. */
+  async #spend(query: URLSearchParams, expectedState: string): Promise<void> {
+    const [state, code] = [query.get('state'), query.get('code')]
+    if (state !== expectedState) return
+    const texts = [`state ${state}`, ...(code === null ? [] : [`code ${code}`])]
+    if (await this.#parts.registry.sessions.spend(texts)) return
+    throw new SignInRefused('invalid', 'its state or code was presented before')
   }
 
   async #admit(request: FastifyRequest, reply: FastifyReply, person: Person, returnTo: string): Promise<unknown> {

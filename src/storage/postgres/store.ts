@@ -222,6 +222,7 @@ class PostgresStore implements Store {
   updateAccount = this.#change(writes.updateAccount)
   insertKey = this.#change(writes.insertKey)
   revokeKey = this.#settled(this.#change(writes.revokeKey))
+  spendSignIn = this.#change(writes.spendSignIn)
   insertSession = this.#change(writes.insertSession)
   changeSession = this.#change(writes.changeSession)
   deleteSession = this.#change(writes.deleteSession)

@@ -174,6 +174,7 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   updateAccount = this.#change('updateAccount')
   insertKey = this.#change('insertKey')
   revokeKey = this.#change('revokeKey')
+  spendSignIn = this.#change('spendSignIn')
   insertSession = this.#change('insertSession')
   changeSession = this.#change('changeSession')
   deleteSession = this.#change('deleteSession')

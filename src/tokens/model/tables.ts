@@ -119,6 +119,9 @@ export const SESSIONS = table({
   },
 })
 
+/** Sign-ins that were completed, whether anybody got in or not: none can be completed twice. */
+const SPENT_SIGN_INS = table({ name: 'spentSignIns', key: ['digest'], fields: { digest: bytes, spentAt: number } })
+
 export const SUB_ACCOUNTS = table({
   name: 'subAccounts',
   key: ['id'],
@@ -246,6 +249,7 @@ export const STORED: readonly Table[] = [
   ACCOUNTS,
   ACCOUNT_KEYS,
   SESSIONS,
+  SPENT_SIGN_INS,
   SUB_ACCOUNTS,
   TOKENS,
   RETIRED_CREDENTIALS,

@@ -1,7 +1,7 @@
 // Sessions of people who are signed in to the console.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { IDLE_MS, LONGEST_MS, type StoredSession } from '../../../src/tokens/model/session.ts'
+import { IDLE_MS, LONGEST_MS, SPENT_MS, type StoredSession } from '../../../src/tokens/model/session.ts'
 import { SESSIONS } from '../../../src/tokens/model/tables.ts'
 import { isGenuine } from '../../../src/tokens/trust/stamp.ts'
 import { credentialOf, FIRST_PAGE, plain } from '../../support/store.ts'
@@ -86,6 +86,17 @@ export const describeSessions: Part = (estate) => {
     const { action, subject, subjectName, from, to } = items[0] ?? {}
     const expected = { action: 'session.revoke', subject: session.id, subjectName: 'alice@example.com' }
     assert.deepEqual({ action, subject, subjectName, from, to }, { ...expected, from: { subject: 'alice' }, to: {} })
+  })
+
+  test('a sign-in is completed once, by any of what identifies it and by the first who asks, until it is long over', async () => {
+    const { store } = estate()
+    const [state, code, other] = [estate().digest(), estate().digest(), estate().digest()]
+    const at = estate().tick()
+    const outcomes = await Promise.all([1, 2, 3].map(() => store.spendSignIn([state, code], at)))
+    assert.deepEqual(outcomes.toSorted(), [false, false, true])
+    assert.equal(await store.spendSignIn([other, code], at + SPENT_MS - 1), false)
+    assert.equal(await store.spendSignIn([state], at + SPENT_MS), true)
+    assert.equal(await store.spendSignIn([state], at + SPENT_MS), false)
   })
 
   test('a new session removes those that have ended, and no others', async () => {

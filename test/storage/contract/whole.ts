@@ -131,6 +131,7 @@ export function describeWhole(open: OpenEmptyStore): void {
         findKey: () => closed.findKey(credentialOf(estate.digest())),
         listKeys: () => closed.listKeys(account.id, FIRST_PAGE),
         revokeKey: () => closed.revokeKey('key_x', origin),
+        spendSignIn: () => closed.spendSignIn([estate.digest()], 0),
         insertSession: () => closed.insertSession(session),
         findSession: () => closed.findSession(credentialOf(estate.digest())),
         listSessions: () => closed.listSessions(account.id),

@@ -4,16 +4,7 @@
 import { Failure } from '../../../tokens/errors.ts'
 import type { Ask } from '../../../tokens/limiter.ts'
 import { type GrantedUnits, reserveIfReadable } from '../../../tokens/model/limit.ts'
-import { IDLE_MS, LONGEST_MS, type SessionChange, type StoredSession } from '../../../tokens/model/session.ts'
-import {
-  ACCOUNT_KEYS,
-  ACCOUNTS,
-  RETIRED_CREDENTIALS,
-  SESSIONS,
-  type StoredRow,
-  SUB_ACCOUNTS,
-  TOKENS,
-} from '../../../tokens/model/tables.ts'
+import { ACCOUNT_KEYS, ACCOUNTS, RETIRED_CREDENTIALS, SUB_ACCOUNTS, TOKENS } from '../../../tokens/model/tables.ts'
 import {
   type Account,
   type AccountKey,
@@ -29,27 +20,21 @@ import * as plans from '../../../tokens/plan.ts'
 import type { MasterKeyChange, Resealed, TokenRow } from '../../../tokens/ports.ts'
 import { NO_ROWS, type Origin } from '../../../tokens/record/history.ts'
 import { stampOf } from '../../../tokens/trust/stamp.ts'
-import { asListed, assignments, changedFields, columnOf } from '../../tables.ts'
+import { asListed, changedFields } from '../../tables.ts'
 import type { Connection } from '../connection.ts'
 import { readAuthorities } from './authority.ts'
 import { binaryArray } from './binary-arrays.ts'
 import { indexedGrams } from './grams.ts'
 import { findHeads, lockHeads, type Recorded, record, type Transaction } from './history.ts'
 import { insertRows } from './insertion.ts'
-import { findAccount, findChanged, findKeyById, findSubAccount, lockSession } from './reads.ts'
+import { findAccount, findChanged, findKeyById, findSubAccount } from './reads.ts'
+import { update } from './update.ts'
 
+export * from './session-writes.ts'
 export { insertTokens } from './token-insertion.ts'
 
 /** The lock that migration 003 makes everyone share who seals: the letters "latchsea". */
 const SEALING_LOCK = '7809651199140128097'
-
-async function update(db: Connection, table: string, fields: StoredRow, key: StoredRow): Promise<number> {
-  const values = Object.values(fields)
-  if (values.length === 0) return 0
-  const where = Object.keys(key).map((field, n) => `${columnOf(field)} = $${values.length + n + 1}`)
-  const sql = `UPDATE ${table} SET ${assignments(fields, (n) => `$${n}`)} WHERE ${where.join(' AND ')}`
-  return db.run(sql, ...values, ...Object.values(key))
-}
 
 export async function insertAccount(transaction: Transaction, account: Account, origin: Origin): Promise<void> {
   await insertRows(transaction.db, ACCOUNTS, [account])
@@ -90,41 +75,6 @@ export async function revokeKey(transaction: Transaction, id: string, origin: Or
     record(transaction, heads, [[plan.event, origin, plan.revocation]]),
   ])
   return plan.after
-}
-
-export async function insertSession({ db, stamps }: Transaction, session: StoredSession): Promise<void> {
-  const { createdAt: now } = session
-  await Promise.all([
-    db.run('DELETE FROM sessions WHERE created_at <= $1', now - LONGEST_MS),
-    db.run('DELETE FROM sessions WHERE seen_at <= $1', now - IDLE_MS),
-    insertRows(db, SESSIONS, [{ ...session, stamp: stampOf(SESSIONS, session, stamps) }]),
-  ])
-}
-
-export async function changeSession({ db, stamps }: Transaction, id: string, change: SessionChange): Promise<void> {
-  const before = await lockSession(db, id)
-  const after = plans.planSessionChange(before, change, stamps)
-  if (before !== undefined && after !== undefined) {
-    await update(db, 'sessions', changedFields(SESSIONS, before, after), { id })
-  }
-}
-
-export async function deleteSession({ db }: Transaction, id: string): Promise<void> {
-  await db.run('DELETE FROM sessions WHERE id = $1', id)
-}
-
-export async function revokeSession(
-  transaction: Transaction,
-  accountId: string,
-  id: string,
-  origin: Origin,
-): Promise<StoredSession> {
-  const { db } = transaction
-  const [heads, found] = await Promise.all([lockHeads(transaction, [accountId], origin), lockSession(db, id)])
-  if (found?.accountId !== accountId) throw new Failure('session-not-found')
-  const event = plans.sessionRevoked(found)
-  await Promise.all([deleteSession(transaction, id), record(transaction, heads, [[event, origin, id]])])
-  return found
 }
 
 export async function insertSubAccounts(

@@ -1,16 +1,13 @@
 // Every change the store makes, as SQL inside the transaction that the writer thread has begun. Each either completes or
 // throws, and is then rolled back as a whole.
-import type { SQLInputValue } from 'node:sqlite'
 import { Failure } from '../../../tokens/errors.ts'
 import type { Ask } from '../../../tokens/limiter.ts'
 import { type GrantedUnits, reserveIfReadable } from '../../../tokens/model/limit.ts'
-import { IDLE_MS, LONGEST_MS, type SessionChange, type StoredSession } from '../../../tokens/model/session.ts'
 import {
   ACCOUNT_KEYS,
   ACCOUNTS,
   IDEMPOTENCY_KEYS,
   RETIRED_CREDENTIALS,
-  SESSIONS,
   type StoredRow,
   SUB_ACCOUNTS,
   TOKENS,
@@ -29,44 +26,25 @@ import { FORGOTTEN_AT_ONCE, IDEMPOTENCY_MEMORY_MS, type SubAccountUpdate } from 
 import * as plans from '../../../tokens/plan.ts'
 import type { FormerRequest, Idempotency, MasterKeyChange, Resealed, TokenRow } from '../../../tokens/ports.ts'
 import type { Origin } from '../../../tokens/record/history.ts'
-import { endOfKey, endOfSession, requireNotEnded } from '../../../tokens/trust/authority.ts'
 import { type Stamped, stampOf } from '../../../tokens/trust/stamp.ts'
 import { keyIdOf } from '../../../tokens/trust/vault.ts'
-import { asListed, assignments, CHANGED, changedFields } from '../../tables.ts'
+import { asListed, CHANGED, changedFields } from '../../tables.ts'
 import type { Connection } from '../connection.ts'
 import type { Transaction } from '../transaction.ts'
+import { requireAuthority } from './authority.ts'
 import { indexedGrams } from './grams.ts'
 import { insertion, insertTags } from './insertion.ts'
-import {
-  findAccount,
-  findKeyById,
-  findSessionById,
-  findSubAccount,
-  findSubAccountName,
-  TOKENS_WITH_OWNERS,
-} from './reads.ts'
+import { findAccount, findKeyById, findSubAccount, findSubAccountName, TOKENS_WITH_OWNERS } from './reads.ts'
+import { update } from './update.ts'
+
+export * from './session-writes.ts'
 
 const insertAccountRow = insertion(ACCOUNTS)
 const insertKeyRow = insertion(ACCOUNT_KEYS)
-const insertSessionRow = insertion(SESSIONS)
 const insertSubAccountRow = insertion(SUB_ACCOUNTS, ['foldedText'])
 const insertTokenRow = insertion(TOKENS, ['no', 'foldedName'])
 const insertRetired = insertion(RETIRED_CREDENTIALS)
 const insertIdempotencyKey = insertion(IDEMPOTENCY_KEYS)
-
-/** Only the columns given: SQLite rewrites every index that has one of the columns named, changed or not. */
-function update(db: Connection, table: string, fields: StoredRow, where: string, value: SQLInputValue): void {
-  if (Object.keys(fields).length === 0) return
-  const sql = `UPDATE ${table} SET ${assignments(fields, () => '?')} WHERE ${where} = ?`
-  db.run(sql, ...(Object.values(fields) as SQLInputValue[]), value)
-}
-
-/** First in every change that a caller asks for. Only one process at a time writes to the file: the answer holds until the commit. */
-function requireAuthority(db: Connection, { authority, at }: Origin): void {
-  if (authority === undefined) return
-  const { kind, id } = authority
-  requireNotEnded(kind === 'key' ? endOfKey(findKeyById(db, id)) : endOfSession(findSessionById(db, id)), at)
-}
 
 export function insertAccount(transaction: Transaction, account: Account, origin: Origin): void {
   insertAccountRow(transaction.db, account)
@@ -104,35 +82,6 @@ export function revokeKey(transaction: Transaction, id: string, origin: Origin):
   transaction.record(plan.event, origin)
   transaction.note(id, plan, origin.at)
   return plan.after
-}
-
-export function insertSession({ db, stamps }: Transaction, session: StoredSession): void {
-  const { createdAt: now } = session
-  db.run('DELETE FROM sessions WHERE created_at <= ?', now - LONGEST_MS)
-  db.run('DELETE FROM sessions WHERE seen_at <= ?', now - IDLE_MS)
-  insertSessionRow(db, { ...session, stamp: stampOf(SESSIONS, session, stamps) })
-}
-
-export function changeSession({ db, stamps }: Transaction, id: string, change: SessionChange): void {
-  const before = findSessionById(db, id)
-  const after = plans.planSessionChange(before, change, stamps)
-  if (before !== undefined && after !== undefined) {
-    update(db, 'sessions', changedFields(SESSIONS, before, after), 'id', id)
-  }
-}
-
-export function deleteSession({ db }: Transaction, id: string): void {
-  db.run('DELETE FROM sessions WHERE id = ?', id)
-}
-
-export function revokeSession(transaction: Transaction, accountId: string, id: string, origin: Origin): StoredSession {
-  const { db } = transaction
-  requireAuthority(db, origin)
-  const found = findSessionById(db, id)
-  if (found?.accountId !== accountId) throw new Failure('session-not-found')
-  deleteSession(transaction, id)
-  transaction.record(plans.sessionRevoked(found), origin)
-  return found
 }
 
 export function insertSubAccounts(transaction: Transaction, subAccounts: readonly SubAccount[], origin: Origin): void {
