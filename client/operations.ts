@@ -349,6 +349,9 @@ export interface HistoryEntry {
     | 'account.update'
     | 'key.create'
     | 'key.revoke'
+    | 'session.sign-in'
+    | 'session.choose'
+    | 'session.sign-out'
     | 'session.revoke'
     | 'sub-account.create'
     | 'sub-account.update'
@@ -402,6 +405,9 @@ export interface ListAccountHistoryParams {
     | 'account.update'
     | 'key.create'
     | 'key.revoke'
+    | 'session.sign-in'
+    | 'session.choose'
+    | 'session.sign-out'
     | 'session.revoke'
     | 'sub-account.create'
     | 'sub-account.update'
@@ -432,6 +438,9 @@ export interface ListTokenHistoryParams {
     | 'account.update'
     | 'key.create'
     | 'key.revoke'
+    | 'session.sign-in'
+    | 'session.choose'
+    | 'session.sign-out'
     | 'session.revoke'
     | 'sub-account.create'
     | 'sub-account.update'
@@ -933,9 +942,12 @@ export interface Operations {
   createKey: { params: CreateKeyParams; data: CreatedKey }
   /** Revoke an account key. */
   revokeKey: { params: RevokeKeyParams; data: Key }
-  /** List the people who are signed in to the console, newest first. */
+  /** List the people who are signed in to the console and can enter the account, newest first. */
   listSessions: { params: ListSessionsParams; data: SessionPage }
-  /** Sign somebody out. Their next request is refused. To keep somebody from signing in again, change the grants. */
+  /**
+   * Sign somebody out. Their next request is refused, in every account. To keep somebody from signing in again,
+   * change the grants.
+   */
   revokeSession: { params: RevokeSessionParams; data: Session }
   /** List sub-accounts. */
   listSubAccounts: { params: ListSubAccountsParams; data: SubAccountPage }

@@ -121,7 +121,7 @@ function allRoutes(parts: ServerParts, server: FastifyInstance): readonly Route[
     ...Object.values(overviewRoutes),
     ...Object.values(whoamiRoutes),
     ...Object.values(keyRoutes),
-    ...Object.values(sessionRoutes),
+    ...sessionRoutes(parts),
     ...authRoutes(parts),
     ...Object.values(subAccountRoutes),
     ...Object.values(verifyRoutes(parts)),

@@ -6,7 +6,7 @@ import type { Caller, Permissions } from '../../tokens/model/permissions.ts'
 import type { StoredSession } from '../../tokens/model/session.ts'
 import type { Timestamp } from '../../tokens/model/token.ts'
 import type { Registry } from '../../tokens/registry.ts'
-import type { Person } from '../../tokens/sessions.ts'
+import { type Person, personId } from '../../tokens/sessions.ts'
 import { HttpFailure } from '../protocol/failures.ts'
 import { type Claims, type Grant, grantedTo } from './grants.ts'
 
@@ -141,7 +141,7 @@ export function authenticateEither(
     const permissions = grantedIn(session, signIn).get(accountId)
     if (permissions === undefined) throw new Failure('authentication-required')
     const authority = { kind: 'session', id } as const
-    return registry.admit({ accountId, by: `oidc:${subject}`, byName: email, permissions, authority })
+    return registry.admit({ accountId, by: personId(subject), byName: email, permissions, authority })
   }
 }
 

@@ -15,7 +15,7 @@ async function changesOf(estate: Estate) {
   const { id, accountId } = await estate.token(subAccount, 'T')
   const other = await estate.key(account)
   const session = estate.sessionRecord(account)
-  await store.insertSession(session)
+  await store.insertSession(session, estate.origin())
   const update = (status: 'active' | 'inactive') => (origin: Origin) =>
     store.changeToken(accountId, id, { kind: 'update', update: { status } }, origin)
   const changes: Record<string, (origin: Origin) => Promise<unknown>> = {

@@ -28,6 +28,7 @@ export const findAccount = asked(queries.findAccount)
 export const listAccounts = asked(queries.listAccounts)
 export const findKeyById = asked(queries.findKeyById)
 export const findSession = asked(queries.findSession)
+export const findSessionById = asked(queries.findSessionById)
 export const lockSession = asked(queries.findSessionById, ' FOR UPDATE')
 /** Until the transaction ends, it can be renewed but not ended. */
 export const keepSession = asked(queries.findSessionById, ' FOR KEY SHARE')
