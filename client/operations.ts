@@ -290,8 +290,8 @@ export interface ExplainTokenParams {
 }
 
 export interface HistoryEntry {
-  /** Counts the account's entries from 1 */
-  readonly seq: number
+  /** Counts the account's entries; an opaque text for callers who see only some of them */
+  readonly seq: number | string
   /** When */
   readonly at: string
   /** An account key id, `jwt:` or `oidc:` and a subject, or `operator` */
@@ -305,6 +305,9 @@ export interface HistoryEntry {
     | 'account.update'
     | 'key.create'
     | 'key.revoke'
+    | 'session.sign-in'
+    | 'session.choose'
+    | 'session.sign-out'
     | 'session.revoke'
     | 'sub-account.create'
     | 'sub-account.update'
@@ -345,6 +348,9 @@ export interface ListAccountHistoryParams extends Pick<ListTokensParams, 'page' 
     | 'account.update'
     | 'key.create'
     | 'key.revoke'
+    | 'session.sign-in'
+    | 'session.choose'
+    | 'session.sign-out'
     | 'session.revoke'
     | 'sub-account.create'
     | 'sub-account.update'
@@ -520,7 +526,7 @@ export interface NewKey {
   readonly reveal?: boolean | undefined
   /** The only sub-accounts that it sees, 1 to 100; all if null or not sent */
   readonly subAccounts?: readonly string[] | null | undefined
-  /** Never if null or not sent */
+  /** Never if null; if not sent, when the caller expires. At most that */
   readonly expiresAt?: string | null | undefined
 }
 
@@ -753,14 +759,17 @@ export interface Operations {
   listKeys: { params: ListKeysParams; data: KeyPage }
   /**
    * Create an account key. The key is shown only in this answer. No key can make one that may do more than
-   * itself.
+   * itself, or that outlives it.
    */
   createKey: { params: CreateKeyParams; data: CreatedKey }
   /** Revoke an account key. */
   revokeKey: { params: RevokeKeyParams; data: Key }
-  /** List the people who are signed in to the console, newest first. */
+  /** List the people who are signed in to the console and can enter the account, newest first. */
   listSessions: { params: ListSessionsParams; data: SessionPage }
-  /** Sign somebody out. Their next request is refused. To keep somebody from signing in again, change the grants. */
+  /**
+   * Sign somebody out. Their next request is refused, in every account. To keep somebody from signing in again,
+   * change the grants.
+   */
   revokeSession: { params: RevokeSessionParams; data: Session }
   /** List sub-accounts. */
   listSubAccounts: { params: ListSubAccountsParams; data: SubAccountPage }

@@ -190,10 +190,13 @@ export function addHistoryCommands(program: Command, onStore: OnStore): void {
       const accountId = tokenId === undefined ? (await operator.getAccount(id)).id : await operator.getOwner(id)
       const query = { ...readHistoryQuery({ ...filters }), tokenId }
       const page = await registry.listHistory(operator.actFor(accountId), query)
-      output.result(page.items.map(entryOf), {
-        title: pageTitle(page, 'change'),
-        rows: page.items.map(views.historyRow),
-      })
+      output.result(
+        page.items.map((row) => entryOf(row, row.seq)),
+        {
+          title: pageTitle(page, 'change'),
+          rows: page.items.map(views.historyRow),
+        },
+      )
     },
   )
   onStore(

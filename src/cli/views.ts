@@ -63,7 +63,7 @@ export function detailedSubAccount(row: SubAccount): View {
 
 /** For people; JSON output has the entry itself. */
 export function historyRow(row: HistoryRow): Readonly<Record<string, string>> {
-  const { at, by, action, subject, from, to } = entryOf(row)
+  const { at, by, action, subject, from, to } = entryOf(row, row.seq)
   const shown = (value: unknown) =>
     value !== null && typeof value === 'object' ? JSON.stringify(value) : (value ?? '-')
   const change = Object.keys({ ...from, ...to }).map((name) => `${name}: ${shown(from[name])} → ${shown(to[name])}`)

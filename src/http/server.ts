@@ -13,8 +13,9 @@ import Fastify, {
 } from 'fastify'
 import { Failure } from '../tokens/errors.ts'
 import { requireRight } from '../tokens/model/permissions.ts'
+import type { Origin } from '../tokens/record/history.ts'
 import type { Registry } from '../tokens/registry.ts'
-import { type Admit, bearerOf, callerOf } from './access/caller.ts'
+import { type Admit, admitAgain, bearerOf, callerOf } from './access/caller.ts'
 import { addressOf, clientAddressReader, oncePerNetwork } from './access/client-address.ts'
 import { admitWithin } from './access/rate-limits.ts'
 import { authenticateEither } from './access/session.ts'
@@ -63,6 +64,7 @@ export async function buildServer(parts: ServerParts): Promise<FastifyInstance> 
   for (const name of ['caller', 'tokenId', 'route', 'admittedAt', 'clientAddress', 'reason'])
     server.decorateRequest(name)
   server.decorateRequest('startedAt', 0)
+  server.decorateRequest('wasComplete', false)
   const registered: RouteOptions[] = []
   server.addHook('onRoute', (route) => void registered.push(route))
   await server.register(swagger, {
@@ -120,7 +122,7 @@ function allRoutes(parts: ServerParts, server: FastifyInstance): readonly Route[
     ...Object.values(overviewRoutes),
     ...Object.values(whoamiRoutes),
     ...Object.values(keyRoutes),
-    ...Object.values(sessionRoutes),
+    ...sessionRoutes(parts),
     ...authRoutes(parts),
     ...Object.values(subAccountRoutes),
     ...Object.values(verifyRoutes(parts)),
@@ -183,7 +185,12 @@ function addAccountRoute(server: FastifyInstance, parts: ServerParts, admit: Adm
   const showMessage = isWrite(route) ? 1 : 0
   const rights = rightsOf(route)
   const checkNames = route.ignoresUnknown ? undefined : unknownNamesCheck(route)
+  const admitWithRights = async (request: FastifyRequest) => {
+    await admit(request)
+    for (const right of rights) requireRight(callerOf(request).permissions, right)
+  }
   const handle = async (request: FastifyRequest, reply: FastifyReply) => {
+    await admitAgain(request, admitWithRights)
     const caller = callerOf(request)
     const input = {
       caller,
@@ -191,13 +198,7 @@ function addAccountRoute(server: FastifyInstance, parts: ServerParts, admit: Adm
       query: request.query as Record<string, unknown>,
       body: request.body,
       headers: request.headers,
-      origin: {
-        by: caller.by,
-        byName: caller.byName ?? null,
-        at: now(),
-        requestId: request.id,
-        address: addressOf(request),
-      },
+      origin: originOf(request, now()),
     }
     checkNames?.(input)
     const result = await during(registry, request, () => route.answer(registry, input))
@@ -211,16 +212,20 @@ function addAccountRoute(server: FastifyInstance, parts: ServerParts, admit: Adm
     url: route.url,
     schema: withoutFailures(schemaOf(route)),
     // Before the body is read: an unauthenticated caller learns nothing, not even what is wrong with the request.
-    onRequest: async (request) => {
+    onRequest: (request) => {
       request.route = route.url
-      await admit(request)
-      for (const right of rights) requireRight(callerOf(request).permissions, right)
+      return admitWithRights(request)
     },
     async handler(request, reply) {
       const { message = success.message, data } = await handle(request, reply)
       return successBody(app, message, data, showMessage)
     },
   })
+}
+
+function originOf(request: FastifyRequest, at: number): Origin {
+  const { by, byName = null, authority } = callerOf(request)
+  return { by, byName, authority, at, requestId: request.id, address: addressOf(request) }
 }
 
 /** The time that authentication took counts against the store's deadline; the time to receive the body does not. */
@@ -247,7 +252,10 @@ function addPlainRoute(server: FastifyInstance, registry: Registry, route: Plain
         else if (route.access === 'anyone') done()
         else route.access(request).then(() => done(), done)
       },
-      handler: (request, reply) => respond(request, reply),
+      handler: async (request, reply) => {
+        if (route.access !== 'anyone') await admitAgain(request, route.access)
+        return respond(request, reply)
+      },
     })
   if (described !== undefined) add(described, route.schema)
   // The API description shows only the first method.

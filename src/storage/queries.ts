@@ -35,8 +35,10 @@ export const findKeyById = query(byId, `${KEY_BY} WHERE k.id = ?1`, ([row]) => K
 
 export const findSession = query(byDigest, `${SESSION_BY} WHERE s.digest = ?1`, ([row]) => SESSION.readOne(row))
 export const findSessionById = query(byId, `${SESSION_BY} WHERE s.id = ?1`, ([row]) => SESSION.readOne(row))
-export const listSessions = query(byId, `${SESSION_BY} WHERE s.account_id = ?1 ORDER BY s.id DESC`, (rows) =>
-  SESSION.readAll(rows),
+export const listSessions = query(
+  (before: string, limit: number) => [before, limit],
+  `${SESSION_BY} WHERE s.id < ?1 ORDER BY s.id DESC LIMIT ?2`,
+  (rows) => SESSION.readAll(rows),
 )
 
 export const findSubAccount = query(

@@ -17,7 +17,8 @@ import { newCredential } from './trust/credential.ts'
 export interface NewKey {
   readonly name: string
   readonly permissions: Permissions
-  readonly expiresAt: Timestamp | null
+  /** Null for never. If it is not given, the key ends with the caller that makes it. */
+  readonly expiresAt?: Timestamp | null | undefined
 }
 
 /** A key as HTTP and the command line show it. */
@@ -47,7 +48,8 @@ export class AccountKeys {
   async create(caller: Caller, fields: NewKey, origin: Origin): Promise<AccountKey & { readonly key: string }> {
     const { store, stamps } = this.#parts
     const { accountId } = caller
-    const { name, permissions, expiresAt } = fields
+    const { name, permissions } = fields
+    const expiresAt = expiryWithin(caller, fields.expiresAt)
     requireWithin(permissions, caller.permissions)
     for (const id of permissions.subAccounts ?? []) {
       if ((await store.findSubAccount(accountId, id)) === undefined) throw new Failure('sub-account-forbidden')
@@ -81,4 +83,11 @@ export class AccountKeys {
   #visible({ accountId, permissions }: Caller, query: KeyQuery): Promise<Slice<AccountKey>> {
     return this.#parts.store.listKeys(accountId, { ...query, within: permissions.subAccounts })
   }
+}
+
+/** A key does not outlive the account key or JWT that makes it. */
+function expiryWithin({ endsAt = null }: Caller, asked: Timestamp | null | undefined): Timestamp | null {
+  if (asked === undefined || endsAt === null) return asked ?? endsAt
+  if (asked !== null && asked <= endsAt) return asked
+  throw new Failure('invalid-request', `expiresAt must be no later than ${toTime(endsAt)}, when its maker expires`)
 }

@@ -17,7 +17,7 @@ import {
 import { type NewSubAccount, type NewToken, newSubAccountFields } from './model/update.ts'
 import type { NameAsked, Parts, TokenRow } from './ports.ts'
 import type { Origin } from './record/history.ts'
-import { sealToken } from './registry.ts'
+import { sealToken } from './sealed-token.ts'
 import { kindOfCredential, maskOf, NOT_STORED, newCredential } from './trust/credential.ts'
 import type { KeyRing } from './trust/key-ring.ts'
 import { credentialPlace, sizeOfText } from './trust/vault.ts'
@@ -163,7 +163,8 @@ export class Operator {
       const created = list.map((token) => {
         const { accountId, credential = newCredential('tok'), createdAt = origin.at } = token
         const isStored = !shownOnce.has(accountId)
-        return { credential, record: sealToken(token, accountId, credential, createdAt, key, stamps, isStored) }
+        const sealing = { ...token, credential, createdAt }
+        return { credential, record: sealToken(sealing, key, stamps, isStored) }
       })
       // Sorted by id, so that most indexes grow at their end.
       await store.insertTokens(created.map(({ record }) => record).toSorted(byId), origin)

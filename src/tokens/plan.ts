@@ -1,7 +1,7 @@
 // The result of a change, computed once for both engines: the row after it, its stamp, the history row and the entry of the
 // revocation journal. Pure. An engine loads the rows a plan starts from, writes what it says in one transaction, and commits.
 import { Failure } from './errors.ts'
-import { applySessionChange, type SessionChange, type StoredSession } from './model/session.ts'
+import { isDue, type StoredSession } from './model/session.ts'
 import { ACCOUNT_KEYS, ACCOUNTS, RETIRED_CREDENTIALS, SESSIONS, SUB_ACCOUNTS, TOKENS } from './model/tables.ts'
 import type {
   Account,
@@ -22,7 +22,7 @@ import {
   type SubAccountUpdate,
   type TokenUpdate,
 } from './model/update.ts'
-import { addedFacts, difference, type HistoryEvent, historyEvent, type Origin } from './record/history.ts'
+import { type Action, addedFacts, difference, type HistoryEvent, historyEvent, type Origin } from './record/history.ts'
 import type { Revocation } from './trust/revocations.ts'
 import { isGenuine, restamp, type Stamped, stampOf } from './trust/stamp.ts'
 import { holdsText, type Stamps } from './trust/vault.ts'
@@ -208,20 +208,39 @@ export function planKeyRevocation(
   }
 }
 
-/** Undefined for a change that changes nothing. */
-export function planSessionChange(
+/** Undefined for a session that is gone, or for the second of two requests that both found it due. */
+export function planSessionRenewal(
   before: Stamped<StoredSession> | undefined,
-  change: SessionChange,
+  at: Timestamp,
   stamps: Stamps,
 ): Stamped<StoredSession> | undefined {
-  const after = before && applySessionChange(before, change)
-  return before === undefined || after === undefined || after === before
-    ? undefined
-    : restamp(SESSIONS, before, after, stamps)
+  if (before === undefined || !isDue(before, at)) return undefined
+  return restamp(SESSIONS, before, { ...before, seenAt: at }, stamps)
 }
 
-export function sessionRevoked({ id, accountId, subject, email }: StoredSession): HistoryEvent {
-  return historyEvent(accountId ?? '', 'session.revoke', { id, name: email ?? subject }, { subject }, {})
+/** Undefined for the account that is chosen already. */
+export function planAccountChoice(
+  before: Stamped<StoredSession> | undefined,
+  accountId: string,
+  stamps: Stamps,
+): { readonly after: Stamped<StoredSession>; readonly event: HistoryEvent } | undefined {
+  if (before === undefined) throw new Failure('token-invalid')
+  if (before.accountId === accountId) return undefined
+  const after = restamp(SESSIONS, before, { ...before, accountId }, stamps)
+  return { after, event: personEntered(accountId, 'session.choose', after) }
+}
+
+type SessionAction = Extract<Action, `session.${string}`>
+type SessionOf = Pick<StoredSession, 'id' | 'subject' | 'email'>
+
+export function personEntered(accountId: string, action: SessionAction, session: SessionOf): HistoryEvent {
+  const { id, subject, email } = session
+  return historyEvent(accountId, action, { id, name: email ?? subject }, {}, { subject })
+}
+
+export function personLeft(accountId: string, action: SessionAction, session: SessionOf): HistoryEvent {
+  const { id, subject, email } = session
+  return historyEvent(accountId, action, { id, name: email ?? subject }, { subject }, {})
 }
 
 export type AccountUpdate = Partial<Pick<Account, 'name' | 'credentials'>>

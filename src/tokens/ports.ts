@@ -2,7 +2,7 @@
 import type { LimitStore } from './limiter.ts'
 import type { OverviewCounts, OverviewQuestion } from './model/overview.ts'
 import type { PageRequest, Slice, TokenQuery } from './model/page.ts'
-import type { SessionChange, StoredSession } from './model/session.ts'
+import type { StoredSession } from './model/session.ts'
 import type { IDEMPOTENCY_KEYS, LIMITS, RecordOf, StoredRow, Table } from './model/tables.ts'
 import type {
   Account,
@@ -84,17 +84,21 @@ export type StoredLimit = RecordOf<typeof LIMITS>
 
 /** People who are signed in to the console. */
 export interface SessionStore {
-  /** Removes those that have ended, too. */
-  insertSession(session: StoredSession): Promise<void>
+  /** Marks a sign-in as completed, by the digests of what identifies it. False if one of them was marked before. */
+  spendSignIn(digests: readonly Uint8Array[], at: Timestamp): Promise<boolean>
+  /** Removes those that have ended, too. With a history row if an account is chosen. */
+  insertSession(session: StoredSession, origin: Origin): Promise<void>
   /** By the cookie, of which only the digest is stored. One that has ended may still be found. */
   findSession(presented: string): Promise<Stamped<StoredSession> | undefined>
-  /** Newest first; those that have ended may be among them. */
-  listSessions(accountId: string): Promise<readonly StoredSession[]>
+  /** Of all accounts: those whose ids come before this one, newest first. Those that have ended may be among them. */
+  listSessions(before: string, limit: number): Promise<readonly Stamped<StoredSession>[]>
   /** Does nothing if the session no longer exists. */
-  changeSession(id: string, change: SessionChange): Promise<void>
-  /** For sign-out, without a history row. Does nothing if the session no longer exists. */
-  deleteSession(id: string): Promise<void>
-  /** For another caller than the person, therefore with a history row. Rejects with `session-not-found`. */
+  renewSession(id: string, at: Timestamp): Promise<void>
+  /** With a row in the history of that account. Rejects with `token-invalid` if the session no longer exists. */
+  chooseAccount(id: string, accountId: string, origin: Origin): Promise<void>
+  /** With a row in the history of the account that is chosen, if there is an origin. Does nothing if the session no longer exists. */
+  deleteSession(id: string, origin?: Origin): Promise<void>
+  /** For another caller than the person, with a row in the history of this account. Rejects with `session-not-found`. */
   revokeSession(accountId: string, id: string, origin: Origin): Promise<StoredSession>
 }
 
@@ -108,18 +112,18 @@ export interface NameAsked {
   readonly name: string
 }
 
-/** A creation with an idempotency key, as it is stored. Only the registry reads what is in `requestDigest`. */
-type Creation = RecordOf<typeof IDEMPOTENCY_KEYS>
-export type Idempotency = Pick<Creation, 'key' | 'requestDigest'>
-export type FormerCreation = Pick<Creation, 'requestDigest' | 'tokenId' | 'createdAt'>
+/** A request with an idempotency key, as it is stored for its caller. Only idempotency.ts reads what is in `requestDigest`. */
+type KeptRequest = RecordOf<typeof IDEMPOTENCY_KEYS>
+export type Idempotency = Pick<KeptRequest, 'key' | 'requestDigest'>
+export type FormerRequest = Pick<KeptRequest, 'requestDigest' | 'subject' | 'createdAt'>
 
 export interface TokenStore {
-  /** All or none. Inserts nothing if the idempotency key was used before, and returns what was stored with it. */
+  /** All or none. Inserts nothing if the caller has used the idempotency key before, and returns what was stored with it. */
   insertTokens(
     tokens: readonly TokenRecord[],
     origin: Origin,
     idempotency?: Idempotency,
-  ): Promise<FormerCreation | undefined>
+  ): Promise<FormerRequest | undefined>
   findToken(accountId: string, id: string): Promise<TokenRow | undefined>
   /** In the order asked for. For the operator, who checks an import before making it. */
   findTokensByNames(asked: readonly NameAsked[]): Promise<readonly (TokenRecord | undefined)[]>

@@ -1,21 +1,12 @@
 // What callers can do, the same over HTTP and at the command line; what only the operator can do is in operator.ts.
-import { createHash } from 'node:crypto'
 import { AccountKeys } from './account-keys.ts'
 import { Failure } from './errors.ts'
+import { type AskedOnce, creationOnce, isSameAnswer, isSameRequest, stampRequest } from './idempotency.ts'
 import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from './model/overview.ts'
 import { type Page, type TokenQuery, toPage } from './model/page.ts'
 import { type Caller, type Permissions, parsePermissions, requireRight, sees } from './model/permissions.ts'
 import { ACCOUNT_KEYS, SUB_ACCOUNTS } from './model/tables.ts'
-import {
-  type Account,
-  newId,
-  type StoredKey,
-  type SubAccount,
-  type SubAccountRow,
-  type Timestamp,
-  type Token,
-  type TokenRecord,
-} from './model/token.ts'
+import { type Account, newId, type StoredKey, type SubAccount, type SubAccountRow, type Token } from './model/token.ts'
 import {
   type NewSubAccount,
   type NewToken,
@@ -25,13 +16,15 @@ import {
   type TokenUpdate,
 } from './model/update.ts'
 import type { Expected, TokenChange } from './plan.ts'
-import type { FormerCreation, Parts, RequestScope, SubAccountQuery, TokenRow } from './ports.ts'
+import type { FormerRequest, Parts, RequestScope, SubAccountQuery, TokenRow } from './ports.ts'
 import type { HistoryQuery, HistoryRow, Origin } from './record/history.ts'
+import { sealToken } from './sealed-token.ts'
 import { Sessions } from './sessions.ts'
 import { type TokenView, TokenViews } from './token-views.ts'
+import { endOfKey, requireNotEnded } from './trust/authority.ts'
 import { kindOfCredential, maskOf, NOT_STORED, newCredential } from './trust/credential.ts'
 import { isGenuine, type Stamped } from './trust/stamp.ts'
-import { credentialPlace, type MasterKey, STAMP_BYTES, type Stamps } from './trust/vault.ts'
+import { credentialPlace } from './trust/vault.ts'
 import { FAILURE_OF } from './trust/verdict.ts'
 import { type Explanation, Verification } from './verification.ts'
 import type { Access } from './verify/policy.ts'
@@ -64,10 +57,13 @@ export class Registry {
     const { store, now } = this.#parts
     if (kindOfCredential(presented) !== 'key') return this.#refuseToken(presented)
     const key = await store.findKey(presented)
-    if (key === undefined || key.revokedAt !== null || !this.#isGenuineKey(key)) throw new Failure('token-invalid')
-    if (key.expiresAt !== null && key.expiresAt <= now()) throw new Failure('token-expired')
-    this.verification.uses.mark(key.id, now())
-    return { accountId: key.accountId, by: key.id, byName: key.name, permissions: this.#permissionsOf(key) }
+    if (key === undefined || !this.#isGenuineKey(key)) throw new Failure('token-invalid')
+    const at = now()
+    requireNotEnded(endOfKey(key), at)
+    this.verification.uses.mark(key.id, at)
+    const { id, name, accountId, expiresAt } = key
+    const permissions = this.#permissionsOf(key)
+    return { accountId, by: id, byName: name, permissions, authority: { kind: 'key', id }, endsAt: expiresAt }
   }
 
   /** Unreadable permissions were not written by this version. What they forbid is unknown, so the key is refused. */
@@ -89,10 +85,9 @@ export class Registry {
   }
 
   /** A caller authenticated by another service, such as the platform's identity provider. */
-  async callerFor(accountId: string, by: string, permissions: Permissions, byName?: string): Promise<Caller> {
-    const account = await this.findAccount(accountId)
-    if (account === undefined) throw new Failure('token-invalid')
-    return { accountId: account.id, by, permissions, ...(byName !== undefined && { byName }) }
+  async admit(caller: Caller): Promise<Caller> {
+    if ((await this.findAccount(caller.accountId)) === undefined) throw new Failure('token-invalid')
+    return caller
   }
 
   findAccount(id: string): Promise<Account | undefined> {
@@ -171,11 +166,12 @@ export class Registry {
     newTokenFields(token)
     const owned = await this.getSubAccount(caller, token.subAccountId)
     const credential = newCredential('tok')
-    const asked = idempotencyKey === undefined ? undefined : { caller, key: idempotencyKey, request: digestOf(token) }
+    const asked = idempotencyKey === undefined ? undefined : creationOnce(caller, idempotencyKey, token)
     const { record, former } = await keys.sealed(store, async (key) => {
       const isStored = await this.#storesCredentials(caller.accountId)
-      const record = sealToken(token, caller.accountId, credential, origin.at, key, stamps, isStored)
-      const idempotency = asked && { key: asked.key, requestDigest: creationDigest(asked, record, stamps) }
+      const { accountId } = caller
+      const record = sealToken({ ...token, accountId, credential, createdAt: origin.at }, key, stamps, isStored)
+      const idempotency = asked && { key: asked.key, requestDigest: stampRequest(asked, record, stamps) }
       return { record, former: await store.insertTokens([record], origin, idempotency) }
     })
     if (asked !== undefined && former !== undefined) return this.#showCreated(asked, former)
@@ -186,18 +182,16 @@ export class Registry {
   }
 
   /** The answer to a retried creation. The caller who created the token gets its credential, until the token is changed. */
-  async #showCreated(asked: AskedCreation, { tokenId: id, createdAt, requestDigest }: FormerCreation): Promise<Token> {
+  async #showCreated(asked: AskedOnce, former: FormerRequest): Promise<Token> {
     const { caller } = asked
     const { stamps } = this.#parts
-    const stored = Buffer.from(requestDigest, 'hex')
-    const isSame = stamps.isRowStamp(stored.subarray(0, STAMP_BYTES), requestFields(asked, { id, createdAt }))
-    if (!isSame) throw new Failure('idempotency-conflict')
+    if (!isSameRequest(asked, former, stamps)) throw new Failure('idempotency-conflict')
+    const { subject: id, createdAt } = former
     const row = await this.#findToken(caller, id)
     if (!(await this.#views.canReveal(row))) throw new Failure('credential-not-stored')
     const shown = await this.#views.showOne(row, {})
-    const found = { id, createdAt, version: row.token.version, digest: stamps.digest(shown.credential) }
-    const isOwn = stamps.isRowStamp(stored.subarray(STAMP_BYTES), answerFields(asked, found))
-    return isOwn ? shown : this.#views.showOne(row, viewFor(caller, {}))
+    const answer = { id, createdAt, version: row.token.version, digest: stamps.digest(shown.credential) }
+    return isSameAnswer(asked, former, answer, stamps) ? shown : this.#views.showOne(row, viewFor(caller, {}))
   }
 
   /** Without decrypting the credential: an unreadable one must not make the deletion look like a failure. */
@@ -291,6 +285,11 @@ export class Registry {
     return toPage(slice, query)
   }
 
+  /** How many rows there are in between is not for callers who see only some of them. */
+  positionOf({ accountId, permissions }: Caller, { seq }: HistoryRow): number | string {
+    return permissions.subAccounts === null ? seq : this.#parts.stamps.position(accountId, seq)
+  }
+
   findNames(caller: Caller, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
     return this.#parts.store.findNames(caller.accountId, ids)
   }
@@ -322,62 +321,4 @@ function scopedQuery({ permissions }: Caller, query: TokenQuery): TokenQuery | u
   const [first, ...others] = subAccounts
   if (others.length === 0) return { ...query, subAccountId: first }
   return { ...query, narrowing: { ...query.narrowing, subAccounts } }
-}
-
-export function sealToken(
-  token: NewToken,
-  accountId: string,
-  credential: string,
-  createdAt: Timestamp,
-  masterKey: MasterKey,
-  stamps: Stamps,
-  isStored: boolean,
-) {
-  const fields = newTokenFields(token)
-  const place = { id: newId('tok', createdAt), subAccountId: fields.subAccountId, accountId }
-  return {
-    ...place,
-    ...fields,
-    createdAt,
-    version: 1,
-    digest: stamps.digest(credential),
-    masked: maskOf(credential),
-    sealed: masterKey.seal(isStored ? credential : NOT_STORED, credentialPlace(place)),
-  }
-}
-
-/** A creation with an idempotency key. */
-interface AskedCreation {
-  readonly caller: Caller
-  readonly key: string
-  readonly request: string
-}
-
-/**
- * What is stored of a creation with an idempotency key: a stamp of the request and the token, and one that includes the caller
- * and the credential in the answer. Without them, somebody who can write to the database could have any credential shown.
- */
-function creationDigest(asked: AskedCreation, record: TokenRecord, stamps: Stamps): string {
-  return [requestFields(asked, record), answerFields(asked, record)]
-    .map((fields) => stamps.stampRow(fields).toString('hex'))
-    .join('')
-}
-
-type Created = Pick<TokenRecord, 'id' | 'createdAt'>
-
-function requestFields({ caller, key, request }: AskedCreation, { id, createdAt }: Created) {
-  return ['creation', caller.accountId, key, request, id, createdAt]
-}
-
-function answerFields(asked: AskedCreation, created: Created & Pick<TokenRecord, 'version' | 'digest'>) {
-  return [...requestFields(asked, created), asked.caller.by, created.version, created.digest]
-}
-
-function digestOf(token: NewToken): string {
-  // Fields that are not set are left out, so that a field added later changes no digest that is stored.
-  const { subAccountId, name, status, expiresAt, ...added } = newTokenFields(token)
-  const set = Object.entries(added).filter(([, value]) => value !== null)
-  return createHash('sha256')
-    .update(JSON.stringify([subAccountId, name, status, expiresAt, ...set]))
-    .digest('hex')
 }

@@ -3,12 +3,13 @@
 import { randomBytes } from 'node:crypto'
 import { Failure } from './errors.ts'
 import { type Page, type PageRequest, toPage } from './model/page.ts'
-import type { Caller } from './model/permissions.ts'
+import { BY_OIDC, type Caller } from './model/permissions.ts'
 import { endOf, isDue, type StoredSession } from './model/session.ts'
 import { SESSIONS } from './model/tables.ts'
 import { newId } from './model/token.ts'
 import type { Parts } from './ports.ts'
 import type { Origin } from './record/history.ts'
+import { endOfSession, requireNotEnded } from './trust/authority.ts'
 import { isGenuine } from './trust/stamp.ts'
 
 const COOKIE_BYTES = 32
@@ -20,6 +21,20 @@ export interface Person {
   readonly claims: Readonly<Record<string, unknown>>
 }
 
+/** How the history names a person. */
+export const personId = (subject: string) => `${BY_OIDC}${subject}`
+
+/** The request by which a person signs in, chooses an account or signs out. */
+type Source = Pick<Origin, 'requestId' | 'address'>
+const NOWHERE: Source = { requestId: null, address: null }
+
+/** Whether the grants, which are not known here, let this person enter the account. */
+export type MayEnter = (session: StoredSession, accountId: string) => boolean
+
+const AFTER_ALL_IDS = '~'
+/** Some 1 kB each, with the claims. */
+const READ_AT_ONCE = 500
+
 export class Sessions {
   readonly #parts: Parts
 
@@ -27,12 +42,23 @@ export class Sessions {
     this.#parts = parts
   }
 
-  /** Returns the cookie, which exists only in this result: its digest is stored. Every sign-in makes a new one. */
-  async start({ subject, email, claims }: Person, accountId: string | null): Promise<string> {
+  /** False for a sign-in of which any of these texts was spent before. */
+  spend(texts: readonly string[]): Promise<boolean> {
     const { store, stamps, now } = this.#parts
-    const at = now()
+    return store.spendSignIn(
+      texts.map((text) => stamps.digest(`spent sign-in ${text}`)),
+      now(),
+    )
+  }
+
+  /** Returns the cookie, which exists only in this result: its digest is stored. Every sign-in makes a new one. */
+  async start(person: Person, accountId: string | null, from: Source = NOWHERE): Promise<string> {
+    const { store, stamps } = this.#parts
+    const { subject, email, claims } = person
+    const origin = this.#originOf(person, from)
+    const { at } = origin
     const cookie = randomBytes(COOKIE_BYTES).toString('base64url')
-    await store.insertSession({
+    const session = {
       id: newId('ses', at),
       digest: stamps.digest(cookie),
       accountId,
@@ -41,7 +67,8 @@ export class Sessions {
       claims: JSON.stringify(claims),
       createdAt: at,
       seenAt: at,
-    })
+    }
+    await store.insertSession(session, origin)
     return cookie
   }
 
@@ -55,39 +82,57 @@ export class Sessions {
       throw new Failure('token-invalid')
     }
     const at = now()
-    if (endOf(session) <= at) throw new Failure('token-expired')
+    requireNotEnded(endOfSession(session), at)
     // A store that cannot be written to can still be read: the session then ends a little earlier.
-    if (isDue(session, at)) await store.changeSession(session.id, { kind: 'seen', at }).catch(() => {})
+    if (isDue(session, at)) await store.renewSession(session.id, at).catch(() => {})
     return session
   }
 
-  choose({ id }: StoredSession, accountId: string): Promise<void> {
-    return this.#parts.store.changeSession(id, { kind: 'account', accountId })
+  choose(session: StoredSession, accountId: string, from: Source): Promise<void> {
+    return this.#parts.store.chooseAccount(session.id, accountId, this.#originOf(session, from))
   }
 
-  async end(presented: string): Promise<void> {
+  /** One that has ended by itself was not signed out of. */
+  async end(presented: string, from: Source): Promise<void> {
     const { store } = this.#parts
     const session = await store.findSession(presented)
-    if (session !== undefined) await store.deleteSession(session.id)
+    if (session === undefined) return
+    const origin = this.#originOf(session, from)
+    await store.deleteSession(session.id, endOf(session) > origin.at ? origin : undefined)
   }
 
-  async list(caller: Caller, query: PageRequest): Promise<Page<StoredSession>> {
-    const all = await this.#listed(caller)
+  #originOf({ subject, email }: Pick<Person, 'subject' | 'email'>, from: Source): Origin {
+    return { by: personId(subject), byName: email, at: this.#parts.now(), ...from }
+  }
+
+  async list(caller: Caller, query: PageRequest, mayEnter: MayEnter): Promise<Page<StoredSession>> {
+    const all = await this.#entering(caller, mayEnter)
     const skip = (query.page - 1) * query.limit
     return toPage({ items: all.slice(skip, skip + query.limit), total: all.length }, query)
   }
 
-  async revoke(caller: Caller, id: string, origin: Origin): Promise<StoredSession> {
-    if (caller.permissions.subAccounts !== null) throw new Failure('session-not-found')
+  /** Whatever account the person works in: who signs in again gets in as far as the grants say. */
+  async revoke(caller: Caller, id: string, origin: Origin, mayEnter: MayEnter): Promise<StoredSession> {
+    const all = await this.#entering(caller, mayEnter)
+    if (!all.some((session) => session.id === id)) throw new Failure('session-not-found')
     return this.#parts.store.revokeSession(caller.accountId, id, origin)
   }
 
   /** For callers who see the whole account: nobody knows here which sub-accounts a person sees. */
-  async #listed({ accountId, permissions }: Caller): Promise<readonly StoredSession[]> {
+  async #entering({ accountId, permissions }: Caller, mayEnter: MayEnter): Promise<readonly StoredSession[]> {
     if (permissions.subAccounts !== null) return []
-    const { store, now } = this.#parts
+    const { store, stamps, now } = this.#parts
     const at = now()
-    return (await store.listSessions(accountId)).filter((session) => endOf(session) > at)
+    const found: StoredSession[] = []
+    let before = AFTER_ALL_IDS
+    for (;;) {
+      const part = await store.listSessions(before, READ_AT_ONCE)
+      const open = part.filter((session) => endOf(session) > at && isGenuine(SESSIONS, session, stamps))
+      found.push(...open.filter((session) => mayEnter(session, accountId)))
+      const last = part.at(-1)
+      if (last === undefined || part.length < READ_AT_ONCE) return found
+      before = last.id
+    }
   }
 
   /** A secret that only this service can make from a text, a different one for each purpose. */

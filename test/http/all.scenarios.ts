@@ -5,6 +5,7 @@ import { errorCodeScenarios } from './error-codes.scenarios.ts'
 import { explainScenarios } from './explain.scenarios.ts'
 import { httpScenarios } from './http.scenarios.ts'
 import { introspectionScenarios } from './introspection.scenarios.ts'
+import { keyScenarios } from './keys.scenarios.ts'
 import { lifecycleScenarios } from './lifecycle.scenarios.ts'
 import { listScenarios } from './list.scenarios.ts'
 import { overviewScenarios } from './overview.scenarios.ts'
@@ -27,6 +28,7 @@ export const allScenarios = {
   verification: verifyScenarios,
   'clients of introspection': introspectionScenarios,
   'the life of a token': lifecycleScenarios,
+  'the life of an account key': keyScenarios,
   'fields and parameters that are not known': unknownNamesScenarios,
   'the codes of failures': errorCodeScenarios,
   'who is asking': whoamiScenarios,

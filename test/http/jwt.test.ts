@@ -195,6 +195,24 @@ describe('with the keys of the issuer in a file', () => {
     })
   })
 
+  test('an account key that a JWT makes does not outlive the JWT', async () => {
+    const make = async (exp: number, fields: object) =>
+      estate.ask({
+        method: 'POST',
+        path: '/api/v1/apiClient/key',
+        headers: [bearer(await sign(first, account(estate), { exp }))],
+        body: { name: 'Made', role: 'viewer', ...fields },
+      })
+    const exp = Math.floor(Date.now() / 1000) + 300
+    const limit = new Date(exp * 1000).toISOString()
+    assert.equal((await make(exp + 0.9999, {})).json.data.expiresAt, new Date(exp * 1000 + 999).toISOString())
+    assert.equal((await make(exp, { expiresAt: limit })).status, 201)
+    assert.equal((await make(exp, { expiresAt: null })).status, 400)
+    assert.equal((await make(exp, { expiresAt: '2999-01-01T00:00:00Z' })).status, 400)
+    // No time of ours is later.
+    assert.equal((await make(1e20, {})).json.data.expiresAt, '9999-12-31T23:59:59.999Z')
+  })
+
   for (const typ of [undefined, 'JWT', 'jwt', 'at+jwt', 'AT+JWT', 'application/jwt', 'application/at+jwt']) {
     test(`the type ${typ ?? 'left out'} is one of an access token`, async () => {
       assert.equal((await list(await sign(first, account(estate), { typ }))).status, 200)

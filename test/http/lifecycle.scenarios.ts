@@ -115,6 +115,22 @@ const tokenScenarios: readonly Scenario[] = [
     },
   },
   {
+    name: "another caller's Idempotency-Key is free: nobody learns that it was used, or can take it",
+    async ask(estate) {
+      const { mine: owner, running, secrets } = estate
+      const [scope] = owner.subAccounts
+      const permissions = { role: 'manager', reveal: false, subAccounts: [scope.id] } as const
+      const { key } = await running.operator.createKey(owner.accountId, 'Scoped', null, permissions)
+      secrets.add(key)
+      const first = await estate.ask(create(estate, {}, ['idempotency-key', 'retry-3']))
+      assert.equal(first.status, 201)
+      const headers = [bearer(key), ['idempotency-key', 'retry-3']] as const
+      return { ...create(estate, { name: 'Of another caller' }), headers }
+    },
+    status: 201,
+    body: ({ json }, { secrets }) => void secrets.add(json.data.token),
+  },
+  {
     name: 'a deleted token is gone, and its name free',
     async ask(estate) {
       const token = await estate.token({ name: 'To delete' })

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import { OidcProvider } from '../../src/http/access/oidc.ts'
+import { joinedClaims, OidcProvider } from '../../src/http/access/oidc.ts'
 import { Login, loginCookie, safeReturn, sessionCookie, setCookie } from '../../src/http/access/session.ts'
 import { Failure } from '../../src/tokens/errors.ts'
 import { CookieBrowser, type Headers } from '../support/cookie-browser.ts'
@@ -111,6 +111,15 @@ describe('refused:', () => {
     // Even with the cookie kept, the code works once.
     begun.browser.jar(world.url).set('latchkey-login', login)
     world.assertRefused(begun.browser, await begun.browser.open(begun.callback), 400, words)
+
+    // Also where nobody got in by it, and the provider would take the code.
+    const failed = await world.begin()
+    const kept = failed.browser.jar(world.url).get('latchkey-login') ?? ''
+    await world.provider.down()
+    assert.equal((await failed.browser.open(failed.callback)).status, 503)
+    await world.provider.up()
+    failed.browser.jar(world.url).set('latchkey-login', kept)
+    world.assertRefused(failed.browser, await failed.browser.open(failed.callback), 400, words)
 
     const late = await world.begin()
     world.clock.now += 10 * MINUTE
@@ -334,6 +343,24 @@ test('an address of browsers over plain HTTP is warned of, except on this machin
     const lines = estate.logged.filter((line) => /"level":40.*LATCHKEY_PUBLIC_URL/.test(line))
     assert.equal(lines.length, warned, LATCHKEY_PUBLIC_URL)
   }
+})
+
+test('an e-mail address and whether it is verified come from one source', () => {
+  const [mine, yours] = ['me@example.com', 'you@example.com']
+  const cases: [object, object, object][] = [
+    [
+      { email: mine, email_verified: true },
+      { email: yours, email_verified: false },
+      { email: mine, email_verified: true },
+    ],
+    [{ email: mine }, { email_verified: true }, { email: mine }],
+    [{ email_verified: true }, { email: yours }, { email: yours }],
+    [{ email_verified: true }, { email: yours, email_verified: false }, { email: yours, email_verified: false }],
+    [{ email: mine }, { email: yours, email_verified: true }, { email: yours, email_verified: true }],
+    [{ email_verified: true }, {}, {}],
+    [{ groups: ['a'] }, { groups: ['b'], name: 'Me' }, { groups: ['a'], name: 'Me' }],
+  ]
+  for (const [identity, more, expected] of cases) assert.deepEqual(joinedClaims({ ...identity }, { ...more }), expected)
 })
 
 test('a sign-in leads back into the console, and nowhere else', () => {

@@ -226,6 +226,82 @@ function describeSignIn(engine: Engine): void {
       assert.deepEqual([entry.action, entry.subjectName], ['session.revoke', 'alice@example.com'])
     })
 
+    test('an owner sees and signs out all who can enter the account: also who works in another one, or has not chosen', async () => {
+      const { mine, theirs } = world.estate
+      world.provider.grant(
+        world.grantFor('support'),
+        world.grantFor('support', { account: theirs.accountId }),
+        world.grantFor('others', { account: theirs.accountId }),
+      )
+      const undecided = (await world.signedIn()).browser
+      const elsewhere = (await world.signedIn()).browser
+      await world.ask(elsewhere, '/auth/account', 'POST', { account: theirs.accountId })
+      world.clock.now++
+      world.provider.person = 'bob'
+      world.provider.people.set('bob', { groups: ['others'] })
+      await world.signedIn()
+      const as = ({ key }: { key: string }, path = '', method = 'GET') =>
+        world.estate.ask({ method, path: `${API}/session${path}`, headers: [bearer(key)] })
+      const listed = async (of: { key: string }) =>
+        (await as(of)).json.data.items.map(({ subject }: { subject: string }) => subject)
+      assert.deepEqual(await listed(mine), ['alice', 'alice'])
+      assert.deepEqual(await listed(theirs), ['bob', 'alice', 'alice'])
+      const page = (await as(theirs, '?limit=2&page=2')).json.data
+      assert.deepEqual([page.total, page.items.length], [3, 1])
+      const [bob] = (await as(theirs)).json.data.items
+      assert.equal((await as(mine, `/${bob._id}`, 'DELETE')).status, 404)
+      for (const { _id } of (await as(mine)).json.data.items) {
+        assert.equal((await as(mine, `/${_id}`, 'DELETE')).status, 200)
+        assert.equal((await as(mine, `/${_id}`, 'DELETE')).status, 404)
+      }
+      for (const browser of [undecided, elsewhere]) assert.equal((await world.presence(browser)).ended, 'ended')
+      assert.deepEqual(await listed(theirs), ['bob'])
+      // What is granted now decides, not what was granted at sign-in.
+      world.provider.grant(world.grantFor('others'))
+      assert.deepEqual([await listed(mine), await listed(theirs)], [['bob'], []])
+    })
+
+    test('sign-ins, choices of an account and sign-outs are in the history of the account', async () => {
+      const { mine, theirs } = world.estate
+      const entries = async ({ key }: { key: string }, limit: number) => {
+        const path = `${API}/history?limit=${limit}`
+        const { items } = (await world.estate.ask({ path, headers: [bearer(key)] })).json.data
+        return items.map(({ action, by, byName, subjectName, address }: Record<string, string>) => {
+          assert.deepEqual(
+            [by, byName, subjectName, address],
+            ['oidc:alice', ...Array(2).fill('alice@example.com'), '127.0.0.1'],
+          )
+          return action
+        })
+      }
+      const only = (await world.signedIn()).browser
+      await world.ask(only, '/auth/logout', 'POST')
+      await world.ask(only, '/auth/logout', 'POST')
+      assert.deepEqual(await entries(mine, 2), ['session.sign-out', 'session.sign-in'])
+      world.provider.grant(world.grantFor('support'), world.grantFor('support', { account: theirs.accountId }))
+      const both = (await world.signedIn()).browser
+      for (const account of [mine.accountId, mine.accountId, theirs.accountId]) {
+        assert.equal((await world.ask(both, '/auth/account', 'POST', { account })).status, 200)
+      }
+      assert.deepEqual(await entries(mine, 3), ['session.choose', 'session.sign-out', 'session.sign-in'])
+      assert.deepEqual(await entries(theirs, 1), ['session.choose'])
+      // A sign-in that begins in the console ends the session before; one that had expired was not signed out of.
+      await both.open(`${world.url}/auth/login`, 'GET', [['sec-fetch-site', 'same-origin']])
+      assert.deepEqual(await entries(theirs, 2), ['session.sign-out', 'session.choose'])
+      world.provider.grant(world.grantFor('support'))
+      const expired = (await world.signedIn()).browser
+      world.clock.now += 31 * MINUTE
+      await world.ask(expired, '/auth/logout', 'POST')
+      assert.deepEqual(await entries(mine, 2), ['session.sign-in', 'session.choose'])
+    })
+
+    test('an owner who is a person makes account keys without an end: the session ends, the grant does not', async () => {
+      const { browser } = await world.signedIn()
+      const made = await world.ask(browser, `${API}/key`, 'POST', { name: 'Made', role: 'owner' })
+      assert.deepEqual([made.status, made.json.data.expiresAt], [201, null])
+      world.estate.secrets.add(made.json.data.key)
+    })
+
     test('no cookie, code or secret is in the log or on disk', async () => {
       world.estate.secrets.add(world.provider.clientSecret)
       await world.signedIn()

@@ -3,6 +3,7 @@
 import { after, before, describe } from 'node:test'
 import { Estate, type OpenEmptyStore, type TestStore } from '../support/store.ts'
 import { describeAccounts } from './contract/accounts.ts'
+import { describeAuthority } from './contract/authority.ts'
 import { describeConcurrency } from './contract/concurrency.ts'
 import { describeHistory } from './contract/history.ts'
 import { describeLimits } from './contract/limits.ts'
@@ -24,6 +25,7 @@ export type Part = (estate: () => Estate) => void
 const parts: Record<string, Part> = {
   'accounts and keys': describeAccounts,
   sessions: describeSessions,
+  'the authority of a change': describeAuthority,
   'sub-accounts': describeSubAccounts,
   tokens: describeTokens,
   listing: describeListing,

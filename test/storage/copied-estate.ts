@@ -73,6 +73,7 @@ async function account({ operator, registry }: Server, name: string) {
   const revoked = await operator.createKey(id, 'revoked', null)
   await operator.revokeKey(revoked.id)
   await registry.sessions.start({ subject: `person of ${name}`, email: null, claims: { groups: ['ü'] } }, id)
+  await registry.sessions.spend([`sign-in of ${name}`])
   const fields = ['Ä', 'B', 'Suspended', 'Empty'].map((each) => ({
     name: `${name} ${each}`,
     email: `${each.toLowerCase()}@x.example`,

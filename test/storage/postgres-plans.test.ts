@@ -209,10 +209,11 @@ function describePlans(partitions: number): void {
     'one token': () => reads.findToken(db, account.id, token.id),
     'an authentication': () => reads.findKey(db, digest),
     'an authentication of a person': () => reads.findSession(db, digest),
-    'a list of people who are signed in': () => reads.listSessions(db, account.id),
+    'a list of people who are signed in': () => reads.listSessions(db, '~', 500),
     'a verification': () => reads.findByDigest(db, token.digest, partitions > 1),
     'a new session, and the removal of those that have ended': () =>
-      writes.insertSession(session(), new Estate(opened).sessionRecord(account)),
+      writes.insertSession(session(), new Estate(opened).sessionRecord(account), origin),
+    'a sign-in that is completed': () => writes.spendSignIn(session(), [digest, digest], 1),
     'a change of name and status': () =>
       writes.changeTokens(session(), account.id, [
         {

@@ -183,12 +183,13 @@ describe('query plans', () => {
     'a missing token': () => reads.findToken(db, account.id, 'tok_x'),
     'an authentication': () => reads.findKey(db, digest),
     'an authentication of a person': () => reads.findSession(db, digest),
-    'a list of people who are signed in': () => reads.listSessions(db, account.id),
+    'a list of people who are signed in': () => reads.listSessions(db, '~', 500),
     'a verification': () => reads.findByDigest(db, token.digest),
     'a verification of an unknown credential': () => reads.findByDigest(db, digest),
     'a new session, and the removal of those that have ended': change((transaction) =>
-      writes.insertSession(transaction, new Estate(opened).sessionRecord(account)),
+      writes.insertSession(transaction, new Estate(opened).sessionRecord(account), origin),
     ),
+    'a sign-in that is completed': change((transaction) => writes.spendSignIn(transaction, [digest, digest], 1)),
     'a change of name and status': change((transaction) =>
       writes.changeToken(
         transaction,

@@ -1,6 +1,7 @@
 // Bytes as they are, over a socket of their own: for what no client would send.
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import type { Ask } from './http.ts'
 
 export interface RawAnswer {
   readonly status: number
@@ -75,4 +76,24 @@ export async function openRequests(url: string, heads: readonly string[]): Promi
     if (first?.status !== 100) throw new Error(`answered ${first?.status} to half a request`)
   }
   return raws
+}
+
+/** A request of which all but the last byte is sent; returns how to send that byte, and the answer. */
+export async function openSlowly(url: string, { method = 'POST', path, headers = [], body }: Ask) {
+  const isForm = typeof body === 'string'
+  const text = isForm ? body : JSON.stringify(body)
+  const sent = [
+    ...headers,
+    ['Content-Type', isForm ? 'application/x-www-form-urlencoded' : 'application/json'],
+    ['Content-Length', String(text.length)],
+  ]
+  const head = [`${method} ${path} HTTP/1.1`, ...sent.map(([name, value]) => `${name}: ${value}`), '']
+  const [raw] = await openRequests(url, [head.join('\r\n')])
+  raw?.send(text.slice(0, -1))
+  return async (): Promise<RawAnswer | undefined> => {
+    raw?.send(text.slice(-1))
+    const [, answer] = (await raw?.hear(2)) ?? []
+    raw?.close()
+    return answer
+  }
 }

@@ -23,11 +23,15 @@ export class SignInWorld {
     this.url = estate.url
   }
 
-  static async open(engine: Engine): Promise<SignInWorld> {
+  static async open(engine: Engine, more: Readonly<Record<string, string>> = {}): Promise<SignInWorld> {
     const clock = { now: START }
     const provider = await TestProvider.start(`http://127.0.0.1:${await freePort()}`)
     provider.grant()
-    return new SignInWorld(clock, provider, await Estate.open(engine, provider.settings, () => clock.now))
+    return new SignInWorld(
+      clock,
+      provider,
+      await Estate.open(engine, { ...provider.settings, ...more }, () => clock.now),
+    )
   }
 
   async close(): Promise<void> {

@@ -45,7 +45,9 @@ function alterByHand(sql: string, ...values: (string | number | Uint8Array)[]): 
 describe('authentication', () => {
   test('takes an account key for its account', async () => {
     const { account, key, caller } = await anAccount(service)
-    assert.deepEqual(caller, { accountId: account.id, by: key.id, byName: key.name, permissions: EVERYTHING })
+    const authority = { kind: 'key', id: key.id }
+    const named = { accountId: account.id, by: key.id, byName: key.name }
+    assert.deepEqual(caller, { ...named, permissions: EVERYTHING, authority, endsAt: null })
   })
 
   test('refuses a key from its expiry on', async () => {

@@ -140,6 +140,17 @@ describe('stamps', () => {
     assert.equal(seen.size, lists.length)
   })
 
+  test('show a position in the history as a text of its own for each row, account and store, in no order', () => {
+    const rows = Array.from({ length: 200 }, (_, seq) => seq + 1)
+    const of = (from: Stamps, account: string) => rows.map((seq) => from.position(account, seq))
+    const positions = of(stamps, 'acc_1')
+    assert.deepEqual(of(stamps, 'acc_1'), positions)
+    const all = [positions, of(stamps, 'acc_2'), of(new Stamps(newStoreSecret()), 'acc_1')].flat()
+    assert.equal(new Set(all).size, 3 * rows.length)
+    assert.deepEqual(new Set(all.map((text) => text.length)), new Set([22]))
+    assert.notDeepEqual(positions.toSorted(), positions)
+  })
+
   test('accept just the stamp that belongs to the fields', () => {
     const fields = ['a', 1, null, Buffer.from('b')]
     const stamp = stamps.stampRow(fields)

@@ -360,7 +360,7 @@ export function describeTampering(engine: Engine): void {
     const { id, credential } = await estate.token()
     await db.run('UPDATE history SET "by" = ?1 WHERE token_id = ?2', caller.id, id)
     const alterations = {
-      'token_id = ?2': id,
+      'subject = ?2': id,
       'request_digest = ?2': '0'.repeat(128),
       'created_at = ?2': Date.now() - 1,
     }

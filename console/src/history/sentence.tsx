@@ -87,6 +87,12 @@ function did({ action, subject, from, to }: HistoryEntry, known: Known): ReactNo
       return say`made the account key ${it}${keyRights(to.permissions, known)}`
     case 'key.revoke':
       return say`revoked the account key ${it}`
+    case 'session.sign-in':
+      return 'signed in to the console'
+    case 'session.choose':
+      return 'chose this account in the console'
+    case 'session.sign-out':
+      return 'signed out of the console'
     case 'session.revoke':
       return say`signed ${it} out of the console`
     case 'sub-account.create':

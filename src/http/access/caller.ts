@@ -15,6 +15,8 @@ declare module 'fastify' {
     startedAt: number
     /** `performance.now()` when the caller was authenticated. */
     admittedAt: number | undefined
+    /** Whether all of the request was there when the caller was authenticated. */
+    wasComplete: boolean
   }
 }
 
@@ -35,6 +37,11 @@ export type Authenticate = (presented: string) => Promise<Caller>
 
 /** Sets the request's caller, or rejects. */
 export type Admit = (request: FastifyRequest) => Promise<void>
+
+/** For a request whose body came later: what the caller could do when it began may have been taken away since. */
+export async function admitAgain(request: FastifyRequest, admit: Admit): Promise<void> {
+  if (request.caller !== undefined && !request.wasComplete) await admit(request)
+}
 
 export function callerOf(request: FastifyRequest): Caller {
   const { caller } = request

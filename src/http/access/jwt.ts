@@ -10,6 +10,7 @@ import {
 } from 'jose'
 import { Failure, failure, OperatorError } from '../../tokens/errors.ts'
 import { BY_JWT, type Caller, EVERYTHING, type Permissions } from '../../tokens/model/permissions.ts'
+import { toDate } from '../../tokens/model/times.ts'
 import { brokenNameRule, type Timestamp } from '../../tokens/model/token.ts'
 import type { Registry } from '../../tokens/registry.ts'
 import { type GrantsFile, grantedTo, trustedClaims } from './grants.ts'
@@ -54,7 +55,8 @@ export function jwtAuthenticator(
     if (typeof accountId !== 'string') throw new Failure('token-invalid')
     const permissions = permissionsFor(claims, accountId)
     if (permissions === undefined) throw failure('token-invalid', 'no grant matches')
-    return registry.callerFor(accountId, `${BY_JWT}${subjectOf(claims)}`, permissions)
+    const endsAt = toDate((claims.exp ?? 0) * 1000).getTime()
+    return registry.admit({ accountId, by: `${BY_JWT}${subjectOf(claims)}`, permissions, endsAt })
   }
 }
 

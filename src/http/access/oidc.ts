@@ -60,7 +60,7 @@ export class OidcProvider implements IdentityProvider {
       if (identity === undefined) throw new SignInRefused('invalid', 'the answer has no ID token')
       const hasMore = config.serverMetadata().userinfo_endpoint !== undefined
       const more = hasMore ? await client.fetchUserInfo(config, tokens.access_token, identity.sub) : {}
-      return personOf(trustedClaims({ ...more, ...identity }, this.#settings.trustsEmail))
+      return personOf(trustedClaims(joinedClaims(identity, more), this.#settings.trustsEmail))
     })
   }
 
@@ -116,6 +116,19 @@ function authenticateClient(secret: string): client.ClientAuth {
     const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
     return (methods.includes('client_secret_basic') ? basic : post)(server, ...rest)
   }
+}
+
+/**
+ * The ID token's, then the others'. The e-mail address and whether it is verified come from one of the two, rather one that says
+ * both: the other may mean another address.
+ */
+export function joinedClaims(identity: Claims, more: Claims): Claims {
+  const { email: _, email_verified: __, ...others }: Claims = { ...more, ...identity }
+  const addressed = [identity, more].filter(({ email }) => email !== undefined)
+  const source = addressed.find(({ email_verified }) => email_verified !== undefined) ?? addressed[0]
+  if (source === undefined) return others
+  const { email, email_verified } = source
+  return { ...others, email, ...(email_verified !== undefined && { email_verified }) }
 }
 
 /** What identifies this sign-in rather than the person. */

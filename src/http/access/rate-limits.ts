@@ -50,13 +50,16 @@ export function admitWithin(
   rateLimits: RateLimits | undefined,
 ): Admit {
   return async (request) => {
+    const isFirst = request.caller === undefined
     try {
       request.caller = await authenticate(request)
     } catch (error) {
       if (rateLimits !== undefined && isGuess(error)) await rateLimits.countFailure(request)
       throw error
     }
+    if (!isFirst) return
     request.admittedAt = performance.now()
+    request.wasComplete = request.raw.complete
     await rateLimits?.countKey(request)
   }
 }

@@ -6,7 +6,7 @@ import type { Caller, Permissions } from '../../tokens/model/permissions.ts'
 import type { StoredSession } from '../../tokens/model/session.ts'
 import type { Timestamp } from '../../tokens/model/token.ts'
 import type { Registry } from '../../tokens/registry.ts'
-import type { Person } from '../../tokens/sessions.ts'
+import { type Person, personId } from '../../tokens/sessions.ts'
 import { HttpFailure } from '../protocol/failures.ts'
 import { type Claims, type Grant, grantedTo } from './grants.ts'
 
@@ -133,14 +133,15 @@ export function authenticateEither(
     }
     requireOwnOrigin(request, signIn.publicUrl)
     const session = await registry.sessions.find(presented)
-    const { accountId, subject, email } = session
+    const { id, accountId, subject, email } = session
     const shown = request.headers[SHOWN_ACCOUNT]
     // Neither counts as guessing: the session is a real one.
     if (shown !== undefined && shown !== accountId) throw new Failure('authentication-required')
     if (accountId === null) throw new HttpFailure(403, 'Choose an account first')
     const permissions = grantedIn(session, signIn).get(accountId)
     if (permissions === undefined) throw new Failure('authentication-required')
-    return registry.callerFor(accountId, `oidc:${subject}`, permissions, email ?? undefined)
+    const authority = { kind: 'session', id } as const
+    return registry.admit({ accountId, by: personId(subject), byName: email, permissions, authority })
   }
 }
 

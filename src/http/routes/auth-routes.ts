@@ -6,7 +6,7 @@ import { Failure } from '../../tokens/errors.ts'
 import type { RawQuery } from '../../tokens/model/page.ts'
 import type { StoredSession } from '../../tokens/model/session.ts'
 import type { Account } from '../../tokens/model/token.ts'
-import type { Person } from '../../tokens/sessions.ts'
+import { type Person, personId } from '../../tokens/sessions.ts'
 import { isObject } from '../../tokens/verify/is-object.ts'
 import {
   CALLBACK,
@@ -109,7 +109,7 @@ class SignInHandlers {
       // A page of another origin of this site sends the cookie too, and must not end the session. The callback, which is
       // cross-site, gets no session cookie: the former session is ended here.
       const former = isFromOwnOrigin(request, signIn.publicUrl) ? readCookie(request, this.#session) : undefined
-      if (former !== undefined) await registry.sessions.end(former)
+      if (former !== undefined) await registry.sessions.end(former, sourceOf(request))
       reply.header('set-cookie', setCookie(this.#login, begun.cookie, Login.maxAgeSeconds))
       return reply.redirect(address.href, 302)
     } catch (error) {
@@ -125,22 +125,33 @@ class SignInHandlers {
       const begun = Login.resume(readCookie(request, this.#login), signIn.publicUrl, now())
       if (begun === undefined) throw new SignInRefused('invalid', 'this browser has not begun it, or too long ago')
       const query = request.url.slice(request.url.indexOf('?') + 1)
-      const person = await signIn.provider.finish(`?${query}`, begun.secrets(registry))
+      const secrets = begun.secrets(registry)
+      await this.#spend(new URLSearchParams(query), secrets.state)
+      const person = await signIn.provider.finish(`?${query}`, secrets)
       return await this.#admit(request, reply, person, begun.returnTo)
     } catch (error) {
       return this.#refuse(request, reply, error)
     }
   }
 
+  /** Whatever comes of it: neither this state nor this code can be presented again. Others are refused by the provider's client. */
+  async #spend(query: URLSearchParams, expectedState: string): Promise<void> {
+    const [state, code] = [query.get('state'), query.get('code')]
+    if (state !== expectedState) return
+    const texts = [`state ${state}`, ...(code === null ? [] : [`code ${code}`])]
+    if (await this.#parts.registry.sessions.spend(texts)) return
+    throw new SignInRefused('invalid', 'its state or code was presented before')
+  }
+
   async #admit(request: FastifyRequest, reply: FastifyReply, person: Person, returnTo: string): Promise<unknown> {
     const { registry, log } = this.#parts
-    const about = { reqId: request.id, by: `oidc:${person.subject}` }
+    const about = { reqId: request.id, by: personId(person.subject) }
     const [first, ...others] = await this.#accountsOf({ claims: JSON.stringify(person.claims) })
     if (first === undefined) {
       log.warn(about, 'sign-in refused: no grant matches')
       return sendPage(reply, refusalPage('stranger', request.id, person.email ?? person.subject))
     }
-    const cookie = await registry.sessions.start(person, others.length === 0 ? first.id : null)
+    const cookie = await registry.sessions.start(person, others.length === 0 ? first.id : null, sourceOf(request))
     log.info(about, 'signed in')
     reply.header('set-cookie', setCookie(this.#session, cookie))
     return reply.redirect(returnTo, 303)
@@ -156,7 +167,7 @@ class SignInHandlers {
   async logout(request: FastifyRequest, reply: FastifyReply): Promise<object> {
     const { registry, signIn } = this.#parts
     const cookie = this.#presented(request)
-    if (cookie !== undefined) await registry.sessions.end(cookie)
+    if (cookie !== undefined) await registry.sessions.end(cookie, sourceOf(request))
     reply.header('set-cookie', clearCookie(this.#session))
     // Signed out here, whatever the provider says.
     const endSessionUrl = await signIn.provider.endUrl(CONSOLE).catch(() => undefined)
@@ -173,7 +184,7 @@ class SignInHandlers {
     if (typeof account !== 'string') throw new HttpFailure(400, 'account must be the id of an account')
     const accounts = await this.#accountsOf(session)
     if (!accounts.some(({ id }) => id === account)) throw new HttpFailure(403, 'You have no access to this account')
-    await sessions.choose(session, account)
+    await sessions.choose(session, account, sourceOf(request))
     return this.#presenceOf({ ...session, accountId: account })
   }
 
@@ -204,6 +215,8 @@ class SignInHandlers {
     return found.filter((account) => account !== undefined).map(({ id, name }) => ({ id, name }))
   }
 }
+
+const sourceOf = ({ id, ip }: FastifyRequest) => ({ requestId: id, address: ip })
 
 function sendPage(reply: FastifyReply, { status, html }: ReturnType<typeof refusalPage>): FastifyReply {
   return reply.code(status).headers(PAGE_HEADERS).send(html)

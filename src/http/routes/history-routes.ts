@@ -55,6 +55,6 @@ export const historyRoutes = { accountHistory, tokenHistory }
 async function historyResult(registry: Registry, caller: Caller, page: Page<HistoryRow>) {
   const ids = page.items.flatMap(({ by, subject, to }) => [by, subject, String(to.subAccountId ?? '')])
   const names = Object.fromEntries(await registry.findNames(caller, [...new Set(ids)]))
-  const items: schemas.WireHistoryEntry[] = page.items.map(entryOf)
+  const items: schemas.WireHistoryEntry[] = page.items.map((row) => entryOf(row, registry.positionOf(caller, row)))
   return { message: `Found ${page.total} history entry(s)`, data: { ...page, items, names } }
 }

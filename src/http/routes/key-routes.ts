@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { shownKey } from '../../tokens/account-keys.ts'
 import { reasonOf } from '../../tokens/errors.ts'
 import { nameField, oneOf, readNew, timeField } from '../../tokens/model/fields.ts'
-import { readPageRequest } from '../../tokens/model/page.ts'
+import { BAD_PAGE, readPageRequest } from '../../tokens/model/page.ts'
 import { flagField, permissionsOf, ROLES, type Role, subAccountsField } from '../../tokens/model/permissions.ts'
 import { type AccountKey, MAX_NAME_CHARACTERS } from '../../tokens/model/token.ts'
 import type { AccountRoute } from './route.ts'
@@ -25,7 +25,7 @@ const listKeys: AccountRoute = {
   querystring: Type.Object({ ...schemas.PageParameters }),
   data: schemas.KeyPage,
   success: { message: 'Found 1 account key(s)' },
-  failures: { 400: ['page must be a whole number from 1 to 2147483647'] },
+  failures: { 400: [BAD_PAGE] },
   async answer(registry, { caller, query }) {
     const page = await registry.keys.list(caller, readPageRequest(query))
     return { message: `Found ${page.total} account key(s)`, data: { ...page, items: page.items.map(keyToWire) } }
@@ -46,7 +46,8 @@ const createKey: AccountRoute = {
   url: BASE,
   operationId: 'createKey',
   summary: 'Create an account key',
-  description: 'The key is shown only in this answer. No key can make one that may do more than itself.',
+  description:
+    'The key is shown only in this answer. No key can make one that may do more than itself, or that outlives it.',
   body: Type.Object(
     {
       name: Type.String({ minLength: 1, maxLength: MAX_NAME_CHARACTERS, description: 'What it is for' }),
@@ -58,20 +59,21 @@ const createKey: AccountRoute = {
         }),
       ),
       expiresAt: Type.Optional(
-        Type.Union([Type.String({ format: 'date-time' }), Type.Null()], { description: 'Never if null or not sent' }),
+        Type.Union([Type.String({ format: 'date-time' }), Type.Null()], {
+          description: 'Never if null; if not sent, when the caller expires. At most that',
+        }),
       ),
     },
     { title: 'NewKey' },
   ),
   data: schemas.CreatedKey,
   success: { status: 201, message: 'Account key created successfully' },
-  failures: { 400: ['role is required'], 403: [reasonOf('sub-account-forbidden')] },
+  failures: {
+    400: ['role is required', 'expiresAt must be no later than 2026-01-01T00:00:00.000Z, when its maker expires'],
+    403: [reasonOf('sub-account-forbidden')],
+  },
   async answer(registry, { caller, body, origin }) {
-    const {
-      name,
-      expiresAt = null,
-      ...fields
-    } = readNew<NewKeyBody>(
+    const { name, expiresAt, ...fields } = readNew<NewKeyBody>(
       body,
       {
         name: nameField,

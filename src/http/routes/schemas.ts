@@ -236,10 +236,10 @@ export type WireSubAccount = Static<typeof SubAccount>
 
 const facts = (description: string, example: JsonObject) =>
   Type.Record(Type.String(), Type.Unsafe<Json>({}), { description, examples: [example] })
-
+const POSITION = "Counts the account's entries; an opaque text for callers who see only some of them"
 export const HistoryEntry = Type.Object(
   {
-    seq: count("Counts the account's entries from 1"),
+    seq: Type.Unsafe<number | string>({ ...count(POSITION), type: ['integer', 'string'] }),
     at: time('When'),
     by: text('An account key id, `jwt:` or `oidc:` and a subject, or `operator`', 'key_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
     byName: orNull(text('The name of that account key then, or the e-mail address of the person', 'Console')),

@@ -1,7 +1,9 @@
 // What a caller may do: a role, whether credentials are shown, and the sub-accounts that it sees. Pure.
 import { Failure } from '../errors.ts'
+import type { Authority } from '../trust/authority.ts'
 import { isObject } from '../verify/is-object.ts'
 import type { FieldReader } from './fields.ts'
+import type { Timestamp } from './tables.ts'
 
 export const ROLES = ['owner', 'manager', 'viewer', 'verifier'] as const
 export type Role = (typeof ROLES)[number]
@@ -20,8 +22,12 @@ export interface Caller {
   /** An account key's id, or `jwt:` or `oidc:` and the subject. */
   readonly by: string
   /** What the account key is called, or the person's e-mail address; for the history. */
-  readonly byName?: string
+  readonly byName?: string | null
   readonly permissions: Permissions
+  /** What every change of this caller depends on; none for JWTs, which are not stored, and for the operator. */
+  readonly authority?: Authority
+  /** When the account key or JWT expires. None for people: a session ends, but the grant it stands for does not. */
+  readonly endsAt?: Timestamp | null
 }
 
 /** What `by` begins with for those whom an identity provider vouches for. The subject follows. */

@@ -6,12 +6,10 @@ export type StoredSession = RecordOf<typeof SESSIONS>
 const MINUTE = 60_000
 export const IDLE_MS = 30 * MINUTE
 export const LONGEST_MS = 12 * 60 * MINUTE
+/** A completed sign-in is remembered this much longer than any can take, for clocks that differ. */
+export const SPENT_MS = 60 * MINUTE
 /** A use is written only if the last one that was written is older. */
 const RENEWED_EVERY_MS = MINUTE
-
-export type SessionChange =
-  | { readonly kind: 'seen'; readonly at: Timestamp }
-  | { readonly kind: 'account'; readonly accountId: string }
 
 /** When it ends unless it is used again. */
 export function endOf({ createdAt, seenAt }: Pick<StoredSession, 'createdAt' | 'seenAt'>): Timestamp {
@@ -20,12 +18,4 @@ export function endOf({ createdAt, seenAt }: Pick<StoredSession, 'createdAt' | '
 
 export function isDue({ seenAt }: Pick<StoredSession, 'seenAt'>, at: Timestamp): boolean {
   return at - seenAt >= RENEWED_EVERY_MS
-}
-
-/** The same object where nothing changes, such as for the second of two requests that both found it due. */
-export function applySessionChange<Row extends StoredSession>(session: Row, change: SessionChange): Row {
-  if (change.kind === 'account') {
-    return change.accountId === session.accountId ? session : { ...session, accountId: change.accountId }
-  }
-  return isDue(session, change.at) ? { ...session, seenAt: change.at } : session
 }

@@ -119,6 +119,9 @@ export const SESSIONS = table({
   },
 })
 
+/** Sign-ins that were completed, whether anybody got in or not: none can be completed twice. */
+const SPENT_SIGN_INS = table({ name: 'spentSignIns', key: ['digest'], fields: { digest: bytes, spentAt: number } })
+
 export const SUB_ACCOUNTS = table({
   name: 'subAccounts',
   key: ['id'],
@@ -225,13 +228,16 @@ export const LIMITS = table({
 
 export const IDEMPOTENCY_KEYS = table({
   name: 'idempotencyKeys',
-  key: ['accountId', 'key'],
+  key: ['accountId', 'by', 'key'],
   fields: {
     accountId: text,
+    /** Whose key it is, as in the history. */
+    by: text,
     key: text,
-    /** Two stamps in hexadecimal digits: see `creationDigest` in registry.ts. */
+    /** Two stamps in hexadecimal digits: see `stampRequest` in idempotency.ts. */
     requestDigest: text,
-    tokenId: text,
+    /** The id of what the request has made or changed. */
+    subject: text,
     createdAt: number,
   },
 })
@@ -243,6 +249,7 @@ export const STORED: readonly Table[] = [
   ACCOUNTS,
   ACCOUNT_KEYS,
   SESSIONS,
+  SPENT_SIGN_INS,
   SUB_ACCOUNTS,
   TOKENS,
   RETIRED_CREDENTIALS,

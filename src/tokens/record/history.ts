@@ -5,6 +5,7 @@ import { type PageRequest, type RawQuery, readOnce, readPageRequest, readTimePar
 import type { HISTORY, HISTORY_HEADS, RecordOf, Table } from '../model/tables.ts'
 import { toTime } from '../model/times.ts'
 import type { Timestamp } from '../model/token.ts'
+import type { Authority } from '../trust/authority.ts'
 import type { Stamped } from '../trust/stamp.ts'
 import type { Stamps } from '../trust/vault.ts'
 import { isObject } from '../verify/is-object.ts'
@@ -15,6 +16,9 @@ export const ACTIONS = [
   'account.update',
   'key.create',
   'key.revoke',
+  'session.sign-in',
+  'session.choose',
+  'session.sign-out',
   'session.revoke',
   'sub-account.create',
   'sub-account.update',
@@ -36,6 +40,8 @@ export interface Origin {
   readonly at: Timestamp
   readonly requestId: string | null
   readonly address: string | null
+  /** Checked inside the transaction: a change whose authority has ended by `at` is refused. Not stored. */
+  readonly authority?: Authority | undefined
 }
 
 /** Only the fields that changed, and never a credential. */
@@ -106,15 +112,15 @@ export function nextRow(
   return { ...row, stamp: chainStamp(row, last, stamps) }
 }
 
-export interface HistoryRow extends HistoryEvent, Origin {
+export interface HistoryRow extends HistoryEvent, Omit<Origin, 'authority'> {
   readonly byName: string | null
   /** Counts the account's rows from 1, without gaps. */
   readonly seq: number
 }
 
-/** A row as HTTP and the command line show it. */
-export function entryOf(row: HistoryRow) {
-  const { seq, at, by, byName, action, subject, subjectName, from, to, requestId, address } = row
+/** A row as HTTP and the command line show it. `seq` is its position as the caller may know it. */
+export function entryOf(row: HistoryRow, seq: number | string) {
+  const { at, by, byName, action, subject, subjectName, from, to, requestId, address } = row
   const facts = { from: withTimes(from), to: withTimes(to) }
   return { seq, at: toTime(at), by, byName, action, subject, subjectName, ...facts, requestId, address }
 }

@@ -1,7 +1,7 @@
 // Sessions of people who are signed in to the console.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { IDLE_MS, LONGEST_MS, type StoredSession } from '../../../src/tokens/model/session.ts'
+import { IDLE_MS, LONGEST_MS, SPENT_MS, type StoredSession } from '../../../src/tokens/model/session.ts'
 import { SESSIONS } from '../../../src/tokens/model/tables.ts'
 import { isGenuine } from '../../../src/tokens/trust/stamp.ts'
 import { credentialOf, FIRST_PAGE, plain } from '../../support/store.ts'
@@ -13,7 +13,7 @@ export const describeSessions: Part = (estate) => {
   const find = ({ digest }: StoredSession) => estate().store.findSession(credentialOf(digest))
   const started = async (...args: Parameters<ReturnType<typeof estate>['sessionRecord']>) => {
     const session = estate().sessionRecord(...args)
-    await estate().store.insertSession(session)
+    await estate().store.insertSession(session, estate().origin())
     return session
   }
   const assertStored = async (session: StoredSession) => {
@@ -33,28 +33,52 @@ export const describeSessions: Part = (estate) => {
   test('a use is written once a minute at most, and the choice of an account each time', async () => {
     const [first, second] = [await estate().account(), await estate().account()]
     const session = await started(undefined)
-    const seen = (after: number) =>
-      estate().store.changeSession(session.id, { kind: 'seen', at: session.createdAt + after })
+    const seen = (after: number) => estate().store.renewSession(session.id, session.createdAt + after)
     await seen(MINUTE - 1)
     await assertStored(session)
     await Promise.all([seen(MINUTE), seen(MINUTE + 1), seen(MINUTE + 2)])
     const { seenAt = 0 } = (await find(session)) ?? {}
     assert.ok(seenAt >= session.createdAt + MINUTE && seenAt <= session.createdAt + MINUTE + 2)
     for (const { id: accountId } of [first, first, second]) {
-      await estate().store.changeSession(session.id, { kind: 'account', accountId })
+      await estate().store.chooseAccount(session.id, accountId, estate().origin())
       await assertStored({ ...session, seenAt, accountId })
     }
+    const gone = estate().store.chooseAccount('ses_nothing', first.id, estate().origin())
+    await assert.rejects(gone, { code: 'token-invalid' })
   })
 
-  test('a session is listed in the account that was chosen, newest first, and in no other', async () => {
-    const [mine, theirs] = [await estate().account(), await estate().account()]
-    const sessions = [await started(mine), await started(mine)]
-    await started(theirs)
-    await started(undefined)
-    assert.deepEqual(
-      (await estate().store.listSessions(mine.id)).map(({ id }) => id),
-      sessions.map(({ id }) => id).reverse(),
-    )
+  test('sessions of all accounts are listed, newest first, as many at a time as are asked for', async () => {
+    const account = await estate().account()
+    const sessions = [await started(account), await started(undefined), await started(await estate().account())]
+    const expected = sessions.map(({ id }) => id).reverse()
+    const { store } = estate()
+    const [first, second] = await store.listSessions('~', 2)
+    assert.deepEqual([first?.id, second?.id], expected.slice(0, 2))
+    assert.equal((await store.listSessions(second?.id ?? '', 100))[0]?.id, expected[2])
+  })
+
+  test('who enters an account and leaves it is in its history, once each', async () => {
+    const [first, second] = [await estate().account(), await estate().account()]
+    const session = await started(first)
+    const { store } = estate()
+    await Promise.all([1, 2].map(() => store.chooseAccount(session.id, second.id, estate().origin())))
+    await Promise.all([1, 2].map(() => store.deleteSession(session.id, estate().origin())))
+    const undecided = await started(undefined)
+    await store.deleteSession(undecided.id, estate().origin())
+    const expired = await started(second)
+    await store.deleteSession(expired.id)
+    const rows = async ({ id }: { id: string }) => {
+      const { items } = await store.listHistory(id, FIRST_PAGE)
+      return items
+        .filter(({ action }) => action !== 'account.create')
+        .map(({ action, subject, from, to }) => [action, subject, from.subject ?? null, to.subject ?? null])
+    }
+    assert.deepEqual(await rows(first), [['session.sign-in', session.id, null, 'alice']])
+    assert.deepEqual(await rows(second), [
+      ['session.sign-in', expired.id, null, 'alice'],
+      ['session.sign-out', session.id, 'alice', null],
+      ['session.choose', session.id, null, 'alice'],
+    ])
   })
 
   test('a session that was ended is gone at once, and cannot be changed back into being', async () => {
@@ -62,23 +86,16 @@ export const describeSessions: Part = (estate) => {
     const session = await started(account)
     await estate().store.deleteSession(session.id)
     assert.equal(await find(session), undefined)
-    await estate().store.changeSession(session.id, { kind: 'seen', at: session.createdAt + MINUTE })
-    await estate().store.deleteSession(session.id)
+    await estate().store.renewSession(session.id, session.createdAt + MINUTE)
+    await estate().store.deleteSession(session.id, estate().origin())
     assert.equal(await find(session), undefined)
   })
 
-  test('an owner ends a session of the account only, with a history row that says whose', async () => {
+  test('an owner ends a session, whatever account is chosen, with a row in the history of the own account that says whose', async () => {
     const [mine, theirs] = [await estate().account(), await estate().account()]
-    const session = await started(mine)
-    const undecided = await started(undefined)
-    for (const [accountId, id] of [
-      [theirs.id, session.id],
-      [mine.id, undecided.id],
-      [mine.id, 'ses_nothing'],
-    ] as const) {
-      const refused = estate().store.revokeSession(accountId, id, estate().origin())
-      await assert.rejects(refused, { code: 'session-not-found' })
-    }
+    const session = await started(theirs)
+    const none = estate().store.revokeSession(mine.id, 'ses_nothing', estate().origin())
+    await assert.rejects(none, { code: 'session-not-found' })
     await assertStored(session)
     await estate().store.revokeSession(mine.id, session.id, estate().origin())
     assert.equal(await find(session), undefined)
@@ -86,6 +103,17 @@ export const describeSessions: Part = (estate) => {
     const { action, subject, subjectName, from, to } = items[0] ?? {}
     const expected = { action: 'session.revoke', subject: session.id, subjectName: 'alice@example.com' }
     assert.deepEqual({ action, subject, subjectName, from, to }, { ...expected, from: { subject: 'alice' }, to: {} })
+  })
+
+  test('a sign-in is completed once, by any of what identifies it and by the first who asks, until it is long over', async () => {
+    const { store } = estate()
+    const [state, code, other] = [estate().digest(), estate().digest(), estate().digest()]
+    const at = estate().tick()
+    const outcomes = await Promise.all([1, 2, 3].map(() => store.spendSignIn([state, code], at)))
+    assert.deepEqual(outcomes.toSorted(), [false, false, true])
+    assert.equal(await store.spendSignIn([other, code], at + SPENT_MS - 1), false)
+    assert.equal(await store.spendSignIn([state], at + SPENT_MS), true)
+    assert.equal(await store.spendSignIn([state], at + SPENT_MS), false)
   })
 
   test('a new session removes those that have ended, and no others', async () => {

@@ -112,7 +112,7 @@ const describeInsert: Part = (estate) => {
     }
     assert.equal(await insert('one'), undefined)
     const page = await estate().store.listTokens(account.id, FIRST_PAGE)
-    const first = { requestDigest: 'one', tokenId: page?.items[0]?.token.id, createdAt: at.at }
+    const first = { requestDigest: 'one', subject: page?.items[0]?.token.id, createdAt: at.at }
     for (const former of await Promise.all([insert('one'), insert('two')])) assert.deepEqual({ ...former }, first)
     assert.equal((await estate().store.listTokens(account.id, FIRST_PAGE))?.total, 1)
   })
@@ -147,6 +147,19 @@ const describeInsert: Part = (estate) => {
       return estate().store.insertTokens([estate().tokenRecord(subAccount, 'x')], estate().origin(), idempotency)
     }
     assert.deepEqual([await insert(), await insert()], [undefined, undefined])
+  })
+
+  test('two callers of an account may use the same idempotency key, and neither learns of the other', async () => {
+    const { subAccount } = await ownedSubAccount(estate())
+    const insert = (by: string, name: string) =>
+      estate().store.insertTokens(
+        [estate().tokenRecord(subAccount, name)],
+        { ...estate().origin(), by },
+        { key: 'shared', requestDigest: by },
+      )
+    assert.deepEqual([await insert('key_one', 'one'), await insert('key_two', 'two')], [undefined, undefined])
+    assert.equal((await insert('key_one', 'three'))?.requestDigest, 'key_one')
+    assert.equal((await insert('key_two', 'three'))?.requestDigest, 'key_two')
   })
 
   test('a refused request does not use up its idempotency key', async () => {

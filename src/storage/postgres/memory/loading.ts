@@ -94,7 +94,10 @@ export class Loading {
   }
 }
 
-const REFUSED = new Set([...REFUSED_BY_DATABASE, 'sub-account-forbidden', 'account-not-found'])
+const REFUSED = new Set([
+  ...REFUSED_BY_DATABASE,
+  ...['sub-account-forbidden', 'account-not-found', 'token-invalid', 'token-expired'],
+])
 
 /** At least one list. */
 function takeGroup(ready: Waiting[]): Waiting[] {

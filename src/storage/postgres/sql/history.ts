@@ -13,6 +13,7 @@ import {
 } from '../../../tokens/record/history.ts'
 import type { Stamps } from '../../../tokens/trust/vault.ts'
 import type { Connection } from '../connection.ts'
+import { readAuthorities } from './authority.ts'
 import { insertRows } from './insertion.ts'
 
 export interface Transaction {
@@ -27,9 +28,21 @@ export type Heads = ReadonlyMap<string, Continuation>
 /** An event and who caused it, and what it takes away. */
 export type Recorded = readonly [event: HistoryEvent, origin: Origin, revocation?: unknown]
 
-/** Locks the accounts until the transaction ends, in one order everywhere. One that does not exist is left out. */
-export function lockHeads(transaction: Transaction, accountIds: readonly string[]): Promise<Heads> {
-  return findHeads(transaction, accountIds, 'FOR UPDATE')
+/**
+ * Locks the accounts until the transaction ends, in one order everywhere; one that does not exist is left out. Refuses a change
+ * whose authority has ended.
+ */
+export async function lockHeads(
+  transaction: Transaction,
+  accountIds: readonly string[],
+  origin: Origin,
+): Promise<Heads> {
+  const [heads, requireAuthority] = await Promise.all([
+    findHeads(transaction, accountIds, 'FOR UPDATE'),
+    readAuthorities(transaction.db, [origin]),
+  ])
+  requireAuthority(origin)
+  return heads
 }
 
 export async function findHeads(

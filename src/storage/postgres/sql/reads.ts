@@ -26,9 +26,12 @@ function asked<Args extends readonly unknown[], Answer>({ values, sql, read }: Q
 
 export const findAccount = asked(queries.findAccount)
 export const listAccounts = asked(queries.listAccounts)
-export const lockKey = asked(queries.findKeyById, ' FOR UPDATE')
+export const findKeyById = asked(queries.findKeyById)
 export const findSession = asked(queries.findSession)
+export const findSessionById = asked(queries.findSessionById)
 export const lockSession = asked(queries.findSessionById, ' FOR UPDATE')
+/** Until the transaction ends, it can be renewed but not ended. */
+export const keepSession = asked(queries.findSessionById, ' FOR KEY SHARE')
 export const listSessions = asked(queries.listSessions)
 export const findSubAccount = asked(queries.findSubAccount)
 export const findOwner = asked(queries.findOwner)

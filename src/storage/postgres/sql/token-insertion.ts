@@ -6,11 +6,12 @@ import { HISTORY, IDEMPOTENCY_KEYS, TOKENS } from '../../../tokens/model/tables.
 import type { Account, TokenRecord } from '../../../tokens/model/token.ts'
 import { FORGOTTEN_AT_ONCE, IDEMPOTENCY_MEMORY_MS } from '../../../tokens/model/update.ts'
 import { requireStorable, tokenCreated } from '../../../tokens/plan.ts'
-import type { FormerCreation, Idempotency } from '../../../tokens/ports.ts'
+import type { FormerRequest, Idempotency } from '../../../tokens/ports.ts'
 import type { ChainEnd, Origin } from '../../../tokens/record/history.ts'
 import { stampOf } from '../../../tokens/trust/stamp.ts'
 import type { Stamps } from '../../../tokens/trust/vault.ts'
 import type { Connection } from '../connection.ts'
+import { readAuthorities } from './authority.ts'
 import { binaryArray } from './binary-arrays.ts'
 import { continueChains, findHeads, type Heads, type Transaction, writeHeads } from './history.ts'
 import { type Insertion, insertionsOf, insertRows, runInsertions } from './insertion.ts'
@@ -93,8 +94,13 @@ export async function insertLists(
   lists: readonly NewTokens[],
   prepared: readonly (Prepared | undefined)[],
 ): Promise<void> {
-  const tokens = lists.flatMap((list) => list.tokens)
-  await writeAll(transaction, lists, prepared, await readSurroundings(transaction, tokens, 'FOR UPDATE'))
+  const [tokens, origins] = [lists.flatMap((list) => list.tokens), lists.map(({ origin }) => origin)]
+  const [surroundings, requireAuthority] = await Promise.all([
+    readSurroundings(transaction, tokens, 'FOR UPDATE'),
+    readAuthorities(transaction.db, origins),
+  ])
+  origins.forEach(requireAuthority)
+  await writeAll(transaction, lists, prepared, surroundings)
 }
 
 /** Sends nothing before all lists are ready: one of them may be refused. */
@@ -124,17 +130,20 @@ export async function insertTokens(
   tokens: readonly TokenRecord[],
   origin: Origin,
   idempotency?: Idempotency,
-): Promise<FormerCreation | undefined> {
+): Promise<FormerRequest | undefined> {
   const [first] = tokens
   if (first === undefined) return undefined
   const { db } = transaction
-  const { accountId, id: tokenId } = first
-  const [surroundings, former] = await Promise.all([
+  const { accountId, id: subject } = first
+  const { by, at: createdAt } = origin
+  const [surroundings, requireAuthority, former] = await Promise.all([
     readSurroundings(transaction, tokens, 'FOR UPDATE'),
+    readAuthorities(db, [origin]),
     idempotency && findFormer(db, accountId, idempotency, origin),
   ])
+  requireAuthority(origin)
   if (former !== undefined) return former
-  const keys = idempotency === undefined ? [] : [{ ...idempotency, accountId, tokenId, createdAt: origin.at }]
+  const keys = idempotency === undefined ? [] : [{ ...idempotency, accountId, by, subject, createdAt }]
   await Promise.all([
     writeAll(transaction, [{ tokens, origin }], [], surroundings),
     insertRows(db, IDEMPOTENCY_KEYS, keys),
@@ -162,21 +171,22 @@ async function findFormer(
   db: Connection,
   accountId: string,
   { key }: Idempotency,
-  { at }: Origin,
-): Promise<FormerCreation | undefined> {
+  { at, by }: Origin,
+): Promise<FormerRequest | undefined> {
   const oldest = at - IDEMPOTENCY_MEMORY_MS
   const [former] = await Promise.all([
-    db.get<FormerCreation>(
-      `SELECT request_digest AS "requestDigest", token_id AS "tokenId", created_at AS "createdAt" FROM idempotency_keys
-       WHERE account_id = $1 AND key = $2`,
-      ...[accountId, key],
+    db.get<FormerRequest>(
+      `SELECT request_digest AS "requestDigest", subject, created_at AS "createdAt" FROM idempotency_keys
+       WHERE account_id = $1 AND by = $2 AND key = $3`,
+      ...[accountId, by, key],
     ),
     // Only this account's: those of others may be locked by their own transactions. A few at a time: there may be a million.
     db.run(
-      `DELETE FROM idempotency_keys WHERE account_id = $1 AND created_at < $2 AND key = ANY(array_append(ARRAY(
-         SELECT key FROM idempotency_keys WHERE account_id = $1 AND created_at < $2
-         ORDER BY created_at LIMIT ${FORGOTTEN_AT_ONCE}), $3))`,
-      ...[accountId, oldest, key],
+      `DELETE FROM idempotency_keys WHERE ctid = ANY(ARRAY(
+         SELECT ctid FROM idempotency_keys WHERE account_id = $1 AND created_at < $2
+         ORDER BY created_at LIMIT ${FORGOTTEN_AT_ONCE}
+       ) || ARRAY(SELECT ctid FROM idempotency_keys WHERE account_id = $1 AND by = $3 AND key = $4 AND created_at < $2))`,
+      ...[accountId, oldest, by, key],
     ),
   ])
   return former !== undefined && former.createdAt >= oldest ? former : undefined

@@ -3,16 +3,7 @@
 // that do not need each other's answers are sent together; they still run in the order in which they are written here.
 import { Failure } from '../../../tokens/errors.ts'
 import { type Ask, type Reserved, type RowAsk, reserve } from '../../../tokens/model/limit.ts'
-import { IDLE_MS, LONGEST_MS, type SessionChange, type StoredSession } from '../../../tokens/model/session.ts'
-import {
-  ACCOUNT_KEYS,
-  ACCOUNTS,
-  RETIRED_CREDENTIALS,
-  SESSIONS,
-  type StoredRow,
-  SUB_ACCOUNTS,
-  TOKENS,
-} from '../../../tokens/model/tables.ts'
+import { ACCOUNT_KEYS, ACCOUNTS, RETIRED_CREDENTIALS, SUB_ACCOUNTS, TOKENS } from '../../../tokens/model/tables.ts'
 import {
   type Account,
   type AccountKey,
@@ -29,26 +20,21 @@ import type { MasterKeyChange, Resealed, TokenRow } from '../../../tokens/ports.
 import { NO_ROWS, type Origin } from '../../../tokens/record/history.ts'
 import { PRECISION_MS } from '../../../tokens/record/uses.ts'
 import { stampOf } from '../../../tokens/trust/stamp.ts'
-import { asListed, assignments, changedFields, columnOf } from '../../tables.ts'
+import { asListed, changedFields } from '../../tables.ts'
 import type { Connection } from '../connection.ts'
+import { readAuthorities } from './authority.ts'
 import { binaryArray } from './binary-arrays.ts'
 import { indexedGrams } from './grams.ts'
-import { lockHeads, type Recorded, record, type Transaction } from './history.ts'
+import { findHeads, lockHeads, type Recorded, record, type Transaction } from './history.ts'
 import { insertRows } from './insertion.ts'
-import { findAccount, findChanged, findSubAccount, lockKey, lockSession } from './reads.ts'
+import { findAccount, findChanged, findKeyById, findSubAccount } from './reads.ts'
+import { update } from './update.ts'
 
+export * from './session-writes.ts'
 export { insertTokens } from './token-insertion.ts'
 
 /** The lock that migration 003 makes everyone share who seals: the letters "latchsea". */
 const SEALING_LOCK = '7809651199140128097'
-
-async function update(db: Connection, table: string, fields: StoredRow, key: StoredRow): Promise<number> {
-  const values = Object.values(fields)
-  if (values.length === 0) return 0
-  const where = Object.keys(key).map((field, n) => `${columnOf(field)} = $${values.length + n + 1}`)
-  const sql = `UPDATE ${table} SET ${assignments(fields, (n) => `$${n}`)} WHERE ${where.join(' AND ')}`
-  return db.run(sql, ...values, ...Object.values(key))
-}
 
 export async function insertAccount(transaction: Transaction, account: Account, origin: Origin): Promise<void> {
   await insertRows(transaction.db, ACCOUNTS, [account])
@@ -63,7 +49,7 @@ export async function updateAccount(
   origin: Origin,
 ): Promise<Account> {
   const { db } = transaction
-  const [heads, before] = await Promise.all([lockHeads(transaction, [id]), findAccount(db, id)])
+  const [heads, before] = await Promise.all([lockHeads(transaction, [id], origin), findAccount(db, id)])
   const plan = plans.planAccountUpdate(before, change)
   if (plan === undefined || before === undefined) return before as Account
   const fields = changedFields(ACCOUNTS, before, plan.after)
@@ -73,57 +59,22 @@ export async function updateAccount(
 
 export async function insertKey(transaction: Transaction, key: StoredKey, origin: Origin): Promise<void> {
   const { db, stamps } = transaction
-  const heads = await lockHeads(transaction, [key.accountId])
+  const heads = await lockHeads(transaction, [key.accountId], origin)
   await insertRows(db, ACCOUNT_KEYS, [{ ...key, stamp: stampOf(ACCOUNT_KEYS, key, stamps) }])
   await record(transaction, heads, [[plans.keyCreated(key), origin]])
 }
 
 export async function revokeKey(transaction: Transaction, id: string, origin: Origin): Promise<AccountKey> {
   const { db, stamps } = transaction
-  const before = await lockKey(db, id)
+  const accountId = (await findKeyById(db, id))?.accountId ?? ''
+  const [heads, before] = await Promise.all([lockHeads(transaction, [accountId], origin), findKeyById(db, id)])
   const plan = plans.planKeyRevocation(before, origin, stamps)
   if (plan === undefined || before === undefined) return before as StoredKey
-  const heads = await lockHeads(transaction, [before.accountId])
   await Promise.all([
     update(db, 'account_keys', changedFields(ACCOUNT_KEYS, before, plan.after), { id }),
     record(transaction, heads, [[plan.event, origin, plan.revocation]]),
   ])
   return plan.after
-}
-
-export async function insertSession({ db, stamps }: Transaction, session: StoredSession): Promise<void> {
-  const { createdAt: now } = session
-  await Promise.all([
-    db.run('DELETE FROM sessions WHERE created_at <= $1', now - LONGEST_MS),
-    db.run('DELETE FROM sessions WHERE seen_at <= $1', now - IDLE_MS),
-    insertRows(db, SESSIONS, [{ ...session, stamp: stampOf(SESSIONS, session, stamps) }]),
-  ])
-}
-
-export async function changeSession({ db, stamps }: Transaction, id: string, change: SessionChange): Promise<void> {
-  const before = await lockSession(db, id)
-  const after = plans.planSessionChange(before, change, stamps)
-  if (before !== undefined && after !== undefined) {
-    await update(db, 'sessions', changedFields(SESSIONS, before, after), { id })
-  }
-}
-
-export async function deleteSession({ db }: Transaction, id: string): Promise<void> {
-  await db.run('DELETE FROM sessions WHERE id = $1', id)
-}
-
-export async function revokeSession(
-  transaction: Transaction,
-  accountId: string,
-  id: string,
-  origin: Origin,
-): Promise<StoredSession> {
-  const { db } = transaction
-  const [heads, found] = await Promise.all([lockHeads(transaction, [accountId]), lockSession(db, id)])
-  if (found?.accountId !== accountId) throw new Failure('session-not-found')
-  const event = plans.sessionRevoked(found)
-  await Promise.all([deleteSession(transaction, id), record(transaction, heads, [[event, origin, id]])])
-  return found
 }
 
 export async function insertSubAccounts(
@@ -136,6 +87,7 @@ export async function insertSubAccounts(
   const heads = await lockHeads(
     transaction,
     subAccounts.map(({ accountId }) => accountId),
+    origin,
   )
   await insertRows(
     db,
@@ -158,7 +110,10 @@ export async function updateSubAccount(
   fingerprints?: readonly string[],
 ): Promise<SubAccountRow> {
   const { db, stamps } = transaction
-  const [heads, found] = await Promise.all([lockHeads(transaction, [accountId]), findSubAccount(db, accountId, id)])
+  const [heads, found] = await Promise.all([
+    lockHeads(transaction, [accountId], origin),
+    findSubAccount(db, accountId, id),
+  ])
   const plan = plans.planSubAccountUpdate(found?.subAccount, change, origin, stamps, fingerprints)
   if (plan === undefined || found === undefined) return found as SubAccountRow
   const fields = changedFields(SUB_ACCOUNTS, found.subAccount, plan.after)
@@ -188,8 +143,12 @@ export async function changeTokens(
 ): Promise<(TokenRow | Failure)[]> {
   const { db, stamps } = transaction
   const isAnyRotated = asked.some(({ change }) => change.kind === 'rotate')
-  const [heads, account, ...found] = await Promise.all([
-    lockHeads(transaction, [accountId]),
+  const [heads, requireAuthority, account, ...found] = await Promise.all([
+    findHeads(transaction, [accountId], 'FOR UPDATE'),
+    readAuthorities(
+      db,
+      asked.map(({ origin }) => origin),
+    ),
     isAnyRotated ? findAccount(db, accountId) : undefined,
     ...asked.map(({ id }) => findChanged(db, accountId, id)),
   ])
@@ -197,6 +156,7 @@ export async function changeTokens(
   const recorded: Recorded[] = []
   const outcomes = asked.map(({ change, origin, expected }, i) =>
     orFailure(() => {
+      requireAuthority(origin)
       if (change.kind === 'rotate') plans.requireStorable(account, change.rotation.sealed)
       const plan = plans.planTokenChange(found[i]?.token, change, origin, stamps, expected)
       const { token, subAccount } = found[i] as NonNullable<(typeof found)[number]>

@@ -1,15 +1,12 @@
 // Every change the store makes, as SQL inside the transaction that the writer thread has begun. Each either completes or
 // throws, and is then rolled back as a whole.
-import type { SQLInputValue } from 'node:sqlite'
 import { Failure } from '../../../tokens/errors.ts'
 import { type Ask, type Reserved, reserve } from '../../../tokens/model/limit.ts'
-import { IDLE_MS, LONGEST_MS, type SessionChange, type StoredSession } from '../../../tokens/model/session.ts'
 import {
   ACCOUNT_KEYS,
   ACCOUNTS,
   IDEMPOTENCY_KEYS,
   RETIRED_CREDENTIALS,
-  SESSIONS,
   type StoredRow,
   SUB_ACCOUNTS,
   TOKENS,
@@ -26,39 +23,28 @@ import {
 } from '../../../tokens/model/token.ts'
 import { FORGOTTEN_AT_ONCE, IDEMPOTENCY_MEMORY_MS, type SubAccountUpdate } from '../../../tokens/model/update.ts'
 import * as plans from '../../../tokens/plan.ts'
-import type { FormerCreation, Idempotency, MasterKeyChange, Resealed, TokenRow } from '../../../tokens/ports.ts'
+import type { FormerRequest, Idempotency, MasterKeyChange, Resealed, TokenRow } from '../../../tokens/ports.ts'
 import type { Origin } from '../../../tokens/record/history.ts'
 import { PRECISION_MS } from '../../../tokens/record/uses.ts'
 import { type Stamped, stampOf } from '../../../tokens/trust/stamp.ts'
 import { keyIdOf } from '../../../tokens/trust/vault.ts'
-import { asListed, assignments, CHANGED, changedFields } from '../../tables.ts'
+import { asListed, CHANGED, changedFields } from '../../tables.ts'
 import type { Connection } from '../connection.ts'
 import type { Transaction } from '../transaction.ts'
+import { requireAuthority } from './authority.ts'
 import { indexedGrams } from './grams.ts'
 import { insertion, insertTags } from './insertion.ts'
-import {
-  findAccount,
-  findKeyById,
-  findSessionById,
-  findSubAccount,
-  findSubAccountName,
-  TOKENS_WITH_OWNERS,
-} from './reads.ts'
+import { findAccount, findKeyById, findSubAccount, findSubAccountName, TOKENS_WITH_OWNERS } from './reads.ts'
+import { update } from './update.ts'
+
+export * from './session-writes.ts'
 
 const insertAccountRow = insertion(ACCOUNTS)
 const insertKeyRow = insertion(ACCOUNT_KEYS)
-const insertSessionRow = insertion(SESSIONS)
 const insertSubAccountRow = insertion(SUB_ACCOUNTS, ['foldedText'])
 const insertTokenRow = insertion(TOKENS, ['no', 'foldedName'])
 const insertRetired = insertion(RETIRED_CREDENTIALS)
 const insertIdempotencyKey = insertion(IDEMPOTENCY_KEYS)
-
-/** Only the columns given: SQLite rewrites every index that has one of the columns named, changed or not. */
-function update(db: Connection, table: string, fields: StoredRow, where: string, value: SQLInputValue): void {
-  if (Object.keys(fields).length === 0) return
-  const sql = `UPDATE ${table} SET ${assignments(fields, () => '?')} WHERE ${where} = ?`
-  db.run(sql, ...(Object.values(fields) as SQLInputValue[]), value)
-}
 
 export function insertAccount(transaction: Transaction, account: Account, origin: Origin): void {
   insertAccountRow(transaction.db, account)
@@ -71,6 +57,7 @@ export function updateAccount(
   change: plans.AccountUpdate,
   origin: Origin,
 ): Account {
+  requireAuthority(transaction.db, origin)
   const before = findAccount(transaction.db, id) as Account
   const plan = plans.planAccountUpdate(before, change)
   if (plan === undefined) return before
@@ -80,12 +67,14 @@ export function updateAccount(
 }
 
 export function insertKey(transaction: Transaction, key: StoredKey, origin: Origin): void {
+  requireAuthority(transaction.db, origin)
   insertKeyRow(transaction.db, { ...key, stamp: stampOf(ACCOUNT_KEYS, key, transaction.stamps) })
   transaction.record(plans.keyCreated(key), origin)
 }
 
 export function revokeKey(transaction: Transaction, id: string, origin: Origin): AccountKey {
   const { db, stamps } = transaction
+  requireAuthority(db, origin)
   const before = findKeyById(db, id)
   const plan = plans.planKeyRevocation(before, origin, stamps)
   if (plan === undefined || before === undefined) return before as Stamped<StoredKey>
@@ -95,35 +84,8 @@ export function revokeKey(transaction: Transaction, id: string, origin: Origin):
   return plan.after
 }
 
-export function insertSession({ db, stamps }: Transaction, session: StoredSession): void {
-  const { createdAt: now } = session
-  db.run('DELETE FROM sessions WHERE created_at <= ?', now - LONGEST_MS)
-  db.run('DELETE FROM sessions WHERE seen_at <= ?', now - IDLE_MS)
-  insertSessionRow(db, { ...session, stamp: stampOf(SESSIONS, session, stamps) })
-}
-
-export function changeSession({ db, stamps }: Transaction, id: string, change: SessionChange): void {
-  const before = findSessionById(db, id)
-  const after = plans.planSessionChange(before, change, stamps)
-  if (before !== undefined && after !== undefined) {
-    update(db, 'sessions', changedFields(SESSIONS, before, after), 'id', id)
-  }
-}
-
-export function deleteSession({ db }: Transaction, id: string): void {
-  db.run('DELETE FROM sessions WHERE id = ?', id)
-}
-
-export function revokeSession(transaction: Transaction, accountId: string, id: string, origin: Origin): StoredSession {
-  const { db } = transaction
-  const found = findSessionById(db, id)
-  if (found?.accountId !== accountId) throw new Failure('session-not-found')
-  deleteSession(transaction, id)
-  transaction.record(plans.sessionRevoked(found), origin)
-  return found
-}
-
 export function insertSubAccounts(transaction: Transaction, subAccounts: readonly SubAccount[], origin: Origin): void {
+  requireAuthority(transaction.db, origin)
   for (const subAccount of subAccounts) {
     const stamp = stampOf(SUB_ACCOUNTS, subAccount, transaction.stamps)
     insertSubAccountRow(transaction.db, { ...subAccount, stamp, foldedText: foldedText(subAccount) })
@@ -140,6 +102,7 @@ export function updateSubAccount(
   fingerprints?: readonly string[],
 ): SubAccountRow {
   const { db, stamps } = transaction
+  requireAuthority(db, origin)
   const found = findSubAccount(db, accountId, id)
   const plan = plans.planSubAccountUpdate(found?.subAccount, change, origin, stamps, fingerprints)
   if (plan === undefined || found === undefined) return found as SubAccountRow
@@ -155,18 +118,19 @@ export function insertTokens(
   tokens: readonly TokenRecord[],
   origin: Origin,
   idempotency?: Idempotency,
-): FormerCreation | undefined {
+): FormerRequest | undefined {
   const { db } = transaction
   const [first] = tokens
   if (first === undefined) return undefined
+  requireAuthority(db, origin)
   const former = idempotency && findFormer(db, first.accountId, idempotency, origin)
   if (former !== undefined) return former
   const nameOwner = makeCheck(db)
   let no = db.get<{ last: number | null }>('SELECT max(no) AS last FROM tokens')?.last ?? 0
   for (const token of tokens) insertToken(transaction, token, nameOwner(token), ++no, origin)
   if (idempotency !== undefined) {
-    const { accountId, id: tokenId } = first
-    insertIdempotencyKey(db, { ...idempotency, accountId, tokenId, createdAt: origin.at })
+    const { accountId, id: subject } = first
+    insertIdempotencyKey(db, { ...idempotency, accountId, by: origin.by, subject, createdAt: origin.at })
   }
   return undefined
 }
@@ -205,18 +169,18 @@ function insertToken(transaction: Transaction, token: TokenRecord, owner: string
   transaction.record(plans.tokenCreated(token, owner), origin)
 }
 
-function findFormer(db: Connection, accountId: string, { key }: Idempotency, { at }: Origin) {
+function findFormer(db: Connection, accountId: string, { key }: Idempotency, { at, by }: Origin) {
   // A few at a time: somebody may have used a million of them a day ago.
   db.run(
-    `DELETE FROM idempotency_keys WHERE created_at < ?1 AND (account_id, key) IN (
-       SELECT * FROM (SELECT account_id, key FROM idempotency_keys WHERE created_at < ?1 LIMIT ${FORGOTTEN_AT_ONCE})
-       UNION ALL VALUES (?2, ?3))`,
-    ...[at - IDEMPOTENCY_MEMORY_MS, accountId, key],
+    `DELETE FROM idempotency_keys WHERE created_at < ?1 AND (account_id, by, key) IN (
+       SELECT * FROM (SELECT account_id, by, key FROM idempotency_keys WHERE created_at < ?1 LIMIT ${FORGOTTEN_AT_ONCE})
+       UNION ALL VALUES (?2, ?3, ?4))`,
+    ...[at - IDEMPOTENCY_MEMORY_MS, accountId, by, key],
   )
-  return db.get<FormerCreation>(
-    `SELECT request_digest AS requestDigest, token_id AS tokenId, created_at AS createdAt FROM idempotency_keys
-     WHERE account_id = ? AND key = ?`,
-    ...[accountId, key],
+  return db.get<FormerRequest>(
+    `SELECT request_digest AS requestDigest, subject, created_at AS createdAt FROM idempotency_keys
+     WHERE account_id = ? AND by = ? AND key = ?`,
+    ...[accountId, by, key],
   )
 }
 
@@ -228,6 +192,7 @@ export function changeToken(
   origin: Origin,
   expected?: plans.Expected,
 ): TokenRow {
+  requireAuthority(transaction.db, origin)
   if (change.kind === 'rotate') {
     const { sealed } = change.rotation
     requireSealing(transaction.db, [sealed])

@@ -1,0 +1,28 @@
+// What a caller makes its changes by, and whether it still counts. Asked when a request is authenticated, and again inside the
+// transaction of each change, because the authority may have been revoked since then. Pure.
+import { Failure, failure } from '../errors.ts'
+import { endOf, type StoredSession } from '../model/session.ts'
+import type { StoredKey, Timestamp } from '../model/token.ts'
+
+/** An account key or a person's session. */
+export interface Authority {
+  readonly kind: 'key' | 'session'
+  readonly id: string
+}
+
+/** When an authority ends by itself; null for never, undefined if it does not exist or was revoked. */
+export type AuthorityEnd = Timestamp | null | undefined
+
+export function endOfKey(key: Pick<StoredKey, 'revokedAt' | 'expiresAt'> | undefined): AuthorityEnd {
+  return key?.revokedAt === null ? key.expiresAt : undefined
+}
+
+export function endOfSession(session: Pick<StoredSession, 'createdAt' | 'seenAt'> | undefined): AuthorityEnd {
+  return session && endOf(session)
+}
+
+export function requireNotEnded(end: AuthorityEnd, at: Timestamp): void {
+  // With a cause: it is no guess, see access/rate-limits.ts.
+  if (end === undefined) throw failure('token-invalid', 'revoked')
+  if (end !== null && end <= at) throw new Failure('token-expired')
+}
