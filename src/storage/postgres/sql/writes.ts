@@ -82,7 +82,10 @@ export async function revokeKey(transaction: Transaction, id: string, origin: Or
   const { db, stamps } = transaction
   const before = await lockKey(db, id)
   const plan = plans.planKeyRevocation(before, origin, stamps)
-  if (plan === undefined || before === undefined) return before as StoredKey
+  if (plan === undefined || before === undefined) {
+    await transaction.raise?.()
+    return before as StoredKey
+  }
   const heads = await lockHeads(transaction, [before.accountId])
   await Promise.all([
     update(db, 'account_keys', changedFields(ACCOUNT_KEYS, before, plan.after), { id }),
@@ -160,7 +163,10 @@ export async function updateSubAccount(
   const { db, stamps } = transaction
   const [heads, found] = await Promise.all([lockHeads(transaction, [accountId]), findSubAccount(db, accountId, id)])
   const plan = plans.planSubAccountUpdate(found?.subAccount, change, origin, stamps, fingerprints)
-  if (plan === undefined || found === undefined) return found as SubAccountRow
+  if (plan === undefined || found === undefined) {
+    await transaction.raise?.()
+    return found as SubAccountRow
+  }
   const fields = changedFields(SUB_ACCOUNTS, found.subAccount, plan.after)
   await Promise.all([
     update(db, 'sub_accounts', { ...fields, foldedText: foldedText(plan.after) }, { id }),
@@ -206,8 +212,10 @@ export async function changeTokens(
       return asListed(plan.after, subAccount)
     }),
   )
+  const isAnyUnchanged = outcomes.filter((outcome) => !(outcome instanceof Failure)).length > recorded.length
   const writing = planned.flatMap(([token, plan]) => applyPlan(db, token, plan))
-  if (recorded.length > 0) await Promise.all([...writing, record(transaction, heads, recorded)])
+  if (recorded.length > 0) writing.push(record(transaction, heads, recorded))
+  await Promise.all([...writing, isAnyUnchanged ? transaction.raise?.() : undefined])
   return outcomes
 }
 
