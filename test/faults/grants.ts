@@ -72,7 +72,7 @@ describe('the service may not', () => {
     'DELETE FROM retired_master_keys',
     "UPDATE homes SET epoch = 'x'",
     'DELETE FROM homes',
-    'DELETE FROM instance_marks',
+    "UPDATE homes SET place = 'x'",
     'DELETE FROM latchkey_migrations',
     'TRUNCATE tokens CASCADE',
     'DROP TABLE tokens',

@@ -1,7 +1,10 @@
-// Whether a process recognises a restored database, in every order of a few events: the deciding part alone.
+// Whether a process recognises a restored database: in every order of a few events the deciding part alone, in some all of it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runs } from '../support/runs.ts'
+import { chances } from '../support/seed.ts'
+import { removeFolder } from '../support/sqlite.ts'
+import { makeOrigin, playForReal, REAL_EVENTS, type RealEvent } from './lineage-sequences.ts'
 import { type Event, explore, play, type Rules } from './lineage-world.ts'
 
 const LENGTH = runs(4, 5)
@@ -30,4 +33,32 @@ for (const [name, rules, expected] of [
   test(`a rule by which ${name} is found wanting`, () => {
     assert.equal(explore(4, rules).find(({ isWrong }) => isWrong)?.name, expected)
   })
+}
+
+test('on PostgreSQL it is the same: files are put back under instances that run on, restart, or have begun a change', async (t) => {
+  const origin = await makeOrigin()
+  t.after(() => removeFolder(origin.data))
+  const given: RealEvent[][] = [
+    ['backup', 'change 0', 'begin 0', 'restore', 'commit 0'],
+    ['change 0', 'end 0', 'start 0', 'repeat 1'],
+  ]
+  const sequences = [...given, ...Array.from({ length: runs(2, 300) }, randomSequence)]
+  for (const [n, events] of sequences.entries()) await playForReal(origin, events, n % 2 === 1)
+  t.diagnostic(
+    `${sequences.length} sequences, ${sequences.filter((each) => each.includes('restore')).length} with a restore`,
+  )
+})
+
+const chance = chances('lineage')
+const random = (below: number) => Math.floor(chance() * below)
+
+/** Of four to six events that can happen, mostly with a restore after a change. */
+function randomSequence(): RealEvent[] {
+  for (;;) {
+    const events = Array.from({ length: 4 + random(3) }, () => REAL_EVENTS[random(REAL_EVENTS.length)] as RealEvent)
+    if (play(events, false) === undefined) continue
+    const restored = events.indexOf('restore')
+    if (random(10) === 0 || events.slice(0, Math.max(0, restored)).some((each) => each.startsWith('change')))
+      return events
+  }
 }

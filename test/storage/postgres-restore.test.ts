@@ -103,6 +103,43 @@ describe('a server that is stopped and started again', () => {
     await opened.store.updateSubAccount(accountId, subAccount.id, { status: 'active' }, estate.origin())
   })
 
+  test('a mark is not raised again once the answer to its COMMIT is lost: it may stand at either number', async () => {
+    const { database } = opened
+    const readMarks = async () => {
+      const rows = await server.query<Mark>(database, 'SELECT id, number::int FROM instance_marks')
+      return new Map(rows.map(({ id, number }) => [id, number]))
+    }
+    const enable = () =>
+      updateToken(opened.store, subAccount.accountId, token.id, { status: 'active' }, estate.origin())
+    const configure = async (names: string) => {
+      await server.query('postgres', `ALTER SYSTEM SET synchronous_standby_names = '${names}'`)
+      await server.query('postgres', 'SELECT pg_reload_conf()')
+    }
+    // Renewals wait in the same way as the change.
+    const waiting = `FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query = 'COMMIT'`
+    await enable()
+    await configure('nobody')
+    let isAnswered = false
+    const asked = codeOf(disable()).finally(() => {
+      isAnswered = true
+    })
+    while ((await server.query('postgres', `SELECT ${waiting}`)).length === 0) await wait(5)
+    // From here on no commit is answered, and none is visible unless its connection was ended.
+    const before = await readMarks()
+    while (!isAnswered) await server.query('postgres', `SELECT pg_terminate_backend(pid) ${waiting}`)
+    assert.equal(await asked, 'outcome-unknown')
+    const uncertain = [...(await readMarks())].filter(([id, number]) => before.get(id) !== number)
+    await configure('')
+    assert.ok(uncertain.length > 0)
+    assert.equal(await decided(verify), 'answered')
+    for (let n = 0; n < 3; n++) {
+      assert.equal(await decided(enable), 'answered')
+      assert.equal(await decided(disable), 'answered')
+    }
+    const marks = await readMarks()
+    for (const [id, number] of uncertain) assert.equal(marks.get(id), number)
+  })
+
   test('on an earlier copy of its files answers nobody, also if a change that waited is made on it before it is looked at', async () => {
     const { accountId } = subAccount
     await updateToken(opened.store, accountId, token.id, { status: 'active' }, estate.origin())
@@ -201,6 +238,42 @@ describe('data that a dump has brought to another database', () => {
     assert.deepEqual([found, knownUntil], [obstacle, null])
     assert.equal((await start(there, token)).verdict, 'answered')
   })
+})
+
+test('marks of ended processes are deleted after months, and who returns with an old file is let in, but not to a restored database', async (t) => {
+  const [old, recent] = [temporaryFolder(), temporaryFolder()]
+  const opened = await openEmptyPostgres({ witness: old, serves: true })
+  t.after(async () => {
+    await opened.close()
+    for (const each of [old, recent]) removeFolder(each)
+  })
+  const query = (sql: string) => opened.server.query<{ count: number }>(opened.database, sql)
+  const estate = new Estate(opened)
+  const subAccount = await estate.subAccount(await estate.account())
+  const token = await estate.token(subAccount, 'one')
+  await updateToken(opened.store, subAccount.accountId, token.id, { status: 'inactive' }, estate.origin())
+  await opened.store.close()
+  // The file as it was months ago.
+  const files = readdirSync(old).map((name) => join(old, name))
+  const age = (days: number) => {
+    for (const file of files) {
+      const marks = JSON.parse(readFileSync(file, 'utf8')) as Mark[]
+      writeFileSync(file, JSON.stringify(marks.map((mark) => ({ ...mark, at: mark.at - days * 86_400_000 }))))
+    }
+  }
+  age(91)
+  await query("UPDATE instance_marks SET at = at - interval '91 days'")
+  const other = await openPostgresStore({ ...opened.options, witness: recent })
+  while (
+    (await query("SELECT count(*)::int FROM instance_marks WHERE at < now() - interval '90 days'"))[0]?.count !== 0
+  ) {
+    await wait(20)
+  }
+  await other.store.close()
+  const returning = { ...opened.options, witness: old, serves: false }
+  assert.equal((await start(returning, token)).verdict, 'answered')
+  age(-1)
+  assert.equal((await start(returning, token)).verdict, 'revocations-unknown', 'of after what was deleted')
 })
 
 test('the command line says what was found, changes nothing, and takes the acceptance', async (t) => {
