@@ -61,9 +61,9 @@ export async function makeOrigin(): Promise<Origin> {
 interface Process {
   opened: OpenedStore | undefined
   readonly folder: string
-  /** The tokens of which it, or its file, knows that they were switched off. */
+  /** The tokens of which it knows, and of which the files in its folder say, that they were switched off. */
   readonly known: Set<number>
-  isOnDisk: boolean
+  readonly onDisk: Set<number>
   /** A change that was begun before a restore, and is tried from before the server is back. */
   begun: { readonly token: number; made: Promise<string> | undefined } | undefined
 }
@@ -72,7 +72,6 @@ class RealWorld {
   readonly #origin: Origin
   readonly #root = temporaryFolder()
   readonly #processes: Process[]
-  readonly #isShared: boolean
   readonly #backups: string[] = []
   #server: PostgresServer
   #next = 0
@@ -82,18 +81,18 @@ class RealWorld {
   constructor(origin: Origin, server: PostgresServer, isShared: boolean) {
     this.#origin = origin
     this.#server = server
-    this.#isShared = isShared
-    const known = new Set<number>()
+    const onDisk = new Set<number>()
     this.#processes = [0, 1].map((p) => ({
       opened: undefined,
       folder: join(this.#root, isShared ? 'shared' : String(p)),
-      known: isShared ? known : new Set<number>(),
-      isOnDisk: true,
+      known: new Set<number>(),
+      onDisk: isShared ? onDisk : new Set<number>(),
       begun: undefined,
     }))
   }
 
   async start(process: Process): Promise<void> {
+    for (const each of process.onDisk) process.known.add(each)
     process.opened ??= await openPostgresStore({ ...this.#origin.options, witness: process.folder, serves: true })
   }
 
@@ -105,9 +104,10 @@ class RealWorld {
     const [name, p] = event.split(' ')
     if (p !== undefined) return this.#happenTo(this.#processes[Number(p)] as Process, name ?? '')
     if (name === 'accept') {
-      for (const { folder, known } of this.#processes) {
+      for (const { folder, known, onDisk } of this.#processes) {
         await acceptLoss({ ...this.#origin.options, witness: folder })
         known.clear()
+        onDisk.clear()
       }
       return
     }
@@ -131,17 +131,14 @@ class RealWorld {
     if (name === 'loseFiles') {
       removeFolder(process.folder)
       mkdirSync(process.folder)
-      for (const each of this.#processes) if (each.folder === process.folder) each.isOnDisk = false
-      return
+      return process.onDisk.clear()
     }
     if (name === 'end') {
       await process.begun?.made
       await process.opened?.store.close()
       process.opened = undefined
       process.begun = undefined
-      const isKnownElsewhere = this.#isShared && this.#processes.some(({ opened }) => opened !== undefined)
-      if (!process.isOnDisk && !isKnownElsewhere) process.known.clear()
-      return
+      return process.known.clear()
     }
     if (name === 'begin') process.begun = { token: this.#next++, made: undefined }
     else if (name === 'commit') {
@@ -159,7 +156,7 @@ class RealWorld {
     const code = await decided(() => updateToken(store, accountId, id, { status: 'inactive' }, origin()))
     if (code !== 'answered') return code
     process.known.add(n)
-    for (const each of this.#processes) if (each.folder === process.folder) each.isOnDisk = true
+    for (const each of process.known) process.onDisk.add(each)
     return code
   }
 
@@ -169,8 +166,8 @@ class RealWorld {
     // One that refuses tells the other: each is the first one in some sequences.
     const inTurn = this.#next % 2 === 0 ? this.#processes : this.#processes.toReversed()
     for (const process of inTurn) {
-      const owes = [...process.known]
       await this.start(process)
+      const owes = new Set([...process.known, ...process.onDisk])
       const { store } = process.opened as OpenedStore
       for (const n of owes) {
         const { digest } = this.#origin.tokens[n] as TokenRecord

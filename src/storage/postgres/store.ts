@@ -16,7 +16,6 @@ import { Lineage } from './lineage/lineage.ts'
 import { summarize } from './lineage/mark-rows.ts'
 import { Witness } from './lineage/witness.ts'
 import { GroupedChanges, type Transact } from './memory/grouped.ts'
-import { Loading } from './memory/loading.ts'
 import { Remembered } from './memory/same-rows.ts'
 import { connect, LIMITS, Pool, type PoolUsage, placeOf, requestScope } from './pool.ts'
 import { findWeaknesses, requireFitServer } from './server.ts'
@@ -206,7 +205,6 @@ class PostgresStore implements Store {
   readonly #stamps: Stamps
   readonly #lineage: Lineage | undefined
   readonly #grouped: GroupedChanges
-  readonly #loading: Loading
   readonly #isPartitioned: boolean
 
   constructor(pools: Pools, lease: Lease, lineage: Lineage | undefined, stamps: Stamps, isPartitioned: boolean) {
@@ -216,7 +214,6 @@ class PostgresStore implements Store {
     this.#stamps = stamps
     this.#isPartitioned = isPartitioned
     this.#grouped = new GroupedChanges(pools.changes, this.#transact)
-    this.#loading = new Loading(pools.changes, pools.shortReads, stamps)
   }
 
   insertAccount = this.#change(writes.insertAccount)
@@ -229,13 +226,7 @@ class PostgresStore implements Store {
   revokeSession = this.#settled(this.#change(writes.revokeSession))
   insertSubAccounts = this.#change(writes.insertSubAccounts)
   updateSubAccount = this.#settled(this.#change(writes.updateSubAccount))
-  readonly #insertTokens = this.#change(writes.insertTokens)
-  insertTokens: Store['insertTokens'] = async (tokens, origin, idempotency) => {
-    if (tokens.length <= 1 || idempotency !== undefined) return this.#insertTokens(tokens, origin, idempotency)
-    this.#lease.throwIfRefused()
-    await this.#loading.insert({ tokens, origin })
-    return undefined
-  }
+  insertTokens = this.#change(writes.insertTokens)
   changeToken: Store['changeToken'] = this.#settled(async (accountId, id, change, origin, expected) => {
     this.#lease.throwIfRefused()
     return this.#grouped.make(accountId, { id, change, origin, expected })

@@ -13,7 +13,7 @@ const MAX_PER_GROUP = 32
 const MIN_RETRY_MS = 250
 
 /** Refusals by the database: one of them rolls back all changes that share the transaction. */
-export const REFUSED_BY_DATABASE: ReadonlySet<string> = new Set([
+const REFUSED_BY_DATABASE: ReadonlySet<string> = new Set([
   'duplicate-name',
   'duplicate-credential',
   'master-key-superseded',

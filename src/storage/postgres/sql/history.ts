@@ -28,19 +28,11 @@ export type Heads = ReadonlyMap<string, Continuation>
 export type Recorded = readonly [event: HistoryEvent, origin: Origin, revocation?: unknown]
 
 /** Locks the accounts until the transaction ends, in one order everywhere. One that does not exist is left out. */
-export function lockHeads(transaction: Transaction, accountIds: readonly string[]): Promise<Heads> {
-  return findHeads(transaction, accountIds, 'FOR UPDATE')
-}
-
-export async function findHeads(
-  { db, stamps }: Transaction,
-  accountIds: readonly string[],
-  lock: 'FOR UPDATE' | '',
-): Promise<Heads> {
+export async function lockHeads({ db, stamps }: Transaction, accountIds: readonly string[]): Promise<Heads> {
   const asked = [...new Set(accountIds)]
   const found = await db.all<RecordOf<typeof HISTORY_HEADS>>(
     `SELECT account_id AS "accountId", seq, last, stamp FROM history_heads WHERE account_id = ANY($1::text[])
-     ORDER BY account_id ${lock}`,
+     ORDER BY account_id FOR UPDATE`,
     asked,
   )
   const genuine = found.filter((head) => isGenuineHead(head, stamps))
@@ -78,7 +70,7 @@ export async function record(transaction: Transaction, heads: Heads, recorded: r
 }
 
 /** The rows that follow these heads, and where the chains of their accounts end then. */
-export function continueChains(
+function continueChains(
   stamps: Stamps,
   heads: Heads,
   recorded: readonly Recorded[],
@@ -98,11 +90,7 @@ export function continueChains(
 }
 
 /** `heads` are the locked ones, which `ends` follow. */
-export function writeHeads(
-  { db, stamps }: Transaction,
-  heads: Heads,
-  ends: ReadonlyMap<string, ChainEnd>,
-): Promise<number> {
+function writeHeads({ db, stamps }: Transaction, heads: Heads, ends: ReadonlyMap<string, ChainEnd>): Promise<number> {
   const changed = [...ends]
   return db.run(
     `INSERT INTO history_heads (account_id, seq, last, stamp)
