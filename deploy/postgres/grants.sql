@@ -4,8 +4,8 @@ GRANT USAGE ON SCHEMA public TO latchkey_service;
 GRANT SELECT ON latchkey_migrations, vault, retired_master_keys TO latchkey_service;
 GRANT SELECT, INSERT ON history TO latchkey_service;
 GRANT SELECT, UPDATE ON confirmed_timeline TO latchkey_service;
-GRANT SELECT, UPDATE (refused_because) ON homes TO latchkey_service;
-GRANT SELECT, INSERT, UPDATE ON instance_marks TO latchkey_service;
+GRANT SELECT, UPDATE (refused_because, forgotten_until) ON homes TO latchkey_service;
+GRANT SELECT, INSERT, UPDATE, DELETE ON instance_marks TO latchkey_service;
 GRANT SELECT, INSERT, UPDATE ON accounts, account_keys, sub_accounts, token_search, last_used, token_counts, history_heads
   TO latchkey_service;
 GRANT SELECT, INSERT, UPDATE, DELETE ON tokens, retired_credentials, idempotency_keys, rate_limits, limits, token_tags,

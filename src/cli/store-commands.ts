@@ -28,6 +28,7 @@ export function addStoreCommands(program: Command, onStore: OnStore): void {
       const { imported, unchanged, bad } = counts
       output.result(counts, { title: `${imported} imported, ${unchanged} already there, ${bad} bad.` })
     },
+    { patient: true },
   )
   onStore<Estate>(
     program

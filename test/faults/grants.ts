@@ -4,6 +4,9 @@ import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { Connection } from '../../src/storage/postgres/connection.ts'
+import { deleteOldMarks } from '../../src/storage/postgres/lineage/mark-rows.ts'
+import { connect } from '../../src/storage/postgres/pool.ts'
 import { openPostgresStore } from '../../src/storage/postgres/store.ts'
 import { KeyRing } from '../../src/tokens/trust/key-ring.ts'
 import { MasterKey } from '../../src/tokens/trust/vault.ts'
@@ -58,6 +61,17 @@ const leastPrivilege = (name: string, partitions: number): Engine => ({
 runScenarios(leastPrivilege('PostgreSQL', 1), allScenarios)
 runScenarios(leastPrivilege('PostgreSQL in partitions', 4), allScenarios)
 
+test('the service may delete old marks', async () => {
+  const { server, database, url } = await prepare()
+  await server.query(
+    database,
+    "INSERT INTO instance_marks VALUES ('old', 1, now() - interval '91 days'), ('new', 1, now())",
+  )
+  const client = await connect(url)
+  await deleteOldMarks(new Connection(client)).finally(() => client.end())
+  assert.deepEqual(await server.query(database, 'SELECT id FROM instance_marks'), [{ id: 'new' }])
+})
+
 describe('the service may not', () => {
   for (const sql of [
     "UPDATE history SET by = 'nobody'",
@@ -71,7 +85,7 @@ describe('the service may not', () => {
     'DELETE FROM retired_master_keys',
     "UPDATE homes SET epoch = 'x'",
     'DELETE FROM homes',
-    'DELETE FROM instance_marks',
+    "UPDATE homes SET place = 'x'",
     'DELETE FROM latchkey_migrations',
     'TRUNCATE tokens CASCADE',
     'DROP TABLE tokens',

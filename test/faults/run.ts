@@ -35,6 +35,7 @@ const MORE_RUNS = [
   'storage/sqlite',
   'storage/postgres',
   'storage/postgres-partitions',
+  'storage/postgres-lineage',
   'storage/same-answers',
   'http/embedded',
   'http/postgres',

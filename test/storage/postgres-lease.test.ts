@@ -91,7 +91,7 @@ describe('a lease on the primary', () => {
 })
 
 test('a lease ends with the sleep of its machine, in which only the calendar goes on, unless the server renews it', async (t) => {
-  const renewed = { server: 's', timeline: '1', confirmed: '1', mark: undefined }
+  const renewed = { server: 's', timeline: '1', confirmed: '1' }
   let isCutOff = false
   const lendFor = async () => (isCutOff ? Promise.reject(new Error('cut off')) : renewed)
   const pool = { lendFor, close: async () => {} } as unknown as Pool

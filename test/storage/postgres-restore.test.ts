@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { acceptLoss } from '../../src/storage/postgres/lineage/accept.ts'
-import { Confirmed, type Found, findLoss, type Trace } from '../../src/storage/postgres/lineage/confirmed.ts'
+import { type Found, findLoss, type Mark } from '../../src/storage/postgres/lineage/marks.ts'
 import { Witness } from '../../src/storage/postgres/lineage/witness.ts'
 import { openPostgresStore, type PostgresOptions } from '../../src/storage/postgres/store.ts'
 import type { SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
@@ -103,6 +103,64 @@ describe('a server that is stopped and started again', () => {
     await opened.store.updateSubAccount(accountId, subAccount.id, { status: 'active' }, estate.origin())
   })
 
+  test('a mark is not raised again once the answer to its COMMIT is lost: it may stand at either number', async () => {
+    const { database } = opened
+    const readMarks = async () => {
+      const rows = await server.query<Mark>(database, 'SELECT id, number::int FROM instance_marks')
+      return new Map(rows.map(({ id, number }) => [id, number]))
+    }
+    const enable = () =>
+      updateToken(opened.store, subAccount.accountId, token.id, { status: 'active' }, estate.origin())
+    const configure = async (names: string) => {
+      await server.query('postgres', `ALTER SYSTEM SET synchronous_standby_names = '${names}'`)
+      await server.query('postgres', 'SELECT pg_reload_conf()')
+    }
+    // Renewals wait in the same way as the change.
+    const waiting = `FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query = 'COMMIT'`
+    await enable()
+    await configure('nobody')
+    let isAnswered = false
+    const asked = codeOf(disable()).finally(() => {
+      isAnswered = true
+    })
+    while ((await server.query('postgres', `SELECT ${waiting}`)).length === 0) await wait(5)
+    // From here on no commit is answered, and none is visible unless its connection was ended.
+    const before = await readMarks()
+    while (!isAnswered) await server.query('postgres', `SELECT pg_terminate_backend(pid) ${waiting}`)
+    assert.equal(await asked, 'outcome-unknown')
+    const uncertain = [...(await readMarks())].filter(([id, number]) => before.get(id) !== number)
+    await configure('')
+    assert.ok(uncertain.length > 0)
+    assert.equal(await decided(verify), 'answered')
+    for (let n = 0; n < 3; n++) {
+      assert.equal(await decided(enable), 'answered')
+      assert.equal(await decided(disable), 'answered')
+    }
+    const marks = await readMarks()
+    for (const [id, number] of uncertain) assert.equal(marks.get(id), number)
+  })
+
+  test('on an earlier copy of its files answers nobody, also if a change that waited is made on it before it is looked at', async () => {
+    const { accountId } = subAccount
+    await updateToken(opened.store, accountId, token.id, { status: 'active' }, estate.origin())
+    const waiting = await estate.token(subAccount, 'waiting')
+    await server.stop()
+    const snapshot = server.copyFiles()
+    server = await PostgresServer.start({ data: server.data, port: server.port })
+    assert.equal(await decided(disable), 'answered')
+    await server.stop()
+    folders.push(server.data)
+    // Tried from before the server is back, so that it comes before the check of the lease, which is renewed each second.
+    const change = decided(() =>
+      updateToken(opened.store, accountId, waiting.id, { status: 'inactive' }, estate.origin()),
+    )
+    server = await PostgresServer.start({ data: snapshot, port: server.port })
+    await change
+    assert.equal(await decided(verify), 'revocations-unknown')
+    await acceptLoss({ ...opened.options, witness })
+    while ((await codeOf(verify())) !== 'answered') await wait(20)
+  })
+
   test('on an earlier copy of its files answers nobody: neither who ran on, nor who starts, with or without memory', async () => {
     await updateToken(opened.store, subAccount.accountId, token.id, { status: 'active' }, estate.origin())
     await server.stop()
@@ -145,8 +203,8 @@ describe('a server that is stopped and started again', () => {
     )
     assert.equal(await decided(disable), 'answered')
     for (const name of readdirSync(witness)) {
-      const kept = JSON.parse(readFileSync(join(witness, name), 'utf8'))
-      assert.equal(Object.keys(kept).length, 1, 'what was accepted as lost is no longer kept')
+      const kept = JSON.parse(readFileSync(join(witness, name), 'utf8')) as Mark[]
+      assert.equal(new Set(kept.map(({ epoch }) => epoch)).size, 1, 'what was accepted as lost is no longer kept')
     }
   })
 })
@@ -182,6 +240,42 @@ describe('data that a dump has brought to another database', () => {
   })
 })
 
+test('marks of ended processes are deleted after months, and who returns with an old file is let in, but not to a restored database', async (t) => {
+  const [old, recent] = [temporaryFolder(), temporaryFolder()]
+  const opened = await openEmptyPostgres({ witness: old, serves: true })
+  t.after(async () => {
+    await opened.close()
+    for (const each of [old, recent]) removeFolder(each)
+  })
+  const query = (sql: string) => opened.server.query<{ count: number }>(opened.database, sql)
+  const estate = new Estate(opened)
+  const subAccount = await estate.subAccount(await estate.account())
+  const token = await estate.token(subAccount, 'one')
+  await updateToken(opened.store, subAccount.accountId, token.id, { status: 'inactive' }, estate.origin())
+  await opened.store.close()
+  // The file as it was months ago.
+  const files = readdirSync(old).map((name) => join(old, name))
+  const age = (days: number) => {
+    for (const file of files) {
+      const marks = JSON.parse(readFileSync(file, 'utf8')) as Mark[]
+      writeFileSync(file, JSON.stringify(marks.map((mark) => ({ ...mark, at: mark.at - days * 86_400_000 }))))
+    }
+  }
+  age(91)
+  await query("UPDATE instance_marks SET at = at - interval '91 days'")
+  const other = await openPostgresStore({ ...opened.options, witness: recent })
+  while (
+    (await query("SELECT count(*)::int FROM instance_marks WHERE at < now() - interval '90 days'"))[0]?.count !== 0
+  ) {
+    await wait(20)
+  }
+  await other.store.close()
+  const returning = { ...opened.options, witness: old, serves: false }
+  assert.equal((await start(returning, token)).verdict, 'answered')
+  age(-1)
+  assert.equal((await start(returning, token)).verdict, 'revocations-unknown', 'of after what was deleted')
+})
+
 test('the command line says what was found, changes nothing, and takes the acceptance', async (t) => {
   const [cli, { env, dispose }] = [new Cli(), await postgresEngine.prepare()]
   t.after(async () => {
@@ -214,52 +308,37 @@ test('the command line says what was found, changes nothing, and takes the accep
 })
 
 describe('what a process knows to have been confirmed', () => {
-  const change = (of: string, number: number): Trace => ({ of, number, stamp: `${of} ${number}`, at: number })
-  const mark = (of: string, number: number): Trace => ({ of, number, stamp: null, at: number })
-  const ofEpoch = (confirmed: Confirmed) => (confirmed.traces.e ?? []).map(({ of, number }) => `${of}${number}`)
-
-  test('is implied by a commit that began afterwards, and by none that began before', () => {
-    const confirmed = new Confirmed()
-    confirmed.add('e', change('a', 1), 10, 20)
-    confirmed.add('e', change('b', 1), 15, 25)
-    assert.deepEqual(ofEpoch(confirmed), ['a1', 'b1'])
-    confirmed.add('e', mark('m', 1), 22, 30)
-    assert.deepEqual(ofEpoch(confirmed), ['b1', 'm1'])
-    confirmed.adopt({ e: [change('c', 7), mark('m', 0)] }, 31)
-    assert.deepEqual(ofEpoch(confirmed), ['b1', 'm1', 'c7'])
-    confirmed.add('e', mark('m', 2), 32, 33)
-    assert.deepEqual(ofEpoch(confirmed), ['m2'])
-  })
-
-  const home = {
+  const mark = (id: string, number: number, epoch = 'e'): Mark => ({ id, number, epoch, at: number })
+  const found: Found = {
     epoch: 'e',
     place: 'p',
     currentPlace: 'p',
     refusedBecause: null,
     epochs: ['d', 'e'],
-    targets: [] as string[],
+    targets: [],
+    forgottenUntil: 2,
+    numbers: { m: 5 },
   }
-  const found: Found = { home, marks: new Map([['m', 5]]), stamps: new Map([['a 1', 'a 1']]) }
-  for (const [name, expected, changed, traces] of [
-    ['all of it', undefined, {}, { e: [mark('m', 5), change('a', 1)] }],
-    ['a later mark', undefined, {}, { e: [mark('m', 4)] }],
-    ['an earlier mark', /lacks what was confirmed at 1970-01-01T00:00:00.006Z/, {}, { e: [mark('m', 6)] }],
-    ['no mark', /earlier state/, {}, { e: [mark('n', 1)] }],
-    ['no row', /earlier state/, {}, { e: [change('a', 2)] }],
-    ['another row', /earlier state/, {}, { e: [{ ...change('a', 1), stamp: 'x' }] }],
-    ['what was accepted as lost', undefined, {}, { d: [change('a', 2)] }],
-    ['no acceptance that was made', /earlier state/, {}, { f: [change('a', 1)] }],
-    ['another place', /restored from a dump/, { home: { ...home, currentPlace: 'q' } }, {}],
-    ['a note of another instance', /^noted$/, { home: { ...home, refusedBecause: 'noted' } }, {}],
+  for (const [name, expected, changed, known] of [
+    ['all of it', undefined, {}, [mark('m', 5)]],
+    ['a later mark', undefined, {}, [mark('m', 4)]],
+    ['an earlier mark', /lacks what was confirmed at 1970-01-01T00:00:00.006Z/, {}, [mark('m', 6)]],
+    ['no mark', /earlier state/, {}, [mark('n', 3)]],
+    ['no mark any more, of a time in which marks were deleted since', undefined, {}, [mark('n', 2)]],
     [
-      'a recovery target',
-      /chosen moment \(recovery_target_xid = 7\)/,
-      { home: { ...home, targets: ['recovery_target_xid = 7'] } },
-      {},
+      'an earlier mark, of a time in which others were deleted since',
+      /earlier state/,
+      { numbers: { n: 1 } },
+      [mark('n', 2)],
     ],
+    ['what was accepted as lost', undefined, {}, [mark('m', 6, 'd')]],
+    ['no acceptance that was made', /earlier state/, {}, [mark('m', 1, 'f')]],
+    ['another place', /restored from a dump/, { currentPlace: 'q' }, []],
+    ['a note of another instance', /^noted$/, { refusedBecause: 'noted' }, []],
+    ['a recovery target', /chosen moment \(recovery_target_xid = 7\)/, { targets: ['recovery_target_xid = 7'] }, []],
   ] as const) {
     test(`a database with ${name} is ${expected === undefined ? 'accepted' : 'refused'}`, () => {
-      const loss = findLoss({ ...found, ...changed }, traces)
+      const loss = findLoss({ ...found, ...changed }, known)
       if (expected === undefined) assert.equal(loss, undefined)
       else assert.match(loss ?? '', expected)
     })
@@ -269,20 +348,23 @@ describe('what a process knows to have been confirmed', () => {
     const folder = temporaryFolder()
     t.after(() => removeFolder(folder))
     const [one, two, other] = [new Witness(folder, 's'), new Witness(folder, 's'), new Witness(folder, 'other')]
-    await other.save(() => ({ e: [mark('x', 1)] }))
-    await one.save(() => ({ e: [mark('a', 1)] }))
-    assert.deepEqual(two.readNew(), [{ e: [mark('a', 1)] }])
+    await other.save(() => [mark('x', 1)])
+    await one.save(() => [mark('a', 1)])
+    assert.deepEqual(two.readNew(), [mark('a', 1)])
     assert.deepEqual(two.readNew(), [])
-    const saved = Promise.all([two.save(() => ({ e: [mark('a', 1), mark('b', 1)] })), two.save(() => ({}))])
-    await one.save(() => ({ e: [mark('a', 2)] }))
+    const saved = Promise.all([two.save(() => [mark('a', 1), mark('b', 1)]), two.save(() => [])])
+    await one.save(() => [mark('a', 2)])
     await saved
-    const all = new Witness(folder, 's').readNew().flatMap(({ e = [] }) => e.map(({ of, number }) => `${of}${number}`))
+    const all = new Witness(folder, 's').readNew().map(({ id, number }) => `${id}${number}`)
     assert.deepEqual(all.sort(), ['a1', 'a2', 'b1'])
     assert.equal(readdirSync(folder).length, 3)
-    writeFileSync(join(folder, 's-unfinished.json'), '{"e":')
-    assert.ok(one.readNew().every((traces) => Object.keys(traces).length === 1))
-    writeFileSync(join(folder, 's-unfinished.json'), '{"e":[]}')
-    assert.deepEqual(one.readNew(), [{ e: [] }], 'read once it is complete')
+    writeFileSync(join(folder, 's-unfinished.json'), '[{"id":"c",')
+    assert.deepEqual(
+      one.readNew().map(({ id }) => id),
+      ['a', 'b'],
+    )
+    writeFileSync(join(folder, 's-unfinished.json'), JSON.stringify([mark('c', 1)]))
+    assert.deepEqual(one.readNew(), [mark('c', 1)], 'read once it is complete')
   })
 
   test('is in files that must be readable: one that is not is an error, and is not skipped', (t) => {
@@ -302,13 +384,13 @@ describe('what a process knows to have been confirmed', () => {
     syncBuiltinESMExports()
     const witness = new Witness(folder, 's')
     await assert.rejects(
-      witness.save(() => ({ e: [mark('a', 1)] })),
+      witness.save(() => [mark('a', 1)]),
       /the disk is full/,
     )
     assert.deepEqual(readdirSync(folder), [])
     failing.mock.restore()
     syncBuiltinESMExports()
-    await witness.save(() => ({ e: [mark('a', 2)] }))
+    await witness.save(() => [mark('a', 2)])
     assert.equal(readdirSync(folder).length, 1)
   })
 
@@ -318,7 +400,7 @@ describe('what a process knows to have been confirmed', () => {
     const witness = new Witness(folder, 's')
     let isOnDisk = false
     void witness
-      .save(() => ({ e: [mark('a', 1)] }))
+      .save(() => [mark('a', 1)])
       .then(() => {
         isOnDisk = true
       })

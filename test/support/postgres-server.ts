@@ -136,14 +136,7 @@ export class PostgresServer extends Postgres {
 
   /** A copy of a stopped server's files, with one more that is empty. */
   copyFiles(added?: string): string {
-    const copy = temporaryFolder()
-    cpSync(this.data, copy, { recursive: true })
-    if (added !== undefined) writeFileSync(join(copy, added), '')
-    const { uid, gid } = owner()
-    const files = ['', ...(readdirSync(copy, { recursive: true }) as string[])]
-    if (uid !== undefined && gid !== undefined) for (const file of files) chownSync(join(copy, file), uid, gid)
-    chmodSync(copy, 0o700)
-    return copy
+    return copyData(this.data, added)
   }
 
   async stop(signal: 'SIGINT' | 'SIGQUIT' = 'SIGINT'): Promise<void> {
@@ -156,6 +149,17 @@ export class PostgresServer extends Postgres {
     await this.stop('SIGQUIT')
     removeFolder(this.data)
   }
+}
+
+export function copyData(data: string, added?: string): string {
+  const copy = temporaryFolder()
+  cpSync(data, copy, { recursive: true })
+  if (added !== undefined) writeFileSync(join(copy, added), '')
+  const { uid, gid } = owner()
+  const files = ['', ...(readdirSync(copy, { recursive: true }) as string[])]
+  if (uid !== undefined && gid !== undefined) for (const file of files) chownSync(join(copy, file), uid, gid)
+  chmodSync(copy, 0o700)
+  return copy
 }
 
 /** Nothing here has to outlive a power cut. */

@@ -13,16 +13,18 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Failure, failure } from '../../tokens/errors.ts'
 import { type Connection, ConnectionLost, SERVER, type Work } from './connection.ts'
-import type { Trace } from './lineage/confirmed.ts'
 import { type Lineage, Restored } from './lineage/lineage.ts'
+import { deleteOldMarks, noteRefusal } from './lineage/mark-rows.ts'
 import type { Pool } from './pool.ts'
 import { Undone } from './sql/batch.ts'
 
 const RENEWAL_MS = 1_000
 const LEASE_MS = 5_000
 const HOLD_MS = 6_000
-/** A server that hangs is asked again, on another connection. */
-const DEADLINE_MS = 2_000
+/** A server that hangs is asked again after two seconds, on another connection. */
+const CALL = { account: '', deadlineMs: 2_000, isGone: () => false }
+/** How often old marks are deleted, from the first renewal on: about each hour. */
+const RENEWALS_PER_DELETION = 3_600
 
 export const REFUSED =
   'The token store was restored to an earlier state; `latchkey doctor` tells the operator what to do'
@@ -39,7 +41,6 @@ interface Renewed {
   readonly server: string
   readonly timeline: string
   readonly confirmed: string
-  readonly mark: Trace | undefined
 }
 
 export class Lease {
@@ -113,9 +114,10 @@ export class Lease {
 
   async #keepRenewing(): Promise<void> {
     const { signal } = this.#closing
-    while (!signal.aborted) {
+    for (let renewals = 0; !signal.aborted; renewals++) {
       await wait(RENEWAL_MS, undefined, { signal, ref: false }).catch(() => {})
-      if (!signal.aborted) await this.#renew()
+      if (signal.aborted || (await this.#renew()) !== 'confirmed' || this.#lineage?.serves !== true) continue
+      if (renewals % RENEWALS_PER_DELETION === 0) await this.#try('old marks cannot be deleted', deleteOldMarks)
     }
   }
 
@@ -129,11 +131,10 @@ export class Lease {
 
   async #renewOnce(): Promise<Outcome> {
     const [begunAt, dated] = [performance.now(), Date.now()]
-    const call = { account: '', deadlineMs: DEADLINE_MS, isGone: () => false }
     try {
-      const { server, timeline, confirmed, mark } = await this.#pool.lendFor(call, (db) => this.#commit(db))
+      const { server, timeline, confirmed } = await this.#pool.lendFor(CALL, (db) => this.#commit(db))
       this.#lineage
-        ?.confirm(mark, begunAt)
+        ?.saveInTime()
         .catch((error) => this.#warn(`the witness files cannot be read or written: ${reasonOf(error)}`))
       this.#held = { server, until: begunAt + LEASE_MS, untilByCalendar: dated + LEASE_MS }
       this.#isFailing = false
@@ -151,28 +152,33 @@ export class Lease {
   }
 
   #commit(db: Connection): Promise<Renewed> {
-    return db.transaction(this.#pool.begin, async () => {
+    const { begin } = this.#pool
+    const work = async (compare: (isNewServer: boolean) => Promise<void>) => {
       // Writes to the log and to no table. A read alone would not be committed.
       await db.run("SELECT pg_logical_emit_message(true, 'latchkey', '')")
       const found = await db.tuple(`SELECT ${SERVER}, current_timeline(), timeline FROM confirmed_timeline`)
       const [server, timeline, confirmed] = found as [string, string, string]
-      const mark = await this.#lineage?.check(db, server !== this.#held.server)
-      return { server, timeline, confirmed, mark }
-    })
+      await compare(server !== this.#held.server)
+      return { server, timeline, confirmed }
+    }
+    return this.#lineage?.check(db, begin, work) ?? db.transaction(begin, () => work(async () => {}))
   }
 
   async #refuse(restored: Restored): Promise<Outcome> {
-    const { message, home } = restored
+    const { message, found } = restored
     this.#held = { server: '', until: 0, untilByCalendar: 0 }
     if (this.#refusal === undefined) this.#warn(`all requests are refused; run \`latchkey doctor\`: ${message}`)
     this.#refusal = failure('revocations-unknown', new Error(message), REFUSED)
-    if (home.refusedBecause !== null) return 'refused'
-    await this.#pool
-      .lendFor({ account: '', deadlineMs: DEADLINE_MS, isGone: () => false }, (db) =>
-        db.transaction(this.#pool.begin, async () => this.#lineage?.note(db, restored)),
-      )
-      .catch((error) => this.#warn(`the reason cannot be noted in the database: ${reasonOf(error)}`))
+    if (found.refusedBecause !== null) return 'refused'
+    await this.#try('the reason cannot be noted in the database', (db) => noteRefusal(db, found, message))
     return 'refused'
+  }
+
+  /** Warns if it fails: nothing depends on it. */
+  async #try(warning: string, work: Work<void>): Promise<void> {
+    await this.#pool
+      .lendFor(CALL, (db) => db.transaction(this.#pool.begin, work))
+      .catch((error) => this.#warn(`${warning}: ${reasonOf(error)}`))
   }
 
   async #confirmAfterHold(timeline: string): Promise<void> {

@@ -12,10 +12,10 @@ import { selectList } from '../tables.ts'
 import { openSecret } from '../vault.ts'
 import type { Connection, Work } from './connection.ts'
 import { Lease } from './lease.ts'
-import { Lineage, summarize } from './lineage/lineage.ts'
+import { Lineage } from './lineage/lineage.ts'
+import { summarize } from './lineage/mark-rows.ts'
 import { Witness } from './lineage/witness.ts'
-import { GroupedChanges } from './memory/grouped.ts'
-import { Loading } from './memory/loading.ts'
+import { GroupedChanges, type Transact } from './memory/grouped.ts'
 import { Remembered } from './memory/same-rows.ts'
 import { connect, LIMITS, Pool, type PoolUsage, placeOf, requestScope } from './pool.ts'
 import { findWeaknesses, requireFitServer } from './server.ts'
@@ -206,7 +206,6 @@ class PostgresStore implements Store {
   readonly #stamps: Stamps
   readonly #lineage: Lineage | undefined
   readonly #grouped: GroupedChanges
-  readonly #loading: Loading
   readonly #isPartitioned: boolean
 
   constructor(pools: Pools, lease: Lease, lineage: Lineage | undefined, stamps: Stamps, isPartitioned: boolean) {
@@ -215,8 +214,7 @@ class PostgresStore implements Store {
     this.#lineage = lineage
     this.#stamps = stamps
     this.#isPartitioned = isPartitioned
-    this.#grouped = new GroupedChanges(pools.changes, stamps, (...args) => this.#remember(...args))
-    this.#loading = new Loading(pools.changes, pools.shortReads, stamps)
+    this.#grouped = new GroupedChanges(pools.changes, this.#transact)
   }
 
   insertAccount = this.#change(writes.insertAccount)
@@ -231,13 +229,7 @@ class PostgresStore implements Store {
   revokeSession = this.#settled(this.#change(writes.revokeSession))
   insertSubAccounts = this.#change(writes.insertSubAccounts)
   updateSubAccount = this.#settled(this.#change(writes.updateSubAccount))
-  readonly #insertTokens = this.#change(writes.insertTokens)
-  insertTokens: Store['insertTokens'] = async (tokens, origin, idempotency) => {
-    if (tokens.length <= 1 || idempotency !== undefined) return this.#insertTokens(tokens, origin, idempotency)
-    this.#lease.throwIfRefused()
-    await this.#loading.insert({ tokens, origin })
-    return undefined
-  }
+  insertTokens = this.#change(writes.insertTokens)
   changeToken: Store['changeToken'] = this.#settled(async (accountId, id, change, origin, expected) => {
     this.#lease.throwIfRefused()
     return this.#grouped.make(accountId, { id, change, origin, expected })
@@ -356,24 +348,24 @@ class PostgresStore implements Store {
     return (async (...args: Rest<Operation>) => {
       const { changes } = this.#pools
       this.#lease.throwIfRefused()
-      const { transaction, begunAt, result } = await changes.lend(accountOf(args[0]), (db) =>
-        db.transaction(changes.beginChange, async () => {
-          const [transaction, begunAt]: [Transaction, number] = [{ db, stamps: this.#stamps }, performance.now()]
-          return { transaction, begunAt, result: await operation(transaction, ...(args as never[])) }
-        }),
+      return changes.lend(accountOf(args[0]), (db) =>
+        this.#transact(db, (transaction) => operation(transaction, ...(args as never[]))),
       )
-      this.#remember(transaction, begunAt)
-      return result
     }) as (...args: Rest<Operation>) => Result<Operation>
   }
 
-  #remember({ revoked }: Transaction, begunAt: number): void {
-    if (revoked !== undefined) this.#lineage?.remember(revoked, begunAt)
+  readonly #transact: Transact = (db, work) => {
+    const { beginChange } = this.#pools.changes
+    const bare = { db, stamps: this.#stamps }
+    return (
+      this.#lineage?.change(db, beginChange, (raise) => work({ ...bare, raise })) ??
+      db.transaction(beginChange, () => work(bare))
+    )
   }
 
   /**
    * A change that may take access away is answered when this process can recognise a database without what was taken away. So is
-   * one that finds nothing left to do: it may repeat one that could not be kept.
+   * one that finds nothing left to do or to be found: it may repeat one that could not be kept.
    */
   #settled<Args extends unknown[], Value>(change: (...args: Args) => Promise<Value>) {
     return async (...args: Args): Promise<Value> => {

@@ -7,8 +7,8 @@ import { BEGIN, connect, placeOf } from '../pool.ts'
 import { requireFitServer } from '../server.ts'
 import { requireUpToDate } from '../sql/migrate.ts'
 import { readFirstEpoch, readSecret, requireFinishedCopy } from '../store.ts'
-import { Confirmed } from './confirmed.ts'
-import { compare } from './lineage.ts'
+import { readFound } from './mark-rows.ts'
+import { findLoss } from './marks.ts'
 import { Witness } from './witness.ts'
 
 export interface AcceptedLoss {
@@ -45,20 +45,19 @@ export async function acceptLoss({ databaseUrl, keys, witness }: Place): Promise
 }
 
 async function accept(db: Connection, files: Witness | undefined): Promise<AcceptedLoss> {
-  const confirmed = new Confirmed()
-  for (const traces of files?.readNew() ?? []) confirmed.adopt(traces, 0)
-  const { traces } = confirmed
-  const { loss: found = null } = await compare(db, traces)
+  // So that no transaction raises a mark of the epoch that ends here, and is committed in the next one.
+  await db.run('LOCK TABLE instance_marks IN SHARE ROW EXCLUSIVE MODE')
+  const known = files?.readNew() ?? []
+  const found = findLoss(await readFound(db, known), known) ?? null
   const last = await db.tuple('SELECT (extract(epoch FROM max(at)) * 1000)::bigint FROM instance_marks')
   const dataFrom = toTimeOrNull(last?.[0] as number | null)
-  const times = Object.values(traces).flatMap((each) => each.map(({ at }) => at))
   await db.run(
     'INSERT INTO homes (number, place, accepted) SELECT max(number) + 1, current_place(), $1 FROM homes',
     `${found ?? 'nothing shows a restore'}; data of ${dataFrom ?? 'an unknown time'}`,
   )
   // The server serves from now on, however its timeline came about.
   await db.run('UPDATE confirmed_timeline SET timeline = current_timeline()')
-  await db.run('DELETE FROM instance_marks')
+  const knownUntil = known.length === 0 ? null : toTimeOrNull(Math.max(...known.map(({ at }) => at)))
   const endedSessions = await db.run('DELETE FROM sessions')
-  return { found, dataFrom, knownUntil: times.length === 0 ? null : toTimeOrNull(Math.max(...times)), endedSessions }
+  return { found, dataFrom, knownUntil, endedSessions }
 }

@@ -1,12 +1,12 @@
 // The files in which instances keep what they know to have been confirmed. A file never changes: a process writes a new one, which
-// includes all that it has read, and then removes those. So processes on several machines can share a folder without locks.
+// includes or implies all that it has read, and then removes those. So processes on several machines can share a folder without locks.
 import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { createPrivate } from '../../../process/private-file.ts'
 import { OperatorError } from '../../../tokens/errors.ts'
-import type { Traces } from './confirmed.ts'
+import type { Mark } from './marks.ts'
 
 const fsync = promisify(fs.fsync)
 
@@ -25,29 +25,23 @@ export class Witness {
   }
 
   /** What the files say that were not read before. */
-  readNew(): Traces[] {
-    const found: Traces[] = []
-    for (;;) {
-      const names = this.#list().filter((name) => !this.#known.has(name))
-      const texts = names.map((name) => [name, this.#read(name)] as const)
-      for (const [name, text] of texts) {
-        const traces = text === undefined ? undefined : parse(text)
-        if (traces === undefined) continue
-        found.push(traces)
-        this.#known.add(name)
-      }
-      // A file that has gone meanwhile is part of another one, which must be read instead.
-      if (texts.every(([, text]) => text !== undefined)) return found
-    }
+  readNew(): Mark[] {
+    const names = this.#list().filter((name) => !this.#known.has(name))
+    const texts = names.map((name) => this.#unlessMissing(() => fs.readFileSync(join(this.folder, name), 'utf8')))
+    // A file that has gone meanwhile is part of another one, which must be read instead.
+    if (texts.includes(undefined)) return this.readNew()
+    const found = names.map((name, i) => ({ name, marks: parse(texts[i] ?? '') }))
+    for (const { name, marks } of found) if (marks !== undefined) this.#known.add(name)
+    return found.flatMap(({ marks = [] }) => marks)
   }
 
-  /** Resolves when what `traces` returns after this call is on disk. Calls during a write share the next one. */
-  save(traces: () => Traces): Promise<void> {
+  /** Resolves when what `marks` returns after this call is on disk. Calls during a write share the next one. */
+  save(marks: () => readonly Mark[]): Promise<void> {
     this.#next ??= this.#writing
       .catch(() => {})
       .then(() => {
         this.#next = undefined
-        this.#writing = this.#write(traces())
+        this.#writing = this.#write(marks())
         return this.#writing
       })
     return this.#next
@@ -58,13 +52,13 @@ export class Witness {
     await Promise.allSettled([this.#next, this.#writing])
   }
 
-  async #write(traces: Traces): Promise<void> {
+  async #write(marks: readonly Mark[]): Promise<void> {
     const superseded = [...this.#known]
     makeFolder(this.folder)
     const name = `${this.#prefix}${randomBytes(8).toString('hex')}.json`
     const folder = fs.openSync(this.folder, 'r')
     try {
-      await writeWhole(join(this.folder, name), JSON.stringify(traces), folder)
+      await writeWhole(join(this.folder, name), JSON.stringify(marks), folder)
     } finally {
       fs.closeSync(folder)
     }
@@ -76,17 +70,13 @@ export class Witness {
   }
 
   #list(): string[] {
-    try {
-      return fs.readdirSync(this.folder).filter((name) => name.startsWith(this.#prefix) && name.endsWith('.json'))
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
-      throw unusable(this.folder, error)
-    }
+    const names = this.#unlessMissing(() => fs.readdirSync(this.folder)) ?? []
+    return names.filter((name) => name.startsWith(this.#prefix) && name.endsWith('.json'))
   }
 
-  #read(name: string): string | undefined {
+  #unlessMissing<Result>(read: () => Result): Result | undefined {
     try {
-      return fs.readFileSync(join(this.folder, name), 'utf8')
+      return read()
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
       throw unusable(this.folder, error)
@@ -110,9 +100,9 @@ async function writeWhole(path: string, text: string, folder: number): Promise<v
 }
 
 /** Undefined for a file that is being written, or was when its writer ended: what it was to say was not confirmed. */
-function parse(text: string): Traces | undefined {
+function parse(text: string): Mark[] | undefined {
   try {
-    return JSON.parse(text) as Traces
+    return JSON.parse(text) as Mark[]
   } catch {
     return undefined
   }

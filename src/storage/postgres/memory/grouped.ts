@@ -2,8 +2,7 @@
 // durable.
 import { Failure, failure } from '../../../tokens/errors.ts'
 import type { TokenRow } from '../../../tokens/ports.ts'
-import type { Stamps } from '../../../tokens/trust/vault.ts'
-import { CallerGone, DeadlinePassed } from '../connection.ts'
+import { CallerGone, type Connection, DeadlinePassed } from '../connection.ts'
 import { MAX_WAITING_PER_ACCOUNT, type Pool, TooManyWait } from '../pool.ts'
 import type { Transaction } from '../sql/history.ts'
 import { type AskedChange, changeTokens } from '../sql/writes.ts'
@@ -14,14 +13,14 @@ const MAX_PER_GROUP = 32
 const MIN_RETRY_MS = 250
 
 /** Refusals by the database: one of them rolls back all changes that share the transaction. */
-export const REFUSED_BY_DATABASE: ReadonlySet<string> = new Set([
+const REFUSED_BY_DATABASE: ReadonlySet<string> = new Set([
   'duplicate-name',
   'duplicate-credential',
   'master-key-superseded',
 ])
 
-/** Called when the transaction is committed. `begunAt`: before it began. */
-type Remember = (transaction: Transaction, begunAt: number) => void
+/** Makes changes in one transaction. */
+export type Transact = <Result>(db: Connection, work: (transaction: Transaction) => Promise<Result>) => Promise<Result>
 
 interface Waiting {
   readonly asked: AskedChange
@@ -35,15 +34,13 @@ interface Waiting {
 
 export class GroupedChanges {
   readonly #pool: Pool
-  readonly #stamps: Stamps
-  readonly #remember: Remember
+  readonly #transact: Transact
   /** By account. Every account in this map has a running or scheduled `#makeAll`. */
   readonly #waiting = new Map<string, Waiting[]>()
 
-  constructor(pool: Pool, stamps: Stamps, remember: Remember) {
+  constructor(pool: Pool, transact: Transact) {
     this.#pool = pool
-    this.#stamps = stamps
-    this.#remember = remember
+    this.#transact = transact
   }
 
   make(accountId: string, asked: AskedChange): Promise<TokenRow> {
@@ -88,16 +85,14 @@ export class GroupedChanges {
     const isGone = () => group.every((waiting) => waiting.isGone())
     try {
       const call = { account: accountId, deadlineMs: Math.max(0, msLeft), isGone }
-      const { transaction, begunAt, outcomes } = await this.#pool.lendFor(call, (db) =>
-        db.transaction(this.#pool.beginChange, async () => {
-          const [transaction, begunAt]: [Transaction, number] = [{ db, stamps: this.#stamps }, performance.now()]
+      const outcomes = await this.#pool.lendFor(call, (db) =>
+        this.#transact(db, async (transaction) => {
           const made = await changeTokens(transaction, accountId, asked)
           // Rolls back, since there is nothing to commit.
           if (made.length === 1 && made[0] instanceof Failure) throw made[0]
-          return { transaction, begunAt, outcomes: made }
+          return made
         }),
       )
-      this.#remember(transaction, begunAt)
       for (const [i, outcome] of outcomes.entries()) {
         if (outcome instanceof Failure) group[i]?.reject(outcome)
         else group[i]?.resolve(outcome)

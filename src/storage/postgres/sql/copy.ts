@@ -10,8 +10,8 @@ import { tableOf } from '../../tables.ts'
 import { requireSettled } from '../../vault.ts'
 import { Connection } from '../connection.ts'
 import { REFUSED } from '../lease.ts'
-import { Confirmed } from '../lineage/confirmed.ts'
-import { compare } from '../lineage/lineage.ts'
+import { readFound } from '../lineage/mark-rows.ts'
+import { findLoss } from '../lineage/marks.ts'
 import { Witness } from '../lineage/witness.ts'
 import { BEGIN, connect, IN_USE_LOCK, placeOf } from '../pool.ts'
 import { requireFitServer } from '../server.ts'
@@ -71,9 +71,8 @@ export async function openPostgresSource(
 
 /** A copy is at a place of its own: it would accept what was revoked after the state that this database was restored to. */
 async function requireRevocations(client: pg.Client, witness: string): Promise<void> {
-  const confirmed = new Confirmed()
-  for (const traces of new Witness(witness, await readFirstEpoch(client)).readNew()) confirmed.adopt(traces, 0)
-  const { loss } = await compare(new Connection(client), confirmed.traces)
+  const known = new Witness(witness, await readFirstEpoch(client)).readNew()
+  const loss = findLoss(await readFound(new Connection(client), known), known)
   if (loss !== undefined) throw failure('revocations-unknown', new Error(loss), REFUSED)
 }
 

@@ -19,8 +19,8 @@ import { insertRows } from './insertion.ts'
 export interface Transaction {
   readonly db: Connection
   readonly stamps: Stamps
-  /** The last history row that was written for a change which takes access away. */
-  revoked?: StoredHistoryRow | undefined
+  /** For a change that takes access away, or finds nothing left to do, where restores are noticed: see lineage/lineage.ts. */
+  readonly raise?: () => Promise<void>
 }
 
 export type Heads = ReadonlyMap<string, Continuation>
@@ -38,22 +38,19 @@ export async function lockHeads(
   origin: Origin,
 ): Promise<Heads> {
   const [heads, requireAuthority] = await Promise.all([
-    findHeads(transaction, accountIds, 'FOR UPDATE'),
+    lockHeadsOnly(transaction, accountIds),
     readAuthorities(transaction.db, [origin]),
   ])
   requireAuthority(origin)
   return heads
 }
 
-export async function findHeads(
-  { db, stamps }: Transaction,
-  accountIds: readonly string[],
-  lock: 'FOR UPDATE' | '',
-): Promise<Heads> {
+/** For changes of several origins, whose authorities are checked one by one. */
+export async function lockHeadsOnly({ db, stamps }: Transaction, accountIds: readonly string[]): Promise<Heads> {
   const asked = [...new Set(accountIds)]
   const found = await db.all<RecordOf<typeof HISTORY_HEADS>>(
     `SELECT account_id AS "accountId", seq, last, stamp FROM history_heads WHERE account_id = ANY($1::text[])
-     ORDER BY account_id ${lock}`,
+     ORDER BY account_id FOR UPDATE`,
     asked,
   )
   const genuine = found.filter((head) => isGenuineHead(head, stamps))
@@ -81,40 +78,37 @@ function findLastRows(db: Connection, accountIds: readonly string[]): Promise<(C
 
 /** Each account's head is written once, however many events there are. */
 export async function record(transaction: Transaction, heads: Heads, recorded: readonly Recorded[]): Promise<void> {
-  const { rows, ends, revoked } = continueChains(transaction.stamps, heads, recorded)
-  if (revoked !== undefined) transaction.revoked = revoked
-  await Promise.all([insertRows(transaction.db, HISTORY, rows), writeHeads(transaction, heads, ends)])
+  const { rows, ends } = continueChains(transaction.stamps, heads, recorded)
+  const isRevoking = recorded.some(([, , revocation]) => revocation !== undefined)
+  await Promise.all([
+    insertRows(transaction.db, HISTORY, rows),
+    writeHeads(transaction, heads, ends),
+    isRevoking ? transaction.raise?.() : undefined,
+  ])
 }
 
-/** The rows that follow these heads, where the chains of their accounts end then, and the last one that takes something away. */
-export function continueChains(
+/** The rows that follow these heads, and where the chains of their accounts end then. */
+function continueChains(
   stamps: Stamps,
   heads: Heads,
   recorded: readonly Recorded[],
 ): {
   readonly rows: readonly StoredHistoryRow[]
   readonly ends: ReadonlyMap<string, ChainEnd>
-  readonly revoked: StoredHistoryRow | undefined
 } {
-  let revoked: StoredHistoryRow | undefined
   const ends = new Map<string, ChainEnd>()
-  const rows = recorded.map(([event, origin, revocation]) => {
+  const rows = recorded.map(([event, origin]) => {
     const end = ends.get(event.accountId) ?? heads.get(event.accountId)
     if (end === undefined) throw new Failure('account-not-found')
     const row = nextRow(event, origin, end, stamps)
     ends.set(event.accountId, { seq: row.seq, last: row.stamp })
-    if (revocation !== undefined) revoked = row
     return row
   })
-  return { rows, ends, revoked }
+  return { rows, ends }
 }
 
 /** `heads` are the locked ones, which `ends` follow. */
-export function writeHeads(
-  { db, stamps }: Transaction,
-  heads: Heads,
-  ends: ReadonlyMap<string, ChainEnd>,
-): Promise<number> {
+function writeHeads({ db, stamps }: Transaction, heads: Heads, ends: ReadonlyMap<string, ChainEnd>): Promise<number> {
   const changed = [...ends]
   return db.run(
     `INSERT INTO history_heads (account_id, seq, last, stamp)

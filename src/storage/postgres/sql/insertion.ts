@@ -15,8 +15,8 @@ import type { Value as Parameter } from './batch.ts'
 import { binaryArray } from './binary-arrays.ts'
 import { indexedGrams } from './grams.ts'
 
-/** A statement with its values in the protocol's form: making them takes long, and can be done before anything is locked. */
-export interface Insertion {
+/** A statement with its values in the protocol's form. */
+interface Insertion {
   readonly sql: string
   readonly values: readonly Parameter[]
 }
@@ -25,15 +25,10 @@ const ARRAYS: Readonly<Record<FieldType, string>> = { text: 'text[]', number: 'b
 
 /** With what this engine keeps for search. Counts are updated by triggers. */
 export async function insertRows(db: Connection, table: Table, rows: readonly object[]): Promise<void> {
-  await runInsertions(db, insertionsOf(table, rows))
+  await Promise.all(insertionsOf(table, rows).map(({ sql, values }) => db.run(sql, ...values)))
 }
 
-/** All are sent together. */
-export async function runInsertions(db: Connection, insertions: readonly Insertion[]): Promise<void> {
-  await Promise.all(insertions.map(({ sql, values }) => db.run(sql, ...values)))
-}
-
-export function insertionsOf(table: Table, rows: readonly object[]): Insertion[] {
+function insertionsOf(table: Table, rows: readonly object[]): Insertion[] {
   if (rows.length === 0) return []
   const fields = storedFields(table)
   if (table === SUB_ACCOUNTS) {

@@ -25,7 +25,7 @@ import type { Connection } from '../connection.ts'
 import { readAuthorities } from './authority.ts'
 import { binaryArray } from './binary-arrays.ts'
 import { indexedGrams } from './grams.ts'
-import { findHeads, lockHeads, type Recorded, record, type Transaction } from './history.ts'
+import { lockHeads, lockHeadsOnly, type Recorded, record, type Transaction } from './history.ts'
 import { insertRows } from './insertion.ts'
 import { findAccount, findChanged, findKeyById, findSubAccount } from './reads.ts'
 import { update } from './update.ts'
@@ -69,7 +69,10 @@ export async function revokeKey(transaction: Transaction, id: string, origin: Or
   const accountId = (await findKeyById(db, id))?.accountId ?? ''
   const [heads, before] = await Promise.all([lockHeads(transaction, [accountId], origin), findKeyById(db, id)])
   const plan = plans.planKeyRevocation(before, origin, stamps)
-  if (plan === undefined || before === undefined) return before as StoredKey
+  if (plan === undefined || before === undefined) {
+    await transaction.raise?.()
+    return before as StoredKey
+  }
   await Promise.all([
     update(db, 'account_keys', changedFields(ACCOUNT_KEYS, before, plan.after), { id }),
     record(transaction, heads, [[plan.event, origin, plan.revocation]]),
@@ -115,7 +118,10 @@ export async function updateSubAccount(
     findSubAccount(db, accountId, id),
   ])
   const plan = plans.planSubAccountUpdate(found?.subAccount, change, origin, stamps, fingerprints)
-  if (plan === undefined || found === undefined) return found as SubAccountRow
+  if (plan === undefined || found === undefined) {
+    await transaction.raise?.()
+    return found as SubAccountRow
+  }
   const fields = changedFields(SUB_ACCOUNTS, found.subAccount, plan.after)
   await Promise.all([
     update(db, 'sub_accounts', { ...fields, foldedText: foldedText(plan.after) }, { id }),
@@ -144,7 +150,7 @@ export async function changeTokens(
   const { db, stamps } = transaction
   const isAnyRotated = asked.some(({ change }) => change.kind === 'rotate')
   const [heads, requireAuthority, account, ...found] = await Promise.all([
-    findHeads(transaction, [accountId], 'FOR UPDATE'),
+    lockHeadsOnly(transaction, [accountId]),
     readAuthorities(
       db,
       asked.map(({ origin }) => origin),
@@ -166,8 +172,10 @@ export async function changeTokens(
       return asListed(plan.after, subAccount)
     }),
   )
+  const isAnyUnchanged = outcomes.filter((outcome) => !(outcome instanceof Failure)).length > recorded.length
   const writing = planned.flatMap(([token, plan]) => applyPlan(db, token, plan))
-  if (recorded.length > 0) await Promise.all([...writing, record(transaction, heads, recorded)])
+  if (recorded.length > 0) writing.push(record(transaction, heads, recorded))
+  await Promise.all([...writing, isAnyUnchanged ? transaction.raise?.() : undefined])
   return outcomes
 }
 
