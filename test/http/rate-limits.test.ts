@@ -125,7 +125,7 @@ for (const engine of [sqliteEngine, postgresEngine]) {
         assert.deepEqual(await repeat(estate, 2, good('192.0.2.8')), [204, 204])
       }))
 
-    test('what is known is no guess: tokens that are off, expired or suspended lock nobody out, however often they come', () =>
+    test('what is known is no guess: tokens and keys that are off, expired, suspended or revoked lock nobody out, however often they come', () =>
       withEstate(engine, { LATCHKEY_RATE_LIMIT_FAILED: '3/h' }, async (estate) => {
         const [, suspended] = estate.mine.subAccounts
         const { operator } = estate.running
@@ -140,7 +140,9 @@ for (const engine of [sqliteEngine, postgresEngine]) {
         const presented = dead.map(({ credential }) => credential)
         for (const ask of [{ path: VERIFY }, { path: LIST }, { path: '/api/v1/nothing' }, introspect]) {
           // An account key is no token: at verification it is as unknown as any other text.
-          for (const each of ask.path === VERIFY ? presented : [...presented, estate.mine.expiredKey]) {
+          for (const each of ask.path === VERIFY
+            ? presented
+            : [...presented, estate.mine.expiredKey, estate.mine.revokedKey]) {
             assert.deepEqual(await repeat(estate, 1, { ...ask, headers: [bearer(each)] }), [401], ask.path)
           }
         }

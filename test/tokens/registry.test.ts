@@ -62,11 +62,9 @@ describe('authentication', () => {
   test('refuses a revoked key at once, and one that is unknown in the same words', async () => {
     const { key } = await anAccount(service)
     await service.operator.revokeKey(key.id)
-    const revoked = await refusal(service.registry.authenticate(key.key))
-    assert.equal(revoked.code, 'token-invalid')
-    assert.deepEqual(await refusal(service.registry.authenticate(newCredential('key'))), revoked)
-    for (const garbage of ['', 'x', 'lk_key_x', 'a b', '💥', key.key.slice(0, -1)]) {
-      assert.deepEqual(await refusal(service.registry.authenticate(garbage)), revoked)
+    for (const presented of [key.key, newCredential('key'), '', 'x', 'lk_key_x', 'a b', '💥', key.key.slice(0, -1)]) {
+      const { code, message } = await refusal(service.registry.authenticate(presented))
+      assert.deepEqual([code, message], ['token-invalid', 'Invalid token'])
     }
   })
 
