@@ -115,17 +115,16 @@ describe('a server that is stopped and started again', () => {
       await server.query('postgres', `ALTER SYSTEM SET synchronous_standby_names = '${names}'`)
       await server.query('postgres', 'SELECT pg_reload_conf()')
     }
-    // Renewals wait in the same way as the change.
     const waiting = `FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query = 'COMMIT'`
     await enable()
     await configure('nobody')
+    // As soon as a renewal waits, no commit is answered, and none is visible unless its connection was ended.
+    while ((await server.query('postgres', `SELECT ${waiting}`)).length === 0) await wait(5)
+    const before = await readMarks()
     let isAnswered = false
     const asked = codeOf(disable()).finally(() => {
       isAnswered = true
     })
-    while ((await server.query('postgres', `SELECT ${waiting}`)).length === 0) await wait(5)
-    // From here on no commit is answered, and none is visible unless its connection was ended.
-    const before = await readMarks()
     while (!isAnswered) await server.query('postgres', `SELECT pg_terminate_backend(pid) ${waiting}`)
     assert.equal(await asked, 'outcome-unknown')
     const uncertain = [...(await readMarks())].filter(([id, number]) => before.get(id) !== number)
