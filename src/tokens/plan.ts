@@ -42,10 +42,10 @@ export type TokenChange =
 export interface Plan<Row> {
   readonly after: Stamped<Row>
   readonly event: HistoryEvent
-  /** For the revocation journal, which must have it before the change is committed. */
+  /** What the change takes away, for the revocation journal. */
   readonly revocation: Revocation | undefined
-  /** For the revocation journal too, but only once the change is durable. */
-  readonly isReenabled: boolean
+  /** What the change switches on again, for the revocation journal too. */
+  readonly reenabling: Revocation | undefined
 }
 
 export interface TokenPlan extends Plan<TokenRecord> {
@@ -92,7 +92,7 @@ export function planTokenChange(
 
 const NOTHING_ELSE = {
   isDeleted: false,
-  isReenabled: false,
+  reenabling: undefined,
   retired: undefined,
   endRetiredUpTo: undefined,
   revocation: undefined,
@@ -103,12 +103,14 @@ function planUpdate(before: Stamped<TokenRecord>, update: TokenUpdate, origin: O
   if (changed === before) return undefined
   const after = restamp(TOKENS, before, changed, stamps)
   const { from, to } = difference(TOKENS, before, after)
+  const { id, version, status } = after
+  const isOn = status !== before.status && status === 'active'
   return {
     ...NOTHING_ELSE,
     after,
     event: historyEvent(after.accountId, 'token.update', after, from, to),
     revocation: revocationBy(before, after, origin.at),
-    isReenabled: after.status !== before.status && after.status === 'active',
+    reenabling: isOn ? ({ kind: 'token-on', id, at: origin.at, version } as const) : undefined,
   }
 }
 
@@ -182,11 +184,12 @@ export function planSubAccountUpdate(
   const { from, to } = difference(SUB_ACCOUNTS, before, after)
   const isSwitched = after.suspendedAt !== before.suspendedAt
   const isOff = after.suspendedAt !== null
+  const [id, at] = [after.id, origin.at]
   return {
     after,
     event: historyEvent(after.accountId, 'sub-account.update', after, from, to),
-    revocation: isSwitched && isOff ? { kind: 'sub-account-off', id: after.id, at: origin.at } : undefined,
-    isReenabled: isSwitched && !isOff,
+    revocation: isSwitched && isOff ? { kind: 'sub-account-off', id, at } : undefined,
+    reenabling: isSwitched && !isOff ? { kind: 'sub-account-on', id, at } : undefined,
   }
 }
 
@@ -204,7 +207,7 @@ export function planKeyRevocation(
     after: { ...changed, stamp: stampOf(ACCOUNT_KEYS, changed, stamps) },
     event: historyEvent(before.accountId, 'key.revoke', before, from, to),
     revocation: { kind: 'key-off', id: before.id, at },
-    isReenabled: false,
+    reenabling: undefined,
   }
 }
 

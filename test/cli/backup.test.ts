@@ -179,9 +179,13 @@ describe('a restore is refused, and changes nothing, where', () => {
     await folder.run('token', 'disable', targets.tokens[9]?.id ?? '')
     const lines = readFileSync(journal, 'latin1').split('\n')
     truncateSync(journal, lines.slice(0, -2).join('\n').length + 1)
-    const broken = t.mock.method(fs, 'ftruncateSync', () => {
-      throw Object.assign(new Error('EIO: i/o error, ftruncate'), { code: 'EIO', syscall: 'ftruncate' })
-    })
+    const { writeSync } = fs
+    // Only the journal's lines are written at a position.
+    const write = (...args: unknown[]) => {
+      if (args[4] === undefined) return writeSync(...(args as Parameters<typeof writeSync>))
+      throw Object.assign(new Error('EIO: i/o error, write'), { code: 'EIO', syscall: 'write' })
+    }
+    const broken = t.mock.method(fs, 'writeSync', write as typeof writeSync)
     syncBuiltinESMExports()
     await refuses(folder, [world.file, '--replace'], /cannot be restored: EIO/)
     broken.mock.restore()

@@ -17,6 +17,7 @@ const LOAD = Math.round(loadavg()[0] ?? 0)
 const TIMEOUT_MS = 1_800_000
 const FAULTS = [
   'long',
+  'journal-orders',
   'linearizability',
   'rotation',
   'failover',

@@ -10,17 +10,14 @@ class Held {
   readonly queue = new CommitQueue<string>({
     commit: async (batch) => {
       this.batches.push([...batch])
-      this.owes = batch.includes('owes')
       await this.committing?.promise
     },
-    needsFollowUp: () => this.owes,
     tidy: async () => {
       this.tidied++
       await this.tidying?.promise
       return false
     },
   })
-  owes = false
   tidied = 0
   committing: PromiseWithResolvers<void> | undefined
   tidying: PromiseWithResolvers<void> | undefined
@@ -90,18 +87,5 @@ describe('at rest', () => {
       mock.timers.tick(1)
       assert.equal(held.tidied, 1)
       await held.queue.close()
-    }))
-
-  test('what a commit leaves for the next one is not left for long, nor when it is closed', () =>
-    atRest(async (held) => {
-      held.queue.add(['owes'])
-      await held.until(() => held.batches.length === 1)
-      await turn()
-      mock.timers.tick(1_000)
-      await held.until(() => held.batches.length === 2)
-      assert.deepEqual(held.batches, [['owes'], []])
-      held.queue.add(['owes'])
-      await held.queue.close()
-      assert.deepEqual(held.batches.slice(2), [['owes'], []])
     }))
 })

@@ -1,12 +1,24 @@
 // The revocation journal beside a store in use: by several at once, and after a crash.
 import assert from 'node:assert/strict'
-import { appendFileSync, readFileSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  copyFileSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
-import { setTimeout as pause } from 'node:timers/promises'
+import { Connection } from '../../src/storage/sqlite/connection.ts'
+import { Journal, type StoredLine } from '../../src/storage/sqlite/journal/journal.ts'
 import { openSqliteStore } from '../../src/storage/sqlite/store.ts'
+import { Transaction } from '../../src/storage/sqlite/transaction.ts'
 import type { SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
+import type { TokenUpdate } from '../../src/tokens/model/update.ts'
 import type { Store } from '../../src/tokens/ports.ts'
 import { nextLine } from '../../src/tokens/trust/revocations.ts'
 import { openEmptySqlite, type TestSqlite } from '../support/sqlite.ts'
@@ -77,21 +89,20 @@ test('switched on again by one store and off by another, it ends switched off', 
   await other.close()
 })
 
-for (const [when, soonCommitted] of [
-  ['nothing else to commit', async () => {}],
-  ['a change that changes nothing', (other: TokenRecord) => set(opened.store, other, 'active')],
-] as const) {
-  test(`told that one is on again, with ${when}, it leaves what is remembered of the others`, async () => {
-    const [one, other] = [await aToken(), await aToken()]
-    await set(opened.store, one, 'inactive')
-    await set(opened.store, one, 'active')
-    const find = () => opened.store.findToken(other.accountId, other.id)
-    const [, known] = [await find(), await find()]
-    await soonCommitted(other)
-    while (told(one).at(-1) !== 'on') await pause(10)
-    assert.equal(await find(), known)
-  })
-}
+test('a response says that its change is in the journal, on again as well as off', async () => {
+  const token = await aToken()
+  const { accountId, id } = token
+  const until = Date.now() + 60_000
+  for (const [update, kinds] of [
+    [{ status: 'inactive' }, ['off']],
+    [{ status: 'active' }, ['off', 'on']],
+    [{ status: 'inactive', expiresAt: until }, ['off', 'on', 'off']],
+    [{ status: 'active', expiresAt: until - 1 }, ['off', 'on', 'off', 'expiry', 'on']],
+  ] as const) {
+    await updateToken(opened.store, accountId, id, update, estate.origin())
+    assert.deepEqual(told(token), kinds)
+  }
+})
 
 test('a line that was begun and never finished, as on a full disk, is gone with the next revocation', async () => {
   const token = await aToken()
@@ -119,7 +130,9 @@ test('moved away from an open store, or removed: nothing more is revoked, and no
 test('a long journal is gone through whole, and the first line, any line and a gap count', async () => {
   const own = await openEmptySqlite()
   const file = join(dirname(own.path), 'revocations.log')
-  const db = new DatabaseSync(own.path)
+  const db = new DatabaseSync(own.path, { timeout: 5_000 })
+  const storePlace = (length: number, line: string) =>
+    db.prepare('UPDATE revocation_journal SET size = ?, last_line = ?').run(length, line)
   const [first = ''] = readFileSync(file, 'latin1').match(/.*\n/) ?? []
   const lines = [first]
   for (let n = 1; n < 4_500; n++) {
@@ -131,8 +144,7 @@ test('a long journal is gone through whole, and the first line, any line and a g
   }
   const whole = lines.join('')
   assert.ok(whole.length > 5 * 2 ** 20, 'more than is read at once')
-  db.prepare('UPDATE revocation_journal SET size = ?, last_line = ?').run(whole.length, lines.at(-1) ?? '')
-  db.close()
+  storePlace(whole.length, lines.at(-1) ?? '')
   const found = async (text: string) => {
     writeFileSync(file, text, 'latin1')
     return (await own.files.findDamage?.())?.journal
@@ -152,21 +164,126 @@ test('a long journal is gone through whole, and the first line, any line and a g
   assert.match((await found(whole.slice(0, whole.length / 2))) ?? '', /was cut short/)
   rmSync(file)
   assert.match((await own.files.findDamage?.())?.journal ?? '', /is missing/)
+  const obstacleBeside = async (text: string) => {
+    await own.reopen(() => writeFileSync(file, text, 'latin1'))
+    return own.files.findObstacle()
+  }
+  // Replayed from its beginning; then cut off within its last line, also if the replay is interrupted before that.
+  storePlace(first.length, first)
+  assert.equal(await obstacleBeside(whole), undefined)
+  const { size } = db.prepare('SELECT size FROM revocation_journal').get() as { size: number }
+  assert.equal(size, whole.length)
+  storePlace(first.length, first)
+  for (let start = 0; start < 2; start++) {
+    assert.match((await obstacleBeside(whole.slice(0, -20))) ?? '', /ends within a line/)
+  }
+  db.close()
   await own.close()
 })
 
-describe('after a crash', () => {
-  async function fresh(work: (opened: TestSqlite, file: string, token: TokenRecord) => Promise<void>): Promise<void> {
-    const own = await openEmptySqlite()
+async function withOwn(work: (own: TestSqlite, estate: Estate, owner: SubAccount) => Promise<void>): Promise<void> {
+  const own = await openEmptySqlite()
+  try {
     const ownEstate = new Estate(own)
-    const token = await ownEstate.token(await ownEstate.subAccount(await ownEstate.account()), 'T')
-    await updateToken(own.store, token.accountId, token.id, { status: 'inactive' }, ownEstate.origin())
-    try {
-      await work(own, join(dirname(own.path), 'revocations.log'), token)
-    } finally {
-      await own.close()
+    await work(own, ownEstate, await ownEstate.subAccount(await ownEstate.account()))
+  } finally {
+    await own.close()
+  }
+}
+
+describe('a store that is put back', () => {
+  for (const commits of [1, 2]) {
+    test(`${commits} commits behind the journal, it accepts nothing that was switched off since`, () =>
+      withOwn(async (own, ownEstate, owner) => {
+        const tokens = await Promise.all(Array.from({ length: commits }, (_, n) => ownEstate.token(owner, `T${n}`)))
+        const change = ({ accountId, id }: TokenRecord, update: TokenUpdate) =>
+          updateToken(own.store, accountId, id, update, ownEstate.origin())
+        await own.reopen(() => copyFileSync(own.path, `${own.path}.copy`))
+        for (const token of tokens) {
+          await change(token, { name: `${token.name} before` })
+          await change(token, { status: 'inactive' })
+          await change(token, { name: `${token.name} after` })
+        }
+        await own.reopen(() => copyFileSync(`${own.path}.copy`, own.path))
+        assert.equal(await own.files.findObstacle(), undefined)
+        for (const { digest } of tokens) {
+          assert.equal((await own.store.findCandidate(credentialOf(digest)))?.token.status, 'inactive')
+        }
+      }))
+  }
+})
+
+describe('a commit and its line', () => {
+  /** One process beside the store: its next change is a revocation. */
+  function another(own: TestSqlite) {
+    const [db, log] = [new Connection(own.path, 'write'), new Journal(journalOf(own))]
+    const transaction = () => new Transaction(db, own.stamps)
+    const isEven = () => assert.deepEqual(log.recover(transaction(), false), { obstacle: undefined, replayed: 0 })
+    isEven()
+    return {
+      ...{ db, log, isEven },
+      begin(id: string): StoredLine {
+        db.exec('BEGIN IMMEDIATE')
+        const begun = transaction()
+        begun.revocations.push({ kind: 'token-off', id, at: 1, version: 2 })
+        return log.store(begun) ?? assert.fail()
+      },
+      [Symbol.dispose]() {
+        log.close()
+        db.close()
+      },
     }
   }
+  const journalOf = ({ path }: TestSqlite) => join(dirname(path), 'revocations.log')
+  const read = (own: TestSqlite) => readFileSync(journalOf(own), 'latin1')
+
+  test('a commit that fails leaves no line', () =>
+    withOwn(async (own) => {
+      using process = another(own)
+      const before = read(own)
+      process.begin('tok_1')
+      assert.equal(read(own), before)
+      process.db.exec('ROLLBACK')
+      process.isEven()
+      assert.equal(read(own), before)
+    }))
+
+  test('a line that cannot be written is in doubt, and written before anything else', () =>
+    withOwn(async (own) => {
+      using process = another(own)
+      const line = process.begin('tok_1')
+      process.db.exec('COMMIT')
+      process.log.close()
+      await assert.rejects(process.log.write(line))
+      assert.ok(process.log.isDoubtful)
+      assert.ok(!read(own).endsWith(line.text))
+      process.isEven()
+      assert.ok(!process.log.isDoubtful && read(own).endsWith(line.text))
+    }))
+
+  test('a line that another process has committed and not written yet comes before the next one, and once', () =>
+    withOwn(async (own) => {
+      using first = another(own)
+      using second = another(own)
+      const before = read(own)
+      const one = first.begin('tok_1')
+      first.db.exec('COMMIT')
+      const two = second.begin('tok_2')
+      second.db.exec('COMMIT')
+      await second.log.write(two)
+      await first.log.write(one)
+      assert.equal(read(own), before + one.text + two.text)
+      second.isEven()
+    }))
+})
+
+describe('after a crash', () => {
+  const fresh = (work: (opened: TestSqlite, file: string, token: TokenRecord) => Promise<void>) =>
+    withOwn(async (own, ownEstate, owner) => {
+      const token = await ownEstate.token(owner, 'T')
+      await updateToken(own.store, token.accountId, token.id, { status: 'inactive' }, ownEstate.origin())
+      await work(own, join(dirname(own.path), 'revocations.log'), token)
+    })
 
   test('the end of the last line is written again', () =>
     fresh(async (own, file) => {

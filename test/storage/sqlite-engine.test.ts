@@ -1,6 +1,6 @@
 // What only the embedded engine promises: safe settings, careful opening, whole migrations.
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -118,6 +118,28 @@ describe('a connection', () => {
     const [whole, all] = copied() ?? []
     assert.equal(all, whole)
     for (const db of [writer, reader]) db.close()
+  })
+
+  test('what was copied counts after a restart beside another process, which therefore repairs nothing', () => {
+    const open = `const db = new (require('node:sqlite').DatabaseSync)(process.argv[1])
+      const end = (found) => { fs.writeSync(1, String(found.copied ?? found.checkpointed)); process.kill(process.pid, 'SIGKILL') }`
+    const partly = `${open}
+      const reader = new (require('node:sqlite').DatabaseSync)(process.argv[1])
+      db.exec("PRAGMA wal_autocheckpoint = 0; CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+      reader.exec('BEGIN; SELECT * FROM t')
+      db.exec('INSERT INTO t VALUES (2)')
+      end(db.prepare('PRAGMA wal_checkpoint(PASSIVE)').get())`
+    const restarted = `${open}
+      db.exec('SELECT * FROM t')
+      end(db.prepare('PRAGMA wal_checkpoint(NOOP)').get())`
+    const run = (script: string) =>
+      Number(spawnSync(process.execPath, ['--eval', script, path], { encoding: 'utf8' }).stdout)
+    const other = new Connection(path, 'read')
+    other.get('SELECT * FROM sqlite_master')
+    const copied = run(partly)
+    assert.ok(copied > 0)
+    assert.equal(run(restarted), copied)
+    other.close()
   })
 
   test('reads from one snapshot while another connection commits', () => {

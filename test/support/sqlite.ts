@@ -30,8 +30,9 @@ export async function openEmptySqlite(): Promise<TestSqlite> {
     stamps: new Stamps(storeSecret),
     path: join(dataDir, 'latchkey.db'),
     openAnother: async () => (await openSqliteStore({ dataDir, keys })).store,
-    async reopen() {
+    async reopen(meanwhile = () => {}) {
       await store.close()
+      meanwhile()
       ;({ store, files } = await openSqliteStore({ dataDir, keys }))
     },
     async close() {

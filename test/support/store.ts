@@ -23,8 +23,8 @@ export interface TestStore {
   readonly keys: KeyRing
   /** Opens the same one once more, as another process does. Who asks closes it. */
   openAnother(): Promise<Store>
-  /** Closes the store and opens the same one again. */
-  reopen(): Promise<void>
+  /** Closes the store and opens the same one again, after what is done to its files meanwhile. */
+  reopen(meanwhile?: () => void): Promise<void>
   /** Closes the store and removes it. */
   close(): Promise<void>
 }

@@ -2,7 +2,7 @@
 // once, before the commit.
 import { Failure } from '../../tokens/errors.ts'
 import { HISTORY } from '../../tokens/model/tables.ts'
-import type { Status, Timestamp, TokenRecord } from '../../tokens/model/token.ts'
+import type { Status, TokenRecord } from '../../tokens/model/token.ts'
 import type { Plan } from '../../tokens/plan.ts'
 import {
   type Continuation,
@@ -25,10 +25,8 @@ type Counted = Pick<TokenRecord, 'accountId' | 'subAccountId' | 'status'>
 export class Transaction {
   readonly db: Connection
   readonly stamps: Stamps
-  /** The journal gets these before the commit. */
+  /** The next line of the journal. */
   readonly revocations: Revocation[] = []
-  /** Tokens and sub-accounts that were switched on again, and when: the journal gets them once the change is durable. */
-  readonly reenabled = new Map<string, Timestamp>()
   /** How many names it has added to the search index or removed from it. */
   indexed = 0
   /** By account. */
@@ -73,13 +71,8 @@ export class Transaction {
   }
 
   /** Notes what the revocation journal has to know of a change. */
-  note(
-    id: string,
-    { revocation, isReenabled }: Pick<Plan<unknown>, 'revocation' | 'isReenabled'>,
-    at: Timestamp,
-  ): void {
-    if (revocation !== undefined) this.revocations.push(revocation)
-    if (isReenabled) this.reenabled.set(id, at)
+  note({ revocation, reenabling }: Pick<Plan<unknown>, 'revocation' | 'reenabling'>): void {
+    for (const each of [revocation, reenabling]) if (each !== undefined) this.revocations.push(each)
   }
 
   #readHead(accountId: string): Continuation {

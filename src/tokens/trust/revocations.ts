@@ -1,16 +1,31 @@
-// The revocation journal's lines, and their comparison with a store. The journal records what was switched off or on,
-// deleted or rotated, and earlier expiries, so that restoring a backup does not reactivate what was revoked after it. It does not
-// record policies and later expiries. Pure.
-import type { Timestamp } from '../model/token.ts'
+// The revocation journal's lines, what they and a store say about each other, and the changes that a replay makes. The journal
+// records what was switched off or on, deleted or rotated, and earlier expiries, so that restoring a backup does not reactivate
+// what was revoked after it. It does not record policies and later expiries. Pure.
+import type { Timestamp, TokenRecord } from '../model/token.ts'
+import type { Rotation, TokenUpdate } from '../model/update.ts'
 import type { Stamps } from './vault.ts'
 
 export type Revocation =
   | TokenRevocation
   | {
-      readonly kind: 'token-rotated'
+      readonly kind: 'sub-account-off' | 'sub-account-on' | 'key-off'
       readonly id: string
       readonly at: Timestamp
-      readonly version: number
+    }
+
+export type TokenRevocation = {
+  readonly id: string
+  readonly at: Timestamp
+  /** The token's version after the change. */
+  readonly version: number
+} & (
+  | {
+      readonly kind: 'token-off' | 'token-on' | 'token-gone' | 'token-expiry'
+      /** If the change made it earlier. */
+      readonly expiresAt?: Timestamp
+    }
+  | {
+      readonly kind: 'token-rotated'
       /** Base64. With the new credential, so that it still works after a replay. */
       readonly digest: string
       readonly sealed: string
@@ -18,27 +33,15 @@ export type Revocation =
       readonly masked?: string
       readonly formerUntil: Timestamp
     }
-  | {
-      readonly kind: 'sub-account-off' | 'sub-account-on' | 'key-off'
-      readonly id: string
-      readonly at: Timestamp
-    }
-
-export interface TokenRevocation {
-  readonly kind: 'token-off' | 'token-on' | 'token-gone' | 'token-expiry'
-  readonly id: string
-  readonly at: Timestamp
-  /** The token's version after the change. */
-  readonly version: number
-  /** If the change made it earlier. */
-  readonly expiresAt?: Timestamp
-}
+)
 
 /** The journal's end as the store has it, written in the transaction of the change. */
 export interface Place {
   readonly size: number
   /** Confirms all lines before, since each stamp covers the stamp of the previous line. */
   readonly lastLine: string
+  /** This is a backup, or a store that is being replayed: the journal was complete up to here, so nothing of it may be missing. */
+  readonly isOlder: boolean
 }
 
 /** A line is its stamp, a space, and JSON in ASCII. The first line identifies the file, every other one is a commit. */
@@ -58,42 +61,31 @@ const STAMP_CHARACTERS = 43
 
 export const stampIn = (line: string) => line.slice(0, STAMP_CHARACTERS)
 
-const jsonIn = (line: string) => line.slice(STAMP_CHARACTERS + 1, -1)
-
-export interface ReadLine {
-  readonly text: string
+export interface Reading {
+  /** Of the lines with correct stamps. */
   readonly revocations: readonly Revocation[]
+  /** All lines that are complete, correct or not. */
+  readonly whole: string
+  readonly lastLine: string
+  readonly isAltered: boolean
 }
 
-interface Reading {
-  /** The lines with correct stamps. */
-  readonly lines: readonly ReadLine[]
-  /** The offset of the first incorrect line; undefined when all are correct. */
-  readonly wrongAt: number | undefined
-  /** The text ends within a line, and all lines before are correct: the write or the file was cut short. */
-  readonly torn: boolean
-}
-
-/** Continues after an incorrect line, with the stamp that it states. */
-function readLines(text: string, after: string, stamps: Stamps): Reading {
-  const lines: ReadLine[] = []
-  let previous = stampIn(after)
-  let wrongAt: number | undefined
-  for (let start = 0; start < text.length; ) {
-    const end = text.indexOf('\n', start) + 1
-    if (end === 0) return { lines, wrongAt: wrongAt ?? start, torn: wrongAt === undefined }
+/** `after` is the line before the text; empty at the journal's beginning. Continues after an altered line, with the stamp that it states. */
+export function readLines(text: string, after: string, stamps: Stamps): Reading {
+  const revocations: Revocation[] = []
+  let lastLine = after
+  let isAltered = false
+  let start = 0
+  for (let end = text.indexOf('\n') + 1; end > 0; end = text.indexOf('\n', start) + 1) {
     const line = text.slice(start, end)
-    const json = jsonIn(line)
-    if (line === stampedLine(previous, json, stamps)) lines.push({ text: line, revocations: JSON.parse(json) })
-    else wrongAt ??= start
-    previous = stampIn(line)
+    const json = line.slice(STAMP_CHARACTERS + 1, -1)
+    const isCorrect = line === stampedLine(stampIn(lastLine), json, stamps)
+    if (isCorrect && lastLine !== '') revocations.push(...(JSON.parse(json) as Revocation[]))
+    isAltered ||= !isCorrect
+    lastLine = line
     start = end
   }
-  return { lines, wrongAt, torn: false }
-}
-
-export function isFirstLine(line: string, stamps: Stamps): boolean {
-  return line === stampedLine('', jsonIn(line), stamps)
+  return { revocations, whole: text.slice(0, start), lastLine, isAltered }
 }
 
 /** A sector that a power loss kept from the disk reads as NULs, which no line contains. */
@@ -105,39 +97,71 @@ function isPartOf(line: string, text: string): boolean {
 
 type Comparison =
   | { readonly kind: 'even' }
-  /** The store has committed, but a power loss kept the end of the last line from the journal. */
-  | { readonly kind: 'behind'; readonly missing: string }
-  /** One more line, or a part of one: its commit failed or was interrupted, so nothing was confirmed. */
-  | { readonly kind: 'uncommitted' }
+  /** The store has committed, but the last line was not written, or a power loss kept part of it from the disk. */
+  | { readonly kind: 'behind' }
+  /** Part of one line more. Only earlier versions left this: they wrote a line before its COMMIT, so nobody got a response. */
+  | { readonly kind: 'torn' }
   /** The store is an earlier state: the journal has more lines. */
-  | { readonly kind: 'ahead'; readonly lines: readonly ReadLine[] }
-  | { readonly kind: 'lost'; readonly reason: string; readonly readable: readonly ReadLine[] }
+  | { readonly kind: 'ahead'; readonly revocations: readonly Revocation[]; readonly next: Place }
+  | { readonly kind: 'lost'; readonly reason: string }
 
 /**
- * Compares a journal with a store. `text` is the file from the beginning of the store's last line; undefined when the file is
- * missing or shorter.
+ * Compares a journal with a store. `text` is the file from the beginning of the store's last line, up to its end if `isEnd`;
+ * undefined when the file is missing or shorter.
  */
-export function compareJournal(
-  { lastLine }: Place,
-  fromBackup: boolean,
-  text: string | undefined,
-  stamps: Stamps,
-): Comparison {
-  const lost = (reason: string, readable: readonly ReadLine[] = []): Comparison => ({ kind: 'lost', reason, readable })
+export function compareJournal(place: Place, text: string | undefined, isEnd: boolean, stamps: Stamps): Comparison {
+  const { size, lastLine, isOlder } = place
+  const lost = (reason: string): Comparison => ({ kind: 'lost', reason })
   if (text === undefined) return lost('is missing or was cut short')
   if (text.length <= lastLine.length && text !== lastLine) {
     if (!isPartOf(lastLine, text)) return lost('does not belong to this store, or was altered')
-    const there = `${text}${HOLE}`.indexOf(HOLE)
-    return fromBackup ? lost('was cut short') : { kind: 'behind', missing: lastLine.slice(there) }
+    return isOlder ? lost('was cut short') : { kind: 'behind' }
   }
   if (!text.startsWith(lastLine)) return lost('does not belong to this store, or was altered')
   const rest = text.slice(lastLine.length)
-  if (!fromBackup && rest.includes(HOLE) && !rest.slice(0, -1).includes('\n')) return { kind: 'uncommitted' }
-  const { lines, wrongAt, torn } = readLines(rest, lastLine, stamps)
-  if (wrongAt === undefined && lines.length === 0) return { kind: 'even' }
-  // Unless the store is from a backup, at most one line is not committed.
-  if (!fromBackup && lines.length + Number(torn) === 1 && (torn || wrongAt === undefined))
-    return { kind: 'uncommitted' }
-  if (wrongAt === undefined) return { kind: 'ahead', lines }
-  return lost(torn ? 'ends within a line: it was cut short' : 'was altered', lines)
+  if (rest === '') return { kind: 'even' }
+  const { revocations, whole, isAltered, ...read } = readLines(rest, lastLine, stamps)
+  const isOneLine = !rest.slice(0, -1).includes('\n')
+  if (isEnd && isOneLine && !isOlder && (whole === '' || rest.includes(HOLE))) return { kind: 'torn' }
+  if (isAltered) return lost('was altered')
+  if (isEnd && whole !== rest) return lost('ends within a line: it was cut short')
+  if (whole === '') return lost('was altered')
+  return { kind: 'ahead', revocations, next: { size: size + whole.length, lastLine: read.lastLine, isOlder: true } }
 }
+
+type ReplayedChange =
+  | { readonly kind: 'update'; readonly update: TokenUpdate }
+  | { readonly kind: 'rotate'; readonly rotation: Rotation }
+  | { readonly kind: 'delete' }
+
+/** What a replay does to a token that it finds in this state; undefined when that is done already. */
+export function replayedChange(
+  { expiresAt, digest }: Pick<TokenRecord, 'expiresAt' | 'digest'>,
+  revocation: TokenRevocation,
+): ReplayedChange | undefined {
+  switch (revocation.kind) {
+    case 'token-gone':
+      return { kind: 'delete' }
+    case 'token-on':
+      return { kind: 'update', update: { status: 'active' } }
+    case 'token-off':
+    case 'token-expiry': {
+      // That an expiry became later is not in the journal: the one that the store has may be the earlier one.
+      const until = revocation.expiresAt ?? NEVER
+      const earlier = until < (expiresAt ?? NEVER) ? { expiresAt: until } : {}
+      const status = revocation.kind === 'token-off' ? ({ status: 'inactive' } as const) : {}
+      return { kind: 'update', update: { ...status, ...earlier } }
+    }
+    case 'token-rotated': {
+      const [now, sealed, masked] = [revocation.digest, revocation.sealed, revocation.masked].map(fromBase64)
+      if (now === undefined || sealed === undefined || now.equals(digest)) return undefined
+      // It may be sealed with a later master key, which the store does not name: it opens if the operator gives that key too.
+      const { formerUntil } = revocation
+      const rotation = { digest: now, sealed, ...(masked && { masked: masked.toString() }), formerUntil }
+      return { kind: 'rotate', rotation }
+    }
+  }
+}
+
+const NEVER = Number.POSITIVE_INFINITY
+const fromBase64 = (text: string | undefined) => (text === undefined ? undefined : Buffer.from(text, 'base64'))

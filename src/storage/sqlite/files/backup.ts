@@ -13,6 +13,7 @@ import { Connection, isFull, openDatabase } from '../connection.ts'
 import { Journal } from '../journal/journal.ts'
 import { newestSchema, requireKnownSchema } from '../sql/migrate.ts'
 import { journalIn, requireStore, type SqliteOptions } from '../store.ts'
+import { Transaction } from '../transaction.ts'
 import { syncPath } from './files.ts'
 
 /** 4 MiB at a time, so that progress is shown and other disk accesses are not delayed for long. */
@@ -35,13 +36,12 @@ export async function backUpSqlite(
     fs.closeSync(fs.openSync(part, 'wx', 0o600))
     await copySnapshot(path, part, onBytes)
     const found = inspectCopy(part)
-    // The journal must be on disk up to the line that the manifest names.
-    if (fs.existsSync(journalPath)) syncPath(journalPath)
+    const stamps = new Stamps(storeSecret)
+    writeJournalUp(path, journalPath, stamps)
     const databaseBytes = fs.statSync(part).size
     const sha256 = await hashFile(part, databaseBytes)
     const madeAt = new Date().toISOString()
     const manifest: Manifest = { format: 1, madeAt, appVersion, ...found, databaseBytes, sha256 }
-    const stamps = new Stamps(storeSecret)
     append(part, manifestTrailer(manifest, stamps))
     refuseExisting(file)
     fs.renameSync(part, file)
@@ -60,6 +60,21 @@ export async function backUpSqlite(
 export function forOperator(error: unknown, what: string): unknown {
   const { syscall, message } = error as NodeJS.ErrnoException
   return syscall === undefined && !isFull(error) ? error : new OperatorError(`${what}: ${message}`)
+}
+
+/**
+ * The journal must be on disk up to the line that the manifest names. That may be the line of a process that has committed it and
+ * not written it yet. If the journal is lost, `requireIntactJournal` says so.
+ */
+function writeJournalUp(path: string, journalPath: string, stamps: Stamps): void {
+  const [db, journal] = [new Connection(path, 'write'), new Journal(journalPath)]
+  try {
+    journal.recover(new Transaction(db, stamps), false)
+    if (fs.existsSync(journalPath)) syncPath(journalPath)
+  } finally {
+    journal.close()
+    db.close()
+  }
 }
 
 /** This backup does not need the broken part, but earlier ones do. Backups are frequent, so this is found early. */

@@ -2,7 +2,9 @@
 //
 // A checkpoint that a reader keeps from completing writes pages and does not sync them. If the sync of a later checkpoint fails,
 // the system drops these pages, too. SQLite counts them as copied and does not write them again, so that a power loss after
-// the next checkpoint would leave a damaged database. After a failure the whole log is therefore copied again.
+// the next checkpoint would leave a damaged database. After a failure the whole log is therefore copied again. To end the process
+// instead would not do: its count of copied pages stays in the wal-index for as long as any other process, such as a worker or a
+// command, has the store open.
 import { openSync, readSync, statSync, writeSync } from 'node:fs'
 import { CHECKPOINT_PAGES, type Connection } from '../connection.ts'
 

@@ -1,32 +1,23 @@
-// The revocation journal's file. Lines are appended inside the store's write transaction, so that processes take turns. The
-// same transaction stores the journal's position, so that each shows what the other has lost.
+// The revocation journal's file. A commit stores the journal's next line and its position in the database, and the line is written
+// to the file after it. The line of another process that is not in the file yet is written before the next commit, so the file
+// lacks at most the last line, which the store has.
 import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import { dirname } from 'node:path'
 import { replacePrivate } from '../../../process/private-file.ts'
-import { Failure, failure } from '../../../tokens/errors.ts'
-import {
-  compareJournal,
-  firstLine,
-  isFirstLine,
-  nextLine,
-  type Place,
-  type ReadLine,
-  type Revocation,
-} from '../../../tokens/trust/revocations.ts'
+import { Failure } from '../../../tokens/errors.ts'
+import { compareJournal, firstLine, nextLine, type Place, readLines } from '../../../tokens/trust/revocations.ts'
 import type { Connection } from '../connection.ts'
 import { syncPath } from '../files/files.ts'
 import type { Transaction } from '../transaction.ts'
 import { replay } from './replay.ts'
 
-const { O_RDWR, O_APPEND, O_NOFOLLOW } = fs.constants
+const { O_RDWR, O_NOFOLLOW } = fs.constants
 const MISSING = 'is missing'
-/** In one transaction: an interrupted replay continues after the last one. */
-const REPLAYED_LINES = 500
-/** Far longer than any line. */
-const CHUNK_BYTES = 4 * 1024 * 1024
+/** Read at once, and replayed in one transaction: some seconds at most. A line, of 256 changes, takes 100 KB at most. */
+const CHUNK_BYTES = 512 * 1024
 
-/** The file does not end at the stored position: a process was interrupted, or somebody has changed the file. */
+/** The file does not end at the stored position: somebody has changed it, or the store. */
 export class OutOfStep extends Failure {
   constructor() {
     super('unavailable')
@@ -42,14 +33,20 @@ export interface Recovery {
 
 type Step = Recovery & { readonly done: boolean }
 
-type StoredPlace = Place & { readonly fromBackup: boolean }
+const NOTHING: Recovery = { obstacle: undefined, replayed: 0 }
+
+/** A line that a commit has stored, and its position in the file. */
+export interface StoredLine {
+  readonly text: string
+  readonly start: number
+}
 
 export class Journal {
   readonly path: string
   #file: number | undefined
-  /** The last line that this process has written to the file or read from it. */
+  /** The last line that this process has written to the file or found there. */
   #lastSeen = ''
-  /** The last line may not have reached the disk, and a second sync would not report that. */
+  /** The last line may not be on disk, and a second sync would not report that. */
   #doubtful = false
   #closedBecause = ''
 
@@ -57,47 +54,44 @@ export class Journal {
     this.path = path
   }
 
-  /** To be called inside the transaction of the changes. Resolves when the line is on disk. */
-  append({ db, stamps, revocations }: Transaction): Promise<void> {
+  /** To be called inside the transaction of the changes, as its last step. Undefined when there is nothing to write. */
+  store({ db, stamps, revocations }: Transaction): StoredLine | undefined {
+    if (revocations.length === 0) return undefined
     const place = readPlace(db)
-    const file = this.#file
-    if (place === undefined || file === undefined || this.#doubtful) throw new OutOfStep()
-    const { size } = fs.fstatSync(file)
-    if (size !== place.size || !this.#isInPlace(file)) throw new OutOfStep()
-    if (place.lastLine !== this.#lastSeen) {
-      if (place.lastLine !== this.#read(place)) throw new OutOfStep()
-      // The other process that wrote this line may not have synced it yet: only the last line may be missing on disk.
-      fs.fdatasyncSync(file)
+    if (place === undefined || this.#doubtful || !this.#isInPlace()) throw new OutOfStep()
+    if (place.lastLine !== this.#lastSeen || this.#size() !== place.size) {
+      const { kind } = compareJournal(place, ...this.#read(place), stamps)
+      if (kind !== 'even' && kind !== 'behind') throw new OutOfStep()
+      // The process that committed this line may not have written or synced it yet.
+      this.#writeLast(place)
     }
-    const line = nextLine(place.lastLine, revocations, stamps)
-    this.#write(line, size)
-    savePlace(db, { size: size + line.length, lastLine: line })
-    this.#lastSeen = line
-    const synced = this.#sync(file)
-    // If COMMIT fails, nothing awaits this promise.
-    synced.catch(() => {})
-    return synced
+    const text = nextLine(place.lastLine, revocations, stamps)
+    savePlace(db, { size: place.size + text.length, lastLine: text, isOlder: false })
+    return { text, start: place.size }
   }
 
-  /** False once the open file was moved away: other processes would not find what is written to it. */
-  #isInPlace(file: number): boolean {
-    const [open, named] = [fs.fstatSync(file), fs.statSync(this.path, { throwIfNoEntry: false })]
-    return named?.ino === open.ino && named.dev === open.dev
-  }
-
-  #sync(file: number): Promise<void> {
-    return new Promise((resolve, reject) => {
-      fs.fdatasync(file, (error) => {
-        if (error === null) return resolve()
-        this.#doubtful = true
-        reject(error)
-      })
+  /**
+   * To be called after the commit: the line is in the journal only if the change is durable. Resolves when the line is on disk.
+   * Another process may write the same bytes at the same position.
+   */
+  async write({ text, start }: StoredLine): Promise<void> {
+    this.#doubtful = true
+    this.#lastSeen = text
+    this.#writeAt(text, start)
+    const file = this.#file ?? -1
+    await new Promise<void>((resolve, reject) => {
+      fs.fdatasync(file, (error) => (error === null ? resolve() : reject(error)))
     })
+    this.#doubtful = false
+  }
+
+  get isDoubtful(): boolean {
+    return this.#doubtful
   }
 
   /** Reconciles journal and store. If revocations are lost: returns an obstacle or, if that is accepted, starts a new journal. */
   recover(transaction: Transaction, acceptLoss: boolean): Recovery {
-    if (!acceptLoss && this.#isInStep(transaction)) return { obstacle: undefined, replayed: 0 }
+    if (!acceptLoss && this.#isInStep(transaction)) return NOTHING
     let replayed = 0
     for (;;) {
       const step = transaction.db.transaction(() => this.#step(transaction, acceptLoss))
@@ -114,25 +108,19 @@ export class Journal {
     const place = readPlace(db)
     if (place === undefined) return undefined
     if (!this.#open()) return this.#obstacle(this.#closedBecause)
+    // The store itself has the last line.
     const end = place.size - place.lastLine.length
-    if (fs.fstatSync(this.#file ?? -1).size < end) return this.#obstacle('was cut short')
-    let last = ''
+    if (this.#size() < end) return this.#obstacle('was cut short')
+    let lastLine = ''
     for (let start = 0; start < place.size; ) {
       const length = Math.min(CHUNK_BYTES, end - start)
       const text = this.#readAt(start, length) + (start + length === end ? place.lastLine : '')
-      const lines = text.slice(0, text.lastIndexOf('\n') + 1)
-      const first = lines.slice(0, lines.indexOf('\n') + 1)
-      if (last === '' && !isFirstLine(first, stamps)) return this.#obstacle('was altered')
-      const found = compareJournal({ size: 0, lastLine: last || first }, true, last + lines, stamps)
-      if (lines === '' || found.kind === 'lost') return this.#obstacle('was altered')
-      last = lines.slice(lines.lastIndexOf('\n', lines.length - 2) + 1)
-      start += lines.length
+      const read = readLines(text, lastLine, stamps)
+      if (read.isAltered || read.whole === '') return this.#obstacle('was altered')
+      lastLine = read.lastLine
+      start += read.whole.length
     }
     return undefined
-  }
-
-  get isDoubtful(): boolean {
-    return this.#doubtful
   }
 
   close(): void {
@@ -143,66 +131,63 @@ export class Journal {
   /** The usual case, found without the write lock. */
   #isInStep({ db, stamps }: Transaction): boolean {
     const place = readPlace(db)
-    if (place === undefined || place.fromBackup || this.#doubtful || !this.#open()) return false
-    return compareJournal(place, false, this.#read(place), stamps).kind === 'even'
+    if (place === undefined || place.isOlder || this.#doubtful || !this.#open()) return false
+    return compareJournal(place, ...this.#read(place), stamps).kind === 'even'
   }
 
   #step(transaction: Transaction, acceptLoss: boolean): Step {
     const { db, stamps } = transaction
     const place = readPlace(db) ?? this.#begin(transaction)
-    if (place !== undefined) this.#finishReplacing(place)
     if (place === undefined) return this.#lose(transaction, acceptLoss, 'exists, but this store has no position in it')
-    const text = this.#open() ? this.#read(place) : undefined
-    const found = compareJournal(place, place.fromBackup, text, stamps)
+    this.#finishReplacing(place)
+    this.#open()
+    const found = compareJournal(place, ...this.#read(place), stamps)
     if (found.kind === 'ahead') {
-      const lines = found.lines.slice(0, REPLAYED_LINES)
-      const replayed = replayLines(transaction, lines)
-      const size = place.size + lines.reduce((sum, { text }) => sum + text.length, 0)
-      savePlace(db, { size, lastLine: lines.at(-1)?.text ?? place.lastLine })
-      // An interrupted replay must continue as one.
-      db.run('UPDATE revocation_journal SET from_backup = 1')
-      return { done: false, obstacle: undefined, replayed }
+      savePlace(db, found.next)
+      return { ...NOTHING, done: false, replayed: replay(transaction, found.revocations) }
     }
-    if (found.kind === 'lost') return this.#lose(transaction, acceptLoss, found.reason, found.readable)
+    if (found.kind === 'lost') return this.#lose(transaction, acceptLoss, found.reason, place)
     if (acceptLoss && this.findBreak(transaction) !== undefined) return this.#lose(transaction, acceptLoss)
-    if (found.kind === 'uncommitted') this.#truncate(place)
-    this.#rewrite(place, found.kind === 'behind' ? found.missing : '')
-    if (place.fromBackup) db.run('UPDATE revocation_journal SET from_backup = 0')
+    if (found.kind === 'torn') fs.ftruncateSync(this.#file ?? -1, place.size)
+    if (found.kind !== 'even' || this.#doubtful) this.#writeLast(place)
+    if (place.isOlder) savePlace(db, { ...place, isOlder: false })
     this.#lastSeen = place.lastLine
-    return { done: true, obstacle: undefined, replayed: 0 }
+    return { ...NOTHING, done: true }
   }
 
-  #lose(transaction: Transaction, acceptLoss: boolean, reason = '', readable: readonly ReadLine[] = []): Step {
-    if (!acceptLoss) return { done: true, obstacle: this.#obstacle(this.#closedBecause || reason), replayed: 0 }
-    const replayed = replayLines(transaction, readable)
+  #lose(transaction: Transaction, acceptLoss: boolean, reason = '', place?: Place): Step {
+    if (!acceptLoss) return { ...NOTHING, done: true, obstacle: this.#obstacle(this.#closedBecause || reason) }
+    const replayed = place === undefined ? 0 : this.#replayReadable(transaction, place)
     this.#create(transaction, this.#replacement)
-    return { done: false, obstacle: undefined, replayed }
+    return { ...NOTHING, done: false, replayed }
   }
 
-  /** In doubt until the new length is on disk: otherwise the next line could follow the truncated one. */
-  #truncate({ size }: Place): void {
+  /** All that can be read after the store's position, also after lines that were altered. */
+  #replayReadable(transaction: Transaction, place: Place): number {
+    const [text] = this.#read(place)
+    if (!text?.startsWith(place.lastLine)) return 0
+    const read = readLines(text.slice(place.lastLine.length), place.lastLine, transaction.stamps)
+    if (read.whole === '') return 0
+    const next = { ...place, size: place.size + read.whole.length, lastLine: read.lastLine }
+    return replay(transaction, read.revocations) + this.#replayReadable(transaction, next)
+  }
+
+  /** Also syncs it. It may be there in part, or whole; then again, since a failed sync is not repeated on the same bytes. */
+  #writeLast({ size, lastLine }: Place): void {
     this.#doubtful = true
-    fs.ftruncateSync(this.#file ?? -1, size)
-  }
-
-  /** Writes the last line again, or its missing end, after a power loss or a failed sync. */
-  #rewrite({ size, lastLine }: Place, missing: string): void {
-    const file = this.#file ?? -1
-    const again = this.#doubtful ? lastLine : missing
-    if (again === '') return
-    fs.ftruncateSync(file, size - again.length)
-    this.#write(again, size - again.length)
-    fs.fdatasyncSync(file)
+    this.#writeAt(lastLine, size - lastLine.length)
+    fs.fdatasyncSync(this.#file ?? -1)
     this.#doubtful = false
+    this.#lastSeen = lastLine
   }
 
   /** For a store without a stored position; undefined when the file holds revocations, or cannot be opened. */
-  #begin(transaction: Transaction): StoredPlace | undefined {
+  #begin(transaction: Transaction): Place | undefined {
     if (!this.#open() && this.#closedBecause !== MISSING) return undefined
-    const text = this.#file === undefined ? '' : this.#readAt(0, fs.fstatSync(this.#file).size)
+    const text = this.#file === undefined ? '' : this.#readAt(0, CHUNK_BYTES)
     if (!text.includes('\n')) return this.#create(transaction)
-    if (text.indexOf('\n') + 1 < text.length || !isFirstLine(text, transaction.stamps)) return undefined
-    return noteFirst(transaction.db, text)
+    const { lastLine, isAltered } = readLines(text, '', transaction.stamps)
+    return isAltered || lastLine !== text ? undefined : noteFirst(transaction.db, text)
   }
 
   /** A new journal has this name until the store refers to it: whatever fails before, the lost one can be read again. */
@@ -221,7 +206,7 @@ export class Journal {
   }
 
   /** The file is on disk before the store refers to it. */
-  #create({ db, stamps }: Transaction, path = this.path): StoredPlace {
+  #create({ db, stamps }: Transaction, path = this.path): Place {
     const line = firstLine(Date.now(), randomBytes(16).toString('hex'), stamps)
     fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     replacePrivate(path, line)
@@ -232,7 +217,7 @@ export class Journal {
   #open(): boolean {
     this.close()
     try {
-      this.#file = fs.openSync(this.path, O_RDWR | O_APPEND | O_NOFOLLOW)
+      this.#file = fs.openSync(this.path, O_RDWR | O_NOFOLLOW)
       this.#closedBecause = ''
       return true
     } catch (error) {
@@ -243,11 +228,24 @@ export class Journal {
     }
   }
 
-  /** The file from the beginning of the store's last line; undefined when the file is shorter. */
-  #read({ size, lastLine }: Place): string | undefined {
+  /** False once the open file was moved away: other processes would not find what is written to it. */
+  #isInPlace(): boolean {
+    if (this.#file === undefined) return false
+    const [open, named] = [fs.fstatSync(this.#file), fs.statSync(this.path, { throwIfNoEntry: false })]
+    return named?.ino === open.ino && named.dev === open.dev
+  }
+
+  #size(): number {
+    return fs.fstatSync(this.#file ?? -1).size
+  }
+
+  /** From the beginning of the store's last line, and whether up to the file's end; no text when the file is shorter or missing. */
+  #read({ size, lastLine }: Place): [text: string | undefined, isEnd: boolean] {
+    if (this.#file === undefined) return [undefined, true]
     const start = size - lastLine.length
-    const length = fs.fstatSync(this.#file ?? -1).size - start
-    return length < 0 ? undefined : this.#readAt(start, length)
+    const length = this.#size() - start
+    const read = Math.min(length, lastLine.length + CHUNK_BYTES)
+    return [length < 0 ? undefined : this.#readAt(start, read), read === length]
   }
 
   #readAt(start: number, length: number): string {
@@ -261,19 +259,10 @@ export class Journal {
     return bytes.toString('latin1', 0, read)
   }
 
-  /** Writes all of the text or nothing. */
-  #write(text: string, sizeBefore: number): void {
-    const file = this.#file ?? -1
-    try {
-      if (fs.writeSync(file, text, null, 'latin1') < text.length) throw Object.assign(new Error(), { code: 'ENOSPC' })
-    } catch (cause) {
-      const isFull = (cause as NodeJS.ErrnoException).code === 'ENOSPC'
-      try {
-        fs.ftruncateSync(file, sizeBefore)
-      } catch {
-        // The rest is recognised as an unfinished line.
-      }
-      throw failure(isFull ? 'store-full' : 'unavailable', cause)
+  #writeAt(text: string, start: number): void {
+    const bytes = Buffer.from(text, 'latin1')
+    for (let done = 0; done < bytes.length; ) {
+      done += fs.writeSync(this.#file ?? -1, bytes, done, bytes.length - done, start + done)
     }
   }
 
@@ -282,35 +271,19 @@ export class Journal {
   }
 }
 
-function replayLines(transaction: Transaction, lines: readonly ReadLine[]): number {
-  return replay(
-    transaction,
-    lines.flatMap(({ revocations }) => revocations),
-  )
-}
-
-function readPlace(db: Connection): StoredPlace | undefined {
+function readPlace(db: Connection): Place | undefined {
   const row = db.get<{ size: number; last_line: string; from_backup: number }>(
     'SELECT size, last_line, from_backup FROM revocation_journal',
   )
-  return row && { size: row.size, lastLine: row.last_line, fromBackup: row.from_backup === 1 }
+  return row && { size: row.size, lastLine: row.last_line, isOlder: row.from_backup === 1 }
 }
 
-function savePlace(db: Connection, { size, lastLine }: Place): void {
-  db.run('UPDATE revocation_journal SET size = ?, last_line = ?', size, lastLine)
+function savePlace(db: Connection, { size, lastLine, isOlder }: Place): void {
+  const sql = 'UPDATE revocation_journal SET size = ?, last_line = ?, from_backup = ?'
+  db.run(sql, size, lastLine, Number(isOlder))
 }
 
-function noteFirst(db: Connection, line: string): StoredPlace {
+function noteFirst(db: Connection, line: string): Place {
   db.run('INSERT OR REPLACE INTO revocation_journal (only, size, last_line) VALUES (1, ?, ?)', line.length, line)
-  return { size: line.length, lastLine: line, fromBackup: false }
-}
-
-/** Those that are still on: another process may have switched some off since. */
-export function stillReenabled(db: Connection, reenabled: Transaction['reenabled']): Revocation[] {
-  return [...reenabled].flatMap(([id, at]): Revocation[] => {
-    const token = db.get<{ status: string; version: number }>('SELECT status, version FROM tokens WHERE id = ?', id)
-    if (token?.status === 'active') return [{ kind: 'token-on', id, at, version: token.version }]
-    const resumed = db.get('SELECT 1 FROM sub_accounts WHERE id = ? AND suspended_at IS NULL', id)
-    return resumed === undefined ? [] : [{ kind: 'sub-account-on', id, at }]
-  })
+  return { size: line.length, lastLine: line, isOlder: false }
 }

@@ -2,7 +2,7 @@
 // stamps, and the original times.
 import { TOKENS } from '../../../tokens/model/tables.ts'
 import type { Origin } from '../../../tokens/record/history.ts'
-import type { Revocation, TokenRevocation } from '../../../tokens/trust/revocations.ts'
+import { type Revocation, replayedChange, type TokenRevocation } from '../../../tokens/trust/revocations.ts'
 import { restamp } from '../../../tokens/trust/stamp.ts'
 import { findOwner } from '../sql/reads.ts'
 import * as writes from '../sql/writes.ts'
@@ -28,64 +28,21 @@ function replayOne(transaction: Transaction, revocation: Revocation): boolean {
   }
   const owner = findOwner(transaction.db, id)
   if (owner === undefined) return false
-  switch (revocation.kind) {
-    case 'sub-account-off':
-      writes.updateSubAccount(transaction, owner, id, { status: 'suspended' }, origin)
-      return true
-    case 'sub-account-on':
-      writes.updateSubAccount(transaction, owner, id, { status: 'active' }, origin)
-      return true
-    case 'token-gone':
-      writes.applyTokenChange(transaction, owner, id, { kind: 'delete' }, origin)
-      return true
-    case 'token-off':
-    case 'token-expiry':
-      switchOffAgain(transaction, owner, revocation, origin)
-      break
-    case 'token-on':
-      writes.applyTokenChange(transaction, owner, id, { kind: 'update', update: { status: 'active' } }, origin)
-      break
-    case 'token-rotated':
-      rotateAgain(transaction, owner, revocation, origin)
+  if ('version' in revocation) changeAgain(transaction, owner, revocation, origin)
+  else {
+    const status = revocation.kind === 'sub-account-off' ? 'suspended' : 'active'
+    writes.updateSubAccount(transaction, owner, id, { status }, origin)
   }
-  liftVersion(transaction, owner, id, revocation.version)
   return true
 }
 
-/** That an expiry became later is not in the journal: the one that the store has may be the earlier one. */
-function switchOffAgain(
-  transaction: Transaction,
-  owner: string,
-  { kind, id, expiresAt = Number.POSITIVE_INFINITY }: TokenRevocation,
-  origin: Origin,
-): void {
-  const before = writes.findChanged(transaction.db, owner, id)?.token
-  const earlier = expiresAt < (before?.expiresAt ?? Number.POSITIVE_INFINITY) ? { expiresAt } : {}
-  const update = { ...(kind === 'token-off' && ({ status: 'inactive' } as const)), ...earlier }
-  writes.applyTokenChange(transaction, owner, id, { kind: 'update', update }, origin)
-}
-
-function rotateAgain(
-  transaction: Transaction,
-  owner: string,
-  { id, digest, sealed, masked, formerUntil }: Extract<Revocation, { kind: 'token-rotated' }>,
-  origin: Origin,
-): void {
-  const before = writes.findChanged(transaction.db, owner, id)?.token
-  if (before === undefined) return
-  const now = { sealed: Buffer.from(sealed, 'base64'), digest: Buffer.from(digest, 'base64') }
-  if (now.digest.equals(before.digest)) return
-  // It may be sealed with a later master key, which the store does not name: it opens if the operator gives that key too.
-  const rotation = {
-    ...now,
-    ...(masked !== undefined && { masked: Buffer.from(masked, 'base64').toString() }),
-    formerUntil,
-  }
-  writes.applyTokenChange(transaction, owner, id, { kind: 'rotate', rotation }, origin)
-}
-
-/** A version number that a caller has seen is never used for another state. */
-function liftVersion({ db, stamps }: Transaction, owner: string, id: string, version: number): void {
+function changeAgain(transaction: Transaction, owner: string, revocation: TokenRevocation, origin: Origin): void {
+  const { db, stamps } = transaction
+  const { id, version } = revocation
+  const before = writes.findChanged(db, owner, id)
+  const change = before && replayedChange(before.token, revocation)
+  if (change !== undefined) writes.applyTokenChange(transaction, owner, id, change, origin)
+  // A version number that a caller has seen is never used for another state.
   const found = writes.findChanged(db, owner, id)
   if (found === undefined || found.token.version >= version) return
   writes.updateTokenRow(db, found, restamp(TOKENS, found.token, { ...found.token, version }, stamps))

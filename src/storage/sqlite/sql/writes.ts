@@ -80,7 +80,7 @@ export function revokeKey(transaction: Transaction, id: string, origin: Origin):
   if (plan === undefined || before === undefined) return before as Stamped<StoredKey>
   update(db, 'account_keys', changedFields(ACCOUNT_KEYS, before, plan.after), 'id', id)
   transaction.record(plan.event, origin)
-  transaction.note(id, plan, origin.at)
+  transaction.note(plan)
   return plan.after
 }
 
@@ -109,7 +109,7 @@ export function updateSubAccount(
   const fields = changedFields(SUB_ACCOUNTS, found.subAccount, plan.after)
   update(db, 'sub_accounts', { ...fields, foldedText: foldedText(plan.after) }, 'id', id)
   transaction.record(plan.event, origin)
-  transaction.note(id, plan, origin.at)
+  transaction.note(plan)
   return { ...found, subAccount: plan.after }
 }
 
@@ -218,7 +218,7 @@ export function applyTokenChange(
   if (plan.isDeleted) deleteToken(transaction, found)
   else replaceToken(transaction, found, plan)
   transaction.record(plan.event, origin)
-  transaction.note(id, plan, origin.at)
+  transaction.note(plan)
   return asListed(plan.after, found.subAccount)
 }
 

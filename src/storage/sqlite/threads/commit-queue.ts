@@ -4,15 +4,12 @@ import { setImmediate } from 'node:timers/promises'
 
 /** Limits how long one commit delays the changes after it. */
 const MAX_BATCH = 256
-/** What a commit has left for the next one is written after this time, even without a further change. */
-const FOLLOW_UP_MS = 1_000
 /** Maintenance starts after this time without a change. */
 const IDLE_MS = 1_000
 
 interface Committer<Change> {
-  /** Answers each change of the batch; never rejects. An empty batch writes only what an earlier commit has left. */
+  /** Answers each change of the batch; never rejects. */
   commit(batch: readonly Change[]): Promise<void>
-  needsFollowUp(): boolean
   /** Does a small part of the maintenance, for which new changes wait. Resolves to true when there is more to do. */
   tidy(): Promise<boolean>
 }
@@ -21,7 +18,6 @@ export class CommitQueue<Change> {
   readonly #committer: Committer<Change>
   #queue: Change[] = []
   #working: Promise<void> | undefined
-  #followUp: NodeJS.Timeout | undefined
   #idle: NodeJS.Timeout | undefined
 
   constructor(committer: Committer<Change>) {
@@ -37,12 +33,11 @@ export class CommitQueue<Change> {
   async close(): Promise<void> {
     // A loop: changes that queued up during maintenance are committed after it.
     while (this.#working !== undefined) await this.#working
-    this.#clearTimers()
-    if (this.#committer.needsFollowUp()) await this.#committer.commit([])
+    clearTimeout(this.#idle)
   }
 
   #start(): void {
-    this.#clearTimers()
+    clearTimeout(this.#idle)
     this.#working ??= this.#work()
   }
 
@@ -52,7 +47,6 @@ export class CommitQueue<Change> {
       await this.#committer.commit(this.#queue.splice(0, MAX_BATCH))
     } while (this.#queue.length > 0)
     this.#working = undefined
-    if (this.#committer.needsFollowUp()) this.#followUp = setTimeout(() => this.#start(), FOLLOW_UP_MS)
     this.#tidyAfter(IDLE_MS)
   }
 
@@ -67,10 +61,5 @@ export class CommitQueue<Change> {
     this.#idle = setTimeout(() => {
       this.#working ??= this.#tidy()
     }, ms)
-  }
-
-  #clearTimers(): void {
-    clearTimeout(this.#followUp)
-    clearTimeout(this.#idle)
   }
 }

@@ -3,7 +3,8 @@
 import { Worker } from 'node:worker_threads'
 import { Failure, failure } from '../../../tokens/errors.ts'
 import type { Recovery } from '../journal/journal.ts'
-import type { Call, Reply, ThreadData } from './thread.ts'
+import type { Call, Reply } from './calls.ts'
+import type { ThreadData } from './thread.ts'
 
 /** A thread's objects are short-lived and small. */
 const RESOURCE_LIMITS = { maxYoungGenerationSizeMb: 8 }
