@@ -21,6 +21,7 @@ import {
   timeField,
 } from './fields.ts'
 import { mergePatch } from './merge-patch.ts'
+import { SUB_ACCOUNTS } from './tables.ts'
 import type { ListedToken, Status, SubAccount, Timestamp, TokenRecord } from './token.ts'
 
 export interface TokenUpdate {
@@ -191,9 +192,9 @@ export function readSubAccountPatch(body: unknown): SubAccountUpdate {
   return readPatch<SubAccountUpdate>(body, { ...SUB_ACCOUNT_FIELDS, policy: objectField, metadata: metadataField })
 }
 
-/** Sub-accounts have no version. This differs as soon as one of the fields does, and is their ETag. */
-export function fingerprintOf({ name, email, companyName, suspendedAt, policy, metadata }: SubAccount): string {
-  const fields = [name, email, companyName, suspendedAt, policy, metadata]
+/** Sub-accounts have no version. This differs as soon as a field does that the history shows, and is their ETag. */
+export function fingerprintOf(subAccount: SubAccount): string {
+  const fields = SUB_ACCOUNTS.history.map((name) => subAccount[name])
   return createHash('sha256').update(JSON.stringify(fields)).digest('base64url')
 }
 

@@ -2,6 +2,7 @@
 // below are called within `read`, or in the callback in which `shareSnapshot` resolves.
 import { hash } from 'node:crypto'
 import type { Slice, TokenQuery } from '../../../tokens/model/page.ts'
+import { SUB_ACCOUNTS, type Table, TOKENS } from '../../../tokens/model/tables.ts'
 import type { ListedToken, StoredKey, SubAccount } from '../../../tokens/model/token.ts'
 import type { TokenRow } from '../../../tokens/ports.ts'
 import { bytesOf } from '../../../tokens/recent.ts'
@@ -188,16 +189,26 @@ function bytesOfPolicy(policy: ReadyPolicy | undefined): number {
   return 500 + 210 * addresses.length + 90 * listed.length + bytesOf(listed)
 }
 
+/** Whatever is not a number; so a field that is added counts, too. */
+const textsIn = (table: Table) =>
+  Object.entries(table.fields)
+    .filter(([, { type }]) => type !== 'number')
+    .map(([name]) => name)
+
+const TOKEN_TEXTS = textsIn(TOKENS)
+const SUB_ACCOUNT_TEXTS = textsIn(SUB_ACCOUNTS)
+
 /** With all of its sub-account, which may be in no other row, and evicted by itself. */
 function bytesOfRow({ token, subAccount }: TokenRow): number {
-  const { name, sealed, metadata, tags, policy } = token
-  return Math.max(ROW, 500 + bytesOf([name, sealed, metadata, tags, policy]) + bytesOfTexts(subAccount))
+  const texts = bytesOfTexts(token, TOKEN_TEXTS) + bytesOfTexts(subAccount, SUB_ACCOUNT_TEXTS)
+  return Math.max(ROW, 340 + texts)
 }
 
 function bytesOfSubAccount(subAccount: SubAccount): number {
-  return Math.max(SUB_ACCOUNT, 600 + bytesOfTexts(subAccount))
+  return Math.max(SUB_ACCOUNT, 540 + bytesOfTexts(subAccount, SUB_ACCOUNT_TEXTS))
 }
 
-function bytesOfTexts({ name, email, companyName, policy, metadata }: SubAccount): number {
-  return bytesOf([name, email, companyName, policy, metadata])
+function bytesOfTexts(row: object, names: readonly string[]): number {
+  const values = row as Readonly<Record<string, string | Uint8Array | null | undefined>>
+  return bytesOf(names.map((name) => values[name] ?? null))
 }
