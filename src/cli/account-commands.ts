@@ -1,9 +1,9 @@
 // Accounts, their keys and their sub-accounts.
 import { type Command, Option } from 'commander'
-import { shownKey } from '../tokens/account-keys.ts'
 import { readPageRequest, readSearch } from '../tokens/model/page.ts'
 import { permissionsOf, ROLES, type Role } from '../tokens/model/permissions.ts'
 import { readSubAccountPatch } from '../tokens/model/update.ts'
+import { keyToWire } from '../wire/key.ts'
 import { addPaging, type OnStore, show, showAll, showPage } from './command.ts'
 import {
   addExpiry,
@@ -79,14 +79,14 @@ export function addKeyCommands(program: Command, onStore: OnStore): void {
       .description('the account keys of an account, without their secrets')
       .requiredOption('--account <id>', 'the account'),
     async ({ operator }, { account }, output) =>
-      showAll(output, (await operator.listKeys(account)).map(shownKey), 'No account keys yet.'),
+      showAll(output, (await operator.listKeys(account)).map(keyToWire), 'No account keys yet.'),
   )
   onStore(
     key
       .command('revoke')
       .description('revoke an account key: it is refused from now on; this cannot be undone')
       .argument('<id>', 'the account key'),
-    async ({ operator }, _options, output, id) => show(output, shownKey(await operator.revokeKey(id))),
+    async ({ operator }, _options, output, id) => show(output, keyToWire(await operator.revokeKey(id))),
   )
 }
 

@@ -4,7 +4,8 @@ import { OperatorError } from '../tokens/errors.ts'
 import { readTokenQuery } from '../tokens/model/page.ts'
 import { toTimeOrNull } from '../tokens/model/times.ts'
 import { MAX_OVERLAP_SECONDS, readTokenPatch } from '../tokens/model/update.ts'
-import { ACTIONS, entryOf, readHistoryQuery } from '../tokens/record/history.ts'
+import { ACTIONS, readHistoryQuery } from '../tokens/record/history.ts'
+import { historyToWire, idsIn } from '../wire/history.ts'
 import { addPaging, type OnStore, pageTitle, show, showPage } from './command.ts'
 import { verifyHistory } from './doctor.ts'
 import type { Output, Streams } from './output.ts'
@@ -189,8 +190,10 @@ export function addHistoryCommands(program: Command, onStore: OnStore): void {
       const tokenId = id.startsWith('acc_') ? undefined : id
       const accountId = tokenId === undefined ? (await operator.getAccount(id)).id : await operator.getOwner(id)
       const query = { ...readHistoryQuery({ ...filters }), tokenId }
-      const page = await registry.listHistory(operator.actFor(accountId), query)
-      output.result(page.items.map(entryOf), {
+      const caller = operator.actFor(accountId)
+      const found = await registry.listHistory(caller, query)
+      const page = historyToWire(found, await registry.findNames(caller, idsIn(found)))
+      output.result(page.items, {
         title: pageTitle(page, 'change'),
         rows: page.items.map(views.historyRow),
       })

@@ -3,7 +3,7 @@ import { type Json, shownJson } from '../tokens/model/fields.ts'
 import { toTime, toTimeOrNull } from '../tokens/model/times.ts'
 import type { Account, AccountKey, SubAccount, SubAccountRow, Token } from '../tokens/model/token.ts'
 import type { TokenRow } from '../tokens/ports.ts'
-import { entryOf, type HistoryRow } from '../tokens/record/history.ts'
+import type { historyToWire } from '../wire/history.ts'
 
 export type View = Readonly<Record<string, Json>>
 
@@ -62,8 +62,10 @@ export function detailedSubAccount(row: SubAccount): View {
 }
 
 /** For people; JSON output has the entry itself. */
-export function historyRow(row: HistoryRow): Readonly<Record<string, string>> {
-  const { at, by, action, subject, from, to } = entryOf(row)
+type HistoryEntry = ReturnType<typeof historyToWire>['items'][number]
+
+export function historyRow(entry: HistoryEntry): Readonly<Record<string, string>> {
+  const { at, by, action, subject, from, to } = entry
   const shown = (value: unknown) =>
     value !== null && typeof value === 'object' ? JSON.stringify(value) : (value ?? '-')
   const change = Object.keys({ ...from, ...to }).map((name) => `${name}: ${shown(from[name])} → ${shown(to[name])}`)
