@@ -1,10 +1,12 @@
-// What commands share: opening the store while one command runs, and printing its one result.
+// What commands share: where they do their work, opened while one command runs, and how their one result is printed.
 import type { Command } from 'commander'
 import { type Latchkey, openLatchkey } from '../compose.ts'
 import { type Config, readProcessConfig } from '../config.ts'
-import { MAX_LIMIT, type Page } from '../tokens/model/page.ts'
-import { Output, type Streams, type Table } from './output.ts'
-import type { View } from './views.ts'
+import { MAX_LIMIT, type Page, type RawQuery, readPageRequest, toPage } from '../tokens/model/page.ts'
+import { LocalManagement } from './local-management.ts'
+import type { Management } from './management.ts'
+import { Output, type Row, type Streams } from './output.ts'
+import { toRow } from './views.ts'
 
 export const JSON_OPTION = ['--json', 'print one JSON document'] as const
 
@@ -39,12 +41,28 @@ export const onStoreWith =
     })
   }
 
-export function show(output: Output, view: View): void {
-  output.result(view, { rows: [toRow(view)] })
+/** Defines what a command does with what it manages, wherever that is. */
+export type Manage = <Options extends object>(
+  command: Command,
+  run: (management: Management, options: Options, output: Output, argument: string) => Promise<void>,
+) => void
+
+export const manageWith =
+  (onStore: OnStore): Manage =>
+  (command, run) => {
+    onStore<{ account?: string; json?: boolean }>(command, async (latchkey, given, output, argument) => {
+      const { account, json: _json, ...options } = given
+      await run(new LocalManagement(latchkey, account), options as never, output, argument)
+    })
+  }
+
+export function addAccount(command: Command, what = 'the account'): Command {
+  return command.option('--account <id>', `${what}; needed on the local store, where no key says which`)
 }
 
-export function showAll(output: Output, views: readonly View[], ifEmpty: string): void {
-  output.result(views, views.length === 0 ? { title: ifEmpty } : { rows: views.map(toRow) })
+/** One object. */
+export function show(output: Output, document: object, fields: Row = toRow(document)): void {
+  output.result(document, { fields })
 }
 
 /** The domain checks the values, as over HTTP. */
@@ -54,25 +72,22 @@ export function addPaging(command: Command): Command {
     .option('--limit <n>', `how many on a page, at most ${MAX_LIMIT}`, `${MAX_LIMIT}`)
 }
 
-export function showPage(output: Output, page: Page<View>, noun: string): void {
-  output.result(page, { title: pageTitle(page, noun), rows: page.items.map(toRow) })
+export function showPage<Item extends object>(
+  output: Output,
+  page: Page<Item>,
+  noun: string,
+  rowOf: (item: Item) => Row = toRow,
+): void {
+  output.result(page, { title: pageTitle(page, noun), rows: page.items.map(rowOf) })
 }
 
-export function pageTitle({ total, totalPages, page }: Page<unknown>, noun: string): string {
+function pageTitle({ total, totalPages, page }: Page<unknown>, noun: string): string {
   const place = totalPages > 1 ? `; this is page ${page} of ${totalPages}` : ''
   return `${total} ${noun}${total === 1 ? '' : 's'}${place}`
 }
 
-/** A sub-account is shown by its name, counts of tokens as a list, all else as JSON, such as metadata of any shape. */
-function toRow(view: View): Table[number] {
-  const cell = (name: string, value: View[string]) => {
-    if (typeof value === 'boolean') return value ? 'yes' : 'no'
-    if (value === null || typeof value !== 'object') return value
-    if (name === 'subAccount' && 'name' in value) return String(value.name)
-    if (name !== 'tokens') return JSON.stringify(value)
-    return Object.entries(value)
-      .map(([status, count]) => `${count} ${status}`)
-      .join(', ')
-  }
-  return Object.fromEntries(Object.entries(view).map(([name, value]) => [name, cell(name, value)]))
+/** Of a list that is short enough to be read as a whole. */
+export function pageOf<Item>(all: readonly Item[], query: RawQuery): Page<Item> {
+  const { page, limit } = readPageRequest(query)
+  return toPage({ items: all.slice((page - 1) * limit, page * limit), total: all.length }, { page, limit })
 }

@@ -145,7 +145,7 @@ describe('import', () => {
     const details = { expiresAt: '2021-01-01T00:00:00.000Z', lastUsedAt: null, state: 'expired' }
     const token = { ...line('Expired', { token: 'from-api-expired', details }) }
     assert.equal((await cli.run('import', write('expired.ndjson', [token]), '--json')).json.imported, 1)
-    const [{ to }] = (await cli.run('history', 'list', estate.account._id, '--json')).json
+    const [{ to }] = (await cli.run('history', 'list', estate.account._id, '--json')).json.items
     assert.deepEqual([to.name, to.status, to.expiresAt], ['Expired', 'active', details.expiresAt])
   })
 
