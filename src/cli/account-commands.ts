@@ -1,12 +1,15 @@
 // Accounts, their keys and their sub-accounts.
 import { type Command, Option } from 'commander'
+import { OperatorError } from '../tokens/errors.ts'
 import { ROLES, type Role } from '../tokens/model/permissions.ts'
 import { toTimeOrNull } from '../tokens/model/times.ts'
 import { addAccount, addPaging, type Manage, type OnStore, pageOf, show, showPage } from './command.ts'
-import type { Output } from './output.ts'
+import { UsageError } from './management.ts'
+import { type Output, printable, type Streams } from './output.ts'
 import {
   addExpiry,
   addPatch,
+  confirm,
   type Expiry,
   type PatchOptions,
   readEmail,
@@ -16,7 +19,7 @@ import {
 } from './values.ts'
 import * as views from './views.ts'
 
-export function addAccountCommands(program: Command, onStore: OnStore): void {
+export function addAccountCommands(program: Command, onStore: OnStore, streams: Streams): void {
   const account = program.command('account').description('main accounts')
   onStore<{ name: string }>(
     account
@@ -34,7 +37,7 @@ export function addAccountCommands(program: Command, onStore: OnStore): void {
       .requiredOption('--name <name>', 'the new name', readName),
     async ({ operator }, { name }, output, id) => show(output, views.account(await operator.renameAccount(id, name))),
   )
-  onStore<{ credentials: 'once' | 'recoverable' }>(
+  onStore<{ credentials: 'once' | 'recoverable'; yes?: boolean }>(
     account
       .command('set')
       .description('change how an account keeps its credentials')
@@ -43,13 +46,28 @@ export function addAccountCommands(program: Command, onStore: OnStore): void {
         new Option('--credentials <how>', 'once: shown when they are made, never stored; stored ones are erased')
           .choices(['once', 'recoverable'])
           .makeOptionMandatory(),
-      ),
-    async ({ operator }, { credentials }, output, id) =>
-      show(output, views.account(await operator.setCredentials(id, credentials === 'once' ? 'once' : null))),
+      )
+      .option('--yes', 'erase without asking'),
+    async ({ operator }, { credentials, yes }, output, id) => {
+      const { name } = await operator.getAccount(id)
+      if (credentials === 'once' && yes !== true) await requireConsent(streams, name)
+      show(output, views.account(await operator.setCredentials(id, credentials === 'once' ? 'once' : null)))
+    },
   )
   onStore(addPaging(account.command('list').description('all main accounts')), async ({ operator }, options, output) =>
     showPage(output, pageOf((await operator.listAccounts()).map(views.account), { ...options }), 'account'),
   )
+}
+
+/** Erased credentials cannot be had back. */
+async function requireConsent(streams: Streams, account: string): Promise<void> {
+  const consent = await confirm(
+    streams,
+    `Erase all stored credentials of ${printable(account)}? Nobody can see them again.`,
+  )
+  if (consent === null)
+    throw new UsageError('This erases all stored credentials of the account: confirm it with --yes.')
+  if (!consent) throw new OperatorError('Nothing was changed.')
 }
 
 interface NewKeyOptions extends Expiry {

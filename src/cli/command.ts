@@ -1,11 +1,13 @@
 // What commands share: where they do their work, opened while one command runs, and how their one result is printed.
-import type { Command } from 'commander'
-import { type Latchkey, openLatchkey } from '../compose.ts'
+import { type Command, Option } from 'commander'
+import { type Latchkey, type OpenOptions, openLatchkey } from '../compose.ts'
 import { type Config, readProcessConfig } from '../config.ts'
 import { MAX_LIMIT, type Page, type RawQuery, readPageRequest, toPage } from '../tokens/model/page.ts'
+import { chooseServer, LOCAL, refuseServer } from './contexts.ts'
 import { LocalManagement } from './local-management.ts'
 import type { Management } from './management.ts'
 import { Output, type Row, type Streams } from './output.ts'
+import { manageThrough } from './remote-management.ts'
 import { toRow } from './views.ts'
 
 export const JSON_OPTION = ['--json', 'print one JSON document'] as const
@@ -29,17 +31,22 @@ export type OnStore = <Options extends object>(
 export const onStoreWith =
   (streams: Streams): OnStore =>
   (command, run, { settings = {}, mayCreateStore = false, patient = false } = {}) => {
-    command.option(...JSON_OPTION).action(async () => {
-      const config = { ...readProcessConfig(), ...settings }
-      const latchkey = await openLatchkey(config, { patient, mayCreateStore })
-      try {
-        const output = new Output(streams, command.opts<{ json?: boolean }>().json === true)
-        await run(latchkey, command.opts(), output, command.args[0] ?? '')
-      } finally {
-        await latchkey.store.close()
-      }
+    command.option(...JSON_OPTION).action(() => {
+      const output = new Output(streams, command.opts<{ json?: boolean }>().json === true)
+      return withStore({ ...readProcessConfig(), ...settings }, { patient, mayCreateStore }, (latchkey) =>
+        run(latchkey, command.opts(), output, command.args[0] ?? ''),
+      )
     })
   }
+
+async function withStore(config: Config, options: OpenOptions, work: (latchkey: Latchkey) => Promise<void>) {
+  const latchkey = await openLatchkey(config, options)
+  try {
+    await work(latchkey)
+  } finally {
+    await latchkey.store.close()
+  }
+}
 
 /** Defines what a command does with what it manages, wherever that is. */
 export type Manage = <Options extends object>(
@@ -48,16 +55,47 @@ export type Manage = <Options extends object>(
 ) => void
 
 export const manageWith =
-  (onStore: OnStore): Manage =>
+  (streams: Streams): Manage =>
   (command, run) => {
-    onStore<{ account?: string; json?: boolean }>(command, async (latchkey, given, output, argument) => {
-      const { account, json: _json, ...options } = given
-      await run(new LocalManagement(latchkey, account), options as never, output, argument)
+    mayRunAnywhere(command.option(...JSON_OPTION)).action(async () => {
+      const { account, json = false, ...options } = command.opts<{ account?: string; json?: boolean }>()
+      const output = new Output(streams, json)
+      const work = (management: Management) => run(management, options as never, output, command.args[0] ?? '')
+      const config = readProcessConfig()
+      const server = chooseServer(config, contextNameOf(command))
+      if (server !== undefined) await manageThrough(server, account, work)
+      else
+        await withStore(config, { mayCreateStore: false }, (latchkey) => work(new LocalManagement(latchkey, account)))
     })
   }
 
+const ANYWHERE = new WeakSet<Command>()
+
+/** All other commands work on the local store only. */
+export function mayRunAnywhere(command: Command): Command {
+  ANYWHERE.add(command)
+  return command
+}
+
+export const isLocalOnly = (command: Command): boolean => !ANYWHERE.has(command)
+
+export function requireLocal(command: Command): void {
+  if (!isLocalOnly(command)) return
+  const names = [command.parent?.parent ? command.parent.name() : '', command.name()]
+  refuseServer(readProcessConfig(), contextNameOf(command), names.join(' ').trim())
+}
+
+export const CONTEXT_OPTION = new Option(
+  '--context <name>',
+  `ask this server, or \`${LOCAL}\` for the local store; see \`latchkey context --help\``,
+)
+
+function contextNameOf(command: Command): string | undefined {
+  return command.optsWithGlobals<{ context?: string }>().context
+}
+
 export function addAccount(command: Command, what = 'the account'): Command {
-  return command.option('--account <id>', `${what}; needed on the local store, where no key says which`)
+  return command.option('--account <id>', `${what}; needed on the local store only: a key has its own`)
 }
 
 /** One object. */

@@ -4,7 +4,9 @@ import { packageVersion, readProcessConfig } from '../config.ts'
 import { Failure, OperatorError } from '../tokens/errors.ts'
 import { addAccountCommands, addKeyCommands, addSubAccountCommands } from './account-commands.ts'
 import { addBackupCommands } from './backup.ts'
-import { manageWith, onStoreWith } from './command.ts'
+import { CONTEXT_OPTION, isLocalOnly, manageWith, onStoreWith, requireLocal } from './command.ts'
+import { addCompletionCommand } from './completion.ts'
+import { addContextCommands } from './context-commands.ts'
 import { addCopyCommand } from './copy.ts'
 import { explainError, explainPermissions } from './error-messages.ts'
 import { exitCodeOf, ServerFailure } from './exit-codes.ts'
@@ -45,19 +47,30 @@ function withoutValues(text: string): string {
     .replace(/^(error: unknown option '[^'=]*)=.*/s, "$1'\n")
 }
 
-function buildProgram(streams: Streams): Command {
+const HELP = `
+Commands about tokens, sub-accounts, account keys and the history also ask a server: see \`latchkey context --help\`.
+Exit codes: 0 done, 1 refused or not found, 2 wrong usage, 3 unreachable, 4 not authenticated or not allowed.`
+
+export function buildProgram(streams: Streams): Command {
   const program = new Command('latchkey')
     .description('Manages the API tokens of sub-accounts. Settings come from the environment; see docs/operations.md.')
+    .addHelpText('after', HELP)
     .version(packageVersion(), '-V, --version', 'print the version')
     .configureOutput({
       writeOut: (text) => streams.stdout.write(text),
       writeErr: (text) => streams.stderr.write(printableLines(text)),
       outputError: (text, write) => write(withoutValues(text)),
     })
+    .addOption(CONTEXT_OPTION)
+    .configureHelp({
+      showGlobalOptions: true,
+      visibleGlobalOptions: (command) => (isLocalOnly(command) ? [] : [CONTEXT_OPTION]),
+    })
+    .hook('preAction', (_program, command) => requireLocal(command))
     .showHelpAfterError('(add --help for usage)')
     .exitOverride()
   const onStore = onStoreWith(streams)
-  const manage = manageWith(onStore)
+  const manage = manageWith(streams)
 
   program
     .command('serve')
@@ -70,16 +83,18 @@ function buildProgram(streams: Streams): Command {
       return serve(config, demo === true, new Output(streams, false))
     })
   addReadyCommand(program, streams)
-  addAccountCommands(program, onStore)
+  addAccountCommands(program, onStore, streams)
   addKeyCommands(program, manage)
   addSubAccountCommands(program, manage)
   addTokenCommands(program, manage, streams)
   addVerificationCommands(program, manage, streams)
+  addContextCommands(program, streams)
   addFindCommand(program, onStore, streams)
   addHistoryCommands(program, manage, onStore)
   addStoreCommands(program, onStore)
   addMasterKeyCommands(program, onStore)
   addCopyCommand(program, streams)
   addBackupCommands(program, streams)
+  addCompletionCommand(program, streams)
   return program
 }

@@ -76,7 +76,7 @@ describe('--json prints exactly one document', () => {
 
   test('token create shows the credential, this once, also for an account that stores none', async () => {
     const { account, subAccount } = await cli.estate()
-    await cli.run('account', 'set', account._id, '--credentials', 'once')
+    await cli.run('account', 'set', account._id, '--credentials', 'once', '--yes')
     const create = ['token', 'create', '--sub-account', subAccount._id, '--name', 'Once', '--json']
     const { _id, token } = (await cli.run(...create)).json
     assert.match(token, /^lk_tok_[0-9A-Za-z]{49}$/)
@@ -282,6 +282,41 @@ describe('lists', () => {
       assert.match(stderr, reason)
     }
   })
+})
+
+describe('account set --credentials once asks before it erases', () => {
+  const own = new Cli()
+  after(() => own.dispose())
+  const stored = async (id: string) => (await own.run('token', 'get', id, '--show-credential', '--json')).json.token
+
+  test('and erases only after a yes, or with --yes; where nobody can be asked, without either it is wrong usage', async () => {
+    const { account, subAccount } = await own.estate()
+    const create = ['token', 'create', '--sub-account', subAccount._id, '--name', 'T', '--json']
+    const { _id, token } = (await own.run(...create)).json
+    const set = ['account', 'set', account._id, '--credentials', 'once']
+    const unasked = await own.run(...set)
+    assert.deepEqual([unasked.code, /--yes/.test(unasked.stderr)], [2, true])
+    const declined = await own.runAs({ isTTY: true, input: ['\n'] }, ...set)
+    assert.deepEqual([declined.code, /Erase all stored credentials of A\? .*Nothing/s.test(declined.stderr)], [1, true])
+    assert.equal(await stored(_id), token)
+    assert.equal((await own.runAs({ isTTY: true, input: ['yes\n'] }, ...set)).code, 0)
+    assert.equal(await stored(_id), `lk_tok_…${token.slice(-4)}`)
+    assert.equal((await own.run('account', 'set', account._id, '--credentials', 'recoverable')).code, 0)
+  })
+})
+
+test('key create says which role it took, unless one was given', async () => {
+  const create = ['key', 'create', '--account', estate.account._id]
+  assert.match((await cli.run(...create)).stderr, /^No --role was given, so this is the key of an owner/)
+  assert.equal((await cli.run(...create, '--role', 'owner')).stderr, '')
+})
+
+test('one object is printed as lines, each with a field', async () => {
+  const { stdout } = await cli.run('sub-account', 'get', estate.subAccount._id)
+  const lines = stdout.trimEnd().split('\n')
+  assert.match(lines[0] ?? '', /^_id +sub_[0-9a-f]+$/)
+  assert.ok(lines.includes('companyName  C'))
+  assert.ok(lines.every((line) => /^\w+ {2,}\S/.test(line)))
 })
 
 test('a table has any number of rows', () => {

@@ -121,7 +121,7 @@ describe('import', () => {
 
   test('a line without a credential is bad for an account that stores none, and others are not', async () => {
     const { account, subAccount } = await cli.estate()
-    await cli.run('account', 'set', account._id, '--credentials', 'once')
+    await cli.run('account', 'set', account._id, '--credentials', 'once', '--yes')
     const missing = line('Missing', { subAccountId: subAccount._id })
     const given = { ...missing, name: 'Given', credential: 'given-1' }
     const refused = await cli.run('import', write('once.ndjson', [missing, given]))
