@@ -8,6 +8,8 @@ import { dirname, join } from 'node:path'
 const COPIED = ['bin', 'client/dist', 'console/dist', 'README.md', 'CHANGELOG.md', 'LICENSE']
 /** What only a clone needs. Private: the folder of the clone itself must never be published. */
 const OMITTED = ['private', 'scripts', 'devDependencies', 'overrides']
+/** A clone has the sources of the client, a package what is built of them. */
+const IMPORT_OF_CLIENT = /(['"](?:\.\.\/)+client\/)(?=[^'"\n]+\.js['"])/g
 const IMPORT_OF_TYPESCRIPT = /((?:from|import)\s*\(?\s*)(['"])(\.[^'"\n]*)\.ts\2/g
 
 export function buildNpmPackage({ root, out, work }) {
@@ -29,7 +31,7 @@ function writeJavaScript(root, folder, name) {
   const text = readFileSync(join(root, name), 'utf8')
   if (name.endsWith('.sql')) return writeFileSync(target, text)
   const script = name.endsWith('.ts') ? stripTypeScriptTypes(text) : text
-  writeFileSync(target, script.replaceAll(IMPORT_OF_TYPESCRIPT, '$1$2$3.js$2'))
+  writeFileSync(target, script.replaceAll(IMPORT_OF_TYPESCRIPT, '$1$2$3.js$2').replaceAll(IMPORT_OF_CLIENT, '$1dist/'))
 }
 
 function manifestOf(root) {

@@ -1,6 +1,7 @@
 // The settings, read from the environment and checked. Nothing else reads process.env.
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
+import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { OperatorError } from './tokens/errors.ts'
@@ -71,6 +72,11 @@ const READERS = {
   /** Whether an e-mail address counts for grants where the provider does not say that it is verified. */
   trustEmail: setting('LATCHKEY_TRUST_EMAIL', onOff, 'off'),
   trustProxy: setting('LATCHKEY_TRUST_PROXY', proxies, ''),
+  /** For commands: a server to ask instead of the local store, and an account key of it. */
+  server: setting('LATCHKEY_SERVER', serverUrl),
+  serverKey: setting('LATCHKEY_KEY', asIs),
+  /** Where the contexts of the person who runs commands are. */
+  configDir: configFolder(),
   rateLimits: group({
     perKey: setting('LATCHKEY_RATE_LIMIT_KEY', rate),
     perAddress: setting('LATCHKEY_RATE_LIMIT_ADDRESS', rate),
@@ -85,10 +91,17 @@ export type Config = Values<typeof READERS>
 /** Other names that begin with LATCHKEY_ are refused, so that a misspelt one is not ignored. */
 export const SETTINGS = Object.values(READERS).flatMap(({ names }) => names)
 
+/** A folder in which somebody works must not decide where their keys and credentials are sent. */
+const PERSONAL = ['LATCHKEY_SERVER', 'LATCHKEY_KEY', 'LATCHKEY_CONFIG_DIR']
+const PERSONAL_ADVICE = 'Set it in the environment, or use `latchkey context`.'
+
 /** Variables that are set take precedence over a `.env` file in the current folder. */
 export function readProcessConfig(): Config {
   // Into process.env: libraries read it too, such as pg for PGPASSWORD, and workers inherit it.
-  for (const [name, value] of Object.entries(readEnvFile(resolve('.env')))) process.env[name] ??= value
+  for (const [name, value] of Object.entries(readEnvFile(resolve('.env')))) {
+    if (PERSONAL.includes(name)) throw new OperatorError(`${name} is not read from a .env file. ${PERSONAL_ADVICE}`)
+    process.env[name] ??= value
+  }
   return readConfig(process.env)
 }
 
@@ -212,6 +225,23 @@ function originUrl(text: string, name: string): string {
   throw new OperatorError(
     `${name} must be where browsers reach this service, without a path, such as https://tokens.example.com`,
   )
+}
+
+/** May have a path, where a proxy serves Latchkey below one. The message does not repeat it: it may hold a password. */
+export function serverUrl(text: string, name: string): string {
+  const url = URL.parse(text)
+  const isPlain = url !== null && /^https?:$/.test(url.protocol) && !/[@?#]/.test(text)
+  if (isPlain) return url.href.replace(/\/+$/, '')
+  throw new OperatorError(
+    `${name} must be an address such as https://tokens.example.com, without a user name or a query`,
+  )
+}
+
+/** As the XDG specification has it. */
+function configFolder(): Reader<string> {
+  const [own, ofAll] = [setting('LATCHKEY_CONFIG_DIR', asIs), setting('XDG_CONFIG_HOME', asIs)]
+  const read = (env: Environment) => own.read(env) ?? join(ofAll.read(env) ?? join(homedir(), '.config'), 'latchkey')
+  return { names: own.names, read: (env) => resolve(read(env)) }
 }
 
 function whole(min: number, max: number): Parse<number> {

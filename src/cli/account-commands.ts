@@ -1,13 +1,15 @@
 // Accounts, their keys and their sub-accounts.
 import { type Command, Option } from 'commander'
-import { shownKey } from '../tokens/account-keys.ts'
-import { readPageRequest, readSearch } from '../tokens/model/page.ts'
-import { permissionsOf, ROLES, type Role } from '../tokens/model/permissions.ts'
-import { readSubAccountPatch } from '../tokens/model/update.ts'
-import { addPaging, type OnStore, show, showAll, showPage } from './command.ts'
+import { OperatorError } from '../tokens/errors.ts'
+import { ROLES, type Role } from '../tokens/model/permissions.ts'
+import { toTimeOrNull } from '../tokens/model/times.ts'
+import { addAccount, addPaging, type Manage, type OnStore, pageOf, show, showPage } from './command.ts'
+import { UsageError } from './management.ts'
+import { type Output, printable, type Streams } from './output.ts'
 import {
   addExpiry,
   addPatch,
+  confirm,
   type Expiry,
   type PatchOptions,
   readEmail,
@@ -17,7 +19,7 @@ import {
 } from './values.ts'
 import * as views from './views.ts'
 
-export function addAccountCommands(program: Command, onStore: OnStore): void {
+export function addAccountCommands(program: Command, onStore: OnStore, streams: Streams): void {
   const account = program.command('account').description('main accounts')
   onStore<{ name: string }>(
     account
@@ -35,7 +37,7 @@ export function addAccountCommands(program: Command, onStore: OnStore): void {
       .requiredOption('--name <name>', 'the new name', readName),
     async ({ operator }, { name }, output, id) => show(output, views.account(await operator.renameAccount(id, name))),
   )
-  onStore<{ credentials: 'once' | 'recoverable' }>(
+  onStore<{ credentials: 'once' | 'recoverable'; yes?: boolean }>(
     account
       .command('set')
       .description('change how an account keeps its credentials')
@@ -44,83 +46,102 @@ export function addAccountCommands(program: Command, onStore: OnStore): void {
         new Option('--credentials <how>', 'once: shown when they are made, never stored; stored ones are erased')
           .choices(['once', 'recoverable'])
           .makeOptionMandatory(),
-      ),
-    async ({ operator }, { credentials }, output, id) =>
-      show(output, views.account(await operator.setCredentials(id, credentials === 'once' ? 'once' : null))),
+      )
+      .option('--yes', 'erase without asking'),
+    async ({ operator }, { credentials, yes }, output, id) => {
+      const { name } = await operator.getAccount(id)
+      if (credentials === 'once' && yes !== true) await requireConsent(streams, name)
+      show(output, views.account(await operator.setCredentials(id, credentials === 'once' ? 'once' : null)))
+    },
   )
-  onStore(account.command('list').description('all main accounts'), async ({ operator }, _options, output) =>
-    showAll(output, (await operator.listAccounts()).map(views.account), 'No accounts yet.'),
+  onStore(addPaging(account.command('list').description('all main accounts')), async ({ operator }, options, output) =>
+    showPage(output, pageOf((await operator.listAccounts()).map(views.account), { ...options }), 'account'),
   )
 }
 
-export function addKeyCommands(program: Command, onStore: OnStore): void {
+/** Erased credentials cannot be had back. */
+async function requireConsent(streams: Streams, account: string): Promise<void> {
+  const consent = await confirm(
+    streams,
+    `Erase all stored credentials of ${printable(account)}? Nobody can see them again.`,
+  )
+  if (consent === null)
+    throw new UsageError('This erases all stored credentials of the account: confirm it with --yes.')
+  if (!consent) throw new OperatorError('Nothing was changed.')
+}
+
+interface NewKeyOptions extends Expiry {
+  readonly name: string
+  readonly role?: Role
+  readonly reveal?: boolean
+  readonly subAccount?: readonly string[]
+}
+
+export function addKeyCommands(program: Command, manage: Manage): void {
   const key = program.command('key').description('account keys: the bearer credentials of main accounts')
-  onStore<{ account: string; name: string; role: Role; reveal?: boolean; subAccount?: readonly string[] } & Expiry>(
+  manage<NewKeyOptions>(
     addExpiry(
-      key
-        .command('create')
+      addAccount(key.command('create'))
         .description('create an account key; it is shown only this once')
-        .requiredOption('--account <id>', 'the account')
         .option('--name <name>', 'what it is for', readName, 'unnamed')
-        .addOption(new Option('--role <role>', 'what it may do').choices(ROLES).default('owner'))
+        .addOption(new Option('--role <role>', 'what it may do; everything without it').choices(ROLES))
         .option('--reveal', 'it shows credentials; only an owner does unless this is set')
         .option('--no-reveal', 'it does not show credentials')
         .option('--sub-account <id...>', 'only these sub-accounts; can be repeated'),
     ),
-    async ({ operator }, { account, name, role, reveal, subAccount: subAccounts = null, ...expiry }, output) => {
-      const expiresAt = readExpiry(expiry, operator.origin().at)
-      const permissions = permissionsOf({ role, subAccounts, ...(reveal === undefined ? {} : { reveal }) })
-      show(output, views.newKey(await operator.createKey(account, name, expiresAt, permissions)))
+    async (management, { name, role, reveal, subAccount: subAccounts, ...expiry }, output) => {
+      const expiresAt = toTimeOrNull(readExpiry(expiry, Date.now())) ?? undefined
+      const fields = { name, role: role ?? ownerBecauseNoRole(output), reveal, subAccounts, expiresAt }
+      const { _id, key, expiresAt: until } = await management.createKey(fields)
+      show(output, { _id, key, expiresAt: until })
     },
   )
-  onStore<{ account: string }>(
-    key
-      .command('list')
-      .description('the account keys of an account, without their secrets')
-      .requiredOption('--account <id>', 'the account'),
-    async ({ operator }, { account }, output) =>
-      showAll(output, (await operator.listKeys(account)).map(shownKey), 'No account keys yet.'),
+  manage(
+    addAccount(key.command('list')).description('all account keys of an account, without their secrets'),
+    async (management, _options, output) => {
+      const keys = await management.listKeys()
+      output.result(keys, keys.length === 0 ? { title: 'No account keys yet.' } : { rows: keys.map(views.toRow) })
+    },
   )
-  onStore(
+  manage(
     key
       .command('revoke')
       .description('revoke an account key: it is refused from now on; this cannot be undone')
       .argument('<id>', 'the account key'),
-    async ({ operator }, _options, output, id) => show(output, shownKey(await operator.revokeKey(id))),
+    async (management, _options, output, id) => show(output, await management.revokeKey(id)),
   )
 }
 
-export function addSubAccountCommands(program: Command, onStore: OnStore): void {
+/** The default is what keys were before there were roles. Not silently: a key that leaks does what its role may do. */
+function ownerBecauseNoRole(output: Output): Role {
+  output.stderr('No --role was given, so this is the key of an owner, who may do everything.')
+  return 'owner'
+}
+
+export function addSubAccountCommands(program: Command, manage: Manage): void {
   const subAccount = program.command('sub-account').description('sub-accounts')
-  onStore<{ account: string; name: string; email: string; companyName: string }>(
-    subAccount
-      .command('create')
+  manage<{ name: string; email: string; companyName: string }>(
+    addAccount(subAccount.command('create'), 'the account that owns it')
       .description('create a sub-account')
-      .requiredOption('--account <id>', 'the account that owns it')
       .requiredOption('--name <name>', 'its name', readName)
       .requiredOption('--email <email>', 'its e-mail address', readEmail)
       .requiredOption('--company-name <name>', 'its company', readName),
-    async ({ operator }, { account, name, email, companyName }, output) => {
-      const created = await operator.createSubAccounts(account, [{ name, email, companyName }])
-      for (const each of created) show(output, views.subAccount(each))
-    },
+    async (management, fields, output) => show(output, await management.createSubAccount(fields)),
   )
-  onStore<{ account: string }>(
+  manage(
+    subAccount.command('get').description('show one sub-account').argument('<id>', 'the sub-account'),
+    async (management, _options, output, id) => show(output, await management.getSubAccount(id)),
+  )
+  manage(
     addPaging(
-      subAccount
-        .command('list')
+      addAccount(subAccount.command('list'))
         .description('the sub-accounts of an account, newest first')
-        .requiredOption('--account <id>', 'the account')
         .option('--search <text>', 'part of its name, e-mail address or company'),
     ),
-    async ({ operator, registry }, options, output) => {
-      const { id } = await operator.getAccount(options.account)
-      const query = { ...readPageRequest({ ...options }), search: readSearch({ ...options }) }
-      const page = await registry.listSubAccounts(operator.actFor(id), query)
-      showPage(output, { ...page, items: page.items.map(views.subAccountRow) }, 'sub-account')
-    },
+    async (management, filters, output) =>
+      showPage(output, await management.listSubAccounts({ ...filters }), 'sub-account', views.subAccountRow),
   )
-  onStore<PatchOptions & { name?: string; email?: string; companyName?: string }>(
+  manage<PatchOptions & { name?: string; email?: string; companyName?: string }>(
     addPatch(
       subAccount
         .command('set')
@@ -131,22 +152,13 @@ export function addSubAccountCommands(program: Command, onStore: OnStore): void 
         .option('--company-name <name>', 'its company'),
       ['metadata', 'policy'],
     ),
-    async ({ operator, registry }, options, output, id) => {
-      const { name, email, companyName } = options
-      const patch = readSubAccountPatch(readPatchOptions({ name, email, companyName }, options))
-      const caller = operator.actFor(await operator.getOwner(id))
-      const { subAccount } = await registry.updateSubAccount(caller, id, patch, operator.origin())
-      show(output, views.detailedSubAccount(subAccount))
-    },
+    async (management, { name, email, companyName, ...options }, output, id) =>
+      show(output, await management.patchSubAccount(id, readPatchOptions({ name, email, companyName }, options))),
   )
   const setStatus = (name: string, description: string, status: 'active' | 'suspended') =>
-    onStore(
+    manage(
       subAccount.command(name).description(description).argument('<id>', 'the sub-account'),
-      async ({ operator, registry }, _options, output, id) => {
-        const caller = operator.actFor(await operator.getOwner(id))
-        const row = await registry.updateSubAccount(caller, id, { status }, operator.origin())
-        show(output, views.subAccount(row.subAccount))
-      },
+      async (management, _options, output, id) => show(output, await management.patchSubAccount(id, { status })),
     )
   setStatus('suspend', 'refuse all tokens of a sub-account from now on', 'suspended')
   setStatus('resume', 'accept its tokens again, each as its own status says', 'active')

@@ -1,10 +1,14 @@
-// What commands share: opening the store while one command runs, and printing its one result.
-import type { Command } from 'commander'
-import { type Latchkey, openLatchkey } from '../compose.ts'
+// What commands share: where they do their work, opened while one command runs, and how their one result is printed.
+import { type Command, Option } from 'commander'
+import { type Latchkey, type OpenOptions, openLatchkey } from '../compose.ts'
 import { type Config, readProcessConfig } from '../config.ts'
-import { MAX_LIMIT, type Page } from '../tokens/model/page.ts'
-import { Output, type Streams, type Table } from './output.ts'
-import type { View } from './views.ts'
+import { MAX_LIMIT, type Page, type RawQuery, readPageRequest, toPage } from '../tokens/model/page.ts'
+import { chooseServer, LOCAL, refuseServer } from './contexts.ts'
+import { LocalManagement } from './local-management.ts'
+import type { Management } from './management.ts'
+import { Output, type Row, type Streams } from './output.ts'
+import { manageThrough } from './remote-management.ts'
+import { toRow } from './views.ts'
 
 export const JSON_OPTION = ['--json', 'print one JSON document'] as const
 
@@ -27,24 +31,76 @@ export type OnStore = <Options extends object>(
 export const onStoreWith =
   (streams: Streams): OnStore =>
   (command, run, { settings = {}, mayCreateStore = false, patient = false } = {}) => {
-    command.option(...JSON_OPTION).action(async () => {
-      const config = { ...readProcessConfig(), ...settings }
-      const latchkey = await openLatchkey(config, { patient, mayCreateStore })
-      try {
-        const output = new Output(streams, command.opts<{ json?: boolean }>().json === true)
-        await run(latchkey, command.opts(), output, command.args[0] ?? '')
-      } finally {
-        await latchkey.store.close()
-      }
+    command.option(...JSON_OPTION).action(() => {
+      const output = new Output(streams, command.opts<{ json?: boolean }>().json === true)
+      return withStore({ ...readProcessConfig(), ...settings }, { patient, mayCreateStore }, (latchkey) =>
+        run(latchkey, command.opts(), output, command.args[0] ?? ''),
+      )
     })
   }
 
-export function show(output: Output, view: View): void {
-  output.result(view, { rows: [toRow(view)] })
+async function withStore(config: Config, options: OpenOptions, work: (latchkey: Latchkey) => Promise<void>) {
+  const latchkey = await openLatchkey(config, options)
+  try {
+    await work(latchkey)
+  } finally {
+    await latchkey.store.close()
+  }
 }
 
-export function showAll(output: Output, views: readonly View[], ifEmpty: string): void {
-  output.result(views, views.length === 0 ? { title: ifEmpty } : { rows: views.map(toRow) })
+/** Defines what a command does with what it manages, wherever that is. */
+export type Manage = <Options extends object>(
+  command: Command,
+  run: (management: Management, options: Options, output: Output, argument: string) => Promise<void>,
+) => void
+
+export const manageWith =
+  (streams: Streams): Manage =>
+  (command, run) => {
+    mayRunAnywhere(command.option(...JSON_OPTION)).action(async () => {
+      const { account, json = false, ...options } = command.opts<{ account?: string; json?: boolean }>()
+      const output = new Output(streams, json)
+      const work = (management: Management) => run(management, options as never, output, command.args[0] ?? '')
+      const config = readProcessConfig()
+      const server = chooseServer(config, contextNameOf(command))
+      if (server !== undefined) await manageThrough(server, account, work)
+      else
+        await withStore(config, { mayCreateStore: false }, (latchkey) => work(new LocalManagement(latchkey, account)))
+    })
+  }
+
+const ANYWHERE = new WeakSet<Command>()
+
+/** All other commands work on the local store only. */
+export function mayRunAnywhere(command: Command): Command {
+  ANYWHERE.add(command)
+  return command
+}
+
+export const isLocalOnly = (command: Command): boolean => !ANYWHERE.has(command)
+
+export function requireLocal(command: Command): void {
+  if (!isLocalOnly(command)) return
+  const names = [command.parent?.parent ? command.parent.name() : '', command.name()]
+  refuseServer(readProcessConfig(), contextNameOf(command), names.join(' ').trim())
+}
+
+export const CONTEXT_OPTION = new Option(
+  '--context <name>',
+  `ask this server, or \`${LOCAL}\` for the local store; see \`latchkey context --help\``,
+)
+
+function contextNameOf(command: Command): string | undefined {
+  return command.optsWithGlobals<{ context?: string }>().context
+}
+
+export function addAccount(command: Command, what = 'the account'): Command {
+  return command.option('--account <id>', `${what}; needed on the local store only: a key has its own`)
+}
+
+/** One object. */
+export function show(output: Output, document: object, fields: Row = toRow(document)): void {
+  output.result(document, { fields })
 }
 
 /** The domain checks the values, as over HTTP. */
@@ -54,25 +110,22 @@ export function addPaging(command: Command): Command {
     .option('--limit <n>', `how many on a page, at most ${MAX_LIMIT}`, `${MAX_LIMIT}`)
 }
 
-export function showPage(output: Output, page: Page<View>, noun: string): void {
-  output.result(page, { title: pageTitle(page, noun), rows: page.items.map(toRow) })
+export function showPage<Item extends object>(
+  output: Output,
+  page: Page<Item>,
+  noun: string,
+  rowOf: (item: Item) => Row = toRow,
+): void {
+  output.result(page, { title: pageTitle(page, noun), rows: page.items.map(rowOf) })
 }
 
-export function pageTitle({ total, totalPages, page }: Page<unknown>, noun: string): string {
+function pageTitle({ total, totalPages, page }: Page<unknown>, noun: string): string {
   const place = totalPages > 1 ? `; this is page ${page} of ${totalPages}` : ''
   return `${total} ${noun}${total === 1 ? '' : 's'}${place}`
 }
 
-/** A sub-account is shown by its name, counts of tokens as a list, all else as JSON, such as metadata of any shape. */
-function toRow(view: View): Table[number] {
-  const cell = (name: string, value: View[string]) => {
-    if (typeof value === 'boolean') return value ? 'yes' : 'no'
-    if (value === null || typeof value !== 'object') return value
-    if (name === 'subAccount' && 'name' in value) return String(value.name)
-    if (name !== 'tokens') return JSON.stringify(value)
-    return Object.entries(value)
-      .map(([status, count]) => `${count} ${status}`)
-      .join(', ')
-  }
-  return Object.fromEntries(Object.entries(view).map(([name, value]) => [name, cell(name, value)]))
+/** Of a list that is short enough to be read as a whole. */
+export function pageOf<Item>(all: readonly Item[], query: RawQuery): Page<Item> {
+  const { page, limit } = readPageRequest(query)
+  return toPage({ items: all.slice((page - 1) * limit, page * limit), total: all.length }, { page, limit })
 }

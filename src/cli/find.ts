@@ -3,10 +3,10 @@ import { fstatSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { type Command, CommanderError } from 'commander'
 import type { Latchkey } from '../compose.ts'
-import { shownKey } from '../tokens/account-keys.ts'
 import { Failure } from '../tokens/errors.ts'
 import { type Candidate, LeakScanner } from '../tokens/leaks/scanner.ts'
 import type { Holder } from '../tokens/operator.ts'
+import { keyToWire } from '../wire/key.ts'
 import type { OnStore } from './command.ts'
 import type { Output, Streams, Table } from './output.ts'
 import { type Progress, startBytes } from './progress.ts'
@@ -133,7 +133,7 @@ function describe(holder: Holder, line: number, refusal: string | null): Found {
   const subAccount = kind === 'token' ? holder.row.subAccount.name : null
   const row = { line, kind, _id: id, name, account, subAccount, accepted: accepted ? 'yes' : `no, ${refusal}` }
   const fields =
-    kind === 'token' ? { ...views.listedToken(holder.row), former: holder.isFormer } : { ...shownKey(holder.key) }
+    kind === 'token' ? { ...views.listedToken(holder.row), former: holder.isFormer } : { ...keyToWire(holder.key) }
   return { fields: { line, kind, ...fields, account, accepted, refusal, toEnd }, row, toEnd }
 }
 

@@ -1,4 +1,4 @@
-// Prints results: tables for people, one JSON document for scripts, and no terminal control characters.
+// Prints results: lines and tables for people, one JSON document for scripts, and no terminal control characters.
 import { STEERING_CHARACTERS } from '../tokens/model/token.ts'
 
 export interface Streams {
@@ -20,7 +20,8 @@ export function printableLines(text: string): string {
 }
 
 type Cell = string | number | null | undefined
-export type Table = readonly Readonly<Record<string, Cell>>[]
+export type Row = Readonly<Record<string, Cell>>
+export type Table = readonly Row[]
 
 export class Output {
   readonly #streams: Streams
@@ -31,13 +32,14 @@ export class Output {
     this.json = json
   }
 
-  /** The one result of a command: `data` for scripts, title and rows for people. */
-  result(data: unknown, people: { readonly title?: string; readonly rows?: Table }): void {
+  /** The one result of a command: `data` for scripts; for people a title, the fields of one object, a table. */
+  result(data: unknown, people: { readonly title?: string; readonly fields?: Row; readonly rows?: Table }): void {
     if (this.json) {
       this.#streams.stdout.write(`${JSON.stringify(data)}\n`)
       return
     }
     if (people.title !== undefined) this.line(people.title)
+    if (people.fields !== undefined) this.#streams.stdout.write(formatLines(people.fields))
     if (people.rows !== undefined && people.rows.length > 0) this.#streams.stdout.write(formatTable(people.rows))
   }
 
@@ -64,10 +66,20 @@ export class Output {
   }
 }
 
+/** One object, however many fields it has, in lines that no terminal has to break in the middle of a table. */
+function formatLines(row: Row): string {
+  return formatCells(Object.entries(row).map(([name, value]) => [name, shown(value)]))
+}
+
 export function formatTable(rows: Table): string {
   const columns = Object.keys(rows[0] ?? {})
-  const cells = [columns, ...rows.map((row) => columns.map((column) => printable(String(row[column] ?? '-'))))]
-  const widths = columns.map((_, index) =>
+  return formatCells([columns, ...rows.map((row) => columns.map((column) => shown(row[column])))])
+}
+
+const shown = (value: Cell) => printable(String(value ?? '-'))
+
+function formatCells(cells: readonly (readonly string[])[]): string {
+  const widths = (cells[0] ?? []).map((_, index) =>
     cells.reduce((widest, line) => Math.max(widest, widthOf(line[index] ?? '')), 0),
   )
   const lines = cells.map((line) =>

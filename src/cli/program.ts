@@ -4,15 +4,20 @@ import { packageVersion, readProcessConfig } from '../config.ts'
 import { Failure, OperatorError } from '../tokens/errors.ts'
 import { addAccountCommands, addKeyCommands, addSubAccountCommands } from './account-commands.ts'
 import { addBackupCommands } from './backup.ts'
-import { onStoreWith } from './command.ts'
+import { CONTEXT_OPTION, isLocalOnly, manageWith, onStoreWith, requireLocal } from './command.ts'
+import { addCompletionCommand } from './completion.ts'
+import { addContextCommands } from './context-commands.ts'
 import { addCopyCommand } from './copy.ts'
 import { explainError, explainPermissions } from './error-messages.ts'
+import { exitCodeOf, ServerFailure } from './exit-codes.ts'
 import { addFindCommand } from './find.ts'
+import { UsageError } from './management.ts'
 import { addMasterKeyCommands } from './master-key-commands.ts'
 import { Output, printableLines, type Streams } from './output.ts'
 import { addReadyCommand } from './ready.ts'
 import { addStoreCommands } from './store-commands.ts'
 import { addHistoryCommands, addTokenCommands } from './token-commands.ts'
+import { addVerificationCommands } from './verification-commands.ts'
 
 /** Runs one command and returns the exit code. */
 export async function run(args: readonly string[], streams: Streams): Promise<number> {
@@ -20,14 +25,19 @@ export async function run(args: readonly string[], streams: Streams): Promise<nu
     await buildProgram(streams).parseAsync([...args], { from: 'user' })
     return 0
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode
-    const message = error instanceof Failure || error instanceof OperatorError ? error.message : explainError(error)
-    if (message === undefined) throw error
-    const why = explainPermissions(error, message)
-    const repeated = why === undefined || message.includes(why)
-    new Output(streams, false).stderr(`latchkey: ${message}${repeated ? '' : `\n${why}`}`)
-    return 1
+    // Commander has said what is wrong.
+    if (!(error instanceof CommanderError)) new Output(streams, false).stderr(`latchkey: ${explain(error)}`)
+    return exitCodeOf(error)
   }
+}
+
+/** Throws an error that can only be a bug. */
+function explain(error: unknown): string {
+  if (error instanceof UsageError || error instanceof ServerFailure) return error.message
+  const message = error instanceof Failure || error instanceof OperatorError ? error.message : explainError(error)
+  if (message === undefined) throw error
+  const why = explainPermissions(error, message)
+  return why === undefined || message.includes(why) ? message : `${message}\n${why}`
 }
 
 /** Commander repeats unexpected arguments, which may be part of a secret: `--credential my secret`, `--credentail=…`. */
@@ -37,18 +47,30 @@ function withoutValues(text: string): string {
     .replace(/^(error: unknown option '[^'=]*)=.*/s, "$1'\n")
 }
 
-function buildProgram(streams: Streams): Command {
+const HELP = `
+Commands about tokens, sub-accounts, account keys and the history also ask a server: see \`latchkey context --help\`.
+Exit codes: 0 done, 1 refused or not found, 2 wrong usage, 3 unreachable, 4 not authenticated or not allowed.`
+
+export function buildProgram(streams: Streams): Command {
   const program = new Command('latchkey')
     .description('Manages the API tokens of sub-accounts. Settings come from the environment; see docs/operations.md.')
+    .addHelpText('after', HELP)
     .version(packageVersion(), '-V, --version', 'print the version')
     .configureOutput({
       writeOut: (text) => streams.stdout.write(text),
       writeErr: (text) => streams.stderr.write(printableLines(text)),
       outputError: (text, write) => write(withoutValues(text)),
     })
+    .addOption(CONTEXT_OPTION)
+    .configureHelp({
+      showGlobalOptions: true,
+      visibleGlobalOptions: (command) => (isLocalOnly(command) ? [] : [CONTEXT_OPTION]),
+    })
+    .hook('preAction', (_program, command) => requireLocal(command))
     .showHelpAfterError('(add --help for usage)')
     .exitOverride()
   const onStore = onStoreWith(streams)
+  const manage = manageWith(streams)
 
   program
     .command('serve')
@@ -61,15 +83,18 @@ function buildProgram(streams: Streams): Command {
       return serve(config, demo === true, new Output(streams, false))
     })
   addReadyCommand(program, streams)
-  addAccountCommands(program, onStore)
-  addKeyCommands(program, onStore)
-  addSubAccountCommands(program, onStore)
-  addTokenCommands(program, onStore, streams)
+  addAccountCommands(program, onStore, streams)
+  addKeyCommands(program, manage)
+  addSubAccountCommands(program, manage)
+  addTokenCommands(program, manage, streams)
+  addVerificationCommands(program, manage, streams)
+  addContextCommands(program, streams)
   addFindCommand(program, onStore, streams)
-  addHistoryCommands(program, onStore)
+  addHistoryCommands(program, manage, onStore)
   addStoreCommands(program, onStore)
   addMasterKeyCommands(program, onStore)
   addCopyCommand(program, streams)
   addBackupCommands(program, streams)
+  addCompletionCommand(program, streams)
   return program
 }

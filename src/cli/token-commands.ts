@@ -1,12 +1,13 @@
 // Tokens one by one, and their history.
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { OperatorError } from '../tokens/errors.ts'
-import { readTokenQuery } from '../tokens/model/page.ts'
 import { toTimeOrNull } from '../tokens/model/times.ts'
-import { MAX_OVERLAP_SECONDS, readTokenPatch } from '../tokens/model/update.ts'
-import { ACTIONS, entryOf, readHistoryQuery } from '../tokens/record/history.ts'
-import { addPaging, type OnStore, pageTitle, show, showPage } from './command.ts'
+import { EFFECTIVE_STATUSES } from '../tokens/model/token.ts'
+import { MAX_OVERLAP_SECONDS } from '../tokens/model/update.ts'
+import { ACTIONS } from '../tokens/record/history.ts'
+import { addAccount, addPaging, type Manage, type OnStore, show, showPage } from './command.ts'
 import { verifyHistory } from './doctor.ts'
+import { UsageError } from './management.ts'
 import type { Output, Streams } from './output.ts'
 import {
   addExpiry,
@@ -19,9 +20,9 @@ import {
   readName,
   readNewCredential,
   readPatchOptions,
-  readStatus,
+  statusOption,
 } from './values.ts'
-import * as views from './views.ts'
+import { detailedToken, historyRow, tokenFields, tokenRow } from './views.ts'
 
 interface NewTokenOptions extends Expiry {
   readonly subAccount: string
@@ -47,79 +48,57 @@ async function readCredentialOption(
   output: Output,
 ): Promise<string | undefined> {
   if (credential !== undefined && credentialStdin) {
-    throw new OperatorError('--credential and --credential-stdin exclude each other')
+    throw new UsageError('--credential and --credential-stdin exclude each other')
   }
   if (credential !== undefined) output.stderr(VISIBLE_ARGUMENT)
   return credentialStdin ? readCredentialInput(streams) : credential
 }
 
 /** Only commands that create a credential show one, unless asked to. */
-export function addTokenCommands(program: Command, onStore: OnStore, streams: Streams): void {
+export function addTokenCommands(program: Command, manage: Manage, streams: Streams): void {
   const token = program.command('token').description('tokens')
-  onStore<NewTokenOptions>(
+  manage<NewTokenOptions>(
     addExpiry(
       token
         .command('create')
         .description('create a token, and show its credential')
         .requiredOption('--sub-account <id>', 'the sub-account that owns it')
         .requiredOption('--name <name>', 'its name', readName)
-        .option('--status <status>', 'active or inactive', readStatus, 'active'),
+        .addOption(statusOption('active or inactive').default('active')),
     )
       .option('--credential <value>', 'an existing credential; other users can see it', (text) =>
         readNewCredential(text),
       )
       .option('--credential-stdin', 'read an existing credential of any format from standard input'),
-    async ({ operator, registry }, options, output) => {
+    async (management, options, output) => {
       const { subAccount: subAccountId, name, status } = options
-      const expiresAt = readExpiry(options, operator.origin().at)
+      const expiresAt = toTimeOrNull(readExpiry(options, Date.now()))
       const credential = await readCredentialOption(options, streams, output)
-      const accountId = await operator.getOwner(subAccountId)
-      const { subAccount } = await registry.getSubAccount(operator.actFor(accountId), subAccountId)
-      const created = await operator.createTokens([{ accountId, subAccountId, name, status, expiresAt, credential }])
-      // Not read back: where credentials are shown once, a failure would lose this one.
-      for (const token of created) show(output, views.token({ ...token, subAccount }))
+      show(output, await management.createToken({ subAccountId, name, status, expiresAt }, credential))
     },
   )
-  onStore<{ showCredential?: boolean }>(
+  manage<{ showCredential?: boolean }>(
     token
       .command('get')
       .description('show one token')
       .argument('<id>', 'the token')
-      .option('--show-credential', 'show its credential too'),
-    async ({ operator, registry }, { showCredential }, output, id) => {
-      const row = await operator.getToken(id)
-      const caller = operator.actFor(row.token.accountId)
-      const credential = showCredential ? { token: (await registry.getToken(caller, id)).credential } : {}
-      show(output, { ...views.detailedToken(row), ...credential, account: row.token.accountId })
+      .option('--show-credential', 'show its whole credential'),
+    async (management, { showCredential }, output, id) => {
+      const got = await management.getToken(id, showCredential ? 'shown' : 'masked')
+      const account = await management.accountOf(id)
+      show(output, { ...detailedToken(got), account }, { ...tokenFields(got), account })
     },
   )
-  onStore<{ account: string; subAccount?: string }>(
-    addPaging(
-      token
-        .command('list')
-        .description('the tokens of an account, newest first, without their credentials')
-        .requiredOption('--account <id>', 'the account')
-        .option('--sub-account <id>', 'only of this sub-account')
-        .option('--status <status>', 'only active or inactive ones')
-        .option('--search <text>', 'part of its name, or the last four characters of its credential')
-        .option('--tag <tag...>', 'only with all of these tags'),
+  manage<{ subAccount?: string }>(
+    addTokenFilters(addAccount(token.command('list'))).description(
+      'the tokens of an account, newest first, with the ends of their credentials',
     ),
-    async ({ operator }, { account, subAccount, ...filters }, output) => {
-      const query = readTokenQuery({ ...filters, subAccountId: subAccount }, operator.origin().at)
-      const page = await operator.listTokens(account, query)
-      showPage(output, { ...page, items: page.items.map(views.listedToken) }, 'token')
+    async (management, { subAccount: subAccountId, ...filters }, output) => {
+      const page = await management.listTokens({ ...filters, subAccountId })
+      showPage(output, { ...page, items: page.items.map(detailedToken) }, 'token', tokenRow)
     },
   )
-  const setStatus = (name: string, description: string, status: 'active' | 'inactive') =>
-    onStore(
-      token.command(name).description(description).argument('<id>', 'the token'),
-      async ({ operator, registry }, _options, output, id) => {
-        const caller = operator.actFor(await operator.getOwner(id))
-        await registry.updateToken(caller, id, { status }, operator.origin())
-        show(output, views.listedToken(await operator.getToken(id)))
-      },
-    )
-  onStore<Expiry & PatchOptions & { name?: string; status?: string; tag?: readonly string[] }>(
+  manage<Expiry & PatchOptions & { name?: string; status?: 'active' | 'inactive'; tag?: readonly string[] }>(
     addPatch(
       addExpiry(
         token
@@ -127,23 +106,29 @@ export function addTokenCommands(program: Command, onStore: OnStore, streams: St
           .description('change fields of a token; what is not named stays as it is')
           .argument('<id>', 'the token')
           .option('--name <name>', 'its name')
-          .option('--status <status>', 'active or inactive', readStatus)
+          .addOption(statusOption('active or inactive'))
           .option('--tag <tag...>', 'its tags, instead of those it has'),
       ),
       ['expiresAt', 'tags', 'metadata', 'policy'],
     ),
-    async ({ operator, registry }, options, output, id) => {
+    async (management, options, output, id) => {
       const { name, status, tag: tags } = options
-      const expiresAt = toTimeOrNull(readExpiry(options, operator.origin().at)) ?? undefined
-      const caller = operator.actFor(await operator.getOwner(id))
-      const patch = readTokenPatch(readPatchOptions({ name, status, tags, expiresAt }, options))
-      await registry.updateToken(caller, id, patch, operator.origin())
-      show(output, views.detailedToken(await operator.getToken(id)))
+      const expiresAt = toTimeOrNull(readExpiry(options, Date.now())) ?? undefined
+      const changed = await management.patchToken(id, readPatchOptions({ name, status, tags, expiresAt }, options))
+      show(output, detailedToken(changed), tokenFields(changed))
     },
   )
+  const setStatus = (name: string, description: string, status: 'active' | 'inactive') =>
+    manage(
+      token.command(name).description(description).argument('<id>', 'the token'),
+      async (management, _options, output, id) => {
+        const changed = await management.patchToken(id, { status })
+        show(output, detailedToken(changed), tokenFields(changed))
+      },
+    )
   setStatus('disable', 'refuse a token from now on', 'inactive')
   setStatus('enable', 'accept a token again', 'active')
-  onStore<{ overlap: number }>(
+  manage<{ overlap: number }>(
     token
       .command('rotate')
       .description('give a token a new credential, and show it')
@@ -154,50 +139,56 @@ export function addTokenCommands(program: Command, onStore: OnStore, streams: St
         readOverlapTime,
         0,
       ),
-    async ({ operator, registry }, { overlap }, output, id) => {
-      const caller = operator.actFor(await operator.getOwner(id))
-      show(output, views.token(await registry.rotateToken(caller, id, overlap / 1000, operator.origin())))
-    },
+    async (management, { overlap }, output, id) => show(output, await management.rotateToken(id, overlap / 1000)),
   )
-  onStore(
+  manage(
     token
       .command('delete')
       .description('delete a token permanently; it is refused from now on')
       .argument('<id>', 'the token'),
-    async ({ operator, registry }, _options, output, id) => {
-      const caller = operator.actFor(await operator.getOwner(id))
-      const { id: _id } = await registry.deleteToken(caller, id, operator.origin())
+    async (management, _options, output, id) => {
+      const { _id } = await management.deleteToken(id)
       output.result({ _id, deleted: true }, { title: `Deleted ${_id}.` })
     },
   )
 }
 
-export function addHistoryCommands(program: Command, onStore: OnStore): void {
+/** Those of the API's list. The domain checks the values. */
+function addTokenFilters(command: Command): Command {
+  const choice = (flags: string, description: string, values: readonly string[]) =>
+    new Option(flags, description).choices([...values]).argParser(String)
+  return addPaging(
+    command
+      .option('--sub-account <id>', 'only of this sub-account')
+      .addOption(choice('--status <status>', 'only active or inactive ones', ['active', 'inactive']))
+      .addOption(
+        choice('--effective-status <status>', 'only those of which verification says this', EFFECTIVE_STATUSES),
+      )
+      .option('--search <text>', 'part of its name, or the last four characters of its credential')
+      .option('--tag <tag...>', 'only with all of these tags')
+      .addOption(choice('--used <when>', 'only those never used', ['never']))
+      .option('--created-from <time>', 'only made at this time or later, such as 2030-01-31T12:00:00Z')
+      .option('--created-before <time>', 'only made before this time')
+      .option('--expires-from <time>', 'only those that expire at this time or later')
+      .option('--expires-before <time>', 'only those that expire before this time'),
+  )
+}
+
+export function addHistoryCommands(program: Command, manage: Manage, onStore: OnStore): void {
   const history = program.command('history').description('the record of every change')
-  onStore(
+  manage(
     addPaging(
       history
         .command('list')
         .description('the changes of an account or of one token, latest first')
-        .argument('<id>', 'an account or a token')
+        .argument('[id]', 'an account or a token; on a server, the account of the key without it')
         .option('--by <actor>', 'only what this account key, `operator`, or `jwt:` or `oidc:` subject did')
-        .option('--action <action>', `only one of ${ACTIONS.join(', ')}`)
+        .addOption(new Option('--action <action>', 'only this kind of change').choices([...ACTIONS]).argParser(String))
         .option('--from <time>', 'only changes at this time or later, such as 2030-01-31T12:00:00Z')
         .option('--to <time>', 'only changes before this time'),
     ),
-    async ({ operator, registry }, filters, output, id) => {
-      const tokenId = id.startsWith('acc_') ? undefined : id
-      const accountId = tokenId === undefined ? (await operator.getAccount(id)).id : await operator.getOwner(id)
-      const query = { ...readHistoryQuery({ ...filters }), tokenId }
-      const page = await registry.listHistory(operator.actFor(accountId), query)
-      output.result(
-        page.items.map((row) => entryOf(row, row.seq)),
-        {
-          title: pageTitle(page, 'change'),
-          rows: page.items.map(views.historyRow),
-        },
-      )
-    },
+    async (management, filters, output, id) =>
+      showPage(output, await management.listHistory(id || undefined, { ...filters }), 'change', historyRow),
   )
   onStore(
     history.command('verify').description('find any row altered, removed or inserted'),

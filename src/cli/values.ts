@@ -1,10 +1,11 @@
-// Parses option values, by the same rules as over HTTP.
+// Reads the values of options and of standard input, by the same rules as over HTTP.
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { OperatorError } from '../tokens/errors.ts'
 import { emailField, type FieldReader, nameField, statusField } from '../tokens/model/fields.ts'
 import { parseTime, UNITS_MS } from '../tokens/model/times.ts'
-import type { Timestamp } from '../tokens/model/token.ts'
+import { STATUSES, type Timestamp } from '../tokens/model/token.ts'
 import { brokenCredentialRule } from '../tokens/operator.ts'
+import { UsageError } from './management.ts'
 import type { Streams } from './output.ts'
 
 const valid =
@@ -26,22 +27,40 @@ export function readNewCredential(text: string, source = 'The value of --credent
   return text
 }
 
-/** More than the longest credential, so that a longer one is refused rather than cut. */
-const MAX_CREDENTIAL_INPUT = 2_000
+export async function readCredentialInput(streams: Streams): Promise<string> {
+  return readNewCredential(await readSecretInput(streams, 'credential'), 'The credential on standard input')
+}
 
-export async function readCredentialInput({ stdin, stderr }: Streams): Promise<string> {
-  if (stdin?.isTTY) stderr.write('Paste the credential, press Enter, then Ctrl-D.\n')
+/** More than the longest credential or JWT, so that a longer one is refused rather than cut. */
+const MAX_SECRET_INPUT = 16_384
+
+/** From standard input only: other users can see the arguments of a command, and shells remember them. */
+export async function readSecretInput({ stdin, stderr }: Streams, what: string): Promise<string> {
+  if (stdin?.isTTY) stderr.write(`Paste the ${what}, press Enter, then Ctrl-D.\n`)
   let text = ''
   for await (const chunk of stdin ?? []) {
     text += chunk
-    if (text.length > MAX_CREDENTIAL_INPUT) break
+    if (text.length > MAX_SECRET_INPUT) break
   }
-  return readNewCredential(text.trim(), 'The credential on standard input')
+  return text.trim()
+}
+
+/** True for yes. Null where nobody can be asked. */
+export async function confirm({ stdin, stderr }: Streams, question: string): Promise<boolean | null> {
+  if (stdin?.isTTY !== true) return null
+  stderr.write(`${question} [y/N] `)
+  for await (const chunk of stdin) return /^y(es)?$/i.test(String(chunk).trim())
+  return false
 }
 
 export interface Expiry {
   readonly expiresIn?: number
   readonly expiresAt?: Timestamp
+}
+
+/** Its own parser says what is allowed in the words of the API. */
+export function statusOption(description: string): Option {
+  return new Option('--status <status>', description).choices([...STATUSES]).argParser(readStatus)
 }
 
 export function addExpiry(command: Command): Command {
@@ -52,7 +71,7 @@ export function addExpiry(command: Command): Command {
 
 export function readExpiry({ expiresIn, expiresAt }: Expiry, now: Timestamp): Timestamp | null {
   if (expiresIn === undefined) return expiresAt ?? null
-  if (expiresAt !== undefined) throw new OperatorError('--expires-in and --expires-at exclude each other')
+  if (expiresAt !== undefined) throw new UsageError('--expires-in and --expires-at exclude each other')
   return now + expiresIn
 }
 
@@ -75,7 +94,7 @@ export function addPatch(command: Command, clearable: readonly string[]): Comman
 export function readPatchOptions(fields: object, { metadata, policy, clear = [] }: PatchOptions): object {
   const given = Object.entries({ ...fields, metadata, policy }).filter(([, value]) => value !== undefined)
   const both = clear.find((field) => given.some(([name]) => name === field))
-  if (both !== undefined) throw new OperatorError(`${both} is both set and cleared`)
+  if (both !== undefined) throw new UsageError(`${both} is both set and cleared`)
   return Object.fromEntries([...given, ...clear.map((field) => [field, null])])
 }
 

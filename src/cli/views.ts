@@ -1,42 +1,15 @@
-// Records as the command line prints them, with the field names of the API.
-import { type Json, shownJson } from '../tokens/model/fields.ts'
+// Documents as people see them, and what scripts get beyond the documents of the API.
+import type { HistoryEntry, SubAccount, Token } from '../../client/latchkey-client.ts'
+import type { Json } from '../tokens/model/fields.ts'
 import { toTime, toTimeOrNull } from '../tokens/model/times.ts'
-import type { Account, AccountKey, SubAccount, SubAccountRow, Token } from '../tokens/model/token.ts'
+import type { Account } from '../tokens/model/token.ts'
 import type { TokenRow } from '../tokens/ports.ts'
-import { entryOf, type HistoryRow } from '../tokens/record/history.ts'
+import type { Row } from './output.ts'
 
 export type View = Readonly<Record<string, Json>>
 
 export function account({ id, name, createdAt, credentials }: Account): View {
   return { _id: id, name, createdAt: toTime(createdAt), credentials: credentials ?? 'recoverable' }
-}
-
-export function newKey({ id, key, expiresAt }: AccountKey & { readonly key: string }): View {
-  return { _id: id, key, expiresAt: toTimeOrNull(expiresAt) }
-}
-
-export function subAccount({ id, name, email, companyName, createdAt, suspendedAt }: SubAccount): View {
-  const status = suspendedAt === null ? 'active' : 'suspended'
-  const times = { createdAt: toTime(createdAt), suspendedAt: toTimeOrNull(suspendedAt) }
-  return { _id: id, name, email, companyName, status, ...times }
-}
-
-type ShownToken = Pick<Token, 'id' | 'name' | 'credential' | 'status' | 'createdAt' | 'subAccount'>
-
-export function token({ id, name, credential, status, createdAt, subAccount }: ShownToken): View {
-  const { id: _id, name: subAccountName, email, companyName } = subAccount
-  return {
-    _id: id,
-    name,
-    token: credential,
-    status,
-    createdAt: toTime(createdAt),
-    subAccount: { _id, name: subAccountName, email, companyName },
-  }
-}
-
-export function subAccountRow({ subAccount: owner, tokens }: SubAccountRow): View {
-  return { ...subAccount(owner), tokens: { ...tokens } }
 }
 
 /** Without the credential. */
@@ -51,21 +24,42 @@ export function listedToken({ token, subAccount: { id, name } }: TokenRow): View
   }
 }
 
-/** With what the lists leave out. */
-export function detailedToken(row: TokenRow): View {
-  const { tags, metadata, policy } = row.token
-  return { ...listedToken(row), tags: shownJson(tags) ?? [], metadata: shownJson(metadata), policy: shownJson(policy) }
+/** For scripts: some of the details also where commands had them before there were details. */
+export function detailedToken(token: Token) {
+  const { expiresAt = null, tags = [], metadata = null, policy = null } = token.details ?? {}
+  return { ...token, expiresAt, tags, metadata, policy }
 }
 
-export function detailedSubAccount(row: SubAccount): View {
-  return { ...subAccount(row), metadata: shownJson(row.metadata), policy: shownJson(row.policy) }
+export function tokenFields({ details, ...token }: Token): Row {
+  return toRow({ ...token, ...details })
 }
 
-/** For people; JSON output has the entry itself. */
-export function historyRow(row: HistoryRow): Readonly<Record<string, string>> {
-  const { at, by, action, subject, from, to } = entryOf(row, row.seq)
+export function tokenRow({ _id, name, status, createdAt, details, subAccount }: Token): Row {
+  return toRow({ _id, name, status, createdAt, expiresAt: details?.expiresAt, subAccount })
+}
+
+export function subAccountRow({ policy: _policy, metadata: _metadata, ...subAccount }: SubAccount): Row {
+  return toRow(subAccount)
+}
+
+export function historyRow({ at, by, action, subject, from, to }: HistoryEntry): Row {
   const shown = (value: unknown) =>
     value !== null && typeof value === 'object' ? JSON.stringify(value) : (value ?? '-')
   const change = Object.keys({ ...from, ...to }).map((name) => `${name}: ${shown(from[name])} → ${shown(to[name])}`)
   return { at, by, action, subject, change: change.join(', ') }
+}
+
+/** A sub-account is shown by its name, counts of tokens as a list, all else as JSON, such as metadata of any shape. */
+export function toRow(document: object): Row {
+  const cell = (name: string, value: unknown) => {
+    if (typeof value === 'boolean') return value ? 'yes' : 'no'
+    if (value === null || value === undefined || typeof value === 'number') return value
+    if (typeof value !== 'object') return String(value)
+    if (name === 'subAccount' && 'name' in value) return String(value.name)
+    if (name !== 'tokens') return JSON.stringify(value)
+    return Object.entries(value)
+      .map(([status, count]) => `${count} ${status}`)
+      .join(', ')
+  }
+  return Object.fromEntries(Object.entries(document).map(([name, value]) => [name, cell(name, value)]))
 }

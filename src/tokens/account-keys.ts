@@ -1,14 +1,8 @@
 // The account keys of an account: made, listed and revoked by callers who may, and at the command line.
 import { Failure } from './errors.ts'
 import { type Page, type PageRequest, type Slice, toPage } from './model/page.ts'
-import {
-  type Caller,
-  type Permissions,
-  requireWithin,
-  shownPermissions,
-  storePermissions,
-} from './model/permissions.ts'
-import { toTime, toTimeOrNull } from './model/times.ts'
+import { type Caller, type Permissions, requireWithin, storePermissions } from './model/permissions.ts'
+import { toTime } from './model/times.ts'
 import { type AccountKey, newId, type Timestamp } from './model/token.ts'
 import type { KeyQuery, Parts } from './ports.ts'
 import type { Origin } from './record/history.ts'
@@ -19,22 +13,6 @@ export interface NewKey {
   readonly permissions: Permissions
   /** Null for never. If it is not given, the key ends with the caller that makes it. */
   readonly expiresAt?: Timestamp | null | undefined
-}
-
-/** A key as HTTP and the command line show it. */
-export function shownKey({ id, name, createdAt, expiresAt, revokedAt, lastUsedAt, permissions }: AccountKey) {
-  const { role, reveal, subAccounts } = shownPermissions(permissions)
-  return {
-    _id: id,
-    name,
-    role,
-    reveal,
-    subAccounts,
-    createdAt: toTime(createdAt),
-    expiresAt: toTimeOrNull(expiresAt),
-    revokedAt: toTimeOrNull(revokedAt),
-    lastUsedAt: toTimeOrNull(lastUsedAt),
-  }
 }
 
 export class AccountKeys {

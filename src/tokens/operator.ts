@@ -2,7 +2,7 @@
 import { AccountKeys } from './account-keys.ts'
 import { Failure } from './errors.ts'
 import { Shapes } from './leaks/shapes.ts'
-import { MAX_LIMIT, type Page, type TokenQuery, toPage } from './model/page.ts'
+import { MAX_LIMIT } from './model/page.ts'
 import { type Caller, EVERYTHING } from './model/permissions.ts'
 import {
   type Account,
@@ -31,7 +31,7 @@ export interface BulkToken extends NewToken {
 
 const SHAPES_AT_ONCE = 1_000
 
-type CreatedToken = TokenRecord & { readonly credential: string }
+export type CreatedToken = TokenRecord & { readonly credential: string }
 
 /** What a credential belongs to. */
 export type Holder =
@@ -176,23 +176,6 @@ export class Operator {
     const ids = [...new Set(list.map(({ accountId }) => accountId))]
     const accounts = await Promise.all(ids.map((id) => this.#parts.store.findAccount(id)))
     return new Set(accounts.filter((account) => account?.credentials === 'once').map((account) => account?.id ?? ''))
-  }
-
-  /** Without decrypting the credential, so that a token with a damaged one can be shown. */
-  async getToken(id: string): Promise<TokenRow> {
-    const row = await this.#parts.store.findToken(await this.getOwner(id), id)
-    if (row === undefined) throw new Failure('token-not-found')
-    return row
-  }
-
-  /** Without decrypting the credentials: a damaged one must not hide the others. */
-  async listTokens(accountId: string, query: TokenQuery): Promise<Page<TokenRow>> {
-    await this.getAccount(accountId)
-    const slice = await this.#parts.store.listTokens(accountId, query)
-    if (slice === undefined) {
-      throw new Failure('invalid-request', `${query.subAccountId} is no sub-account of ${accountId}`)
-    }
-    return toPage(slice, query)
   }
 
   findByNames(asked: readonly NameAsked[]): Promise<readonly (TokenRecord | undefined)[]> {

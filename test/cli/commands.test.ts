@@ -44,7 +44,7 @@ describe('--json prints exactly one document', () => {
     assert.ok(days >= 90 && days < 90.01)
     const past = (await cli.run(...create, '--expires-at', '2001-01-01T00:00:00Z', '--name', 'old')).json
     assert.equal(past.expiresAt, '2001-01-01T00:00:00.000Z')
-    assert.equal((await cli.run(...create, '--expires-in', '1d', '--expires-at', '2001-01-01T00:00:00Z')).code, 1)
+    assert.equal((await cli.run(...create, '--expires-in', '1d', '--expires-at', '2001-01-01T00:00:00Z')).code, 2)
   })
 
   test('key revoke tells when', async () => {
@@ -58,7 +58,10 @@ describe('--json prints exactly one document', () => {
     const { _id, createdAt, ...rest } = estate.subAccount
     assert.match(_id, /^sub_/)
     assert.match(createdAt, /Z$/)
-    assert.deepEqual(rest, { name: 'S', email: 's@x.example', companyName: 'C', status: 'active', suspendedAt: null })
+    assert.deepEqual(rest, {
+      ...{ name: 'S', email: 's@x.example', companyName: 'C', status: 'active', suspendedAt: null },
+      ...{ tokens: { active: 0, inactive: 0 }, policy: null, metadata: null },
+    })
   })
 
   test('token create tells the Token, also with a credential of another format', async () => {
@@ -73,7 +76,7 @@ describe('--json prints exactly one document', () => {
 
   test('token create shows the credential, this once, also for an account that stores none', async () => {
     const { account, subAccount } = await cli.estate()
-    await cli.run('account', 'set', account._id, '--credentials', 'once')
+    await cli.run('account', 'set', account._id, '--credentials', 'once', '--yes')
     const create = ['token', 'create', '--sub-account', subAccount._id, '--name', 'Once', '--json']
     const { _id, token } = (await cli.run(...create)).json
     assert.match(token, /^lk_tok_[0-9A-Za-z]{49}$/)
@@ -92,7 +95,7 @@ describe('--json prints exactly one document', () => {
     assert.equal((await cli.run('token', 'get', past._id, '--json')).json.expiresAt, '2001-01-01T00:00:00.000Z')
     const both = ['--name', 'Both', '--expires-in', '1d', '--expires-at', '2001-01-01T00:00:00Z']
     const { code, stderr } = await cli.run(...create, ...both)
-    assert.equal(code, 1)
+    assert.equal(code, 2)
     assert.match(stderr, /exclude each other/)
   })
 
@@ -101,8 +104,9 @@ describe('--json prints exactly one document', () => {
     const { _id, token } = (await cli.run(...create)).json
     const got = await cli.run('token', 'get', _id, '--json')
     const carried = ['tags', 'metadata', 'policy']
-    const keys = ['_id', 'name', 'status', 'createdAt', 'expiresAt', 'subAccount', ...carried, 'account']
-    assert.deepEqual(Object.keys(got.json), keys)
+    const keys = ['_id', 'name', 'token', 'status', 'createdAt', 'subAccount', 'details']
+    assert.deepEqual(Object.keys(got.json), [...keys, 'expiresAt', ...carried, 'account'])
+    assert.equal(got.json.token, `lk_tok_…${token.slice(-4)}`)
     assert.deepEqual([got.json.name, got.json.account], ['Got', estate.account._id])
     for (const { stdout } of [got, await cli.run('token', 'get', _id)]) assert.ok(!stdout.includes(token))
     assert.equal((await cli.run('token', 'get', _id, '--show-credential', '--json')).json.token, token)
@@ -122,23 +126,23 @@ describe('--json prints exactly one document', () => {
     assert.notEqual((await cli.run('token', 'rotate', _id, '--overlap', '1h', '--json')).json.token, token)
     assert.deepEqual((await cli.run('token', 'delete', _id, '--json')).json, { _id, deleted: true })
     const history = (await cli.run('history', 'list', estate.account._id, '--json')).json
-    assert.equal(history[0].action, 'token.delete')
+    assert.equal(history.items[0].action, 'token.delete')
   })
 
   test('account rename tells the account, and the history tells from what to what', async () => {
     const { _id, createdAt } = (await cli.run('account', 'create', '--name', 'Before', '--json')).json
     const renamed = (await cli.run('account', 'rename', _id, '--name', 'After', '--json')).json
     assert.deepEqual(renamed, { _id, name: 'After', createdAt, credentials: 'recoverable' })
-    const [latest] = (await cli.run('history', 'list', _id, '--json')).json
+    const [latest] = (await cli.run('history', 'list', _id, '--json')).json.items
     assert.deepEqual([latest.action, latest.from, latest.to], ['account.rename', { name: 'Before' }, { name: 'After' }])
     assert.deepEqual((await cli.run('history', 'verify', '--json')).json.problems, [])
   })
 
   test('history list turns pages', async () => {
     const list = (...args: string[]) => cli.run('history', 'list', estate.account._id, ...args)
-    const all = (await list('--json')).json
-    assert.deepEqual((await list('--limit', '2', '--page', '2', '--json')).json, all.slice(2, 4))
-    assert.deepEqual((await list('--page', '1000', '--json')).json, [])
+    const all = (await list('--json')).json.items
+    assert.deepEqual((await list('--limit', '2', '--page', '2', '--json')).json.items, all.slice(2, 4))
+    assert.deepEqual((await list('--page', '1000', '--json')).json.items, [])
     assert.match((await list('--limit', '2')).stdout, new RegExp(`^${all.length} changes; this is page 1 of `))
     const { code, stderr } = await list('--limit', '101')
     assert.equal(code, 1)
@@ -156,24 +160,24 @@ describe('--json prints exactly one document', () => {
   test('history list is filtered by actor, action and time, and says what it takes', async () => {
     const list = (...args: string[]) => cli.run('history', 'list', estate.account._id, '--json', ...args)
     const actions = ({ json }: Awaited<ReturnType<typeof list>>) =>
-      new Set(json.map(({ action }: { action: string }) => action))
+      new Set(json.items.map(({ action }: { action: string }) => action))
     assert.deepEqual(actions(await list('--action', 'account.create', '--by', 'operator')), new Set(['account.create']))
-    assert.deepEqual((await list('--by', 'key_nobody')).json, [])
-    assert.deepEqual((await list('--to', '2000-01-01T00:00:00Z')).json, [])
+    assert.deepEqual((await list('--by', 'key_nobody')).json.items, [])
+    assert.deepEqual((await list('--to', '2000-01-01T00:00:00Z')).json.items, [])
     const refused = await list('--action', 'token.paint')
     assert.deepEqual([refused.code, /action must be one of account\.create/.test(refused.stderr)], [1, true])
   })
 
-  test('history list gives scripts the entries of the HTTP route, and people a sentence', async () => {
+  test('history list gives scripts the page of the HTTP route, and people a sentence', async () => {
     const create = ['token', 'create', '--sub-account', estate.subAccount._id, '--name', 'Told', '--json']
     const { _id } = (await cli.run(...create)).json
     await cli.run('token', 'disable', _id)
     const told = (await cli.run('history', 'list', _id, '--json')).json
     const server = cli.spawn(['serve'], { PORT: '0', LOG_LEVEL: 'silent' })
     const headers = { authorization: `Bearer ${estate.key.key}` }
-    const route = await fetch(`${await server.ready()}/api/v1/apiClient/token/${_id}/history`, { headers })
-    assert.deepEqual(told[0].to, { status: 'inactive' })
-    assert.deepEqual(told, ((await route.json()) as { data: { items: unknown } }).data.items)
+    const route = await fetch(`${await server.ready()}/api/v1/apiClient/token/${_id}/history?limit=100`, { headers })
+    assert.deepEqual(told.items[0].to, { status: 'inactive' })
+    assert.deepEqual(told, ((await route.json()) as { data: unknown }).data)
     server.kill('SIGTERM')
     await server.exited
     assert.match((await cli.run('history', 'list', _id)).stdout, /status: active → inactive/)
@@ -266,7 +270,10 @@ describe('lists', () => {
     for (const [args, reason] of [
       [['token', 'list', '--account', 'acc_no'], /Account not found/],
       [['sub-account', 'list', '--account', 'acc_no'], /Account not found/],
-      [['token', 'list', '--account', account, '--sub-account', 'sub_no'], /sub_no is no sub-account of acc_/],
+      [
+        ['token', 'list', '--account', account, '--sub-account', 'sub_no'],
+        /Sub account does not belong to you or does not exist/,
+      ],
       [['token', 'list', '--account', account, '--limit', '101'], /limit must be a whole number from 1 to 100/],
       [['token', 'list', '--account', account, '--status', 'off'], /status must be active or inactive/],
     ] as const) {
@@ -275,6 +282,41 @@ describe('lists', () => {
       assert.match(stderr, reason)
     }
   })
+})
+
+describe('account set --credentials once asks before it erases', () => {
+  const own = new Cli()
+  after(() => own.dispose())
+  const stored = async (id: string) => (await own.run('token', 'get', id, '--show-credential', '--json')).json.token
+
+  test('and erases only after a yes, or with --yes; where nobody can be asked, without either it is wrong usage', async () => {
+    const { account, subAccount } = await own.estate()
+    const create = ['token', 'create', '--sub-account', subAccount._id, '--name', 'T', '--json']
+    const { _id, token } = (await own.run(...create)).json
+    const set = ['account', 'set', account._id, '--credentials', 'once']
+    const unasked = await own.run(...set)
+    assert.deepEqual([unasked.code, /--yes/.test(unasked.stderr)], [2, true])
+    const declined = await own.runAs({ isTTY: true, input: ['\n'] }, ...set)
+    assert.deepEqual([declined.code, /Erase all stored credentials of A\? .*Nothing/s.test(declined.stderr)], [1, true])
+    assert.equal(await stored(_id), token)
+    assert.equal((await own.runAs({ isTTY: true, input: ['yes\n'] }, ...set)).code, 0)
+    assert.equal(await stored(_id), `lk_tok_…${token.slice(-4)}`)
+    assert.equal((await own.run('account', 'set', account._id, '--credentials', 'recoverable')).code, 0)
+  })
+})
+
+test('key create says which role it took, unless one was given', async () => {
+  const create = ['key', 'create', '--account', estate.account._id]
+  assert.match((await cli.run(...create)).stderr, /^No --role was given, so this is the key of an owner/)
+  assert.equal((await cli.run(...create, '--role', 'owner')).stderr, '')
+})
+
+test('one object is printed as lines, each with a field', async () => {
+  const { stdout } = await cli.run('sub-account', 'get', estate.subAccount._id)
+  const lines = stdout.trimEnd().split('\n')
+  assert.match(lines[0] ?? '', /^_id +sub_[0-9a-f]+$/)
+  assert.ok(lines.includes('companyName  C'))
+  assert.ok(lines.every((line) => /^\w+ {2,}\S/.test(line)))
 })
 
 test('a table has any number of rows', () => {
@@ -288,7 +330,7 @@ test('a rotation overlaps for no longer than over HTTP, and its history outlives
   const made = await own.run('token', 'create', '--sub-account', subAccount._id, '--name', 'T', '--json')
   const rotate = (overlap: string) => own.run('token', 'rotate', made.json._id, '--overlap', overlap)
   const { code, stderr } = await rotate('31d')
-  assert.equal(code, 1)
+  assert.equal(code, 2)
   assert.match(stderr, /'--overlap <time>' argument '31d' is invalid\. It is at most 30d/)
   assert.equal((await rotate('30d')).code, 0)
   assert.match((await own.run('history', 'list', made.json._id)).stdout, /formerCredentialUntil: - → 2\d\d\d-/)
@@ -511,7 +553,7 @@ test('a credential that is refused is not repeated, however it was given', async
     ['--credentials=my-pass=word'],
   ]) {
     const { code, stdout, stderr } = await cli.run(...create, ...given)
-    assert.equal(code, 1)
+    assert.notEqual(code, 0)
     assert.doesNotMatch(stdout + stderr, /pass|word/)
     assert.match(stderr, /--credential |too many arguments|unknown option '--credentials'/)
   }
@@ -546,7 +588,7 @@ describe('an existing credential', () => {
       assert.doesNotMatch(stderr, /words-of-it|xxx|half/)
     }
     const twice = await cli.runGiven(['a'], ...create('Refused', '--credential-stdin', '--credential', 'b'))
-    assert.equal(twice.code, 1)
+    assert.equal(twice.code, 2)
     assert.match(twice.stderr, /exclude each other/)
     assert.equal(
       (await cli.run('token', 'list', '--account', estate.account._id, '--search', 'Refused', '--json')).json.total,

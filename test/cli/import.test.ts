@@ -132,7 +132,7 @@ describe('import', () => {
 
   test('a line without a credential is bad for an account that stores none, and others are not', async () => {
     const { account, subAccount } = await cli.estate()
-    await cli.run('account', 'set', account._id, '--credentials', 'once')
+    await cli.run('account', 'set', account._id, '--credentials', 'once', '--yes')
     const missing = line('Missing', { subAccountId: subAccount._id })
     const given = { ...missing, name: 'Given', credential: 'given-1' }
     const refused = await cli.run('import', write('once.ndjson', [missing, given]))
@@ -156,7 +156,7 @@ describe('import', () => {
     const details = { expiresAt: '2021-01-01T00:00:00.000Z', lastUsedAt: null, state: 'expired' }
     const token = { ...line('Expired', { token: 'from-api-expired', details }) }
     assert.equal((await cli.run('import', write('expired.ndjson', [token]), '--json')).json.imported, 1)
-    const [{ to }] = (await cli.run('history', 'list', estate.account._id, '--json')).json
+    const [{ to }] = (await cli.run('history', 'list', estate.account._id, '--json')).json.items
     assert.deepEqual([to.name, to.status, to.expiresAt], ['Expired', 'active', details.expiresAt])
   })
 

@@ -18,32 +18,41 @@ export interface Ran {
   readonly json: any
 }
 
+interface Surroundings {
+  readonly input?: readonly (string | Uint8Array)[]
+  readonly env?: Readonly<Record<string, string>>
+  /** Whether standard input is a terminal. */
+  readonly isTTY?: boolean
+}
+
 export class Cli {
   readonly #started: Process[] = []
   readonly dataDir = mkdtempSync(join(tmpdir(), 'latchkey-cli-'))
+  /** Made by what stores a context. */
+  readonly configDir = `${this.dataDir}-config`
 
   run(...args: string[]): Promise<Ran> {
-    return this.#run([], {}, args)
+    return this.runAs({}, ...args)
   }
 
   /** With something on its standard input. */
   runGiven(input: readonly (string | Uint8Array)[], ...args: string[]): Promise<Ran> {
-    return this.#run(input, {}, args)
+    return this.runAs({ input }, ...args)
   }
 
   /** With variables that only this run sees. */
   runWith(env: Readonly<Record<string, string>>, ...args: string[]): Promise<Ran> {
-    return this.#run([], env, args)
+    return this.runAs({ env }, ...args)
   }
 
-  async #run(input: readonly (string | Uint8Array)[], env: Readonly<Record<string, string>>, args: readonly string[]) {
+  async runAs({ input = [], env = {}, isTTY = false }: Surroundings, ...args: string[]): Promise<Ran> {
     const out: string[] = []
     const err: string[] = []
     const before = process.env
-    process.env = { ...before, LATCHKEY_DATA_DIR: this.dataDir, ...env }
+    process.env = { ...before, ...this.#places, ...env }
     try {
       const code = await run(args, {
-        stdin: Readable.from(input),
+        stdin: Object.assign(Readable.from(input), { isTTY }),
         stdout: { write: (text) => out.push(text) },
         stderr: { write: (text) => err.push(text) },
       })
@@ -52,6 +61,10 @@ export class Cli {
     } finally {
       process.env = before
     }
+  }
+
+  get #places() {
+    return { LATCHKEY_DATA_DIR: this.dataDir, LATCHKEY_CONFIG_DIR: this.configDir }
   }
 
   /** The same folder, as a process of its own. */
@@ -67,7 +80,7 @@ export class Cli {
   /** The runtime as the last part of another command, such as `strace -f` or a shell that sets limits first. */
   spawnUnder(command: readonly string[], args: readonly string[], env: Readonly<Record<string, string>> = {}) {
     const line = [...command, process.execPath, ...args.map(bundleOf)]
-    const started = new Process(line, { LATCHKEY_DATA_DIR: this.dataDir, ...env })
+    const started = new Process(line, { ...this.#places, ...env })
     this.#started.push(started)
     return started
   }
@@ -88,7 +101,7 @@ export class Cli {
   /** Also ends what a test that failed has left running: it would keep the tests from ending. */
   dispose(): void {
     for (const started of this.#started) started.kill('SIGKILL')
-    rmSync(this.dataDir, { recursive: true, force: true })
+    for (const folder of [this.dataDir, this.configDir]) rmSync(folder, { recursive: true, force: true })
   }
 }
 

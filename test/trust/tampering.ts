@@ -4,10 +4,10 @@ import assert from 'node:assert/strict'
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { examine, verifyHistory } from '../../src/cli/doctor.ts'
-import { shownKey } from '../../src/tokens/account-keys.ts'
 import type { Token } from '../../src/tokens/model/token.ts'
 import type { Tampered } from '../../src/tokens/trust/stamp.ts'
 import { judge } from '../../src/tokens/trust/verdict.ts'
+import { keyToWire } from '../../src/wire/key.ts'
 import { type Engine, Estate, type Tenant } from '../support/estate.ts'
 import { type Ask, bearer, closeConnections, type Heard } from '../support/http.ts'
 import { type ByHand, openByHand } from './by-hand.ts'
@@ -336,7 +336,7 @@ export function describeTampering(engine: Engine): void {
     const listed = (await estate.mineAsks({ path: `${KEY}?limit=100` })).json.data.items
     const { role, reveal, subAccounts: ids } = listed.find(({ _id }: { _id: string }) => _id === unreadable.id)
     assert.deepEqual({ role, reveal, subAccounts: ids }, shown)
-    const printed = (await operator.listKeys(accountId)).map(shownKey).find(({ _id }) => _id === unreadable.id)
+    const printed = (await operator.listKeys(accountId)).map(keyToWire).find(({ _id }) => _id === unreadable.id)
     assert.deepEqual({ ...printed, ...shown }, printed)
     const asLimited = (ask: Ask) => estate.ask({ ...ask, headers: [bearer(caller.key)] })
     const seen = (await asLimited({ path: KEY })).json.data

@@ -1,15 +1,8 @@
-// How verification is asked for scopes, and how it tells what a policy requires and leaves.
-import { Failure } from '../../tokens/errors.ts'
+// How verification tells what a policy requires and leaves.
 import type { LimitVerdict } from '../../tokens/limiter.ts'
+import { readScopeParameter } from '../../tokens/model/access.ts'
 import type { RawQuery } from '../../tokens/model/page.ts'
-import { type Access, readScopes } from '../../tokens/verify/policy.ts'
-
-export function readScopeParameter({ scope }: RawQuery): Pick<Access, 'scopes'> {
-  if (scope === undefined) return {}
-  const read = readScopes(scope)
-  if ('problem' in read) throw new Failure('invalid-request', read.problem)
-  return read
-}
+import { limitName } from '../../wire/verdict.ts'
 
 /** RFC 6750, 3.1: the scopes that would be enough. Only their own characters can be in it. */
 export function challengeFor(query: RawQuery): Readonly<Record<string, string>> {
@@ -21,17 +14,15 @@ export function challengeFor(query: RawQuery): Readonly<Record<string, string>> 
 /** RateLimit and RateLimit-Policy, of draft-ietf-httpapi-ratelimit-headers: one item for each rate and quota. */
 export function limitHeaders(left: LimitVerdict['left']): Readonly<Record<string, string>> {
   if (left.length === 0) return {}
-  const policies = left.map(({ use }) => `${nameOf(use)};q=${use.limit.limit}${windowOf(use)}`)
+  const policies = left.map(({ use }) => `"${limitName(use)}";q=${use.limit.limit}${windowOf(use)}`)
   const remaining = left.map(({ use, left: units, resetSeconds }) => {
     const reset = resetSeconds === null ? '' : `;t=${resetSeconds}`
-    return `${nameOf(use)};r=${units}${reset}`
+    return `"${limitName(use)}";r=${units}${reset}`
   })
   return { 'ratelimit-policy': policies.join(', '), ratelimit: remaining.join(', ') }
 }
 
 type Use = LimitVerdict['left'][number]['use']
-
-const nameOf = ({ owner, limit }: Use) => (owner === 'token' ? `"${limit.kind}"` : `"sub-account-${limit.kind}"`)
 
 const WINDOWS = { day: ';w=86400', month: ';w=2592000', ever: '' }
 

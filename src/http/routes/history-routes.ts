@@ -1,11 +1,11 @@
 // The history of one token, or of the whole account.
 import { Type } from 'typebox'
 import { reasonOf } from '../../tokens/errors.ts'
-import type { Page } from '../../tokens/model/page.ts'
 import type { Caller } from '../../tokens/model/permissions.ts'
 import { NOT_A_TIME } from '../../tokens/model/times.ts'
-import { ACTIONS, entryOf, type HistoryRow, readHistoryQuery } from '../../tokens/record/history.ts'
+import { ACTIONS, type HistoryQuery, readHistoryQuery } from '../../tokens/record/history.ts'
 import type { Registry } from '../../tokens/registry.ts'
+import { historyToWire, idsIn } from '../../wire/history.ts'
 import type { AccountRoute } from './route.ts'
 import * as schemas from './schemas.ts'
 
@@ -32,7 +32,7 @@ const accountHistory: AccountRoute = {
   summary: 'History of the account, newest first',
   failures: { 400: BAD_QUERY },
   async answer(registry, { caller, query }) {
-    return historyResult(registry, caller, await registry.listHistory(caller, readHistoryQuery(query)))
+    return historyResult(registry, caller, readHistoryQuery(query))
   },
 }
 
@@ -45,16 +45,16 @@ const tokenHistory: AccountRoute = {
   params: schemas.TokenId,
   failures: { 400: BAD_QUERY, 404: [reasonOf('token-not-found')] },
   async answer(registry, { caller, params, query }) {
-    const historyQuery = { ...readHistoryQuery(query), tokenId: params.id }
-    return historyResult(registry, caller, await registry.listHistory(caller, historyQuery))
+    return historyResult(registry, caller, { ...readHistoryQuery(query), tokenId: params.id })
   },
 }
 
 export const historyRoutes = { accountHistory, tokenHistory }
 
-async function historyResult(registry: Registry, caller: Caller, page: Page<HistoryRow>) {
-  const ids = page.items.flatMap(({ by, subject, to }) => [by, subject, String(to.subAccountId ?? '')])
-  const names = Object.fromEntries(await registry.findNames(caller, [...new Set(ids)]))
-  const items: schemas.WireHistoryEntry[] = page.items.map((row) => entryOf(row, registry.positionOf(caller, row)))
-  return { message: `Found ${page.total} history entry(s)`, data: { ...page, items, names } }
+async function historyResult(registry: Registry, caller: Caller, query: HistoryQuery) {
+  const page = await registry.listHistory(caller, query)
+  const data: schemas.WireHistoryPage = historyToWire(page, await registry.findNames(caller, idsIn(page)), (row) =>
+    registry.positionOf(caller, row),
+  )
+  return { message: `Found ${page.total} history entry(s)`, data }
 }

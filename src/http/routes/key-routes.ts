@@ -1,18 +1,16 @@
 // Account keys: list, create with rights, revoke.
 import { Type } from 'typebox'
-import { shownKey } from '../../tokens/account-keys.ts'
 import { reasonOf } from '../../tokens/errors.ts'
 import { nameField, oneOf, readNew, timeField } from '../../tokens/model/fields.ts'
 import { BAD_PAGE, readPageRequest } from '../../tokens/model/page.ts'
 import { flagField, permissionsOf, ROLES, type Role, subAccountsField } from '../../tokens/model/permissions.ts'
-import { type AccountKey, MAX_NAME_CHARACTERS } from '../../tokens/model/token.ts'
+import { MAX_NAME_CHARACTERS } from '../../tokens/model/token.ts'
+import { keyToWire } from '../../wire/key.ts'
 import type { AccountRoute } from './route.ts'
 import * as schemas from './schemas.ts'
 
 const BASE = '/api/v1/apiClient/key'
 const NOT_FOUND = [reasonOf('key-not-found')]
-
-const keyToWire: (key: AccountKey) => schemas.WireKey = shownKey
 
 const shared = { tag: 'Keys', right: 'manageKeys' } as const
 
@@ -28,7 +26,8 @@ const listKeys: AccountRoute = {
   failures: { 400: [BAD_PAGE] },
   async answer(registry, { caller, query }) {
     const page = await registry.keys.list(caller, readPageRequest(query))
-    return { message: `Found ${page.total} account key(s)`, data: { ...page, items: page.items.map(keyToWire) } }
+    const items: schemas.WireKey[] = page.items.map(keyToWire)
+    return { message: `Found ${page.total} account key(s)`, data: { ...page, items } }
   },
 }
 

@@ -1,10 +1,10 @@
 // The account at a glance: counts of its tokens and sub-accounts.
 import { toTime } from '../../tokens/model/times.ts'
 import type { Overview } from '../../tokens/registry.ts'
+import { subAccountToWire } from '../../wire/sub-account.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
 import type { AccountRoute } from './route.ts'
 import * as schemas from './schemas.ts'
-import { subAccountToWire } from './sub-account-routes.ts'
 
 const overview: AccountRoute = {
   method: 'GET',

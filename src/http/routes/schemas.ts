@@ -193,8 +193,6 @@ const TokenDetails = Type.Object(
   { title: 'TokenDetails', description: 'In reads with `include=details`, and in every answer to PATCH' },
 )
 
-export type WireTokenDetails = Static<typeof TokenDetails>
-
 export const Token = Type.Object(
   {
     _id: text('Token identifier', 'tok_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
@@ -253,7 +251,6 @@ export const HistoryEntry = Type.Object(
   },
   { title: 'HistoryEntry' },
 )
-export type WireHistoryEntry = Static<typeof HistoryEntry>
 
 /** For entries of earlier versions, which have no `byName` and `subjectName`. */
 const Names = Type.Record(Type.String(), Type.String(), {
@@ -384,6 +381,7 @@ export const KeyPage = Type.Object(pageFields(Key), { title: 'KeyPage' })
 export const TokenPage = Type.Object(pageFields(Token), { title: 'TokenPage' })
 export const SubAccountPage = Type.Object(pageFields(SubAccount), { title: 'SubAccountPage' })
 export const HistoryPage = Type.Object({ ...pageFields(HistoryEntry), names: Names }, { title: 'HistoryPage' })
+export type WireHistoryPage = Static<typeof HistoryPage>
 
 export const TokenId = Type.Object({ id: Type.String({ description: 'The token id' }) })
 

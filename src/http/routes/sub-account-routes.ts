@@ -1,8 +1,7 @@
 // Sub-accounts: list, create, get, update, suspend and resume.
 import { Type } from 'typebox'
-import { NOTHING_TO_UPDATE, shownJson } from '../../tokens/model/fields.ts'
+import { NOTHING_TO_UPDATE } from '../../tokens/model/fields.ts'
 import { BAD_PAGE, readPageRequest, readSearch } from '../../tokens/model/page.ts'
-import { toTime, toTimeOrNull } from '../../tokens/model/times.ts'
 import { MAX_NAME_CHARACTERS, type SubAccountRow } from '../../tokens/model/token.ts'
 import {
   fingerprintOf,
@@ -12,6 +11,7 @@ import {
   STALE_SUB_ACCOUNT,
   SUB_ACCOUNT_STATUSES,
 } from '../../tokens/model/update.ts'
+import { subAccountToWire } from '../../wire/sub-account.ts'
 import { etagOf, readIfMatch } from '../protocol/conditions.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
 import { type AccountRoute, etag, ifMatch, NOT_YOURS, type RouteResult } from './route.ts'
@@ -56,7 +56,8 @@ const listSubAccounts: AccountRoute = {
   failures: { 400: [BAD_PAGE] },
   async answer(registry, { caller, query }) {
     const page = await registry.listSubAccounts(caller, { ...readPageRequest(query), search: readSearch(query) })
-    return { message: `Found ${page.total} sub-account(s)`, data: { ...page, items: page.items.map(subAccountToWire) } }
+    const items: schemas.WireSubAccount[] = page.items.map(subAccountToWire)
+    return { message: `Found ${page.total} sub-account(s)`, data: { ...page, items } }
   },
 }
 
@@ -142,21 +143,6 @@ const updateSubAccount: AccountRoute = {
 export const subAccountRoutes = { listSubAccounts, createSubAccount, getSubAccount, updateSubAccount, patchSubAccount }
 
 function subAccountResult(row: SubAccountRow): RouteResult {
-  return { data: subAccountToWire(row), headers: { etag: etagOf(fingerprintOf(row.subAccount)) } }
-}
-
-export function subAccountToWire({ subAccount, tokens }: SubAccountRow): schemas.WireSubAccount {
-  const { id, name, email, companyName, createdAt, suspendedAt, policy, metadata } = subAccount
-  return {
-    _id: id,
-    name,
-    email,
-    companyName,
-    status: suspendedAt === null ? 'active' : 'suspended',
-    createdAt: toTime(createdAt),
-    suspendedAt: toTimeOrNull(suspendedAt),
-    tokens,
-    policy: shownJson(policy) as schemas.WireSubAccount['policy'],
-    metadata: shownJson(metadata) as schemas.WireSubAccount['metadata'],
-  }
+  const data: schemas.WireSubAccount = subAccountToWire(row)
+  return { data, headers: { etag: etagOf(fingerprintOf(row.subAccount)) } }
 }

@@ -1,6 +1,7 @@
 // The documented endpoints, and all else that can be done with a token.
 import { Type } from 'typebox'
 import { Failure, reasonOf } from '../../tokens/errors.ts'
+import { NOT_AN_ADDRESS, readAccess } from '../../tokens/model/access.ts'
 import { NOTHING_TO_UPDATE } from '../../tokens/model/fields.ts'
 import { BAD_LIMIT, BAD_PAGE, readOnce, readTokenQuery, type TokenQuery } from '../../tokens/model/page.ts'
 import type { Caller } from '../../tokens/model/permissions.ts'
@@ -15,9 +16,9 @@ import {
 } from '../../tokens/model/update.ts'
 import type { Registry } from '../../tokens/registry.ts'
 import type { TokenView } from '../../tokens/token-views.ts'
-import { parseAddress } from '../../tokens/verify/addresses.ts'
+import { tokenToWire } from '../../wire/token.ts'
+import { explanationToWire } from '../../wire/verdict.ts'
 import { etagOf, readIdempotencyKey, readVersions } from '../protocol/conditions.ts'
-import { readScopeParameter } from '../protocol/policy-headers.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
 import { type AccountRoute, NOT_YOURS, type RouteInput, type RouteResult } from './route.ts'
 import * as schemas from './schemas.ts'
@@ -32,13 +33,11 @@ import {
   Name,
   Status,
 } from './token-parameters.ts'
-import { explanationToWire, pageToWire, tokenToWire } from './token-wire.ts'
 
 const BASE = '/api/v1/apiClient/token'
 
 const NOT_FOUND = [reasonOf('token-not-found')]
 const NOT_STORED = reasonOf('credential-not-stored')
-const NOT_AN_ADDRESS = 'address must be an IP address'
 const STALE = [reasonOf('version-mismatch')]
 
 const BAD_QUERY = [
@@ -289,11 +288,9 @@ const explainToken: AccountRoute = {
   failures: { 400: ['scope must name at most 64 scopes', NOT_AN_ADDRESS], 404: NOT_FOUND },
   async answer(registry, { caller, params, query }) {
     const { id } = params
-    const address = readOnce(query, 'address')
-    if (address !== undefined && parseAddress(address) === undefined)
-      throw new Failure('invalid-request', NOT_AN_ADDRESS)
-    const access = { ...readScopeParameter(query), address }
-    return { data: explanationToWire(await registry.explainToken(caller, id, access)), tokenId: id }
+    const explanation = await registry.explainToken(caller, id, readAccess(query))
+    const data: schemas.WireExplanation = explanationToWire(explanation)
+    return { data, tokenId: id }
   },
 }
 
@@ -327,9 +324,11 @@ function readMasked(query: RouteInput['query']): TokenView {
 
 async function listResult(registry: Registry, caller: Caller, raw: RouteInput['query'], query: TokenQuery) {
   const page = await registry.listTokens(caller, query, readView(raw))
-  return { message: `Found ${page.total} API token(s)`, data: pageToWire(page) }
+  const items: schemas.WireToken[] = page.items.map(tokenToWire)
+  return { message: `Found ${page.total} API token(s)`, data: { ...page, items } }
 }
 
 function tokenResult(token: Token): RouteResult {
-  return { data: tokenToWire(token), headers: { etag: etagOf(token.version) }, tokenId: token.id }
+  const data: schemas.WireToken = tokenToWire(token)
+  return { data, headers: { etag: etagOf(token.version) }, tokenId: token.id }
 }

@@ -2,15 +2,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { Failure, type FailureCode, reasonOf } from '../../tokens/errors.ts'
+import { readScopeParameter } from '../../tokens/model/access.ts'
 import { type RawQuery, readOnce } from '../../tokens/model/page.ts'
 import { type Caller, requireRight, sees } from '../../tokens/model/permissions.ts'
 import { FAILURE_OF, type Verdict } from '../../tokens/trust/verdict.ts'
 import type { Decision } from '../../tokens/verification.ts'
+import { reasonToWire } from '../../wire/verdict.ts'
 import { type Admit, bearerOf, callerOf } from '../access/caller.ts'
 import { authenticatesTwice, clientSecretOf, formOf, mustReadForm, usesBasic } from '../access/client-secret.ts'
 import { admitWithin, type RateLimits } from '../access/rate-limits.ts'
 import { answerTo, BasicRefused, BODY_REASONS, HttpFailure, unauthenticated } from '../protocol/failures.ts'
-import { challengeFor, limitHeaders, readScopeParameter } from '../protocol/policy-headers.ts'
+import { challengeFor, limitHeaders } from '../protocol/policy-headers.ts'
 import { unknownName, unknownNamesCheck } from '../protocol/unknown-names.ts'
 import {
   DESCRIPTION,
@@ -241,8 +243,7 @@ function presentedIn(request: FastifyRequest, credentialHeader: string | undefin
 
 function refuse(reply: FastifyReply, refusal: keyof typeof FAILURE_OF, code: FailureCode): FastifyReply {
   const { status, headers, body } = unauthenticated(code, reasonOf(code))
-  const reason = refusal === 'tampered' ? 'unknown' : refusal
-  return reply.code(status).headers(headers).header('x-latchkey-reason', reason).send(body)
+  return reply.code(status).headers(headers).header('x-latchkey-reason', reasonToWire(refusal)).send(body)
 }
 
 const Introspection = Type.Object(

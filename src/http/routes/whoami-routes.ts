@@ -1,6 +1,5 @@
 // Who is asking: the account, the caller and what the caller may do, so that a program need not find out by trying.
-
-import { BY_JWT, BY_OIDC, type Caller } from '../../tokens/model/permissions.ts'
+import { whoAmIToWire } from '../../wire/caller.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
 import type { AccountRoute } from './route.ts'
 import * as schemas from './schemas.ts'
@@ -16,20 +15,9 @@ const whoami: AccountRoute = {
   success: { message: 'Caller retrieved successfully' },
   failures: { 400: [unknownName('parameter', 'verbose', [])] },
   async answer(registry, { caller }) {
-    const { id, name } = await registry.getAccount(caller)
-    const data: schemas.WireWhoAmI = {
-      account: { id, name },
-      caller: callerToWire(caller),
-      permissions: caller.permissions,
-    }
+    const data: schemas.WireWhoAmI = whoAmIToWire(await registry.getAccount(caller), caller)
     return { data }
   },
 }
 
 export const whoamiRoutes = { whoami }
-
-function callerToWire({ by, byName }: Caller): schemas.WireWhoAmI['caller'] {
-  if (by.startsWith(BY_JWT)) return { kind: 'jwt', id: by, name: by.slice(BY_JWT.length) }
-  if (by.startsWith(BY_OIDC)) return { kind: 'oidc', id: by, name: byName ?? by.slice(BY_OIDC.length) }
-  return { kind: 'key', id: by, name: byName ?? by }
-}

@@ -3,7 +3,6 @@ import { Failure } from '../errors.ts'
 import { type Json, readStoredJson, shownJson } from '../model/fields.ts'
 import { type PageRequest, type RawQuery, readOnce, readPageRequest, readTimeParameter } from '../model/page.ts'
 import type { HISTORY, HISTORY_HEADS, RecordOf, Table } from '../model/tables.ts'
-import { toTime } from '../model/times.ts'
 import type { Timestamp } from '../model/token.ts'
 import type { Authority } from '../trust/authority.ts'
 import type { Stamped } from '../trust/stamp.ts'
@@ -47,14 +46,6 @@ export interface Origin {
 /** Only the fields that changed, and never a credential. */
 export type Facts = Readonly<Record<string, Fact>>
 type Fact = Json
-
-/** Formats the facts whose names say that they are times. */
-function withTimes(facts: Facts): Facts {
-  const shown = Object.entries(facts).map(([name, value]) =>
-    typeof value === 'number' && /(At|Until)$/.test(name) ? [name, toTime(value)] : [name, value],
-  )
-  return Object.fromEntries(shown)
-}
 
 export interface HistoryEvent {
   readonly accountId: string
@@ -116,13 +107,6 @@ export interface HistoryRow extends HistoryEvent, Omit<Origin, 'authority'> {
   readonly byName: string | null
   /** Counts the account's rows from 1, without gaps. */
   readonly seq: number
-}
-
-/** A row as HTTP and the command line show it. `seq` is its position as the caller may know it. */
-export function entryOf(row: HistoryRow, seq: number | string) {
-  const { at, by, byName, action, subject, subjectName, from, to, requestId, address } = row
-  const facts = { from: withTimes(from), to: withTimes(to) }
-  return { seq, at: toTime(at), by, byName, action, subject, subjectName, ...facts, requestId, address }
 }
 
 /** Which rows of an account's history are wanted. The range includes its start and excludes its end. */

@@ -1,0 +1,180 @@
+// Management of the store that this process has opened, as its operator.
+import type {
+  Access,
+  NewKey,
+  NewSubAccount,
+  NewToken,
+  SubAccountPatch,
+  TokenPatch,
+} from '../../client/latchkey-client.ts'
+import type { Latchkey } from '../compose.ts'
+import { readAccess } from '../tokens/model/access.ts'
+import { type RawQuery, readPageRequest, readSearch, readTokenQuery } from '../tokens/model/page.ts'
+import { type Caller, permissionsOf } from '../tokens/model/permissions.ts'
+import { parseTime } from '../tokens/model/times.ts'
+import {
+  readNewSubAccount,
+  readNewToken,
+  readOverlap,
+  readSubAccountPatch,
+  readTokenPatch,
+} from '../tokens/model/update.ts'
+import type { CreatedToken } from '../tokens/operator.ts'
+import { readHistoryQuery } from '../tokens/record/history.ts'
+import { permissionsToWire } from '../wire/caller.ts'
+import { historyToWire, idsIn } from '../wire/history.ts'
+import { keyToWire } from '../wire/key.ts'
+import { subAccountToWire } from '../wire/sub-account.ts'
+import { tokenToWire } from '../wire/token.ts'
+import { explanationToWire, verdictToWire } from '../wire/verdict.ts'
+import { type Management, UsageError } from './management.ts'
+
+const NO_ACCOUNT = 'Name the account: --account ID. `latchkey account list` shows all of this store.'
+const DETAILED = { details: true, masked: true } as const
+
+export class LocalManagement implements Management {
+  readonly #latchkey: Latchkey
+  readonly #accountId: string | undefined
+
+  /** The account is needed only for what no id belongs to yet: lists, and what is created. */
+  constructor(latchkey: Latchkey, accountId: string | undefined) {
+    this.#latchkey = latchkey
+    this.#accountId = accountId
+  }
+
+  get #operator() {
+    return this.#latchkey.operator
+  }
+
+  get #registry() {
+    return this.#latchkey.registry
+  }
+
+  async #forAccount(accountId = this.#accountId): Promise<Caller> {
+    if (accountId === undefined) throw new UsageError(NO_ACCOUNT)
+    return this.#operator.actFor((await this.#operator.getAccount(accountId)).id)
+  }
+
+  async #forOwnerOf(id: string): Promise<Caller> {
+    return this.#operator.actFor(await this.#operator.getOwner(id))
+  }
+
+  async whoami() {
+    const account = this.#accountId === undefined ? null : await this.#operator.getAccount(this.#accountId)
+    const { by, permissions } = this.#operator.actFor(account?.id ?? '')
+    return {
+      account: account && { id: account.id, name: account.name },
+      caller: { kind: 'operator' as const, id: by, name: by },
+      permissions: permissionsToWire(permissions),
+    }
+  }
+
+  /** A use of the credential, as it is over HTTP. */
+  async verify(credential: string, access: Access) {
+    const { verification } = this.#registry
+    try {
+      return verdictToWire(await verification.verify(credential, () => readAccess({ ...access })))
+    } finally {
+      await verification.uses.flush()
+      await verification.release()
+    }
+  }
+
+  async listTokens(query: RawQuery) {
+    const asked = readTokenQuery(query, this.#operator.origin().at)
+    const page = await this.#registry.listTokens(await this.#forAccount(), asked, DETAILED)
+    return { ...page, items: page.items.map((token) => asSent(tokenToWire(token))) }
+  }
+
+  async getToken(id: string, credentials: 'shown' | 'masked') {
+    const view = { details: true, masked: credentials === 'masked' }
+    return asSent(tokenToWire(await this.#registry.getToken(await this.#forOwnerOf(id), id, view)))
+  }
+
+  async createToken(fields: NewToken, credential: string | undefined) {
+    const token = readNewToken(fields)
+    const caller = await this.#forOwnerOf(token.subAccountId)
+    const { subAccount } = await this.#registry.getSubAccount(caller, token.subAccountId)
+    const [created] = await this.#operator.createTokens([{ ...token, accountId: caller.accountId, credential }])
+    // Not read back: where credentials are shown once, a failure would lose this one.
+    return asSent(tokenToWire({ ...(created as CreatedToken), subAccount, credentialUnreadable: false }))
+  }
+
+  async patchToken(id: string, patch: TokenPatch) {
+    const [update, caller, origin] = [readTokenPatch(patch), await this.#forOwnerOf(id), this.#operator.origin()]
+    return asSent(tokenToWire(await this.#registry.updateToken(caller, id, update, origin, undefined, DETAILED)))
+  }
+
+  async rotateToken(id: string, overlapSeconds: number) {
+    const [overlap, caller] = [readOverlap({ overlapSeconds }), await this.#forOwnerOf(id)]
+    return asSent(tokenToWire(await this.#registry.rotateToken(caller, id, overlap, this.#operator.origin())))
+  }
+
+  async deleteToken(id: string) {
+    const caller = await this.#forOwnerOf(id)
+    return { _id: (await this.#registry.deleteToken(caller, id, this.#operator.origin())).id }
+  }
+
+  async explainToken(id: string, access: Access) {
+    const asked = readAccess({ ...access })
+    return explanationToWire(await this.#registry.explainToken(await this.#forOwnerOf(id), id, asked))
+  }
+
+  accountOf(tokenId: string) {
+    return this.#operator.getOwner(tokenId)
+  }
+
+  async listSubAccounts(query: RawQuery) {
+    const asked = { ...readPageRequest(query), search: readSearch(query) }
+    const page = await this.#registry.listSubAccounts(await this.#forAccount(), asked)
+    return { ...page, items: page.items.map(subAccountToWire) }
+  }
+
+  async getSubAccount(id: string) {
+    return subAccountToWire(await this.#registry.getSubAccount(await this.#forOwnerOf(id), id))
+  }
+
+  async createSubAccount(fields: NewSubAccount) {
+    const [asked, caller] = [readNewSubAccount(fields), await this.#forAccount()]
+    return subAccountToWire(await this.#registry.createSubAccount(caller, asked, this.#operator.origin()))
+  }
+
+  async patchSubAccount(id: string, patch: SubAccountPatch) {
+    const [update, caller] = [readSubAccountPatch(patch), await this.#forOwnerOf(id)]
+    return subAccountToWire(await this.#registry.updateSubAccount(caller, id, update, this.#operator.origin()))
+  }
+
+  async listKeys() {
+    const { accountId } = await this.#forAccount()
+    return (await this.#operator.listKeys(accountId)).map(keyToWire)
+  }
+
+  async createKey({ name, role, reveal, subAccounts, expiresAt }: NewKey) {
+    const { accountId } = await this.#forAccount()
+    const permissions = permissionsOf({
+      role,
+      subAccounts: subAccounts ?? null,
+      ...(reveal !== undefined && { reveal }),
+    })
+    const until = expiresAt ? (parseTime(expiresAt) ?? null) : null
+    const created = await this.#operator.createKey(accountId, name, until, permissions)
+    return { ...keyToWire(created), role, key: created.key }
+  }
+
+  async revokeKey(id: string) {
+    return keyToWire(await this.#operator.revokeKey(id))
+  }
+
+  async listHistory(id: string | undefined, query: RawQuery) {
+    const asked = readHistoryQuery(query)
+    const isToken = id !== undefined && !id.startsWith('acc_')
+    const caller = isToken ? await this.#forOwnerOf(id) : await this.#forAccount(id)
+    const page = await this.#registry.listHistory(caller, isToken ? { ...asked, tokenId: id } : asked)
+    return historyToWire(page, await this.#registry.findNames(caller, idsIn(page)), ({ seq }) => seq)
+  }
+}
+
+/** Times are objects until they are serialized. */
+function asSent<Document extends { readonly createdAt: Date }>(document: Document) {
+  return { ...document, createdAt: document.createdAt.toISOString() }
+}

@@ -1,0 +1,67 @@
+// What commands do with tokens, sub-accounts, account keys and the history: on the local store, or through a server. Both answer
+// with the documents of the API, so that a command prints the same either way.
+import type {
+  Access,
+  CreatedKey,
+  DeletedToken,
+  Explanation,
+  HistoryPage,
+  Key,
+  NewKey,
+  NewSubAccount,
+  NewToken,
+  SubAccount,
+  SubAccountPage,
+  SubAccountPatch,
+  Token,
+  TokenPage,
+  TokenPatch,
+  Verdict,
+  WhoAmI,
+} from '../../client/latchkey-client.ts'
+import type { RawQuery } from '../tokens/model/page.ts'
+
+/** On the local store the operator asks, who has no account: the one that the command names, if it names one. */
+export type Identity =
+  | WhoAmI
+  | {
+      readonly account: WhoAmI['account'] | null
+      readonly caller: { readonly kind: 'operator'; readonly id: string; readonly name: string }
+      readonly permissions: WhoAmI['permissions']
+    }
+
+/** Parameters of lists are passed on as they were typed: the domain checks them, here or in the server. */
+export interface Management {
+  whoami(): Promise<Identity>
+  verify(credential: string, access: Access): Promise<Verdict>
+
+  listTokens(query: RawQuery): Promise<TokenPage>
+  /** With its details. */
+  getToken(id: string, credentials: 'shown' | 'masked'): Promise<Token>
+  /** The credential of another system; without one, a new one is generated. */
+  createToken(fields: NewToken, credential: string | undefined): Promise<Token>
+  patchToken(id: string, patch: TokenPatch): Promise<Token>
+  rotateToken(id: string, overlapSeconds: number): Promise<Token>
+  deleteToken(id: string): Promise<DeletedToken>
+  explainToken(id: string, access: Access): Promise<Explanation>
+  /** The account that has the token. */
+  accountOf(tokenId: string): Promise<string>
+
+  listSubAccounts(query: RawQuery): Promise<SubAccountPage>
+  getSubAccount(id: string): Promise<SubAccount>
+  createSubAccount(fields: NewSubAccount): Promise<SubAccount>
+  patchSubAccount(id: string, patch: SubAccountPatch): Promise<SubAccount>
+
+  /** All of them. */
+  listKeys(): Promise<readonly Key[]>
+  createKey(fields: NewKey): Promise<CreatedKey>
+  revokeKey(id: string): Promise<Key>
+
+  /** Of an account or a token; without an id, of the account that is managed. */
+  listHistory(id: string | undefined, query: RawQuery): Promise<HistoryPage>
+}
+
+/** The command cannot be carried out as it was typed. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}

@@ -1,0 +1,142 @@
+// Management through a server, with the rights of an account key.
+import type {
+  Access,
+  LatchkeyClient,
+  LatchkeyError,
+  ListAccountHistoryParams,
+  ListTokensParams,
+  NewKey,
+  NewSubAccount,
+  NewToken,
+  SubAccountPatch,
+  TokenPatch,
+} from '../../client/latchkey-client.ts'
+import { OperatorError } from '../tokens/errors.ts'
+import { MAX_LIMIT, type RawQuery } from '../tokens/model/page.ts'
+import type { Server } from './contexts.ts'
+import { EXIT, exitCodeOf, ServerFailure } from './exit-codes.ts'
+import { type Management, UsageError } from './management.ts'
+
+/** `account` is what the command names, which must be the account of the key. */
+export async function manageThrough(
+  server: Server,
+  account: string | undefined,
+  work: (management: Management) => Promise<void>,
+): Promise<void> {
+  // Loaded late: most commands work without it.
+  const { createClient, LatchkeyError } = await import('../../client/latchkey-client.ts')
+  const management = new RemoteManagement(createClient({ baseUrl: server.url, accountKey: server.key }))
+  try {
+    if (account !== undefined) await management.requireAccount(account)
+    await work(management)
+  } catch (error) {
+    throw error instanceof LatchkeyError ? toFailure(error, server) : error
+  }
+}
+
+const NO_KEY = 'Set LATCHKEY_KEY to an account key, or use `latchkey context`.'
+
+/** Where the server or the key is the matter, the message says which server. */
+function toFailure({ code, message, status, requestId, cause }: LatchkeyError, { url, key }: Server): ServerFailure {
+  const why = cause instanceof Error && cause.cause instanceof Error ? ` (${cause.cause.message})` : ''
+  const request = status >= 500 && requestId !== undefined ? ` (request ${requestId})` : ''
+  const failure = new ServerFailure(code, message)
+  if (exitCodeOf(failure) === EXIT.refused) return new ServerFailure(code, `${message}${request}`)
+  const advice = code === 'authentication-required' && key === undefined ? `. ${NO_KEY}` : ''
+  return new ServerFailure(code, `${url}: ${message}${why}${request}${advice}`)
+}
+
+class RemoteManagement implements Management {
+  readonly #client: LatchkeyClient
+
+  constructor(client: LatchkeyClient) {
+    this.#client = client
+  }
+
+  async requireAccount(account: string): Promise<void> {
+    const own = await this.#accountId()
+    if (own !== account) throw new OperatorError(`The key is one of ${own}, not of ${account}. Leave the account out.`)
+  }
+
+  async #accountId(): Promise<string> {
+    return (await this.#client.whoami()).account.id
+  }
+
+  whoami() {
+    return this.#client.whoami()
+  }
+
+  verify(credential: string, access: Access) {
+    return this.#client.verify(credential, access)
+  }
+
+  listTokens(query: RawQuery) {
+    return this.#client.listTokens({ ...(query as ListTokensParams), include: 'details', credentials: 'masked' })
+  }
+
+  getToken(id: string, credentials: 'shown' | 'masked') {
+    const masked = credentials === 'masked' ? { credentials } : {}
+    return this.#client.getToken({ id, include: 'details', ...masked })
+  }
+
+  async createToken(body: NewToken, credential: string | undefined) {
+    if (credential === undefined) return this.#client.createToken({ body })
+    throw new UsageError('A server makes every credential itself: only the local store takes an existing one.')
+  }
+
+  patchToken(id: string, body: TokenPatch) {
+    return this.#client.patchToken({ id, credentials: 'masked', body })
+  }
+
+  rotateToken(id: string, overlapSeconds: number) {
+    return this.#client.rotateToken({ id, body: { overlapSeconds } })
+  }
+
+  deleteToken(id: string) {
+    return this.#client.deleteToken({ id })
+  }
+
+  explainToken(id: string, { scope, address }: Access) {
+    return this.#client.explainToken({ id, scope: scope === undefined ? scope : [scope].flat(), address })
+  }
+
+  /** A server shows no other account's. */
+  accountOf() {
+    return this.#accountId()
+  }
+
+  listSubAccounts(query: RawQuery) {
+    return this.#client.listSubAccounts(query)
+  }
+
+  getSubAccount(id: string) {
+    return this.#client.getSubAccount({ id })
+  }
+
+  createSubAccount(body: NewSubAccount) {
+    return this.#client.createSubAccount({ body })
+  }
+
+  patchSubAccount(id: string, body: SubAccountPatch) {
+    return this.#client.patchSubAccount({ id, body })
+  }
+
+  listKeys() {
+    return Array.fromAsync(this.#client.listKeys({ limit: MAX_LIMIT }))
+  }
+
+  createKey(body: NewKey) {
+    return this.#client.createKey({ body })
+  }
+
+  revokeKey(id: string) {
+    return this.#client.revokeKey({ id })
+  }
+
+  async listHistory(id: string | undefined, query: RawQuery) {
+    const asked = query as ListAccountHistoryParams
+    if (id !== undefined && !id.startsWith('acc_')) return this.#client.listTokenHistory({ ...asked, id })
+    if (id !== undefined) await this.requireAccount(id)
+    return this.#client.listAccountHistory(asked)
+  }
+}

@@ -1,0 +1,193 @@
+// The commands that can ask a server: they do there what they do on the local store, and print the same.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { isLocalOnly } from '../../src/cli/command.ts'
+import { placesIn } from '../../src/cli/completion.ts'
+import { buildProgram } from '../../src/cli/program.ts'
+import { readConfig } from '../../src/config.ts'
+import { type RunningServer, startServer } from '../../src/process/serving.ts'
+import { Cli, type Ran } from '../support/cli.ts'
+
+const [local, remote] = [new Cli(), new Cli()]
+let server: RunningServer
+let mine: Awaited<ReturnType<Cli['estate']>>
+let theirs: Awaited<ReturnType<Cli['estate']>>
+let keys: Readonly<Record<'owner' | 'viewer' | 'expired', string>>
+
+before(async () => {
+  ;[mine, theirs] = [await remote.estate(), await remote.estate()]
+  // In the other account: what the table of commands finds must not depend on them.
+  const create = async (...args: string[]) =>
+    (await remote.run('key', 'create', '--account', theirs.account._id, ...args, '--json')).json.key as string
+  keys = {
+    owner: theirs.key.key,
+    viewer: await create('--role', 'viewer'),
+    expired: await create('--role', 'owner', '--expires-at', '2001-01-01T00:00:00Z'),
+  }
+  server = await startServer(readConfig({ PORT: '0', LATCHKEY_DATA_DIR: remote.dataDir }))
+})
+after(async () => {
+  await server.stop()
+  for (const cli of [local, remote]) cli.dispose()
+})
+
+const through = (key: string) => ({ LATCHKEY_SERVER: server.url, LATCHKEY_KEY: key })
+
+/** `$name` is what an earlier command has made; `< $name` is on standard input. */
+const TABLE: readonly (readonly [name: string | null, line: string])[] = [
+  [null, 'whoami --account $account'],
+  ['berlin', 'sub-account create --account $account --name Berlin --email b@x.example --company-name B'],
+  [null, 'sub-account get $berlin'],
+  [null, 'sub-account set $berlin --policy {"rate":{"limit":5,"seconds":60}} --metadata {"plan":"gold"}'],
+  [null, 'sub-account suspend $berlin'],
+  [null, 'sub-account resume $berlin'],
+  [null, 'sub-account list --account $account --search berlin'],
+  [null, 'sub-account list --account $account --limit 1 --page 2'],
+  ['ci', 'token create --sub-account $berlin --name CI --expires-at 2990-01-01T00:00:00Z'],
+  ['old', 'token create --sub-account $berlin --name Old --status inactive'],
+  [null, 'token create --sub-account $berlin --name CI'],
+  [null, 'token get $ci'],
+  [null, 'token get $ci --show-credential'],
+  [null, 'token set $ci --tag red --policy {"scopes":["orders:read"]} --metadata {"a":1}'],
+  [null, 'token set $ci'],
+  [null, 'token disable $ci'],
+  [null, 'token enable $ci'],
+  [null, 'token list --account $account'],
+  [null, 'token list --account $account --sub-account $berlin --status inactive --search OL'],
+  [null, 'token list --account $account --effective-status active --tag red --used never'],
+  [null, 'token list --account $account --created-from 2020-01-01T00:00:00Z --created-before 2980-01-01T00:00:00Z'],
+  [null, 'token list --account $account --expires-from 2980-01-01T00:00:00Z --expires-before 2999-01-01T00:00:00Z'],
+  [null, 'token list --account $account --limit 101'],
+  [null, 'explain $ci --scope orders:write --scope orders:read'],
+  [null, 'explain $ci --scope orders:write --address 192.0.2.1'],
+  [null, 'explain $ci --address nowhere'],
+  [null, 'verify --scope orders:read < $ci.token'],
+  [null, 'verify --scope orders:write < $ci.token'],
+  [null, 'verify < $old.token'],
+  ['rotated', 'token rotate $ci --overlap 1h'],
+  [null, 'verify --scope orders:read < $rotated.token'],
+  [null, 'token delete $old'],
+  ['viewer', 'key create --account $account --name Support --role viewer --sub-account $berlin'],
+  [null, 'key revoke $viewer'],
+  [null, 'key list --account $account'],
+  [null, 'history list $account'],
+  [null, 'history list $ci --action token.rotate'],
+  [null, 'history list $account --action token.paint'],
+]
+
+type Places = Map<string, string>
+
+/** Runs the table, and returns what each line has printed, without what two runs cannot have in common. */
+async function runTable(run: (input: string[], args: string[]) => Promise<Ran>, places: Places): Promise<string[][]> {
+  const printed: string[][] = []
+  for (const [name, line] of TABLE) {
+    const [command = '', input] = line.split(' < ')
+    const fill = (word: string) => word.replace(/\$([\w.]+)/, (_, place) => places.get(place) ?? `no ${place}`)
+    const args = command.split(' ').map(fill)
+    const ran = await run(input === undefined ? [] : [fill(input)], [...args, '--json'])
+    const document = ran.stdout === '' ? undefined : JSON.parse(ran.stdout)
+    if (name !== null) places.set(name, document._id).set(`${name}.token`, document.token)
+    const people = /^token (list|get)[^-]*(--account \S+)?$/.test(command) ? (await run([], args)).stdout : ''
+    const texts = [ran.stdout, ran.stderr, people].map((text) => normal(text, places))
+    printed.push([line, ...texts, String(ran.code)])
+  }
+  return printed
+}
+
+/** Ids become their names in the table, or stay distinct by the order in which they were first seen. */
+function normal(text: string, places: Places): string {
+  const key = `"${places.get('key')}":"Test"`
+  return text
+    .replace(`,${key}`, '')
+    .replace(`${key},`, '')
+    .replace(/"by":"(operator|key_\w+)","byName":(null|"Test")/g, '"by":"…"')
+    .replace(/"requestId":("[^"]*"|null),"address":("[^"]*"|null)/g, '"from":"…"')
+    .replace(/"caller":\{[^}]*\}/, '"caller":"…"')
+    .replace(/"lastUsedAt":("[^"]*"|null)/g, '"lastUsedAt":"…"')
+    .replace(/"resetSeconds":\d+/g, '"resetSeconds":0')
+    .replace(/lk_(tok|key)_(…\w{4}|\w{49})/g, 'lk_$1_')
+    .replace(/20\d\d-\d\d-\d\dT[\d:.]+Z/g, 'now')
+    .replace(/(acc|sub|tok|key)_[0-9a-f]{28}/g, (id) => {
+      if (!places.has(id)) places.set(id, `${id.slice(0, 3)}#${places.size}`)
+      return places.get(id) ?? ''
+    })
+}
+
+test('the whole table of commands prints the same on the local store and through a server', async () => {
+  const own = await local.estate()
+  const placesOf = ({ account, key }: typeof own): Places =>
+    new Map([
+      ['account', account._id],
+      ['key', key._id],
+    ])
+  const here = await runTable((input, args) => local.runGiven(input, ...args), placesOf(own))
+  const env = through(mine.key.key)
+  const there = await runTable((input, args) => remote.runAs({ input, env }, ...args), placesOf(mine))
+  for (const [i, line] of here.entries()) assert.deepEqual(there[i], line)
+  const codes = new Set(here.map((line) => line.at(-1)))
+  assert.deepEqual(codes, new Set(['0', '1']))
+})
+
+test('the table has every command that can ask a server', () => {
+  const streams = { stdout: process.stdout, stderr: process.stderr }
+  const names = placesIn(buildProgram(streams))
+    .filter(({ command }) => command.commands.length === 0 && !isLocalOnly(command))
+    .map(({ at }) => at.trim())
+    .filter((name) => !/^(context|completion)\b/.test(name))
+  assert.ok(names.length > 15)
+  assert.deepEqual(
+    names.filter((name) => !TABLE.some(([, line]) => line.startsWith(name))),
+    [],
+  )
+})
+
+test('exit codes: 1 refused or not found, 2 wrong usage, 3 unreachable, 4 not authenticated or not allowed', async () => {
+  const key = (key: keyof typeof keys) => through(keys[key])
+  const sub = theirs.subAccount._id
+  const unused = 'http://127.0.0.1:1'
+  for (const [expected, env, line, message] of [
+    [0, key('viewer'), 'whoami', ''],
+    [1, key('owner'), 'token get tok_x', 'API token not found'],
+    [1, key('owner'), `sub-account get ${mine.subAccount._id}`, 'Sub account does not belong to you'],
+    [1, key('owner'), 'token list --limit 101', 'limit must be a whole number'],
+    [1, key('owner'), `token list --account ${mine.account._id}`, `The key is one of ${theirs.account._id}, not of`],
+    [1, key('owner'), `history list ${mine.account._id}`, `The key is one of ${theirs.account._id}, not of`],
+    [2, key('owner'), 'token paint', 'unknown command'],
+    [2, key('owner'), 'token list --colour red', 'unknown option'],
+    [2, key('owner'), `token create --sub-account ${sub} --name T --credential x`, 'only the local store takes'],
+    [2, key('owner'), 'doctor', 'doctor works on the local store only, but LATCHKEY_SERVER chooses a server'],
+    [2, key('owner'), 'history verify', 'history verify works on the local store only'],
+    [2, {}, 'doctor --context nowhere', 'doctor works on the local store only, but --context chooses a server'],
+    [2, {}, 'token list --context nowhere', 'There is no context nowhere'],
+    [2, { LATCHKEY_KEY: keys.owner }, 'token list', 'LATCHKEY_KEY is set, but LATCHKEY_SERVER is not'],
+    [2, {}, 'token list', 'Name the account: --account ID'],
+    [2, {}, 'verify', 'There is no credential on standard input'],
+    [2, {}, `account set ${theirs.account._id} --credentials once`, 'confirm it with --yes'],
+    [3, { LATCHKEY_SERVER: unused, LATCHKEY_KEY: keys.owner }, 'whoami', `${unused}: The service cannot be reached`],
+    [4, { LATCHKEY_SERVER: server.url }, 'whoami', 'Authentication required. Set LATCHKEY_KEY to an account key'],
+    [4, key('expired'), 'token list', `${server.url}: Token expired`],
+    [4, through(`${keys.owner}x`), 'token list', 'Invalid token'],
+    [4, key('viewer'), `token create --sub-account ${sub} --name T`, 'This key is not allowed to change tokens'],
+    [4, key('viewer'), 'key list', 'This key is not allowed to manage account keys'],
+  ] as const) {
+    const { code, stdout, stderr } = await remote.runWith(env, ...line.split(' '))
+    assert.deepEqual([line, code], [line, expected])
+    assert.ok(stderr.includes(message), stderr)
+    if (code !== 0) assert.equal(stdout, '')
+    for (const secret of Object.values(keys)) assert.ok(!stderr.includes(secret))
+  }
+})
+
+test('a server needs no account, and has the account of the key', async () => {
+  const env = through(keys.owner)
+  const { json } = await remote.runWith(env, 'sub-account', 'list', '--json')
+  assert.deepEqual([json.total, json.items[0]._id], [1, theirs.subAccount._id])
+  assert.equal((await remote.runWith(env, 'history', 'list', '--json')).json.items.at(-1).subject, theirs.account._id)
+  const whoami = (await remote.runWith(env, 'whoami', '--json')).json
+  assert.deepEqual([whoami.account.id, whoami.caller.kind], [theirs.account._id, 'key'])
+})
+
+test('the operator of the local store has no account until one is named', async () => {
+  const { account, caller, permissions } = (await local.run('whoami', '--json')).json
+  assert.deepEqual([account, caller.kind, permissions.role], [null, 'operator', 'owner'])
+})
