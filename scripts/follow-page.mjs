@@ -47,12 +47,14 @@ async function runShell(script, { cwd, env }) {
   shell.stdout.on('data', (chunk) => {
     printed += chunk
   })
-  const code = await new Promise((resolve) => shell.once('close', resolve))
+  const closed = new Promise((resolve) => shell.once('close', resolve))
+  const code = await new Promise((resolve) => shell.once('exit', resolve))
   try {
     process.kill(-shell.pid, 'SIGTERM')
   } catch (error) {
     if (error.code !== 'ESRCH') throw error
   }
+  await closed
   if (code !== 0) throw new Error(`a step ended with ${code}:\n${printed}`)
   return printed
 }
