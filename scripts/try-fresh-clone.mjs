@@ -1,11 +1,13 @@
-// Does what a newcomer does: a fresh clone in a temporary folder, `npm start`, the printed curl line, a second start,
-// then `npm test`. With --production it does what an operator does: `npm run setup -- --production`, its size, `npm start`
-// on it, and back to an installation for development. Nothing of this folder but its commits is used.
+// Does what a newcomer does: a fresh clone in a temporary folder, `npm start`, the printed curl line, docs/backend.md, a second start,
+// then `npm test`. With --guide it leaves `npm test` out. With --production it does what an operator does: `npm run setup --
+// --production`, its size, `npm start` on it, and back to an installation for development. Nothing of this folder but its commits is used.
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { followPage } from './follow-page.mjs'
 
 /** In MB, all of the clone, its commits included. */
 const MAX_PRODUCTION_SIZE = 260
@@ -50,14 +52,38 @@ function runNpm(...args) {
   execFileSync('npm', args, { cwd: clone, env, stdio: ['ignore', 'inherit', 'inherit'] })
 }
 
-async function startTwice() {
+async function findFreePort() {
+  const server = createServer().listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const { port } = server.address()
+  await new Promise((resolve) => server.close(resolve))
+  return String(port)
+}
+
+/** While `npm start` runs, which is the first step of the page. */
+async function followGuide() {
+  const begun = performance.now()
+  const replace = [['8080', await findFreePort()]]
+  const { steps, compared } = await followPage(join(clone, 'docs', 'backend.md'), {
+    cwd: clone,
+    env,
+    replace,
+    skip: ['npm start'],
+  })
+  const seconds = ((performance.now() - begun) / 1000).toFixed(1)
+  console.log(
+    `docs/backend.md: ${steps} steps after npm start in ${seconds} s; ${compared} outputs are as the page says`,
+  )
+}
+
+async function startTwice(whileFirst = async () => {}) {
   const first = await start()
   console.log(`First npm start: ready after ${first.seconds.toFixed(1)} s`)
   const line = /curl .*/.exec(first.printed)?.[0]
   if (line === undefined) throw new Error(`no curl line was printed:\n${first.printed}`)
   const answer = execFileSync('sh', ['-c', line.replace('curl ', 'curl -sS --fail ')], { encoding: 'utf8' })
   console.log(`The printed curl line answers: ${JSON.parse(answer).message}`)
-  await first.stop()
+  await whileFirst().finally(first.stop)
   const second = await start()
   console.log(`Second npm start: ready after ${second.seconds.toFixed(1)} s`)
   await second.stop()
@@ -88,8 +114,8 @@ try {
   execFileSync('git', ['clone', '--quiet', process.cwd(), clone])
   if (process.argv.includes('--production')) await tryProduction()
   else {
-    await startTwice()
-    runNpm('test')
+    await startTwice(followGuide)
+    if (!process.argv.includes('--guide')) runNpm('test')
   }
 } finally {
   rmSync(folder, { recursive: true, force: true })

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { test } from 'node:test'
+import { ERRORS_PAGE, printErrors } from '../scripts/generate-errors.ts'
 
 const root = join(import.meta.dirname, '..')
 const pages = globSync('**/*.md', { cwd: root, exclude: ['**/node_modules', '**/dist'] })
@@ -49,4 +50,8 @@ test('every picture and every configuration in docs/ is shown or linked by a pag
     files.filter((file) => !linked.has(file)),
     [],
   )
+})
+
+test('docs/errors.md is what the tables of failures say; if not, run `npm run generate-errors`', () => {
+  assert.equal(readFileSync(ERRORS_PAGE, 'utf8'), printErrors())
 })
