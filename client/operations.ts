@@ -94,7 +94,7 @@ export interface ListTokensParams {
   readonly subAccountId?: string | undefined
   /** Only tokens with this status */
   readonly status?: 'active' | 'inactive' | undefined
-  /** Part of the name, in any letter case, or the last four characters of the credential */
+  /** Part of the name, in any letter case */
   readonly search?: string | undefined
   /** From 1; 1 unless set */
   readonly page?: number | undefined
@@ -102,6 +102,8 @@ export interface ListTokensParams {
   readonly limit?: number | undefined
   /** Only tokens with this tag; repeated: with all of them */
   readonly tag?: readonly string[] | undefined
+  /** Only tokens whose credential ends with these four characters, as they are written */
+  readonly credentialEnd?: string | undefined
   /** Only tokens never used */
   readonly used?: 'never' | undefined
   /** Only tokens made at this time or later */
@@ -164,6 +166,7 @@ export interface ListTokensOfSubAccountParams
     | 'page'
     | 'limit'
     | 'tag'
+    | 'credentialEnd'
     | 'used'
     | 'createdFrom'
     | 'createdBefore'

@@ -101,7 +101,8 @@ export function addTokenCommands(program: Command, onStore: OnStore, streams: St
         .requiredOption('--account <id>', 'the account')
         .option('--sub-account <id>', 'only of this sub-account')
         .option('--status <status>', 'only active or inactive ones')
-        .option('--search <text>', 'part of its name, or the last four characters of its credential')
+        .option('--search <text>', 'part of its name')
+        .option('--credential-end <characters>', 'only with a credential that ends with these four characters')
         .option('--tag <tag...>', 'only with all of these tags'),
     ),
     async ({ operator }, { account, subAccount, ...filters }, output) => {

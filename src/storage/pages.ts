@@ -28,6 +28,8 @@ export interface Dialect {
   /** A column by which SQLite must not choose an index: it does not know that another one finds fewer rows. */
   withoutIndex(column: string): string
   contains(column: string, text: string): string
+  /** `four` is the place of as many characters. There is an index on this expression. */
+  endsWith(column: string, four: string): string
   /** Ends a long statement at its deadline, where the server does not. `number` is an integer that differs between rows. */
   inTime(number: string): string
   /** An account key that is limited to sub-accounts, all of them among those given. */
@@ -82,15 +84,15 @@ export function tokenFilters(
   { subAccountId, status, narrowing = {} }: TokenQuery,
   from: 't' | 'f' = 't',
 ): string[] {
-  const { subAccounts, suspended, neverUsed, expiredAt, unexpiredAt, tags = [] } = narrowing
+  const { subAccounts, suspended, neverUsed, expiredAt, unexpiredAt, credentialEnd, tags = [] } = narrowing
   const [tag, ...furtherTags] = new Set(tags)
   const [createdFrom, createdBefore] = rangeOf(narrowing.createdFrom, narrowing.createdBefore).map((time) =>
     idFloor('tok', time),
   )
   const [expiresFrom, expiresBefore] = rangeOf(narrowing.expiresFrom, narrowing.expiresBefore)
   const account = values.add(accountId)
-  // The tokens of some sub-accounts, or with a tag, are found by these, not among all of the account's.
-  const isFoundByOther = suspended || subAccounts !== undefined || tag !== undefined
+  // The tokens of some sub-accounts, with a tag, or by their credential's end are found by these, not among all of the account's.
+  const isFoundByOther = suspended || [subAccounts, tag, credentialEnd].some((each) => each !== undefined)
   const ofAccount = `${from}.account_id`
   const tagged = (column: string) => `SELECT ${column} FROM token_tags WHERE account_id = ${account}`
   return [
@@ -107,6 +109,15 @@ export function tokenFilters(
       [
         unexpiredAt,
         (place) => `(t.expires_at IS NULL OR t.expires_at > ${place}) AND NOT ${outlived(dialect, account, place)}`,
+      ],
+      [
+        credentialEnd,
+        (place) =>
+          dialect.oneOf(
+            't.id',
+            `SELECT id FROM tokens
+             WHERE account_id = ${account} AND masked IS NOT NULL AND ${dialect.endsWith('masked', place)}`,
+          ),
       ],
       [tag, (place) => `t.id IN (${tagged('token_id')} AND tag = ${place})`],
       [

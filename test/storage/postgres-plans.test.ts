@@ -184,6 +184,15 @@ function describePlans(partitions: number): void {
       listing.listTokens(db, account.id, { ...page, narrowing: { suspended: false } }, partitions > 1),
     'a list by a tag': () =>
       listing.listTokens(db, account.id, { ...page, narrowing: { tags: ['red'] } }, partitions > 1),
+    'a list by the end of a credential': () =>
+      listing.listTokens(db, account.id, { ...page, narrowing: { credentialEnd: 'D7wZ' } }, partitions > 1),
+    'a search by name and the end of a credential': () =>
+      listing.listTokens(
+        db,
+        account.id,
+        { ...page, search: 'number', narrowing: { credentialEnd: 'D7wZ' } },
+        partitions > 1,
+      ),
     'a list by several tags and more': () =>
       listing.listTokens(
         db,

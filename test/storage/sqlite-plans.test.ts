@@ -152,6 +152,8 @@ describe('query plans', () => {
     { unexpiredAt: START, suspended: false },
     { tags: ['red'] },
     { tags: ['red', 'round'], unexpiredAt: START, suspended: true },
+    { credentialEnd: 'D7wZ' },
+    { credentialEnd: 'D7wZ', createdFrom: 1, createdBefore: 2 },
     { neverUsed: true, createdFrom: 1, createdBefore: 2, expiresFrom: 1, expiresBefore: 2 },
   ] as const
   for (const narrowing of narrowings) {

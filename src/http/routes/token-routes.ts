@@ -2,7 +2,14 @@
 import { Type } from 'typebox'
 import { Failure, reasonOf } from '../../tokens/errors.ts'
 import { NOTHING_TO_UPDATE } from '../../tokens/model/fields.ts'
-import { BAD_LIMIT, BAD_PAGE, readOnce, readTokenQuery, type TokenQuery } from '../../tokens/model/page.ts'
+import {
+  BAD_LIMIT,
+  BAD_PAGE,
+  NOT_A_CREDENTIAL_END,
+  readOnce,
+  readTokenQuery,
+  type TokenQuery,
+} from '../../tokens/model/page.ts'
 import type { Caller } from '../../tokens/model/permissions.ts'
 import { NOT_A_TIME } from '../../tokens/model/times.ts'
 import { MAX_NAME_CHARACTERS, STATUSES, type Token } from '../../tokens/model/token.ts'
@@ -48,6 +55,7 @@ const BAD_QUERY = [
   `search must be at most ${MAX_NAME_CHARACTERS} characters`,
   'page must be sent only once',
   'used must be never',
+  NOT_A_CREDENTIAL_END,
   `expiresBefore ${NOT_A_TIME}`,
 ]
 
