@@ -367,7 +367,7 @@ export interface ListAccountHistoryParams extends Pick<ListTokensParams, 'page' 
   /** Only changes at this time or later */
   readonly from?: string | undefined
   /** Only changes before this time */
-  readonly to?: string | undefined
+  readonly before?: string | undefined
 }
 
 export interface ListTokenHistoryParams extends ListAccountHistoryParams {
@@ -450,7 +450,7 @@ export interface Overview {
 export interface WhoAmI {
   readonly account: {
     /** Account identifier */
-    readonly id: string
+    readonly _id: string
     /** Account name */
     readonly name: string
   }
@@ -458,7 +458,7 @@ export interface WhoAmI {
     /** An account key, a JWT of the identity provider, or a person who is signed in to the console */
     readonly kind: 'key' | 'jwt' | 'oidc'
     /** As the history names the caller in `by` */
-    readonly id: string
+    readonly _id: string
     /** What the account key is called, the JWT's subject, or the person's e-mail address */
     readonly name: string
   }

@@ -159,7 +159,7 @@ describe('--json prints exactly one document', () => {
       new Set(json.map(({ action }: { action: string }) => action))
     assert.deepEqual(actions(await list('--action', 'account.create', '--by', 'operator')), new Set(['account.create']))
     assert.deepEqual((await list('--by', 'key_nobody')).json, [])
-    assert.deepEqual((await list('--to', '2000-01-01T00:00:00Z')).json, [])
+    assert.deepEqual((await list('--before', '2000-01-01T00:00:00Z')).json, [])
     const refused = await list('--action', 'token.paint')
     assert.deepEqual([refused.code, /action must be one of account\.create/.test(refused.stderr)], [1, true])
   })

@@ -405,6 +405,32 @@ const historyScenarios: readonly Scenario[] = [
     },
   },
   {
+    name: 'a range of the history includes `from` and excludes `before`',
+    async ask(estate) {
+      const { id } = await estate.token()
+      const path = `${TOKEN}/${id}/history`
+      const [{ at }] = (await estate.mineAsks({ path })).json.data.items
+      const total = async (query: string) => (await estate.mineAsks({ path: `${path}?${query}` })).json.data.total
+      assert.deepEqual([await total(`from=${at}`), await total(`before=${at}`)], [1, 0])
+      return mine(estate, { path: `${path}?to=${at}` })
+    },
+    status: 400,
+    body: (heard) => assert.match(heard.json.error.message, /^Unknown parameter "to"/),
+  },
+  ...[
+    ['history', ['from', 'before']],
+    ['token', ['createdFrom', 'createdBefore', 'expiresFrom', 'expiresBefore']],
+  ].flatMap(([path, names]) =>
+    [names ?? []].flat().map(
+      (name): Scenario => ({
+        name: `${name} of ${path} is no day that does not exist`,
+        ask: (estate) => mine(estate, { path: `/api/v1/apiClient/${path}?${name}=2026-02-31T00:00:00Z` }),
+        status: 400,
+        body: (heard) => assert.match(heard.json.error.message, new RegExp(`^${name} must be an ISO 8601 time`)),
+      }),
+    ),
+  ),
+  {
     name: 'the account’s history is paged and holds nothing of another account',
     ask: (estate) => mine(estate, { path: '/api/v1/apiClient/history?limit=100' }),
     status: 200,

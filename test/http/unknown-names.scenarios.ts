@@ -35,7 +35,7 @@ const query = (method: string, what: string, pathOf: (estate: Estate) => string 
   }) satisfies Refused
 
 const NONE = 'none is allowed here'
-const HISTORY = 'allowed: page, limit, by, action, from, to'
+const HISTORY = 'allowed: page, limit, by, action, from, before'
 
 const refused: readonly Refused[] = [
   {

@@ -18,7 +18,7 @@ const shared = {
     by: Type.Optional(Type.String({ description: 'Only what this actor did' })),
     action: Type.Optional(Type.String({ enum: [...ACTIONS], description: 'Only this kind of change' })),
     from: Type.Optional(Type.String({ format: 'date-time', description: 'Only changes at this time or later' })),
-    to: Type.Optional(Type.String({ format: 'date-time', description: 'Only changes before this time' })),
+    before: Type.Optional(Type.String({ format: 'date-time', description: 'Only changes before this time' })),
   }),
   data: schemas.HistoryPage,
   success: { message: 'Found 1 history entry(s)' },

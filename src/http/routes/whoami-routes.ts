@@ -18,7 +18,7 @@ const whoami: AccountRoute = {
   async answer(registry, { caller }) {
     const { id, name } = await registry.getAccount(caller)
     const data: schemas.WireWhoAmI = {
-      account: { id, name },
+      account: { _id: id, name },
       caller: callerToWire(caller),
       permissions: caller.permissions,
     }
@@ -29,7 +29,7 @@ const whoami: AccountRoute = {
 export const whoamiRoutes = { whoami }
 
 function callerToWire({ by, byName }: Caller): schemas.WireWhoAmI['caller'] {
-  if (by.startsWith(BY_JWT)) return { kind: 'jwt', id: by, name: by.slice(BY_JWT.length) }
-  if (by.startsWith(BY_OIDC)) return { kind: 'oidc', id: by, name: byName ?? by.slice(BY_OIDC.length) }
-  return { kind: 'key', id: by, name: byName ?? by }
+  if (by.startsWith(BY_JWT)) return { kind: 'jwt', _id: by, name: by.slice(BY_JWT.length) }
+  if (by.startsWith(BY_OIDC)) return { kind: 'oidc', _id: by, name: byName ?? by.slice(BY_OIDC.length) }
+  return { kind: 'key', _id: by, name: byName ?? by }
 }

@@ -147,7 +147,7 @@ export function readHistoryQuery(query: RawQuery): HistoryQuery {
     by: readOnce(query, 'by'),
     action,
     from: readTimeParameter(query, 'from'),
-    before: readTimeParameter(query, 'to'),
+    before: readTimeParameter(query, 'before'),
   }
 }
 
