@@ -601,7 +601,12 @@ export interface GetSubAccountParams {
   readonly id: string
 }
 
-export interface SubAccountUpdate {
+export interface SubAccountPolicyPatch extends TokenPolicyPatch {
+  /** No token works longer than this after its creation */
+  readonly maxLifetimeSeconds?: number | null | undefined
+}
+
+export interface SubAccountPatch {
   /** What people call it */
   readonly name?: string | undefined
   /** How its contact person is reached */
@@ -610,29 +615,17 @@ export interface SubAccountUpdate {
   readonly companyName?: string | undefined
   /** `suspended` keeps all its tokens from authenticating, at once */
   readonly status?: 'active' | 'suspended' | undefined
-}
-
-export interface UpdateSubAccountParams {
-  /** The sub-account id */
-  readonly id: string
-  /** An ETag: go ahead only if the sub-account is still as it was */
-  readonly 'if-match'?: string | undefined
-  readonly body: SubAccountUpdate
-}
-
-export interface SubAccountPolicyPatch extends TokenPolicyPatch {
-  /** No token works longer than this after its creation */
-  readonly maxLifetimeSeconds?: number | null | undefined
-}
-
-export interface SubAccountPatch extends SubAccountUpdate {
   /** A JSON object of your own, at most 4096 bytes as stored */
   readonly metadata?: Readonly<Record<string, unknown>> | null | undefined
   /** What the token, or every token of the sub-account, may do; a merge patch in PATCH */
   readonly policy?: SubAccountPolicyPatch | null | undefined
 }
 
-export interface PatchSubAccountParams extends Pick<UpdateSubAccountParams, 'id' | 'if-match'> {
+export interface PatchSubAccountParams {
+  /** The sub-account id */
+  readonly id: string
+  /** An ETag: go ahead only if the sub-account is still as it was */
+  readonly 'if-match'?: string | undefined
   readonly body: SubAccountPatch
 }
 
@@ -781,13 +774,9 @@ export interface Operations {
   /** Get one sub-account. */
   getSubAccount: { params: GetSubAccountParams; data: SubAccount }
   /**
-   * Change, suspend or resume a sub-account. While suspended, none of its tokens authenticates; their own status
-   * stays as it is.
-   */
-  updateSubAccount: { params: UpdateSubAccountParams; data: SubAccount }
-  /**
-   * Change any field of a sub-account. A JSON merge patch (RFC 7396): null clears a field, members of `metadata`
-   * and `policy` included.
+   * Change, suspend or resume a sub-account. A JSON merge patch (RFC 7396): null clears a field, members of
+   * `metadata` and `policy` included. While suspended, none of its tokens authenticates; their own status stays
+   * as it is.
    */
   patchSubAccount: { params: PatchSubAccountParams; data: SubAccount }
   /**
@@ -878,13 +867,6 @@ export const operations: Readonly<Record<keyof Operations, Place>> = {
     answer: 'data',
   },
   getSubAccount: { method: 'GET', path: '/api/v1/apiClient/sub-account/{id}', headers: [], answer: 'data' },
-  updateSubAccount: {
-    method: 'PUT',
-    path: '/api/v1/apiClient/sub-account/{id}',
-    headers: ['if-match'],
-    body: 'application/json',
-    answer: 'data',
-  },
   patchSubAccount: {
     method: 'PATCH',
     path: '/api/v1/apiClient/sub-account/{id}',

@@ -315,7 +315,7 @@ const subAccountScenarios: readonly Scenario[] = [
       absent: (estate) => [estate.theirs.subAccounts[1].id],
     }),
   ),
-  ...['GET', 'PUT'].flatMap((method) =>
+  ...['GET', 'PATCH'].flatMap((method) =>
     ['sub_unknown', 'theirs'].map(
       (which): Scenario => ({
         name: `${method} of ${which === 'theirs' ? 'another account’s' : 'an unknown'} sub-account gets the documented 403`,
@@ -323,7 +323,7 @@ const subAccountScenarios: readonly Scenario[] = [
           mine(estate, {
             method,
             path: `${SUB_ACCOUNT}/${which === 'theirs' ? estate.theirs.subAccounts[0].id : which}`,
-            body: method === 'PUT' ? { name: 'Mine now' } : undefined,
+            body: method === 'PATCH' ? { name: 'Mine now' } : undefined,
           }),
         status: 403,
         body: NOT_YOURS,
@@ -341,7 +341,7 @@ const subAccountScenarios: readonly Scenario[] = [
       const off = await estate.token({ subAccountId, status: 'inactive' })
       const both = async () => [await verified(estate, on.credential), await verified(estate, off.credential)]
       assert.deepEqual(await both(), [204, 401])
-      await estate.mineAsks({ method: 'PUT', path, body: { status: 'suspended' } })
+      await estate.mineAsks({ method: 'PATCH', path, body: { status: 'suspended' } })
       assert.deepEqual(await both(), [401, 401])
       const shown = await estate.mineAsks({ path: `${TOKEN}/${on.id}?include=details` })
       assert.equal(shown.json.data.status, 'active')
@@ -349,7 +349,7 @@ const subAccountScenarios: readonly Scenario[] = [
         [shown.json.data.details.effectiveStatus, shown.json.data.details.blockedBy],
         ['suspended', 'sub-account'],
       )
-      await estate.mineAsks({ method: 'PUT', path, body: { status: 'active' } })
+      await estate.mineAsks({ method: 'PATCH', path, body: { status: 'active' } })
       assert.deepEqual(await both(), [204, 401])
       return mine(estate, { path })
     },
@@ -361,12 +361,12 @@ const subAccountScenarios: readonly Scenario[] = [
     name: 'an update of a sub-account is held to the rules of any update',
     ask: (estate) =>
       mine(estate, {
-        method: 'PUT',
+        method: 'PATCH',
         path: `${SUB_ACCOUNT}/${estate.mine.subAccounts[0].id}`,
         body: { status: 'paused' },
       }),
     status: 400,
-    body: (heard) => assert.equal(heard.json.error.message, 'No valid fields to update'),
+    body: (heard) => assert.equal(heard.json.error.message, 'status must be active or suspended'),
   },
 ]
 

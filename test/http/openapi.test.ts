@@ -91,7 +91,6 @@ test('the answers with an ETag are those that carry a token or a sub-account, an
     'patchToken 200',
     'revealToken 200',
     'rotateToken 200',
-    'updateSubAccount 200',
     'updateToken 200',
   ])
 })

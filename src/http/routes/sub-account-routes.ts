@@ -8,7 +8,6 @@ import {
   fingerprintOf,
   readNewSubAccount,
   readSubAccountPatch,
-  readSubAccountUpdate,
   STALE_SUB_ACCOUNT,
   SUB_ACCOUNT_STATUSES,
 } from '../../tokens/model/update.ts'
@@ -26,18 +25,6 @@ const name = (description: string) => Type.String({ minLength: 1, maxLength: MAX
 const Name = name('What people call it')
 const CompanyName = name('The company behind the sub-account')
 const Email = Type.String({ format: 'email', description: 'How its contact person is reached' })
-
-const Changeable = {
-  name: Type.Optional(Name),
-  email: Type.Optional(Email),
-  companyName: Type.Optional(CompanyName),
-  status: Type.Optional(
-    Type.String({
-      enum: [...SUB_ACCOUNT_STATUSES],
-      description: '`suspended` keeps all its tokens from authenticating, at once',
-    }),
-  ),
-}
 
 const listSubAccounts: AccountRoute = {
   method: 'GET',
@@ -94,11 +81,32 @@ const getSubAccount: AccountRoute = {
   },
 }
 
-/** What PATCH and PUT have in common. */
-const changeRoute = {
+const patchSubAccount: AccountRoute = {
+  method: 'PATCH',
+  url: `${BASE}/:id`,
+  operationId: 'patchSubAccount',
+  summary: 'Change, suspend or resume a sub-account',
+  description:
+    'A JSON merge patch (RFC 7396): null clears a field, members of `metadata` and `policy` included. While suspended, none of its ' +
+    'tokens authenticates; their own status stays as it is.',
   tag: 'Sub-accounts',
   params: SubAccountId,
   headers: IfMatch,
+  body: Type.Object(
+    {
+      name: Type.Optional(Name),
+      email: Type.Optional(Email),
+      companyName: Type.Optional(CompanyName),
+      status: Type.Optional(
+        Type.String({
+          enum: [...SUB_ACCOUNT_STATUSES],
+          description: '`suspended` keeps all its tokens from authenticating, at once',
+        }),
+      ),
+      ...schemas.beyondDocument(schemas.SubAccountPolicyPatch),
+    },
+    { title: 'SubAccountPatch' },
+  ),
   data: schemas.SubAccount,
   success: { message: 'Sub-account updated successfully', headers: ETAG },
   failures: {
@@ -106,40 +114,13 @@ const changeRoute = {
     403: NOT_YOURS,
     412: [STALE_SUB_ACCOUNT],
   },
-} as const
-
-const patchSubAccount: AccountRoute = {
-  ...changeRoute,
-  method: 'PATCH',
-  url: `${BASE}/:id`,
-  operationId: 'patchSubAccount',
-  summary: 'Change any field of a sub-account',
-  description: 'A JSON merge patch (RFC 7396): null clears a field, members of `metadata` and `policy` included.',
-  body: Type.Object(
-    { ...Changeable, ...schemas.beyondDocument(schemas.SubAccountPolicyPatch) },
-    { title: 'SubAccountPatch' },
-  ),
   async answer(registry, { caller, params, headers, body, origin }) {
     const update = readSubAccountPatch(body)
     return subAccountResult(await registry.updateSubAccount(caller, params.id, update, origin, readIfMatch(headers)))
   },
 }
 
-const updateSubAccount: AccountRoute = {
-  ...changeRoute,
-  method: 'PUT',
-  url: `${BASE}/:id`,
-  operationId: 'updateSubAccount',
-  summary: 'Change, suspend or resume a sub-account',
-  description: 'While suspended, none of its tokens authenticates; their own status stays as it is.',
-  body: Type.Object(Changeable, { title: 'SubAccountUpdate' }),
-  async answer(registry, { caller, params, headers, body, origin }) {
-    const update = readSubAccountUpdate(body)
-    return subAccountResult(await registry.updateSubAccount(caller, params.id, update, origin, readIfMatch(headers)))
-  },
-}
-
-export const subAccountRoutes = { listSubAccounts, createSubAccount, getSubAccount, updateSubAccount, patchSubAccount }
+export const subAccountRoutes = { listSubAccounts, createSubAccount, getSubAccount, patchSubAccount }
 
 function subAccountResult(row: SubAccountRow): RouteResult {
   return { data: subAccountToWire(row), headers: { etag: etagOf(fingerprintOf(row.subAccount)) } }
