@@ -28,6 +28,8 @@ export interface ServerParts {
   readonly registry: Registry
   readonly authenticator: Authenticate
   readonly app: AppIdentity
+  /** Of the software; `app` has what the configuration says. */
+  readonly version: string
   readonly log: Logger
   readonly metrics: Metrics
   readonly now: () => number
