@@ -151,8 +151,8 @@ export interface NewToken {
 
 export interface CreateTokenParams {
   /**
-   * A retry with the same key returns the same token, for 24 hours: with its credential, if the same caller made
-   * it and it has not changed since
+   * A retry with the same key does nothing again and gets the same answer, for 24 hours and for the same caller;
+   * 409 where that would show a credential or key that is not stored
    */
   readonly 'idempotency-key'?: string | undefined
   readonly body: NewToken
@@ -247,10 +247,15 @@ export interface TokenRotation {
 }
 
 export interface RotateTokenParams extends Pick<UpdateTokenParams, 'id' | 'if-match'> {
+  /**
+   * A retry with the same key does nothing again and gets the same answer, for 24 hours and for the same caller;
+   * 409 where that would show a credential or key that is not stored
+   */
+  readonly 'idempotency-key'?: string | undefined
   readonly body?: TokenRotation | undefined
 }
 
-export interface RevealTokenParams extends Pick<UpdateTokenParams, 'id' | 'if-match'> {}
+export interface RevealTokenParams extends Pick<RotateTokenParams, 'id' | 'if-match' | 'idempotency-key'> {}
 
 export interface Explanation {
   readonly accepted: boolean
@@ -534,6 +539,11 @@ export interface NewKey {
 }
 
 export interface CreateKeyParams {
+  /**
+   * A retry with the same key does nothing again and gets the same answer, for 24 hours and for the same caller;
+   * 409 where that would show a credential or key that is not stored
+   */
+  readonly 'idempotency-key'?: string | undefined
   readonly body: NewKey
 }
 
@@ -593,6 +603,11 @@ export interface NewSubAccount extends Pick<SubAccountSummary, 'name' | 'email' 
 }
 
 export interface CreateSubAccountParams {
+  /**
+   * A retry with the same key does nothing again and gets the same answer, for 24 hours and for the same caller;
+   * 409 where that would show a credential or key that is not stored
+   */
+  readonly 'idempotency-key'?: string | undefined
   readonly body: NewSubAccount
 }
 
@@ -843,18 +858,29 @@ export const operations: Readonly<Record<keyof Operations, Place>> = {
   rotateToken: {
     method: 'POST',
     path: '/api/v1/apiClient/token/{id}/rotate',
-    headers: ['if-match'],
+    headers: ['if-match', 'idempotency-key'],
     body: 'application/json',
     answer: 'data',
   },
-  revealToken: { method: 'POST', path: '/api/v1/apiClient/token/{id}/reveal', headers: ['if-match'], answer: 'data' },
+  revealToken: {
+    method: 'POST',
+    path: '/api/v1/apiClient/token/{id}/reveal',
+    headers: ['if-match', 'idempotency-key'],
+    answer: 'data',
+  },
   explainToken: { method: 'GET', path: '/api/v1/apiClient/token/{id}/explain', headers: [], answer: 'data' },
   listAccountHistory: { method: 'GET', path: '/api/v1/apiClient/history', headers: [], answer: 'page' },
   listTokenHistory: { method: 'GET', path: '/api/v1/apiClient/token/{id}/history', headers: [], answer: 'page' },
   getOverview: { method: 'GET', path: '/api/v1/apiClient/overview', headers: [], answer: 'data' },
   whoami: { method: 'GET', path: '/api/v1/apiClient/whoami', headers: [], answer: 'data' },
   listKeys: { method: 'GET', path: '/api/v1/apiClient/key', headers: [], answer: 'page' },
-  createKey: { method: 'POST', path: '/api/v1/apiClient/key', headers: [], body: 'application/json', answer: 'data' },
+  createKey: {
+    method: 'POST',
+    path: '/api/v1/apiClient/key',
+    headers: ['idempotency-key'],
+    body: 'application/json',
+    answer: 'data',
+  },
   revokeKey: { method: 'DELETE', path: '/api/v1/apiClient/key/{id}', headers: [], answer: 'data' },
   listSessions: { method: 'GET', path: '/api/v1/apiClient/session', headers: [], answer: 'page' },
   revokeSession: { method: 'DELETE', path: '/api/v1/apiClient/session/{id}', headers: [], answer: 'data' },
@@ -862,7 +888,7 @@ export const operations: Readonly<Record<keyof Operations, Place>> = {
   createSubAccount: {
     method: 'POST',
     path: '/api/v1/apiClient/sub-account',
-    headers: [],
+    headers: ['idempotency-key'],
     body: 'application/json',
     answer: 'data',
   },

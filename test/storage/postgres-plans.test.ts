@@ -241,15 +241,16 @@ function describePlans(partitions: number): void {
         { id: token.id, change: { kind: 'rotate', rotation: rotation(0) }, origin, expected: undefined },
       ]),
     'a creation': () =>
-      writes.insertTokens(session(), [{ ...token, id: 'tok_2', name: 'second', digest }], origin, {
-        key: 'k',
-        requestDigest: 'd',
+      writes.insertTokens(session(), [{ ...token, id: 'tok_2', name: 'second', digest }], {
+        ...origin,
+        once: { accountId: account.id, key: 'k', requestDigest: 'd' },
       }),
     'uses marked': () => writes.markUsed(session(), new Map([[token.id, 1]])),
     'a deletion': () =>
       writes.changeTokens(session(), account.id, [
         { id: token.id, change: { kind: 'delete' }, origin, expected: undefined },
       ]),
+    'a request with an idempotency key': () => reads.findRequest(db, account.id, 'key_x', 'k'),
     'one sub-account': () => reads.findSubAccount(db, account.id, subAccount.id),
     'a change of a sub-account': () =>
       writes.updateSubAccount(session(), account.id, subAccount.id, { status: 'suspended' }, origin),

@@ -208,9 +208,9 @@ describe('query plans', () => {
       writes.changeToken(transaction, account.id, token.id, { kind: 'rotate', rotation: rotation(0) }, origin),
     ),
     'a creation': change((transaction) =>
-      writes.insertTokens(transaction, [{ ...token, id: 'tok_2', name: 'second', digest }], origin, {
-        key: 'k',
-        requestDigest: 'd',
+      writes.insertTokens(transaction, [{ ...token, id: 'tok_2', name: 'second', digest }], {
+        ...origin,
+        once: { accountId: account.id, key: 'k', requestDigest: 'd' },
       }),
     ),
     'a change of tags': change((transaction) =>
@@ -229,6 +229,7 @@ describe('query plans', () => {
     'a deletion': change((transaction) =>
       writes.changeToken(transaction, account.id, token.id, { kind: 'delete' }, origin),
     ),
+    'a request with an idempotency key': () => reads.findRequest(db, account.id, 'key_x', 'k'),
     'one sub-account': () => reads.findSubAccount(db, account.id, subAccount.id),
     'a change of a sub-account': change((transaction) =>
       writes.updateSubAccount(transaction, account.id, subAccount.id, { status: 'suspended' }, origin),

@@ -136,6 +136,14 @@ export const NOT_YOURS = [reasonOf('sub-account-forbidden')]
 
 export const ifMatch = (description: string) => Type.Object({ 'if-match': Type.Optional(Type.String({ description })) })
 
+const RETRY =
+  'A retry with the same key does nothing again and gets the same answer, for 24 hours and for the same caller; 409 where that ' +
+  'would show a credential or key that is not stored'
+
+export const IDEMPOTENCY_KEY = {
+  'idempotency-key': Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: RETRY })),
+}
+
 export const etag = (description: string) => ({ ETag: { type: 'string', description } })
 
 const BODY_FAILURES: Reasons = {

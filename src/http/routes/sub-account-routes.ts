@@ -1,5 +1,6 @@
 // Sub-accounts: list, create, get, update, suspend and resume.
 import { Type } from 'typebox'
+import { reasonOf } from '../../tokens/errors.ts'
 import { NOTHING_TO_UPDATE, shownJson } from '../../tokens/model/fields.ts'
 import { BAD_PAGE, readPageRequest, readSearch } from '../../tokens/model/page.ts'
 import { toTime, toTimeOrNull } from '../../tokens/model/times.ts'
@@ -11,9 +12,9 @@ import {
   STALE_SUB_ACCOUNT,
   SUB_ACCOUNT_STATUSES,
 } from '../../tokens/model/update.ts'
-import { etagOf, readIfMatch } from '../protocol/conditions.ts'
+import { etagOf, readIdempotencyKey, readIfMatch } from '../protocol/conditions.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
-import { type AccountRoute, etag, ifMatch, NOT_YOURS, type RouteResult } from './route.ts'
+import { type AccountRoute, etag, IDEMPOTENCY_KEY, ifMatch, NOT_YOURS, type RouteResult } from './route.ts'
 import * as schemas from './schemas.ts'
 
 const BASE = '/api/v1/apiClient/sub-account'
@@ -54,15 +55,20 @@ const createSubAccount: AccountRoute = {
   summary: 'Create a sub-account',
   tag: 'Sub-accounts',
   right: ['change', 'createSubAccounts'],
+  headers: Type.Object(IDEMPOTENCY_KEY),
   body: Type.Object(
     { name: Name, email: Email, companyName: CompanyName, ...schemas.beyondDocument(schemas.SubAccountPolicy) },
     { title: 'NewSubAccount' },
   ),
   data: schemas.SubAccount,
   success: { status: 201, message: 'Sub-account created successfully', headers: ETAG },
-  failures: { 400: ['name is required', 'email must be an e-mail address'] },
-  async answer(registry, { caller, body, origin }) {
-    return subAccountResult(await registry.createSubAccount(caller, readNewSubAccount(body), origin))
+  failures: {
+    400: ['name is required', 'email must be an e-mail address'],
+    409: [reasonOf('idempotency-conflict')],
+  },
+  async answer(registry, { caller, body, headers, origin }) {
+    const [fields, key] = [readNewSubAccount(body), readIdempotencyKey(headers)]
+    return subAccountResult(await registry.createSubAccount(caller, fields, origin, key))
   },
 }
 

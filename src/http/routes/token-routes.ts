@@ -26,7 +26,7 @@ import { parseAddress } from '../../tokens/verify/addresses.ts'
 import { etagOf, readIdempotencyKey, readVersions } from '../protocol/conditions.ts'
 import { readScopeParameter } from '../protocol/policy-headers.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
-import { type AccountRoute, NOT_YOURS, type RouteInput, type RouteResult } from './route.ts'
+import { type AccountRoute, IDEMPOTENCY_KEY, NOT_YOURS, type RouteInput, type RouteResult } from './route.ts'
 import * as schemas from './schemas.ts'
 import {
   BeyondDocument,
@@ -44,7 +44,8 @@ import { explanationToWire, pageToWire, tokenToWire } from './token-wire.ts'
 const BASE = '/api/v1/apiClient/token'
 
 const NOT_FOUND = [reasonOf('token-not-found')]
-const NOT_STORED = reasonOf('credential-not-stored')
+/** Where credentials are not stored, and for an Idempotency-Key that was used before. */
+const NOT_AGAIN = [reasonOf('idempotency-conflict'), reasonOf('credential-not-stored')]
 const NOT_AN_ADDRESS = 'address must be an IP address'
 const STALE = [reasonOf('version-mismatch')]
 
@@ -170,19 +171,13 @@ const patchToken: AccountRoute = {
   },
 }
 
-const RETRY =
-  'A retry with the same key returns the same token, for 24 hours: with its credential, if the same caller made it and it has ' +
-  'not changed since'
-
 const createToken: AccountRoute = {
   ...oneToken,
   method: 'POST',
   url: BASE,
   operationId: 'createToken',
   summary: 'Create a token',
-  headers: Type.Object({
-    'idempotency-key': Type.Optional(Type.String({ maxLength: 255, description: RETRY })),
-  }),
+  headers: Type.Object(IDEMPOTENCY_KEY),
   body: Type.Object(
     {
       subAccountId: Type.String({
@@ -207,7 +202,7 @@ const createToken: AccountRoute = {
     403: NOT_YOURS,
     // For a retry with the same Idempotency-Key after the token was deleted.
     404: NOT_FOUND,
-    409: [reasonOf('idempotency-conflict'), NOT_STORED],
+    409: NOT_AGAIN,
   },
   async answer(registry, { caller, body, headers, origin }) {
     return tokenResult(await registry.createToken(caller, readNewToken(body), origin, readIdempotencyKey(headers)))
@@ -240,7 +235,7 @@ const rotateToken: AccountRoute = {
   description:
     'The former credential works for `overlapSeconds` more. With 0, or without it, all former credentials stop at once.',
   params: schemas.TokenId,
-  headers: IfMatch,
+  headers: Type.Object({ ...IfMatch.properties, ...IDEMPOTENCY_KEY }),
   body: Type.Object(
     {
       overlapSeconds: Type.Optional(
@@ -258,11 +253,12 @@ const rotateToken: AccountRoute = {
   failures: {
     400: [`overlapSeconds must be a whole number from 0 to ${MAX_OVERLAP_SECONDS}`],
     404: NOT_FOUND,
+    409: NOT_AGAIN,
     412: STALE,
   },
   async answer(registry, { caller, params, body, headers, origin }) {
-    const overlap = readOverlap(body)
-    return tokenResult(await registry.rotateToken(caller, params.id, overlap, origin, readVersions(headers)))
+    const [overlap, expected, key] = [readOverlap(body), readVersions(headers), readIdempotencyKey(headers)]
+    return tokenResult(await registry.rotateToken(caller, params.id, overlap, origin, expected, key))
   },
 }
 
@@ -276,10 +272,11 @@ const revealToken: AccountRoute = {
   right: ['read', 'reveal'],
   params: schemas.TokenId,
   success: { message: 'API token revealed successfully', headers: ETAG },
-  headers: IfMatch,
-  failures: { 404: NOT_FOUND, 409: [NOT_STORED], 412: STALE },
+  headers: Type.Object({ ...IfMatch.properties, ...IDEMPOTENCY_KEY }),
+  failures: { 404: NOT_FOUND, 409: NOT_AGAIN, 412: STALE },
   async answer(registry, { caller, params, headers, origin }) {
-    return tokenResult(await registry.revealToken(caller, params.id, origin, readVersions(headers)))
+    const [expected, key] = [readVersions(headers), readIdempotencyKey(headers)]
+    return tokenResult(await registry.revealToken(caller, params.id, origin, expected, key))
   },
 }
 

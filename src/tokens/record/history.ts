@@ -2,7 +2,7 @@
 import { Failure } from '../errors.ts'
 import { type Json, readStoredJson, shownJson } from '../model/fields.ts'
 import { type PageRequest, type RawQuery, readOnce, readPageRequest, readTimeParameter } from '../model/page.ts'
-import type { HISTORY, HISTORY_HEADS, RecordOf, Table } from '../model/tables.ts'
+import type { HISTORY, HISTORY_HEADS, IDEMPOTENCY_KEYS, RecordOf, Table } from '../model/tables.ts'
 import { toTime } from '../model/times.ts'
 import type { Timestamp } from '../model/token.ts'
 import type { Authority } from '../trust/authority.ts'
@@ -31,6 +31,10 @@ export const ACTIONS = [
 ] as const
 export type Action = (typeof ACTIONS)[number]
 
+/** A request with an idempotency key, as it is stored. Only idempotency.ts reads what is in `requestDigest`. */
+export type KeptRequest = RecordOf<typeof IDEMPOTENCY_KEYS>
+export type Idempotency = Pick<KeptRequest, 'accountId' | 'key' | 'requestDigest'>
+
 /** Who makes a change, from where, and when. */
 export interface Origin {
   /** An account key's id, `operator` for the command line, or `jwt:` or `oidc:` and the subject. */
@@ -42,6 +46,8 @@ export interface Origin {
   readonly address: string | null
   /** Checked inside the transaction: a change whose authority has ended by `at` is refused. Not stored. */
   readonly authority?: Authority | undefined
+  /** Stored with the change. Checked inside the transaction: a key that the caller has used before is refused. */
+  readonly once?: Idempotency | undefined
 }
 
 /** Only the fields that changed, and never a credential. */
@@ -85,6 +91,11 @@ export function historyEvent(
   return { accountId, action, subject, subjectName, tokenId, from, to }
 }
 
+/** What is stored with a change that has an idempotency key. */
+export function keptRequest({ subject }: HistoryEvent, { once, by, at }: Origin): KeptRequest | undefined {
+  return once && { ...once, by, subject, createdAt: at }
+}
+
 /** A history row as it is stored, read or about to be written. */
 export type StoredHistoryRow = RecordOf<typeof HISTORY>
 
@@ -112,7 +123,7 @@ export function nextRow(
   return { ...row, stamp: chainStamp(row, last, stamps) }
 }
 
-export interface HistoryRow extends HistoryEvent, Omit<Origin, 'authority'> {
+export interface HistoryRow extends HistoryEvent, Omit<Origin, 'authority' | 'once'> {
   readonly byName: string | null
   /** Counts the account's rows from 1, without gaps. */
   readonly seq: number
