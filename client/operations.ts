@@ -373,6 +373,13 @@ export interface ListAccountHistoryParams extends Pick<ListTokensParams, 'page' 
   readonly from?: string | undefined
   /** Only changes before this time */
   readonly before?: string | undefined
+  /**
+   * Only entries after this position, oldest first; 0 for the first one. A position is the `seq` of an entry; not
+   * with `page`
+   */
+  readonly after?: string | undefined
+  /** Only entries before this position, newest first. A position is the `seq` of an entry; not with `page` */
+  readonly beforePosition?: string | undefined
 }
 
 export interface ListTokenHistoryParams extends ListAccountHistoryParams {

@@ -184,7 +184,9 @@ export function addHistoryCommands(program: Command, onStore: OnStore): void {
         .option('--by <actor>', 'only what this account key, `operator`, or `jwt:` or `oidc:` subject did')
         .option('--action <action>', `only one of ${ACTIONS.join(', ')}`)
         .option('--from <time>', 'only changes at this time or later, such as 2030-01-31T12:00:00Z')
-        .option('--before <time>', 'only changes before this time'),
+        .option('--before <time>', 'only changes before this time')
+        .option('--after <position>', 'only changes after this position (seq), oldest first; 0 for all')
+        .option('--before-position <position>', 'only changes before this position'),
     ),
     async ({ operator, registry }, filters, output, id) => {
       const tokenId = id.startsWith('acc_') ? undefined : id

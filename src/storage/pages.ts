@@ -151,19 +151,22 @@ interface Listing<Row> {
   readonly conditions: readonly string[]
   /** The rows with the largest values of this column are first. */
   readonly order: string
+  /** Unless the smallest are. */
+  readonly isAscending?: boolean
   /** The rows of the page have the alias `item`. */
   readonly columns: string
   readonly read: ReadRow<Row>
 }
 
 function pageOf<Row>(values: Values, { page, limit }: PageRequest, listing: Listing<Row>): Question<Slice<Row>> {
-  const { table, conditions, order, columns, read } = listing
+  const { table, conditions, order, isAscending, columns, read } = listing
+  const direction = isAscending ? 'ASC' : 'DESC'
   const matches = `FROM ${table} WHERE ${conditions.join(' AND ')}`
   const [take, skip] = [values.add(limit), values.add((page - 1) * limit)]
   return {
     sql: `SELECT counted.total, ${columns} FROM (SELECT count(*) AS total ${matches}) AS counted LEFT JOIN (
-        SELECT * ${matches} ORDER BY account_id DESC, ${order} DESC LIMIT ${take} OFFSET ${skip}
-      ) AS item ON true ORDER BY item.${order} DESC`,
+        SELECT * ${matches} ORDER BY account_id ${direction}, ${order} ${direction} LIMIT ${take} OFFSET ${skip}
+      ) AS item ON true ORDER BY item.${order} ${direction}`,
     values: values.list,
     read: (rows) => toSlice(rows, read),
   }
@@ -223,21 +226,40 @@ export function listHistory(dialect: Dialect, accountId: string, query: HistoryQ
   ])
   const columns = HISTORY_ROW.columns('item')
   const read = (row: readonly unknown[], from: number) => toHistoryRow(HISTORY_ROW.read(row, from))
+  const isAscending = query.afterSeq !== undefined
   if (conditions.length > 0) {
-    conditions.push(`account_id = ${account}`, dialect.inTime('no'))
-    return pageOf(values, query, { table: 'history', conditions, order: 'seq', columns, read })
+    const places = values.conditions([
+      [query.afterSeq, (place) => `seq > ${place}`],
+      [query.beforeSeq, (place) => `seq < ${place}`],
+    ])
+    conditions.push(...places, `account_id = ${account}`, dialect.inTime('no'))
+    return pageOf(values, query, { table: 'history', conditions, order: 'seq', isAscending, columns, read })
   }
-  // All rows are numbered without gaps, so that a page is a range of numbers.
-  const [from, to] = [values.add(query.page * query.limit), values.add((query.page - 1) * query.limit)]
   return {
-    sql: `SELECT counted.total, ${columns} FROM (
-        SELECT coalesce((SELECT seq FROM history_heads WHERE account_id = ${account}), 0) AS total
-      ) AS counted LEFT JOIN history item ON item.account_id = ${account}
-        AND item.seq > counted.total - CAST(${from} AS bigint) AND item.seq <= counted.total - CAST(${to} AS bigint)
-      ORDER BY item.seq DESC`,
+    ...numberedRows(values, account, query, columns),
     values: values.list,
     read: (rows) => toSlice(rows, read),
   }
+}
+
+/** All rows are numbered without gaps, so that a page is a range of numbers, and what follows it is counted without reading it. */
+function numberedRows(values: Values, account: string, query: HistoryQuery, columns: string): { readonly sql: string } {
+  const { page, limit, afterSeq, beforeSeq } = query
+  const number = (value: number) => `CAST(${values.add(value)} AS bigint)`
+  const head = `coalesce((SELECT seq FROM history_heads WHERE account_id = ${account}), 0)`
+  const rows = (total: string, from: string, to: string, direction: string) => ({
+    sql: `SELECT counted.total, ${columns} FROM (SELECT ${total} AS total) AS counted
+      LEFT JOIN history item ON item.account_id = ${account} AND item.seq > ${from} AND item.seq <= ${to}
+      ORDER BY item.seq ${direction}`,
+  })
+  if (afterSeq !== undefined) {
+    const [after, last] = [number(afterSeq), number(afterSeq + limit)]
+    return rows(`CASE WHEN ${head} > ${after} THEN ${head} - ${after} ELSE 0 END`, after, last, 'ASC')
+  }
+  const [from, to] = [number(page * limit), number((page - 1) * limit)]
+  const last = beforeSeq === undefined ? undefined : number(Math.max(beforeSeq - 1, 0))
+  const total = last === undefined ? head : `CASE WHEN ${head} < ${last} THEN ${head} ELSE ${last} END`
+  return rows(total, `counted.total - ${from}`, `counted.total - ${to}`, 'DESC')
 }
 
 /** What was done to these sub-accounts and their tokens, deleted ones included. */

@@ -17,7 +17,14 @@ import {
 } from './model/update.ts'
 import type { Expected, TokenChange } from './plan.ts'
 import type { Parts, RequestScope, SubAccountQuery, TokenRow } from './ports.ts'
-import type { HistoryQuery, HistoryRow, KeptRequest, Origin } from './record/history.ts'
+import {
+  type Cursor,
+  type HistoryRequest,
+  type HistoryRow,
+  type KeptRequest,
+  NOT_A_POSITION,
+  type Origin,
+} from './record/history.ts'
 import { sealToken } from './sealed-token.ts'
 import { Sessions } from './sessions.ts'
 import { type TokenView, TokenViews } from './token-views.ts'
@@ -305,11 +312,12 @@ export class Registry {
   }
 
   /** Of one token, deleted ones included, or of the whole account. */
-  async listHistory(caller: Caller, query: HistoryQuery): Promise<Page<HistoryRow>> {
+  async listHistory(caller: Caller, { cursor, ...query }: HistoryRequest): Promise<Page<HistoryRow>> {
     const { store } = this.#parts
     const { subAccounts } = caller.permissions
     const within = subAccounts === null ? {} : { subAccounts }
-    const slice = await store.listHistory(caller.accountId, { ...query, ...within })
+    const place = cursor && { [cursor.name === 'after' ? 'afterSeq' : 'beforeSeq']: this.#seqAt(caller, cursor) }
+    const slice = await store.listHistory(caller.accountId, { ...query, ...within, ...place })
     const { tokenId } = query
     if (tokenId !== undefined && slice.total === 0) {
       // The other filters may match nothing; a token that never existed has no history at all.
@@ -322,6 +330,14 @@ export class Registry {
   /** How many rows there are in between is not for callers who see only some of them. */
   positionOf({ accountId, permissions }: Caller, { seq }: HistoryRow): number | string {
     return permissions.subAccounts === null ? seq : this.#parts.stamps.position(accountId, seq)
+  }
+
+  #seqAt({ accountId, permissions }: Caller, { name, position }: Cursor): number {
+    const isNumber = /^(0|[1-9][0-9]{0,14})$/.test(position)
+    const number = isNumber && (permissions.subAccounts === null || position === START) ? Number(position) : undefined
+    const seq = number ?? this.#parts.stamps.seqOf(accountId, position)
+    if (seq === undefined) throw new Failure('invalid-request', `${name} ${NOT_A_POSITION}`)
+    return seq
   }
 
   findNames(caller: Caller, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
@@ -341,6 +357,9 @@ export class Registry {
     return { account, question, counts: await store.readOverview(account.id, question) }
   }
 }
+
+/** Before the first entry of the history, for every caller. */
+const START = '0'
 
 /** Callers who may see credentials can still ask not to. */
 function viewFor({ permissions }: Caller, { details = false, masked = false }: TokenView): TokenView {

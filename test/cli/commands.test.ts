@@ -160,6 +160,8 @@ describe('--json prints exactly one document', () => {
     assert.deepEqual(actions(await list('--action', 'account.create', '--by', 'operator')), new Set(['account.create']))
     assert.deepEqual((await list('--by', 'key_nobody')).json, [])
     assert.deepEqual((await list('--before', '2000-01-01T00:00:00Z')).json, [])
+    assert.equal((await list('--after', '0', '--limit', '1')).json[0].seq, 1)
+    assert.deepEqual((await list('--before-position', '1')).json, [])
     const refused = await list('--action', 'token.paint')
     assert.deepEqual([refused.code, /action must be one of account\.create/.test(refused.stderr)], [1, true])
   })

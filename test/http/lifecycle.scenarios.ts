@@ -430,6 +430,53 @@ const historyScenarios: readonly Scenario[] = [
       }),
     ),
   ),
+  ...['history', 'history of a token'].map(
+    (which): Scenario => ({
+      name: `the ${which} is read to its end by the position of the last entry, in both directions`,
+      async ask(estate) {
+        const { id } = await estate.token()
+        for (const name of ['two', 'three', 'four', 'five']) {
+          await estate.mineAsks({ method: 'PUT', path: `${TOKEN}/${id}`, body: { name: `${id} ${name}` } })
+        }
+        const path = which === 'history' ? '/api/v1/apiClient/history' : `${TOKEN}/${id}/history`
+        const read = async (query: string) => (await estate.mineAsks({ path: `${path}?limit=2&${query}` })).json.data
+        const seqs = ({ items }: { items: { seq: number }[] }) => items.map(({ seq }) => seq)
+        const [fifth, fourth] = seqs(await read(''))
+        const older = await read(`beforePosition=${fourth}`)
+        const [third = 0, second = 0] = seqs(older)
+        assert.deepEqual([older.hasNextPage, older.hasPrevPage, older.page], [true, false, 1])
+        const newer = await read(`after=${second}`)
+        assert.deepEqual(seqs(newer), [third, fourth])
+        assert.deepEqual([newer.total, newer.hasNextPage], [3, true])
+        const last = await read(`after=${fourth}`)
+        assert.deepEqual([seqs(last), last.total, last.hasNextPage], [[fifth], 1, false])
+        assert.equal((await read('after=0&by=nobody')).total, 0)
+        return mine(estate, { path: `${path}?after=${fifth}` })
+      },
+      status: 200,
+      body: ({ json }) => assert.deepEqual([json.data.items, json.data.total], [[], 0]),
+    }),
+  ),
+  ...(
+    [
+      ['after=-1', 'after must be the position of an entry'],
+      ['after=', 'after must be the position of an entry'],
+      ['after=1.5', 'after must be the position of an entry'],
+      ['after=99999999999999999', 'after must be the position of an entry'],
+      ['beforePosition=AAAAAAAAAAAAAAAAAAAAAA', 'beforePosition must be the position of an entry'],
+      ['after=1&page=1', 'after cannot be combined with page'],
+      ['beforePosition=1&page=2', 'beforePosition cannot be combined with page'],
+      ['after=1&beforePosition=9', 'after cannot be combined with beforePosition'],
+      ['after=1&after=2', 'after must be sent only once'],
+    ] as const
+  ).map(
+    ([query, reason]): Scenario => ({
+      name: `no entry of the history is at ${query}`,
+      ask: (estate) => mine(estate, { path: `/api/v1/apiClient/history?${query}` }),
+      status: 400,
+      body: (heard) => assert.equal(heard.json.error.message, reason),
+    }),
+  ),
   {
     name: 'the account’s history is paged and holds nothing of another account',
     ask: (estate) => mine(estate, { path: '/api/v1/apiClient/history?limit=100' }),

@@ -35,7 +35,7 @@ const query = (method: string, what: string, pathOf: (estate: Estate) => string 
   }) satisfies Refused
 
 const NONE = 'none is allowed here'
-const HISTORY = 'allowed: page, limit, by, action, from, before'
+const HISTORY = 'allowed: page, limit, by, action, from, before, after, beforePosition'
 
 const refused: readonly Refused[] = [
   {
@@ -87,7 +87,7 @@ const refused: readonly Refused[] = [
   },
   body('POST', 'a rotation', async (estate) => `${await ofToken(estate)}/rotate`, 'allowed: overlapSeconds'),
   body('DELETE', 'a deletion', ofToken, NONE),
-  body('PATCH', 'a changed sub-account', ofSubAccount, 'allowed: name, email, companyName, status, policy, metadata'),
+  body('PATCH', 'a changed sub-account', ofSubAccount, 'allowed: name, email, companyName, status, metadata, policy'),
   query('POST', 'a creation', () => `${BASE}/token`, NONE),
   query('POST', 'a rotation', async (estate) => `${await ofToken(estate)}/rotate`, NONE),
   query('DELETE', 'a deletion', ofToken, NONE),

@@ -237,6 +237,11 @@ describe('query plans', () => {
     'a list of sub-accounts': () => reads.listSubAccounts(db, account.id, page),
     'a search for sub-accounts': () => reads.listSubAccounts(db, account.id, { ...page, search: 'x' }),
     'the history of an account': () => reads.listHistory(db, account.id, page),
+    'the history after a row': () => reads.listHistory(db, account.id, { ...page, afterSeq: 2 }),
+    'the filtered history after a row': () =>
+      reads.listHistory(db, account.id, { ...page, afterSeq: 2, action: 'token.rotate' }),
+    'the filtered history before a row': () =>
+      reads.listHistory(db, account.id, { ...page, beforeSeq: 9, tokenId: token.id }),
     'the history of a token': () => reads.listHistory(db, account.id, { ...page, tokenId: token.id }),
     'the owner of an id': () => reads.findOwner(db, subAccount.id),
     'a token by its name': () => reads.findTokensByNames(db, [{ subAccountId: subAccount.id, name: 'second' }]),

@@ -145,9 +145,33 @@ export interface HistoryFilter {
   readonly before?: Timestamp | undefined
 }
 
-export type HistoryQuery = PageRequest & HistoryFilter & { readonly subAccounts?: readonly string[] }
+/** With `afterSeq`, the oldest row is first. The page is 1 then, and with `beforeSeq`. */
+export type HistoryQuery = PageRequest &
+  HistoryFilter & {
+    readonly subAccounts?: readonly string[]
+    readonly afterSeq?: number
+    readonly beforeSeq?: number
+  }
 
-export function readHistoryQuery(query: RawQuery): HistoryQuery {
+/** `cursor` has the position of an entry as the caller knows it. */
+export type HistoryRequest = PageRequest & HistoryFilter & { readonly cursor?: Cursor | undefined }
+export interface Cursor {
+  readonly name: 'after' | 'beforePosition'
+  readonly position: string
+}
+
+function readCursor(query: RawQuery): Cursor | undefined {
+  const [after, before] = [readOnce(query, 'after'), readOnce(query, 'beforePosition')]
+  const [name, position] = after === undefined ? (['beforePosition', before] as const) : (['after', after] as const)
+  if (position === undefined) return undefined
+  const other = query.page !== undefined ? 'page' : after !== undefined && before !== undefined ? 'beforePosition' : ''
+  if (other !== '') throw new Failure('invalid-request', `${name} cannot be combined with ${other}`)
+  return { name, position }
+}
+
+export const NOT_A_POSITION = 'must be the position of an entry'
+
+export function readHistoryQuery(query: RawQuery): HistoryRequest {
   const text = readOnce(query, 'action')
   const action = ACTIONS.find((known) => known === text)
   if (text !== undefined && action === undefined) {
@@ -159,6 +183,7 @@ export function readHistoryQuery(query: RawQuery): HistoryQuery {
     action,
     from: readTimeParameter(query, 'from'),
     before: readTimeParameter(query, 'before'),
+    cursor: readCursor(query),
   }
 }
 
