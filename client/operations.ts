@@ -94,7 +94,7 @@ export interface ListTokensParams {
   readonly subAccountId?: string | undefined
   /** Only tokens with this status */
   readonly status?: 'active' | 'inactive' | undefined
-  /** Part of the name, in any letter case, or the last four characters of the credential */
+  /** Part of the name, in any letter case */
   readonly search?: string | undefined
   /** From 1; 1 unless set */
   readonly page?: number | undefined
@@ -102,6 +102,8 @@ export interface ListTokensParams {
   readonly limit?: number | undefined
   /** Only tokens with this tag; repeated: with all of them */
   readonly tag?: readonly string[] | undefined
+  /** Only tokens whose credential ends with these four characters, as they are written */
+  readonly credentialEnd?: string | undefined
   /** Only tokens never used */
   readonly used?: 'never' | undefined
   /** Only tokens made at this time or later */
@@ -149,8 +151,8 @@ export interface NewToken {
 
 export interface CreateTokenParams {
   /**
-   * A retry with the same key returns the same token, for 24 hours: with its credential, if the same caller made
-   * it and it has not changed since
+   * A retry with the same key does nothing again and gets the same answer, for 24 hours and for the same caller;
+   * 409 where that would show a credential or key that is not stored
    */
   readonly 'idempotency-key'?: string | undefined
   readonly body: NewToken
@@ -164,6 +166,7 @@ export interface ListTokensOfSubAccountParams
     | 'page'
     | 'limit'
     | 'tag'
+    | 'credentialEnd'
     | 'used'
     | 'createdFrom'
     | 'createdBefore'
@@ -244,10 +247,15 @@ export interface TokenRotation {
 }
 
 export interface RotateTokenParams extends Pick<UpdateTokenParams, 'id' | 'if-match'> {
+  /**
+   * A retry with the same key does nothing again and gets the same answer, for 24 hours and for the same caller;
+   * 409 where that would show a credential or key that is not stored
+   */
+  readonly 'idempotency-key'?: string | undefined
   readonly body?: TokenRotation | undefined
 }
 
-export interface RevealTokenParams extends Pick<UpdateTokenParams, 'id' | 'if-match'> {}
+export interface RevealTokenParams extends Pick<RotateTokenParams, 'id' | 'if-match' | 'idempotency-key'> {}
 
 export interface Explanation {
   readonly accepted: boolean
@@ -364,7 +372,14 @@ export interface ListAccountHistoryParams extends Pick<ListTokensParams, 'page' 
   /** Only changes at this time or later */
   readonly from?: string | undefined
   /** Only changes before this time */
-  readonly to?: string | undefined
+  readonly before?: string | undefined
+  /**
+   * Only entries after this position, oldest first; 0 for the first one. A position is the `seq` of an entry; not
+   * with `page`
+   */
+  readonly after?: string | undefined
+  /** Only entries before this position, newest first. A position is the `seq` of an entry; not with `page` */
+  readonly beforePosition?: string | undefined
 }
 
 export interface ListTokenHistoryParams extends ListAccountHistoryParams {
@@ -447,7 +462,7 @@ export interface Overview {
 export interface WhoAmI {
   readonly account: {
     /** Account identifier */
-    readonly id: string
+    readonly _id: string
     /** Account name */
     readonly name: string
   }
@@ -455,7 +470,7 @@ export interface WhoAmI {
     /** An account key, a JWT of the identity provider, or a person who is signed in to the console */
     readonly kind: 'key' | 'jwt' | 'oidc'
     /** As the history names the caller in `by` */
-    readonly id: string
+    readonly _id: string
     /** What the account key is called, the JWT's subject, or the person's e-mail address */
     readonly name: string
   }
@@ -531,6 +546,11 @@ export interface NewKey {
 }
 
 export interface CreateKeyParams {
+  /**
+   * A retry with the same key does nothing again and gets the same answer, for 24 hours and for the same caller;
+   * 409 where that would show a credential or key that is not stored
+   */
+  readonly 'idempotency-key'?: string | undefined
   readonly body: NewKey
 }
 
@@ -590,6 +610,11 @@ export interface NewSubAccount extends Pick<SubAccountSummary, 'name' | 'email' 
 }
 
 export interface CreateSubAccountParams {
+  /**
+   * A retry with the same key does nothing again and gets the same answer, for 24 hours and for the same caller;
+   * 409 where that would show a credential or key that is not stored
+   */
+  readonly 'idempotency-key'?: string | undefined
   readonly body: NewSubAccount
 }
 
@@ -598,7 +623,12 @@ export interface GetSubAccountParams {
   readonly id: string
 }
 
-export interface SubAccountUpdate {
+export interface SubAccountPolicyPatch extends TokenPolicyPatch {
+  /** No token works longer than this after its creation */
+  readonly maxLifetimeSeconds?: number | null | undefined
+}
+
+export interface SubAccountPatch {
   /** What people call it */
   readonly name?: string | undefined
   /** How its contact person is reached */
@@ -607,29 +637,17 @@ export interface SubAccountUpdate {
   readonly companyName?: string | undefined
   /** `suspended` keeps all its tokens from authenticating, at once */
   readonly status?: 'active' | 'suspended' | undefined
-}
-
-export interface UpdateSubAccountParams {
-  /** The sub-account id */
-  readonly id: string
-  /** An ETag: go ahead only if the sub-account is still as it was */
-  readonly 'if-match'?: string | undefined
-  readonly body: SubAccountUpdate
-}
-
-export interface SubAccountPolicyPatch extends TokenPolicyPatch {
-  /** No token works longer than this after its creation */
-  readonly maxLifetimeSeconds?: number | null | undefined
-}
-
-export interface SubAccountPatch extends SubAccountUpdate {
   /** A JSON object of your own, at most 4096 bytes as stored */
   readonly metadata?: Readonly<Record<string, unknown>> | null | undefined
   /** What the token, or every token of the sub-account, may do; a merge patch in PATCH */
   readonly policy?: SubAccountPolicyPatch | null | undefined
 }
 
-export interface PatchSubAccountParams extends Pick<UpdateSubAccountParams, 'id' | 'if-match'> {
+export interface PatchSubAccountParams {
+  /** The sub-account id */
+  readonly id: string
+  /** An ETag: go ahead only if the sub-account is still as it was */
+  readonly 'if-match'?: string | undefined
   readonly body: SubAccountPatch
 }
 
@@ -778,13 +796,9 @@ export interface Operations {
   /** Get one sub-account. */
   getSubAccount: { params: GetSubAccountParams; data: SubAccount }
   /**
-   * Change, suspend or resume a sub-account. While suspended, none of its tokens authenticates; their own status
-   * stays as it is.
-   */
-  updateSubAccount: { params: UpdateSubAccountParams; data: SubAccount }
-  /**
-   * Change any field of a sub-account. A JSON merge patch (RFC 7396): null clears a field, members of `metadata`
-   * and `policy` included.
+   * Change, suspend or resume a sub-account. A JSON merge patch (RFC 7396): null clears a field, members of
+   * `metadata` and `policy` included. While suspended, none of its tokens authenticates; their own status stays
+   * as it is.
    */
   patchSubAccount: { params: PatchSubAccountParams; data: SubAccount }
   /**
@@ -851,18 +865,29 @@ export const operations: Readonly<Record<keyof Operations, Place>> = {
   rotateToken: {
     method: 'POST',
     path: '/api/v1/apiClient/token/{id}/rotate',
-    headers: ['if-match'],
+    headers: ['if-match', 'idempotency-key'],
     body: 'application/json',
     answer: 'data',
   },
-  revealToken: { method: 'POST', path: '/api/v1/apiClient/token/{id}/reveal', headers: ['if-match'], answer: 'data' },
+  revealToken: {
+    method: 'POST',
+    path: '/api/v1/apiClient/token/{id}/reveal',
+    headers: ['if-match', 'idempotency-key'],
+    answer: 'data',
+  },
   explainToken: { method: 'GET', path: '/api/v1/apiClient/token/{id}/explain', headers: [], answer: 'data' },
   listAccountHistory: { method: 'GET', path: '/api/v1/apiClient/history', headers: [], answer: 'page' },
   listTokenHistory: { method: 'GET', path: '/api/v1/apiClient/token/{id}/history', headers: [], answer: 'page' },
   getOverview: { method: 'GET', path: '/api/v1/apiClient/overview', headers: [], answer: 'data' },
   whoami: { method: 'GET', path: '/api/v1/apiClient/whoami', headers: [], answer: 'data' },
   listKeys: { method: 'GET', path: '/api/v1/apiClient/key', headers: [], answer: 'page' },
-  createKey: { method: 'POST', path: '/api/v1/apiClient/key', headers: [], body: 'application/json', answer: 'data' },
+  createKey: {
+    method: 'POST',
+    path: '/api/v1/apiClient/key',
+    headers: ['idempotency-key'],
+    body: 'application/json',
+    answer: 'data',
+  },
   revokeKey: { method: 'DELETE', path: '/api/v1/apiClient/key/{id}', headers: [], answer: 'data' },
   listSessions: { method: 'GET', path: '/api/v1/apiClient/session', headers: [], answer: 'page' },
   revokeSession: { method: 'DELETE', path: '/api/v1/apiClient/session/{id}', headers: [], answer: 'data' },
@@ -870,18 +895,11 @@ export const operations: Readonly<Record<keyof Operations, Place>> = {
   createSubAccount: {
     method: 'POST',
     path: '/api/v1/apiClient/sub-account',
-    headers: [],
+    headers: ['idempotency-key'],
     body: 'application/json',
     answer: 'data',
   },
   getSubAccount: { method: 'GET', path: '/api/v1/apiClient/sub-account/{id}', headers: [], answer: 'data' },
-  updateSubAccount: {
-    method: 'PUT',
-    path: '/api/v1/apiClient/sub-account/{id}',
-    headers: ['if-match'],
-    body: 'application/json',
-    answer: 'data',
-  },
   patchSubAccount: {
     method: 'PATCH',
     path: '/api/v1/apiClient/sub-account/{id}',

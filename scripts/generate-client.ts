@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pino from 'pino'
 import { openLatchkey } from '../src/compose.ts'
-import { readConfig } from '../src/config.ts'
+import { packageVersion, readConfig } from '../src/config.ts'
 import { Metrics } from '../src/http/observe/metrics.ts'
 import { buildServer } from '../src/http/server.ts'
 import { type ApiDescription, printOperations } from './print-operations.ts'
@@ -29,6 +29,7 @@ export async function describeApi(): Promise<ApiDescription> {
       registry,
       authenticator: (presented) => registry.authenticate(presented),
       app: { appType: config.appType, appVersion: config.appVersion },
+      version: packageVersion(),
       log: pino({ level: 'silent' }),
       metrics: new Metrics(),
       now: Date.now,

@@ -106,7 +106,7 @@ export function show(output: Output, document: object, fields: Row = toRow(docum
 /** The domain checks the values, as over HTTP. */
 export function addPaging(command: Command): Command {
   return command
-    .option('--page <n>', 'which page', '1')
+    .option('--page <n>', 'which page; 1 unless set')
     .option('--limit <n>', `how many on a page, at most ${MAX_LIMIT}`, `${MAX_LIMIT}`)
 }
 

@@ -63,8 +63,8 @@ export class LocalManagement implements Management {
     const account = this.#accountId === undefined ? null : await this.#operator.getAccount(this.#accountId)
     const { by, permissions } = this.#operator.actFor(account?.id ?? '')
     return {
-      account: account && { id: account.id, name: account.name },
-      caller: { kind: 'operator' as const, id: by, name: by },
+      account: account && { _id: account.id, name: account.name },
+      caller: { kind: 'operator' as const, _id: by, name: by },
       permissions: permissionsToWire(permissions),
     }
   }

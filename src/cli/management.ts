@@ -26,7 +26,7 @@ export type Identity =
   | WhoAmI
   | {
       readonly account: WhoAmI['account'] | null
-      readonly caller: { readonly kind: 'operator'; readonly id: string; readonly name: string }
+      readonly caller: { readonly kind: 'operator'; readonly _id: string; readonly name: string }
       readonly permissions: WhoAmI['permissions']
     }
 

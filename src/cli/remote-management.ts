@@ -59,7 +59,7 @@ class RemoteManagement implements Management {
   }
 
   async #accountId(): Promise<string> {
-    return (await this.#client.whoami()).account.id
+    return (await this.#client.whoami()).account._id
   }
 
   whoami() {

@@ -164,7 +164,8 @@ function addTokenFilters(command: Command): Command {
       .addOption(
         choice('--effective-status <status>', 'only those of which verification says this', EFFECTIVE_STATUSES),
       )
-      .option('--search <text>', 'part of its name, or the last four characters of its credential')
+      .option('--search <text>', 'part of its name')
+      .option('--credential-end <characters>', 'only with a credential that ends with these four characters')
       .option('--tag <tag...>', 'only with all of these tags')
       .addOption(choice('--used <when>', 'only those never used', ['never']))
       .option('--created-from <time>', 'only made at this time or later, such as 2030-01-31T12:00:00Z')
@@ -185,7 +186,9 @@ export function addHistoryCommands(program: Command, manage: Manage, onStore: On
         .option('--by <actor>', 'only what this account key, `operator`, or `jwt:` or `oidc:` subject did')
         .addOption(new Option('--action <action>', 'only this kind of change').choices([...ACTIONS]).argParser(String))
         .option('--from <time>', 'only changes at this time or later, such as 2030-01-31T12:00:00Z')
-        .option('--to <time>', 'only changes before this time'),
+        .option('--before <time>', 'only changes before this time')
+        .option('--after <position>', 'only changes after this position (seq), oldest first; 0 for all')
+        .option('--before-position <position>', 'only changes before this position'),
     ),
     async (management, filters, output, id) =>
       showPage(output, await management.listHistory(id || undefined, { ...filters }), 'change', historyRow),

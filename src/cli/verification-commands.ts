@@ -46,7 +46,10 @@ export function addVerificationCommands(program: Command, manage: Manage, stream
     addAccount(program.command('whoami')).description('who is asking, of which account, and what they may do'),
     async (management, _options, output) => {
       const { account, caller, permissions } = await management.whoami()
-      const people = { account: account && `${account.name} (${account.id})`, caller: `${caller.name} (${caller.id})` }
+      const people = {
+        account: account && `${account.name} (${account._id})`,
+        caller: `${caller.name} (${caller._id})`,
+      }
       show(output, { account, caller, permissions }, toRow({ ...people, ...permissions }))
     },
   )

@@ -80,6 +80,7 @@ async function serve(
     metrics,
     log,
     app: { appType: config.appType, appVersion: config.appVersion },
+    version: packageVersion(),
     now,
     ready: () => (draining ? Promise.reject(new Error('draining')) : ping()),
     isDraining: () => draining,

@@ -28,6 +28,8 @@ export interface Dialect {
   /** A column by which SQLite must not choose an index: it does not know that another one finds fewer rows. */
   withoutIndex(column: string): string
   contains(column: string, text: string): string
+  /** `four` is the place of as many characters. There is an index on this expression. */
+  endsWith(column: string, four: string): string
   /** Ends a long statement at its deadline, where the server does not. `number` is an integer that differs between rows. */
   inTime(number: string): string
   /** An account key that is limited to sub-accounts, all of them among those given. */
@@ -82,15 +84,15 @@ export function tokenFilters(
   { subAccountId, status, narrowing = {} }: TokenQuery,
   from: 't' | 'f' = 't',
 ): string[] {
-  const { subAccounts, suspended, neverUsed, expiredAt, unexpiredAt, tags = [] } = narrowing
+  const { subAccounts, suspended, neverUsed, expiredAt, unexpiredAt, credentialEnd, tags = [] } = narrowing
   const [tag, ...furtherTags] = new Set(tags)
   const [createdFrom, createdBefore] = rangeOf(narrowing.createdFrom, narrowing.createdBefore).map((time) =>
     idFloor('tok', time),
   )
   const [expiresFrom, expiresBefore] = rangeOf(narrowing.expiresFrom, narrowing.expiresBefore)
   const account = values.add(accountId)
-  // The tokens of some sub-accounts, or with a tag, are found by these, not among all of the account's.
-  const isFoundByOther = suspended || subAccounts !== undefined || tag !== undefined
+  // The tokens of some sub-accounts, with a tag, or by their credential's end are found by these, not among all of the account's.
+  const isFoundByOther = suspended || [subAccounts, tag, credentialEnd].some((each) => each !== undefined)
   const ofAccount = `${from}.account_id`
   const tagged = (column: string) => `SELECT ${column} FROM token_tags WHERE account_id = ${account}`
   return [
@@ -107,6 +109,15 @@ export function tokenFilters(
       [
         unexpiredAt,
         (place) => `(t.expires_at IS NULL OR t.expires_at > ${place}) AND NOT ${outlived(dialect, account, place)}`,
+      ],
+      [
+        credentialEnd,
+        (place) =>
+          dialect.oneOf(
+            't.id',
+            `SELECT id FROM tokens
+             WHERE account_id = ${account} AND masked IS NOT NULL AND ${dialect.endsWith('masked', place)}`,
+          ),
       ],
       [tag, (place) => `t.id IN (${tagged('token_id')} AND tag = ${place})`],
       [
@@ -140,19 +151,22 @@ interface Listing<Row> {
   readonly conditions: readonly string[]
   /** The rows with the largest values of this column are first. */
   readonly order: string
+  /** Unless the smallest are. */
+  readonly isAscending?: boolean
   /** The rows of the page have the alias `item`. */
   readonly columns: string
   readonly read: ReadRow<Row>
 }
 
 function pageOf<Row>(values: Values, { page, limit }: PageRequest, listing: Listing<Row>): Question<Slice<Row>> {
-  const { table, conditions, order, columns, read } = listing
+  const { table, conditions, order, isAscending, columns, read } = listing
+  const direction = isAscending ? 'ASC' : 'DESC'
   const matches = `FROM ${table} WHERE ${conditions.join(' AND ')}`
   const [take, skip] = [values.add(limit), values.add((page - 1) * limit)]
   return {
     sql: `SELECT counted.total, ${columns} FROM (SELECT count(*) AS total ${matches}) AS counted LEFT JOIN (
-        SELECT * ${matches} ORDER BY account_id DESC, ${order} DESC LIMIT ${take} OFFSET ${skip}
-      ) AS item ON true ORDER BY item.${order} DESC`,
+        SELECT * ${matches} ORDER BY account_id ${direction}, ${order} ${direction} LIMIT ${take} OFFSET ${skip}
+      ) AS item ON true ORDER BY item.${order} ${direction}`,
     values: values.list,
     read: (rows) => toSlice(rows, read),
   }
@@ -212,21 +226,40 @@ export function listHistory(dialect: Dialect, accountId: string, query: HistoryQ
   ])
   const columns = HISTORY_ROW.columns('item')
   const read = (row: readonly unknown[], from: number) => toHistoryRow(HISTORY_ROW.read(row, from))
+  const isAscending = query.afterSeq !== undefined
   if (conditions.length > 0) {
-    conditions.push(`account_id = ${account}`, dialect.inTime('no'))
-    return pageOf(values, query, { table: 'history', conditions, order: 'seq', columns, read })
+    const places = values.conditions([
+      [query.afterSeq, (place) => `seq > ${place}`],
+      [query.beforeSeq, (place) => `seq < ${place}`],
+    ])
+    conditions.push(...places, `account_id = ${account}`, dialect.inTime('no'))
+    return pageOf(values, query, { table: 'history', conditions, order: 'seq', isAscending, columns, read })
   }
-  // All rows are numbered without gaps, so that a page is a range of numbers.
-  const [from, to] = [values.add(query.page * query.limit), values.add((query.page - 1) * query.limit)]
   return {
-    sql: `SELECT counted.total, ${columns} FROM (
-        SELECT coalesce((SELECT seq FROM history_heads WHERE account_id = ${account}), 0) AS total
-      ) AS counted LEFT JOIN history item ON item.account_id = ${account}
-        AND item.seq > counted.total - CAST(${from} AS bigint) AND item.seq <= counted.total - CAST(${to} AS bigint)
-      ORDER BY item.seq DESC`,
+    ...numberedRows(values, account, query, columns),
     values: values.list,
     read: (rows) => toSlice(rows, read),
   }
+}
+
+/** All rows are numbered without gaps, so that a page is a range of numbers, and what follows it is counted without reading it. */
+function numberedRows(values: Values, account: string, query: HistoryQuery, columns: string): { readonly sql: string } {
+  const { page, limit, afterSeq, beforeSeq } = query
+  const number = (value: number) => `CAST(${values.add(value)} AS bigint)`
+  const head = `coalesce((SELECT seq FROM history_heads WHERE account_id = ${account}), 0)`
+  const rows = (total: string, from: string, to: string, direction: string) => ({
+    sql: `SELECT counted.total, ${columns} FROM (SELECT ${total} AS total) AS counted
+      LEFT JOIN history item ON item.account_id = ${account} AND item.seq > ${from} AND item.seq <= ${to}
+      ORDER BY item.seq ${direction}`,
+  })
+  if (afterSeq !== undefined) {
+    const [after, last] = [number(afterSeq), number(afterSeq + limit)]
+    return rows(`CASE WHEN ${head} > ${after} THEN ${head} - ${after} ELSE 0 END`, after, last, 'ASC')
+  }
+  const [from, to] = [number(page * limit), number((page - 1) * limit)]
+  const last = beforeSeq === undefined ? undefined : number(Math.max(beforeSeq - 1, 0))
+  const total = last === undefined ? head : `CASE WHEN ${head} < ${last} THEN ${head} ELSE ${last} END`
+  return rows(total, `counted.total - ${from}`, `counted.total - ${to}`, 'DESC')
 }
 
 /** What was done to these sub-accounts and their tokens, deleted ones included. */

@@ -2,7 +2,17 @@
 import type { Status, Timestamp } from '../tokens/model/token.ts'
 import type { ChainLink } from '../tokens/record/history.ts'
 import type { VaultRow } from '../tokens/trust/key-ring.ts'
-import { ACCOUNT, HEAD, HISTORY_ROW, KEY, LISTED_TOKEN, SESSION, subAccountRow, toSubAccountRow } from './tables.ts'
+import {
+  ACCOUNT,
+  HEAD,
+  HISTORY_ROW,
+  KEY,
+  LISTED_TOKEN,
+  REQUEST,
+  SESSION,
+  subAccountRow,
+  toSubAccountRow,
+} from './tables.ts'
 
 export type Rows = readonly (readonly unknown[])[]
 
@@ -39,6 +49,12 @@ export const listSessions = query(
   (before: string, limit: number) => [before, limit],
   `${SESSION_BY} WHERE s.id < ?1 ORDER BY s.id DESC LIMIT ?2`,
   (rows) => SESSION.readAll(rows),
+)
+
+export const findRequest = query(
+  (accountId: string, by: string, key: string) => [accountId, by, key],
+  `SELECT ${REQUEST.columns('i')} FROM idempotency_keys i WHERE i.account_id = ?1 AND i.by = ?2 AND i.key = ?3`,
+  ([row]) => REQUEST.readOne(row),
 )
 
 export const findSubAccount = query(

@@ -6,6 +6,7 @@ import {
   ACCOUNTS,
   HISTORY,
   HISTORY_HEADS,
+  IDEMPOTENCY_KEYS,
   LIMITS,
   type RecordOf,
   SESSIONS,
@@ -18,7 +19,7 @@ import {
 } from '../tokens/model/tables.ts'
 import type { Account, ListedToken, StoredKey, SubAccount, TokenRecord } from '../tokens/model/token.ts'
 import type { StampedSubAccountRow, TokenRow } from '../tokens/ports.ts'
-import type { StoredHistoryRow } from '../tokens/record/history.ts'
+import type { KeptRequest, StoredHistoryRow } from '../tokens/record/history.ts'
 import type { Stamped } from '../tokens/trust/stamp.ts'
 import type { FoundRows } from '../tokens/trust/verdict.ts'
 
@@ -93,6 +94,7 @@ class Joined<Left, Right> {
 
 export const ACCOUNT = new Selection<Account>(namesOf(ACCOUNTS))
 export const KEY = new Selection<Stamped<StoredKey>>(namesOf(ACCOUNT_KEYS))
+export const REQUEST = new Selection<KeptRequest>(namesOf(IDEMPOTENCY_KEYS))
 export const SESSION = new Selection<Stamped<StoredSession>>(namesOf(SESSIONS))
 export const LIMIT = new Selection<RecordOf<typeof LIMITS>>(namesOf(LIMITS))
 export const TOKEN = new Selection<Stamped<TokenRecord>>(namesOf(TOKENS))

@@ -1,5 +1,6 @@
 // The account keys of an account: made, listed and revoked by callers who may, and at the command line.
 import { Failure } from './errors.ts'
+import { askedOnce, once } from './idempotency.ts'
 import { type Page, type PageRequest, type Slice, toPage } from './model/page.ts'
 import { type Caller, type Permissions, requireWithin, storePermissions } from './model/permissions.ts'
 import { toTime } from './model/times.ts'
@@ -23,7 +24,12 @@ export class AccountKeys {
   }
 
   /** Only the key's digest is stored: the key itself exists only in this result. */
-  async create(caller: Caller, fields: NewKey, origin: Origin): Promise<AccountKey & { readonly key: string }> {
+  async create(
+    caller: Caller,
+    fields: NewKey,
+    origin: Origin,
+    idempotencyKey?: string,
+  ): Promise<AccountKey & { readonly key: string }> {
     const { store, stamps } = this.#parts
     const { accountId } = caller
     const { name, permissions } = fields
@@ -43,8 +49,16 @@ export class AccountKeys {
       lastUsedAt: null,
       permissions: storePermissions(permissions),
     }
-    await store.insertKey({ ...record, digest: stamps.digest(key) }, origin)
-    return { ...record, key }
+    const sent = Object.entries({ name, permissions: record.permissions, expiresAt: fields.expiresAt })
+    const set = sent.filter(([, value]) => value !== undefined)
+    const asked = askedOnce(caller, idempotencyKey, 'key', set)
+    const create = async (origin: Origin) => {
+      await store.insertKey({ ...record, digest: stamps.digest(key) }, origin)
+      return { ...record, key }
+    }
+    return once(this.#parts, asked, origin, record, create, async ({ subject }) => {
+      throw new Failure('credential-not-stored', `${subject} was made already; the key itself is shown once`)
+    })
   }
 
   async list(caller: Caller, query: PageRequest): Promise<Page<AccountKey>> {

@@ -3,7 +3,7 @@ import type { LimitStore } from './limiter.ts'
 import type { OverviewCounts, OverviewQuestion } from './model/overview.ts'
 import type { PageRequest, Slice, TokenQuery } from './model/page.ts'
 import type { StoredSession } from './model/session.ts'
-import type { IDEMPOTENCY_KEYS, LIMITS, RecordOf, StoredRow, Table } from './model/tables.ts'
+import type { LIMITS, RecordOf, StoredRow, Table } from './model/tables.ts'
 import type {
   Account,
   AccountKey,
@@ -18,7 +18,7 @@ import type {
 } from './model/token.ts'
 import type { SubAccountUpdate } from './model/update.ts'
 import type { AccountUpdate, Expected, TokenChange } from './plan.ts'
-import type { ChainLink, HistoryQuery, HistoryRow, Origin } from './record/history.ts'
+import type { ChainLink, HistoryQuery, HistoryRow, KeptRequest, Origin } from './record/history.ts'
 import type { KeyRing, VaultRow } from './trust/key-ring.ts'
 import type { Stamped, Tampered } from './trust/stamp.ts'
 import type { Stamps } from './trust/vault.ts'
@@ -112,18 +112,11 @@ export interface NameAsked {
   readonly name: string
 }
 
-/** A request with an idempotency key, as it is stored for its caller. Only idempotency.ts reads what is in `requestDigest`. */
-type KeptRequest = RecordOf<typeof IDEMPOTENCY_KEYS>
-export type Idempotency = Pick<KeptRequest, 'key' | 'requestDigest'>
-export type FormerRequest = Pick<KeptRequest, 'requestDigest' | 'subject' | 'createdAt'>
-
 export interface TokenStore {
-  /** All or none. Inserts nothing if the caller has used the idempotency key before, and returns what was stored with it. */
-  insertTokens(
-    tokens: readonly TokenRecord[],
-    origin: Origin,
-    idempotency?: Idempotency,
-  ): Promise<FormerRequest | undefined>
+  /** All or none. */
+  insertTokens(tokens: readonly TokenRecord[], origin: Origin): Promise<void>
+  /** The change that was made with an idempotency key of this caller. */
+  findRequest(accountId: string, by: string, key: string): Promise<KeptRequest | undefined>
   findToken(accountId: string, id: string): Promise<TokenRow | undefined>
   /** In the order asked for. For the operator, who checks an import before making it. */
   findTokensByNames(asked: readonly NameAsked[]): Promise<readonly (TokenRecord | undefined)[]>

@@ -1,7 +1,7 @@
 // What callers can do, the same over HTTP and at the command line; what only the operator can do is in operator.ts.
 import { AccountKeys } from './account-keys.ts'
 import { Failure } from './errors.ts'
-import { type AskedOnce, creationOnce, isSameAnswer, isSameRequest, stampRequest } from './idempotency.ts'
+import { type AskedOnce, askedOnce, creationFields, isSameAnswer, once } from './idempotency.ts'
 import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from './model/overview.ts'
 import { type Page, type TokenQuery, toPage } from './model/page.ts'
 import { type Caller, type Permissions, parsePermissions, requireRight, sees } from './model/permissions.ts'
@@ -16,8 +16,15 @@ import {
   type TokenUpdate,
 } from './model/update.ts'
 import type { Expected, TokenChange } from './plan.ts'
-import type { FormerRequest, Parts, RequestScope, SubAccountQuery, TokenRow } from './ports.ts'
-import type { HistoryQuery, HistoryRow, Origin } from './record/history.ts'
+import type { Parts, RequestScope, SubAccountQuery, TokenRow } from './ports.ts'
+import {
+  type Cursor,
+  type HistoryRequest,
+  type HistoryRow,
+  type KeptRequest,
+  NOT_A_POSITION,
+  type Origin,
+} from './record/history.ts'
 import { sealToken } from './sealed-token.ts'
 import { Sessions } from './sessions.ts'
 import { type TokenView, TokenViews } from './token-views.ts'
@@ -153,11 +160,22 @@ export class Registry {
   }
 
   /** The token with its credential; the history says who has seen it. */
-  async revealToken(caller: Caller, id: string, origin: Origin, expected?: Expected): Promise<Token> {
+  async revealToken(
+    caller: Caller,
+    id: string,
+    origin: Origin,
+    expected?: Expected,
+    idempotencyKey?: string,
+  ): Promise<Token> {
     requireRight(caller.permissions, 'reveal')
     const row = await this.#findToken(caller, id)
     if (!(await this.#views.canReveal(row))) throw new Failure('credential-not-stored')
-    return this.#views.showChanged(await this.#changeToken(caller, id, { kind: 'reveal' }, origin, expected), {})
+    const asked = askedOnce(caller, idempotencyKey, 'reveal', [id])
+    const { credential } = await this.#views.showOne(row, {})
+    const reveal = async (origin: Origin) =>
+      this.#views.showChanged(await this.#changeToken(caller, id, { kind: 'reveal' }, origin, expected), {})
+    const answer = { id, createdAt: origin.at, digest: this.#parts.stamps.digest(credential) }
+    return once(this.#parts, asked, origin, answer, reveal, (former, asked) => this.#showAgain(asked, former))
   }
 
   async createToken(caller: Caller, token: NewToken, origin: Origin, idempotencyKey?: string): Promise<Token> {
@@ -166,32 +184,38 @@ export class Registry {
     newTokenFields(token)
     const owned = await this.getSubAccount(caller, token.subAccountId)
     const credential = newCredential('tok')
-    const asked = idempotencyKey === undefined ? undefined : creationOnce(caller, idempotencyKey, token)
-    const { record, former } = await keys.sealed(store, async (key) => {
+    const asked = askedOnce(caller, idempotencyKey, 'creation', creationFields(token))
+    return keys.sealed(store, async (key) => {
       const isStored = await this.#storesCredentials(caller.accountId)
       const { accountId } = caller
       const record = sealToken({ ...token, accountId, credential, createdAt: origin.at }, key, stamps, isStored)
-      const idempotency = asked && { key: asked.key, requestDigest: stampRequest(asked, record, stamps) }
-      return { record, former: await store.insertTokens([record], origin, idempotency) }
+      const create = async (origin: Origin): Promise<Token> => {
+        await store.insertTokens([record], origin)
+        // Not read back: if that failed, the caller would create the token again.
+        const { id, name, status, createdAt, version } = record
+        const { subAccount } = owned
+        return { id, name, credential, status, createdAt, version, subAccount, credentialUnreadable: false }
+      }
+      return once(this.#parts, asked, origin, record, create, (former, asked) => this.#showAgain(asked, former))
     })
-    if (asked !== undefined && former !== undefined) return this.#showCreated(asked, former)
-    // Not read back: if that failed, the caller would create the token again.
-    const { id, name, status, createdAt, version } = record
-    const { subAccount } = owned
-    return { id, name, credential, status, createdAt, version, subAccount, credentialUnreadable: false }
   }
 
-  /** The answer to a retried creation. The caller who created the token gets its credential, until the token is changed. */
-  async #showCreated(asked: AskedOnce, former: FormerRequest): Promise<Token> {
-    const { caller } = asked
+  /**
+   * The answer to a retry. The caller gets the credential of the first answer: that of a new token until the token is changed, any
+   * other until the token has a new one.
+   */
+  async #showAgain(asked: AskedOnce, former: KeptRequest): Promise<Token> {
     const { stamps } = this.#parts
-    if (!isSameRequest(asked, former, stamps)) throw new Failure('idempotency-conflict')
     const { subject: id, createdAt } = former
-    const row = await this.#findToken(caller, id)
+    const row = await this.#findToken(asked.caller, id)
     if (!(await this.#views.canReveal(row))) throw new Failure('credential-not-stored')
     const shown = await this.#views.showOne(row, {})
-    const answer = { id, createdAt, version: row.token.version, digest: stamps.digest(shown.credential) }
-    return isSameAnswer(asked, former, answer, stamps) ? shown : this.#views.showOne(row, viewFor(caller, {}))
+    const isCreation = asked.operation === 'creation'
+    const version = isCreation ? { version: row.token.version } : {}
+    const answer = { id, createdAt, ...version, digest: stamps.digest(shown.credential) }
+    if (isSameAnswer(asked, former, answer, stamps)) return shown
+    if (isCreation) return this.#views.showOne(row, viewFor(asked.caller, {}))
+    throw new Failure('credential-not-stored', 'This was done already, and the token has another credential since')
   }
 
   /** Without decrypting the credential: an unreadable one must not make the deletion look like a failure. */
@@ -206,19 +230,25 @@ export class Registry {
     overlapSeconds: number,
     origin: Origin,
     expected?: Expected,
+    idempotencyKey?: string,
   ): Promise<Token> {
     const { store, keys, stamps } = this.#parts
     const row = await this.#findToken(caller, id)
     const credential = newCredential('tok')
     const [digest, formerUntil] = [stamps.digest(credential), origin.at + overlapSeconds * 1000]
-    const rotated = await keys.sealed(store, async (key) => {
+    const asked = askedOnce(caller, idempotencyKey, 'rotation', [id, overlapSeconds])
+    return keys.sealed(store, async (key) => {
       const isStored = await this.#storesCredentials(caller.accountId)
       const sealed = key.seal(isStored ? credential : NOT_STORED, credentialPlace(row.token))
       const rotation = { sealed, digest, masked: maskOf(credential), formerUntil }
-      return this.#changeToken(caller, id, { kind: 'rotate', rotation }, origin, expected)
+      const rotate = async (origin: Origin) => {
+        const rotated = await this.#changeToken(caller, id, { kind: 'rotate', rotation }, origin, expected)
+        // The new credential is shown, this once, to callers who see no others too.
+        return { ...(await this.#views.showChanged(rotated, { masked: true })), credential }
+      }
+      const answer = { id, createdAt: origin.at, digest }
+      return once(this.#parts, asked, origin, answer, rotate, (former, asked) => this.#showAgain(asked, former))
     })
-    // The new credential is shown, this once, to callers who see no others too.
-    return { ...(await this.#views.showChanged(rotated, { masked: true })), credential }
   }
 
   async #storesCredentials(accountId: string): Promise<boolean> {
@@ -246,17 +276,28 @@ export class Registry {
     if (!isGenuine(SUB_ACCOUNTS, subAccount, stamps)) onTampered({ kind: 'sub-account', id: subAccount.id })
   }
 
-  async createSubAccount(caller: Caller, fields: NewSubAccount, origin: Origin): Promise<SubAccountRow> {
+  async createSubAccount(
+    caller: Caller,
+    fields: NewSubAccount,
+    origin: Origin,
+    idempotencyKey?: string,
+  ): Promise<SubAccountRow> {
     const { accountId, permissions } = caller
     requireRight(permissions, 'createSubAccounts')
+    const stored = newSubAccountFields(fields)
+    const set = Object.entries(stored).filter(([, value]) => value !== null)
+    const asked = askedOnce(caller, idempotencyKey, 'sub-account', set)
     const subAccount = {
-      ...newSubAccountFields(fields),
+      ...stored,
       id: newId('sub', origin.at),
       accountId,
       createdAt: origin.at,
     }
-    await this.#parts.store.insertSubAccounts([subAccount], origin)
-    return { subAccount, tokens: { active: 0, inactive: 0 } }
+    const create = async (origin: Origin): Promise<SubAccountRow> => {
+      await this.#parts.store.insertSubAccounts([subAccount], origin)
+      return { subAccount, tokens: { active: 0, inactive: 0 } }
+    }
+    return once(this.#parts, asked, origin, subAccount, create, ({ subject }) => this.getSubAccount(caller, subject))
   }
 
   async updateSubAccount(
@@ -271,11 +312,12 @@ export class Registry {
   }
 
   /** Of one token, deleted ones included, or of the whole account. */
-  async listHistory(caller: Caller, query: HistoryQuery): Promise<Page<HistoryRow>> {
+  async listHistory(caller: Caller, { cursor, ...query }: HistoryRequest): Promise<Page<HistoryRow>> {
     const { store } = this.#parts
     const { subAccounts } = caller.permissions
     const within = subAccounts === null ? {} : { subAccounts }
-    const slice = await store.listHistory(caller.accountId, { ...query, ...within })
+    const place = cursor && { [cursor.name === 'after' ? 'afterSeq' : 'beforeSeq']: this.#seqAt(caller, cursor) }
+    const slice = await store.listHistory(caller.accountId, { ...query, ...within, ...place })
     const { tokenId } = query
     if (tokenId !== undefined && slice.total === 0) {
       // The other filters may match nothing; a token that never existed has no history at all.
@@ -288,6 +330,14 @@ export class Registry {
   /** How many rows there are in between is not for callers who see only some of them. */
   positionOf({ accountId, permissions }: Caller, { seq }: HistoryRow): number | string {
     return permissions.subAccounts === null ? seq : this.#parts.stamps.position(accountId, seq)
+  }
+
+  #seqAt({ accountId, permissions }: Caller, { name, position }: Cursor): number {
+    const isNumber = /^(0|[1-9][0-9]{0,14})$/.test(position)
+    const number = isNumber && (permissions.subAccounts === null || position === START) ? Number(position) : undefined
+    const seq = number ?? this.#parts.stamps.seqOf(accountId, position)
+    if (seq === undefined) throw new Failure('invalid-request', `${name} ${NOT_A_POSITION}`)
+    return seq
   }
 
   findNames(caller: Caller, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
@@ -307,6 +357,9 @@ export class Registry {
     return { account, question, counts: await store.readOverview(account.id, question) }
   }
 }
+
+/** Before the first entry of the history, for every caller. */
+const START = '0'
 
 /** Callers who may see credentials can still ask not to. */
 function viewFor({ permissions }: Caller, { details = false, masked = false }: TokenView): TokenView {

@@ -3,7 +3,11 @@ import { BY_JWT, BY_OIDC, type Caller, type Permissions } from '../tokens/model/
 import type { Account } from '../tokens/model/token.ts'
 
 export function whoAmIToWire({ id, name }: Account, caller: Caller) {
-  return { account: { id, name }, caller: callerToWire(caller), permissions: permissionsToWire(caller.permissions) }
+  return {
+    account: { _id: id, name },
+    caller: callerToWire(caller),
+    permissions: permissionsToWire(caller.permissions),
+  }
 }
 
 export function permissionsToWire({ role, reveal, subAccounts }: Permissions) {
@@ -11,7 +15,7 @@ export function permissionsToWire({ role, reveal, subAccounts }: Permissions) {
 }
 
 function callerToWire({ by, byName }: Caller) {
-  if (by.startsWith(BY_JWT)) return { kind: 'jwt', id: by, name: by.slice(BY_JWT.length) } as const
-  if (by.startsWith(BY_OIDC)) return { kind: 'oidc', id: by, name: byName ?? by.slice(BY_OIDC.length) } as const
-  return { kind: 'key', id: by, name: byName ?? by } as const
+  if (by.startsWith(BY_JWT)) return { kind: 'jwt', _id: by, name: by.slice(BY_JWT.length) } as const
+  if (by.startsWith(BY_OIDC)) return { kind: 'oidc', _id: by, name: byName ?? by.slice(BY_OIDC.length) } as const
+  return { kind: 'key', _id: by, name: byName ?? by } as const
 }

@@ -184,7 +184,7 @@ test('a server needs no account, and has the account of the key', async () => {
   assert.deepEqual([json.total, json.items[0]._id], [1, theirs.subAccount._id])
   assert.equal((await remote.runWith(env, 'history', 'list', '--json')).json.items.at(-1).subject, theirs.account._id)
   const whoami = (await remote.runWith(env, 'whoami', '--json')).json
-  assert.deepEqual([whoami.account.id, whoami.caller.kind], [theirs.account._id, 'key'])
+  assert.deepEqual([whoami.account._id, whoami.caller.kind], [theirs.account._id, 'key'])
 })
 
 test('the operator of the local store has no account until one is named', async () => {

@@ -250,15 +250,38 @@ describe('with the real service behind a proxy that loses answers', () => {
       assert.deepEqual([total, items[0]?._id, items[0]?.token], [1, made._id, made.token])
     }))
 
-  test('a sub-account, which has no idempotency key, is made once, and the caller is told that it may be there', () =>
+  test('a sub-account is made once, and the caller gets it all the same', () =>
     losingFirst(async (baseUrl) => {
       const client = createClient({ baseUrl, accountKey: service.accountKey })
       const body = { name: 'unsure', email: 'a@b.example', companyName: 'c' }
-      const { code, message } = await errorOf(client.createSubAccount({ body }))
+      const made = await client.createSubAccount({ body })
+      const { items, total } = await client.listSubAccounts({ search: 'unsure' })
+      assert.deepEqual([total, items[0]?._id], [1, made._id])
+    }))
+
+  test('an account key is made once, and the caller learns which one has to be replaced', () =>
+    losingFirst(async (baseUrl) => {
+      const client = createClient({ baseUrl, accountKey: service.accountKey })
+      const { code, message } = await errorOf(client.createKey({ body: { name: 'lost', role: 'viewer' } }))
+      const { _id } = (await client.listKeys()).items.find(({ name }) => name === 'lost') ?? {}
+      assert.deepEqual(
+        [code, message],
+        ['credential-not-stored', `${_id} was made already; the key itself is shown once`],
+      )
+    }))
+
+  test('a sub-account whose change is lost is changed at most once, and the caller is told that it may be', () =>
+    losingFirst(async (baseUrl) => {
+      const { account, accountKey, operator } = service
+      const [owner] = await operator.createSubAccounts(account.id, [
+        { name: 'a', email: 'a@b.example', companyName: 'c' },
+      ])
+      const client = createClient({ baseUrl, accountKey })
+      const change = client.patchSubAccount({ id: owner?.id ?? '', body: { name: 'changed' } })
+      const { code, message } = await errorOf(change)
       assert.deepEqual(
         [code, message],
         ['unreachable', 'The service cannot be reached; this may or may not have been done'],
       )
-      assert.equal((await client.listSubAccounts({ search: 'unsure' })).total, 1)
     }))
 })

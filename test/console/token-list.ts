@@ -125,6 +125,24 @@ export const describeTokenList: Part = (world) => {
     assert.equal((await answered).status(), 200)
   })
 
+  test('four characters find tokens by name, and above them those whose credential ends so', async () => {
+    const tenant = await world().tenant(estate)
+    const { registry, operator } = world().running
+    const caller = operator.actFor(tenant.accountId)
+    const named = 'Deploy staging'
+    const { credential } = await registry.getToken(caller, tenant.tokens.find(({ name }) => name === named)?.id ?? '')
+    const end = credential.slice(-4)
+    const page = await world().signedIn(tenant, 'tokens')
+    await page.getByLabel('Search tokens by name').fill(end)
+    const byEnd = page.getByRole('region', { name: `By the end of the credential, ${end}` })
+    await byEnd.getByText(named).waitFor()
+    await page.getByText('No name matches').waitFor()
+    // The other filters hold for these, too.
+    await page.getByLabel('Status').selectOption('suspended')
+    await page.getByText('No token matches').waitFor()
+    assert.equal(await byEnd.count(), 0)
+  })
+
   test('the sub-account picker searches among many and names the one chosen', async () => {
     const owners = Array.from({ length: 60 }, (_, i) => `Tenant ${String(i).padStart(2, '0')}`)
     const tenant = await world().tenant(

@@ -105,7 +105,7 @@ export class Deployment {
   }
 
   async setSubAccountStatus(status: 'active' | 'suspended'): Promise<void> {
-    await this.#manage('PUT', `${SUB_ACCOUNTS}/${this.estate.subAccount._id}`, { status })
+    await this.#manage('PATCH', `${SUB_ACCOUNTS}/${this.estate.subAccount._id}`, { status })
   }
 
   async deleteToken(token: MadeToken): Promise<void> {

@@ -4,6 +4,7 @@ import { beyondScenarios } from './beyond.scenarios.ts'
 import { errorCodeScenarios } from './error-codes.scenarios.ts'
 import { explainScenarios } from './explain.scenarios.ts'
 import { httpScenarios } from './http.scenarios.ts'
+import { idempotencyScenarios } from './idempotency.scenarios.ts'
 import { introspectionScenarios } from './introspection.scenarios.ts'
 import { keyScenarios } from './keys.scenarios.ts'
 import { lifecycleScenarios } from './lifecycle.scenarios.ts'
@@ -29,6 +30,7 @@ export const allScenarios = {
   'clients of introspection': introspectionScenarios,
   'the life of a token': lifecycleScenarios,
   'the life of an account key': keyScenarios,
+  'requests that are repeated': idempotencyScenarios,
   'fields and parameters that are not known': unknownNamesScenarios,
   'the codes of failures': errorCodeScenarios,
   'who is asking': whoamiScenarios,

@@ -55,7 +55,7 @@ const closedDoors: readonly Ask[] = [
   { path: '/api/v1/apiClient/sub-account' },
   { path: '/api/v1/apiClient/sub-account', method: 'POST', body: {} },
   { path: '/api/v1/apiClient/sub-account/sub_unknown' },
-  { path: '/api/v1/apiClient/sub-account/sub_unknown', method: 'PUT', body: {} },
+  { path: '/api/v1/apiClient/sub-account/sub_unknown', method: 'PATCH', body: {} },
   { path: '/api/v1/nothing-here' },
   { path: '/%61pi/v1/nothing-here' },
   { path: '/a%70i%2Fv1/nothing-here' },

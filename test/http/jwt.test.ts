@@ -189,8 +189,8 @@ describe('with the keys of the issuer in a file', () => {
       headers: [bearer(await sign(first, account(estate)))],
     })
     assert.deepEqual(heard.json.data, {
-      account: { id: estate.mine.accountId, name: 'Mine' },
-      caller: { kind: 'jwt', id: 'jwt:support@platform.example', name: 'support@platform.example' },
+      account: { _id: estate.mine.accountId, name: 'Mine' },
+      caller: { kind: 'jwt', _id: 'jwt:support@platform.example', name: 'support@platform.example' },
       permissions: { role: 'owner', reveal: true, subAccounts: null },
     })
   })

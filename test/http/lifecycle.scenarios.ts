@@ -315,7 +315,7 @@ const subAccountScenarios: readonly Scenario[] = [
       absent: (estate) => [estate.theirs.subAccounts[1].id],
     }),
   ),
-  ...['GET', 'PUT'].flatMap((method) =>
+  ...['GET', 'PATCH'].flatMap((method) =>
     ['sub_unknown', 'theirs'].map(
       (which): Scenario => ({
         name: `${method} of ${which === 'theirs' ? 'another account’s' : 'an unknown'} sub-account gets the documented 403`,
@@ -323,7 +323,7 @@ const subAccountScenarios: readonly Scenario[] = [
           mine(estate, {
             method,
             path: `${SUB_ACCOUNT}/${which === 'theirs' ? estate.theirs.subAccounts[0].id : which}`,
-            body: method === 'PUT' ? { name: 'Mine now' } : undefined,
+            body: method === 'PATCH' ? { name: 'Mine now' } : undefined,
           }),
         status: 403,
         body: NOT_YOURS,
@@ -341,7 +341,7 @@ const subAccountScenarios: readonly Scenario[] = [
       const off = await estate.token({ subAccountId, status: 'inactive' })
       const both = async () => [await verified(estate, on.credential), await verified(estate, off.credential)]
       assert.deepEqual(await both(), [204, 401])
-      await estate.mineAsks({ method: 'PUT', path, body: { status: 'suspended' } })
+      await estate.mineAsks({ method: 'PATCH', path, body: { status: 'suspended' } })
       assert.deepEqual(await both(), [401, 401])
       const shown = await estate.mineAsks({ path: `${TOKEN}/${on.id}?include=details` })
       assert.equal(shown.json.data.status, 'active')
@@ -349,7 +349,7 @@ const subAccountScenarios: readonly Scenario[] = [
         [shown.json.data.details.effectiveStatus, shown.json.data.details.blockedBy],
         ['suspended', 'sub-account'],
       )
-      await estate.mineAsks({ method: 'PUT', path, body: { status: 'active' } })
+      await estate.mineAsks({ method: 'PATCH', path, body: { status: 'active' } })
       assert.deepEqual(await both(), [204, 401])
       return mine(estate, { path })
     },
@@ -361,12 +361,12 @@ const subAccountScenarios: readonly Scenario[] = [
     name: 'an update of a sub-account is held to the rules of any update',
     ask: (estate) =>
       mine(estate, {
-        method: 'PUT',
+        method: 'PATCH',
         path: `${SUB_ACCOUNT}/${estate.mine.subAccounts[0].id}`,
         body: { status: 'paused' },
       }),
     status: 400,
-    body: (heard) => assert.equal(heard.json.error.message, 'No valid fields to update'),
+    body: (heard) => assert.equal(heard.json.error.message, 'status must be active or suspended'),
   },
 ]
 
@@ -404,6 +404,79 @@ const historyScenarios: readonly Scenario[] = [
       assert.doesNotMatch(heard.text, /lk_tok_/)
     },
   },
+  {
+    name: 'a range of the history includes `from` and excludes `before`',
+    async ask(estate) {
+      const { id } = await estate.token()
+      const path = `${TOKEN}/${id}/history`
+      const [{ at }] = (await estate.mineAsks({ path })).json.data.items
+      const total = async (query: string) => (await estate.mineAsks({ path: `${path}?${query}` })).json.data.total
+      assert.deepEqual([await total(`from=${at}`), await total(`before=${at}`)], [1, 0])
+      return mine(estate, { path: `${path}?to=${at}` })
+    },
+    status: 400,
+    body: (heard) => assert.match(heard.json.error.message, /^Unknown parameter "to"/),
+  },
+  ...[
+    ['history', ['from', 'before']],
+    ['token', ['createdFrom', 'createdBefore', 'expiresFrom', 'expiresBefore']],
+  ].flatMap(([path, names]) =>
+    [names ?? []].flat().map(
+      (name): Scenario => ({
+        name: `${name} of ${path} is no day that does not exist`,
+        ask: (estate) => mine(estate, { path: `/api/v1/apiClient/${path}?${name}=2026-02-31T00:00:00Z` }),
+        status: 400,
+        body: (heard) => assert.match(heard.json.error.message, new RegExp(`^${name} must be an ISO 8601 time`)),
+      }),
+    ),
+  ),
+  ...['history', 'history of a token'].map(
+    (which): Scenario => ({
+      name: `the ${which} is read to its end by the position of the last entry, in both directions`,
+      async ask(estate) {
+        const { id } = await estate.token()
+        for (const name of ['two', 'three', 'four', 'five']) {
+          await estate.mineAsks({ method: 'PUT', path: `${TOKEN}/${id}`, body: { name: `${id} ${name}` } })
+        }
+        const path = which === 'history' ? '/api/v1/apiClient/history' : `${TOKEN}/${id}/history`
+        const read = async (query: string) => (await estate.mineAsks({ path: `${path}?limit=2&${query}` })).json.data
+        const seqs = ({ items }: { items: { seq: number }[] }) => items.map(({ seq }) => seq)
+        const [fifth, fourth] = seqs(await read(''))
+        const older = await read(`beforePosition=${fourth}`)
+        const [third = 0, second = 0] = seqs(older)
+        assert.deepEqual([older.hasNextPage, older.hasPrevPage, older.page], [true, false, 1])
+        const newer = await read(`after=${second}`)
+        assert.deepEqual(seqs(newer), [third, fourth])
+        assert.deepEqual([newer.total, newer.hasNextPage], [3, true])
+        const last = await read(`after=${fourth}`)
+        assert.deepEqual([seqs(last), last.total, last.hasNextPage], [[fifth], 1, false])
+        assert.equal((await read('after=0&by=nobody')).total, 0)
+        return mine(estate, { path: `${path}?after=${fifth}` })
+      },
+      status: 200,
+      body: ({ json }) => assert.deepEqual([json.data.items, json.data.total], [[], 0]),
+    }),
+  ),
+  ...(
+    [
+      ['after=-1', 'after must be the position of an entry'],
+      ['after=', 'after must be the position of an entry'],
+      ['after=1.5', 'after must be the position of an entry'],
+      ['after=99999999999999999', 'after must be the position of an entry'],
+      ['beforePosition=AAAAAAAAAAAAAAAAAAAAAA', 'beforePosition must be the position of an entry'],
+      ['after=1&page=1', 'after cannot be combined with page'],
+      ['beforePosition=1&page=2', 'beforePosition cannot be combined with page'],
+      ['after=1&beforePosition=9', 'after cannot be combined with beforePosition'],
+      ['after=1&after=2', 'after must be sent only once'],
+    ] as const
+  ).map(
+    ([query, reason]): Scenario => ({
+      name: `no entry of the history is at ${query}`,
+      ask: (estate) => mine(estate, { path: `/api/v1/apiClient/history?${query}` }),
+      status: 400,
+      body: (heard) => assert.equal(heard.json.error.message, reason),
+    }),
+  ),
   {
     name: 'the account’s history is paged and holds nothing of another account',
     ask: (estate) => mine(estate, { path: '/api/v1/apiClient/history?limit=100' }),

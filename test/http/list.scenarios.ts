@@ -274,6 +274,18 @@ export const listScenarios: readonly Scenario[] = [
     status: 400,
     body: invalid('search must be at most 255 characters'),
   },
+  ...['D7w', 'D7wZ5', '', 'D7w ', 'D7wß', 'D7w%00', 'D7wZ&credentialEnd=D7wZ'].map(
+    (end): Scenario => ({
+      name: `the end of a credential is exactly four characters of one, and not "${end}"`,
+      ask: (estate) => asMine(estate, `${LIST}?credentialEnd=${encodeURI(end).replace('%25', '%')}`),
+      status: 400,
+      body: invalid(
+        end.includes('&')
+          ? 'credentialEnd must be sent only once'
+          : 'credentialEnd must be the last four characters of a credential',
+      ),
+    }),
+  ),
   ...foreignSubAccounts('list', (id) => `${LIST}?subAccountId=${encodeURIComponent(id)}`),
   ...foreignSubAccounts('list by path', (id) => `${LIST}/sub-account/${encodeURIComponent(id)}`),
   {

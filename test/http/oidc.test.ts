@@ -24,8 +24,8 @@ function describeSignIn(engine: Engine): void {
       assert.equal(heard.headers['cache-control'], 'no-store')
       const whoami = await world.ask(browser, `${API}/whoami`)
       assert.deepEqual(whoami.json.data, {
-        account: { id: world.estate.mine.accountId, name: 'Mine' },
-        caller: { kind: 'oidc', id: 'oidc:alice', name: 'alice@example.com' },
+        account: { _id: world.estate.mine.accountId, name: 'Mine' },
+        caller: { kind: 'oidc', _id: 'oidc:alice', name: 'alice@example.com' },
         permissions: { role: 'owner', reveal: true, subAccounts: null },
       })
       const { session, ...presence } = await world.presence(browser)
@@ -34,8 +34,8 @@ function describeSignIn(engine: Engine): void {
       assert.deepEqual(presence, {
         provider: true,
         person: { subject: 'alice', email: 'alice@example.com' },
-        account: { id: world.estate.mine.accountId, name: 'Mine' },
-        accounts: [{ id: world.estate.mine.accountId, name: 'Mine' }],
+        account: { _id: world.estate.mine.accountId, name: 'Mine' },
+        accounts: [{ _id: world.estate.mine.accountId, name: 'Mine' }],
         ended: null,
       })
     })
@@ -103,7 +103,7 @@ function describeSignIn(engine: Engine): void {
       const { browser } = await world.signedIn()
       assert.equal((await world.presence(browser)).account, null)
       assert.deepEqual(
-        (await world.presence(browser)).accounts.map(({ id }: { id: string }) => id),
+        (await world.presence(browser)).accounts.map(({ _id }: { _id: string }) => _id),
         [mine, theirs],
       )
       assert.equal((await world.ask(browser, `${API}/whoami`)).status, 403)

@@ -35,7 +35,7 @@ const query = (method: string, what: string, pathOf: (estate: Estate) => string 
   }) satisfies Refused
 
 const NONE = 'none is allowed here'
-const HISTORY = 'allowed: page, limit, by, action, from, to'
+const HISTORY = 'allowed: page, limit, by, action, from, before, after, beforePosition'
 
 const refused: readonly Refused[] = [
   {
@@ -87,13 +87,13 @@ const refused: readonly Refused[] = [
   },
   body('POST', 'a rotation', async (estate) => `${await ofToken(estate)}/rotate`, 'allowed: overlapSeconds'),
   body('DELETE', 'a deletion', ofToken, NONE),
-  body('PUT', 'a changed sub-account', ofSubAccount, 'allowed: name, email, companyName, status'),
+  body('PATCH', 'a changed sub-account', ofSubAccount, 'allowed: name, email, companyName, status, metadata, policy'),
   query('POST', 'a creation', () => `${BASE}/token`, NONE),
   query('POST', 'a rotation', async (estate) => `${await ofToken(estate)}/rotate`, NONE),
   query('DELETE', 'a deletion', ofToken, NONE),
   query('GET', 'the list of sub-accounts', () => `${BASE}/sub-account`, 'allowed: search, page, limit'),
   query('GET', 'one sub-account', ofSubAccount, NONE),
-  query('PUT', 'a changed sub-account', ofSubAccount, NONE),
+  query('PATCH', 'a changed sub-account', ofSubAccount, NONE),
   query('GET', 'the history of the account', () => `${BASE}/history`, HISTORY),
   query('GET', 'the history of a token', async (estate) => `${await ofToken(estate)}/history`, HISTORY),
   query('GET', 'the overview', () => `${BASE}/overview`, NONE),

@@ -28,8 +28,8 @@ export const whoamiScenarios: readonly Scenario[] = [
     headers: { 'cache-control': 'no-store', 'x-latchkey-error': null },
     body: ({ text }) => {
       const expected = {
-        account: asked.account,
-        caller: { kind: 'key', id: asked.keyId, name: 'Deploy “script”' },
+        account: { _id: asked.account.id, name: asked.account.name },
+        caller: { kind: 'key', _id: asked.keyId, name: 'Deploy “script”' },
         permissions: { role: 'owner', reveal: true, subAccounts: null },
       }
       if (text !== JSON.stringify(success('Caller retrieved successfully', expected))) throw new Error(text)

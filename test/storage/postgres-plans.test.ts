@@ -184,6 +184,15 @@ function describePlans(partitions: number): void {
       listing.listTokens(db, account.id, { ...page, narrowing: { suspended: false } }, partitions > 1),
     'a list by a tag': () =>
       listing.listTokens(db, account.id, { ...page, narrowing: { tags: ['red'] } }, partitions > 1),
+    'a list by the end of a credential': () =>
+      listing.listTokens(db, account.id, { ...page, narrowing: { credentialEnd: 'D7wZ' } }, partitions > 1),
+    'a search by name and the end of a credential': () =>
+      listing.listTokens(
+        db,
+        account.id,
+        { ...page, search: 'number', narrowing: { credentialEnd: 'D7wZ' } },
+        partitions > 1,
+      ),
     'a list by several tags and more': () =>
       listing.listTokens(
         db,
@@ -232,21 +241,27 @@ function describePlans(partitions: number): void {
         { id: token.id, change: { kind: 'rotate', rotation: rotation(0) }, origin, expected: undefined },
       ]),
     'a creation': () =>
-      writes.insertTokens(session(), [{ ...token, id: 'tok_2', name: 'second', digest }], origin, {
-        key: 'k',
-        requestDigest: 'd',
+      writes.insertTokens(session(), [{ ...token, id: 'tok_2', name: 'second', digest }], {
+        ...origin,
+        once: { accountId: account.id, key: 'k', requestDigest: 'd' },
       }),
     'uses marked': () => writes.markUsed(session(), new Map([[token.id, 1]])),
     'a deletion': () =>
       writes.changeTokens(session(), account.id, [
         { id: token.id, change: { kind: 'delete' }, origin, expected: undefined },
       ]),
+    'a request with an idempotency key': () => reads.findRequest(db, account.id, 'key_x', 'k'),
     'one sub-account': () => reads.findSubAccount(db, account.id, subAccount.id),
     'a change of a sub-account': () =>
       writes.updateSubAccount(session(), account.id, subAccount.id, { status: 'suspended' }, origin),
     'a list of sub-accounts': () => reads.listSubAccounts(db, account.id, page),
     'a search for sub-accounts': () => reads.listSubAccounts(db, account.id, { ...page, search: 'x' }),
     'the history of an account': () => reads.listHistory(db, account.id, page),
+    'the history after a row': () => reads.listHistory(db, account.id, { ...page, afterSeq: 2 }),
+    'the filtered history after a row': () =>
+      reads.listHistory(db, account.id, { ...page, afterSeq: 2, action: 'token.rotate' }),
+    'the filtered history before a row': () =>
+      reads.listHistory(db, account.id, { ...page, beforeSeq: 9, tokenId: token.id }),
     'the history of a token': () => reads.listHistory(db, account.id, { ...page, tokenId: token.id }),
     'the owner of an id': () => reads.findOwner(db, subAccount.id),
     'a token by its name': () => reads.findTokensByNames(db, [{ subAccountId: subAccount.id, name: 'second' }]),

@@ -152,6 +152,8 @@ describe('query plans', () => {
     { unexpiredAt: START, suspended: false },
     { tags: ['red'] },
     { tags: ['red', 'round'], unexpiredAt: START, suspended: true },
+    { credentialEnd: 'D7wZ' },
+    { credentialEnd: 'D7wZ', createdFrom: 1, createdBefore: 2 },
     { neverUsed: true, createdFrom: 1, createdBefore: 2, expiresFrom: 1, expiresBefore: 2 },
   ] as const
   for (const narrowing of narrowings) {
@@ -206,9 +208,9 @@ describe('query plans', () => {
       writes.changeToken(transaction, account.id, token.id, { kind: 'rotate', rotation: rotation(0) }, origin),
     ),
     'a creation': change((transaction) =>
-      writes.insertTokens(transaction, [{ ...token, id: 'tok_2', name: 'second', digest }], origin, {
-        key: 'k',
-        requestDigest: 'd',
+      writes.insertTokens(transaction, [{ ...token, id: 'tok_2', name: 'second', digest }], {
+        ...origin,
+        once: { accountId: account.id, key: 'k', requestDigest: 'd' },
       }),
     ),
     'a change of tags': change((transaction) =>
@@ -227,6 +229,7 @@ describe('query plans', () => {
     'a deletion': change((transaction) =>
       writes.changeToken(transaction, account.id, token.id, { kind: 'delete' }, origin),
     ),
+    'a request with an idempotency key': () => reads.findRequest(db, account.id, 'key_x', 'k'),
     'one sub-account': () => reads.findSubAccount(db, account.id, subAccount.id),
     'a change of a sub-account': change((transaction) =>
       writes.updateSubAccount(transaction, account.id, subAccount.id, { status: 'suspended' }, origin),
@@ -234,6 +237,11 @@ describe('query plans', () => {
     'a list of sub-accounts': () => reads.listSubAccounts(db, account.id, page),
     'a search for sub-accounts': () => reads.listSubAccounts(db, account.id, { ...page, search: 'x' }),
     'the history of an account': () => reads.listHistory(db, account.id, page),
+    'the history after a row': () => reads.listHistory(db, account.id, { ...page, afterSeq: 2 }),
+    'the filtered history after a row': () =>
+      reads.listHistory(db, account.id, { ...page, afterSeq: 2, action: 'token.rotate' }),
+    'the filtered history before a row': () =>
+      reads.listHistory(db, account.id, { ...page, beforeSeq: 9, tokenId: token.id }),
     'the history of a token': () => reads.listHistory(db, account.id, { ...page, tokenId: token.id }),
     'the owner of an id': () => reads.findOwner(db, subAccount.id),
     'a token by its name': () => reads.findTokensByNames(db, [{ subAccountId: subAccount.id, name: 'second' }]),

@@ -17,6 +17,7 @@ export async function serveAltered(alter: (store: Store) => Partial<Store>): Pro
     registry,
     authenticator: (key) => registry.authenticate(key),
     app: config,
+    version: config.appVersion,
     log: pino({ level: 'silent' }),
     metrics,
     now: Date.now,

@@ -9,7 +9,7 @@ import {
   applyUpdate,
   readNewSubAccount,
   readNewToken,
-  readSubAccountUpdate,
+  readSubAccountPatch,
   readTokenUpdate,
 } from '../../src/tokens/model/update.ts'
 
@@ -143,9 +143,9 @@ describe('the body of a creation', () => {
   })
 
   test('of a change of a sub-account follows the rules of an update', () => {
-    assert.deepEqual(readSubAccountUpdate({ status: 'suspended', name: 'x' }), { status: 'suspended', name: 'x' })
-    assert.equal(refusalOf(() => readSubAccountUpdate({})).message, NOTHING_VALID)
-    const { message } = refusalOf(() => readSubAccountUpdate({ name: 'x', status: 'inactive' }))
+    assert.deepEqual(readSubAccountPatch({ status: 'suspended', name: 'x' }), { status: 'suspended', name: 'x' })
+    assert.equal(refusalOf(() => readSubAccountPatch({})).message, NOTHING_VALID)
+    const { message } = refusalOf(() => readSubAccountPatch({ name: 'x', status: 'inactive' }))
     assert.equal(message, 'status must be active or suspended')
   })
 })

@@ -151,6 +151,18 @@ describe('stamps', () => {
     assert.notDeepEqual(positions.toSorted(), positions)
   })
 
+  test('read back a position that they have shown for this account, and no other text', () => {
+    for (const seq of [0, 1, 255, 2 ** 40, Number.MAX_SAFE_INTEGER]) {
+      assert.equal(stamps.seqOf('acc_1', stamps.position('acc_1', seq)), seq)
+    }
+    const [one, other] = [stamps.position('acc_1', 7), stamps.position('acc_2', 7)]
+    // The last character has unused bits: another one for the same bytes is no position either.
+    const similar = `${one.slice(0, -1)}${one.endsWith('B') ? 'A' : 'B'}`
+    for (const text of ['', '7', other, one.slice(1), `${one}A`, ` ${one}`, similar, 'A'.repeat(22), `${one}==`]) {
+      assert.equal(stamps.seqOf('acc_1', text), undefined, text)
+    }
+  })
+
   test('accept just the stamp that belongs to the fields', () => {
     const fields = ['a', 1, null, Buffer.from('b')]
     const stamp = stamps.stampRow(fields)

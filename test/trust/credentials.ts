@@ -3,10 +3,12 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { newCredential } from '../../src/tokens/trust/credential.ts'
 import { type Engine, Estate } from '../support/estate.ts'
-import { bearer, closeConnections } from '../support/http.ts'
+import { bearer, closeConnections, type Heard } from '../support/http.ts'
 
 const API = '/api/v1/apiClient'
 const TOKEN = `${API}/token`
+
+const idsOf = ({ json }: Heard): string[] => json.data.items.map(({ _id }: { _id: string }) => _id)
 
 export function describeCredentials(engine: Engine): void {
   describe(`credentials, on the ${engine.name} store`, () => {
@@ -62,25 +64,27 @@ export function describeCredentials(engine: Engine): void {
       assert.ok(!JSON.stringify(entry).includes(made.credential))
     })
 
-    test('a search for the last four characters of a credential finds its token, and a rotation changes them', async () => {
+    test('the end of a credential finds its token, as it is written, and a rotation changes it', async () => {
       const made = await estate.token({ name: 'nothing of the kind' })
-      const find = async (four: string) =>
-        (await mine(`${TOKEN}?search=${four}`)).json.data.items.map(({ _id }: { _id: string }) => _id)
+      const find = async (four: string) => idsOf(await mine(`${TOKEN}?credentialEnd=${four}`))
       assert.deepEqual(await find(made.credential.slice(-4)), [made.id])
       const rotated = (await mine(`${TOKEN}/${made.id}/rotate`, 'POST', {})).json.data.token
       assert.deepEqual(await find(rotated.slice(-4)), [made.id])
       assert.deepEqual(await find(made.credential.slice(-4)), [])
     })
 
-    test('a search of four characters finds names as before, each token once', async () => {
-      const made = await estate.token({ name: 'xq7z beside', credential: `${newCredential('tok').slice(7, 40)}xq7z` })
-      const named = await estate.token({ name: 'all of XQ7Z' })
-      const { items, total } = (await mine(`${TOKEN}?search=xq7z`)).json.data
-      assert.deepEqual(
-        items.map(({ _id }: { _id: string }) => _id),
-        [named.id, made.id],
-      )
-      assert.equal(total, 2)
+    test('a search is for the name alone, and the end of a credential for the credential alone', async () => {
+      const imported = (end: string) => `${newCredential('tok').slice(7, 40)}${end}`
+      const made = await estate.token({ name: 'nothing of it', credential: imported('xq7z') })
+      const named = await estate.token({ name: 'all of XQ7Z', credential: imported('XQ7Z') })
+      const both = await estate.token({ name: 'xq7z itself', credential: imported('xq7z') })
+      const list = (query: string) => mine(`${TOKEN}?${query}`)
+      assert.deepEqual(idsOf(await list('search=xq7z')), [both.id, named.id])
+      const ended = await list('credentialEnd=xq7z')
+      assert.deepEqual(idsOf(ended), [both.id, made.id])
+      assert.equal(ended.json.data.total, 2)
+      assert.deepEqual(idsOf(await list('credentialEnd=xq7z&search=xq7z')), [both.id])
+      assert.deepEqual(idsOf(await list('credentialEnd=xq7z&status=inactive')), [])
     })
 
     test('a retried creation shows the credential to who has made the token, until it is changed, and to no other', async () => {

@@ -40,7 +40,7 @@ export function describeLifetimes(engine: Engine): void {
       const { effectiveStatus, blockedBy } = json.data.details
       assert.deepEqual([effectiveStatus, blockedBy], ['expired', 'sub-account'])
       assert.equal((await counts()).expired, 2)
-      const suspend = { method: 'PUT', path: `${API}/sub-account/${limited.id}`, body: { status: 'suspended' } }
+      const suspend = { method: 'PATCH', path: `${API}/sub-account/${limited.id}`, body: { status: 'suspended' } }
       await estate.mineAsks(suspend)
       assert.deepEqual(await ids('suspended'), new Set([young.id]))
       assert.equal((await counts()).suspended, 1)

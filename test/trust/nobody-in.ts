@@ -106,12 +106,6 @@ export const guarded: Readonly<Record<string, Guarded>> = {
     other: 403,
     missing: `${SUB_ACCOUNT}/sub_none`,
   },
-  [`PUT ${SUB_ACCOUNT}/:id`]: {
-    ask: ofSubAccount(`${SUB_ACCOUNT}/:id`, () => ({ companyName: 'Changed' })),
-    owner: 200,
-    other: 403,
-    missing: `${SUB_ACCOUNT}/sub_none`,
-  },
   [`PATCH ${SUB_ACCOUNT}/:id`]: {
     ask: ofSubAccount(`${SUB_ACCOUNT}/:id`, () => ({ metadata: { changed: true } })),
     owner: 200,

@@ -123,6 +123,17 @@ export function describeScopes(engine: Engine): void {
         again.map(({ seq }) => seq),
         positions,
       )
+      const ask = async (query: string) =>
+        estate.ask({ path: `${API}/history?limit=100&${query}`, headers: [bearer(key)] })
+      for (const [n, position] of [...positions.entries()].slice(0, 3)) {
+        const seqs = async (name: string) =>
+          (await ask(`${name}=${position}`)).json.data.items.map(({ seq }: Entry) => seq)
+        assert.deepEqual(await seqs('after'), positions.slice(0, n).toReversed().slice(0, 100))
+        assert.deepEqual(await seqs('beforePosition'), positions.slice(n + 1, n + 101))
+      }
+      // The numbers of callers who see the whole account, and positions of other accounts, are none here.
+      const foreign = Buffer.alloc(16, 1).toString('base64url')
+      for (const none of ['1', foreign]) assert.equal((await ask(`after=${none}`)).status, 400)
     }
 
     async function assertOverview(key: string, owners: readonly Record<string, unknown>[]): Promise<void> {

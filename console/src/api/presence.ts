@@ -6,7 +6,7 @@ import { send } from '../../../client/send.ts'
 import { retryAfterMs } from './errors.ts'
 
 interface Account {
-  readonly id: string
+  readonly _id: string
   readonly name: string
 }
 

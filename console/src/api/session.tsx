@@ -78,7 +78,7 @@ export function SessionProvider(props: { firstLinkedKey: string | undefined; chi
     [leave, setLinkedKey],
   )
 
-  const account = key === undefined ? presence?.account?.id : undefined
+  const account = key === undefined ? presence?.account?._id : undefined
   const identity = key ?? account
   const client = useClientOf(key, account, change, askAgain)
 

@@ -34,7 +34,7 @@ export function AccountChoice() {
               You may no longer have access to it, or the service cannot be reached. Try again, or choose another one.
             </Alert>
           )}
-          {accounts.map(({ id, name }) => (
+          {accounts.map(({ _id: id, name }) => (
             <BusyButton key={id} variant="default" styles={WRAPS} busy={chosen === id} onClick={() => void go(id)}>
               <Name>{name}</Name>
             </BusyButton>

@@ -36,7 +36,7 @@ const FILTERS = {
   action: filter(oneOf(...(Object.keys(ACTIONS) as Action[])), (action) => ({ action })),
   /** The first and the last day, in the reader's own time zone as the headings of the list are. */
   from: filter(day, (from) => ({ from: startOf(from) })),
-  to: filter(day, (to) => ({ to: startOf(to, 1) })),
+  to: filter(day, (to) => ({ before: startOf(to, 1) })),
 }
 
 export const historyList = defineList({ to: '/history', filters: FILTERS })

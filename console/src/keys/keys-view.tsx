@@ -32,7 +32,7 @@ export function KeysView() {
       </>
     )
   }
-  return <Keys ownId={whoami.data?.caller.id} />
+  return <Keys ownId={whoami.data?.caller._id} />
 }
 
 type OpenDialog = { readonly kind: 'create' } | { readonly kind: 'revoke'; readonly key: Key }

@@ -88,6 +88,21 @@ export function useTokenSearch() {
 
 export type ChangeTokenSearch = ReturnType<typeof useTokenSearch>['changeSearch']
 
+/** Four characters that a credential can end with. */
+const CREDENTIAL_END = /^[\x21-\x7e]{4}$/
+
+/** The newest tokens whose credential ends as the text of the search, with the same filters; undefined if there are none. */
+export function useCredentialEnd({ history: _, page: __, search: end = '', ...filters }: TokenSearch) {
+  const client = useClient()
+  const params = () => ({ ...list.paramsOf(filters, Date.now()), credentialEnd: end })
+  const isEnd = CREDENTIAL_END.test(end)
+  const { data, isPlaceholderData } = useQuery({
+    ...queries.tokens(client, { ...filters, credentialEnd: end }, params),
+    enabled: isEnd,
+  })
+  return isEnd && data !== undefined && !isPlaceholderData && data.total > 0 ? { end, page: data } : undefined
+}
+
 export function useTokens({ history: _, ...search }: TokenSearch) {
   const client = useClient()
   const id = isTokenId(search.search) ? search.search : undefined

@@ -14,13 +14,14 @@ import { ViewTitle } from '../ui/view-title.tsx'
 import { fullName } from './about-token.tsx'
 import { BulkDialog } from './bulk-dialog.tsx'
 import { CreateDialog } from './create-dialog.tsx'
+import { CredentialEndMatches } from './credential-end.tsx'
 import { FilterBar } from './filter-bar.tsx'
 import { SelectionBar, useSelection } from './selection.tsx'
 import type { OwnStatus } from './status-dialog.tsx'
 import { TokenActionsProvider } from './token-actions.tsx'
 import { tokenColumns } from './token-cells.tsx'
 import { type OpenMenu, TokenMenu } from './token-menu.tsx'
-import { useTokenSearch, useTokens } from './token-search.ts'
+import { useCredentialEnd, useTokenSearch, useTokens } from './token-search.ts'
 
 type OpenDialog =
   | { readonly kind: 'create' }
@@ -30,6 +31,7 @@ export function TokensView() {
   const { search, changeSearch, clearFilters, showHistory } = useTokenSearch()
   const { change } = usePermissions()
   const tokens = useTokens(search)
+  const ended = useCredentialEnd(search)
   const [dialog, setDialog] = useState<OpenDialog>()
   const [menu, setMenu] = useState<OpenMenu>()
   const [isRefused, setRefused] = useState(false)
@@ -46,6 +48,7 @@ export function TokensView() {
         )}
       </ViewTitle>
       <FilterBar search={search} changeSearch={changeSearch} onRefuse={setRefused} />
+      {ended !== undefined && !isRefused && <CredentialEndMatches {...ended} columns={columns} />}
       <PagedResult
         query={tokens}
         rows={10}
@@ -54,6 +57,7 @@ export function TokensView() {
         changePlace={changeSearch}
         clearFilters={clearFilters}
         refused={isRefused && 'a name or id'}
+        noMatch={ended && 'No name matches'}
         hint={change ? 'Create the first one, for one of your sub-accounts.' : 'You may not create any.'}
         bar={
           <SelectionBar

@@ -33,9 +33,11 @@ interface EmptyPageProps {
   readonly clearFilters: (() => void) | undefined
   /** What to do where there is nothing at all yet. */
   readonly hint: string
+  readonly noMatch?: string | undefined
 }
 
-export function EmptyPage({ one, many = `${one}s`, total, toFirstPage, clearFilters, hint }: EmptyPageProps) {
+export function EmptyPage(props: EmptyPageProps) {
+  const { one, many = `${one}s`, total, toFirstPage, clearFilters, hint, noMatch = `No ${one} matches` } = props
   if (total > 0) {
     return (
       <Empty title="There is no such page any more">
@@ -47,7 +49,7 @@ export function EmptyPage({ one, many = `${one}s`, total, toFirstPage, clearFilt
   }
   if (clearFilters === undefined) return <Empty title={`No ${many} yet`} description={hint} />
   return (
-    <Empty title={`No ${one} matches`}>
+    <Empty title={noMatch}>
       <ClearFilters onClick={clearFilters} />
     </Empty>
   )

@@ -30,6 +30,8 @@ interface PagedResultProps<Data> {
   readonly hint: string
   /** What is searched by, where what was typed is refused: nothing is shown then, since nothing was searched for. */
   readonly refused?: string | false
+  /** What to say where filters match nothing, instead of the usual words. */
+  readonly noMatch?: string | undefined
   /** Between the list and the pager. */
   readonly bar?: ReactNode
   readonly children: (page: Data) => ReactNode
@@ -57,6 +59,7 @@ export function PagedResult<Data extends PageData>(props: PagedResultProps<Data>
                 toFirstPage={() => changePlace({})}
                 clearFilters={clearFilters}
                 hint={hint}
+                noMatch={props.noMatch}
               />
             ) : (
               props.children(page)

@@ -7,12 +7,12 @@ import type { ServerParts } from './route.ts'
 
 type SwaggerOptions = Required<Pick<FastifyDynamicSwaggerOptions, 'openapi' | 'transformObject'>>
 
-export function apiDescription({ app, credentialHeader }: ServerParts): SwaggerOptions['openapi'] {
+export function apiDescription({ version, credentialHeader }: ServerParts): SwaggerOptions['openapi'] {
   return {
     openapi: '3.1.0',
     info: {
       title: 'Latchkey',
-      version: app.appVersion,
+      version,
       description:
         'Manages the API tokens of the sub-accounts of a main account. A token that is off does not authenticate, ' +
         'anywhere, from the moment in which the answer to the change is sent.\n\n' +

@@ -5,7 +5,6 @@ import { Type } from 'typebox'
 import { Failure } from '../../tokens/errors.ts'
 import type { RawQuery } from '../../tokens/model/page.ts'
 import type { StoredSession } from '../../tokens/model/session.ts'
-import type { Account } from '../../tokens/model/token.ts'
 import { type Person, personId } from '../../tokens/sessions.ts'
 import { isObject } from '../../tokens/verify/is-object.ts'
 import {
@@ -32,7 +31,10 @@ import type { PlainRoute, ServerParts } from './route.ts'
 
 const SESSION = '/auth/session'
 
-type NamedAccount = Pick<Account, 'id' | 'name'>
+interface NamedAccount {
+  readonly _id: string
+  readonly name: string
+}
 
 /** What the console learns about the person at the browser. */
 interface Presence {
@@ -151,7 +153,7 @@ class SignInHandlers {
       log.warn(about, 'sign-in refused: no grant matches')
       return sendPage(reply, refusalPage('stranger', request.id, person.email ?? person.subject))
     }
-    const cookie = await registry.sessions.start(person, others.length === 0 ? first.id : null, sourceOf(request))
+    const cookie = await registry.sessions.start(person, others.length === 0 ? first._id : null, sourceOf(request))
     log.info(about, 'signed in')
     reply.header('set-cookie', setCookie(this.#session, cookie))
     return reply.redirect(returnTo, 303)
@@ -183,7 +185,7 @@ class SignInHandlers {
     const { account } = (isObject(request.body) ? request.body : {}) as { account?: unknown }
     if (typeof account !== 'string') throw new HttpFailure(400, 'account must be the id of an account')
     const accounts = await this.#accountsOf(session)
-    if (!accounts.some(({ id }) => id === account)) throw new HttpFailure(403, 'You have no access to this account')
+    if (!accounts.some(({ _id }) => _id === account)) throw new HttpFailure(403, 'You have no access to this account')
     await sessions.choose(session, account, sourceOf(request))
     return this.#presenceOf({ ...session, accountId: account })
   }
@@ -201,7 +203,7 @@ class SignInHandlers {
       provider: true,
       person: { subject, email },
       session: sessionId,
-      account: accounts.find(({ id }) => id === accountId) ?? null,
+      account: accounts.find(({ _id }) => _id === accountId) ?? null,
       accounts,
       ended: null,
     }
@@ -212,7 +214,7 @@ class SignInHandlers {
     const { registry, signIn } = this.#parts
     const ids = [...grantedIn(session, signIn).keys()]
     const found = await Promise.all(ids.map((id) => registry.findAccount(id)))
-    return found.filter((account) => account !== undefined).map(({ id, name }) => ({ id, name }))
+    return found.filter((account) => account !== undefined).map(({ id, name }) => ({ _id: id, name }))
   }
 }
 

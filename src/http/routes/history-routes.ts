@@ -3,13 +3,19 @@ import { Type } from 'typebox'
 import { reasonOf } from '../../tokens/errors.ts'
 import type { Caller } from '../../tokens/model/permissions.ts'
 import { NOT_A_TIME } from '../../tokens/model/times.ts'
-import { ACTIONS, type HistoryQuery, readHistoryQuery } from '../../tokens/record/history.ts'
+import { ACTIONS, type HistoryQuery, NOT_A_POSITION, readHistoryQuery } from '../../tokens/record/history.ts'
 import type { Registry } from '../../tokens/registry.ts'
 import { historyToWire, idsIn } from '../../wire/history.ts'
 import type { AccountRoute } from './route.ts'
 import * as schemas from './schemas.ts'
 
-const BAD_QUERY = ['limit must be a whole number from 1 to 100', `from ${NOT_A_TIME}`]
+const BAD_QUERY = ['limit must be a whole number from 1 to 100', `from ${NOT_A_TIME}`, `after ${NOT_A_POSITION}`]
+
+/** Instead of `page`. Of all that follow, the answer has the first `limit`, and their number. */
+const position = (description: string) =>
+  Type.Optional(
+    Type.String({ description: `${description}. A position is the \`seq\` of an entry; not with \`page\`` }),
+  )
 
 const shared = {
   tag: 'History',
@@ -18,7 +24,9 @@ const shared = {
     by: Type.Optional(Type.String({ description: 'Only what this actor did' })),
     action: Type.Optional(Type.String({ enum: [...ACTIONS], description: 'Only this kind of change' })),
     from: Type.Optional(Type.String({ format: 'date-time', description: 'Only changes at this time or later' })),
-    to: Type.Optional(Type.String({ format: 'date-time', description: 'Only changes before this time' })),
+    before: Type.Optional(Type.String({ format: 'date-time', description: 'Only changes before this time' })),
+    after: position('Only entries after this position, oldest first; 0 for the first one'),
+    beforePosition: position('Only entries before this position, newest first'),
   }),
   data: schemas.HistoryPage,
   success: { message: 'Found 1 history entry(s)' },

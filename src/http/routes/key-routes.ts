@@ -6,7 +6,8 @@ import { BAD_PAGE, readPageRequest } from '../../tokens/model/page.ts'
 import { flagField, permissionsOf, ROLES, type Role, subAccountsField } from '../../tokens/model/permissions.ts'
 import { MAX_NAME_CHARACTERS } from '../../tokens/model/token.ts'
 import { keyToWire } from '../../wire/key.ts'
-import type { AccountRoute } from './route.ts'
+import { readIdempotencyKey } from '../protocol/conditions.ts'
+import { type AccountRoute, IDEMPOTENCY_KEY } from './route.ts'
 import * as schemas from './schemas.ts'
 
 const BASE = '/api/v1/apiClient/key'
@@ -47,6 +48,7 @@ const createKey: AccountRoute = {
   summary: 'Create an account key',
   description:
     'The key is shown only in this answer. No key can make one that may do more than itself, or that outlives it.',
+  headers: Type.Object(IDEMPOTENCY_KEY),
   body: Type.Object(
     {
       name: Type.String({ minLength: 1, maxLength: MAX_NAME_CHARACTERS, description: 'What it is for' }),
@@ -70,8 +72,12 @@ const createKey: AccountRoute = {
   failures: {
     400: ['role is required', 'expiresAt must be no later than 2026-01-01T00:00:00.000Z, when its maker expires'],
     403: [reasonOf('sub-account-forbidden')],
+    409: [
+      reasonOf('idempotency-conflict'),
+      'key_019b2f0c5a3c8e1d2c3b4a5f6e7d was made already; the key itself is shown once',
+    ],
   },
-  async answer(registry, { caller, body, origin }) {
+  async answer(registry, { caller, body, headers, origin }) {
     const { name, expiresAt, ...fields } = readNew<NewKeyBody>(
       body,
       {
@@ -83,7 +89,8 @@ const createKey: AccountRoute = {
       },
       ['name', 'role'],
     )
-    const created = await registry.keys.create(caller, { name, expiresAt, permissions: permissionsOf(fields) }, origin)
+    const wanted = { name, expiresAt, permissions: permissionsOf(fields) }
+    const created = await registry.keys.create(caller, wanted, origin, readIdempotencyKey(headers))
     return { data: { ...keyToWire(created), key: created.key } }
   },
 }

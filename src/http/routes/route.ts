@@ -28,6 +28,8 @@ export interface ServerParts {
   readonly registry: Registry
   readonly authenticator: Authenticate
   readonly app: AppIdentity
+  /** Of the software; `app` has what the configuration says. */
+  readonly version: string
   readonly log: Logger
   readonly metrics: Metrics
   readonly now: () => number
@@ -133,6 +135,14 @@ const COMMON_FAILURES: Reasons = {
 export const NOT_YOURS = [reasonOf('sub-account-forbidden')]
 
 export const ifMatch = (description: string) => Type.Object({ 'if-match': Type.Optional(Type.String({ description })) })
+
+const RETRY =
+  'A retry with the same key does nothing again and gets the same answer, for 24 hours and for the same caller; 409 where that ' +
+  'would show a credential or key that is not stored'
+
+export const IDEMPOTENCY_KEY = {
+  'idempotency-key': Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: RETRY })),
+}
 
 export const etag = (description: string) => ({ ETag: { type: 'string', description } })
 

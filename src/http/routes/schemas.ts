@@ -345,7 +345,7 @@ export type WireSession = Static<typeof Session>
 export const WhoAmI = Type.Object(
   {
     account: Type.Object({
-      id: text('Account identifier', 'acc_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
+      _id: text('Account identifier', 'acc_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
       name: text('Account name', 'Acme'),
     }),
     caller: Type.Object({
@@ -353,7 +353,7 @@ export const WhoAmI = Type.Object(
         CALLER_KINDS,
         'An account key, a JWT of the identity provider, or a person who is signed in to the console',
       ),
-      id: text('As the history names the caller in `by`', 'key_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
+      _id: text('As the history names the caller in `by`', 'key_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
       name: text("What the account key is called, the JWT's subject, or the person's e-mail address", 'Console'),
     }),
     permissions: Type.Object({

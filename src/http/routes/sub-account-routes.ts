@@ -1,5 +1,6 @@
 // Sub-accounts: list, create, get, update, suspend and resume.
 import { Type } from 'typebox'
+import { reasonOf } from '../../tokens/errors.ts'
 import { NOTHING_TO_UPDATE } from '../../tokens/model/fields.ts'
 import { BAD_PAGE, readPageRequest, readSearch } from '../../tokens/model/page.ts'
 import { MAX_NAME_CHARACTERS, type SubAccountRow } from '../../tokens/model/token.ts'
@@ -7,14 +8,13 @@ import {
   fingerprintOf,
   readNewSubAccount,
   readSubAccountPatch,
-  readSubAccountUpdate,
   STALE_SUB_ACCOUNT,
   SUB_ACCOUNT_STATUSES,
 } from '../../tokens/model/update.ts'
 import { subAccountToWire } from '../../wire/sub-account.ts'
-import { etagOf, readIfMatch } from '../protocol/conditions.ts'
+import { etagOf, readIdempotencyKey, readIfMatch } from '../protocol/conditions.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
-import { type AccountRoute, etag, ifMatch, NOT_YOURS, type RouteResult } from './route.ts'
+import { type AccountRoute, etag, IDEMPOTENCY_KEY, ifMatch, NOT_YOURS, type RouteResult } from './route.ts'
 import * as schemas from './schemas.ts'
 
 const BASE = '/api/v1/apiClient/sub-account'
@@ -26,18 +26,6 @@ const name = (description: string) => Type.String({ minLength: 1, maxLength: MAX
 const Name = name('What people call it')
 const CompanyName = name('The company behind the sub-account')
 const Email = Type.String({ format: 'email', description: 'How its contact person is reached' })
-
-const Changeable = {
-  name: Type.Optional(Name),
-  email: Type.Optional(Email),
-  companyName: Type.Optional(CompanyName),
-  status: Type.Optional(
-    Type.String({
-      enum: [...SUB_ACCOUNT_STATUSES],
-      description: '`suspended` keeps all its tokens from authenticating, at once',
-    }),
-  ),
-}
 
 const listSubAccounts: AccountRoute = {
   method: 'GET',
@@ -68,15 +56,20 @@ const createSubAccount: AccountRoute = {
   summary: 'Create a sub-account',
   tag: 'Sub-accounts',
   right: ['change', 'createSubAccounts'],
+  headers: Type.Object(IDEMPOTENCY_KEY),
   body: Type.Object(
     { name: Name, email: Email, companyName: CompanyName, ...schemas.beyondDocument(schemas.SubAccountPolicy) },
     { title: 'NewSubAccount' },
   ),
   data: schemas.SubAccount,
   success: { status: 201, message: 'Sub-account created successfully', headers: ETAG },
-  failures: { 400: ['name is required', 'email must be an e-mail address'] },
-  async answer(registry, { caller, body, origin }) {
-    return subAccountResult(await registry.createSubAccount(caller, readNewSubAccount(body), origin))
+  failures: {
+    400: ['name is required', 'email must be an e-mail address'],
+    409: [reasonOf('idempotency-conflict')],
+  },
+  async answer(registry, { caller, body, headers, origin }) {
+    const [fields, key] = [readNewSubAccount(body), readIdempotencyKey(headers)]
+    return subAccountResult(await registry.createSubAccount(caller, fields, origin, key))
   },
 }
 
@@ -95,11 +88,32 @@ const getSubAccount: AccountRoute = {
   },
 }
 
-/** What PATCH and PUT have in common. */
-const changeRoute = {
+const patchSubAccount: AccountRoute = {
+  method: 'PATCH',
+  url: `${BASE}/:id`,
+  operationId: 'patchSubAccount',
+  summary: 'Change, suspend or resume a sub-account',
+  description:
+    'A JSON merge patch (RFC 7396): null clears a field, members of `metadata` and `policy` included. While suspended, none of its ' +
+    'tokens authenticates; their own status stays as it is.',
   tag: 'Sub-accounts',
   params: SubAccountId,
   headers: IfMatch,
+  body: Type.Object(
+    {
+      name: Type.Optional(Name),
+      email: Type.Optional(Email),
+      companyName: Type.Optional(CompanyName),
+      status: Type.Optional(
+        Type.String({
+          enum: [...SUB_ACCOUNT_STATUSES],
+          description: '`suspended` keeps all its tokens from authenticating, at once',
+        }),
+      ),
+      ...schemas.beyondDocument(schemas.SubAccountPolicyPatch),
+    },
+    { title: 'SubAccountPatch' },
+  ),
   data: schemas.SubAccount,
   success: { message: 'Sub-account updated successfully', headers: ETAG },
   failures: {
@@ -107,40 +121,13 @@ const changeRoute = {
     403: NOT_YOURS,
     412: [STALE_SUB_ACCOUNT],
   },
-} as const
-
-const patchSubAccount: AccountRoute = {
-  ...changeRoute,
-  method: 'PATCH',
-  url: `${BASE}/:id`,
-  operationId: 'patchSubAccount',
-  summary: 'Change any field of a sub-account',
-  description: 'A JSON merge patch (RFC 7396): null clears a field, members of `metadata` and `policy` included.',
-  body: Type.Object(
-    { ...Changeable, ...schemas.beyondDocument(schemas.SubAccountPolicyPatch) },
-    { title: 'SubAccountPatch' },
-  ),
   async answer(registry, { caller, params, headers, body, origin }) {
     const update = readSubAccountPatch(body)
     return subAccountResult(await registry.updateSubAccount(caller, params.id, update, origin, readIfMatch(headers)))
   },
 }
 
-const updateSubAccount: AccountRoute = {
-  ...changeRoute,
-  method: 'PUT',
-  url: `${BASE}/:id`,
-  operationId: 'updateSubAccount',
-  summary: 'Change, suspend or resume a sub-account',
-  description: 'While suspended, none of its tokens authenticates; their own status stays as it is.',
-  body: Type.Object(Changeable, { title: 'SubAccountUpdate' }),
-  async answer(registry, { caller, params, headers, body, origin }) {
-    const update = readSubAccountUpdate(body)
-    return subAccountResult(await registry.updateSubAccount(caller, params.id, update, origin, readIfMatch(headers)))
-  },
-}
-
-export const subAccountRoutes = { listSubAccounts, createSubAccount, getSubAccount, updateSubAccount, patchSubAccount }
+export const subAccountRoutes = { listSubAccounts, createSubAccount, getSubAccount, patchSubAccount }
 
 function subAccountResult(row: SubAccountRow): RouteResult {
   const data: schemas.WireSubAccount = subAccountToWire(row)

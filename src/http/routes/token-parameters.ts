@@ -5,7 +5,7 @@ import { EFFECTIVE_STATUSES, MAX_NAME_CHARACTERS, STATUSES } from '../../tokens/
 import { etag, ifMatch } from './route.ts'
 import * as schemas from './schemas.ts'
 
-const SEARCH = 'Part of the name, in any letter case, or the last four characters of the credential'
+const SEARCH = 'Part of the name, in any letter case'
 
 export const Credentials = {
   credentials: Type.Optional(
@@ -32,6 +32,13 @@ export const ExtraFilters = {
   tag: Type.Optional(
     Type.Array(Type.String({ maxLength: MAX_TAG_CHARACTERS }), {
       description: 'Only tokens with this tag; repeated: with all of them',
+    }),
+  ),
+  credentialEnd: Type.Optional(
+    Type.String({
+      minLength: 4,
+      maxLength: 4,
+      description: 'Only tokens whose credential ends with these four characters, as they are written',
     }),
   ),
   used: Type.Optional(Type.String({ enum: ['never'], description: 'Only tokens never used' })),

@@ -3,7 +3,14 @@ import { Type } from 'typebox'
 import { Failure, reasonOf } from '../../tokens/errors.ts'
 import { NOT_AN_ADDRESS, readAccess } from '../../tokens/model/access.ts'
 import { NOTHING_TO_UPDATE } from '../../tokens/model/fields.ts'
-import { BAD_LIMIT, BAD_PAGE, readOnce, readTokenQuery, type TokenQuery } from '../../tokens/model/page.ts'
+import {
+  BAD_LIMIT,
+  BAD_PAGE,
+  NOT_A_CREDENTIAL_END,
+  readOnce,
+  readTokenQuery,
+  type TokenQuery,
+} from '../../tokens/model/page.ts'
 import type { Caller } from '../../tokens/model/permissions.ts'
 import { NOT_A_TIME } from '../../tokens/model/times.ts'
 import { MAX_NAME_CHARACTERS, STATUSES, type Token } from '../../tokens/model/token.ts'
@@ -20,7 +27,7 @@ import { tokenToWire } from '../../wire/token.ts'
 import { explanationToWire } from '../../wire/verdict.ts'
 import { etagOf, readIdempotencyKey, readVersions } from '../protocol/conditions.ts'
 import { unknownName } from '../protocol/unknown-names.ts'
-import { type AccountRoute, NOT_YOURS, type RouteInput, type RouteResult } from './route.ts'
+import { type AccountRoute, IDEMPOTENCY_KEY, NOT_YOURS, type RouteInput, type RouteResult } from './route.ts'
 import * as schemas from './schemas.ts'
 import {
   BeyondDocument,
@@ -37,7 +44,8 @@ import {
 const BASE = '/api/v1/apiClient/token'
 
 const NOT_FOUND = [reasonOf('token-not-found')]
-const NOT_STORED = reasonOf('credential-not-stored')
+/** Where credentials are not stored, and for an Idempotency-Key that was used before. */
+const NOT_AGAIN = [reasonOf('idempotency-conflict'), reasonOf('credential-not-stored')]
 const STALE = [reasonOf('version-mismatch')]
 
 const BAD_QUERY = [
@@ -47,6 +55,7 @@ const BAD_QUERY = [
   `search must be at most ${MAX_NAME_CHARACTERS} characters`,
   'page must be sent only once',
   'used must be never',
+  NOT_A_CREDENTIAL_END,
   `expiresBefore ${NOT_A_TIME}`,
 ]
 
@@ -161,19 +170,13 @@ const patchToken: AccountRoute = {
   },
 }
 
-const RETRY =
-  'A retry with the same key returns the same token, for 24 hours: with its credential, if the same caller made it and it has ' +
-  'not changed since'
-
 const createToken: AccountRoute = {
   ...oneToken,
   method: 'POST',
   url: BASE,
   operationId: 'createToken',
   summary: 'Create a token',
-  headers: Type.Object({
-    'idempotency-key': Type.Optional(Type.String({ maxLength: 255, description: RETRY })),
-  }),
+  headers: Type.Object(IDEMPOTENCY_KEY),
   body: Type.Object(
     {
       subAccountId: Type.String({
@@ -198,7 +201,7 @@ const createToken: AccountRoute = {
     403: NOT_YOURS,
     // For a retry with the same Idempotency-Key after the token was deleted.
     404: NOT_FOUND,
-    409: [reasonOf('idempotency-conflict'), NOT_STORED],
+    409: NOT_AGAIN,
   },
   async answer(registry, { caller, body, headers, origin }) {
     return tokenResult(await registry.createToken(caller, readNewToken(body), origin, readIdempotencyKey(headers)))
@@ -231,7 +234,7 @@ const rotateToken: AccountRoute = {
   description:
     'The former credential works for `overlapSeconds` more. With 0, or without it, all former credentials stop at once.',
   params: schemas.TokenId,
-  headers: IfMatch,
+  headers: Type.Object({ ...IfMatch.properties, ...IDEMPOTENCY_KEY }),
   body: Type.Object(
     {
       overlapSeconds: Type.Optional(
@@ -249,11 +252,12 @@ const rotateToken: AccountRoute = {
   failures: {
     400: [`overlapSeconds must be a whole number from 0 to ${MAX_OVERLAP_SECONDS}`],
     404: NOT_FOUND,
+    409: NOT_AGAIN,
     412: STALE,
   },
   async answer(registry, { caller, params, body, headers, origin }) {
-    const overlap = readOverlap(body)
-    return tokenResult(await registry.rotateToken(caller, params.id, overlap, origin, readVersions(headers)))
+    const [overlap, expected, key] = [readOverlap(body), readVersions(headers), readIdempotencyKey(headers)]
+    return tokenResult(await registry.rotateToken(caller, params.id, overlap, origin, expected, key))
   },
 }
 
@@ -267,10 +271,11 @@ const revealToken: AccountRoute = {
   right: ['read', 'reveal'],
   params: schemas.TokenId,
   success: { message: 'API token revealed successfully', headers: ETAG },
-  headers: IfMatch,
-  failures: { 404: NOT_FOUND, 409: [NOT_STORED], 412: STALE },
+  headers: Type.Object({ ...IfMatch.properties, ...IDEMPOTENCY_KEY }),
+  failures: { 404: NOT_FOUND, 409: NOT_AGAIN, 412: STALE },
   async answer(registry, { caller, params, headers, origin }) {
-    return tokenResult(await registry.revealToken(caller, params.id, origin, readVersions(headers)))
+    const [expected, key] = [readVersions(headers), readIdempotencyKey(headers)]
+    return tokenResult(await registry.revealToken(caller, params.id, origin, expected, key))
   },
 }
 

@@ -257,6 +257,7 @@ class PostgresStore implements Store {
   ping = this.#read('verification', reads.ping)
 
   listSessions = this.#read('shortReads', reads.listSessions)
+  findRequest = this.#read('shortReads', reads.findRequest)
   findSubAccount = this.#read('shortReads', reads.findSubAccount)
   findOwner = this.#read('shortReads', reads.findOwner)
   findToken = this.#read('shortReads', reads.findToken)

@@ -199,6 +199,7 @@ class SqliteStore implements Store, StoreFiles, Revocations {
 
   listAccounts = this.#query('listAccounts')
   listSessions = this.#query('listSessions')
+  findRequest = this.#query('findRequest')
   findSubAccount = this.#query('findSubAccount')
   findOwner = this.#query('findOwner')
   findActivity = this.#query('findActivity')

@@ -1,7 +1,7 @@
 // One transaction of the writer. Totals and the heads of history chains, which its changes share, are collected here and written
 // once, before the commit.
 import { Failure } from '../../tokens/errors.ts'
-import { HISTORY } from '../../tokens/model/tables.ts'
+import { HISTORY, IDEMPOTENCY_KEYS } from '../../tokens/model/tables.ts'
 import type { Status, TokenRecord } from '../../tokens/model/token.ts'
 import type { Plan } from '../../tokens/plan.ts'
 import {
@@ -9,6 +9,7 @@ import {
   type HistoryEvent,
   headStamp,
   isGenuineHead,
+  keptRequest,
   NO_ROWS,
   nextRow,
   type Origin,
@@ -19,6 +20,7 @@ import type { Connection } from './connection.ts'
 import { insertion } from './sql/insertion.ts'
 
 const insertHistory = insertion(HISTORY)
+const insertRequest = insertion(IDEMPOTENCY_KEYS)
 
 type Counted = Pick<TokenRecord, 'accountId' | 'subAccountId' | 'status'>
 
@@ -67,6 +69,8 @@ export class Transaction {
     const head = this.#heads.get(accountId) ?? (action === 'account.create' ? NO_ROWS : this.#readHead(accountId))
     const row = nextRow(event, origin, head, this.stamps)
     insertHistory(this.db, row)
+    const request = keptRequest(event, origin)
+    if (request !== undefined) insertRequest(this.db, request)
     this.#heads.set(accountId, { ...head, seq: row.seq, last: row.stamp })
   }
 

@@ -1,6 +1,5 @@
 // How names are indexed, so that any part of a name finds it: by the trigram that starts at each character, shorter at the end.
 // A search of one or two characters finds trigrams by their prefix.
-import { MASK_SHOWS } from '../trust/credential.ts'
 import { canMatch } from './page.ts'
 import { foldCase } from './token.ts'
 
@@ -20,8 +19,6 @@ export interface Sought {
   readonly grams: readonly string[]
   /** And contains this, unless the trigrams alone decide it. */
   readonly contains: string | undefined
-  /** Or its credential ends with this; only for searches of that length. */
-  readonly lastFour: string | undefined
 }
 
 /** Undefined if no name can contain it. */
@@ -30,10 +27,9 @@ export function seek(search: string): Sought | undefined {
   const folded = foldCase(search)
   const characters = [...folded]
   const { length } = characters
-  if (length < GRAM_CHARACTERS) return { beginning: folded, grams: [], contains: undefined, lastFour: undefined }
+  if (length < GRAM_CHARACTERS) return { beginning: folded, grams: [], contains: undefined }
   const grams = [...new Set(gramsOf(characters, GRAM_CHARACTERS))].slice(0, MAX_GRAMS_IN_SEARCH)
-  const lastFour = length === MASK_SHOWS ? search : undefined
-  return { beginning: undefined, grams, contains: length > GRAM_CHARACTERS ? folded : undefined, lastFour }
+  return { beginning: undefined, grams, contains: length > GRAM_CHARACTERS ? folded : undefined }
 }
 
 function gramsOf(characters: readonly string[], shortest: number): string[] {

@@ -1,5 +1,6 @@
 // The parameters of lists, and the fields of a page.
 import { Failure } from '../errors.ts'
+import { isCredentialEnd } from '../trust/credential.ts'
 import { MAX_TAGS, tagField } from './fields.ts'
 import { NOT_A_TIME, parseTime } from './times.ts'
 import {
@@ -42,6 +43,8 @@ export interface Narrowing {
   readonly unexpiredAt?: Timestamp
   /** Only tokens of these. */
   readonly subAccounts?: readonly string[]
+  /** Only tokens whose credential ends with this, as it is written. */
+  readonly credentialEnd?: string
   /** Only tokens that have all of these. */
   readonly tags?: readonly string[]
   /** Only tokens of sub-accounts that are suspended, or only of those that are not. */
@@ -128,12 +131,19 @@ function readNarrowing(query: RawQuery): Narrowing {
     return time === undefined ? [] : [[name, time]]
   })
   const tags = readTags(query)
+  const credentialEnd = readOnce(query, 'credentialEnd')
+  if (credentialEnd !== undefined && !isCredentialEnd(credentialEnd)) {
+    throw new Failure('invalid-request', NOT_A_CREDENTIAL_END)
+  }
   return {
     ...(used === undefined ? {} : { neverUsed: true }),
     ...(tags.length === 0 ? {} : { tags }),
+    ...(credentialEnd === undefined ? {} : { credentialEnd }),
     ...Object.fromEntries(times),
   }
 }
+
+export const NOT_A_CREDENTIAL_END = 'credentialEnd must be the last four characters of a credential'
 
 /** The one parameter that may be repeated. */
 function readTags({ tag = [] }: RawQuery): readonly string[] {

@@ -182,12 +182,6 @@ const SUB_ACCOUNT_FIELDS = {
   status: oneOf(SUB_ACCOUNT_STATUSES),
 }
 
-/** What PUT changes. */
-export function readSubAccountUpdate(body: unknown): SubAccountUpdate {
-  return readChange<Omit<SubAccountUpdate, 'policy' | 'metadata'>>(body, SUB_ACCOUNT_FIELDS)
-}
-
-/** What PATCH changes. */
 export function readSubAccountPatch(body: unknown): SubAccountUpdate {
   return readPatch<SubAccountUpdate>(body, { ...SUB_ACCOUNT_FIELDS, policy: objectField, metadata: metadataField })
 }

@@ -2,7 +2,7 @@
 import { Failure } from '../errors.ts'
 import { type Json, readStoredJson, shownJson } from '../model/fields.ts'
 import { type PageRequest, type RawQuery, readOnce, readPageRequest, readTimeParameter } from '../model/page.ts'
-import type { HISTORY, HISTORY_HEADS, RecordOf, Table } from '../model/tables.ts'
+import type { HISTORY, HISTORY_HEADS, IDEMPOTENCY_KEYS, RecordOf, Table } from '../model/tables.ts'
 import type { Timestamp } from '../model/token.ts'
 import type { Authority } from '../trust/authority.ts'
 import type { Stamped } from '../trust/stamp.ts'
@@ -30,6 +30,10 @@ export const ACTIONS = [
 ] as const
 export type Action = (typeof ACTIONS)[number]
 
+/** A request with an idempotency key, as it is stored. Only idempotency.ts reads what is in `requestDigest`. */
+export type KeptRequest = RecordOf<typeof IDEMPOTENCY_KEYS>
+export type Idempotency = Pick<KeptRequest, 'accountId' | 'key' | 'requestDigest'>
+
 /** Who makes a change, from where, and when. */
 export interface Origin {
   /** An account key's id, `operator` for the command line, or `jwt:` or `oidc:` and the subject. */
@@ -41,6 +45,8 @@ export interface Origin {
   readonly address: string | null
   /** Checked inside the transaction: a change whose authority has ended by `at` is refused. Not stored. */
   readonly authority?: Authority | undefined
+  /** Stored with the change. Checked inside the transaction: a key that the caller has used before is refused. */
+  readonly once?: Idempotency | undefined
 }
 
 /** Only the fields that changed, and never a credential. */
@@ -76,6 +82,11 @@ export function historyEvent(
   return { accountId, action, subject, subjectName, tokenId, from, to }
 }
 
+/** What is stored with a change that has an idempotency key. */
+export function keptRequest({ subject }: HistoryEvent, { once, by, at }: Origin): KeptRequest | undefined {
+  return once && { ...once, by, subject, createdAt: at }
+}
+
 /** A history row as it is stored, read or about to be written. */
 export type StoredHistoryRow = RecordOf<typeof HISTORY>
 
@@ -103,7 +114,7 @@ export function nextRow(
   return { ...row, stamp: chainStamp(row, last, stamps) }
 }
 
-export interface HistoryRow extends HistoryEvent, Omit<Origin, 'authority'> {
+export interface HistoryRow extends HistoryEvent, Omit<Origin, 'authority' | 'once'> {
   readonly byName: string | null
   /** Counts the account's rows from 1, without gaps. */
   readonly seq: number
@@ -118,9 +129,33 @@ export interface HistoryFilter {
   readonly before?: Timestamp | undefined
 }
 
-export type HistoryQuery = PageRequest & HistoryFilter & { readonly subAccounts?: readonly string[] }
+/** With `afterSeq`, the oldest row is first. The page is 1 then, and with `beforeSeq`. */
+export type HistoryQuery = PageRequest &
+  HistoryFilter & {
+    readonly subAccounts?: readonly string[]
+    readonly afterSeq?: number
+    readonly beforeSeq?: number
+  }
 
-export function readHistoryQuery(query: RawQuery): HistoryQuery {
+/** `cursor` has the position of an entry as the caller knows it. */
+export type HistoryRequest = PageRequest & HistoryFilter & { readonly cursor?: Cursor | undefined }
+export interface Cursor {
+  readonly name: 'after' | 'beforePosition'
+  readonly position: string
+}
+
+function readCursor(query: RawQuery): Cursor | undefined {
+  const [after, before] = [readOnce(query, 'after'), readOnce(query, 'beforePosition')]
+  const [name, position] = after === undefined ? (['beforePosition', before] as const) : (['after', after] as const)
+  if (position === undefined) return undefined
+  const other = query.page !== undefined ? 'page' : after !== undefined && before !== undefined ? 'beforePosition' : ''
+  if (other !== '') throw new Failure('invalid-request', `${name} cannot be combined with ${other}`)
+  return { name, position }
+}
+
+export const NOT_A_POSITION = 'must be the position of an entry'
+
+export function readHistoryQuery(query: RawQuery): HistoryRequest {
   const text = readOnce(query, 'action')
   const action = ACTIONS.find((known) => known === text)
   if (text !== undefined && action === undefined) {
@@ -131,7 +166,8 @@ export function readHistoryQuery(query: RawQuery): HistoryQuery {
     by: readOnce(query, 'by'),
     action,
     from: readTimeParameter(query, 'from'),
-    before: readTimeParameter(query, 'to'),
+    before: readTimeParameter(query, 'before'),
+    cursor: readCursor(query),
   }
 }
 

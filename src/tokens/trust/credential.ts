@@ -34,7 +34,7 @@ export function kindOfCredential(presented: string): CredentialKind | undefined 
 /** Sealed in place of a credential that is shown once and not stored. */
 export const NOT_STORED = ''
 
-export const MASK_SHOWS = 4
+const MASK_SHOWS = 4
 /** Of a shorter one, four characters would be too much of it. */
 const SHORTEST_WITH_END = 16
 
@@ -42,6 +42,11 @@ const SHORTEST_WITH_END = 16
 export function maskOf(credential: string): string {
   const kind = OWN_PREFIX.exec(credential)?.[0] ?? ''
   return `${kind}…${credential.length < SHORTEST_WITH_END ? '' : credential.slice(-MASK_SHOWS)}`
+}
+
+/** As long as what a mask shows, of characters that a credential can have. */
+export function isCredentialEnd(text: string): boolean {
+  return text.length === MASK_SHOWS && ANY_FORMAT.test(text)
 }
 
 function checksum(body: string): string {

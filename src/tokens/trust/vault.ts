@@ -124,13 +124,23 @@ export class Stamps {
 
   /**
    * The number of a history row as a text that tells nothing about it or other rows, the same each time: one block of AES under a key of
-   * the account. Who decrypts it recognises a text that was not made here by the eight zeros.
+   * the account. `seqOf` recognises a text that was not made here by the eight zeros.
    */
   position(accountId: string, seq: number): string {
     const block = Buffer.alloc(16)
     block.writeBigUInt64BE(BigInt(seq))
     const cipher = createCipheriv('aes-256-ecb', derive(this.#positions, accountId), null).setAutoPadding(false)
     return cipher.update(block).toString('base64url')
+  }
+
+  /** Undefined for what is no position of this account. */
+  seqOf(accountId: string, position: string): number | undefined {
+    const block = Buffer.from(position, 'base64url')
+    if (block.length !== 16 || block.toString('base64url') !== position) return undefined
+    const decipher = createDecipheriv('aes-256-ecb', derive(this.#positions, accountId), null).setAutoPadding(false)
+    const found = decipher.update(block)
+    const seq = Number(found.readBigUInt64BE())
+    return found.readBigUInt64BE(8) === 0n && Number.isSafeInteger(seq) ? seq : undefined
   }
 }
 

@@ -2,7 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ChainLink } from '../../../src/tokens/record/history.ts'
-import { chainStamp, type HistoryFilter, type HistoryRow, headStamp } from '../../../src/tokens/record/history.ts'
+import {
+  chainStamp,
+  type HistoryFilter,
+  type HistoryQuery,
+  type HistoryRow,
+  headStamp,
+} from '../../../src/tokens/record/history.ts'
 import { deleteToken, type Estate, FIRST_PAGE, plain, rotateToken, updateToken } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
 
@@ -111,6 +117,27 @@ export const describeHistory: Part = (estate) => {
     assert.deepEqual(await asked({ action: 'token.rotate', before: 9, by: 'key_of_caller', tokenId: token.id }), [8])
     const page = await estate().store.listHistory(account.id, { page: 2, limit: 1, action: 'token.rotate' })
     assert.deepEqual([page.items.map(({ seq }) => seq), page.total], [[8], 2])
+  })
+
+  test('the history continues after a row, oldest first, or before one, newest first, with what is left as the total', async () => {
+    const { account } = await liveThroughEverything(estate())
+    const asked = async (query: Partial<HistoryQuery>) => {
+      const { items, total } = await estate().store.listHistory(account.id, { page: 1, limit: 2, ...query })
+      return [items.map(({ seq }) => seq), total]
+    }
+    assert.deepEqual(await asked({ afterSeq: 0 }), [[1, 2], 10])
+    assert.deepEqual(await asked({ afterSeq: 8 }), [[9, 10], 2])
+    assert.deepEqual(await asked({ afterSeq: 9 }), [[10], 1])
+    for (const afterSeq of [10, 99]) assert.deepEqual(await asked({ afterSeq }), [[], 0])
+    assert.deepEqual(await asked({ beforeSeq: 99 }), [[10, 9], 10])
+    assert.deepEqual(await asked({ beforeSeq: 4 }), [[3, 2], 3])
+    assert.deepEqual(await asked({ beforeSeq: 2 }), [[1], 1])
+    for (const beforeSeq of [1, 0]) assert.deepEqual(await asked({ beforeSeq }), [[], 0])
+    // With a filter, in the same way.
+    assert.deepEqual(await asked({ by: 'key_of_caller', afterSeq: 8 }), [[9, 10], 2])
+    assert.deepEqual(await asked({ action: 'token.rotate', afterSeq: 1 }), [[8, 9], 2])
+    assert.deepEqual(await asked({ action: 'token.rotate', beforeSeq: 9 }), [[8], 1])
+    assert.deepEqual(await asked({ action: 'token.rotate', afterSeq: 9 }), [[], 0])
   })
 
   test("another account's token has no history, like a missing one", async () => {

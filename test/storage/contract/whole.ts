@@ -157,6 +157,7 @@ export function describeWhole(open: OpenEmptyStore): void {
         deleteSession: () => closed.deleteSession('ses_x'),
         revokeSession: () => closed.revokeSession(account.id, 'ses_x', origin),
         insertSubAccounts: () => closed.insertSubAccounts([subAccount], origin),
+        findRequest: () => closed.findRequest(account.id, 'key_x', 'k'),
         findSubAccount: () => closed.findSubAccount(account.id, 'sub_x'),
         findOwner: () => closed.findOwner('tok_x'),
         listSubAccounts: () => closed.listSubAccounts(account.id, FIRST_PAGE),

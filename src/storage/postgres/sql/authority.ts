@@ -1,9 +1,11 @@
-// Whether those who ask for changes still may. Read after the lock of their account, under which its keys are revoked, so that a
-// revocation that was answered is seen.
-import type { Origin } from '../../../tokens/record/history.ts'
+// Whether those who ask for changes still may, and ask for them for the first time. Read after the lock of their account, under
+// which its keys are revoked, so that a revocation that was answered is seen.
+import { Failure } from '../../../tokens/errors.ts'
+import { FORGOTTEN_AT_ONCE, IDEMPOTENCY_MEMORY_MS } from '../../../tokens/model/update.ts'
+import type { Idempotency, Origin } from '../../../tokens/record/history.ts'
 import { type AuthorityEnd, endOfKey, endOfSession, requireNotEnded } from '../../../tokens/trust/authority.ts'
 import type { Connection } from '../connection.ts'
-import { findKeyById, keepSession } from './reads.ts'
+import { findKeyById, findRequest, keepSession } from './reads.ts'
 
 /** Returns the check of any of these origins. */
 export async function readAuthorities(db: Connection, origins: readonly Origin[]): Promise<(origin: Origin) => void> {
@@ -11,12 +13,40 @@ export async function readAuthorities(db: Connection, origins: readonly Origin[]
     origins.flatMap(({ authority }) => (authority === undefined ? [] : [[authority.id, authority]])),
   )
   const ends = new Map<string, AuthorityEnd>()
-  await Promise.all(
-    Array.from(asked.values(), async ({ kind, id }) => {
+  /** The idempotency keys that were used before, or by a change of the same transaction. */
+  const used = new Set<string>()
+  await Promise.all([
+    ...Array.from(asked.values(), async ({ kind, id }) => {
       ends.set(id, kind === 'key' ? endOfKey(await findKeyById(db, id)) : endOfSession(await keepSession(db, id)))
     }),
-  )
-  return ({ authority, at }) => {
+    ...origins.map(async (origin) => {
+      if (origin.once !== undefined && (await isUsed(db, origin.once, origin))) used.add(nameOf(origin.once, origin))
+    }),
+  ])
+  return (origin) => {
+    const { authority, at, once } = origin
     if (authority !== undefined) requireNotEnded(ends.get(authority.id), at)
+    if (once === undefined) return
+    if (used.has(nameOf(once, origin))) throw new Failure('idempotency-conflict')
+    used.add(nameOf(once, origin))
   }
+}
+
+const nameOf = ({ accountId, key }: Idempotency, { by }: Origin) => JSON.stringify([accountId, by, key])
+
+/** Idempotency keys of a day ago are free again. */
+async function isUsed(db: Connection, { accountId, key }: Idempotency, { at, by }: Origin): Promise<boolean> {
+  const oldest = at - IDEMPOTENCY_MEMORY_MS
+  const [former] = await Promise.all([
+    findRequest(db, accountId, by, key),
+    // Only this account's: those of others may be locked by their own transactions. A few at a time: there may be a million.
+    db.run(
+      `DELETE FROM idempotency_keys WHERE ctid = ANY(ARRAY(
+         SELECT ctid FROM idempotency_keys WHERE account_id = $1 AND created_at < $2
+         ORDER BY created_at LIMIT ${FORGOTTEN_AT_ONCE}
+       ) || ARRAY(SELECT ctid FROM idempotency_keys WHERE account_id = $1 AND by = $3 AND key = $4 AND created_at < $2))`,
+      ...[accountId, oldest, by, key],
+    ),
+  ])
+  return former !== undefined && former.createdAt >= oldest
 }

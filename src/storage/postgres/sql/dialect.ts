@@ -12,6 +12,7 @@ export const POSTGRES: Dialect = {
   oneOf: (column, statement) => `${column} = ANY(ARRAY(${statement}))`,
   withoutIndex: (column) => column,
   contains: (column, text) => `strpos(${column}, ${text}) > 0`,
+  endsWith: (column, four) => `right(${column}, 4) = ${four}`,
   inTime: () => 'true',
   seesOnly: (ids) => `CASE WHEN permissions ~ ${SOME_SUB_ACCOUNTS}
     THEN permissions::jsonb -> 'subAccounts' <@ to_jsonb(${ids}::text[]) END`,

@@ -1,12 +1,13 @@
 // Appends to the accounts' chains of history. The head of a chain is also the lock of its account.
 import { Failure } from '../../../tokens/errors.ts'
-import { HISTORY, type HISTORY_HEADS, type RecordOf } from '../../../tokens/model/tables.ts'
+import { HISTORY, type HISTORY_HEADS, IDEMPOTENCY_KEYS, type RecordOf } from '../../../tokens/model/tables.ts'
 import {
   type ChainEnd,
   type Continuation,
   type HistoryEvent,
   headStamp,
   isGenuineHead,
+  keptRequest,
   nextRow,
   type Origin,
   type StoredHistoryRow,
@@ -79,9 +80,11 @@ function findLastRows(db: Connection, accountIds: readonly string[]): Promise<(C
 /** Each account's head is written once, however many events there are. */
 export async function record(transaction: Transaction, heads: Heads, recorded: readonly Recorded[]): Promise<void> {
   const { rows, ends } = continueChains(transaction.stamps, heads, recorded)
+  const requests = recorded.flatMap(([event, origin]) => keptRequest(event, origin) ?? [])
   const isRevoking = recorded.some(([, , revocation]) => revocation !== undefined)
   await Promise.all([
     insertRows(transaction.db, HISTORY, rows),
+    insertRows(transaction.db, IDEMPOTENCY_KEYS, requests),
     writeHeads(transaction, heads, ends),
     isRevoking ? transaction.raise?.() : undefined,
   ])

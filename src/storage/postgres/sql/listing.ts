@@ -115,13 +115,9 @@ function filterAndSort(values: Values, accountId: string, query: TokenQuery): st
     ) AS few LIMIT ${MAX_LIMIT})`
 }
 
-/** By parts of the name; a search of four characters also by the end of the credential. */
+/** By parts of the name. */
 function searched(values: Values, accountId: string, sought: Sought): string {
-  const { contains, lastFour } = sought
+  const { contains } = sought
   const grams = `f.grams @@ ${values.add(matchExpression(accountId, sought))}::tsquery`
-  const named = contains === undefined ? grams : `${grams} AND strpos(f.folded_name, ${values.add(contains)}) > 0`
-  if (lastFour === undefined) return named
-  const [account, end] = [values.add(accountId), values.add(lastFour)]
-  return `(${named} OR f.token_id = ANY(ARRAY(
-    SELECT id FROM tokens WHERE account_id = ${account} AND masked IS NOT NULL AND right(masked, 4) = ${end})))`
+  return contains === undefined ? grams : `${grams} AND strpos(f.folded_name, ${values.add(contains)}) > 0`
 }

@@ -33,6 +33,7 @@ export const lockSession = asked(queries.findSessionById, ' FOR UPDATE')
 /** Until the transaction ends, it can be renewed but not ended. */
 export const keepSession = asked(queries.findSessionById, ' FOR KEY SHARE')
 export const listSessions = asked(queries.listSessions)
+export const findRequest = asked(queries.findRequest)
 export const findSubAccount = asked(queries.findSubAccount)
 export const findOwner = asked(queries.findOwner)
 export const countTokens = asked(queries.countTokens)

@@ -1,12 +1,28 @@
-// Whether the one who asks for a change still may, asked inside its transaction.
-import type { Origin } from '../../../tokens/record/history.ts'
+// Whether the one who asks for a change still may, and asks for it for the first time, asked inside its transaction.
+import { Failure } from '../../../tokens/errors.ts'
+import { FORGOTTEN_AT_ONCE, IDEMPOTENCY_MEMORY_MS } from '../../../tokens/model/update.ts'
+import type { Idempotency, Origin } from '../../../tokens/record/history.ts'
 import { endOfKey, endOfSession, requireNotEnded } from '../../../tokens/trust/authority.ts'
 import type { Connection } from '../connection.ts'
-import { findKeyById, findSessionById } from './reads.ts'
+import { findKeyById, findRequest, findSessionById } from './reads.ts'
 
 /** First in every change that a caller asks for. Only one process at a time writes to the file: the answer holds until the commit. */
-export function requireAuthority(db: Connection, { authority, at }: Origin): void {
-  if (authority === undefined) return
-  const { kind, id } = authority
-  requireNotEnded(kind === 'key' ? endOfKey(findKeyById(db, id)) : endOfSession(findSessionById(db, id)), at)
+export function requireAuthority(db: Connection, origin: Origin): void {
+  const { authority, at, once } = origin
+  if (authority !== undefined) {
+    const { kind, id } = authority
+    requireNotEnded(kind === 'key' ? endOfKey(findKeyById(db, id)) : endOfSession(findSessionById(db, id)), at)
+  }
+  if (once !== undefined) requireFirst(db, once, origin)
+}
+
+/** Idempotency keys of a day ago are free again, and removed a few at a time: somebody may have used a million of them. */
+function requireFirst(db: Connection, { accountId, key }: Idempotency, { at, by }: Origin): void {
+  db.run(
+    `DELETE FROM idempotency_keys WHERE created_at < ?1 AND (account_id, by, key) IN (
+       SELECT * FROM (SELECT account_id, by, key FROM idempotency_keys WHERE created_at < ?1 LIMIT ${FORGOTTEN_AT_ONCE})
+       UNION ALL VALUES (?2, ?3, ?4))`,
+    ...[at - IDEMPOTENCY_MEMORY_MS, accountId, by, key],
+  )
+  if (findRequest(db, accountId, by, key) !== undefined) throw new Failure('idempotency-conflict')
 }

@@ -15,6 +15,7 @@ export const SQLITE: Dialect = {
   oneOf: (column, statement) => `${column} IN (${statement})`,
   withoutIndex: (column) => `+${column}`,
   contains: (column, text) => `instr(${column}, ${text}) > 0`,
+  endsWith: (column, four) => `substr(${column}, -4) = ${four}`,
   inTime,
   seesOnly: (ids) => `CASE WHEN json_valid(permissions)
     THEN json_type(permissions, '$.subAccounts') = 'array' AND NOT EXISTS

@@ -79,9 +79,10 @@ function filterAndSort(db: Connection, accountId: string, query: TokenQuery): Ch
   const sought = query.search === undefined ? undefined : seek(query.search)
   if (query.search !== undefined && sought === undefined) return { ids: [], total: 0 }
   const values = new Values(SQLITE.sign)
-  const found = sought && searched(db, values, accountId, sought)
-  const conditions = [...(found?.conditions ?? []), ...tokenFilters(SQLITE, values, accountId, query)]
-  const matches = `FROM ${found?.source ?? 'tokens t'} WHERE ${conditions.join(' AND ')}`
+  const named = sought === undefined ? [] : searched(db, values, accountId, sought)
+  const conditions = [...named, ...tokenFilters(SQLITE, values, accountId, query)]
+  const source = sought === undefined ? 'tokens t' : 'token_grams g CROSS JOIN tokens t ON t.no = g.rowid'
+  const matches = `FROM ${source} WHERE ${conditions.join(' AND ')}`
   const wanted = values.list.map(toInput)
   const { page, limit } = query
   const skip = (page - 1) * limit
@@ -103,24 +104,11 @@ function filterAndSort(db: Connection, accountId: string, query: TokenQuery): Ch
   return { ids: [], total: counted?.n ?? 0 }
 }
 
-/** By parts of the name; a search of four characters also by the end of the credential. */
-function searched(db: Connection, values: Values, accountId: string, sought: Sought) {
-  const { contains, lastFour } = sought
+/** By parts of the name. */
+function searched(db: Connection, values: Values, accountId: string, sought: Sought): string[] {
   const account = db.get<{ no: number }>('SELECT no FROM accounts WHERE id = ?', accountId)
-  const named = {
-    source: 'token_grams g CROSS JOIN tokens t ON t.no = g.rowid',
-    conditions: values.conditions([
-      [matchExpression(account?.no ?? 0, sought), (place) => `token_grams MATCH ${place}`],
-      [contains, (place) => `instr(t.folded_name, ${place})`],
-    ]),
-  }
-  if (lastFour === undefined) return named
-  const [owner, end] = [values.add(accountId), values.add(lastFour)]
-  return {
-    source: `(
-      SELECT t.no FROM ${named.source} WHERE ${named.conditions.join(' AND ')}
-      UNION SELECT no FROM tokens WHERE account_id = ${owner} AND masked IS NOT NULL AND substr(masked, -4) = ${end}
-    ) f CROSS JOIN tokens t ON t.no = f.no`,
-    conditions: [],
-  }
+  return values.conditions([
+    [matchExpression(account?.no ?? 0, sought), (place) => `token_grams MATCH ${place}`],
+    [sought.contains, (place) => `instr(t.folded_name, ${place})`],
+  ])
 }

@@ -5,7 +5,6 @@ import { type Ask, type Reserved, reserve } from '../../../tokens/model/limit.ts
 import {
   ACCOUNT_KEYS,
   ACCOUNTS,
-  IDEMPOTENCY_KEYS,
   RETIRED_CREDENTIALS,
   type StoredRow,
   SUB_ACCOUNTS,
@@ -21,9 +20,9 @@ import {
   type SubAccountRow,
   type TokenRecord,
 } from '../../../tokens/model/token.ts'
-import { FORGOTTEN_AT_ONCE, IDEMPOTENCY_MEMORY_MS, type SubAccountUpdate } from '../../../tokens/model/update.ts'
+import type { SubAccountUpdate } from '../../../tokens/model/update.ts'
 import * as plans from '../../../tokens/plan.ts'
-import type { FormerRequest, Idempotency, MasterKeyChange, Resealed, TokenRow } from '../../../tokens/ports.ts'
+import type { MasterKeyChange, Resealed, TokenRow } from '../../../tokens/ports.ts'
 import type { Origin } from '../../../tokens/record/history.ts'
 import { PRECISION_MS } from '../../../tokens/record/uses.ts'
 import { type Stamped, stampOf } from '../../../tokens/trust/stamp.ts'
@@ -44,7 +43,6 @@ const insertKeyRow = insertion(ACCOUNT_KEYS)
 const insertSubAccountRow = insertion(SUB_ACCOUNTS, ['foldedText'])
 const insertTokenRow = insertion(TOKENS, ['no', 'foldedName'])
 const insertRetired = insertion(RETIRED_CREDENTIALS)
-const insertIdempotencyKey = insertion(IDEMPOTENCY_KEYS)
 
 export function insertAccount(transaction: Transaction, account: Account, origin: Origin): void {
   insertAccountRow(transaction.db, account)
@@ -113,26 +111,12 @@ export function updateSubAccount(
   return { ...found, subAccount: plan.after }
 }
 
-export function insertTokens(
-  transaction: Transaction,
-  tokens: readonly TokenRecord[],
-  origin: Origin,
-  idempotency?: Idempotency,
-): FormerRequest | undefined {
+export function insertTokens(transaction: Transaction, tokens: readonly TokenRecord[], origin: Origin): void {
   const { db } = transaction
-  const [first] = tokens
-  if (first === undefined) return undefined
   requireAuthority(db, origin)
-  const former = idempotency && findFormer(db, first.accountId, idempotency, origin)
-  if (former !== undefined) return former
   const nameOwner = makeCheck(db)
   let no = db.get<{ last: number | null }>('SELECT max(no) AS last FROM tokens')?.last ?? 0
   for (const token of tokens) insertToken(transaction, token, nameOwner(token), ++no, origin)
-  if (idempotency !== undefined) {
-    const { accountId, id: subject } = first
-    insertIdempotencyKey(db, { ...idempotency, accountId, by: origin.by, subject, createdAt: origin.at })
-  }
-  return undefined
 }
 
 /** Returns the name of the token's sub-account, or throws. What all tokens of one call share is looked up once. */
@@ -167,21 +151,6 @@ function insertToken(transaction: Transaction, token: TokenRecord, owner: string
   transaction.indexed++
   transaction.count(token, 1)
   transaction.record(plans.tokenCreated(token, owner), origin)
-}
-
-function findFormer(db: Connection, accountId: string, { key }: Idempotency, { at, by }: Origin) {
-  // A few at a time: somebody may have used a million of them a day ago.
-  db.run(
-    `DELETE FROM idempotency_keys WHERE created_at < ?1 AND (account_id, by, key) IN (
-       SELECT * FROM (SELECT account_id, by, key FROM idempotency_keys WHERE created_at < ?1 LIMIT ${FORGOTTEN_AT_ONCE})
-       UNION ALL VALUES (?2, ?3, ?4))`,
-    ...[at - IDEMPOTENCY_MEMORY_MS, accountId, by, key],
-  )
-  return db.get<FormerRequest>(
-    `SELECT request_digest AS requestDigest, subject, created_at AS createdAt FROM idempotency_keys
-     WHERE account_id = ? AND by = ? AND key = ?`,
-    ...[accountId, by, key],
-  )
 }
 
 export function changeToken(
