@@ -37,7 +37,8 @@ interface Operation {
   readonly summary: string
   readonly description?: string
   readonly security?: readonly Readonly<Record<string, unknown>>[]
-  readonly parameters?: readonly Parameter[]
+  /** Those of the components are not for clients of this kind. */
+  readonly parameters?: readonly (Parameter | { readonly $ref: string })[]
   readonly requestBody?: Body
   readonly responses: Readonly<Record<string, Body>>
 }
@@ -136,7 +137,8 @@ class Printer {
 
   /** The name of the type of an operation's parameters: path, query, headers and body together. */
   #paramsOf(operation: Operation): string {
-    const { operationId, parameters = [], requestBody } = operation
+    const { operationId, requestBody } = operation
+    const parameters = parametersOf(operation)
     const properties: Record<string, Schema> = Object.fromEntries(
       parameters.map(({ name, schema, description }) => [
         name,
@@ -246,8 +248,14 @@ function isClosed({ type, properties, additionalProperties = false }: Schema): b
   )
 }
 
-function headersOf({ parameters = [] }: Operation): readonly string[] {
-  return parameters.filter((each) => each.in === 'header').map(({ name }) => name)
+function parametersOf({ parameters = [] }: Operation): readonly Parameter[] {
+  return parameters.filter((each) => 'name' in each)
+}
+
+function headersOf(operation: Operation): readonly string[] {
+  return parametersOf(operation)
+    .filter((each) => each.in === 'header')
+    .map(({ name }) => name)
 }
 
 /** JSON where there is a choice. */

@@ -147,6 +147,22 @@ describe('a creation', () => {
       assert.notEqual(keys[3], keys[0])
     }))
 
+  test('and every other POST that changes something has a key, and is sent again', () =>
+    answering([hangUp], async (baseUrl, asked) => {
+      const client = createClient({ baseUrl, accountKey: 'k', retries: 1 })
+      const posts = [
+        () => client.rotateToken({ id: 'tok_1' }),
+        () => client.revealToken({ id: 'tok_1' }),
+        () => client.createSubAccount({ body: { name: 'a', email: 'a@b.example', companyName: 'c' } }),
+        () => client.createKey({ body: { name: 'a', role: 'viewer' } }),
+      ]
+      for (const post of posts) await errorOf(post())
+      const keys = asked.map(({ idempotencyKey }) => idempotencyKey)
+      assert.equal(keys.length, 2 * posts.length)
+      assert.equal(new Set(keys).size, posts.length)
+      assert.ok(!keys.includes(undefined))
+    }))
+
   test('keeps the key that the caller has chosen', () =>
     answering([succeed], async (baseUrl, asked) => {
       await createClient({ baseUrl, accountKey: 'k' }).createToken({ 'idempotency-key': 'mine', body: BODY })
@@ -161,8 +177,8 @@ describe('a change that is not safe to repeat', () => {
       () => client.updateToken({ id: 'tok_1', body: { status: 'inactive' } }),
       () => client.updateToken({ id: 'tok_1', 'if-match': '"1"', body: { status: 'inactive' } }),
       () => client.deleteToken({ id: 'tok_1' }),
-      () => client.rotateToken({ id: 'tok_1' }),
-      () => client.createSubAccount({ body: { name: 'a', email: 'a@b.example', companyName: 'c' } }),
+      () => client.patchToken({ id: 'tok_1', body: { tags: null } }),
+      () => client.patchSubAccount({ id: 'sub_1', body: { name: 'a' } }),
     ]
   }
 

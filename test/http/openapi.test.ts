@@ -34,6 +34,7 @@ interface Description {
   readonly tags: readonly { readonly name: string }[]
   readonly paths: Record<string, Record<string, Operation>>
   readonly components: {
+    readonly parameters: Readonly<Record<string, Readonly<Record<string, unknown>>>>
     readonly schemas: Readonly<Record<string, { readonly properties: Readonly<Record<string, object>> }>>
     readonly securitySchemes: Readonly<Record<string, object>>
   }
@@ -172,13 +173,50 @@ test('the answers with a Retry-After are those to try again later, of every rout
   }
 })
 
-test('a client can see how to authenticate: a key as a bearer or by Basic, a credential as a bearer', () => {
+test('a client can see how to authenticate: by a key, a JWT, the cookie of a person, or a credential', () => {
   const ways = operationsOf().flatMap(({ operation: { security = [] } }) => security.flatMap(Object.keys))
   const described = [...new Set(ways)].sort().map((way) => {
     const { type, scheme } = description.components.securitySchemes[way] as Record<string, string>
     return [way, type, scheme].join(' ')
   })
-  assert.deepEqual(described, ['accountKey http bearer', 'accountKeyAsSecret http basic', 'credential http bearer'])
+  assert.deepEqual(described, [
+    'accountKey http bearer',
+    'accountKeyAsSecret http basic',
+    'credential http bearer',
+    'jwt http bearer',
+    'session apiKey ',
+  ])
+  const { in: place, name } = description.components.securitySchemes.session as Record<string, string>
+  assert.deepEqual([place, name], ['cookie', 'latchkey-session'])
+})
+
+test('each operation that takes the cookie takes the account that is meant, and no other operation does', () => {
+  for (const { operation } of operationsOf()) {
+    const { security = [], parameters = [], operationId } = operation
+    const isTaken = parameters.some((each) => '$ref' in each && each.$ref === '#/components/parameters/ShownAccount')
+    assert.equal(
+      isTaken,
+      security.some((way) => 'session' in way),
+      operationId,
+    )
+  }
+  const { in: place, name, required } = description.components.parameters.ShownAccount ?? {}
+  assert.deepEqual([place, name, required], ['header', 'X-Latchkey-Account', false])
+})
+
+test('a patch is taken, and described, as JSON and as a JSON merge patch; no other body is', async () => {
+  const types = operationsOf().flatMap(({ method, operation: { requestBody, operationId } }) =>
+    requestBody === undefined ? [] : [[operationId, method, Object.keys(requestBody.content)] as const],
+  )
+  for (const [operationId, method, found] of types) {
+    const json = operationId === 'introspect' ? ['application/x-www-form-urlencoded'] : ['application/json']
+    assert.deepEqual(found, method === 'patch' ? [...json, 'application/merge-patch+json'] : json, operationId)
+  }
+  assert.equal(types.filter(([, method]) => method === 'patch').length, 2)
+  const { id } = await estate.token()
+  const headers = [['content-type', 'application/merge-patch+json']] as const
+  const path = `/api/v1/apiClient/token/${id}`
+  assert.equal((await estate.mineAsks({ method: 'PATCH', path, headers, body: '{"tags":["a"]}' })).status, 200)
 })
 
 test('it is sent once: with its ETag there is nothing to send', async () => {

@@ -47,9 +47,9 @@ function countUntilComplete(request: IncomingMessage, memory: BufferedMemory): v
   request.once('close', () => memory.add(socket, -bytes))
 }
 
-const JSON_TYPE = 'application/json'
+export const JSON_TYPE = 'application/json'
 /** JSON too (RFC 7396). */
-const MERGE_PATCH_TYPE = 'application/merge-patch+json'
+export const MERGE_PATCH_TYPE = 'application/merge-patch+json'
 
 const consumedBy = ({ routeOptions }: FastifyRequest) =>
   (routeOptions.config as { consumes?: string }).consumes ?? JSON_TYPE

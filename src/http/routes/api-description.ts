@@ -3,11 +3,12 @@ import { isDeepStrictEqual } from 'node:util'
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger'
 import type { FastifySwaggerUiOptions } from '@fastify/swagger-ui'
 import { isObject } from '../../tokens/verify/is-object.ts'
+import { sessionCookie } from '../access/session.ts'
 import type { ServerParts } from './route.ts'
 
 type SwaggerOptions = Required<Pick<FastifyDynamicSwaggerOptions, 'openapi' | 'transformObject'>>
 
-export function apiDescription({ version, credentialHeader }: ServerParts): SwaggerOptions['openapi'] {
+export function apiDescription({ version, credentialHeader, signIn }: ServerParts): SwaggerOptions['openapi'] {
   return {
     openapi: '3.1.0',
     info: {
@@ -32,11 +33,32 @@ export function apiDescription({ version, credentialHeader }: ServerParts): Swag
       { name: 'Service', description: 'For operators' },
     ],
     components: {
+      parameters: {
+        ShownAccount: {
+          in: 'header',
+          name: 'X-Latchkey-Account',
+          required: false,
+          description: 'With the cookie: the account that is meant. 401 if the person has chosen another one since',
+          schema: { type: 'string' },
+        },
+      },
       securitySchemes: {
         accountKey: {
           type: 'http',
           scheme: 'bearer',
-          description: 'An account key, `lk_key_…`, or a JWT of the configured issuer',
+          description: 'An account key, `lk_key_…`',
+        },
+        jwt: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'JWT',
+          description: 'A JWT of the issuer that the service is configured for, checked as RFC8725 asks',
+        },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: sessionCookie(signIn?.publicUrl ?? '').name,
+          description: 'A person who is signed in to the console; only from its own origin',
         },
         accountKeyAsSecret: {
           type: 'http',
@@ -95,8 +117,22 @@ export const withNamedSchemas: SwaggerOptions['transformObject'] = (document) =>
   if (!('openapiObject' in document)) throw new Error('the description is not OpenAPI')
   const { openapiObject } = document
   const schemas: Record<string, object> = {}
-  const paths = hoist(openapiObject.paths, schemas) as typeof openapiObject.paths
+  const paths = hoist(withShownAccount(openapiObject.paths ?? {}), schemas) as typeof openapiObject.paths
   return { ...openapiObject, paths, components: { ...openapiObject.components, schemas } } as typeof openapiObject
+}
+
+/** Said once, in the components: the client has no use for it, since it has no cookie. */
+const SHOWN_ACCOUNT = { $ref: '#/components/parameters/ShownAccount' }
+
+function withShownAccount(paths: Fields): Fields {
+  const ofOperation = (operation: Fields): Fields => {
+    const { security = [], parameters = [] } = operation as Readonly<Record<string, readonly object[] | undefined>>
+    const takesCookie = security.some((way) => 'session' in way)
+    return takesCookie ? { ...operation, parameters: [...parameters, SHOWN_ACCOUNT] } : operation
+  }
+  const mapped = (fields: Fields, change: (value: Fields) => Fields) =>
+    Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, change(value as Fields)]))
+  return mapped(paths, (methods) => mapped(methods, ofOperation))
 }
 
 /** Examples are values, not schemas. */

@@ -12,6 +12,7 @@ import type { GrantsFile } from '../access/grants.ts'
 import type { RateLimits } from '../access/rate-limits.ts'
 import type { SignIn } from '../access/session.ts'
 import type { Metrics } from '../observe/metrics.ts'
+import { JSON_TYPE, MERGE_PATCH_TYPE } from '../protocol/body.ts'
 import {
   type AppIdentity,
   FailureSchema,
@@ -149,7 +150,7 @@ export const etag = (description: string) => ({ ETag: { type: 'string', descript
 const BODY_FAILURES: Reasons = {
   400: [BODY_REASONS.notJson, BODY_REASONS.repeatedField],
   413: [BODY_REASONS.tooLarge],
-  415: [BODY_REASONS.wrongType('application/json')],
+  415: [BODY_REASONS.wrongType(JSON_TYPE)],
 }
 
 export function rightsOf({ method, right = method === 'GET' ? 'read' : 'change' }: AccountRoute): readonly Right[] {
@@ -163,9 +164,12 @@ export function withoutRight(rights: readonly Right[]): Reasons {
 
 export const isWrite = ({ method }: AccountRoute) => method !== 'GET'
 
+/** How a caller of an account is known. */
+const CALLERS = [{ accountKey: [] }, { jwt: [] }, { session: [] }]
+
 /** The schema that Fastify serializes by and the API description shows: every response, with examples. */
 export function schemaOf(route: AccountRoute): FastifySchema {
-  const { operationId, summary, tag, description, params, querystring, headers, body, success } = route
+  const { method, operationId, summary, tag, description, params, querystring, headers, body, success } = route
   // Every route but GET reads the body, even one that has no use for a body.
   const ofBody = isWrite(route) ? BODY_FAILURES : {}
   const response = {
@@ -178,9 +182,10 @@ export function schemaOf(route: AccountRoute): FastifySchema {
     401: describeUnauthenticated(UNAUTHENTICATED_DESCRIPTION, UNAUTHENTICATED_CODES),
     ...describeFailures(route.failures, ofBody, withoutRight(rightsOf(route))),
   }
-  const optional = { description, params, querystring, headers, body }
+  const consumes = method === 'PATCH' ? [JSON_TYPE, MERGE_PATCH_TYPE] : undefined
+  const optional = { description, params, querystring, headers, consumes, body }
   const present = Object.fromEntries(Object.entries(optional).filter(([, value]) => value !== undefined))
-  return { operationId, summary, tags: [tag], security: [{ accountKey: [] }], ...present, response } as FastifySchema
+  return { operationId, summary, tags: [tag], security: CALLERS, ...present, response } as FastifySchema
 }
 
 interface Described {
