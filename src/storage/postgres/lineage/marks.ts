@@ -70,7 +70,7 @@ export class Knowledge {
     }
   }
 
-  /** For one transaction. If its outcome stays unknown, the mark is not given back: it may stand at either number. */
+  /** For one transaction. If its outcome stays unknown, the mark is never used again: it may stand at either number. */
   take(): Own | undefined {
     return this.#free.shift()
   }
