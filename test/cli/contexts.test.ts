@@ -32,7 +32,7 @@ const add = (name: string, n: number, ...more: string[]) =>
   cli.runGiven([`${keys[n]}\n`], 'context', 'add', name, '--server', servers[n]?.url ?? '', '--key-stdin', ...more)
 /** The account of the server that is asked; null for the local store. */
 const asked = async (env: Readonly<Record<string, string>>, ...args: string[]) =>
-  (await cli.runWith(env, ...args, 'whoami', '--json')).json.account?.id ?? null
+  (await cli.runWith(env, ...args, 'whoami', '--json')).json.account?._id ?? null
 
 test('--context is asked before LATCHKEY_SERVER, that before the context in use, and the local store without any', async () => {
   const [one, two] = [{ LATCHKEY_SERVER: servers[0]?.url ?? '', LATCHKEY_KEY: keys[0] ?? '' }, accounts[1]]

@@ -157,7 +157,11 @@ describe('with its journal', () => {
     assert.equal(await accepts(it, credential), true)
     const by = it.operator.actFor(targets.accountId)
     assert.equal((await it.registry.getToken(by, id)).credential, credential)
-    const found = await it.registry.listTokens(by, { page: 1, limit: 10, search: credential.slice(-4) })
+    const found = await it.registry.listTokens(by, {
+      page: 1,
+      limit: 10,
+      narrowing: { credentialEnd: credential.slice(-4) },
+    })
     assert.ok(found.items.some((token) => token.id === id))
   })
 
