@@ -68,7 +68,7 @@ test('commands of the local store do not look at the context in use', async () =
 })
 
 describe('keys are kept for their owner only', () => {
-  test('in one file of mode 0600, in a folder of mode 0700, and nothing is left beside it', async () => {
+  test('in one file of mode 0600, in a folder of mode 0700, and no temporary file is left', async () => {
     await add('one', 0)
     await add('two', 1)
     assert.deepEqual(readdirSync(cli.configDir), ['contexts.json'])

@@ -286,7 +286,7 @@ describe('with the real service behind a proxy that loses answers', () => {
       )
     }))
 
-  test('a sub-account whose change is lost is changed at most once, and the caller is told that it may be', () =>
+  test('a sub-account whose change is lost is changed at most once, and the caller learns that it may be', () =>
     losingFirst(async (baseUrl) => {
       const { account, accountKey, operator } = service
       const [owner] = await operator.createSubAccounts(account.id, [
