@@ -6,8 +6,8 @@ import type { StoredRow, Table } from '../tokens/model/tables.ts'
 import { type AccountKey, foldCase, idFloor, type Status, type Timestamp } from '../tokens/model/token.ts'
 import type { KeyQuery, StampedSubAccountRow, SubAccountQuery } from '../tokens/ports.ts'
 import { type HistoryQuery, type HistoryRow, toHistoryRow } from '../tokens/record/history.ts'
+import { columnOf, HISTORY_ROW, KEY, namesOf, Selection, subAccountRow, tableOf, toSubAccountRow } from './columns.ts'
 import type { Rows } from './queries.ts'
-import { columnOf, HISTORY_ROW, KEY, namesOf, Selection, subAccountRow, tableOf, toSubAccountRow } from './tables.ts'
 
 export type Value = string | number | Uint8Array | readonly string[]
 

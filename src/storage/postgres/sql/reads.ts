@@ -4,12 +4,12 @@ import type { StoredKey, Timestamp, TokenActivity, TokenRecord } from '../../../
 import type { NameAsked, StoredLimit, TokenRow } from '../../../tokens/ports.ts'
 import type { Stamped } from '../../../tokens/trust/stamp.ts'
 import type { FoundRows } from '../../../tokens/trust/verdict.ts'
+import { CANDIDATE, CHANGED, LIMIT, LISTED, TOKEN } from '../../columns.ts'
 import type { Dialect, Question } from '../../pages.ts'
 import * as pages from '../../pages.ts'
 import type { Query } from '../../queries.ts'
 import * as queries from '../../queries.ts'
-import { CANDIDATE, CHANGED, LIMIT, LISTED, TOKEN } from '../../tables.ts'
-import type { Connection } from '../connection.ts'
+import type { Connection } from '../postgres-connection.ts'
 import { POSTGRES } from './dialect.ts'
 
 /**
