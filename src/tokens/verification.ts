@@ -5,9 +5,10 @@ import type { LimitUse } from './model/limit.ts'
 import type { VerifiedToken } from './model/token.ts'
 import type { Parts } from './ports.ts'
 import { UseMarks } from './record/uses.ts'
-import { kindOfCredential } from './trust/credential.ts'
-import { type Accepted, type Candidate, judge, UNKNOWN, type Verdict } from './trust/verdict.ts'
+import type { Accepted, Candidate, Verdict } from './trust/verdict.ts'
+import { kindOfCredential } from './verify/credential-format.ts'
 import { type Access, judgePolicy, type PolicyOwner, type PolicyRefusal } from './verify/policy.ts'
+import { judge, UNKNOWN } from './verify/verdict.ts'
 
 /** Not allowed to a credential that does authenticate. */
 interface Forbidden extends PolicyRefusal {

@@ -7,6 +7,7 @@ import type { RawQuery } from '../../tokens/model/page.ts'
 import { type Caller, notAllowed, RIGHTS, type Right } from '../../tokens/model/permissions.ts'
 import type { Origin } from '../../tokens/record/history.ts'
 import type { Registry } from '../../tokens/registry.ts'
+import { failureBody, unauthenticatedBody } from '../../tokens/verify/answer.ts'
 import type { Admit, Authenticate } from '../access/caller.ts'
 import type { GrantsFile } from '../access/grants.ts'
 import type { RateLimits } from '../access/rate-limits.ts'
@@ -17,11 +18,9 @@ import type { RequestHeaders } from '../protocol/conditions.ts'
 import {
   type AppIdentity,
   FailureSchema,
-  failureBody,
   successBody,
   successSchema,
   UnauthenticatedSchema,
-  unauthenticatedBody,
 } from '../protocol/envelope.ts'
 import { BODY_REASONS, codesOf, type FailureStatus, STATUSES } from '../protocol/failures.ts'
 

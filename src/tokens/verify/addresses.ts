@@ -91,6 +91,11 @@ export function containsAddress({ network, mask }: Block, address: Address): boo
   return true
 }
 
+export function formatBlock({ network, mask }: Block): string {
+  const ones = mask.reduce((sum, word) => sum + 32 - (word === 0 ? 32 : Math.log2(-word)), 0)
+  return `${formatAddress(network)}/${ones}`
+}
+
 /** Whether one block has all addresses of another. */
 export function containsBlock(wide: Block, narrow: Block): boolean {
   return (
