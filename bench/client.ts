@@ -1,6 +1,6 @@
 // The load: a process of its own with raw sockets, so that its cost is small and never counted as the server's.
 import { connect, type Socket } from 'node:net'
-import { drawPlace, type Script } from './script.ts'
+import { drawRequest, type Script } from './script.ts'
 
 export interface Job {
   readonly port: number
@@ -47,7 +47,7 @@ class Drawer {
 
   draw(): Drawn {
     for (let tries = 0; tries < 10_000; tries++) {
-      const { part, group, at } = drawPlace(this.script)
+      const { part, group, at } = drawRequest(this.script)
       if (!part.inPairs) return { text: group[at] ?? '', status: part.status }
       const pair = Math.floor(at / 2)
       const turns = this.#turns.get(group)

@@ -128,7 +128,7 @@ export async function broadestSearch(bench: Bench, server: Server, key: string):
 export async function deepPages(bench: Bench, server: Server, key: string): Promise<Finding[]> {
   const { total } = await askData<Page>(server.port, listRequest(key, 'limit=1'))
   const findings: Finding[] = []
-  for (const [place, from] of [
+  for (const [which, from] of [
     ['last', Math.floor(total / LIMIT)],
     ['middle', Math.floor(total / LIMIT / 2)],
     ['first', NEAR],
@@ -136,13 +136,13 @@ export async function deepPages(bench: Bench, server: Server, key: string): Prom
     const pages = Array.from({ length: Math.min(DIFFERENT, from) }, (_, i) => from - i)
     const requests = pages.map((page) => listRequest(key, `limit=${LIMIT}&page=${page}`))
     const { verify, workMs, refused } = await verifyBeside(bench, server, requests)
-    if (refused > 0) throw new Error(`${refused} ${place} pages were refused`)
+    if (refused > 0) throw new Error(`${refused} ${which} pages were refused`)
     const found = {
-      what: `${place} pages of an account of ${total} tokens`,
+      what: `${which} pages of an account of ${total} tokens`,
       measured: `p50 ${workMs.toFixed(1)} ms; verify's p99 meanwhile ${verify.text}`,
     }
     const how = `one connection asks for ${pages.length} such pages at random, without pause`
-    if (place === 'first') {
+    if (which === 'first') {
       findings.push({ ...found, asked: 'reported', how: `a control: ${how}. These are known, and nothing is chosen` })
     } else {
       findings.push({

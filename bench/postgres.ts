@@ -138,6 +138,6 @@ function callsOf(sent: readonly Statement[]): Statement[][] {
     }
     if (/^\s*(COMMIT|ROLLBACK)/i.test(statement.text)) open = undefined
   }
-  // Each second the process renews its lease on the primary, whatever it is asked.
+  // Each second the process checks the primary, whatever it is asked.
   return calls.filter((call) => !call.some(({ text }) => text.includes('pg_logical_emit_message')))
 }

@@ -22,14 +22,14 @@ export function drawByZipf(n: number): number {
   return n - 1
 }
 
-/** A request's place: its part, its group, and its number there. */
-export function drawPlace(script: Script): { part: Part; group: readonly string[]; at: number } {
-  const place = Math.random()
+/** A request: its part, its group, and its number there. */
+export function drawRequest(script: Script): { part: Part; group: readonly string[]; at: number } {
+  const draw = Math.random()
   let below = 0
   const part =
     script.find(({ share }) => {
       below += share
-      return place < below
+      return draw < below
     }) ?? script.at(-1)
   const group = part?.groups[drawByZipf(part.groups.length)]
   if (part === undefined || group === undefined) throw new Error('an empty script')
@@ -42,7 +42,7 @@ export function drawPlace(script: Script): { part: Part; group: readonly string[
  */
 export function drawRequests(script: Script, count: number, turn: 0 | 1 = 1): string[] {
   return Array.from({ length: count }, () => {
-    const { part, group, at } = drawPlace(script)
+    const { part, group, at } = drawRequest(script)
     return group[part.inPairs ? at - (at % 2) + turn : at] ?? ''
   })
 }

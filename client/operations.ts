@@ -818,7 +818,7 @@ export interface Operations {
 export const VERSION = '0.2.0'
 
 /** @internal */
-export interface Place {
+export interface Endpoint {
   /** Of the request. */
   readonly method: string
   readonly path: string
@@ -831,7 +831,7 @@ export interface Place {
 }
 
 /** @internal */
-export const operations: Readonly<Record<keyof Operations, Place>> = {
+export const operations: Readonly<Record<keyof Operations, Endpoint>> = {
   listTokens: { method: 'GET', path: '/api/v1/apiClient/token', headers: [], answer: 'page' },
   createToken: {
     method: 'POST',

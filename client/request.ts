@@ -28,29 +28,29 @@ const READING: readonly OperationId[] = ['introspect']
 
 /** @internal */
 export function prepare(id: OperationId, params: Params): PreparedRequest {
-  const place = operations[id]
+  const endpoint = operations[id]
   const { body, ...others } = params
   const headers: Record<string, string> = {}
   const query = new URLSearchParams()
   for (const [name, value] of Object.entries(others)) {
-    if (value === undefined || place.path.includes(`{${name}}`)) continue
-    if (place.headers.includes(name)) headers[name] = String(value)
+    if (value === undefined || endpoint.path.includes(`{${name}}`)) continue
+    if (endpoint.headers.includes(name)) headers[name] = String(value)
     // A repeated parameter, as the service reads lists.
     else for (const each of [value].flat()) query.append(name, String(each))
   }
-  if (place.headers.includes(IDEMPOTENCY_KEY)) headers[IDEMPOTENCY_KEY] ??= newIdempotencyKey()
+  if (endpoint.headers.includes(IDEMPOTENCY_KEY)) headers[IDEMPOTENCY_KEY] ??= newIdempotencyKey()
   for (const [name, value] of Object.entries(headers)) {
     if (!/^[\x20-\x7e]*$/.test(value)) throw invalidRequest(`${name} has characters that a header cannot carry`)
   }
-  if (body !== undefined && place.body !== undefined) headers['content-type'] = place.body
-  const path = fill(place.path, others)
-  const isReading = place.method === 'GET' || READING.includes(id)
+  if (body !== undefined && endpoint.body !== undefined) headers['content-type'] = endpoint.body
+  const path = fill(endpoint.path, others)
+  const isReading = endpoint.method === 'GET' || READING.includes(id)
   return {
     operation: id,
-    method: place.method,
+    method: endpoint.method,
     url: query.size === 0 ? path : `${path}?${query}`,
     headers,
-    body: body === undefined ? undefined : encode(body, place.body),
+    body: body === undefined ? undefined : encode(body, endpoint.body),
     isReading,
     isRepeatable: isReading || IDEMPOTENCY_KEY in headers,
   }

@@ -11,10 +11,10 @@ export async function followPage(file, { cwd, env, replace = [], skip = [] }) {
   const page = replace.reduce((text, [from, to]) => text.replaceAll(from, to), readFileSync(file, 'utf8'))
   const blocks = [...page.matchAll(BLOCK)].map(([, kind, text]) => ({ kind, text }))
   const steps = blocks.filter(({ kind, text }) => kind !== 'text' && !skip.includes(text.trim()))
-  const mark = (i) => `--- step ${i} ---`
-  const script = steps.map((step, i) => `echo '${mark(i)}'\n${commandsOf(step)}`).join('\n')
+  const heading = (i) => `--- step ${i} ---`
+  const script = steps.map((step, i) => `echo '${heading(i)}'\n${commandsOf(step)}`).join('\n')
   const printed = await runShell(script, { cwd, env })
-  const outputOf = (step) => printed.split(`${mark(steps.indexOf(step))}\n`)[1]?.split('--- step ')[0] ?? ''
+  const outputOf = (step) => printed.split(`${heading(steps.indexOf(step))}\n`)[1]?.split('--- step ')[0] ?? ''
 
   let commands
   let compared = 0

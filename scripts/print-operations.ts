@@ -67,7 +67,7 @@ const NOTHING = 'Readonly<Record<never, never>>'
 const COMMENT_WIDTH = 110
 /** A type of its own instead of `as const`, whose declaration would repeat the whole table. */
 const PLACE = `/** @internal */
-export interface Place {
+export interface Endpoint {
 /** Of the request. */
 readonly method: string
 readonly path: string
@@ -108,8 +108,13 @@ class Printer {
         types.push(
           `${comment(`${summary}. ${description}`)}${operationId}: { params: ${this.#paramsOf(operation)}; data: ${data} }`,
         )
-        const place = { method: method.toUpperCase(), path, headers: headersOf(operation), body: bodyTypeOf(operation) }
-        table.push(`${operationId}: ${JSON.stringify({ ...place, answer: answer.kind })},`)
+        const endpoint = {
+          method: method.toUpperCase(),
+          path,
+          headers: headersOf(operation),
+          body: bodyTypeOf(operation),
+        }
+        table.push(`${operationId}: ${JSON.stringify({ ...endpoint, answer: answer.kind })},`)
         this.#collectCodes(operation)
       }
     }
@@ -120,7 +125,7 @@ class Printer {
       `export interface Operations {\n${types.join('\n')}\n}`,
       `/** Of the service that this client was made for. */\nexport const VERSION = ${literal(this.#description.info.version)}`,
       PLACE,
-      `/** @internal */\nexport const operations: Readonly<Record<keyof Operations, Place>> = {\n${table.join('\n')}\n}\n`,
+      `/** @internal */\nexport const operations: Readonly<Record<keyof Operations, Endpoint>> = {\n${table.join('\n')}\n}\n`,
     ].join('\n\n')
   }
 

@@ -19,9 +19,9 @@ export default async function* report(events) {
     if (type === 'test:fail' && isTest) {
       failed++
       const error = data.details.error
-      const place = `${relative('', data.file ?? '')}:${data.line}`
-      failures.push(`  ${place}: ${data.name}\n`)
-      yield `\n✖ ${data.name}\n  ${place}\n${indent(String(error?.cause?.stack ?? error?.stack ?? error))}\n`
+      const at = `${relative('', data.file ?? '')}:${data.line}`
+      failures.push(`  ${at}: ${data.name}\n`)
+      yield `\n✖ ${data.name}\n  ${at}\n${indent(String(error?.cause?.stack ?? error?.stack ?? error))}\n`
     }
     if (type === 'test:pass' || type === 'test:fail') {
       const file = relative('', data.file ?? '')

@@ -44,7 +44,7 @@ const LONGEST = [
   'test/http/postgres.test.ts',
   'test/http/embedded.test.ts',
   'test/trust/linearizability-postgres.test.ts',
-  'test/storage/postgres-lease.test.ts',
+  'test/storage/postgres-primary.test.ts',
   'test/storage/threads.test.ts',
   'test/faults/limits.test.ts',
   'test/trust/rotation.test.ts',

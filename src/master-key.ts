@@ -39,16 +39,16 @@ export function openKeyRing(config: KeyConfig, mayCreate = true): KeyRing {
 export function findKeeper({ masterKey, masterKeyFile, databaseUrl, dataDir }: KeyConfig): KeyKeeper | undefined {
   if (masterKey !== undefined || masterKeyFile !== undefined || databaseUrl !== undefined) return undefined
   const file = ownKeyFile(dataDir)
-  const placeOfRetired = (id: string) => `${file}.${id}.old`
+  const fileOfRetired = (id: string) => `${file}.${id}.old`
   return {
-    placeOfRetired,
+    fileOfRetired,
     make: () => replace(file, [newKey(), ...linesOf(read(file))]),
     retire(ids) {
       if (ids.length === 0) return
       const keys = linesOf(read(file)).map((line) => ({ line, id: parseLine(line, file).id }))
       const kept = keys.filter(({ id }) => !ids.includes(id))
       if (kept.length === 0) throw new OperatorError(`${file} holds none of the keys that the store needs.`)
-      for (const { line, id } of keys) if (ids.includes(id)) keepRetired(placeOfRetired(id), line, file)
+      for (const { line, id } of keys) if (ids.includes(id)) keepRetired(fileOfRetired(id), line, file)
       const lines = kept.map(({ line }) => line)
       replace(file, lines)
     },

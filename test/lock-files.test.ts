@@ -13,7 +13,7 @@ interface Locked {
 }
 
 /** Where Node.js would look for it, from the innermost folder outwards. */
-function places(from: string, name: string): string[] {
+function paths(from: string, name: string): string[] {
   const folders = [...from.matchAll(/(?:^|\/)node_modules\//g)].map(({ index }) => from.slice(0, index))
   return [from, ...folders].map((folder) => join(folder, 'node_modules', name))
 }
@@ -28,7 +28,7 @@ for (const file of [
   test(`${file} names the packages of every platform, and no download address`, () => {
     const { packages } = JSON.parse(readFileSync(join(root, file), 'utf8')) as { packages: Record<string, Locked> }
     const absent = Object.entries(packages).flatMap(([from, { optionalDependencies = {} }]) =>
-      Object.keys(optionalDependencies).filter((name) => !places(from, name).some((place) => place in packages)),
+      Object.keys(optionalDependencies).filter((name) => !paths(from, name).some((path) => path in packages)),
     )
     assert.deepEqual(absent, [])
     assert.deepEqual(

@@ -120,8 +120,8 @@ export function showPage<Item extends object>(
 }
 
 function pageTitle({ total, totalPages, page }: Page<unknown>, noun: string): string {
-  const place = totalPages > 1 ? `; this is page ${page} of ${totalPages}` : ''
-  return `${total} ${noun}${total === 1 ? '' : 's'}${place}`
+  const position = totalPages > 1 ? `; this is page ${page} of ${totalPages}` : ''
+  return `${total} ${noun}${total === 1 ? '' : 's'}${position}`
 }
 
 /** Of a list that is short enough to be read as a whole. */

@@ -15,7 +15,7 @@ interface CompletedOption extends Word {
 }
 
 /** What can follow after some words. */
-export interface Place {
+export interface Choices {
   readonly command: Command
   /** The commands so far, each after a space: ` token list`, and nothing for `latchkey` alone. */
   readonly at: string
@@ -40,15 +40,15 @@ export function addCompletionCommand(program: Command, streams: Streams): void {
     .addArgument(new Argument('<shell>', 'which shell').choices(Object.keys(SHELLS)))
     .addHelpText('after', HELP)
   mayRunAnywhere(command).action((shell: Shell) => {
-    streams.stdout.write(SHELLS[shell](placesIn(program)))
+    streams.stdout.write(SHELLS[shell](choicesIn(program)))
   })
 }
 
-export function placesIn(command: Command, at = ''): readonly Place[] {
+export function choicesIn(command: Command, at = ''): readonly Choices[] {
   const help = command.createHelp()
   const commands = help.visibleCommands(command)
   const argumentValues = command.registeredArguments.flatMap(({ argChoices = [] }) => argChoices)
-  const place: Place = {
+  const choices: Choices = {
     command,
     at,
     words: [
@@ -62,7 +62,7 @@ export function placesIn(command: Command, at = ''): readonly Place[] {
       values: option.argChoices ?? [],
     })),
   }
-  return [place, ...command.commands.flatMap((each) => placesIn(each, `${at} ${each.name()}`))]
+  return [choices, ...command.commands.flatMap((each) => choicesIn(each, `${at} ${each.name()}`))]
 }
 
 const namesOf = (words: readonly Word[]) => words.map(({ name }) => name).join(' ')
@@ -71,34 +71,34 @@ const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
 const either = (texts: readonly string[]) => texts.map(quoted).join('|')
 
 /** The words after which the completion goes on below a command. */
-const knownPaths = (places: readonly Place[]) => places.map(({ at }) => at).filter((at) => at !== '')
+const knownPaths = (all: readonly Choices[]) => all.map(({ at }) => at).filter((at) => at !== '')
 
 /** The options that take a value, each after the words before it. */
-const valueOptions = (places: readonly Place[]) =>
-  places.flatMap(({ at, options }) =>
+const valueOptions = (all: readonly Choices[]) =>
+  all.flatMap(({ at, options }) =>
     options.filter(({ takesValue }) => takesValue).map(({ name, values }) => ({ path: `${at} ${name}`, values })),
   )
 
 const lines = <Item>(items: readonly Item[], lineOf: (item: Item) => string) => items.map(lineOf).join('\n')
 
-function bash(places: readonly Place[]): string {
+function bash(all: readonly Choices[]): string {
   return `# Completion of latchkey for bash.
 _latchkey_values() {
   case "$1" in
-${lines(valueOptions(places), ({ path, values }) => `    ${quoted(path)}) words=${quoted(values.join(' '))} ;;`)}
+${lines(valueOptions(all), ({ path, values }) => `    ${quoted(path)}) words=${quoted(values.join(' '))} ;;`)}
     *) return 1 ;;
   esac
 }
 _latchkey_words() {
   case "$1" in
-${lines(places, ({ at, words, options }) => `    ${quoted(at)}) words=${quoted(namesOf([...words, ...options]))} ;;`)}
+${lines(all, ({ at, words, options }) => `    ${quoted(at)}) words=${quoted(namesOf([...words, ...options]))} ;;`)}
   esac
 }
 _latchkey() {
   local at='' before='' words='' word
   for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
     if _latchkey_values "$at $before"; then before=''; continue; fi
-    case "$at $word" in ${either(knownPaths(places))}) at="$at $word" ;; esac
+    case "$at $word" in ${either(knownPaths(all))}) at="$at $word" ;; esac
     before=$word
   done
   _latchkey_values "$at $before" || _latchkey_words "$at"
@@ -108,19 +108,19 @@ complete -o default -F _latchkey latchkey
 `
 }
 
-function zsh(places: readonly Place[]): string {
+function zsh(all: readonly Choices[]): string {
   const described = (words: readonly Word[]) =>
     words.map(({ name, description }) => quoted(`${name}:${description.replaceAll(':', '\\:')}`)).join(' ')
   return `#compdef latchkey
 _latchkey_values() {
   case "$1" in
-${lines(valueOptions(places), ({ path, values }) => `    (${quoted(path)}) choices=(${values.map(quoted).join(' ')}) ;;`)}
+${lines(valueOptions(all), ({ path, values }) => `    (${quoted(path)}) choices=(${values.map(quoted).join(' ')}) ;;`)}
     (*) return 1 ;;
   esac
 }
 _latchkey_words() {
   case "$1" in
-${lines(places, ({ at, words, options }) => `    (${quoted(at)}) choices=(${described([...words, ...options])}) ;;`)}
+${lines(all, ({ at, words, options }) => `    (${quoted(at)}) choices=(${described([...words, ...options])}) ;;`)}
   esac
 }
 _latchkey() {
@@ -128,7 +128,7 @@ _latchkey() {
   local -a choices
   for word in "\${(@)words[2,CURRENT-1]}"; do
     if _latchkey_values "$at $before"; then before=''; continue; fi
-    case "$at $word" in (${either(knownPaths(places))}) at="$at $word" ;; esac
+    case "$at $word" in (${either(knownPaths(all))}) at="$at $word" ;; esac
     before=$word
   done
   choices=()
@@ -139,9 +139,9 @@ if [ "$funcstack[1]" = _latchkey ]; then _latchkey "$@"; else compdef _latchkey 
 `
 }
 
-function fish(places: readonly Place[]): string {
+function fish(all: readonly Choices[]): string {
   const text = (value: string) => `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
-  const linesOf = ({ at, words, options }: Place) => {
+  const linesOf = ({ at, words, options }: Choices) => {
     const start = `complete -c latchkey -n ${text(`__latchkey_at ${text(at)}`)}`
     return [
       ...words.map(({ name, description }) => `${start} -f -a ${text(name)} -d ${text(description)}`),
@@ -158,18 +158,18 @@ function __latchkey_at
   set -e words[1]
   set -l before ''
   for word in $words
-    if contains -- "$at $before" ${valueOptions(places)
+    if contains -- "$at $before" ${valueOptions(all)
       .map(({ path }) => text(path))
       .join(' ')}
       set before ''
       continue
     end
-    contains -- "$at $word" ${knownPaths(places).map(text).join(' ')}; and set at "$at $word"
+    contains -- "$at $word" ${knownPaths(all).map(text).join(' ')}; and set at "$at $word"
     set before $word
   end
   test "$at" = "$argv[1]"
 end
 complete -c latchkey -e
-${places.flatMap(linesOf).join('\n')}
+${all.flatMap(linesOf).join('\n')}
 `
 }

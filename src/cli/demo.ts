@@ -54,12 +54,12 @@ export async function makeDemo(
   const { key } = await operator.createKey(account.id, 'demo', null)
   keep(key)
   const subAccounts = await operator.createSubAccounts(account.id, SUB_ACCOUNTS)
-  const tokens = subAccounts.flatMap(({ id }, place) => demoTokens(operator, account.id, id, place))
+  const tokens = subAccounts.flatMap(({ id }, n) => demoTokens(operator, account.id, id, n))
   const records = await operator.createTokens(tokens)
 
   const used = records.filter((_, index) => index % 3 !== 0)
   const now = operator.origin().at
-  for (const [index, { id }] of used.entries()) registry.verification.uses.mark(id, now - index * 7 * 60 * 60 * 1000)
+  for (const [index, { id }] of used.entries()) registry.verification.uses.note(id, now - index * 7 * 60 * 60 * 1000)
   await registry.verification.uses.flush()
   const paused = subAccounts.at(-1)
   const caller = operator.actFor(account.id)
@@ -68,14 +68,14 @@ export async function makeDemo(
 }
 
 /** Of seven tokens, one is inactive, one expired, and one expires soon. */
-function demoTokens(operator: Operator, accountId: string, subAccountId: string, place: number): BulkToken[] {
+function demoTokens(operator: Operator, accountId: string, subAccountId: string, n: number): BulkToken[] {
   const now = operator.origin().at
   return NAMES.map((name, index) => ({
     accountId,
     subAccountId,
     name,
     status: index === 2 ? 'inactive' : 'active',
-    createdAt: now - (index * 11 + place * 3 + 1) * DAY_MS,
+    createdAt: now - (index * 11 + n * 3 + 1) * DAY_MS,
     expiresAt: index === 4 ? now - DAY_MS : index === 5 ? now + 14 * DAY_MS : null,
   }))
 }

@@ -79,10 +79,10 @@ export function makeRepeatCheck(): (token: BulkToken) => string | undefined {
   const names = new SeenTexts()
   const credentials = new SeenTexts()
   return ({ subAccountId, name, credential }) => {
-    const place = `${subAccountId} ${name}`
-    if (names.has(place)) return 'an earlier line has the same name for this sub-account'
+    const owned = `${subAccountId} ${name}`
+    if (names.has(owned)) return 'an earlier line has the same name for this sub-account'
     if (credential !== undefined && !credentials.add(credential)) return 'an earlier line has the same credential'
-    names.add(place)
+    names.add(owned)
     return undefined
   }
 }

@@ -6,42 +6,42 @@ const WORDS = 3
 const MAX_FILLED = 0.75
 
 export class SeenTexts {
-  #places = 1 << 12
-  #table = new Uint32Array(this.#places * WORDS)
+  #slots = 1 << 12
+  #table = new Uint32Array(this.#slots * WORDS)
   #count = 0
 
   /** False if it was seen before. */
   add(text: string): boolean {
     if (this.has(text)) return false
-    if (++this.#count > this.#places * MAX_FILLED) this.#grow()
-    const mark = markOf(text)
-    this.#table.set(mark, this.#find(mark))
+    if (++this.#count > this.#slots * MAX_FILLED) this.#grow()
+    const hash = hashOf(text)
+    this.#table.set(hash, this.#find(hash))
     return true
   }
 
   has(text: string): boolean {
-    return isUsed(this.#table, this.#find(markOf(text)))
+    return isUsed(this.#table, this.#find(hashOf(text)))
   }
 
-  /** Where the mark is, or else the free place where it would be. */
-  #find(mark: Uint32Array): number {
+  /** Where the hash is, or else the free slot where it would be. */
+  #find(hash: Uint32Array): number {
     const table = this.#table
-    let place = (mark[0] ?? 0) % this.#places
+    let slot = (hash[0] ?? 0) % this.#slots
     for (;;) {
-      const at = place * WORDS
-      const isHere = table[at] === mark[0] && table[at + 1] === mark[1] && table[at + 2] === mark[2]
+      const at = slot * WORDS
+      const isHere = table[at] === hash[0] && table[at + 1] === hash[1] && table[at + 2] === hash[2]
       if (isHere || !isUsed(table, at)) return at
-      place = (place + 1) % this.#places
+      slot = (slot + 1) % this.#slots
     }
   }
 
   #grow(): void {
     const former = this.#table
-    this.#places *= 2
-    this.#table = new Uint32Array(this.#places * WORDS)
+    this.#slots *= 2
+    this.#table = new Uint32Array(this.#slots * WORDS)
     for (let at = 0; at < former.length; at += WORDS) {
-      const mark = former.subarray(at, at + WORDS)
-      if (isUsed(former, at)) this.#table.set(mark, this.#find(mark))
+      const hash = former.subarray(at, at + WORDS)
+      if (isUsed(former, at)) this.#table.set(hash, this.#find(hash))
     }
   }
 }
@@ -50,8 +50,8 @@ function isUsed(table: Uint32Array, at: number): boolean {
   return table[at + WORDS - 1] !== 0
 }
 
-/** The last word is never zero: that is a place which is free. */
-function markOf(text: string): Uint32Array {
+/** The last word is never zero: that is a slot which is free. */
+function hashOf(text: string): Uint32Array {
   const bytes = hash('sha1', text, 'buffer')
   return Uint32Array.of(bytes.readUInt32LE(0), bytes.readUInt32LE(4), (bytes.readUInt32LE(8) | 1) >>> 0)
 }

@@ -99,7 +99,7 @@ async function serve(
   const flushing = setInterval(() => {
     registry.verification.uses
       .flush()
-      .catch((err: unknown) => log.warn({ err }, 'last-used marks are kept for the next flush'))
+      .catch((err: unknown) => log.warn({ err }, 'last uses are kept for the next flush'))
   }, FLUSH_USES_MS)
   const stop = async () => {
     draining = true
@@ -107,7 +107,7 @@ async function serve(
     clearInterval(flushing)
     await closeConnections(server.server, sockets)
     await server.close()
-    await registry.verification.uses.flush().catch((err: unknown) => log.error({ err }, 'last-used marks were lost'))
+    await registry.verification.uses.flush().catch((err: unknown) => log.error({ err }, 'last uses were lost'))
     await registry.verification.release()
     await store.close()
   }

@@ -148,7 +148,7 @@ function pick(row: object, names: readonly string[]): StoredRow {
   return picked
 }
 
-/** Such as `name = ?, status = ?`; `parameter` writes the place of the n-th value, counted from 1. */
+/** Such as `name = ?, status = ?`; `parameter` writes the n-th parameter, counted from 1. */
 export function assignments(fields: StoredRow, parameter: (n: number) => string): string {
   return Object.keys(fields)
     .map((name, index) => `${columnOf(name)} = ${parameter(index + 1)}`)

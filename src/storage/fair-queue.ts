@@ -55,10 +55,10 @@ export class FairQueue {
   leave(call: QueuedCall): void {
     const account = this.#accounts.get(call.account)
     if (account === undefined) return
-    const place = account.waiting.indexOf(call)
+    const index = account.waiting.indexOf(call)
     if (this.#running.delete(call)) account.running--
-    else if (place >= 0) {
-      account.waiting.splice(place, 1)
+    else if (index >= 0) {
+      account.waiting.splice(index, 1)
       this.#waiting--
     }
     this.#forgetIdle(call.account, account)

@@ -18,17 +18,17 @@ export interface Question<Answer> {
   readonly read: (rows: Rows) => Answer
 }
 
-/** What the engines write differently. Arguments are parts of a statement: columns, places of values, statements. */
+/** What the engines write differently. Arguments are parts of a statement: columns, parameters, statements. */
 export interface Dialect {
-  /** `?1` or `$1` is the place of the first value. */
+  /** `?1` or `$1` is the first parameter. */
   readonly sign: '?' | '$'
-  /** `strings` is the place of an array. */
+  /** `strings` is the parameter for an array. */
   among(column: string, strings: string): string
   oneOf(column: string, statement: string): string
   /** A column by which SQLite must not choose an index: it does not know that another one finds fewer rows. */
   withoutIndex(column: string): string
   contains(column: string, text: string): string
-  /** `four` is the place of as many characters. There is an index on this expression. */
+  /** `four` is the parameter for as many characters. There is an index on this expression. */
   endsWith(column: string, four: string): string
   /** Ends a long statement at its deadline, where the server does not. `number` is an integer that differs between rows. */
   inTime(number: string): string
@@ -49,14 +49,14 @@ export class Values {
     this.#sign = sign
   }
 
-  /** Returns the place of the value in the text. */
+  /** Returns the parameter that stands for the value in the text. */
   add(value: Value): string {
     this.list.push(value)
     return `${this.#sign}${this.list.length}`
   }
 
   /** The conditions whose values are given. */
-  conditions(filters: readonly [Value | null | undefined, (place: string) => string][]): string[] {
+  conditions(filters: readonly [Value | null | undefined, (parameter: string) => string][]): string[] {
     return filters.flatMap(([value, write]) => (value === undefined || value === null ? [] : [write(this.add(value))]))
   }
 }
@@ -98,32 +98,33 @@ export function tokenFilters(
   return [
     `${isFoundByOther ? dialect.withoutIndex(ofAccount) : ofAccount} = ${account}`,
     ...values.conditions([
-      [subAccountId, (place) => `${from}.sub_account_id = ${place}`],
-      [subAccounts, (place) => dialect.among(`${from}.sub_account_id`, place)],
-      [status, (place) => `${from}.status = ${place}`],
-      [createdFrom, (place) => `t.id >= ${place}`],
-      [createdBefore, (place) => `t.id < ${place}`],
-      [expiresFrom, (place) => `t.expires_at >= ${place}`],
-      [expiresBefore, (place) => `t.expires_at < ${place}`],
-      [expiredAt, (place) => `(t.expires_at <= ${place} OR ${outlived(dialect, account, place)})`],
+      [subAccountId, (parameter) => `${from}.sub_account_id = ${parameter}`],
+      [subAccounts, (parameter) => dialect.among(`${from}.sub_account_id`, parameter)],
+      [status, (parameter) => `${from}.status = ${parameter}`],
+      [createdFrom, (parameter) => `t.id >= ${parameter}`],
+      [createdBefore, (parameter) => `t.id < ${parameter}`],
+      [expiresFrom, (parameter) => `t.expires_at >= ${parameter}`],
+      [expiresBefore, (parameter) => `t.expires_at < ${parameter}`],
+      [expiredAt, (parameter) => `(t.expires_at <= ${parameter} OR ${outlived(dialect, account, parameter)})`],
       [
         unexpiredAt,
-        (place) => `(t.expires_at IS NULL OR t.expires_at > ${place}) AND NOT ${outlived(dialect, account, place)}`,
+        (parameter) =>
+          `(t.expires_at IS NULL OR t.expires_at > ${parameter}) AND NOT ${outlived(dialect, account, parameter)}`,
       ],
       [
         credentialEnd,
-        (place) =>
+        (parameter) =>
           dialect.oneOf(
             't.id',
             `SELECT id FROM tokens
-             WHERE account_id = ${account} AND masked IS NOT NULL AND ${dialect.endsWith('masked', place)}`,
+             WHERE account_id = ${account} AND masked IS NOT NULL AND ${dialect.endsWith('masked', parameter)}`,
           ),
       ],
-      [tag, (place) => `t.id IN (${tagged('token_id')} AND tag = ${place})`],
+      [tag, (parameter) => `t.id IN (${tagged('token_id')} AND tag = ${parameter})`],
       [
         furtherTags.length > 0 ? furtherTags : undefined,
-        (place) =>
-          `(${tagged('count(*)')} AND ${dialect.among('tag', place)} AND token_id = t.id) = ${values.add(furtherTags.length)}`,
+        (parameter) =>
+          `(${tagged('count(*)')} AND ${dialect.among('tag', parameter)} AND token_id = t.id) = ${values.add(furtherTags.length)}`,
       ],
     ]),
     ...(suspended === undefined ? [] : [`${suspended ? '' : 'NOT '}${ofSuspended(dialect, account)}`]),
@@ -179,8 +180,8 @@ export function listKeys(dialect: Dialect, accountId: string, query: KeyQuery): 
   const values = new Values(dialect.sign)
   const conditions = values.conditions([
     [accountId, ofAccount],
-    [query.id, (place) => `id = ${place}`],
-    [query.within, (place) => dialect.seesOnly(place)],
+    [query.id, (parameter) => `id = ${parameter}`],
+    [query.within, (parameter) => dialect.seesOnly(parameter)],
   ])
   return pageOf(values, query, {
     table: 'account_keys',
@@ -200,8 +201,8 @@ export function listSubAccounts(
   const values = new Values(dialect.sign)
   const conditions = values.conditions([
     [accountId, ofAccount],
-    [search && foldCase(search), (place) => dialect.contains('folded_text', place)],
-    [ids, (place) => dialect.among('id', place)],
+    [search && foldCase(search), (parameter) => dialect.contains('folded_text', parameter)],
+    [ids, (parameter) => dialect.among('id', parameter)],
   ])
   if (search !== undefined && !canMatch(search)) conditions.push('false')
   return pageOf(values, query, {
@@ -217,22 +218,22 @@ export function listHistory(dialect: Dialect, accountId: string, query: HistoryQ
   const values = new Values(dialect.sign)
   const account = values.add(accountId)
   const conditions = values.conditions([
-    [query.tokenId, (place) => `token_id = ${place}`],
-    [query.by, (place) => `by = ${place}`],
-    [query.action, (place) => `action = ${place}`],
-    [query.from, (place) => `at >= ${place}`],
-    [query.before, (place) => `at < ${place}`],
-    [query.subAccounts, (place) => ofSubAccounts(dialect, account, place)],
+    [query.tokenId, (parameter) => `token_id = ${parameter}`],
+    [query.by, (parameter) => `by = ${parameter}`],
+    [query.action, (parameter) => `action = ${parameter}`],
+    [query.from, (parameter) => `at >= ${parameter}`],
+    [query.before, (parameter) => `at < ${parameter}`],
+    [query.subAccounts, (parameter) => ofSubAccounts(dialect, account, parameter)],
   ])
   const columns = HISTORY_ROW.columns('item')
   const read = (row: readonly unknown[], from: number) => toHistoryRow(HISTORY_ROW.read(row, from))
   const isAscending = query.afterSeq !== undefined
   if (conditions.length > 0) {
-    const places = values.conditions([
-      [query.afterSeq, (place) => `seq > ${place}`],
-      [query.beforeSeq, (place) => `seq < ${place}`],
+    const bounds = values.conditions([
+      [query.afterSeq, (parameter) => `seq > ${parameter}`],
+      [query.beforeSeq, (parameter) => `seq < ${parameter}`],
     ])
-    conditions.push(...places, `account_id = ${account}`, dialect.inTime('no'))
+    conditions.push(...bounds, `account_id = ${account}`, dialect.inTime('no'))
     return pageOf(values, query, { table: 'history', conditions, order: 'seq', isAscending, columns, read })
   }
   return {
@@ -323,8 +324,8 @@ export function readRows(
 ): Question<StoredRow[]> {
   const values = new Values(sign)
   const key = table.key.map(columnOf).join(', ')
-  const places = after && table.key.map((field) => values.add(after[field] as Value))
-  const beyond = places === undefined ? '' : `WHERE (${key}) > (${places.join(', ')})`
+  const parameters = after && table.key.map((field) => values.add(after[field] as Value))
+  const beyond = parameters === undefined ? '' : `WHERE (${key}) > (${parameters.join(', ')})`
   const names = namesOf(table)
   return {
     sql: `SELECT ${names.map(columnOf).join(', ')} FROM ${tableOf(table)} ${beyond} ORDER BY ${key} LIMIT ${values.add(limit)}`,

@@ -1,4 +1,4 @@
-// Questions that both engines ask in the same words. `?1` is the place of the first value, which PostgreSQL writes `$1`.
+// Questions that both engines ask in the same words. `?1` is the first parameter, which PostgreSQL writes `$1`.
 import type { Status, Timestamp } from '../tokens/model/token.ts'
 import type { ChainLink } from '../tokens/record/history.ts'
 import type { VaultRow } from '../tokens/trust/key-ring.ts'

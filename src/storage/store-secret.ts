@@ -1,7 +1,7 @@
 // Opens the store secret, for both engines.
 import { OperatorError } from '../tokens/errors.ts'
 import type { KeyRing, VaultRow } from '../tokens/trust/key-ring.ts'
-import { STORE_SECRET_PLACE } from '../tokens/trust/vault.ts'
+import { STORE_SECRET_CONTEXT } from '../tokens/trust/vault.ts'
 
 /** The store secret. The ring must have every key that the store needs; the key that seals in the store seals in the ring. */
 export function openSecret(vault: readonly VaultRow[], keys: KeyRing, place: string): Uint8Array {
@@ -14,7 +14,7 @@ export function openSecret(vault: readonly VaultRow[], keys: KeyRing, place: str
   if (own === undefined) throw new OperatorError(`${place} has no master key that seals. ${ALTERED}`)
   keys.sealWith(own.keyId)
   try {
-    return keys.open(own.sealedSecret, STORE_SECRET_PLACE)
+    return keys.open(own.sealedSecret, STORE_SECRET_CONTEXT)
   } catch (cause) {
     throw new OperatorError(`${place} holds a store secret that does not open. ${ALTERED}`, { cause })
   }

@@ -20,7 +20,7 @@ import type { Origin } from './record/history.ts'
 import { sealToken } from './sealed-token.ts'
 import { maskOf, NOT_STORED, newCredential } from './trust/credential.ts'
 import type { KeyRing } from './trust/key-ring.ts'
-import { credentialPlace, sizeOfText } from './trust/vault.ts'
+import { credentialContext, sizeOfText } from './trust/vault.ts'
 import { kindOfCredential } from './verify/credential-format.ts'
 
 /** A token to create; without a credential, a new one is generated. */
@@ -85,7 +85,7 @@ export class Operator {
         stored.map(({ token }) =>
           keys
             .sealed(store, (key) => {
-              const sealed = key.seal(NOT_STORED, credentialPlace(token))
+              const sealed = key.seal(NOT_STORED, credentialContext(token))
               const change = { kind: 'erase', sealed, masked: token.masked ?? maskedForm(token, keys) ?? null } as const
               return store.changeToken(accountId, token.id, change, this.origin())
             })

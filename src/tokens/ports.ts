@@ -70,10 +70,10 @@ export interface AccessStore {
   /** The same for a token itself, whose credential need not be known. */
   findCandidateOf(tokenId: string): Promise<Candidate | undefined>
   /**
-   * Of tokens and account keys. Unknown ones are ignored. A mark less than a minute after the one on record, or before it, is
+   * Of tokens and account keys. Unknown ones are ignored. A use less than a minute after the one on record, or before it, is
    * not written; the answer has those on record.
    */
-  markUsed(marks: ReadonlyMap<string, Timestamp>): Promise<ReadonlyMap<string, Timestamp>>
+  saveUses(uses: ReadonlyMap<string, Timestamp>): Promise<ReadonlyMap<string, Timestamp>>
   /** Takes units of an account's rates and quotas: all processes together never get more than a limit allows. */
   reserveUnits: LimitStore['reserveUnits']
   /** What is left of the rates and quotas of these tokens and sub-accounts, where any of them was ever used. */
@@ -84,7 +84,7 @@ export type StoredLimit = RecordOf<typeof LIMITS>
 
 /** People who are signed in to the console. */
 export interface SessionStore {
-  /** Marks a sign-in as completed, by the digests of what identifies it. False if one of them was marked before. */
+  /** Records that a sign-in is completed, by the digests of what identifies it. False if one of them was recorded before. */
   spendSignIn(digests: readonly Uint8Array[], at: Timestamp): Promise<boolean>
   /** Removes those that have ended, too. With a history row if an account is chosen. */
   insertSession(session: StoredSession, origin: Origin): Promise<void>

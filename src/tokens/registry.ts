@@ -31,7 +31,7 @@ import { type TokenView, TokenViews } from './token-views.ts'
 import { endOfKey, requireNotEnded } from './trust/authority.ts'
 import { maskOf, NOT_STORED, newCredential } from './trust/credential.ts'
 import { isGenuine, type Stamped } from './trust/stamp.ts'
-import { credentialPlace } from './trust/vault.ts'
+import { credentialContext } from './trust/vault.ts'
 import { type Explanation, Verification } from './verification.ts'
 import { codeOfReason } from './verify/answer.ts'
 import { kindOfCredential } from './verify/credential-format.ts'
@@ -68,7 +68,7 @@ export class Registry {
     if (key === undefined || !this.#isGenuineKey(key)) throw new Failure('token-invalid')
     const at = now()
     requireNotEnded(endOfKey(key), at)
-    this.verification.uses.mark(key.id, at)
+    this.verification.uses.note(key.id, at)
     const { id, name, accountId, expiresAt } = key
     const permissions = this.#permissionsOf(key)
     return { accountId, by: id, byName: name, permissions, authority: { kind: 'key', id }, endsAt: expiresAt }
@@ -240,7 +240,7 @@ export class Registry {
     const asked = askedOnce(caller, idempotencyKey, 'rotation', [id, overlapSeconds])
     return keys.sealed(store, async (key) => {
       const isStored = await this.#storesCredentials(caller.accountId)
-      const sealed = key.seal(isStored ? credential : NOT_STORED, credentialPlace(row.token))
+      const sealed = key.seal(isStored ? credential : NOT_STORED, credentialContext(row.token))
       const rotation = { sealed, digest, masked: maskOf(credential), formerUntil }
       const rotate = async (origin: Origin) => {
         const rotated = await this.#changeToken(caller, id, { kind: 'rotate', rotation }, origin, expected)
@@ -317,8 +317,8 @@ export class Registry {
     const { store } = this.#parts
     const { subAccounts } = caller.permissions
     const within = subAccounts === null ? {} : { subAccounts }
-    const place = cursor && { [cursor.name === 'after' ? 'afterSeq' : 'beforeSeq']: this.#seqAt(caller, cursor) }
-    const slice = await store.listHistory(caller.accountId, { ...query, ...within, ...place })
+    const beyond = cursor && { [cursor.name === 'after' ? 'afterSeq' : 'beforeSeq']: this.#seqAt(caller, cursor) }
+    const slice = await store.listHistory(caller.accountId, { ...query, ...within, ...beyond })
     const { tokenId } = query
     if (tokenId !== undefined && slice.total === 0) {
       // The other filters may match nothing; a token that never existed has no history at all.

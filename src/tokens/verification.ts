@@ -4,7 +4,7 @@ import { Limiter, type LimitVerdict } from './limiter.ts'
 import type { LimitUse } from './model/limit.ts'
 import type { VerifiedToken } from './model/token.ts'
 import type { Parts } from './ports.ts'
-import { UseMarks } from './record/uses.ts'
+import { LastUses } from './record/uses.ts'
 import type { Accepted, Candidate, Verdict } from './trust/verdict.ts'
 import { kindOfCredential } from './verify/credential-format.ts'
 import { type Access, judgePolicy, type PolicyOwner, type PolicyRefusal } from './verify/policy.ts'
@@ -32,12 +32,12 @@ export interface Explanation {
 export class Verification {
   readonly #parts: Parts
   readonly #limiter: Limiter
-  readonly uses: UseMarks
+  readonly uses: LastUses
 
   constructor(parts: Parts) {
     this.#parts = parts
     this.#limiter = new Limiter(parts.store, { now: parts.now, monotonic: () => performance.now() })
-    this.uses = new UseMarks(parts.store)
+    this.uses = new LastUses(parts.store)
   }
 
   /**
@@ -57,7 +57,7 @@ export class Verification {
   }
 
   #used<Passed extends Accepted>(decision: Passed): Passed {
-    this.uses.mark(decision.token.id, this.#parts.now())
+    this.uses.note(decision.token.id, this.#parts.now())
     return decision
   }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { after, before, describe, test } from 'node:test'
-import { placesIn } from '../../src/cli/completion.ts'
+import { choicesIn } from '../../src/cli/completion.ts'
 import { buildProgram } from '../../src/cli/program.ts'
 import { Cli } from '../support/cli.ts'
 
@@ -13,7 +13,7 @@ before(async () => {
 })
 after(() => cli.dispose())
 
-const places = placesIn(buildProgram({ stdout: process.stdout, stderr: process.stderr }))
+const all = choicesIn(buildProgram({ stdout: process.stdout, stderr: process.stderr }))
 
 /** What bash offers for the last of these words. */
 function offered(...words: string[]): string[] {
@@ -48,7 +48,7 @@ describe('bash offers', { skip: spawnSync('bash', ['-c', 'true']).status !== 0 }
 for (const shell of ['zsh', 'fish']) {
   test(`the script for ${shell} has every command, option and value, and every quote is closed`, () => {
     const script = scripts.get(shell) ?? ''
-    for (const { at, words, options } of places) {
+    for (const { at, words, options } of all) {
       if (at !== '') assert.ok(script.includes(`'${at}'`), at)
       for (const { name } of words) assert.ok(script.includes(name), name)
       for (const { name, values } of options) {

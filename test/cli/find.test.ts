@@ -139,7 +139,7 @@ test('all that a text holds is told, each with whose it is, its line, whether it
   )
 })
 
-test('a credential that was rotated out is told as such, and a search leaves no mark of use', async () => {
+test('a credential that was rotated out is told as such, and a search is no use of it', async () => {
   const create = ['token', 'create', '--sub-account', estate.subAccount._id, '--name', 'Rotated', '--json']
   const { _id, token } = (await cli.run(...create)).json
   await cli.run('token', 'rotate', _id, '--overlap', '1h')

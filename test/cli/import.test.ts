@@ -142,7 +142,7 @@ describe('import', () => {
     assert.equal((await cli.run('import', write('once.ndjson', [given]), '--json')).json.imported, 1)
   })
 
-  test('takes a file as other programs write it: with a mark, other ends of line, and line separators in a text', async () => {
+  test('takes a file as other programs write it: with a byte order mark, other ends of line, and line separators in a text', async () => {
     const lines = [
       `\ufeff${JSON.stringify(line('Marked'))}`,
       line('Ended'),

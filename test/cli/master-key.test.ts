@@ -193,11 +193,11 @@ describe('a key from the environment', () => {
       'rotate again',
       'Remove the old',
     ]
-    const places = steps.map((step) => stderr.indexOf(step))
-    assert.ok(places.every((place) => place >= 0))
+    const positions = steps.map((step) => stderr.indexOf(step))
+    assert.ok(positions.every((position) => position >= 0))
     assert.deepEqual(
-      places,
-      places.toSorted((a, b) => a - b),
+      positions,
+      positions.toSorted((a, b) => a - b),
     )
     assert.deepEqual(read(), [key])
     assert.ok(await opens())

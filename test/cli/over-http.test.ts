@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { isLocalOnly } from '../../src/cli/command.ts'
-import { placesIn } from '../../src/cli/completion.ts'
+import { choicesIn } from '../../src/cli/completion.ts'
 import { buildProgram } from '../../src/cli/program.ts'
 import { readConfig } from '../../src/config.ts'
 import { type RunningServer, startServer } from '../../src/serve/serving.ts'
@@ -75,28 +75,28 @@ const TABLE: readonly (readonly [name: string | null, line: string])[] = [
   [null, 'history list $account --action token.paint'],
 ]
 
-type Places = Map<string, string>
+type Aliases = Map<string, string>
 
 /** Runs the table, and returns what each line has printed, without what two runs cannot have in common. */
-async function runTable(run: (input: string[], args: string[]) => Promise<Ran>, places: Places): Promise<string[][]> {
+async function runTable(run: (input: string[], args: string[]) => Promise<Ran>, aliases: Aliases): Promise<string[][]> {
   const printed: string[][] = []
   for (const [name, line] of TABLE) {
     const [command = '', input] = line.split(' < ')
-    const fill = (word: string) => word.replace(/\$([\w.]+)/, (_, place) => places.get(place) ?? `no ${place}`)
+    const fill = (word: string) => word.replace(/\$([\w.]+)/, (_, place) => aliases.get(place) ?? `no ${place}`)
     const args = command.split(' ').map(fill)
     const ran = await run(input === undefined ? [] : [fill(input)], [...args, '--json'])
     const document = ran.stdout === '' ? undefined : JSON.parse(ran.stdout)
-    if (name !== null) places.set(name, document._id).set(`${name}.token`, document.token)
+    if (name !== null) aliases.set(name, document._id).set(`${name}.token`, document.token)
     const people = /^token (list|get)[^-]*(--account \S+)?$/.test(command) ? (await run([], args)).stdout : ''
-    const texts = [ran.stdout, ran.stderr, people].map((text) => normal(text, places))
+    const texts = [ran.stdout, ran.stderr, people].map((text) => normal(text, aliases))
     printed.push([line, ...texts, String(ran.code)])
   }
   return printed
 }
 
 /** Ids become their names in the table, or stay distinct by the order in which they were first seen. */
-function normal(text: string, places: Places): string {
-  const key = `"${places.get('key')}":"Test"`
+function normal(text: string, aliases: Aliases): string {
+  const key = `"${aliases.get('key')}":"Test"`
   return text
     .replace(`,${key}`, '')
     .replace(`${key},`, '')
@@ -108,21 +108,21 @@ function normal(text: string, places: Places): string {
     .replace(/lk_(tok|key)_(…\w{4}|\w{49})/g, 'lk_$1_')
     .replace(/20\d\d-\d\d-\d\dT[\d:.]+Z/g, 'now')
     .replace(/(acc|sub|tok|key)_[0-9a-f]{28}/g, (id) => {
-      if (!places.has(id)) places.set(id, `${id.slice(0, 3)}#${places.size}`)
-      return places.get(id) ?? ''
+      if (!aliases.has(id)) aliases.set(id, `${id.slice(0, 3)}#${aliases.size}`)
+      return aliases.get(id) ?? ''
     })
 }
 
 test('the whole table of commands prints the same on the local store and through a server', async () => {
   const own = await local.estate()
-  const placesOf = ({ account, key }: typeof own): Places =>
+  const aliasesOf = ({ account, key }: typeof own): Aliases =>
     new Map([
       ['account', account._id],
       ['key', key._id],
     ])
-  const here = await runTable((input, args) => local.runGiven(input, ...args), placesOf(own))
+  const here = await runTable((input, args) => local.runGiven(input, ...args), aliasesOf(own))
   const env = through(mine.key.key)
-  const there = await runTable((input, args) => remote.runAs({ input, env }, ...args), placesOf(mine))
+  const there = await runTable((input, args) => remote.runAs({ input, env }, ...args), aliasesOf(mine))
   for (const [i, line] of here.entries()) assert.deepEqual(there[i], line)
   const codes = new Set(here.map((line) => line.at(-1)))
   assert.deepEqual(codes, new Set(['0', '1']))
@@ -130,7 +130,7 @@ test('the whole table of commands prints the same on the local store and through
 
 test('the table has every command that can ask a server', () => {
   const streams = { stdout: process.stdout, stderr: process.stderr }
-  const names = placesIn(buildProgram(streams))
+  const names = choicesIn(buildProgram(streams))
     .filter(({ command }) => command.commands.length === 0 && !isLocalOnly(command))
     .map(({ at }) => at.trim())
     .filter((name) => !/^(context|completion)\b/.test(name))

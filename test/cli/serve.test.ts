@@ -300,7 +300,7 @@ describe('a .env file in the current folder', () => {
     assert.deepEqual([dataDir, appType], ['/inner', 'from-environment'])
   })
 
-  test('may begin with the mark that some editors write', async () => {
+  test('may begin with the byte order mark that some editors write', async () => {
     const { dataDir } = await readIn((file) => writeFileSync(file, '\ufeffLATCHKEY_DATA_DIR=/inner\n'))
     assert.equal(dataDir, '/inner')
   })

@@ -108,7 +108,7 @@ test('parameters of an operation have a type of their own, lists included, and a
     export const params: GetThingParams = { id: 'x', tag: ['a', 'b'], 'if-match': undefined }
     export const data: Operations['getThing']['data'] = undefined
     export const code: ErrorCode[] = ['one', 'two']
-    export const place: Place = operations.getThing`
+    export const endpoint: Endpoint = operations.getThing`
   const description = describing(thing, schemas, { parameters, responses })
   assert.equal(compile(description, use), '')
   assert.match(printOperations(description), /"headers":\["if-match"\],"answer":"none"/)

@@ -31,7 +31,7 @@ export const describeOverviewAndHistory: Part = (world) => {
     const policy = { maxLifetimeSeconds: 86_400 }
     const west = tenant.subAccounts[2]?.id ?? ''
     await registry.updateSubAccount(operator.actFor(tenant.accountId), west, { policy }, operator.origin())
-    await world().running.store.markUsed(new Map([[tenant.tokens[0]?.id ?? '', now]]))
+    await world().running.store.saveUses(new Map([[tenant.tokens[0]?.id ?? '', now]]))
     // West of Greenwich, where the Monday on which a week of the overview begins is still a Sunday.
     const page = await world().signedIn(tenant, '', { timezoneId: 'America/Los_Angeles' })
     const links: [RegExp, number][] = [

@@ -224,10 +224,10 @@ export async function showcase(world: World): Promise<Tenant> {
   )
   const tenant = await world.tenant(sketches.toReversed(), owners, 'Demo account')
   const { registry, operator, store } = world.running
-  const marks = tenant.tokens
+  const lastUses = tenant.tokens
     .filter((_, index) => index % 3 !== 0)
     .map(({ id }, i) => [id, now - i * 7 * 3_600_000] as const)
-  await store.markUsed(new Map(marks))
+  await store.saveUses(new Map(lastUses))
   const caller = operator.actFor(tenant.accountId)
   const origin = () => ({ ...operator.origin(), by: tenant.keyId, address: '192.0.2.7' })
   await registry.updateSubAccount(caller, tenant.subAccounts[3]?.id ?? '', { status: 'suspended' }, origin())

@@ -23,7 +23,7 @@ export const describeTokenList: Part = (world) => {
   test('a row shows name, sub-account with company, status, masked credential and the three times', async () => {
     const tenant = await world().tenant(estate)
     const used = tenant.tokens[0]?.id ?? ''
-    await world().running.store.markUsed(new Map([[used, Date.now() - 2.5 * DAY]]))
+    await world().running.store.saveUses(new Map([[used, Date.now() - 2.5 * DAY]]))
     const page = await world().signedIn(tenant, 'tokens')
     const { registry, operator } = world().running
     const { credential } = await registry.getToken(operator.actFor(tenant.accountId), used)

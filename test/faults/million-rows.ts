@@ -1,8 +1,8 @@
 // Fills a database with a million tokens quickly, by SQL, indexes last: half of them of one account, the rest of a hundred.
 import type pg from 'pg'
-import { markOf } from '../../src/storage/postgres/sql/grams.ts'
+import { prefixOf } from '../../src/storage/postgres/sql/grams.ts'
 
-export interface Place {
+export interface Filled {
   readonly accountId: string
   readonly subAccountId: string
   readonly tokenId: string
@@ -20,7 +20,7 @@ const id = (prefix: string, number: string) => `'${prefix}_' || lpad(to_hex(${nu
 const ACCOUNT = `CASE WHEN n % 2 = 0 THEN 0 ELSE 1 + n / 2 % ${ACCOUNTS - 1} END`
 const SUB_ACCOUNT = `(${ACCOUNT}) * ${SUB_ACCOUNTS_OF_EACH} + n / 256 % ${SUB_ACCOUNTS_OF_EACH}`
 
-export async function fill(client: pg.Client): Promise<Place> {
+export async function fill(client: pg.Client): Promise<Filled> {
   await client.query(`SET session_replication_role = replica; SET maintenance_work_mem = '512MB'`)
   const { rows: indexes } = await client.query<{ name: string; definition: string }>(
     `SELECT indexrelid::regclass::text AS name, pg_get_indexdef(indexrelid) AS definition FROM pg_index i
@@ -64,15 +64,15 @@ async function fillTables(client: pg.Client): Promise<void> {
     INSERT INTO token_counts SELECT sub_account_id, status, count(*) FROM tokens GROUP BY 1, 2`)
 }
 
-/** The groups of a name as grams.ts writes them: the mark of the account is all that SQL does not know. */
+/** The groups of a name as grams.ts writes them: the prefix of the account is all that SQL does not know. */
 async function fillSearch(client: pg.Client): Promise<void> {
   const { rows } = await client.query<{ id: string }>('SELECT id FROM accounts')
-  const marks = rows.map(({ id: account }) => markOf(account))
+  const prefixes = rows.map(({ id: account }) => prefixOf(account))
   await client.query(
     `INSERT INTO token_search (token_id, account_id, sub_account_id, status, folded_name, grams)
      SELECT t.id, t.account_id, t.sub_account_id, t.status, lower(t.name), array_to_tsvector(ARRAY(
-       SELECT DISTINCT m.mark || substr(lower(t.name), at, 3) FROM generate_series(1, length(t.name)) at))
-     FROM tokens t JOIN unnest($1::text[], $2::text[]) AS m (account_id, mark) USING (account_id)`,
-    [rows.map((row) => row.id), marks],
+       SELECT DISTINCT p.prefix || substr(lower(t.name), at, 3) FROM generate_series(1, length(t.name)) at))
+     FROM tokens t JOIN unnest($1::text[], $2::text[]) AS p (account_id, prefix) USING (account_id)`,
+    [rows.map((row) => row.id), prefixes],
   )
 }

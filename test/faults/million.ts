@@ -11,7 +11,7 @@ import * as reads from '../../src/storage/postgres/sql/reads.ts'
 import { StatementNames } from '../../src/storage/postgres/sql/statement-names.ts'
 import * as writes from '../../src/storage/postgres/sql/writes.ts'
 import { openEmptyPostgres, PATIENT, type TestPostgres } from '../support/postgres.ts'
-import { fill, MIDDLE, type Place } from './million-rows.ts'
+import { type Filled, fill, MIDDLE } from './million-rows.ts'
 
 interface Plan {
   'Node Type': string
@@ -54,12 +54,12 @@ describe('a million tokens', () => {
   let opened: TestPostgres
   let client: RecordingClient
   let db: Connection
-  let place: Place
+  let filled: Filled
   before(async () => {
     opened = await openEmptyPostgres(PATIENT)
     client = new RecordingClient(clientConfig(opened.options.databaseUrl))
     await client.connect()
-    place = await fill(client)
+    filled = await fill(client)
     db = new Connection(client, new StatementNames(true))
   })
   after(async () => {
@@ -73,44 +73,44 @@ describe('a million tokens', () => {
     formerUntil: 99,
   })
   const session = () => ({ db, stamps: opened.stamps })
-  const list = (more: object) => () => listing.listTokens(db, place.accountId, { ...page, ...more }, false)
+  const list = (more: object) => () => listing.listTokens(db, filled.accountId, { ...page, ...more }, false)
   const requests: Record<string, () => Promise<unknown>> = {
     'a list': list({}),
     'its middle page': list({ page: MIDDLE }),
     'its active ones': list({ status: 'active' }),
-    "a sub-account's list": () => list({ subAccountId: place.subAccountId })(),
-    "a sub-account's inactive ones": () => list({ subAccountId: place.subAccountId, status: 'inactive' })(),
+    "a sub-account's list": () => list({ subAccountId: filled.subAccountId })(),
+    "a sub-account's inactive ones": () => list({ subAccountId: filled.subAccountId, status: 'inactive' })(),
     'a search of one character': list({ search: 'z' }),
     'a search of three': list({ search: '123' }),
     'a long search': list({ search: 'deploy 12345' }),
     'a search that finds nothing': list({ search: 'qqq' }),
     'a search among active ones of a sub-account': () =>
-      list({ search: 'deploy', status: 'active', subAccountId: place.subAccountId })(),
-    'one token': () => reads.findToken(db, place.accountId, place.tokenId),
-    'an authentication': () => reads.findKey(db, place.digest),
-    'a verification': () => reads.findByDigest(db, place.digest, false),
+      list({ search: 'deploy', status: 'active', subAccountId: filled.subAccountId })(),
+    'one token': () => reads.findToken(db, filled.accountId, filled.tokenId),
+    'an authentication': () => reads.findKey(db, filled.digest),
+    'a verification': () => reads.findByDigest(db, filled.digest, false),
     'a verification of nothing': () => reads.findByDigest(db, Buffer.alloc(32), false),
     'a change of name and status': () =>
-      writes.changeTokens(session(), place.accountId, [
+      writes.changeTokens(session(), filled.accountId, [
         {
-          id: place.tokenId,
+          id: filled.tokenId,
           change: { kind: 'update', update: { name: 'new', status: 'inactive' } },
           origin,
           expected: undefined,
         },
       ]),
     'a rotation': () =>
-      writes.changeTokens(session(), place.accountId, [
-        { id: place.tokenId, change: { kind: 'rotate', rotation: rotation() }, origin, expected: undefined },
+      writes.changeTokens(session(), filled.accountId, [
+        { id: filled.tokenId, change: { kind: 'rotate', rotation: rotation() }, origin, expected: undefined },
       ]),
     'a deletion': () =>
-      writes.changeTokens(session(), place.accountId, [
-        { id: place.tokenId, change: { kind: 'delete' }, origin, expected: undefined },
+      writes.changeTokens(session(), filled.accountId, [
+        { id: filled.tokenId, change: { kind: 'delete' }, origin, expected: undefined },
       ]),
-    'one sub-account': () => reads.findSubAccount(db, place.accountId, place.subAccountId),
-    'the history of an account': () => reads.listHistory(db, place.accountId, page),
-    'the history of a token': () => reads.listHistory(db, place.accountId, { ...page, tokenId: place.tokenId }),
-    'uses marked': () => writes.markUsed(session(), new Map([[place.tokenId, 1]])),
+    'one sub-account': () => reads.findSubAccount(db, filled.accountId, filled.subAccountId),
+    'the history of an account': () => reads.listHistory(db, filled.accountId, page),
+    'the history of a token': () => reads.listHistory(db, filled.accountId, { ...page, tokenId: filled.tokenId }),
+    'uses saved': () => writes.saveUses(session(), new Map([[filled.tokenId, 1]])),
   }
 
   /** The scans in the plans of what `work` runs; what it changes is taken back. */

@@ -77,7 +77,7 @@ describe('the time of a refusal', () => {
   test('the same test tells a comparison that stops at the first difference', (t) => {
     const expected = found.token.digest
     const stopping = (guess: Uint8Array) => {
-      for (let place = 0; place < 32; place++) if (expected[place] !== guess[place]) return false
+      for (let index = 0; index < 32; index++) if (expected[index] !== guess[index]) return false
       return true
     }
     const value = measure(guesses, stopping)

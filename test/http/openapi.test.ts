@@ -186,8 +186,8 @@ test('a client can see how to authenticate: by a key, a JWT, the cookie of a per
     'jwt http bearer',
     'session apiKey ',
   ])
-  const { in: place, name } = description.components.securitySchemes.session as Record<string, string>
-  assert.deepEqual([place, name], ['cookie', 'latchkey-session'])
+  const { in: location, name } = description.components.securitySchemes.session as Record<string, string>
+  assert.deepEqual([location, name], ['cookie', 'latchkey-session'])
 })
 
 test('each operation that takes the cookie takes the account that is meant, and no other operation does', () => {
@@ -200,8 +200,8 @@ test('each operation that takes the cookie takes the account that is meant, and 
       operationId,
     )
   }
-  const { in: place, name, required } = description.components.parameters.ShownAccount ?? {}
-  assert.deepEqual([place, name, required], ['header', 'X-Latchkey-Account', false])
+  const { in: location, name, required } = description.components.parameters.ShownAccount ?? {}
+  assert.deepEqual([location, name, required], ['header', 'X-Latchkey-Account', false])
 })
 
 test('a patch is taken, and described, as JSON and as a JSON merge patch; no other body is', async () => {
@@ -266,8 +266,8 @@ test('a configured header for credentials is one of the ways to verify', async (
   try {
     const { components, paths }: Description = (await configured.ask({ path: '/openapi.json' })).json
     assert.deepEqual(paths['/api/v1/verify']?.get?.security, [{ credential: [] }, { credentialHeader: [] }])
-    const { type, in: place, name } = components.securitySchemes.credentialHeader as Record<string, string>
-    assert.deepEqual([type, place, name], ['apiKey', 'header', 'x-api-key'])
+    const { type, in: location, name } = components.securitySchemes.credentialHeader as Record<string, string>
+    assert.deepEqual([type, location, name], ['apiKey', 'header', 'x-api-key'])
   } finally {
     await configured.close()
   }

@@ -25,7 +25,7 @@ async function freshTenant(estate: Estate) {
     { ...base, name: 'expiring', createdAt: now - 3, expiresAt: now + 29 * DAY },
     { ...base, name: 'old', createdAt: now - 365 * DAY, status: 'inactive', expiresAt: now + 31 * DAY },
   ])
-  await store.markUsed(new Map([[used?.id ?? '', now]]))
+  await store.saveUses(new Map([[used?.id ?? '', now]]))
   return { account, key, keyId, owner, used, now }
 }
 

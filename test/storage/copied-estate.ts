@@ -114,7 +114,7 @@ async function tokensOf(
     if (index % 13 === 2) await registry.updateToken(caller, id, { status: 'inactive' }, origin)
     if (index % 13 === 3) await registry.rotateToken(caller, id, index % 2 === 0 ? 3_600 : 0, origin)
     if (index % 13 === 4) await registry.deleteToken(caller, id, origin)
-    // All of them, since asking for everything below would leave marks too; what is refused stays unused.
+    // All of them, since asking for everything below would be uses too; what is refused stays unused.
     await registry.verification.verify(credentials[index] ?? '', () => ({ address: '127.0.0.1' }))
   }
   return { ids, credentials }

@@ -48,7 +48,7 @@ class Trial {
 }
 
 describe('a fair queue', () => {
-  test('starts what has a free place at once, and the rest as places become free', () => {
+  test('starts what has a free slot at once, and the rest as slots become free', () => {
     const trial = new Trial({ running: 2, runningPerAccount: 2 })
     assert.deepEqual(trial.enter('a1', 'a2', 'a3'), [true, true, true])
     assert.deepEqual([trial.seen, trial.waiting], [['a1', 'a2'], 1])
@@ -63,7 +63,7 @@ describe('a fair queue', () => {
     assert.deepEqual(trial.seen, ['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4'])
   })
 
-  test('keeps places free of an account that has as many as one may have', () => {
+  test('keeps slots free of an account that has as many as one may have', () => {
     const trial = new Trial({ running: 3, runningPerAccount: 2 })
     trial.enter('a1', 'a2', 'a3', 'a4')
     assert.deepEqual(trial.seen, ['a1', 'a2'])
@@ -103,7 +103,7 @@ describe('a fair queue', () => {
     assert.deepEqual(trial.seen, ['a1', 'a2 dropped', 'b1 dropped'])
   })
 
-  test('never starts a call that has left, and a call that leaves twice frees one place', () => {
+  test('never starts a call that has left, and a call that leaves twice frees one slot', () => {
     const trial = new Trial()
     trial.enter('a1', 'a2', 'b1', 'b2')
     trial.leave('b1', 'a1', 'a1')

@@ -131,7 +131,7 @@ test('a long journal is gone through whole, and the first line, any line and a g
   const own = await openEmptySqlite()
   const file = join(dirname(own.path), 'revocations.log')
   const db = new DatabaseSync(own.path, { timeout: 5_000 })
-  const storePlace = (length: number, line: string) =>
+  const storePosition = (length: number, line: string) =>
     db.prepare('UPDATE revocation_journal SET size = ?, last_line = ?').run(length, line)
   const [first = ''] = readFileSync(file, 'latin1').match(/.*\n/) ?? []
   const lines = [first]
@@ -144,7 +144,7 @@ test('a long journal is gone through whole, and the first line, any line and a g
   }
   const whole = lines.join('')
   assert.ok(whole.length > 5 * 2 ** 20, 'more than is read at once')
-  storePlace(whole.length, lines.at(-1) ?? '')
+  storePosition(whole.length, lines.at(-1) ?? '')
   const found = async (text: string) => {
     writeFileSync(file, text, 'latin1')
     return (await own.files.findDamage?.())?.journal
@@ -169,11 +169,11 @@ test('a long journal is gone through whole, and the first line, any line and a g
     return own.files.findObstacle()
   }
   // Replayed from its beginning; then cut off within its last line, also if the replay is interrupted before that.
-  storePlace(first.length, first)
+  storePosition(first.length, first)
   assert.equal(await obstacleBeside(whole), undefined)
   const { size } = db.prepare('SELECT size FROM revocation_journal').get() as { size: number }
   assert.equal(size, whole.length)
-  storePlace(first.length, first)
+  storePosition(first.length, first)
   for (let start = 0; start < 2; start++) {
     assert.match((await obstacleBeside(whole.slice(0, -20))) ?? '', /ends within a line/)
   }

@@ -20,7 +20,7 @@ const OF_A_PROCESS = [
   'lostUndone',
   // A crash after COMMIT, before the file is written.
   'crash',
-  // The lease is renewed; also at the time at which the file is written.
+  // The primary is checked; also at the time at which the file is written.
   'renew',
   'save',
   // The process ends, however, or starts.
@@ -66,7 +66,7 @@ interface Process {
   readonly knowledge: Knowledge
   readonly implies: Set<number>
   readonly read: Set<File>
-  /** The start of the server on which it holds a lease. */
+  /** The start of the server that it checked last. */
   held: number
   isRefusing: boolean
   begun: number

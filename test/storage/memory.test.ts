@@ -40,7 +40,7 @@ test('a token, its candidate and an account key stay the same objects while othe
   const other = await estate.token(await estate.subAccount(otherAccount), 'other')
   await updateToken(opened.store, otherAccount.id, other.id, { status: 'inactive' }, estate.origin())
   await estate.key(account)
-  await opened.store.markUsed(new Map([[token.id, 1]]))
+  await opened.store.saveUses(new Map([[token.id, 1]]))
   const after = [await key(), ...(await everything())]
   for (const [i, each] of before.entries()) assert.equal(after[i], each)
 })

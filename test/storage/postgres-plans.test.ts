@@ -31,9 +31,9 @@ interface Plan {
 /** A table read through, or an index from end to end. */
 function faults(plan: Plan): string[] {
   const type = plan['Node Type']
-  const place = `${type} on ${plan['Relation Name'] ?? plan['Index Name']}`
+  const node = `${type} on ${plan['Relation Name'] ?? plan['Index Name']}`
   const bad = type === 'Seq Scan' || (/Index/.test(type) && plan['Index Cond'] === undefined)
-  return [...(bad ? [place] : []), ...(plan.Plans ?? []).flatMap(faults)]
+  return [...(bad ? [node] : []), ...(plan.Plans ?? []).flatMap(faults)]
 }
 
 /** The partitions that a plan opens, such as `tokens_2`. */
@@ -245,7 +245,7 @@ function describePlans(partitions: number): void {
         ...origin,
         once: { accountId: account.id, key: 'k', requestDigest: 'd' },
       }),
-    'uses marked': () => writes.markUsed(session(), new Map([[token.id, 1]])),
+    'uses saved': () => writes.saveUses(session(), new Map([[token.id, 1]])),
     'a deletion': () =>
       writes.changeTokens(session(), account.id, [
         { id: token.id, change: { kind: 'delete' }, origin, expected: undefined },
@@ -280,7 +280,7 @@ function describePlans(partitions: number): void {
   /** These do not know the account, or concern all accounts. */
   const acrossAccounts = new Set([
     'tokens that may have been imported',
-    'uses marked',
+    'uses saved',
     'tokens of all accounts that expire soon',
     'the owner of an id',
     'a token by its name',

@@ -118,7 +118,7 @@ describe('a server that is stopped and started again', () => {
     const waiting = `FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND query = 'COMMIT'`
     await enable()
     await configure('nobody')
-    // As soon as a renewal waits, no commit is answered, and none is visible unless its connection was ended.
+    // As soon as a check waits, no commit is answered, and none is visible unless its connection was ended.
     while ((await server.query('postgres', `SELECT ${waiting}`)).length === 0) await wait(5)
     const before = await readMarks()
     let isAnswered = false
@@ -149,7 +149,7 @@ describe('a server that is stopped and started again', () => {
     assert.equal(await decided(disable), 'answered')
     await server.stop()
     folders.push(server.data)
-    // Tried from before the server is back, so that it comes before the check of the lease, which is renewed each second.
+    // Tried from before the server is back, so that it comes before the check of the primary, which is made each second.
     const change = decided(() =>
       updateToken(opened.store, accountId, waiting.id, { status: 'inactive' }, estate.origin()),
     )

@@ -225,7 +225,7 @@ describe('query plans', () => {
     'units reserved': change((transaction) => writes.reserveUnits(transaction, account.id, ask())),
     'what is left of limits': () => reads.findLimits(db, [token.id, subAccount.id]),
     'tokens of all accounts that expire soon': () => reads.countExpiring(db, 1, 2),
-    'uses marked': change((transaction) => writes.markUsed(transaction, new Map([[token.id, 1]]))),
+    'uses saved': change((transaction) => writes.saveUses(transaction, new Map([[token.id, 1]]))),
     'a deletion': change((transaction) =>
       writes.changeToken(transaction, account.id, token.id, { kind: 'delete' }, origin),
     ),

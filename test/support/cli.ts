@@ -49,7 +49,7 @@ export class Cli {
     const out: string[] = []
     const err: string[] = []
     const before = process.env
-    process.env = { ...before, ...this.#places, ...env }
+    process.env = { ...before, ...this.#folders, ...env }
     try {
       const code = await run(args, {
         stdin: Object.assign(Readable.from(input), { isTTY }),
@@ -63,7 +63,7 @@ export class Cli {
     }
   }
 
-  get #places() {
+  get #folders() {
     return { LATCHKEY_DATA_DIR: this.dataDir, LATCHKEY_CONFIG_DIR: this.configDir }
   }
 
@@ -80,7 +80,7 @@ export class Cli {
   /** The runtime as the last part of another command, such as `strace -f` or a shell that sets limits first. */
   spawnUnder(command: readonly string[], args: readonly string[], env: Readonly<Record<string, string>> = {}) {
     const line = [...command, process.execPath, ...args.map(bundleOf)]
-    const started = new Process(line, { ...this.#places, ...env })
+    const started = new Process(line, { ...this.#folders, ...env })
     this.#started.push(started)
     return started
   }

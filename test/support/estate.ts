@@ -121,12 +121,12 @@ export class Estate {
   async whereSecretsLie(): Promise<readonly string[]> {
     const disk = await this.#prepared.readAtRest()
     const log = this.logged.join('')
-    const places = [...this.secrets].map((secret) => ({
+    const found = [...this.secrets].map((secret) => ({
       secret,
       logged: log.includes(secret),
       atRest: disk.some((bytes) => bytes.includes(secret)),
     }))
-    return places.filter(({ logged, atRest }) => logged || atRest).map((place) => JSON.stringify(place))
+    return found.filter(({ logged, atRest }) => logged || atRest).map((each) => JSON.stringify(each))
   }
 
   async close(): Promise<void> {

@@ -51,8 +51,8 @@ export class MemoryLimits implements LimitStore {
 
 /** Verifications that each need one unit of all these limits, of processes that hold none. */
 export function askFor(takes: number, ...rows: readonly (Pick<RowAsk, 'subject' | 'limit'> & Partial<RowAsk>)[]): Ask {
-  const places = rows.map((_, n) => n)
-  return { rows: rows.map((row) => ({ ended: 0, window: 0, ...row })), takes: Array(takes).fill(places) }
+  const positions = rows.map((_, n) => n)
+  return { rows: rows.map((row) => ({ ended: 0, window: 0, ...row })), takes: Array(takes).fill(positions) }
 }
 
 export const acceptedOf = ({ refusedBy }: Reserved): number => refusedBy.filter((by) => by === undefined).length

@@ -41,7 +41,7 @@ type State = { readonly [token in TokenName]?: Token } & { readonly isSuspended:
 const newToken = (name: TokenName) => ({ isOn: true, isExpired: false, name, credentials: [credentialName(name, 0)] })
 const start = (): State => ({ A: newToken('A'), B: newToken('B'), isSuspended: false })
 
-/** The model: what a change does. `n` is its place in the sequence, which names what is new. The same object if it does nothing. */
+/** The model: what a change does. `n` is its position in the sequence, which names what is new. The same object if it does nothing. */
 function apply(state: State, change: Change, n: number): State {
   if (!('token' in change)) return changed(state, { isSuspended: change.what === 'suspend' })
   const { what, token } = change

@@ -103,7 +103,7 @@ describe('the chain of the history', () => {
     assert.equal(holds({ ...chain, rows: [] }), false)
   })
 
-  test('breaks when a row is inserted, copied from another place or made with another secret', () => {
+  test('breaks when a row is inserted, copied from elsewhere or made with another secret', () => {
     const foreign = link([1, 2, 3, 4, 5, 6].map(row), new Stamps(newStoreSecret()))
     for (let at = 0; at <= 5; at++) {
       for (const inserted of [chain.rows[0], foreign.rows[at]]) {
@@ -114,7 +114,7 @@ describe('the chain of the history', () => {
     }
   })
 
-  test('breaks when two rows change places', () => {
+  test('breaks when two rows are swapped', () => {
     for (let at = 0; at < 4; at++) {
       const rows = [...chain.rows]
       const [one, two] = [rows[at], rows[at + 1]]
@@ -132,7 +132,7 @@ describe('the chain of the history', () => {
     assert.equal(holds({ ...chain, head: link(chain.rows, new Stamps(newStoreSecret())).head }), false)
   })
 
-  test('says where it is broken, once for each place', () => {
+  test('says where it is broken, once for each gap', () => {
     const altered = chain.rows.map((each) => (each.seq === 2 ? { ...each, by: 'operator' } : each))
     assert.deepEqual(problemsOf({ ...chain, rows: altered }), [
       'acc_1: row 2 is altered, or the one before it was replaced',

@@ -10,8 +10,8 @@ import type { Origin } from '../../src/tokens/record/history.ts'
 import {
   compareJournal,
   firstLine,
+  type JournalPosition,
   nextLine,
-  type Place,
   type Revocation,
   readLines,
   replayedChange,
@@ -42,7 +42,7 @@ interface Row {
 
 /** The rows of a store, and the journal's end as it has it. */
 interface Database {
-  readonly place: Place
+  readonly position: JournalPosition
   readonly subAccount: Stamped<SubAccount>
   readonly rows: Readonly<Record<string, Row>>
 }
@@ -72,7 +72,7 @@ function newWorld(): World {
   return {
     journal,
     database: {
-      place: { size: journal.length, lastLine: journal, isOlder: false },
+      position: { size: journal.length, lastLine: journal, isOlder: false },
       subAccount: { ...subAccount, stamp: stampOf(SUB_ACCOUNTS, subAccount, stamps) },
       rows: { A: tokenOf('A'), B: tokenOf('B') },
     },
@@ -135,10 +135,10 @@ const ours: Rule = { compare: compareJournal, isLineFirst: false }
 
 /** The control: a line is written before its COMMIT, and one line more is taken for that of a commit that never came. */
 const formerRule: Rule = {
-  compare(place, text = '', isEnd, stamps) {
-    const rest = text.slice(place.lastLine.length)
-    const isOne = rest !== '' && readLines(rest, place.lastLine, stamps).lastLine === rest
-    return isOne && !place.isOlder ? { kind: 'torn' } : compareJournal(place, text, isEnd, stamps)
+  compare(position, text = '', isEnd, stamps) {
+    const rest = text.slice(position.lastLine.length)
+    const isOne = rest !== '' && readLines(rest, position.lastLine, stamps).lastLine === rest
+    return isOne && !position.isOlder ? { kind: 'torn' } : compareJournal(position, text, isEnd, stamps)
   },
   isLineFirst: true,
 }
@@ -147,19 +147,20 @@ const formerRule: Rule = {
 function opened({ compare }: Rule, world: World): World | undefined {
   let { database, journal } = world
   for (;;) {
-    const { place } = database
-    const found = compare(place, journal.slice(place.size - place.lastLine.length), true, stamps)
+    const { position } = database
+    const found = compare(position, journal.slice(position.size - position.lastLine.length), true, stamps)
     if (found.kind === 'lost') return undefined
     if (found.kind === 'ahead') {
-      database = { ...found.revocations.reduce(replayed, database), place: found.next }
+      database = { ...found.revocations.reduce(replayed, database), position: found.next }
       continue
     }
-    if (found.kind === 'torn') journal = journal.slice(0, place.size)
-    if (found.kind === 'behind') journal = journal.slice(0, place.size - place.lastLine.length) + place.lastLine
+    if (found.kind === 'torn') journal = journal.slice(0, position.size)
+    if (found.kind === 'behind')
+      journal = journal.slice(0, position.size - position.lastLine.length) + position.lastLine
     return {
       ...world,
       journal,
-      database: place.isOlder ? { ...database, place: { ...place, isOlder: false } } : database,
+      database: position.isOlder ? { ...database, position: { ...position, isOlder: false } } : database,
     }
   }
 }
@@ -169,15 +170,15 @@ function changed(rule: Rule, world: World, { change, cut }: Extract<Event, { kin
   const [after, plan] = carryOut(database, change, n)
   const revocations = [plan?.revocation, plan?.reenabling].filter((each) => each !== undefined)
   if (revocations.length === 0) return { ...kept, journal, database: after }
-  const { lastLine, size } = database.place
+  const { lastLine, size } = database.position
   const line = nextLine(lastLine, revocations, stamps)
-  const committed = { ...after, place: { size: size + line.length, lastLine: line, isOlder: false } }
+  const committed = { ...after, position: { size: size + line.length, lastLine: line, isOlder: false } }
   const part = cut === 'no line' ? '' : cut === 'half a line' ? line.slice(0, line.length / 2) : line
   const isCommitted = cut === undefined || !rule.isLineFirst
   return { ...kept, journal: journal + part, database: isCommitted ? committed : database }
 }
 
-const asBackup = (database: Database): Database => ({ ...database, place: { ...database.place, isOlder: true } })
+const asBackup = (database: Database): Database => ({ ...database, position: { ...database.position, isOlder: true } })
 
 const explored = (rule: Rule): Explored<World> => ({
   after(world, event, n) {

@@ -48,8 +48,8 @@ class World {
 
   later(ms: number, happen: () => void): void {
     const at = this.clock.elapsed + ms
-    const place = this.#due.findLastIndex(([other]) => other <= at)
-    this.#due.splice(place + 1, 0, [at, happen])
+    const index = this.#due.findLastIndex(([other]) => other <= at)
+    this.#due.splice(index + 1, 0, [at, happen])
   }
 
   async run(regular: readonly Happening[]): Promise<void> {

@@ -233,14 +233,14 @@ function checkEffective({ token, subAccount }: Triple, effective: readonly strin
   const covered = expand(effective)
   assert.equal(covered.symmetricDifference(allowed(token).intersection(allowed(subAccount))).size, 0)
   const sets = effective.map((scope) => expand([scope]))
-  assert.ok(sets.every((set, at) => !sets.some((other, place) => place !== at && set.isSubsetOf(other))))
-  // The place of each in the first policy that has scopes never falls.
+  assert.ok(sets.every((set, at) => !sets.some((other, index) => index !== at && set.isSubsetOf(other))))
+  // The position of each in the first policy that has scopes never falls.
   const order = (token.scopes ?? subAccount.scopes ?? []).map((scope) => expand([scope]))
   const minimal = order.filter((set) => !order.some((other) => other.isSupersetOf(set) && other.size > set.size))
-  const places = sets.map((set) => minimal.findIndex((listed) => set.isSubsetOf(listed)))
+  const positions = sets.map((set) => minimal.findIndex((listed) => set.isSubsetOf(listed)))
   assert.deepEqual(
-    places,
-    places.toSorted((a, b) => a - b),
+    positions,
+    positions.toSorted((a, b) => a - b),
   )
 }
 

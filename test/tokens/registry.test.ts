@@ -240,7 +240,7 @@ describe('verification', () => {
     assert.equal(await verdict(key.key), 'unknown')
   })
 
-  test('marks a use of what it accepts, and of nothing else', async () => {
+  test('notes a use of what it accepts, and of nothing else', async () => {
     const { caller, token } = await aToken()
     const lastUsedAt = async () => {
       await service.registry.verification.uses.flush()
@@ -250,7 +250,7 @@ describe('verification', () => {
     assert.equal(await lastUsedAt(), null)
     await verdict(token.credential)
     assert.equal(await lastUsedAt(), START)
-    // Marks are made at most once a minute: from now on each use would be marked.
+    // Uses are noted at most once a minute: from now on each use would be noted.
     service.clock.now += 3_600_000
     await service.registry.updateToken(caller, token.id, { status: 'inactive' }, origin())
     await verdict(token.credential)

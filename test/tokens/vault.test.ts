@@ -3,16 +3,16 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { KeyRing } from '../../src/tokens/trust/key-ring.ts'
-import { credentialPlace, MasterKey, newStoreSecret, type StampField, Stamps } from '../../src/tokens/trust/vault.ts'
+import { credentialContext, MasterKey, newStoreSecret, type StampField, Stamps } from '../../src/tokens/trust/vault.ts'
 import { anyCharacter, fc } from '../support/properties.ts'
 
 const key = new MasterKey(randomBytes(32))
 
 describe('a master key', () => {
-  test('opens what it sealed, for the same place', () => {
+  test('opens what it sealed, for the same context', () => {
     fc.assert(
-      fc.property(fc.string({ unit: anyCharacter, maxLength: 200 }), fc.string(), (text, place) => {
-        assert.equal(key.open(key.seal(text, place), place).toString(), Buffer.from(text).toString())
+      fc.property(fc.string({ unit: anyCharacter, maxLength: 200 }), fc.string(), (text, context) => {
+        assert.equal(key.open(key.seal(text, context), context).toString(), Buffer.from(text).toString())
       }),
     )
     fc.assert(
@@ -49,16 +49,16 @@ describe('a master key', () => {
   })
 
   test('does not open a value moved to another token, sub-account or account', () => {
-    const place = { id: 'tok_1', subAccountId: 'sub_1', accountId: 'acc_1' }
-    const sealed = key.seal('secret', credentialPlace(place))
-    assert.throws(() => key.open(sealed, credentialPlace({ ...place, id: 'tok_2' })))
-    assert.throws(() => key.open(sealed, credentialPlace({ ...place, subAccountId: 'sub_2' })))
-    assert.throws(() => key.open(sealed, credentialPlace({ ...place, accountId: 'acc_2' })))
+    const ids = { id: 'tok_1', subAccountId: 'sub_1', accountId: 'acc_1' }
+    const sealed = key.seal('secret', credentialContext(ids))
+    assert.throws(() => key.open(sealed, credentialContext({ ...ids, id: 'tok_2' })))
+    assert.throws(() => key.open(sealed, credentialContext({ ...ids, subAccountId: 'sub_2' })))
+    assert.throws(() => key.open(sealed, credentialContext({ ...ids, accountId: 'acc_2' })))
     assert.throws(() => key.open(sealed, ''))
-    assert.equal(key.open(sealed, credentialPlace(place)).toString(), 'secret')
+    assert.equal(key.open(sealed, credentialContext(ids)).toString(), 'secret')
   })
 
-  test('opens what was sealed when the account was not part of the place, and for that token only', () => {
+  test('opens what was sealed when the account was not part of the context, and for that token only', () => {
     const keys = new KeyRing([new MasterKey(Buffer.alloc(32, 7))])
     const sealed = Buffer.from('AeINSEqwzp+OsFod9Yg8Bkbtetgtq8p8WfnWLrBeOS8gxjd0UP1DhKp7lKtRLw==', 'base64')
     const token = { id: 'tok_1', subAccountId: 'sub_1', accountId: 'acc_1', sealed }

@@ -142,7 +142,7 @@ export function describeFuzz(engine: Engine, { seed, cases }: Fuzzing): void {
       'a JSON body',
       fc.tuple(bodies, fc.constantFrom('PUT', 'PATCH', 'POST', 'ROTATE', 'SUB', 'PATCH SUB')),
       async ([body, where]) => {
-        const places = {
+        const requests = {
           PUT: { method: 'PUT', path: `${LIST}/${(await estate.token()).id}` },
           PATCH: { method: 'PATCH', path: `${LIST}/${(await estate.token()).id}` },
           POST: { method: 'POST', path: LIST },
@@ -151,7 +151,7 @@ export function describeFuzz(engine: Engine, { seed, cases }: Fuzzing): void {
           'PATCH SUB': { method: 'PATCH', path: `/api/v1/apiClient/sub-account/${estate.mine.subAccounts[2].id}` },
         }
         await told(
-          mine({ ...places[where as keyof typeof places], body, headers: [JSON_TYPE] }),
+          mine({ ...requests[where as keyof typeof requests], body, headers: [JSON_TYPE] }),
           200,
           201,
           400,

@@ -32,8 +32,8 @@ export const mangled = (texts: fc.Arbitrary<string>) =>
     )
     .map(([text, edits]) => {
       let result = text
-      for (const [place, put] of edits) {
-        const at = place % (result.length + 1)
+      for (const [index, put] of edits) {
+        const at = index % (result.length + 1)
         result = result.slice(0, at) + put + result.slice(at + 1)
       }
       return result

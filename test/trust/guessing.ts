@@ -67,12 +67,12 @@ export function describeGuessing(guesses: number): void {
 
     test('nor do those next to a real one: a letter changed, left out, added, or in the other case', async () => {
       looked = 0
-      for (let place = 0; place < real.length; place++) {
-        const letter = real.charAt(place)
+      for (let index = 0; index < real.length; index++) {
+        const letter = real.charAt(index)
         const swapped = letter === letter.toLowerCase() ? letter.toUpperCase() : letter.toLowerCase()
         const others = [letter === 'x' ? 'y' : 'x', '', `${letter}0`, ...(swapped === letter ? [] : [swapped])]
         for (const other of others) {
-          const guess = real.slice(0, place) + other + real.slice(place + 1)
+          const guess = real.slice(0, index) + other + real.slice(index + 1)
           if (guess !== real) assert.ok(await isRefused(guess), guess)
         }
       }

@@ -33,7 +33,7 @@ describe('nothing leaks', () => {
   /** By what they are. */
   const secrets = new Map<string, string>()
   /** Where none of them may be. */
-  const places = new Map<string, Buffer>()
+  const outputs = new Map<string, Buffer>()
   /** What was allowed to hold one. */
   const owned: string[] = []
 
@@ -63,8 +63,8 @@ describe('nothing leaks', () => {
     const url = await server.ready()
     await ask(url, key, subAccount._id)
     // While it is served: the write-ahead log is there, and its index.
-    for (const name of readdirSync(cli.dataDir)) places.set(`file ${name}`, readFileSync(join(cli.dataDir, name)))
-    places.set('metrics', Buffer.from((await send(url, { path: '/metrics' })).text))
+    for (const name of readdirSync(cli.dataDir)) outputs.set(`file ${name}`, readFileSync(join(cli.dataDir, name)))
+    outputs.set('metrics', Buffer.from((await send(url, { path: '/metrics' })).text))
     for (const command of [
       'doctor',
       'history verify',
@@ -76,13 +76,13 @@ describe('nothing leaks', () => {
     }
     const backup = join(copy, 'backup.lkb')
     await told('backup', 'backup', backup)
-    places.set('the backup', readFileSync(backup))
+    outputs.set('the backup', readFileSync(backup))
     server.kill('SIGTERM')
     await server.exited
-    places.set('standard output', Buffer.from(server.stdout)).set('standard error', Buffer.from(server.stderr))
+    outputs.set('standard output', Buffer.from(server.stdout)).set('standard error', Buffer.from(server.stderr))
     await told('copy', 'copy', '--to', join(copy, 'copied'))
     for (const name of readdirSync(join(copy, 'copied')))
-      places.set(`copied file ${name}`, readFileSync(join(copy, 'copied', name)))
+      outputs.set(`copied file ${name}`, readFileSync(join(copy, 'copied', name)))
     const masterKey = readFileSync(join(cli.dataDir, 'master.key'), 'utf8').trim()
     secrets.set('the master key', masterKey)
     secrets.set('the master key, as bytes', Buffer.from(masterKey, 'base64').toString('latin1'))
@@ -95,7 +95,7 @@ describe('nothing leaks', () => {
 
   async function told(name: string, ...args: string[]): Promise<void> {
     const { stdout, stderr } = await cli.run(...args)
-    places.set(`latchkey ${name}`, Buffer.from(stdout + stderr))
+    outputs.set(`latchkey ${name}`, Buffer.from(stdout + stderr))
   }
 
   /** Uses credentials rightly and wrongly, and puts them where they do not belong. */
@@ -103,7 +103,7 @@ describe('nothing leaks', () => {
     const mine = (question: Ask) => send(url, { ...question, headers: [bearer(key), ...(question.headers ?? [])] })
     const keep = (name: string, heard: Heard) => {
       assert.ok(heard.status >= 400, `${name}: ${heard.status}`)
-      places.set(`the answer to ${name}`, Buffer.from(heard.text + JSON.stringify(heard.headers)))
+      outputs.set(`the answer to ${name}`, Buffer.from(heard.text + JSON.stringify(heard.headers)))
     }
     const created = await mine({ method: 'POST', path: LIST, body: { subAccountId, name: 'Canary' } })
     const { _id, token } = created.json.data
@@ -148,14 +148,14 @@ describe('nothing leaks', () => {
       const raw = await Raw.open(url)
       raw.send(`GET /${path} HTTP/1.1\r\nHost: ${path}\r\nContent-Length: ${path}\r\n\r\n`)
       await raw.ended
-      places.set(`the answer to what is not HTTP: ${what}`, Buffer.from(JSON.stringify(raw.answers())))
+      outputs.set(`the answer to what is not HTTP: ${what}`, Buffer.from(JSON.stringify(raw.answers())))
       raw.close()
     }
   }
 
   test('no secret in any form is where it must not be', () => {
     assert.ok(secrets.size >= 8)
-    assert.ok(places.size > 60, String(places.size))
+    assert.ok(outputs.size > 60, String(outputs.size))
     for (const wanted of [
       'file latchkey.db',
       'file latchkey.db-wal',
@@ -164,12 +164,12 @@ describe('nothing leaks', () => {
       'latchkey doctor',
       'the backup',
     ])
-      assert.ok((places.get(wanted)?.length ?? 0) > 0, wanted)
-    const found = [...places].flatMap(([place, bytes]) =>
+      assert.ok((outputs.get(wanted)?.length ?? 0) > 0, wanted)
+    const found = [...outputs].flatMap(([output, bytes]) =>
       [...secrets]
-        .filter(([what]) => !(place.endsWith('master.key') && what.startsWith('the master key')))
+        .filter(([what]) => !(output.endsWith('master.key') && what.startsWith('the master key')))
         .filter(([, secret]) => formsOf(secret).some((form) => bytes.includes(form)))
-        .map(([what]) => `${what} is in ${place}`),
+        .map(([what]) => `${what} is in ${output}`),
     )
     assert.deepEqual(found, [])
   })
@@ -183,25 +183,25 @@ describe('nothing leaks', () => {
       )
     }
     const inPlainSight = formsOf('By hand')
-    for (const place of ['file latchkey.db', 'copied file latchkey.db', 'the backup']) {
-      const files = [...places].filter(([name]) => name.startsWith(place))
+    for (const output of ['file latchkey.db', 'copied file latchkey.db', 'the backup']) {
+      const files = [...outputs].filter(([name]) => name.startsWith(output))
       assert.ok(
         files.some(([, bytes]) => inPlainSight.some((form) => bytes.includes(form))),
-        place,
+        output,
       )
     }
   })
 
   test('the log was talkative, and names what was asked by its route', () => {
-    const log = places.get('standard output')?.toString() ?? ''
+    const log = outputs.get('standard output')?.toString() ?? ''
     assert.ok(log.split('\n').length > 80)
     assert.match(log, /"route":"\/api\/v1\/apiClient\/token\/:id"/)
   })
 
   test('every refusal is in the words of the contract, its stack a constant', () => {
-    const refusals = [...places].filter(([place]) => place.startsWith('the answer to'))
+    const refusals = [...outputs].filter(([output]) => output.startsWith('the answer to'))
     assert.ok(refusals.length > 50)
-    for (const [place, bytes] of refusals) assertTellsNothing(bytes.toString(), place)
+    for (const [output, bytes] of refusals) assertTellsNothing(bytes.toString(), output)
   })
 
   const traces = [

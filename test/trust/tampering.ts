@@ -386,8 +386,8 @@ export function describeTampering(engine: Engine): void {
       readonly sameAccount: Uint8Array
       readonly otherAccount: Uint8Array
     }
-    const flipped = (place: number) => (sealed: Uint8Array) =>
-      sealed.map((byte, index) => (index === (place + sealed.length) % sealed.length ? byte ^ 1 : byte))
+    const flipped = (offset: number) => (sealed: Uint8Array) =>
+      sealed.map((byte, index) => (index === (offset + sealed.length) % sealed.length ? byte ^ 1 : byte))
     const changes: Readonly<Record<string, Change>> = {
       'a bit of its format': flipped(0),
       "a bit of its key's id": flipped(1),
@@ -467,7 +467,7 @@ export function describeTampering(engine: Engine): void {
       await move('tokens', id, estate.mine)
     })
 
-    test('the control: sealed without its place, a ciphertext opens in any row', () => {
+    test('the control: sealed without its context, a ciphertext opens in any row', () => {
       const key = randomBytes(32)
       const seal = (text: string) => {
         const nonce = randomBytes(12)

@@ -54,7 +54,7 @@ export function chooseAccount(account: string): Promise<Presence> {
   return ask('POST', '/auth/account', { account }) as Promise<Presence>
 }
 
-/** Ends the session here. Returns where it ends at the provider too; undefined if it has no such place. */
+/** Ends the session here. Returns where it ends at the provider too; undefined if it has no such address. */
 export async function endSession(): Promise<string | undefined> {
   const { endSessionUrl } = (await ask('POST', '/auth/logout')) as { endSessionUrl: string | null }
   return endSessionUrl ?? undefined

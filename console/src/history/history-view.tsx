@@ -20,7 +20,7 @@ export function HistoryView() {
         one="entry"
         many="entries"
         current={pageOf(search).page}
-        changePlace={changeSearch}
+        changePage={changeSearch}
         clearFilters={clearFilters}
         hint="What is done in this account is listed here."
       >

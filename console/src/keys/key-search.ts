@@ -1,4 +1,4 @@
-// The search parameters of the list of account keys: the place in it.
+// The search parameters of the list of account keys: its page.
 import { defineList } from '../search/list-search.ts'
 
 export const keyList = defineList({ to: '/keys', filters: {} })

@@ -56,7 +56,7 @@ function Keys({ ownId }: { ownId: string | undefined }) {
         rows={6}
         one="account key"
         current={current}
-        changePlace={changeSearch}
+        changePage={changeSearch}
         hint="Create one for each program and each person, with no more rights than they need."
       >
         {(page) => <List label="Account keys" items={page.items} columns={columns} cardsBelow="68em" />}

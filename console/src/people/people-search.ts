@@ -1,4 +1,4 @@
-// The search parameters of the list of signed-in people: the place in it.
+// The search parameters of the list of signed-in people: its page.
 import { defineList } from '../search/list-search.ts'
 
 export const peopleList = defineList({ to: '/people', filters: {} })

@@ -70,7 +70,7 @@ function People({ ownId }: { ownId: string | null | undefined }) {
         rows={6}
         one="session"
         current={current}
-        changePlace={changeSearch}
+        changePage={changeSearch}
         hint="People who sign in with a company account are listed here until their session ends."
       >
         {(page) => <List label={TITLE} items={page.items} columns={columns} cardsBelow="48em" />}

@@ -1,4 +1,4 @@
-// The search parameters of a list: its filters, and the place in it. A list states each of its filters once: how the address
+// The search parameters of a list: its filters, and its page. A list states each of its filters once: how the address
 // has it, and what the service is asked for.
 import { useNavigate, useSearch as useRouteSearch } from '@tanstack/react-router'
 import { useCallback } from 'react'

@@ -59,7 +59,7 @@ export const day: Param<string> = {
 const FIRST_PAGE = 1
 const PAGE_SIZE = 25
 
-/** The place in a list. */
+/** The page of a list. */
 export const paging = {
   page: wholeNumber({ usual: FIRST_PAGE, max: 2_147_483_647 }),
   limit: wholeNumber({ usual: PAGE_SIZE, max: 100 }),

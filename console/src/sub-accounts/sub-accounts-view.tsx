@@ -19,9 +19,9 @@ import { subAccountList } from './sub-account-search.ts'
 export function SubAccountsView() {
   const { search, changeSearch, clearFilters } = subAccountList.useSearch()
   const { createSubAccounts } = usePermissions()
-  const place = pageOf(search)
+  const page = pageOf(search)
   const subAccounts = useQuery(
-    queries.subAccounts(useClient(), { ...subAccountList.paramsOf(search, Date.now()), ...place }),
+    queries.subAccounts(useClient(), { ...subAccountList.paramsOf(search, Date.now()), ...page }),
   )
   const [dialog, setDialog] = useState<OpenDialog>()
   const [isRefused, setRefused] = useState(false)
@@ -49,8 +49,8 @@ export function SubAccountsView() {
         query={subAccounts}
         rows={8}
         one="sub-account"
-        current={place.page}
-        changePlace={changeSearch}
+        current={page.page}
+        changePage={changeSearch}
         clearFilters={clearFilters}
         refused={isRefused && 'a name, e-mail address or company'}
         hint={createSubAccounts ? 'Tokens belong to sub-accounts: create one to begin.' : 'You may not create any.'}

@@ -8,11 +8,11 @@ import type { OwnStatus } from './status-dialog.tsx'
 import type { TokenSearch } from './token-search.ts'
 
 /** Only tokens of the present page are selected: another page or filter clears the selection. */
-export function useSelection({ history: _, ...place }: TokenSearch, items: readonly Token[] = []) {
+export function useSelection({ history: _, ...shown }: TokenSearch, items: readonly Token[] = []) {
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set())
-  const placeKey = JSON.stringify(place)
+  const shownKey = JSON.stringify(shown)
   // biome-ignore lint/correctness/useExhaustiveDependencies: the key decides, though it is not used
-  useEffect(() => setIds(new Set()), [placeKey])
+  useEffect(() => setIds(new Set()), [shownKey])
   const tokens = useMemo(() => items.filter(({ _id }) => ids.has(_id)), [items, ids])
   const select = useCallback(({ _id }: Token, selected: boolean) => {
     setIds((before) => {

@@ -106,9 +106,9 @@ export function useCredentialEnd({ history: _, page: __, search: end = '', ...fi
 export function useTokens({ history: _, ...search }: TokenSearch) {
   const client = useClient()
   const id = isTokenId(search.search) ? search.search : undefined
-  const place = pageOf(search)
-  const params = () => ({ ...list.paramsOf(search, Date.now()), ...place })
+  const page = pageOf(search)
+  const params = () => ({ ...list.paramsOf(search, Date.now()), ...page })
   return useQuery(
-    id === undefined ? queries.tokens(client, search, params) : queries.tokenPageById(client, id, place.limit),
+    id === undefined ? queries.tokens(client, search, params) : queries.tokenPageById(client, id, page.limit),
   )
 }

@@ -54,7 +54,7 @@ export function TokensView() {
         rows={10}
         one="token"
         current={pageOf(search).page}
-        changePlace={changeSearch}
+        changePage={changeSearch}
         clearFilters={clearFilters}
         refused={isRefused && 'a name or id'}
         noMatch={ended && 'No name matches'}

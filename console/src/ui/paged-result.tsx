@@ -23,7 +23,7 @@ interface PagedResultProps<Data> {
   /** The page in the address; the one shown may still be the page before. */
   readonly current: number
   /** Another page, another size of pages, which begins at the first one, or, for neither, the first page. */
-  readonly changePlace: (place: { readonly page?: number; readonly limit?: number }) => void
+  readonly changePage: (to: { readonly page?: number; readonly limit?: number }) => void
   /** Undefined where no filter is set. */
   readonly clearFilters?: (() => void) | undefined
   /** What to do where there is nothing at all yet. */
@@ -38,7 +38,7 @@ interface PagedResultProps<Data> {
 }
 
 export function PagedResult<Data extends PageData>(props: PagedResultProps<Data>) {
-  const { query, one, many = `${one}s`, what = many, rows, current, changePlace, clearFilters, hint, bar } = props
+  const { query, one, many = `${one}s`, what = many, rows, current, changePage, clearFilters, hint, bar } = props
   if (props.refused)
     return <Empty title="Nothing was searched for" description={`Search for ${props.refused} instead.`} />
   return (
@@ -56,7 +56,7 @@ export function PagedResult<Data extends PageData>(props: PagedResultProps<Data>
                 one={one}
                 many={many}
                 total={page.total}
-                toFirstPage={() => changePlace({})}
+                toFirstPage={() => changePage({})}
                 clearFilters={clearFilters}
                 hint={hint}
                 noMatch={props.noMatch}
@@ -71,8 +71,8 @@ export function PagedResult<Data extends PageData>(props: PagedResultProps<Data>
             current={current}
             one={one}
             many={many}
-            onPage={(number) => changePlace({ page: number })}
-            onLimit={(limit) => changePlace({ limit })}
+            onPage={(number) => changePage({ page: number })}
+            onLimit={(limit) => changePage({ limit })}
           />
         </>
       )}

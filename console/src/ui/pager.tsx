@@ -1,4 +1,4 @@
-// The exact total, the place in it, and the way to other pages.
+// The exact total, the page of it, and the way to other pages.
 import { ActionIcon, Group, NativeSelect, Text, TextInput } from '@mantine/core'
 import { type FormEvent, useState } from 'react'
 import { number } from './format.ts'

@@ -46,7 +46,7 @@ export interface IdentityProvider {
   begin(secrets: LoginSecrets): Promise<URL>
   /** `query` is that of the callback, as the browser brought it. */
   finish(query: string, secrets: LoginSecrets): Promise<Person>
-  /** Where the person signs out; undefined if the provider has no such place. */
+  /** Where the person signs out; undefined if the provider has no such address. */
   endUrl(returnTo: string): Promise<string | undefined>
 }
 

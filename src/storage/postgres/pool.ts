@@ -298,7 +298,7 @@ export class Pool {
     return this.#settings.names.inUse ? [BEGIN] : [BEGIN, ...this.#requiredSettings('SET LOCAL')]
   }
 
-  /** A server that has just become the primary makes no changes yet: see lease.ts. */
+  /** A server that has just become the primary makes no changes yet: see primary-check.ts. */
   get beginChange(): readonly string[] {
     return [...this.begin, 'SELECT require_confirmed_timeline()']
   }

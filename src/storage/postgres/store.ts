@@ -4,14 +4,13 @@ import { failure, OperatorError } from '../../tokens/errors.ts'
 import { VAULT } from '../../tokens/model/tables.ts'
 import type { RequestScope, Revocations, Store } from '../../tokens/ports.ts'
 import type { KeyRing, VaultRow } from '../../tokens/trust/key-ring.ts'
-import { newStoreSecret, STORE_SECRET_PLACE, Stamps } from '../../tokens/trust/vault.ts'
+import { newStoreSecret, STORE_SECRET_CONTEXT, Stamps } from '../../tokens/trust/vault.ts'
 import { toCandidate } from '../../tokens/trust/verdict.ts'
 import { readChainLinks } from '../../tokens/upkeep/examination.ts'
 import { selectList } from '../columns.ts'
 import { UNFINISHED_COPY } from '../locked-tables.ts'
 import { openSecret } from '../store-secret.ts'
 import { findWeaknesses, requireFitServer } from './fit-server.ts'
-import { Lease } from './lease.ts'
 import { Lineage } from './lineage/lineage.ts'
 import { summarize } from './lineage/mark-rows.ts'
 import { Witness } from './lineage/witness.ts'
@@ -19,6 +18,7 @@ import { GroupedChanges, type Transact } from './memory/grouped.ts'
 import { Remembered } from './memory/same-rows.ts'
 import { connect, LIMITS, Pool, type PoolUsage, placeOf, requestScope } from './pool.ts'
 import type { Connection, Work } from './postgres-connection.ts'
+import { PrimaryCheck } from './primary-check.ts'
 import type { Transaction } from './sql/history.ts'
 import * as listing from './sql/listing.ts'
 import { migrate, requireKnownSchema, requireUpToDate, tableExists } from './sql/migrate.ts'
@@ -100,23 +100,23 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Opene
   const pools = ofEachKind((kind) => new Pool(settings, sizes[kind]))
   const stamps = new Stamps(storeSecret)
   const lineage = openLineage(options, firstEpoch)
-  const lease = new Lease(new Pool(settings, 1), lineage, warn)
+  const primary = new PrimaryCheck(new Pool(settings, 1), lineage, warn)
   try {
     await lineage?.open()
     await pools.verification.stayConnected()
-    await lease.start()
+    await primary.start()
   } catch (error) {
-    await Promise.all([lease.close(), pools.verification.close()])
+    await Promise.all([primary.close(), pools.verification.close()])
     throw error instanceof OperatorError ? error : failure('unavailable', error)
   }
   return {
-    store: new PostgresStore(pools, lease, lineage, stamps, partitions > 1),
+    store: new PostgresStore(pools, primary, lineage, stamps, partitions > 1),
     storeSecret,
     applied,
     weaknesses,
     revocations: {
       remedy: 'Recover the database to the end of its write-ahead log',
-      findObstacle: async () => (lease.refusal?.cause as Error | undefined)?.message,
+      findObstacle: async () => (primary.refusal?.cause as Error | undefined)?.message,
       summary: () => pools.shortReads.ask((db) => summarize(db, lineage !== undefined)),
     },
     // A statement that waits for its row, which a busy caller may lock, must not keep verification waiting.
@@ -151,7 +151,7 @@ async function open(client: pg.Client, options: PostgresOptions) {
   await requireKnownSchema(client)
   if (!autoMigrate) await requireUpToDate(client)
   const applied = await migrate(client, async () => {
-    const sealed = keys.first.seal(newStoreSecret(), STORE_SECRET_PLACE)
+    const sealed = keys.first.seal(newStoreSecret(), STORE_SECRET_CONTEXT)
     await client.query('INSERT INTO vault (key_id, sealed_secret, created_at) VALUES ($1, $2, $3)', [
       keys.first.id,
       sealed,
@@ -202,15 +202,21 @@ function accountOf(argument: unknown): string {
 
 class PostgresStore implements Store {
   readonly #pools: Pools
-  readonly #lease: Lease
+  readonly #primary: PrimaryCheck
   readonly #stamps: Stamps
   readonly #lineage: Lineage | undefined
   readonly #grouped: GroupedChanges
   readonly #isPartitioned: boolean
 
-  constructor(pools: Pools, lease: Lease, lineage: Lineage | undefined, stamps: Stamps, isPartitioned: boolean) {
+  constructor(
+    pools: Pools,
+    primary: PrimaryCheck,
+    lineage: Lineage | undefined,
+    stamps: Stamps,
+    isPartitioned: boolean,
+  ) {
     this.#pools = pools
-    this.#lease = lease
+    this.#primary = primary
     this.#lineage = lineage
     this.#stamps = stamps
     this.#isPartitioned = isPartitioned
@@ -231,10 +237,10 @@ class PostgresStore implements Store {
   updateSubAccount = this.#settled(this.#change(writes.updateSubAccount))
   insertTokens = this.#change(writes.insertTokens)
   changeToken: Store['changeToken'] = this.#settled(async (accountId, id, change, origin, expected) => {
-    this.#lease.throwIfRefused()
+    this.#primary.throwIfRefused()
     return this.#grouped.make(accountId, { id, change, origin, expected })
   })
-  markUsed = this.#change(writes.markUsed)
+  saveUses = this.#change(writes.saveUses)
   readonly #reserveUnits = this.#change(writes.reserveUnits)
   /**
    * Asked for many requests together: not dropped with the one that was first, nor by its deadline. In a turn apart from the
@@ -312,7 +318,7 @@ class PostgresStore implements Store {
   }
 
   async close(): Promise<void> {
-    await this.#lease.close()
+    await this.#primary.close()
     await Promise.all(Object.values(this.#pools).map((pool) => pool.close()))
     await this.#lineage?.close()
   }
@@ -328,8 +334,8 @@ class PostgresStore implements Store {
 
   async #ask(kind: 'verification' | 'shortReads', work: Work<unknown>): Promise<unknown> {
     if (kind === 'shortReads') this.#requireOpen()
-    else this.#lease.throwIfRefused()
-    return this.#pools[kind].ask(kind === 'verification' ? this.#lease.guard(work) : work)
+    else this.#primary.throwIfRefused()
+    return this.#pools[kind].ask(kind === 'verification' ? this.#primary.guard(work) : work)
   }
 
   /** A read on its own connection, for which accounts take turns. */
@@ -342,13 +348,13 @@ class PostgresStore implements Store {
 
   /** While requests are refused, the operator can still read. */
   #requireOpen(): void {
-    if (requestScope.getStore() !== undefined) this.#lease.throwIfRefused()
+    if (requestScope.getStore() !== undefined) this.#primary.throwIfRefused()
   }
 
   #change<Operation extends (transaction: Transaction, ...args: never[]) => Promise<unknown>>(operation: Operation) {
     return (async (...args: Rest<Operation>) => {
       const { changes } = this.#pools
-      this.#lease.throwIfRefused()
+      this.#primary.throwIfRefused()
       return changes.lend(accountOf(args[0]), (db) =>
         this.#transact(db, (transaction) => operation(transaction, ...(args as never[]))),
       )

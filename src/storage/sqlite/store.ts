@@ -7,12 +7,12 @@ import type { Slice, TokenQuery } from '../../tokens/model/page.ts'
 import { VAULT } from '../../tokens/model/tables.ts'
 import type { Damage, Revocations, Store, StoreFiles, TokenRow } from '../../tokens/ports.ts'
 import type { KeyRing, VaultRow } from '../../tokens/trust/key-ring.ts'
-import { newStoreSecret, STORE_SECRET_PLACE, Stamps } from '../../tokens/trust/vault.ts'
+import { newStoreSecret, STORE_SECRET_CONTEXT, Stamps } from '../../tokens/trust/vault.ts'
 import { readChainLinks } from '../../tokens/upkeep/examination.ts'
 import { selectList } from '../columns.ts'
 import { UNFINISHED_COPY } from '../locked-tables.ts'
 import { openSecret } from '../store-secret.ts'
-import { noteOpened, type OpenedFile, requireInPlace, requireWritable, syncPath } from './files/files.ts'
+import { noteOpened, type OpenedFile, requireNotMoved, requireWritable, syncPath } from './files/files.ts'
 import type { Recovery } from './journal/journal.ts'
 import { Memory } from './memory/memory.ts'
 import type { Chosen } from './sql/listing.ts'
@@ -64,7 +64,7 @@ export async function openSqliteStore(options: SqliteOptions): Promise<OpenedSto
   const known = existsSync(path) ? readSecret(path, keys) : undefined
   requireFinishedCopy(path)
   const applied = migrate(path, (db) => {
-    const sealed = keys.first.seal(newStoreSecret(), STORE_SECRET_PLACE)
+    const sealed = keys.first.seal(newStoreSecret(), STORE_SECRET_CONTEXT)
     db.run('INSERT INTO vault (key_id, sealed_secret, created_at) VALUES (?, ?, ?)', keys.first.id, sealed, Date.now())
   })
   const storeSecret = known ?? readSecret(path, keys)
@@ -184,7 +184,7 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   updateSubAccount = this.#change('updateSubAccount')
   insertTokens = this.#change('insertTokens')
   changeToken = this.#change('changeToken')
-  markUsed = this.#change('markUsed')
+  saveUses = this.#change('saveUses')
   reserveUnits = this.#change('reserveUnits')
   readonly #probe = this.#change('probe')
   changeMasterKey = this.#change('changeMasterKey')
@@ -302,7 +302,7 @@ class SqliteStore implements Store, StoreFiles, Revocations {
 
   #checkFiles(files: readonly OpenedFile[]): void {
     try {
-      requireInPlace(files)
+      requireNotMoved(files)
     } catch (error) {
       this.#refuseIfLost(error)
     }

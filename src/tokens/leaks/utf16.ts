@@ -9,7 +9,7 @@ export function narrowed([first, second]: Uint8Array): (chunk: Uint8Array) => Ui
   return first === 0xfe && second === 0xff ? narrow(1) : (chunk) => chunk
 }
 
-/** `low` is the place of the low byte in a character. */
+/** `low` is the position of the low byte in a character. */
 function narrow(low: 0 | 1): (chunk: Uint8Array) => Uint8Array {
   let half: number | undefined
   return (chunk) => {

@@ -4,56 +4,56 @@ import type { Timestamp } from '../model/token.ts'
 import type { AccessStore } from '../ports.ts'
 import { Recent } from '../recent.ts'
 
-/** With more unwritten marks than this, further tokens are skipped until the next flush, to limit memory. */
-const MAX_MARKS = 100_000
+/** With more unwritten uses than this, further tokens are skipped until the next flush, to limit memory. */
+const MAX_UNWRITTEN = 100_000
 
-/** Tokens whose last mark is remembered. */
+/** Tokens whose last use is remembered. */
 const MAX_LATEST = 150_000
 
 /** A larger batch delays other changes, and PostgreSQL cancels it. */
-const MARKS_AT_ONCE = 5_000
+const WRITTEN_AT_ONCE = 5_000
 
 /** A use within this time after a recorded one is not written: last uses are accurate to the minute. */
 export const PRECISION_MS = 60_000
 
-function isSoonAfter(markedAt: Timestamp, at: Timestamp): boolean {
-  return at >= markedAt && at - markedAt < PRECISION_MS
+function isSoonAfter(usedAt: Timestamp, at: Timestamp): boolean {
+  return at >= usedAt && at - usedAt < PRECISION_MS
 }
 
-export class UseMarks {
-  readonly #store: Pick<AccessStore, 'markUsed'>
+export class LastUses {
+  readonly #store: Pick<AccessStore, 'saveUses'>
   readonly #latest = new Recent<string, Timestamp>(MAX_LATEST)
-  readonly #marks = new Map<string, Timestamp>()
+  readonly #unwritten = new Map<string, Timestamp>()
 
-  constructor(store: Pick<AccessStore, 'markUsed'>) {
+  constructor(store: Pick<AccessStore, 'saveUses'>) {
     this.#store = store
   }
 
-  mark(tokenId: string, at: Timestamp): void {
+  note(tokenId: string, at: Timestamp): void {
     const latest = this.#latest.get(tokenId)
     if (latest !== undefined && isSoonAfter(latest, at)) return
-    if (this.#marks.size >= MAX_MARKS && !this.#marks.has(tokenId)) return
-    this.#marks.set(tokenId, at)
+    if (this.#unwritten.size >= MAX_UNWRITTEN && !this.#unwritten.has(tokenId)) return
+    this.#unwritten.set(tokenId, at)
     this.#latest.set(tokenId, at)
   }
 
   /** A flush that fails keeps what it has not written for the next one. */
   async flush(): Promise<void> {
     // Only as many as there are now: later ones would be written in small batches.
-    for (let left = this.#marks.size; left > 0; left -= MARKS_AT_ONCE) await this.#flushSome()
+    for (let left = this.#unwritten.size; left > 0; left -= WRITTEN_AT_ONCE) await this.#flushSome()
   }
 
   async #flushSome(): Promise<void> {
-    const some = new Map(this.#marks.entries().take(MARKS_AT_ONCE))
+    const some = new Map(this.#unwritten.entries().take(WRITTEN_AT_ONCE))
     // Another flush may have taken them meanwhile.
     if (some.size === 0) return
-    for (const tokenId of some.keys()) this.#marks.delete(tokenId)
+    for (const tokenId of some.keys()) this.#unwritten.delete(tokenId)
     try {
-      const recent = await this.#store.markUsed(some)
+      const recent = await this.#store.saveUses(some)
       // Later uses are measured against what is on record, which another process may have written.
       for (const [tokenId, at] of recent) this.#latest.set(tokenId, at)
     } catch (error) {
-      for (const [tokenId, at] of some) if (!this.#marks.has(tokenId)) this.#marks.set(tokenId, at)
+      for (const [tokenId, at] of some) if (!this.#unwritten.has(tokenId)) this.#unwritten.set(tokenId, at)
       throw error
     }
   }

@@ -1,7 +1,7 @@
 // The master keys of this process. The store decides which of them seals: a ring may also have a key that is not in use yet, and
 // one that is being retired.
 import { Failure, failure } from '../errors.ts'
-import { keyIdOf, type MasterKey, placeOf } from './vault.ts'
+import { contextOf, keyIdOf, type MasterKey } from './vault.ts'
 
 /** Reads the keys again from their source; undefined if nothing has changed there. */
 export type Reread = () => readonly MasterKey[] | undefined
@@ -48,15 +48,15 @@ export class KeyRing {
     this.#first = keys[0] ?? this.#first
   }
 
-  /** Throws unless one of the keys opens `sealed` for this place; `KeyNotGiven` if it names an unknown key. */
-  open(sealed: Uint8Array, place: string): Buffer {
+  /** Throws unless one of the keys opens `sealed` for this context; `KeyNotGiven` if it names an unknown key. */
+  open(sealed: Uint8Array, context: string): Buffer {
     const key = this.#sealing.hasSealed(sealed) ? this.#sealing : this.find(keyIdOf(sealed))
-    if (key !== undefined) return key.open(sealed, place)
+    if (key !== undefined) return key.open(sealed, context)
     throw new KeyNotGiven(keyIdOf(sealed))
   }
 
-  openCredential(token: Parameters<typeof placeOf>[0]): string {
-    return this.open(token.sealed, placeOf(token)).toString()
+  openCredential(token: Parameters<typeof contextOf>[0]): string {
+    return this.open(token.sealed, contextOf(token)).toString()
   }
 
   sealWith(id: string): void {

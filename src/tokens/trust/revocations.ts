@@ -36,7 +36,7 @@ export type TokenRevocation = {
 )
 
 /** The journal's end as the store has it, written in the transaction of the change. */
-export interface Place {
+export interface JournalPosition {
   readonly size: number
   /** Confirms all lines before, since each stamp covers the stamp of the previous line. */
   readonly lastLine: string
@@ -102,15 +102,20 @@ type Comparison =
   /** Part of one line more. Only earlier versions left this: they wrote a line before its COMMIT, so nobody got a response. */
   | { readonly kind: 'torn' }
   /** The store is an earlier state: the journal has more lines. */
-  | { readonly kind: 'ahead'; readonly revocations: readonly Revocation[]; readonly next: Place }
+  | { readonly kind: 'ahead'; readonly revocations: readonly Revocation[]; readonly next: JournalPosition }
   | { readonly kind: 'lost'; readonly reason: string }
 
 /**
  * Compares a journal with a store. `text` is the file from the beginning of the store's last line, up to its end if `isEnd`;
  * undefined when the file is missing or shorter.
  */
-export function compareJournal(place: Place, text: string | undefined, isEnd: boolean, stamps: Stamps): Comparison {
-  const { size, lastLine, isOlder } = place
+export function compareJournal(
+  position: JournalPosition,
+  text: string | undefined,
+  isEnd: boolean,
+  stamps: Stamps,
+): Comparison {
+  const { size, lastLine, isOlder } = position
   const lost = (reason: string): Comparison => ({ kind: 'lost', reason })
   if (text === undefined) return lost('is missing or was cut short')
   if (text.length <= lastLine.length && text !== lastLine) {

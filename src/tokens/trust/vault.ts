@@ -16,8 +16,8 @@ const KEY_ID_BYTES = 4
 const FORMAT = 2
 /** Without the account in a credential's associated data. Still opened, but no longer written. */
 const FORMER_FORMAT = 1
-const MARK_BYTES = 1 + KEY_ID_BYTES
-const HEADER_BYTES = MARK_BYTES + NONCE_BYTES
+const PREFIX_BYTES = 1 + KEY_ID_BYTES
+const HEADER_BYTES = PREFIX_BYTES + NONCE_BYTES
 
 export const MASTER_KEY_BYTES = 32
 
@@ -30,40 +30,40 @@ export class MasterKey {
   readonly id: string
   readonly #seal: KeyObject
   /** The first bytes of everything sealed with this key. */
-  readonly #mark: Buffer
+  readonly #prefix: Buffer
 
   constructor(bytes: Uint8Array) {
     if (bytes.length !== MASTER_KEY_BYTES) throw new Error(`a master key is ${MASTER_KEY_BYTES} bytes`)
     this.id = derive(bytes, 'key id').subarray(0, KEY_ID_BYTES).toString('hex')
     this.#seal = createSecretKey(derive(bytes, 'seal'))
-    this.#mark = Buffer.concat([Buffer.of(FORMAT), Buffer.from(this.id, 'hex')])
+    this.#prefix = Buffer.concat([Buffer.of(FORMAT), Buffer.from(this.id, 'hex')])
   }
 
-  /** Returns `format | key id | nonce | ciphertext | tag`, which opens only with the same `place`. */
-  seal(plain: Uint8Array | string, place: string): Uint8Array {
+  /** Returns `format | key id | nonce | ciphertext | tag`, which opens only with the same `context`. */
+  seal(plain: Uint8Array | string, context: string): Uint8Array {
     const nonce = randomBytes(NONCE_BYTES)
     const cipher = createCipheriv('aes-256-gcm', this.#seal, nonce)
-    cipher.setAAD(associatedData(this.#mark, place))
+    cipher.setAAD(associatedData(this.#prefix, context))
     const text = cipher.update(typeof plain === 'string' ? Buffer.from(plain) : plain)
-    return Buffer.concat([this.#mark, nonce, text, cipher.final(), cipher.getAuthTag()])
+    return Buffer.concat([this.#prefix, nonce, text, cipher.final(), cipher.getAuthTag()])
   }
 
   /** Whether the sealed value has this key's id; cheaper than `keyIdOf`. */
   hasSealed(sealed: Uint8Array): boolean {
-    for (let i = 1; i < MARK_BYTES; i++) if (sealed[i] !== this.#mark[i]) return false
+    for (let i = 1; i < PREFIX_BYTES; i++) if (sealed[i] !== this.#prefix[i]) return false
     return true
   }
 
-  /** Throws unless `sealed` is exactly what `seal` made with this key for this place. */
-  open(sealed: Uint8Array, place: string): Buffer {
+  /** Throws unless `sealed` is exactly what `seal` made with this key for this context. */
+  open(sealed: Uint8Array, context: string): Buffer {
     const bytes = asBuffer(sealed)
     const isSealed = bytes[0] === FORMAT || bytes[0] === FORMER_FORMAT
     if (bytes.length < HEADER_BYTES + TAG_BYTES || !isSealed) throw new Error('not a sealed value')
     const header = bytes.subarray(0, HEADER_BYTES)
-    const decipher = createDecipheriv('aes-256-gcm', this.#seal, header.subarray(MARK_BYTES), {
+    const decipher = createDecipheriv('aes-256-gcm', this.#seal, header.subarray(PREFIX_BYTES), {
       authTagLength: TAG_BYTES,
     })
-    decipher.setAAD(associatedData(header.subarray(0, MARK_BYTES), place))
+    decipher.setAAD(associatedData(header.subarray(0, PREFIX_BYTES), context))
     decipher.setAuthTag(bytes.subarray(-TAG_BYTES))
     const text = decipher.update(bytes.subarray(HEADER_BYTES, -TAG_BYTES))
     // Throws unless the tag is right. In this mode it returns no further text.
@@ -158,23 +158,23 @@ export function newStoreSecret(): Buffer {
 }
 
 /** The associated data of the store secret. That of a credential names its token, sub-account and account. */
-export const STORE_SECRET_PLACE = 'store secret'
+export const STORE_SECRET_CONTEXT = 'store secret'
 
-interface Place {
+interface TokenIds {
   readonly id: string
   readonly subAccountId: string
   readonly accountId: string
 }
 
-export function credentialPlace({ id, subAccountId, accountId }: Place): string {
+export function credentialContext({ id, subAccountId, accountId }: TokenIds): string {
   return `credential of ${id} in ${subAccountId} of ${accountId}`
 }
 
 /** The associated data of a stored credential depends on its format, which is authenticated too. */
-export function placeOf(token: Place & { readonly sealed: Uint8Array }): string {
+export function contextOf(token: TokenIds & { readonly sealed: Uint8Array }): string {
   return token.sealed[0] === FORMER_FORMAT
     ? `credential of ${token.id} in ${token.subAccountId}`
-    : credentialPlace(token)
+    : credentialContext(token)
 }
 
 /** JSON separates the fields, so that different lists never have the same text. */
@@ -195,6 +195,6 @@ function derive(secret: Uint8Array | KeyObject, label: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, '', `latchkey ${label}`, 32))
 }
 
-function associatedData(mark: Buffer, place: string): Buffer {
-  return Buffer.concat([mark, Buffer.from(place)])
+function associatedData(prefix: Buffer, context: string): Buffer {
+  return Buffer.concat([prefix, Buffer.from(context)])
 }

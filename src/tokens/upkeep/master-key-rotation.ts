@@ -5,7 +5,7 @@ import { type StoredRow, TOKENS } from '../model/tables.ts'
 import type { TokenRecord } from '../model/token.ts'
 import type { Parts, Resealed } from '../ports.ts'
 import { type KeyRing, sealingKeyOf } from '../trust/key-ring.ts'
-import { credentialPlace, keyIdOf, type MasterKey, STORE_SECRET_PLACE } from '../trust/vault.ts'
+import { credentialContext, keyIdOf, type MasterKey, STORE_SECRET_CONTEXT } from '../trust/vault.ts'
 import { type OnPhase, partsOf } from './copy.ts'
 
 /** The key file, if Latchkey manages it. Each change is on disk when the method returns. */
@@ -15,7 +15,7 @@ export interface KeyKeeper {
   /** Moves keys out of the file, each to its own: older backups need them. */
   retire(ids: readonly string[]): void
   /** The file of a retired key. */
-  placeOfRetired(id: string): string
+  fileOfRetired(id: string): string
 }
 
 interface RotationParts extends Pick<Parts, 'store' | 'keys' | 'now'> {
@@ -55,7 +55,7 @@ export async function rotateMasterKey(parts: RotationParts, onPhase: OnPhase): P
   for (const { keyId } of retiring) await store.retireMasterKey(keyId, now())
   const retired = await findRetired(parts)
   keeper?.retire(retired)
-  const keptIn = keeper === undefined ? [] : retired.map((id) => keeper.placeOfRetired(id))
+  const keptIn = keeper === undefined ? [] : retired.map((id) => keeper.fileOfRetired(id))
   const { active, inactive } = await store.countTokens()
   return { masterKey, retired, keptIn, tokens: active + inactive, resealed, resumed }
 }
@@ -89,7 +89,7 @@ async function begin({ store, keys, keeper, now }: RotationParts): Promise<void>
     throw new OperatorError(`Master key ${to.id} was retired before. Make a new one: openssl rand -base64 32`)
   }
   const sealed = vault.find(({ keyId }) => keyId === from)?.sealedSecret ?? new Uint8Array()
-  const sealedSecret = to.seal(keys.open(sealed, STORE_SECRET_PLACE), STORE_SECRET_PLACE)
+  const sealedSecret = to.seal(keys.open(sealed, STORE_SECRET_CONTEXT), STORE_SECRET_CONTEXT)
   await store.changeMasterKey({ from, to: to.id, sealedSecret, at: now() })
 }
 
@@ -139,7 +139,7 @@ async function resealOnce(parts: RotationParts, key: MasterKey, advance: (by: nu
 function reseal(row: StoredRow, keys: KeyRing, key: MasterKey): Resealed | undefined {
   const token = row as unknown as TokenRecord
   try {
-    const after = key.seal(keys.openCredential(token), credentialPlace(token))
+    const after = key.seal(keys.openCredential(token), credentialContext(token))
     return { id: token.id, before: token.sealed, after }
   } catch {
     return undefined

@@ -97,15 +97,15 @@ function list(read: ListedReader): Rule {
   return (value, field) => {
     if (!Array.isArray(value)) return `${field} must be an array of strings`
     if (value.length > MAX_LISTED) return `${field} must have at most ${MAX_LISTED} members`
-    const places = new Map<string, string>()
+    const seen = new Map<string, string>()
     for (const [at, text] of value.entries()) {
-      const place = `${field}[${at}]`
-      if (typeof text !== 'string') return `${place} must be a string`
+      const entry = `${field}[${at}]`
+      if (typeof text !== 'string') return `${entry} must be a string`
       const found = read(text)
-      if ('problem' in found) return `${place} ${found.problem}`
-      const earlier = places.get(found.meaning)
-      if (earlier !== undefined) return `${place} is the same as ${earlier}`
-      places.set(found.meaning, place)
+      if ('problem' in found) return `${entry} ${found.problem}`
+      const earlier = seen.get(found.meaning)
+      if (earlier !== undefined) return `${entry} is the same as ${earlier}`
+      seen.set(found.meaning, entry)
     }
     return undefined
   }

@@ -79,7 +79,7 @@ async function build(estate: Estate, list: readonly Sketch[]) {
     return { record, lastUsedAt, isSuspended: subAccount.suspendedAt !== null }
   })
   await estate.tokens(made.map(({ record }) => record))
-  await estate.store.markUsed(
+  await estate.store.saveUses(
     new Map(made.flatMap(({ record, lastUsedAt }) => (lastUsedAt === null ? [] : [[record.id, lastUsedAt]]))),
   )
   return { account, subAccounts, start, made: made.map(({ record, ...rest }) => ({ ...record, ...rest })) }

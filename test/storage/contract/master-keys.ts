@@ -10,7 +10,7 @@ import { Operator } from '../../../src/tokens/operator.ts'
 import type { Store } from '../../../src/tokens/ports.ts'
 import { Registry } from '../../../src/tokens/registry.ts'
 import { KeyRing } from '../../../src/tokens/trust/key-ring.ts'
-import { holdsText, keyIdOf, MasterKey, STORE_SECRET_PLACE } from '../../../src/tokens/trust/vault.ts'
+import { holdsText, keyIdOf, MasterKey, STORE_SECRET_CONTEXT } from '../../../src/tokens/trust/vault.ts'
 import { rotateMasterKey } from '../../../src/tokens/upkeep/master-key-rotation.ts'
 import { deleteToken, Estate, FIRST_PAGE, type OpenEmptyStore, rotateToken } from '../../support/store.ts'
 
@@ -32,8 +32,8 @@ export function describeMasterKeys(open: OpenEmptyStore): void {
   /** Puts another key to use, as a rotation does first. */
   async function change({ store, opened: { keys } }: Estate, to = newKey()): Promise<MasterKey> {
     const [row] = await store.readVault()
-    const secret = keys.open(row?.sealedSecret ?? new Uint8Array(), STORE_SECRET_PLACE)
-    const sealedSecret = to.seal(secret, STORE_SECRET_PLACE)
+    const secret = keys.open(row?.sealedSecret ?? new Uint8Array(), STORE_SECRET_CONTEXT)
+    const sealedSecret = to.seal(secret, STORE_SECRET_CONTEXT)
     await store.changeMasterKey({ from: row?.keyId ?? '', to: to.id, sealedSecret, at: 5 })
     return to
   }
@@ -264,7 +264,7 @@ async function rotating({ store, opened }: Estate) {
       retire(ids: readonly string[]) {
         parts.kept = parts.kept.filter((id) => !ids.includes(id))
       },
-      placeOfRetired: (id: string) => `retired ${id}`,
+      fileOfRetired: (id: string) => `retired ${id}`,
     },
   }
   return parts

@@ -50,7 +50,7 @@ export const describeOverview: Part = (estate) => {
       estate().tokenRecord(suspended, 'suspended and off', { status: 'inactive', createdAt: START - 201 }),
     ]
     await estate().tokens(records)
-    await estate().store.markUsed(new Map(records.slice(0, 3).map(({ id }) => [id, 1])))
+    await estate().store.saveUses(new Map(records.slice(0, 3).map(({ id }) => [id, 1])))
     await estate().token(await estate().subAccount(await estate().account()), 'foreign', { expiresAt: 999 })
     const { largest, ...counts } = await estate().store.readOverview(account.id, question)
     assert.deepEqual(counts, {

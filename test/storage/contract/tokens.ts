@@ -317,7 +317,7 @@ const describeDelete: Part = (estate) => {
     const { account, subAccount } = await ownedSubAccount(estate())
     const token = await estate().token(subAccount, 'gone')
     const { store } = estate()
-    await store.markUsed(new Map([[token.id, 5]]))
+    await store.saveUses(new Map([[token.id, 5]]))
     const answered = await deleteToken(store, account.id, token.id, estate().origin())
     assert.deepEqual(plain({ ...answered.token, digest: token.digest }), plain(token))
     assert.equal(await store.findToken(account.id, token.id), undefined)

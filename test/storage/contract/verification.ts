@@ -149,8 +149,8 @@ export const describeVerification: Part = (estate) => {
       [500 + 60_000, 60_500],
       [600, 60_500],
     ] as const) {
-      const marks = new Map([token.id, key.id].map((id) => [id, at]))
-      const recent = await store.markUsed(marks)
+      const uses = new Map([token.id, key.id].map((id) => [id, at]))
+      const recent = await store.saveUses(uses)
       assert.deepEqual(await lastUses(), [expected, expected])
       assert.deepEqual([...recent.keys()].toSorted(), at === expected ? [] : [token.id, key.id].toSorted())
       assert.ok([...recent.values()].every((recorded) => recorded === expected))
@@ -159,7 +159,7 @@ export const describeVerification: Part = (estate) => {
 
   test('uses of unknown tokens are passed over, and the others are kept', async () => {
     const { token } = await liveToken(estate())
-    await estate().store.markUsed(
+    await estate().store.saveUses(
       new Map([
         ['tok_nothing', 1],
         [token.id, 2],
@@ -175,7 +175,7 @@ export const describeVerification: Part = (estate) => {
   test('a use changes neither the version nor the history', async () => {
     const { account, token } = await liveToken(estate())
     const { total } = await estate().store.listHistory(account.id, { page: 1, limit: 1 })
-    await estate().store.markUsed(new Map([[token.id, 9]]))
+    await estate().store.saveUses(new Map([[token.id, 9]]))
     assert.equal((await estate().store.findToken(account.id, token.id))?.token.version, 1)
     assert.equal((await estate().store.listHistory(account.id, { page: 1, limit: 1 })).total, total)
   })

@@ -80,7 +80,7 @@ export function describeWhole(open: OpenEmptyStore): void {
       const gone = await estate.token(subAccount, 'gone')
       await updateToken(estate.store, account.id, kept.id, { name: 'renamed', status: 'inactive' }, estate.origin())
       await deleteToken(estate.store, account.id, gone.id, estate.origin())
-      await estate.store.markUsed(new Map([[kept.id, 7]]))
+      await estate.store.saveUses(new Map([[kept.id, 7]]))
       const questions = async (store: Store) => ({
         accounts: (await store.listAccounts()).map(plain),
         key: plain((await store.findKey(credentialOf(key.digest))) ?? {}),
@@ -178,7 +178,7 @@ export function describeWhole(open: OpenEmptyStore): void {
         findActivity: () => closed.findActivity(['tok_x'], 1),
         reserveUnits: () => closed.reserveUnits(account.id, askFor(1, { subject: 'tok_x', limit: rate(1, 1) })),
         findLimits: () => closed.findLimits(['tok_x']),
-        markUsed: () => closed.markUsed(new Map([['tok_x', 1]])),
+        saveUses: () => closed.saveUses(new Map([['tok_x', 1]])),
         listHistory: () => closed.listHistory(account.id, FIRST_PAGE),
         readChains: () => Array.fromAsync(closed.readChains()),
         readVault: () => closed.readVault(),

@@ -1,10 +1,10 @@
 // A database that was restored to an earlier state would accept credentials that were revoked since. How that is noticed:
 //
-// - Every transaction that takes access away raises a mark (marks.ts), and so does each renewal of the lease of a process that
+// - Every transaction that takes access away raises a mark (marks.ts), and so does each check of the primary by a process that
 //   serves. The process knows the marks that were confirmed.
 // - They are kept in a file, for the next process, and in a folder that instances share, for all of them. A change that takes
 //   access away is answered when its mark is there.
-// - Each renewal compares all that is known with the database. Only what it has found there is no longer kept by itself.
+// - Each check compares all that is known with the database. Only what it has found there is no longer kept by itself.
 // - The database names the place where it is, which a restored dump has left, and the server its recovery target.
 //
 // A process that notices one of these refuses everything, and notes the reason in the database, for those that know nothing.
@@ -14,7 +14,7 @@ import { raiseMark, readFound } from './mark-rows.ts'
 import { type Found, findLoss, Knowledge, type Mark } from './marks.ts'
 import { unusable, type Witness } from './witness.ts'
 
-/** How often the file is written for renewals alone. */
+/** How often the file is written for checks of the primary alone. */
 const SAVE_MS = 10_000
 /** A process that only runs commands leaves no mark unless it takes access away, or knows of more marks than this. */
 const MANY_MARKS = 50

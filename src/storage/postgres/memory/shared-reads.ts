@@ -70,8 +70,8 @@ export class SharedReads {
 
   #expire(read: Read): void {
     read.isExpired = true
-    const place = this.#waiting.indexOf(read)
-    if (place >= 0) this.#waiting.splice(place, 1)
+    const index = this.#waiting.indexOf(read)
+    if (index >= 0) this.#waiting.splice(index, 1)
     read.reject(failure('unavailable', new DeadlinePassed(read.deadlineMs)))
     read.abandon?.()
   }

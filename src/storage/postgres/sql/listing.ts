@@ -74,14 +74,14 @@ function pageByIndex(
     counted AS (
       SELECT coalesce(sum(count), 0)::bigint AS total FROM token_counts WHERE scope = ${scope} ${withStatus}
     ),
-    place AS (
+    page AS (
       SELECT total, ${skip} > total / 2 AS backwards, least(${take}, greatest(total - ${skip}, 0)) AS take FROM counted
     ),
     chosen AS MATERIALIZED (SELECT id FROM (
-      (${wanted} ORDER BY id DESC LIMIT (SELECT CASE WHEN backwards THEN 0 ELSE take END FROM place) OFFSET ${skip})
+      (${wanted} ORDER BY id DESC LIMIT (SELECT CASE WHEN backwards THEN 0 ELSE take END FROM page) OFFSET ${skip})
       UNION ALL
-      (${wanted} ORDER BY id LIMIT (SELECT CASE WHEN backwards THEN take ELSE 0 END FROM place)
-        OFFSET (SELECT greatest(total - ${skip} - take, 0) FROM place))
+      (${wanted} ORDER BY id LIMIT (SELECT CASE WHEN backwards THEN take ELSE 0 END FROM page)
+        OFFSET (SELECT greatest(total - ${skip} - take, 0) FROM page))
     ) AS few LIMIT ${MAX_LIMIT})`
 }
 

@@ -14,8 +14,8 @@ DECLARE
     SELECT format('ALTER TABLE %I ADD CONSTRAINT %I ', divided, conname) || CASE contype
       WHEN 'f' THEN pg_get_constraintdef(oid)
       ELSE format(CASE contype WHEN 'p' THEN 'PRIMARY KEY (%s)' ELSE 'UNIQUE (%s)' END, (
-        SELECT CASE WHEN bool_or(attname = 'account_id') THEN '' ELSE 'account_id, ' END || string_agg(attname, ', ' ORDER BY place)
-        FROM unnest(conkey) WITH ORDINALITY AS part (attnum, place) JOIN pg_attribute a USING (attnum)
+        SELECT CASE WHEN bool_or(attname = 'account_id') THEN '' ELSE 'account_id, ' END || string_agg(attname, ', ' ORDER BY position)
+        FROM unnest(conkey) WITH ORDINALITY AS part (attnum, position) JOIN pg_attribute a USING (attnum)
         WHERE a.attrelid = conrelid)) END
     FROM pg_constraint WHERE conrelid = divided::regclass AND contype IN ('p', 'u', 'f')
     UNION ALL
@@ -54,7 +54,7 @@ END $$`
  */
 const ACROSS_PARTITIONS = `
 ALTER TABLE token_search ALTER COLUMN grams SET STATISTICS 0;
--- The primary key is the same now, and credentials are found by their places.
+-- The primary key is the same now, and credentials are found by credential_places.
 DROP INDEX tokens_by_account;
 ALTER TABLE tokens DROP CONSTRAINT tokens_digest_taken;
 

@@ -89,15 +89,15 @@ export async function findTokensByNames(
   asked: readonly NameAsked[],
 ): Promise<(TokenRecord | undefined)[]> {
   const found = await db.tuples(
-    `SELECT asked.place - 1, ${TOKEN.columns('t')}
-     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS asked (sub_account_id, name, place)
+    `SELECT asked.position - 1, ${TOKEN.columns('t')}
+     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS asked (sub_account_id, name, position)
      JOIN sub_accounts s ON s.id = asked.sub_account_id JOIN LATERAL (
        SELECT * FROM tokens WHERE account_id = s.account_id AND sub_account_id = s.id AND name = asked.name LIMIT 1
      ) t ON true`,
     ...[asked.map(({ subAccountId }) => subAccountId), asked.map(({ name }) => name.replaceAll('\0', '\ufffd'))],
   )
   const tokens = new Map(found.map((values) => [values[0], TOKEN.read(values, 1)]))
-  return asked.map((_, place) => tokens.get(place))
+  return asked.map((_, position) => tokens.get(position))
 }
 
 export async function findNames(

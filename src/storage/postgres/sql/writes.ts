@@ -279,19 +279,19 @@ export async function reserveUnits({ db }: Transaction, _account: string, ask: A
 }
 
 /**
- * Instances that share the tokens mark the same ones, mostly within a minute of each other: what is on record is read first,
+ * Instances that share the tokens save uses of the same ones, mostly within a minute of each other: what is on record is read first,
  * which locks nothing. A token is locked only where it was never used, so that it is not deleted meanwhile. Rows are written in
  * one order everywhere, so that no two batches wait for each other.
  */
-export async function markUsed({ db }: Transaction, marks: ReadonlyMap<string, number>): Promise<Map<string, number>> {
+export async function saveUses({ db }: Transaction, uses: ReadonlyMap<string, number>): Promise<Map<string, number>> {
   const recorded = await db.tuples(
     `SELECT token_id, at FROM last_used WHERE token_id = ANY($1)
      UNION ALL SELECT id, last_used_at FROM account_keys WHERE id = ANY($1) AND last_used_at IS NOT NULL`,
-    [...marks.keys()],
+    [...uses.keys()],
   )
   const known = new Map(recorded.map(([id, at]) => [id as string, Number(at)]))
-  const recent = new Map([...known].filter(([id, at]) => (marks.get(id) ?? 0) - at < PRECISION_MS))
-  const stale = [...marks].filter(([id]) => !recent.has(id)).sort(([one], [other]) => (one < other ? -1 : 1))
+  const recent = new Map([...known].filter(([id, at]) => (uses.get(id) ?? 0) - at < PRECISION_MS))
+  const stale = [...uses].filter(([id]) => !recent.has(id)).sort(([one], [other]) => (one < other ? -1 : 1))
   const write = (sql: string, some: typeof stale) =>
     some.length === 0
       ? 0
@@ -318,12 +318,12 @@ export async function markUsed({ db }: Transaction, marks: ReadonlyMap<string, n
   return recent
 }
 
-const MARKS = 'unnest($1::text[], $2::bigint[]) AS mark (id, at)'
-const UPDATE_USES = `UPDATE last_used l SET at = mark.at FROM ${MARKS}
-  WHERE l.token_id = mark.id AND l.at <= mark.at - ${PRECISION_MS}`
+const USES = 'unnest($1::text[], $2::bigint[]) AS used (id, at)'
+const UPDATE_USES = `UPDATE last_used l SET at = used.at FROM ${USES}
+  WHERE l.token_id = used.id AND l.at <= used.at - ${PRECISION_MS}`
 const INSERT_USES = `INSERT INTO last_used AS l (token_id, at)
-  SELECT t.id, mark.at FROM ${MARKS} JOIN tokens t ON t.id = mark.id
+  SELECT t.id, used.at FROM ${USES} JOIN tokens t ON t.id = used.id
   FOR KEY SHARE OF t
   ON CONFLICT (token_id) DO UPDATE SET at = excluded.at WHERE l.at <= excluded.at - ${PRECISION_MS}`
-const UPDATE_KEY_USES = `UPDATE account_keys k SET last_used_at = mark.at FROM ${MARKS}
-  WHERE k.id = mark.id AND (k.last_used_at IS NULL OR k.last_used_at <= mark.at - ${PRECISION_MS})`
+const UPDATE_KEY_USES = `UPDATE account_keys k SET last_used_at = used.at FROM ${USES}
+  WHERE k.id = used.id AND (k.last_used_at IS NULL OR k.last_used_at <= used.at - ${PRECISION_MS})`

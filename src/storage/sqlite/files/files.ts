@@ -17,7 +17,7 @@ export function noteOpened(path: string): OpenedFile {
 }
 
 /** Fails once another file has the path: other processes would not see what is written to the open one. */
-export function requireInPlace(files: readonly OpenedFile[]): void {
+export function requireNotMoved(files: readonly OpenedFile[]): void {
   for (const { path, dev, ino } of files) {
     const found = fs.statSync(path, { bigint: true, throwIfNoEntry: false })
     if (found?.dev === dev && found.ino === ino) continue

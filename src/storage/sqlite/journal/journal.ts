@@ -6,7 +6,13 @@ import * as fs from 'node:fs'
 import { dirname } from 'node:path'
 import { replacePrivate } from '../../../process/private-file.ts'
 import { Failure } from '../../../tokens/errors.ts'
-import { compareJournal, firstLine, nextLine, type Place, readLines } from '../../../tokens/trust/revocations.ts'
+import {
+  compareJournal,
+  firstLine,
+  type JournalPosition,
+  nextLine,
+  readLines,
+} from '../../../tokens/trust/revocations.ts'
 import { syncPath } from '../files/files.ts'
 import type { Connection } from '../sqlite-connection.ts'
 import type { Transaction } from '../transaction.ts'
@@ -57,17 +63,17 @@ export class Journal {
   /** To be called inside the transaction of the changes, as its last step. Undefined when there is nothing to write. */
   store({ db, stamps, revocations }: Transaction): StoredLine | undefined {
     if (revocations.length === 0) return undefined
-    const place = readPlace(db)
-    if (place === undefined || this.#doubtful || !this.#isInPlace()) throw new OutOfStep()
-    if (place.lastLine !== this.#lastSeen || this.#size() !== place.size) {
-      const { kind } = compareJournal(place, ...this.#read(place), stamps)
+    const position = readPosition(db)
+    if (position === undefined || this.#doubtful || !this.#isNotMoved()) throw new OutOfStep()
+    if (position.lastLine !== this.#lastSeen || this.#size() !== position.size) {
+      const { kind } = compareJournal(position, ...this.#read(position), stamps)
       if (kind !== 'even' && kind !== 'behind') throw new OutOfStep()
       // The process that committed this line may not have written or synced it yet.
-      this.#writeLast(place)
+      this.#writeLast(position)
     }
-    const text = nextLine(place.lastLine, revocations, stamps)
-    savePlace(db, { size: place.size + text.length, lastLine: text, isOlder: false })
-    return { text, start: place.size }
+    const text = nextLine(position.lastLine, revocations, stamps)
+    savePosition(db, { size: position.size + text.length, lastLine: text, isOlder: false })
+    return { text, start: position.size }
   }
 
   /**
@@ -105,16 +111,16 @@ export class Journal {
    * line, but a restore of an earlier backup needs these lines. They never change, so other processes may write meanwhile.
    */
   findBreak({ db, stamps }: Pick<Transaction, 'db' | 'stamps'>): string | undefined {
-    const place = readPlace(db)
-    if (place === undefined) return undefined
+    const position = readPosition(db)
+    if (position === undefined) return undefined
     if (!this.#open()) return this.#obstacle(this.#closedBecause)
     // The store itself has the last line.
-    const end = place.size - place.lastLine.length
+    const end = position.size - position.lastLine.length
     if (this.#size() < end) return this.#obstacle('was cut short')
     let lastLine = ''
-    for (let start = 0; start < place.size; ) {
+    for (let start = 0; start < position.size; ) {
       const length = Math.min(CHUNK_BYTES, end - start)
-      const text = this.#readAt(start, length) + (start + length === end ? place.lastLine : '')
+      const text = this.#readAt(start, length) + (start + length === end ? position.lastLine : '')
       const read = readLines(text, lastLine, stamps)
       if (read.isAltered || read.whole === '') return this.#obstacle('was altered')
       lastLine = read.lastLine
@@ -130,50 +136,51 @@ export class Journal {
 
   /** The usual case, found without the write lock. */
   #isInStep({ db, stamps }: Transaction): boolean {
-    const place = readPlace(db)
-    if (place === undefined || place.isOlder || this.#doubtful || !this.#open()) return false
-    return compareJournal(place, ...this.#read(place), stamps).kind === 'even'
+    const position = readPosition(db)
+    if (position === undefined || position.isOlder || this.#doubtful || !this.#open()) return false
+    return compareJournal(position, ...this.#read(position), stamps).kind === 'even'
   }
 
   #step(transaction: Transaction, acceptLoss: boolean): Step {
     const { db, stamps } = transaction
-    const place = readPlace(db) ?? this.#begin(transaction)
-    if (place === undefined) return this.#lose(transaction, acceptLoss, 'exists, but this store has no position in it')
-    this.#finishReplacing(place)
+    const position = readPosition(db) ?? this.#begin(transaction)
+    if (position === undefined)
+      return this.#lose(transaction, acceptLoss, 'exists, but this store has no position in it')
+    this.#finishReplacing(position)
     this.#open()
-    const found = compareJournal(place, ...this.#read(place), stamps)
+    const found = compareJournal(position, ...this.#read(position), stamps)
     if (found.kind === 'ahead') {
-      savePlace(db, found.next)
+      savePosition(db, found.next)
       return { ...NOTHING, done: false, replayed: replay(transaction, found.revocations) }
     }
-    if (found.kind === 'lost') return this.#lose(transaction, acceptLoss, found.reason, place)
+    if (found.kind === 'lost') return this.#lose(transaction, acceptLoss, found.reason, position)
     if (acceptLoss && this.findBreak(transaction) !== undefined) return this.#lose(transaction, acceptLoss)
-    if (found.kind === 'torn') fs.ftruncateSync(this.#file ?? -1, place.size)
-    if (found.kind !== 'even' || this.#doubtful) this.#writeLast(place)
-    if (place.isOlder) savePlace(db, { ...place, isOlder: false })
-    this.#lastSeen = place.lastLine
+    if (found.kind === 'torn') fs.ftruncateSync(this.#file ?? -1, position.size)
+    if (found.kind !== 'even' || this.#doubtful) this.#writeLast(position)
+    if (position.isOlder) savePosition(db, { ...position, isOlder: false })
+    this.#lastSeen = position.lastLine
     return { ...NOTHING, done: true }
   }
 
-  #lose(transaction: Transaction, acceptLoss: boolean, reason = '', place?: Place): Step {
+  #lose(transaction: Transaction, acceptLoss: boolean, reason = '', position?: JournalPosition): Step {
     if (!acceptLoss) return { ...NOTHING, done: true, obstacle: this.#obstacle(this.#closedBecause || reason) }
-    const replayed = place === undefined ? 0 : this.#replayReadable(transaction, place)
+    const replayed = position === undefined ? 0 : this.#replayReadable(transaction, position)
     this.#create(transaction, this.#replacement)
     return { ...NOTHING, done: false, replayed }
   }
 
   /** All that can be read after the store's position, also after lines that were altered. */
-  #replayReadable(transaction: Transaction, place: Place): number {
-    const [text] = this.#read(place)
-    if (!text?.startsWith(place.lastLine)) return 0
-    const read = readLines(text.slice(place.lastLine.length), place.lastLine, transaction.stamps)
+  #replayReadable(transaction: Transaction, position: JournalPosition): number {
+    const [text] = this.#read(position)
+    if (!text?.startsWith(position.lastLine)) return 0
+    const read = readLines(text.slice(position.lastLine.length), position.lastLine, transaction.stamps)
     if (read.whole === '') return 0
-    const next = { ...place, size: place.size + read.whole.length, lastLine: read.lastLine }
+    const next = { ...position, size: position.size + read.whole.length, lastLine: read.lastLine }
     return replay(transaction, read.revocations) + this.#replayReadable(transaction, next)
   }
 
   /** Also syncs it. It may be there in part, or whole; then again, since a failed sync is not repeated on the same bytes. */
-  #writeLast({ size, lastLine }: Place): void {
+  #writeLast({ size, lastLine }: JournalPosition): void {
     this.#doubtful = true
     this.#writeAt(lastLine, size - lastLine.length)
     fs.fdatasyncSync(this.#file ?? -1)
@@ -182,7 +189,7 @@ export class Journal {
   }
 
   /** For a store without a stored position; undefined when the file holds revocations, or cannot be opened. */
-  #begin(transaction: Transaction): Place | undefined {
+  #begin(transaction: Transaction): JournalPosition | undefined {
     if (!this.#open() && this.#closedBecause !== MISSING) return undefined
     const text = this.#file === undefined ? '' : this.#readAt(0, CHUNK_BYTES)
     if (!text.includes('\n')) return this.#create(transaction)
@@ -195,7 +202,7 @@ export class Journal {
     return `${this.path}.new`
   }
 
-  #finishReplacing({ lastLine }: Place): void {
+  #finishReplacing({ lastLine }: JournalPosition): void {
     const exists = (path: string) => fs.lstatSync(path, { throwIfNoEntry: false }) !== undefined
     if (!exists(this.#replacement) || fs.readFileSync(this.#replacement, 'latin1') !== lastLine) return
     this.close()
@@ -206,7 +213,7 @@ export class Journal {
   }
 
   /** The file is on disk before the store refers to it. */
-  #create({ db, stamps }: Transaction, path = this.path): Place {
+  #create({ db, stamps }: Transaction, path = this.path): JournalPosition {
     const line = firstLine(Date.now(), randomBytes(16).toString('hex'), stamps)
     fs.mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     replacePrivate(path, line)
@@ -229,7 +236,7 @@ export class Journal {
   }
 
   /** False once the open file was moved away: other processes would not find what is written to it. */
-  #isInPlace(): boolean {
+  #isNotMoved(): boolean {
     if (this.#file === undefined) return false
     const [open, named] = [fs.fstatSync(this.#file), fs.statSync(this.path, { throwIfNoEntry: false })]
     return named?.ino === open.ino && named.dev === open.dev
@@ -240,7 +247,7 @@ export class Journal {
   }
 
   /** From the beginning of the store's last line, and whether up to the file's end; no text when the file is shorter or missing. */
-  #read({ size, lastLine }: Place): [text: string | undefined, isEnd: boolean] {
+  #read({ size, lastLine }: JournalPosition): [text: string | undefined, isEnd: boolean] {
     if (this.#file === undefined) return [undefined, true]
     const start = size - lastLine.length
     const length = this.#size() - start
@@ -271,19 +278,19 @@ export class Journal {
   }
 }
 
-function readPlace(db: Connection): Place | undefined {
+function readPosition(db: Connection): JournalPosition | undefined {
   const row = db.get<{ size: number; last_line: string; from_backup: number }>(
     'SELECT size, last_line, from_backup FROM revocation_journal',
   )
   return row && { size: row.size, lastLine: row.last_line, isOlder: row.from_backup === 1 }
 }
 
-function savePlace(db: Connection, { size, lastLine, isOlder }: Place): void {
+function savePosition(db: Connection, { size, lastLine, isOlder }: JournalPosition): void {
   const sql = 'UPDATE revocation_journal SET size = ?, last_line = ?, from_backup = ?'
   db.run(sql, size, lastLine, Number(isOlder))
 }
 
-function noteFirst(db: Connection, line: string): Place {
+function noteFirst(db: Connection, line: string): JournalPosition {
   db.run('INSERT OR REPLACE INTO revocation_journal (only, size, last_line) VALUES (1, ?, ?)', line.length, line)
   return { size: line.length, lastLine: line, isOlder: false }
 }

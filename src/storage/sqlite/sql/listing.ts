@@ -108,7 +108,7 @@ function filterAndSort(db: Connection, accountId: string, query: TokenQuery): Ch
 function searched(db: Connection, values: Values, accountId: string, sought: Sought): string[] {
   const account = db.get<{ no: number }>('SELECT no FROM accounts WHERE id = ?', accountId)
   return values.conditions([
-    [matchExpression(account?.no ?? 0, sought), (place) => `token_grams MATCH ${place}`],
-    [sought.contains, (place) => `instr(t.folded_name, ${place})`],
+    [matchExpression(account?.no ?? 0, sought), (parameter) => `token_grams MATCH ${parameter}`],
+    [sought.contains, (parameter) => `instr(t.folded_name, ${parameter})`],
   ])
 }

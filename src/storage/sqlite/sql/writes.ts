@@ -302,9 +302,9 @@ export function reserveUnits({ db }: Transaction, _account: string, ask: Ask): R
   return reserved
 }
 
-export function markUsed({ db }: Transaction, marks: ReadonlyMap<string, number>): Map<string, number> {
+export function saveUses({ db }: Transaction, uses: ReadonlyMap<string, number>): Map<string, number> {
   const recent = new Map<string, number>()
-  for (const [id, at] of marks) {
+  for (const [id, at] of uses) {
     const [find, write] = id.startsWith('key_') ? KEY_USE : TOKEN_USE
     const [recorded] = db.tuple<[number | null]>(find, id) ?? []
     if (typeof recorded === 'number' && at - recorded < PRECISION_MS) recent.set(id, recorded)

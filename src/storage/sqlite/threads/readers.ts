@@ -109,7 +109,7 @@ export class Readers {
     } finally {
       clearTimeout(timer)
       this.#pending.delete(promise)
-      // A call that has been started keeps its place until its thread is free again.
+      // A call that has been started keeps its slot until its thread is free again.
       if (!isStarted) this.#queue.leave(call)
     }
   }

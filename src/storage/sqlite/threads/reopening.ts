@@ -1,6 +1,6 @@
 // A connection that is opened when it is first used, and again after a disk error.
 
-import { type OpenedFile, requireInPlace } from '../files/files.ts'
+import { type OpenedFile, requireNotMoved } from '../files/files.ts'
 import { Connection, isBusy, isFull, isStoreFault } from '../sqlite-connection.ts'
 
 export class Reopening {
@@ -17,7 +17,7 @@ export class Reopening {
 
   /** For every operation: the file may be replaced at any time. For readers, the store checks this. */
   get(): Connection {
-    if (this.#mode === 'write' || this.#connection === undefined) requireInPlace(this.#files)
+    if (this.#mode === 'write' || this.#connection === undefined) requireNotMoved(this.#files)
     this.#connection ??= new Connection(this.path, this.#mode)
     return this.#connection
   }

@@ -1,15 +1,15 @@
 // After a failover a former primary may run on, cut off from the others: it still answers reads, without what the new primary
-// has confirmed since. So a verification is answered only while this process holds a lease on the server it asked:
+// has confirmed since. So a verification is answered only while the last check of the server it asked is `VALID_MS` old at most:
 //
-// - A lease is renewed by a commit, which a primary can make only while its synchronous standby follows it. A former primary
-//   cannot, so leases on it end `LEASE_MS` after the promotion at the latest.
+// - A check is a commit, which a primary can make only while its synchronous standby follows it. A former primary cannot, so
+//   nothing that it answers counts later than `VALID_MS` after the promotion.
 // - A new primary has a timeline of its own. It confirms no change until an instance has waited for `HOLD_MS`, longer than any
-//   lease on a former one can last, and has entered the timeline in `confirmed_timeline`.
+//   check of a former one counts, and has entered the timeline in `confirmed_timeline`.
 //
 // Without a synchronous standby a former primary can commit, and nothing of this helps: see docs/postgres.md.
 //
-// Each renewal also checks that the database was not restored to an earlier state: see lineage/lineage.ts. No answer of a
-// server that was restarted counts before such a check.
+// Each check also looks whether the database was restored to an earlier state: see lineage/lineage.ts. No answer of a
+// server that was restarted counts before that.
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Failure, failure } from '../../tokens/errors.ts'
 import { type Lineage, Restored } from './lineage/lineage.ts'
@@ -18,13 +18,13 @@ import type { Pool } from './pool.ts'
 import { type Connection, ConnectionLost, SERVER, type Work } from './postgres-connection.ts'
 import { Undone } from './sql/batch.ts'
 
-const RENEWAL_MS = 1_000
-const LEASE_MS = 5_000
+const INTERVAL_MS = 1_000
+const VALID_MS = 5_000
 const HOLD_MS = 6_000
 /** A server that hangs is asked again after two seconds, on another connection. */
 const CALL = { account: '', deadlineMs: 2_000, isGone: () => false }
-/** How often old marks are deleted, from the first renewal on: about each hour. */
-const RENEWALS_PER_DELETION = 3_600
+/** How often old marks are deleted, from the first check on: about each hour. */
+const CHECKS_PER_DELETION = 3_600
 
 export const REFUSED =
   'The token store was restored to an earlier state; `latchkey doctor` tells the operator what to do'
@@ -37,28 +37,28 @@ interface Seen {
   readonly at: number
 }
 
-interface Renewed {
+interface Checked {
   readonly server: string
   readonly timeline: string
   readonly confirmed: string
 }
 
-export class Lease {
+export class PrimaryCheck {
   readonly #pool: Pool
   readonly #lineage: Lineage | undefined
   readonly #warn: (warning: string) => void
   /** By both clocks: the monotonic one stops while the machine sleeps, and the wall clock may be set back. */
-  #held = { server: '', until: 0, untilByCalendar: 0 }
+  #last = { server: '', until: 0, untilByCalendar: 0 }
   #refusal: Failure | undefined
   #unconfirmed: Seen | undefined
   /** Only the first of several failures in a row is reported. */
   #isFailing = false
   readonly #closing = new AbortController()
-  #renewal: Promise<Outcome> | undefined
-  #renewing: Promise<void> | undefined
+  #current: Promise<Outcome> | undefined
+  #checking: Promise<void> | undefined
 
   /**
-   * `pool` is the lease's own: changes that wait for locks must not keep it from being renewed. Without a lineage, restores are
+   * `pool` is its own: a check must not wait for changes that wait for locks. Without a lineage, restores are
    * not noticed.
    */
   constructor(pool: Pool, lineage: Lineage | undefined, warn: (warning: string) => void = () => {}) {
@@ -67,10 +67,10 @@ export class Lease {
     this.#warn = warn
   }
 
-  /** Resolves once the timeline is confirmed, or a renewal is refused or fails. Then the lease is renewed in the background. */
+  /** Resolves once the timeline is confirmed, or a check is refused or fails. Then checks go on in the background. */
   async start(): Promise<void> {
-    while ((await this.#renew()) === 'unconfirmed') await wait(RENEWAL_MS)
-    this.#renewing = this.#keepRenewing()
+    while ((await this.#check()) === 'unconfirmed') await wait(INTERVAL_MS)
+    this.#checking = this.#keepChecking()
   }
 
   /** Why everything is refused. */
@@ -84,7 +84,7 @@ export class Lease {
 
   async close(): Promise<void> {
     this.#closing.abort()
-    await this.#renewing
+    await this.#checking
     await this.#pool.close()
   }
 
@@ -101,42 +101,42 @@ export class Lease {
         throw error
       })
       const server = await asking
-      if (server !== this.#held.server || Date.now() >= this.#held.untilByCalendar) await this.#renew()
+      if (server !== this.#last.server || Date.now() >= this.#last.untilByCalendar) await this.#check()
       this.throwIfRefused()
-      if (performance.now() >= this.#held.until || Date.now() >= this.#held.untilByCalendar) {
+      if (performance.now() >= this.#last.until || Date.now() >= this.#last.untilByCalendar) {
         throw failure('unavailable', new Error('the server has not shown that it is still the primary'))
       }
-      // The lease is on another server: this connection is given up, and the next one leads there.
-      if (server !== this.#held.server) throw new ConnectionLost('the server is no longer the primary')
+      // Another server is the primary: this connection is given up, and the next one leads there.
+      if (server !== this.#last.server) throw new ConnectionLost('the server is no longer the primary')
       return answer
     }
   }
 
-  async #keepRenewing(): Promise<void> {
+  async #keepChecking(): Promise<void> {
     const { signal } = this.#closing
-    for (let renewals = 0; !signal.aborted; renewals++) {
-      await wait(RENEWAL_MS, undefined, { signal, ref: false }).catch(() => {})
-      if (signal.aborted || (await this.#renew()) !== 'confirmed' || this.#lineage?.serves !== true) continue
-      if (renewals % RENEWALS_PER_DELETION === 0) await this.#try('old marks cannot be deleted', deleteOldMarks)
+    for (let checks = 0; !signal.aborted; checks++) {
+      await wait(INTERVAL_MS, undefined, { signal, ref: false }).catch(() => {})
+      if (signal.aborted || (await this.#check()) !== 'confirmed' || this.#lineage?.serves !== true) continue
+      if (checks % CHECKS_PER_DELETION === 0) await this.#try('old marks cannot be deleted', deleteOldMarks)
     }
   }
 
-  /** Calls at the same time share one renewal. */
-  #renew(): Promise<Outcome> {
-    this.#renewal ??= this.#renewOnce().finally(() => {
-      this.#renewal = undefined
+  /** Calls at the same time share one check. */
+  #check(): Promise<Outcome> {
+    this.#current ??= this.#checkOnce().finally(() => {
+      this.#current = undefined
     })
-    return this.#renewal
+    return this.#current
   }
 
-  async #renewOnce(): Promise<Outcome> {
+  async #checkOnce(): Promise<Outcome> {
     const [begunAt, dated] = [performance.now(), Date.now()]
     try {
       const { server, timeline, confirmed } = await this.#pool.lendFor(CALL, (db) => this.#commit(db))
       this.#lineage
         ?.saveInTime()
         .catch((error) => this.#warn(`the witness files cannot be read or written: ${reasonOf(error)}`))
-      this.#held = { server, until: begunAt + LEASE_MS, untilByCalendar: dated + LEASE_MS }
+      this.#last = { server, until: begunAt + VALID_MS, untilByCalendar: dated + VALID_MS }
       this.#isFailing = false
       if (this.#refusal !== undefined) this.#warn('the database is no longer refused')
       this.#refusal = undefined
@@ -151,14 +151,14 @@ export class Lease {
     }
   }
 
-  #commit(db: Connection): Promise<Renewed> {
+  #commit(db: Connection): Promise<Checked> {
     const { begin } = this.#pool
     const work = async (compare: (isNewServer: boolean) => Promise<void>) => {
       // Writes to the log and to no table. A read alone would not be committed.
       await db.run("SELECT pg_logical_emit_message(true, 'latchkey', '')")
       const found = await db.tuple(`SELECT ${SERVER}, current_timeline(), timeline FROM confirmed_timeline`)
       const [server, timeline, confirmed] = found as [string, string, string]
-      await compare(server !== this.#held.server)
+      await compare(server !== this.#last.server)
       return { server, timeline, confirmed }
     }
     return this.#lineage?.check(db, begin, work) ?? db.transaction(begin, () => work(async () => {}))
@@ -166,7 +166,7 @@ export class Lease {
 
   async #refuse(restored: Restored): Promise<Outcome> {
     const { message, found } = restored
-    this.#held = { server: '', until: 0, untilByCalendar: 0 }
+    this.#last = { server: '', until: 0, untilByCalendar: 0 }
     if (this.#refusal === undefined) this.#warn(`all requests are refused; run \`latchkey doctor\`: ${message}`)
     this.#refusal = failure('revocations-unknown', new Error(message), REFUSED)
     if (found.refusedBecause !== null) return 'refused'

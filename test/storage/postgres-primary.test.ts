@@ -1,12 +1,12 @@
-// Leases on the primary: verification needs a server that can commit, changes need one whose predecessor has no lease left.
+// Checks of the primary: verification needs a server that can commit, changes need one whose predecessor no check counts for.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { requireFit, weaknessesOf } from '../../src/storage/postgres/fit-server.ts'
-import { Lease } from '../../src/storage/postgres/lease.ts'
 import { Remembered } from '../../src/storage/postgres/memory/same-rows.ts'
 import { LIMITS, Pool } from '../../src/storage/postgres/pool.ts'
 import { type Connection, ConnectionLost } from '../../src/storage/postgres/postgres-connection.ts'
+import { PrimaryCheck } from '../../src/storage/postgres/primary-check.ts'
 import { Undone } from '../../src/storage/postgres/sql/batch.ts'
 import { StatementNames } from '../../src/storage/postgres/sql/statement-names.ts'
 import type { SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
@@ -14,10 +14,10 @@ import { openEmptyPostgres, type TestPostgres } from '../support/postgres.ts'
 import { PostgresServer } from '../support/postgres-server.ts'
 import { credentialOf, Estate, FIRST_PAGE, updateToken } from '../support/store.ts'
 
-/** No lease lasts longer. */
-const LEASE_MS = 5_000
+/** No check counts for longer. */
+const VALID_MS = 5_000
 
-describe('a lease on the primary', () => {
+describe('a check of the primary', () => {
   let server: PostgresServer
   let opened: TestPostgres
   let estate: Estate
@@ -58,11 +58,11 @@ describe('a lease on the primary', () => {
     await until('answered', verify)
   })
 
-  test('is renewed while all connections for changes wait for locks', async () => {
+  test('is made while all connections for changes wait for locks', async () => {
     const others = await Promise.all(['A', 'B', 'C'].map(async (name) => estate.subAccount(await estate.account(name))))
     await server.transaction(opened.database, async (run) => {
       await run('SELECT FROM history_heads FOR UPDATE')
-      const end = performance.now() + LEASE_MS + 2_000
+      const end = performance.now() + VALID_MS + 2_000
       const insist = async (other: SubAccount) => {
         while (performance.now() < end) await codeOf(estate.token(other, 'waits'))
       }
@@ -84,36 +84,36 @@ describe('a lease on the primary', () => {
     assert.equal(await codeOf(rename('during')), 'unavailable')
     await verify()
     await until('answered', () => rename('after'))
-    assert.ok(performance.now() - begun > LEASE_MS)
+    assert.ok(performance.now() - begun > VALID_MS)
     const [row] = await server.query<{ timeline: string }>(opened.database, 'SELECT timeline FROM confirmed_timeline')
     assert.deepEqual(row, { timeline: '00000001' })
   })
 })
 
-test('a lease ends with the sleep of its machine, in which only the calendar goes on, unless the server renews it', async (t) => {
-  const renewed = { server: 's', timeline: '1', confirmed: '1' }
+test('a check ends with the sleep of its machine, in which only the calendar goes on, unless the server passes another', async (t) => {
+  const checked = { server: 's', timeline: '1', confirmed: '1' }
   let isCutOff = false
-  const lendFor = async () => (isCutOff ? Promise.reject(new Error('cut off')) : renewed)
+  const lendFor = async () => (isCutOff ? Promise.reject(new Error('cut off')) : checked)
   const pool = { lendFor, close: async () => {} } as unknown as Pool
-  const lease = new Lease(pool, undefined)
-  await lease.start()
-  t.after(() => lease.close())
-  const verify = lease.guard(async () => 'answered')
+  const primary = new PrimaryCheck(pool, undefined)
+  await primary.start()
+  t.after(() => primary.close())
+  const verify = primary.guard(async () => 'answered')
   const db = { server: Promise.resolve('s') } as unknown as Connection
   const [realNow, asleepMs] = [Date.now, { of: 0 }]
   t.mock.method(Date, 'now', () => realNow() + asleepMs.of)
   assert.equal(await verify(db), 'answered')
-  asleepMs.of += LEASE_MS
+  asleepMs.of += VALID_MS
   assert.equal(await verify(db), 'answered')
   isCutOff = true
   assert.equal(await verify(db), 'answered')
-  asleepMs.of += LEASE_MS
+  asleepMs.of += VALID_MS
   await assert.rejects(verify(db), { code: 'unavailable' })
 })
 
 test('a read that was undone by the question which server this is fails with that, and is not asked again and again', async () => {
-  const lease = new Lease({} as Pool, undefined)
-  const read = lease.guard(() => Promise.reject(new Undone()))
+  const primary = new PrimaryCheck({} as Pool, undefined)
+  const read = primary.guard(() => Promise.reject(new Undone()))
   const lost = new ConnectionLost('recovery is in progress')
   await assert.rejects(read({ server: Promise.reject(lost) } as unknown as Connection), lost)
 })
@@ -126,12 +126,12 @@ test('a server that does not answer is warned of once, with the reason, however 
     limits: LIMITS,
     remembered: new Remembered(),
   }
-  const lease = new Lease(new Pool(settings, 1), undefined, (warning) => warnings.push(warning))
-  await lease.start()
-  const answer = lease.guard(async () => 'an answer')
+  const primary = new PrimaryCheck(new Pool(settings, 1), undefined, (warning) => warnings.push(warning))
+  await primary.start()
+  const answer = primary.guard(async () => 'an answer')
   const connection = { server: Promise.resolve('a server') } as Connection
   await assert.rejects(answer(connection), { code: 'unavailable' })
-  await lease.close()
+  await primary.close()
   assert.deepEqual(warnings, ['PostgreSQL did not show that it is the primary: connect ECONNREFUSED 127.0.0.1:1'])
 })
 
