@@ -1,7 +1,9 @@
 // Filters of the history: who, what and when.
 import { NativeSelect, Text, TextInput } from '@mantine/core'
 import classes from '../ui/filters.module.css'
-import { ACTIONS, type ChangeHistorySearch, type HistoryFilters, shortId, useActors } from './history-search.ts'
+import { ACTION_NAMES, actionOf } from './actions.tsx'
+import { type ChangeHistorySearch, type HistoryFilters, useActors } from './history-search.ts'
+import { shortId } from './sentence.tsx'
 
 interface HistoryFilterBarProps {
   readonly search: HistoryFilters
@@ -22,7 +24,7 @@ export function HistoryFilterBar({ search, changeSearch }: HistoryFilterBarProps
         }
         data={[
           { value: '', label: 'Any action' },
-          ...Object.entries(ACTIONS).map(([value, label]) => ({ value, label })),
+          ...ACTION_NAMES.map((value) => ({ value, label: actionOf(value).label })),
         ]}
       />
       <DayInput label="From" width={54} value={from} onChange={(day) => changeSearch({ from: day }, 'replace')} />

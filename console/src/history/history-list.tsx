@@ -2,12 +2,14 @@
 import { Box, Center, Group, Stack, Text, Title } from '@mantine/core'
 import type { HistoryEntry } from '../../../client/latchkey-client.ts'
 import { day } from '../ui/format.ts'
-import { Icon, type IconName } from '../ui/icon.tsx'
+import { Icon } from '../ui/icon.tsx'
 import surface from '../ui/surface.module.css'
 import text from '../ui/text.module.css'
 import { RelativeTime } from '../ui/time.tsx'
+import { actionOf } from './actions.tsx'
 import { OwnerLink, useOwners } from './owners.tsx'
-import { type Names, Sentence } from './sentence.tsx'
+import { Sentence } from './sentence.tsx'
+import type { Names } from './wording.tsx'
 
 interface HistoryListProps {
   readonly entries: readonly HistoryEntry[]
@@ -30,7 +32,7 @@ export function HistoryList({ entries, names, ownId }: HistoryListProps) {
             {list.map((entry) => (
               <Group component="li" key={entry.seq} wrap="nowrap" gap={12} px={16} py={10} className={surface.divided}>
                 <Center component="span" flex="none" w={28} h={28} bdrs="50%" bg="var(--color-page)" c="dimmed">
-                  <Icon name={iconOf(entry)} />
+                  <Icon name={actionOf(entry.action).icon(entry)} />
                 </Center>
                 {/* Time and origin are under the sentence where there is little room. */}
                 <Group gap="2px 12px" flex={1} miw={0}>
@@ -51,15 +53,4 @@ export function HistoryList({ entries, names, ownId }: HistoryListProps) {
       ))}
     </Stack>
   )
-}
-
-function iconOf({ action, to }: HistoryEntry): IconName {
-  if (action === 'token.delete' || action === 'key.revoke') return 'trash'
-  if (action === 'token.rotate') return 'rotate'
-  if (action === 'key.create') return 'key'
-  if (action === 'token.reveal') return 'eye'
-  if (action === 'token.erase') return 'eye-off'
-  if (to.status !== undefined && action === 'token.update') return 'power'
-  if (to.suspendedAt !== undefined) return 'power'
-  return action.endsWith('.create') ? 'plus' : 'pencil'
 }

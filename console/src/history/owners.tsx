@@ -3,7 +3,7 @@ import { useQueries } from '@tanstack/react-query'
 import type { HistoryEntry, Token } from '../../../client/latchkey-client.ts'
 import { queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
-import { linkTo, type Names } from './sentence.tsx'
+import { linkTo, type Names } from './wording.tsx'
 
 type Owner = Token['subAccount']
 
