@@ -20,8 +20,9 @@ import {
 export type Action = HistoryEntry['action']
 
 interface About {
-  /** What was changed, by its name. */
+  /** What was changed, by its name; `again` where it was named before. */
   readonly it: ReactNode
+  readonly again: ReactNode
   readonly entry: HistoryEntry
   readonly known: Known
 }
@@ -45,7 +46,7 @@ const ACTIONS: Readonly<Record<Action, ActionWords>> = {
   'token.update': {
     label: 'Token changed',
     icon: ({ to }) => (to.status === undefined ? 'pencil' : 'power'),
-    sentence: ({ it, entry }) => tokenUpdate(it, entry.from, entry.to),
+    sentence: ({ it, again, entry }) => tokenUpdate(it, again, entry.from, entry.to),
   },
   'token.rotate': {
     label: 'Credential rotated',
@@ -75,7 +76,7 @@ const ACTIONS: Readonly<Record<Action, ActionWords>> = {
   'sub-account.update': {
     label: 'Sub-account changed',
     icon: ({ to }) => (to.suspendedAt === undefined ? 'pencil' : 'power'),
-    sentence: ({ it, entry }) => subAccountUpdate(it, entry.from, entry.to),
+    sentence: ({ it, again, entry }) => subAccountUpdate(it, again, entry.from, entry.to),
   },
   'key.create': {
     label: 'Account key created',

@@ -7,19 +7,17 @@ import surface from '../ui/surface.module.css'
 import text from '../ui/text.module.css'
 import { RelativeTime } from '../ui/time.tsx'
 import { actionOf } from './actions.tsx'
-import { OwnerLink, useOwners } from './owners.tsx'
 import { Sentence } from './sentence.tsx'
 import type { Names } from './wording.tsx'
 
 interface HistoryListProps {
   readonly entries: readonly HistoryEntry[]
   readonly names: Names
-  /** The token that all of them are about: it needs no link, and neither does its sub-account. */
-  readonly ownId?: string
+  /** The token or sub-account that all of them are about: it needs no link. */
+  readonly ownId?: string | undefined
 }
 
 export function HistoryList({ entries, names, ownId }: HistoryListProps) {
-  const owners = useOwners(entries, names, ownId)
   const days = Map.groupBy(entries, ({ at }) => day(at))
   return (
     <Stack gap={20} mt={16}>
@@ -40,7 +38,6 @@ export function HistoryList({ entries, names, ownId }: HistoryListProps) {
                     <Sentence entry={entry} names={names} ownId={ownId} />
                   </Box>
                   <Text component="div" size="xs" c="dimmed">
-                    <OwnerLink owner={owners.get(entry.subject)} />
                     <RelativeTime at={entry.at} />
                     {entry.address !== null && <span> · from {entry.address}</span>}
                     {entry.requestId !== null && <span className={text.onlyWide}> · request {entry.requestId}</span>}

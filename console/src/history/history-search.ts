@@ -1,4 +1,4 @@
-// The search parameters of the history: who, what and when.
+// The search parameters of the history: who, what, to whom and when.
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { HistoryPage } from '../../../client/latchkey-client.ts'
 import { HISTORY, type HistoryParams, queries } from '../api/queries.ts'
@@ -13,6 +13,9 @@ const filter = filterFor<HistoryParams>()
 const FILTERS = {
   /** The id of an actor, as entries have it. */
   by: filter(text, (by) => ({ by })),
+  token: filter(text, (tokenId) => ({ tokenId })),
+  subAccount: filter(text, (subAccountId) => ({ subAccountId })),
+  effect: filter(oneOf('revocation'), (effect) => ({ effect })),
   action: filter(oneOf(...ACTION_NAMES), (action) => ({ action })),
   /** The first and the last day, in the reader's own time zone as the headings of the list are. */
   from: filter(day, (from) => ({ from: startOf(from) })),
@@ -22,8 +25,7 @@ const FILTERS = {
 export const historyList = defineList({ to: '/history', filters: FILTERS })
 
 export type HistoryFilters = Search<typeof FILTERS>
-type HistorySearch = ReturnType<typeof historyList.read>
-export type ChangeHistorySearch = ReturnType<typeof historyList.useSearch>['changeSearch']
+export type HistorySearch = ReturnType<typeof historyList.read>
 
 /** The first moment of a day, or of one some days later; undefined after the last that the service knows. */
 function startOf(date: string, daysLater = 0): string | undefined {

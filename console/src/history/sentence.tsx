@@ -1,10 +1,12 @@
 // One history entry as a sentence: who did what to what.
+import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { HistoryEntry } from '../../../client/latchkey-client.ts'
 import { Name } from '../ui/name.tsx'
 import { say } from '../ui/say.ts'
+import text from '../ui/text.module.css'
 import { actionOf } from './actions.tsx'
-import { called, type Known, type Names } from './wording.tsx'
+import { called, type Known, linkTo, type Names } from './wording.tsx'
 
 /** Of an actor without a name: whom an identity provider vouches for is `jwt:alice`, and called alice. */
 export const shortId = (by: string): string => by.replace(/^[a-z]+:/, '')
@@ -20,8 +22,16 @@ interface SentenceProps {
 export function Sentence({ entry, names: present, ownId }: SentenceProps) {
   const names = { ...present, ...namesThen(entry) }
   const known = { names, isLinked: (id: string) => id in present && id !== ownId }
-  const it = called(entry.subject, known, entry.to.name ?? entry.from.name)
-  return say`${who(entry.by, known)} ${actionOf(entry.action).sentence({ it, entry, known })}`
+  const it = named(entry, known, ownId)
+  const again = called(entry.subject, { names, isLinked: () => false }, entry.to.name ?? entry.from.name)
+  return say`${who(entry.by, known)} ${actionOf(entry.action).sentence({ it, again, entry, known })}`
+}
+
+/** With its sub-account, unless the page or the sentence says that anyway: tokens of two may have the same name. */
+function named({ action, subject, from, to, subAccount }: HistoryEntry, known: Known, ownId: string | undefined) {
+  const it = called(subject, known, to.name ?? from.name)
+  const isSaid = ownId !== undefined || action === 'token.create' || subAccount?._id === subject
+  return isSaid || subAccount === null ? it : say`${it} of ${linkTo(subAccount._id, subAccount.name)}`
 }
 
 /** The names at the time of the entry; entries of earlier versions have none. */
@@ -34,8 +44,14 @@ function namesThen({ by, byName, subject, subjectName, to }: HistoryEntry): Name
   return Object.fromEntries(known.filter(([, name]) => typeof name === 'string'))
 }
 
+/** Leads to everything that they did. */
 function who(by: string, known: Known): ReactNode {
-  if (by === 'operator') return 'The operator'
-  if (by.startsWith('key_')) return <>Account key {called(by, known)}</>
-  return <Name>{known.names[by] ?? shortId(by)}</Name>
+  const isKey = by.startsWith('key_')
+  return (
+    <Link to="/history" search={{ by }} className={text.plainLink}>
+      {by === 'operator' && 'The operator'}
+      {isKey && <>Account key {called(by, known)}</>}
+      {by !== 'operator' && !isKey && <Name>{known.names[by] ?? shortId(by)}</Name>}
+    </Link>
+  )
 }

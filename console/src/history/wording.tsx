@@ -64,7 +64,10 @@ export function keyRights(value: Value, known: Known): ReactNode {
 
 function subAccountsOf(ids: readonly string[], known: Known): ReactNode {
   if (!ids.every((id) => id in known.names)) return plural(ids.length, 'sub-account')
-  return joined(ids.map((id) => called(id, known)))
+  return together(
+    ids.map((id) => called(id, known)),
+    ' and ',
+  )
 }
 
 export function tokenCreate(it: ReactNode, to: Fields, known: Known): Words {
@@ -77,16 +80,27 @@ export function tokenCreate(it: ReactNode, to: Fields, known: Known): Words {
   ])
 }
 
-export function tokenUpdate(it: ReactNode, from: Fields, to: Fields): Words {
-  const parts: ReactNode[] = []
-  if (to.status === 'inactive') parts.push(say`disabled the token ${it}`)
-  if (to.status === 'active') parts.push(say`enabled the token ${it}`)
-  if (to.name !== undefined) parts.push(renamed('token', from.name, it))
-  if (to.tags !== undefined) parts.push(...tagChanges(it, from.tags, to.tags))
-  parts.push(...policyAndMetadata(it, from, to))
-  if (to.expiresAt === null) parts.push(say`removed the expiry of ${it}`)
-  if (typeof to.expiresAt === 'string') parts.push(say`set the expiry of ${it} to ${<Moment at={to.expiresAt} />}`)
-  return joined(parts.length === 0 ? [say`changed the token ${it}`] : parts)
+/** One thing that a change did, of several: only the first says in full what was changed. */
+type Part = (it: ReactNode) => Words
+
+const joined = (parts: readonly Part[], it: ReactNode, again: ReactNode): Words =>
+  together(
+    parts.map((part, at) => part(at === 0 ? it : again)),
+    ' and ',
+  )
+
+export function tokenUpdate(name: ReactNode, again: ReactNode, from: Fields, to: Fields): Words {
+  const parts: Part[] = []
+  if (to.status === 'inactive') parts.push((it) => say`disabled the token ${it}`)
+  if (to.status === 'active') parts.push((it) => say`enabled the token ${it}`)
+  if (to.name !== undefined) parts.push(renamed('token', from.name))
+  if (to.tags !== undefined) parts.push(...tagChanges(from.tags, to.tags))
+  parts.push(...policyAndMetadata(from, to))
+  const { expiresAt } = to
+  if (expiresAt === null) parts.push((it) => say`removed the expiry of ${it}`)
+  if (typeof expiresAt === 'string') parts.push((it) => say`set the expiry of ${it} to ${<Moment at={expiresAt} />}`)
+  if (parts.length === 0) parts.push((it) => say`changed the token ${it}`)
+  return joined(parts, name, again)
 }
 
 export function tokenRotate(it: ReactNode, to: Fields): Words {
@@ -95,27 +109,30 @@ export function tokenRotate(it: ReactNode, to: Fields): Words {
   return say`gave the token ${it} a new credential; the former one ${former}`
 }
 
-export function subAccountUpdate(it: ReactNode, from: Fields, to: Fields): Words {
-  const parts: ReactNode[] = []
-  if (to.suspendedAt === null) parts.push(say`resumed the sub-account ${it}`)
-  else if (to.suspendedAt !== undefined) parts.push(say`suspended the sub-account ${it}`)
-  if (to.name !== undefined) parts.push(renamed('sub-account', from.name, it))
+export function subAccountUpdate(name: ReactNode, again: ReactNode, from: Fields, to: Fields): Words {
+  const parts: Part[] = []
+  if (to.suspendedAt === null) parts.push((it) => say`resumed the sub-account ${it}`)
+  else if (to.suspendedAt !== undefined) parts.push((it) => say`suspended the sub-account ${it}`)
+  if (to.name !== undefined) parts.push(renamed('sub-account', from.name))
   if (to.companyName !== undefined) {
-    parts.push(say`changed the company of ${it} ${fromTo(from.companyName, to.companyName)}`)
+    parts.push((it) => say`changed the company of ${it} ${fromTo(from.companyName, to.companyName)}`)
   }
-  if (to.email !== undefined) parts.push(say`changed the e-mail address of ${it} ${fromTo(from.email, to.email)}`)
-  parts.push(...policyAndMetadata(it, from, to))
-  return joined(parts.length === 0 ? [say`changed the sub-account ${it}`] : parts)
+  if (to.email !== undefined) {
+    parts.push((it) => say`changed the e-mail address of ${it} ${fromTo(from.email, to.email)}`)
+  }
+  parts.push(...policyAndMetadata(from, to))
+  if (parts.length === 0) parts.push((it) => say`changed the sub-account ${it}`)
+  return joined(parts, name, again)
 }
 
 /** What tokens and sub-accounts have in common. */
-function policyAndMetadata(it: ReactNode, from: Fields, to: Fields): readonly ReactNode[] {
-  const parts: ReactNode[] = []
+function policyAndMetadata(from: Fields, to: Fields): readonly Part[] {
+  const parts: Part[] = []
   if (to.policy !== undefined) {
     const changes = policyChanges(policyOf(from.policy), policyOf(to.policy))
-    parts.push(say`changed the policy of ${it}${changes.length > 0 && `: ${changes.join('; ')}`}`)
+    parts.push((it) => say`changed the policy of ${it}${changes.length > 0 && `: ${changes.join('; ')}`}`)
   }
-  if (to.metadata !== undefined) parts.push(say`changed the metadata of ${it}`)
+  if (to.metadata !== undefined) parts.push((it) => say`changed the metadata of ${it}`)
   return parts
 }
 
@@ -128,14 +145,14 @@ export function withPolicy(policy: Value): ReactNode {
 
 const tagsOf = (value: Value): readonly string[] => (Array.isArray(value) ? value.map(String) : [])
 
-function tagChanges(it: ReactNode, before: Value, after: Value): readonly ReactNode[] {
+function tagChanges(before: Value, after: Value): readonly Part[] {
   const [from, to] = [tagsOf(before), tagsOf(after)]
   const added = to.filter((tag) => !from.includes(tag))
   const removed = from.filter((tag) => !to.includes(tag))
-  if (added.length + removed.length === 0) return [say`reordered the tags of ${it}`]
-  const parts: ReactNode[] = []
-  if (added.length > 0) parts.push(say`gave ${it} ${tagWords(added)}`)
-  if (removed.length > 0) parts.push(say`took ${tagWords(removed)} from ${it}`)
+  if (added.length + removed.length === 0) return [(it) => say`reordered the tags of ${it}`]
+  const parts: Part[] = []
+  if (added.length > 0) parts.push((it) => say`gave ${it} ${tagWords(added)}`)
+  if (removed.length > 0) parts.push((it) => say`took ${tagWords(removed)} from ${it}`)
   return parts
 }
 
@@ -147,10 +164,10 @@ function tagWords(tags: readonly string[]): ReactNode {
 type Value = Fields[string] | undefined
 
 /** `it` has the new name. */
-const renamed = (what: string, from: Value, it: ReactNode): ReactNode =>
-  say`renamed the ${what} from ${<Name>{String(from)}</Name>} to ${it}`
+const renamed =
+  (what: string, from: Value): Part =>
+  (it) =>
+    say`renamed the ${what} from ${<Name>{String(from)}</Name>} to ${it}`
 
 export const fromTo = (from: Value, to: Value): ReactNode =>
   say`from ${<Name>{String(from)}</Name>} to ${<Name>{String(to)}</Name>}`
-
-const joined = (parts: readonly ReactNode[]): Words => together(parts, ' and ')
