@@ -329,6 +329,13 @@ export interface HistoryEntry {
   readonly subject: string
   /** What it was called then, after the change */
   readonly subjectName: string | null
+  /** The sub-account that was changed, or whose token was; null for neither */
+  readonly subAccount: {
+    /** Sub-account identifier */
+    readonly _id: string
+    /** Its present name */
+    readonly name: string
+  } | null
   /** The fields that changed, as they were before */
   readonly from: Readonly<Record<string, unknown>>
   /** The same fields after the change */
@@ -369,6 +376,8 @@ export interface ListAccountHistoryParams extends Pick<ListTokensParams, 'page' 
     | 'token.erase'
     | 'token.delete'
     | undefined
+  /** Only what took access away: disabled, rotated, deleted, suspended, revoked, signed out by others */
+  readonly effect?: 'revocation' | undefined
   /** Only changes at this time or later */
   readonly from?: string | undefined
   /** Only changes before this time */
@@ -380,9 +389,15 @@ export interface ListAccountHistoryParams extends Pick<ListTokensParams, 'page' 
   readonly after?: string | undefined
   /** Only entries before this position, newest first. A position is the `seq` of an entry; not with `page` */
   readonly beforePosition?: string | undefined
+  /** Only what was done to this sub-account and its tokens */
+  readonly subAccountId?: string | undefined
 }
 
-export interface ListTokenHistoryParams extends ListAccountHistoryParams {
+export interface ListTokenHistoryParams
+  extends Pick<
+    ListAccountHistoryParams,
+    'page' | 'limit' | 'by' | 'action' | 'effect' | 'from' | 'before' | 'after' | 'beforePosition'
+  > {
   /** The token id */
   readonly id: string
 }

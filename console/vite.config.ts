@@ -25,8 +25,15 @@ function themeCss(): Plugin {
   }
 }
 
+/** For `npm run dev`: the service that the page asks. */
+const service = process.env.LATCHKEY_SERVER ?? 'http://127.0.0.1:3000'
+
 export default defineConfig({
   base: '/console/',
+  server: {
+    host: '127.0.0.1',
+    proxy: Object.fromEntries(['/api', '/auth', '/oauth2', '/docs'].map((path) => [path, { target: service }])),
+  },
   plugins: [react(), themeCss()],
   build: {
     target: 'es2024',

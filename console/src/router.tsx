@@ -4,7 +4,6 @@ import { Frame } from './app/frame.tsx'
 import { NotFound } from './app/not-found.tsx'
 import { ViewError } from './app/view-error.tsx'
 import { historyList } from './history/history-search.ts'
-import { HistoryView } from './history/history-view.tsx'
 import { keyList } from './keys/key-search.ts'
 import { OverviewView } from './overview/overview-view.tsx'
 import { peopleList } from './people/people-search.ts'
@@ -45,7 +44,7 @@ const subAccount = createRoute({
 const history = createRoute({
   getParentRoute: () => root,
   path: '/history',
-  component: HistoryView,
+  component: lazyRouteComponent(loadLater, 'HistoryView'),
   validateSearch: historyList.read,
 })
 

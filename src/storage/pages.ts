@@ -5,7 +5,7 @@ import { canMatch, type PageRequest, type Slice, type TokenQuery } from '../toke
 import type { StoredRow, Table } from '../tokens/model/tables.ts'
 import { type AccountKey, foldCase, idFloor, type Status, type Timestamp } from '../tokens/model/token.ts'
 import type { KeyQuery, StampedSubAccountRow, SubAccountQuery } from '../tokens/ports.ts'
-import { type HistoryQuery, type HistoryRow, toHistoryRow } from '../tokens/record/history.ts'
+import { type Action, type HistoryQuery, type ListedHistoryRow, toHistoryRow } from '../tokens/record/history.ts'
 import { columnOf, HISTORY_ROW, KEY, namesOf, Selection, subAccountRow, tableOf, toSubAccountRow } from './columns.ts'
 import type { Rows } from './queries.ts'
 
@@ -36,6 +36,8 @@ export interface Dialect {
   seesOnly(ids: string): string
   /** The sub-account of a token, from the row of its creation. There is an index on this expression. */
   subAccountOf(facts: string): string
+  /** The facts of a row of history as text, without those that could contain any text as a key. */
+  withoutMetadata(facts: string): string
   /** In seconds, of a sub-account; null without one, also for a policy that was altered: its tokens are refused anyway. */
   readonly maxLifetime: string
 }
@@ -214,7 +216,11 @@ export function listSubAccounts(
   })
 }
 
-export function listHistory(dialect: Dialect, accountId: string, query: HistoryQuery): Question<Slice<HistoryRow>> {
+export function listHistory(
+  dialect: Dialect,
+  accountId: string,
+  query: HistoryQuery,
+): Question<Slice<ListedHistoryRow>> {
   const values = new Values(dialect.sign)
   const account = values.add(accountId)
   const conditions = values.conditions([
@@ -224,9 +230,14 @@ export function listHistory(dialect: Dialect, accountId: string, query: HistoryQ
     [query.from, (parameter) => `at >= ${parameter}`],
     [query.before, (parameter) => `at < ${parameter}`],
     [query.subAccounts, (parameter) => ofSubAccounts(dialect, account, parameter)],
+    [query.subAccountId && [query.subAccountId], (parameter) => ofSubAccounts(dialect, account, parameter)],
   ])
-  const columns = HISTORY_ROW.columns('item')
-  const read = (row: readonly unknown[], from: number) => toHistoryRow(HISTORY_ROW.read(row, from))
+  if (query.effect === 'revocation') conditions.push(revokes(dialect))
+  const columns = `${HISTORY_ROW.columns('item')}, ${subAccountOfItem(dialect, account)}`
+  const read = (row: readonly unknown[], from: number) => ({
+    ...toHistoryRow(HISTORY_ROW.read(row, from)),
+    subAccountId: (row.at(-1) || null) as string | null,
+  })
   const isAscending = query.afterSeq !== undefined
   if (conditions.length > 0) {
     const bounds = values.conditions([
@@ -267,6 +278,22 @@ function numberedRows(values: Values, account: string, query: HistoryQuery, colu
 const ofSubAccounts = ({ among, subAccountOf }: Dialect, account: string, ids: string) => `(
   ${among('subject', ids)} OR token_id IN (SELECT c.token_id FROM history c WHERE c.account_id = ${account}
     AND c.action = 'token.create' AND ${among(subAccountOf('c.to_facts'), ids)}))`
+
+/** Of the token that the row is about: its first row says for whom it was created. */
+const subAccountOfItem = ({ subAccountOf }: Dialect, account: string) => `(
+  SELECT ${subAccountOf('c.to_facts')} FROM history c
+  WHERE c.token_id = item.token_id AND c.account_id = ${account} AND c.action = 'token.create' ORDER BY c.seq LIMIT 1)`
+
+const REVOCATIONS = ['token.rotate', 'token.delete', 'key.revoke', 'session.revoke'] satisfies readonly Action[]
+
+/** A token that was switched off and a sub-account that was suspended are told from other changes by their facts. */
+function revokes({ contains, withoutMetadata }: Dialect): string {
+  const facts = withoutMetadata('to_facts')
+  const suspends = `${contains(facts, `'"suspendedAt":'`)} AND NOT ${contains(facts, `'"suspendedAt":null'`)}`
+  return `(action IN ('${REVOCATIONS.join("', '")}')
+    OR (action = 'token.update' AND ${contains(facts, `'"status":"inactive"'`)})
+    OR (action = 'sub-account.update' AND ${suspends}))`
+}
 
 export function readOverview(dialect: Dialect, accountId: string, asked: OverviewQuestion): Question<OverviewCounts> {
   const values = new Values(dialect.sign)

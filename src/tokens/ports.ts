@@ -18,7 +18,7 @@ import type {
 } from './model/token.ts'
 import type { SubAccountUpdate } from './model/update.ts'
 import type { AccountUpdate, Expected, TokenChange } from './plan.ts'
-import type { ChainLink, HistoryQuery, HistoryRow, KeptRequest, Origin } from './record/history.ts'
+import type { ChainLink, HistoryQuery, KeptRequest, ListedHistoryRow, Origin } from './record/history.ts'
 import type { KeyRing, VaultRow } from './trust/key-ring.ts'
 import type { Stamped, Tampered } from './trust/stamp.ts'
 import type { Stamps } from './trust/vault.ts'
@@ -185,7 +185,7 @@ export interface ReportStore {
   readOverview(accountId: string, question: OverviewQuestion): Promise<OverviewCounts>
   /** The present names of the account's tokens, sub-accounts and account keys; other ids are left out. */
   findNames(accountId: string, ids: readonly string[]): Promise<ReadonlyMap<string, string>>
-  listHistory(accountId: string, query: HistoryQuery): Promise<Slice<HistoryRow>>
+  listHistory(accountId: string, query: HistoryQuery): Promise<Slice<ListedHistoryRow>>
 }
 
 export interface MasterKeyChange {

@@ -22,6 +22,7 @@ import {
   type HistoryRequest,
   type HistoryRow,
   type KeptRequest,
+  type ListedHistoryRow,
   NOT_A_POSITION,
   type Origin,
 } from './record/history.ts'
@@ -313,7 +314,7 @@ export class Registry {
   }
 
   /** Of one token, deleted ones included, or of the whole account. */
-  async listHistory(caller: Caller, { cursor, ...query }: HistoryRequest): Promise<Page<HistoryRow>> {
+  async listHistory(caller: Caller, { cursor, ...query }: HistoryRequest): Promise<Page<ListedHistoryRow>> {
     const { store } = this.#parts
     const { subAccounts } = caller.permissions
     const within = subAccounts === null ? {} : { subAccounts }

@@ -1,27 +1,35 @@
 // The history as it is sent and printed.
 import type { Page } from '../tokens/model/page.ts'
 import { toTime } from '../tokens/model/times.ts'
-import type { Facts, HistoryRow } from '../tokens/record/history.ts'
+import type { Facts, ListedHistoryRow } from '../tokens/record/history.ts'
 
 /** `names`: the present names of what `idsIn` finds. `positionOf`: the `seq` of a row as the caller may know it. */
 export function historyToWire(
-  page: Page<HistoryRow>,
+  page: Page<ListedHistoryRow>,
   names: ReadonlyMap<string, string>,
-  positionOf: (row: HistoryRow) => number | string,
+  positionOf: (row: ListedHistoryRow) => number | string,
 ) {
-  const items = page.items.map((row) => entryToWire(row, positionOf(row)))
+  const items = page.items.map((row) => entryToWire(row, positionOf(row), names))
   return { ...page, items, names: Object.fromEntries(names) }
 }
 
 /** The ids that the rows mention. */
-export function idsIn({ items }: Page<HistoryRow>): readonly string[] {
-  return [...new Set(items.flatMap(({ by, subject, to }) => [by, subject, String(to.subAccountId ?? '')]))]
+export function idsIn({ items }: Page<ListedHistoryRow>): readonly string[] {
+  return [...new Set(items.flatMap((row) => [row.by, row.subject, row.subAccountId ?? '']))]
 }
 
-function entryToWire(row: HistoryRow, seq: number | string) {
+function entryToWire(row: ListedHistoryRow, seq: number | string, names: ReadonlyMap<string, string>) {
   const { at, by, byName, action, subject, subjectName, from, to, requestId, address } = row
   const facts = { from: withTimes(from), to: withTimes(to) }
-  return { seq, at: toTime(at), by, byName, action, subject, subjectName, ...facts, requestId, address }
+  const about = { subject, subjectName, subAccount: subAccountOf(row, names) }
+  return { seq, at: toTime(at), by, byName, action, ...about, ...facts, requestId, address }
+}
+
+/** What the entry is about, or whose token that is. */
+function subAccountOf({ action, subject, subAccountId }: ListedHistoryRow, names: ReadonlyMap<string, string>) {
+  const _id = action.startsWith('sub-account.') ? subject : subAccountId
+  const name = _id === null ? undefined : names.get(_id)
+  return _id === null || name === undefined ? null : { _id, name }
 }
 
 /** Formats the facts whose names say that they are times. */

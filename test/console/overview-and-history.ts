@@ -225,8 +225,9 @@ export const describeOverviewAndHistory: Part = (world) => {
     await registry.deleteToken(caller, gone, operator.origin())
     const page = await world().signedIn(tenant, 'history')
     const entry = (text: string) => page.getByRole('listitem').filter({ hasText: text })
-    await entry('The operator disabled the token sameSub-account South').waitFor()
-    assert.equal(await entry('deleted the token gone').getByRole('link').count(), 0)
+    await entry('The operator disabled the token same of South').waitFor()
+    const linked = entry('deleted the token gone of North').getByRole('link')
+    assert.deepEqual(await linked.allTextContents(), ['The operator', 'North'])
     await entry('disabled the token').getByRole('link', { name: 'South' }).click()
     await page.getByRole('heading', { name: 'South', level: 1 }).waitFor()
     await page.goBack()
@@ -235,10 +236,42 @@ export const describeOverviewAndHistory: Part = (world) => {
     assert.ok(page.url().endsWith(`/tokens/${second}`))
     // On the token's own page nothing has to be named.
     await page.getByText('The operator disabled the token same').waitFor()
-    assert.equal(
-      await page.getByRole('listitem').filter({ hasText: 'disabled the token' }).getByRole('link').count(),
-      0,
-    )
+    assert.deepEqual(await entry('disabled the token').getByRole('link').allTextContents(), ['The operator'])
+  })
+
+  test('the history is filtered by sub-account, token, actor and what took access away; a sub-account has its own', async () => {
+    const tenant = await world().tenant([{ name: 'first' }, { name: 'second', owner: 1 }])
+    const { registry, operator } = world().running
+    const caller = operator.actFor(tenant.accountId)
+    const [first = '', second = ''] = tenant.tokens.map(({ id }) => id)
+    for (const id of [first, second]) {
+      for (const status of ['inactive', 'active'] as const) {
+        await registry.updateToken(caller, id, { status }, { ...operator.origin(), by: tenant.keyId })
+      }
+    }
+    const page = await world().signedIn(tenant, 'history')
+    await page.getByLabel('Action').selectOption('Took access away')
+    await page.getByText('2 entries').waitFor()
+    await page.getByPlaceholder('All sub-accounts').fill('Sou')
+    await page.getByRole('option', { name: 'South' }).click()
+    await page.getByText('1 entry').waitFor()
+    assert.deepEqual(await sentences(page), ['Account key console disabled the token second of South'])
+    await page.getByRole('link', { name: 'Account key console' }).click()
+    await page.getByText('4 entries').waitFor()
+    await page.getByPlaceholder('All tokens').click()
+    await page.getByRole('option', { name: 'first' }).click()
+    await page.getByText('2 entries').waitFor()
+    const asked = new URL(page.url()).searchParams
+    assert.deepEqual([asked.get('by'), asked.get('token')], [tenant.keyId, first])
+    await page.getByRole('link', { name: 'North' }).first().click()
+    await page.getByRole('heading', { name: 'North', level: 1 }).waitFor()
+    await page.getByText('4 entries').waitFor()
+    assert.deepEqual(await sentences(page), [
+      'Account key console enabled the token first',
+      'Account key console disabled the token first',
+      'The operator created the token first for North',
+      'The operator created the sub-account North',
+    ])
   })
 
   test('an account without anything has an overview too', async () => {
@@ -298,7 +331,7 @@ export const describeOverviewAndHistory: Part = (world) => {
     await page.getByText('deleted the token').waitFor()
     const all = await sentences(page)
     assert.deepEqual(all.slice(0, 4), [
-      'Account key console deleted the token second',
+      'Account key console deleted the token second of South',
       'Account key console resumed the sub-account South',
       'Account key console renamed the sub-account from North to South and changed the company of South from North Ltd ' +
         'to C and changed the e-mail address of South from ops@example.com to new@example.com',

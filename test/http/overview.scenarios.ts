@@ -131,6 +131,8 @@ export const overviewScenarios: readonly Scenario[] = [
       const [change, creation] = json.data.items
       assert.deepEqual([change.byName, change.subjectName, creation.subjectName], ['Console', 'renamed', 'used'])
       assert.equal(creation.to.subAccountName, 'One')
+      const { subAccountId: _id } = creation.to
+      for (const { subAccount } of [change, creation]) assert.deepEqual(subAccount, { _id, name: 'One' })
       const { [change.by]: by, [change.subject]: subject } = json.data.names
       assert.deepEqual([by, subject], ['Console', 'renamed'])
       assert.ok(Object.values(json.data.names).includes('One'))

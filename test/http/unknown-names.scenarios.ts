@@ -35,7 +35,7 @@ const query = (method: string, what: string, pathOf: (estate: Estate) => string 
   }) satisfies Refused
 
 const NONE = 'none is allowed here'
-const HISTORY = 'allowed: page, limit, by, action, from, before, after, beforePosition'
+const HISTORY = 'page, limit, by, action, effect, from, before, after, beforePosition'
 
 const refused: readonly Refused[] = [
   {
@@ -94,8 +94,8 @@ const refused: readonly Refused[] = [
   query('GET', 'the list of sub-accounts', () => `${BASE}/sub-account`, 'allowed: search, page, limit'),
   query('GET', 'one sub-account', ofSubAccount, NONE),
   query('PATCH', 'a changed sub-account', ofSubAccount, NONE),
-  query('GET', 'the history of the account', () => `${BASE}/history`, HISTORY),
-  query('GET', 'the history of a token', async (estate) => `${await ofToken(estate)}/history`, HISTORY),
+  query('GET', 'the history of the account', () => `${BASE}/history`, `allowed: ${HISTORY}, subAccountId`),
+  query('GET', 'the history of a token', async (estate) => `${await ofToken(estate)}/history`, `allowed: ${HISTORY}`),
   query('GET', 'the overview', () => `${BASE}/overview`, NONE),
   query('GET', 'who is asking', () => `${BASE}/whoami`, NONE),
 ]

@@ -11,7 +11,8 @@ export const MASKED = { credentials: 'masked' } as const
 type Params<Name extends keyof LatchkeyClient> = NonNullable<Parameters<LatchkeyClient[Name]>[0]>
 
 export type TokenListParams = Params<'listTokens'>
-export type HistoryParams = Params<'listAccountHistory'>
+/** `tokenId` is in the path, and the token's sub-account needs no filter then. */
+export type HistoryParams = Params<'listAccountHistory'> & { readonly tokenId?: string | undefined }
 export type SubAccountListParams = Params<'listSubAccounts'>
 
 const TOKENS = ['tokens'] as const
@@ -93,17 +94,14 @@ export const queries = {
       gcTime: 0,
     }),
 
-  tokenHistory: (client: LatchkeyClient, id: string, page: number, limit: number) =>
-    queryOptions({
-      queryKey: [...HISTORY, 'token', id, page, limit],
-      queryFn: ({ signal }) => client.listTokenHistory({ id, page, limit }, { signal }),
-      placeholderData: keepPreviousData,
-    }),
-
   history: (client: LatchkeyClient, params: HistoryParams) =>
     queryOptions({
-      queryKey: [...HISTORY, 'account', params],
-      queryFn: ({ signal }) => client.listAccountHistory(params, { signal }),
+      queryKey: [...HISTORY, params],
+      queryFn: ({ signal }) => {
+        const { tokenId, subAccountId, ...others } = params
+        if (tokenId !== undefined) return client.listTokenHistory({ id: tokenId, ...others }, { signal })
+        return client.listAccountHistory({ subAccountId, ...others }, { signal })
+      },
       placeholderData: keepPreviousData,
     }),
 

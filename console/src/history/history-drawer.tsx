@@ -1,8 +1,13 @@
 // The history of one token, in a drawer next to the list. It stays readable after the token is deleted.
-import { Drawer } from '@mantine/core'
+import { Box, Drawer, Text } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { queries } from '../api/queries.ts'
+import { useClient } from '../api/session.tsx'
+import { CopyableId } from '../ui/copyable-id.tsx'
 import { keepFocus } from '../ui/focus.ts'
+import { Name } from '../ui/name.tsx'
 import { useLast } from '../ui/use-last.ts'
-import { TokenHistory } from './token-history.tsx'
+import { HistoryOf } from './history-result.tsx'
 
 export function HistoryDrawer({ tokenId, close }: { tokenId: string | undefined; close: () => void }) {
   const { last } = useLast(tokenId)
@@ -16,7 +21,26 @@ export function HistoryDrawer({ tokenId, close }: { tokenId: string | undefined;
       onExitTransitionEnd={() => keepFocus()}
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
-      {last !== undefined && <TokenHistory key={last} tokenId={last} isNarrow />}
+      {last !== undefined && (
+        <>
+          <WhichToken id={last} />
+          <HistoryOf key={last} token={last} />
+        </>
+      )}
     </Drawer>
+  )
+}
+
+function WhichToken({ id }: { id: string }) {
+  const { data } = useQuery(queries.token(useClient(), id))
+  return (
+    <Box mb={12}>
+      {data && (
+        <Text span inherit fw={600}>
+          <Name>{data.name}</Name>
+        </Text>
+      )}
+      <CopyableId id={id} what="Token id" />
+    </Box>
   )
 }

@@ -1,30 +1,65 @@
-// Filters of the history: who, what and when.
+// Filters of the history: who, what, to whom and when.
 import { NativeSelect, Text, TextInput } from '@mantine/core'
+import { SubAccountPicker } from '../sub-accounts/sub-account-picker.tsx'
+import { TokenPicker } from '../tokens/token-picker.tsx'
 import classes from '../ui/filters.module.css'
-import { ACTIONS, type ChangeHistorySearch, type HistoryFilters, shortId, useActors } from './history-search.ts'
+import { ACTION_NAMES, actionOf } from './actions.tsx'
+import { type HistoryFilters, type HistorySearch, useActors } from './history-search.ts'
+import { shortId } from './sentence.tsx'
 
 interface HistoryFilterBarProps {
   readonly search: HistoryFilters
-  readonly changeSearch: ChangeHistorySearch
+  readonly changeSearch: (part: HistorySearch, how?: 'push' | 'replace') => void
+  /** Not of one token or sub-account. */
+  readonly isOfAll: boolean
 }
 
-export function HistoryFilterBar({ search, changeSearch }: HistoryFilterBarProps) {
-  const { by, action, from, to } = search
+/** Next to the actions in their list, since each of them either took access away or did not. */
+const REVOCATION = 'revocation'
+
+export function HistoryFilterBar({ search, changeSearch, isOfAll }: HistoryFilterBarProps) {
+  const { by, action, effect, token, subAccount, from, to } = search
   const isReversed = from !== undefined && to !== undefined && to < from
   return (
     <search className={classes.filters}>
       <ActorSelect by={by} onChange={(actor) => changeSearch({ by: actor })} />
       <NativeSelect
         aria-label="Action"
-        value={action ?? ''}
-        onChange={(event) =>
-          changeSearch({ action: (event.currentTarget.value || undefined) as HistoryFilters['action'] })
+        value={effect ?? action ?? ''}
+        onChange={({ currentTarget: { value } }) =>
+          changeSearch({
+            effect: value === REVOCATION ? value : undefined,
+            action: ACTION_NAMES.find((name) => name === value),
+          })
         }
         data={[
           { value: '', label: 'Any action' },
-          ...Object.entries(ACTIONS).map(([value, label]) => ({ value, label })),
+          { value: REVOCATION, label: 'Took access away' },
+          ...ACTION_NAMES.map((value) => ({ value, label: actionOf(value).label })),
         ]}
       />
+      {isOfAll && (
+        <>
+          <SubAccountPicker
+            label="Sub-account"
+            labelHidden
+            className={classes.picker}
+            placeholder="All sub-accounts"
+            clearable
+            value={subAccount}
+            onChange={(id) => changeSearch({ subAccount: id, token: undefined })}
+          />
+          <TokenPicker
+            label="Token"
+            labelHidden
+            className={classes.picker}
+            placeholder="All tokens"
+            clearable
+            value={token}
+            onChange={(id) => changeSearch({ token: id, subAccount: undefined })}
+          />
+        </>
+      )}
       <DayInput label="From" width={54} value={from} onChange={(day) => changeSearch({ from: day }, 'replace')} />
       <DayInput
         label="To"
@@ -69,7 +104,7 @@ function DayInput({ label, width, value, onChange, error }: DayInputProps) {
   return (
     <TextInput
       type="date"
-      className={classes.wide}
+      className={classes.day}
       aria-label={`${label} day`}
       leftSection={
         <Text span size="sm" c="dimmed">

@@ -2,22 +2,22 @@
 import { Box, Center, Group, Stack, Text, Title } from '@mantine/core'
 import type { HistoryEntry } from '../../../client/latchkey-client.ts'
 import { day } from '../ui/format.ts'
-import { Icon, type IconName } from '../ui/icon.tsx'
+import { Icon } from '../ui/icon.tsx'
 import surface from '../ui/surface.module.css'
 import text from '../ui/text.module.css'
 import { RelativeTime } from '../ui/time.tsx'
-import { OwnerLink, useOwners } from './owners.tsx'
-import { type Names, Sentence } from './sentence.tsx'
+import { actionOf } from './actions.tsx'
+import { Sentence } from './sentence.tsx'
+import type { Names } from './wording.tsx'
 
 interface HistoryListProps {
   readonly entries: readonly HistoryEntry[]
   readonly names: Names
-  /** The token that all of them are about: it needs no link, and neither does its sub-account. */
-  readonly ownId?: string
+  /** The token or sub-account that all of them are about: it needs no link. */
+  readonly ownId?: string | undefined
 }
 
 export function HistoryList({ entries, names, ownId }: HistoryListProps) {
-  const owners = useOwners(entries, names, ownId)
   const days = Map.groupBy(entries, ({ at }) => day(at))
   return (
     <Stack gap={20} mt={16}>
@@ -30,7 +30,7 @@ export function HistoryList({ entries, names, ownId }: HistoryListProps) {
             {list.map((entry) => (
               <Group component="li" key={entry.seq} wrap="nowrap" gap={12} px={16} py={10} className={surface.divided}>
                 <Center component="span" flex="none" w={28} h={28} bdrs="50%" bg="var(--color-page)" c="dimmed">
-                  <Icon name={iconOf(entry)} />
+                  <Icon name={actionOf(entry.action).icon(entry)} />
                 </Center>
                 {/* Time and origin are under the sentence where there is little room. */}
                 <Group gap="2px 12px" flex={1} miw={0}>
@@ -38,7 +38,6 @@ export function HistoryList({ entries, names, ownId }: HistoryListProps) {
                     <Sentence entry={entry} names={names} ownId={ownId} />
                   </Box>
                   <Text component="div" size="xs" c="dimmed">
-                    <OwnerLink owner={owners.get(entry.subject)} />
                     <RelativeTime at={entry.at} />
                     {entry.address !== null && <span> · from {entry.address}</span>}
                     {entry.requestId !== null && <span className={text.onlyWide}> · request {entry.requestId}</span>}
@@ -51,15 +50,4 @@ export function HistoryList({ entries, names, ownId }: HistoryListProps) {
       ))}
     </Stack>
   )
-}
-
-function iconOf({ action, to }: HistoryEntry): IconName {
-  if (action === 'token.delete' || action === 'key.revoke') return 'trash'
-  if (action === 'token.rotate') return 'rotate'
-  if (action === 'key.create') return 'key'
-  if (action === 'token.reveal') return 'eye'
-  if (action === 'token.erase') return 'eye-off'
-  if (to.status !== undefined && action === 'token.update') return 'power'
-  if (to.suspendedAt !== undefined) return 'power'
-  return action.endsWith('.create') ? 'plus' : 'pencil'
 }

@@ -1,39 +1,22 @@
-// The search parameters of the history: who, what and when.
+// The search parameters of the history: who, what, to whom and when.
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import type { HistoryEntry, HistoryPage } from '../../../client/latchkey-client.ts'
+import type { HistoryPage } from '../../../client/latchkey-client.ts'
 import { HISTORY, type HistoryParams, queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
 import { defineList, filterFor } from '../search/list-search.ts'
 import { day, oneOf, pageOf, type Search, text } from '../search/search-params.ts'
-
-type Action = HistoryEntry['action']
-
-export const ACTIONS: Readonly<Record<Action, string>> = {
-  'token.create': 'Token created',
-  'token.update': 'Token changed',
-  'token.rotate': 'Credential rotated',
-  'token.reveal': 'Credential shown',
-  'token.erase': 'Credential erased',
-  'token.delete': 'Token deleted',
-  'sub-account.create': 'Sub-account created',
-  'sub-account.update': 'Sub-account changed',
-  'key.create': 'Account key created',
-  'key.revoke': 'Account key revoked',
-  'session.sign-in': 'Somebody signed in',
-  'session.choose': 'Somebody came from another account',
-  'session.sign-out': 'Somebody signed out',
-  'session.revoke': 'Somebody was signed out',
-  'account.create': 'Account created',
-  'account.rename': 'Account renamed',
-  'account.update': 'Account changed',
-}
+import { ACTION_NAMES } from './actions.tsx'
+import { shortId } from './sentence.tsx'
 
 const filter = filterFor<HistoryParams>()
 
 const FILTERS = {
   /** The id of an actor, as entries have it. */
   by: filter(text, (by) => ({ by })),
-  action: filter(oneOf(...(Object.keys(ACTIONS) as Action[])), (action) => ({ action })),
+  token: filter(text, (tokenId) => ({ tokenId })),
+  subAccount: filter(text, (subAccountId) => ({ subAccountId })),
+  effect: filter(oneOf('revocation'), (effect) => ({ effect })),
+  action: filter(oneOf(...ACTION_NAMES), (action) => ({ action })),
   /** The first and the last day, in the reader's own time zone as the headings of the list are. */
   from: filter(day, (from) => ({ from: startOf(from) })),
   to: filter(day, (to) => ({ before: startOf(to, 1) })),
@@ -42,8 +25,7 @@ const FILTERS = {
 export const historyList = defineList({ to: '/history', filters: FILTERS })
 
 export type HistoryFilters = Search<typeof FILTERS>
-type HistorySearch = ReturnType<typeof historyList.read>
-export type ChangeHistorySearch = ReturnType<typeof historyList.useSearch>['changeSearch']
+export type HistorySearch = ReturnType<typeof historyList.read>
 
 /** The first moment of a day, or of one some days later; undefined after the last that the service knows. */
 function startOf(date: string, daysLater = 0): string | undefined {
@@ -56,9 +38,6 @@ export function useHistory(search: HistorySearch) {
   const params = { ...historyList.paramsOf(search, Date.now()), ...pageOf(search) }
   return useQuery(queries.history(useClient(), params))
 }
-
-/** Of an actor without a name: whom an identity provider vouches for is `jwt:alice`, and called alice. */
-export const shortId = (by: string): string => by.replace(/^[a-z]+:/, '')
 
 /** Everyone who did something in the pages read so far, with the name of each: the service has no list of actors. */
 export function useActors(): ReadonlyMap<string, string> {

@@ -1,5 +1,5 @@
-// One sub-account on a page of its own: its facts, and the policy under which all its tokens are.
-import { Button, Group, Stack } from '@mantine/core'
+// One sub-account on a page of its own: its facts, the policy under which all its tokens are, and what was done to it and to them.
+import { Button, Group, Stack, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -7,6 +7,7 @@ import type { SubAccount, SubAccountPolicy } from '../../../client/latchkey-clie
 import { usePermissions } from '../api/permissions.ts'
 import { queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
+import { HistoryOf } from '../history/history-result.tsx'
 import type { PolicyOwner } from '../policy/policy-form.tsx'
 import { PolicySection } from '../policy/policy-section.tsx'
 import { CopyableId } from '../ui/copyable-id.tsx'
@@ -53,6 +54,12 @@ function OneSubAccount({ id }: { id: string }) {
               A ceiling for all tokens of this sub-account: none can do more, whatever its own policy says. Rate and
               quota are shared by all of them.
             </PolicySection>
+            <section>
+              <Title order={2} size="h4">
+                History
+              </Title>
+              <HistoryOf subAccount={id} />
+            </section>
           </Stack>
         )}
       </QueryResult>

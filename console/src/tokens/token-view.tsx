@@ -5,7 +5,7 @@ import { getRouteApi, Link } from '@tanstack/react-router'
 import type { Token } from '../../../client/latchkey-client.ts'
 import { queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
-import { TokenHistory } from '../history/token-history.tsx'
+import { HistoryOf } from '../history/history-result.tsx'
 import { TryIt } from '../policy/try-it.tsx'
 import { CopyableId } from '../ui/copyable-id.tsx'
 import { Facts } from '../ui/facts.tsx'
@@ -50,7 +50,7 @@ export function TokenView() {
               <Title order={2} size="h4">
                 History
               </Title>
-              <TokenHistory tokenId={tokenId} />
+              <HistoryOf token={tokenId} />
             </div>
           </Stack>
         )}

@@ -5,6 +5,7 @@ import { number } from './format.ts'
 import { Icon, type IconName } from './icon.tsx'
 
 const PAGE_SIZES = [10, 25, 50, 100]
+const USUAL_SIZE = 25
 
 interface PagerProps {
   readonly page: { total: number; page: number; limit: number; totalPages: number }
@@ -21,6 +22,7 @@ export function Pager({ page, current, one, many = `${one}s`, onPage, onLimit }:
   const first = (page.page - 1) * limit + 1
   const last = Math.min(page.page * limit, total)
   const sizes = [...new Set([...PAGE_SIZES, limit])].sort((a, b) => a - b)
+  const isAll = totalPages <= 1 && current <= 1 && total <= USUAL_SIZE
   const range = total === 0 || first > total ? '' : `${number(first)}–${number(last)} of `
   return (
     <Group mt={14} justify="space-between" gap="sm">
@@ -28,30 +30,32 @@ export function Pager({ page, current, one, many = `${one}s`, onPage, onLimit }:
         {range}
         {number(total)} {total === 1 ? one : many}
       </Text>
-      <Group gap="xs" component="nav" aria-label="Pages">
-        {onLimit && (
-          <NativeSelect
-            size="xs"
-            aria-label="Page size"
-            value={String(limit)}
-            data={sizes.map((size) => ({ value: String(size), label: `${size} per page` }))}
-            onChange={(event) => onLimit(Number(event.currentTarget.value))}
+      {!isAll && (
+        <Group gap="xs" component="nav" aria-label="Pages">
+          {onLimit && (
+            <NativeSelect
+              size="xs"
+              aria-label="Page size"
+              value={String(limit)}
+              data={sizes.map((size) => ({ value: String(size), label: `${size} per page` }))}
+              onChange={(event) => onLimit(Number(event.currentTarget.value))}
+            />
+          )}
+          <PageButton
+            label="Previous page"
+            icon="chevron-left"
+            disabled={current <= 1}
+            onClick={() => onPage(Math.min(current - 1, Math.max(totalPages, 1)))}
           />
-        )}
-        <PageButton
-          label="Previous page"
-          icon="chevron-left"
-          disabled={current <= 1}
-          onClick={() => onPage(Math.min(current - 1, Math.max(totalPages, 1)))}
-        />
-        <PageNumber current={current} totalPages={Math.max(totalPages, 1)} onPage={onPage} />
-        <PageButton
-          label="Next page"
-          icon="chevron-right"
-          disabled={current >= totalPages}
-          onClick={() => onPage(current + 1)}
-        />
-      </Group>
+          <PageNumber current={current} totalPages={Math.max(totalPages, 1)} onPage={onPage} />
+          <PageButton
+            label="Next page"
+            icon="chevron-right"
+            disabled={current >= totalPages}
+            onClick={() => onPage(current + 1)}
+          />
+        </Group>
+      )}
     </Group>
   )
 }

@@ -3,7 +3,7 @@ import { Type } from 'typebox'
 import { reasonOf } from '../../tokens/errors.ts'
 import type { Caller } from '../../tokens/model/permissions.ts'
 import { NOT_A_TIME } from '../../tokens/model/times.ts'
-import { ACTIONS, type HistoryQuery, NOT_A_POSITION, readHistoryQuery } from '../../tokens/record/history.ts'
+import { ACTIONS, EFFECTS, type HistoryQuery, NOT_A_POSITION, readHistoryQuery } from '../../tokens/record/history.ts'
 import type { Registry } from '../../tokens/registry.ts'
 import { historyToWire, idsIn } from '../../wire/history.ts'
 import type { AccountRoute } from './route.ts'
@@ -23,6 +23,12 @@ const shared = {
     ...schemas.PageParameters,
     by: Type.Optional(Type.String({ description: 'Only what this actor did' })),
     action: Type.Optional(Type.String({ enum: [...ACTIONS], description: 'Only this kind of change' })),
+    effect: Type.Optional(
+      Type.String({
+        enum: [...EFFECTS],
+        description: 'Only what took access away: disabled, rotated, deleted, suspended, revoked, signed out by others',
+      }),
+    ),
     from: Type.Optional(Type.String({ format: 'date-time', description: 'Only changes at this time or later' })),
     before: Type.Optional(Type.String({ format: 'date-time', description: 'Only changes before this time' })),
     after: position('Only entries after this position, oldest first; 0 for the first one'),
@@ -36,6 +42,10 @@ const accountHistory: AccountRoute = {
   method: 'GET',
   url: '/api/v1/apiClient/history',
   ...shared,
+  querystring: Type.Object({
+    ...shared.querystring.properties,
+    subAccountId: Type.Optional(Type.String({ description: 'Only what was done to this sub-account and its tokens' })),
+  }),
   operationId: 'listAccountHistory',
   summary: 'History of the account, newest first',
   failures: { 400: BAD_QUERY },

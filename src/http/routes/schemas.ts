@@ -236,6 +236,12 @@ export type WireSubAccount = Static<typeof SubAccount>
 const facts = (description: string, example: JsonObject) =>
   Type.Record(Type.String(), Type.Unsafe<Json>({}), { description, examples: [example] })
 const POSITION = "Counts the account's entries; an opaque text for callers who see only some of them"
+const HistorySubAccount = Type.Unsafe<{ _id: string; name: string } | null>({
+  type: ['object', 'null'],
+  properties: { _id: text('Sub-account identifier'), name: text('Its present name', 'Berlin agency') },
+  required: ['_id', 'name'],
+  description: 'The sub-account that was changed, or whose token was; null for neither',
+})
 export const HistoryEntry = Type.Object(
   {
     seq: Type.Unsafe<number | string>({ ...count(POSITION), type: ['integer', 'string'] }),
@@ -245,6 +251,7 @@ export const HistoryEntry = Type.Object(
     action: oneOf(ACTIONS, 'What was done', 'token.update'),
     subject: text('The id of what was changed', 'tok_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
     subjectName: orNull(text('What it was called then, after the change', 'CI pipeline')),
+    subAccount: HistorySubAccount,
     from: facts('The fields that changed, as they were before', { status: 'active' }),
     to: facts('The same fields after the change', { status: 'inactive' }),
     requestId: orNull(text('The X-Request-Id of the change')),

@@ -120,11 +120,22 @@ export interface HistoryRow extends HistoryEvent, Omit<Origin, 'authority' | 'on
   readonly seq: number
 }
 
+/** With the sub-account of the token that it is about, which its creation says, also after its deletion. */
+export interface ListedHistoryRow extends HistoryRow {
+  readonly subAccountId: string | null
+}
+
+/** What a change did to access: a revocation took it away at once, or at the end of an overlap. */
+export const EFFECTS = ['revocation'] as const
+
 /** Which rows of an account's history are wanted. The range includes its start and excludes its end. */
 export interface HistoryFilter {
   readonly tokenId?: string | undefined
   readonly by?: string | undefined
   readonly action?: Action | undefined
+  readonly effect?: (typeof EFFECTS)[number] | undefined
+  /** What was done to it and to its tokens. */
+  readonly subAccountId?: string | undefined
   readonly from?: Timestamp | undefined
   readonly before?: Timestamp | undefined
 }
@@ -153,18 +164,22 @@ function readCursor(query: RawQuery): Cursor | undefined {
   return { name, position }
 }
 
+function readOneOf<Known extends string>(query: RawQuery, name: string, known: readonly Known[]): Known | undefined {
+  const text = readOnce(query, name)
+  const found = known.find((each) => each === text)
+  if (text === undefined || found !== undefined) return found
+  throw new Failure('invalid-request', `${name} must be ${known.length > 1 ? 'one of ' : ''}${known.join(', ')}`)
+}
+
 export const NOT_A_POSITION = 'must be the position of an entry'
 
 export function readHistoryQuery(query: RawQuery): HistoryRequest {
-  const text = readOnce(query, 'action')
-  const action = ACTIONS.find((known) => known === text)
-  if (text !== undefined && action === undefined) {
-    throw new Failure('invalid-request', `action must be one of ${ACTIONS.join(', ')}`)
-  }
   return {
     ...readPageRequest(query),
     by: readOnce(query, 'by'),
-    action,
+    action: readOneOf(query, 'action', ACTIONS),
+    effect: readOneOf(query, 'effect', EFFECTS),
+    subAccountId: readOnce(query, 'subAccountId'),
     from: readTimeParameter(query, 'from'),
     before: readTimeParameter(query, 'before'),
     cursor: readCursor(query),

@@ -6,8 +6,8 @@ import {
   chainStamp,
   type HistoryFilter,
   type HistoryQuery,
-  type HistoryRow,
   headStamp,
+  type ListedHistoryRow,
 } from '../../../src/tokens/record/history.ts'
 import { deleteToken, type Estate, FIRST_PAGE, plain, rotateToken, updateToken } from '../../support/store.ts'
 import type { Part } from '../contract.ts'
@@ -55,7 +55,8 @@ async function liveThroughEverything(estate: Estate) {
       tokenId,
       from,
       to,
-    } as HistoryRow
+      subAccountId: tokenId === null ? null : subAccount.id,
+    } as ListedHistoryRow
   }
   const { name, email, companyName } = subAccount
   const { id, subAccountId } = token
@@ -72,7 +73,7 @@ async function liveThroughEverything(estate: Estate) {
     row(9, 'token.rotate', id, 'CD', {}, { formerCredentialUntil: null }),
     row(10, 'token.delete', id, 'CD', { name: 'CD', status: 'inactive' }, {}),
   ]
-  return { account, token, expected }
+  return { account, subAccount, token, expected }
 }
 
 export async function readChain(estate: Estate, accountId: string): Promise<ChainLink[]> {
@@ -114,9 +115,32 @@ export const describeHistory: Part = (estate) => {
     assert.deepEqual(await asked({ action: 'token.rotate' }), [9, 8])
     assert.deepEqual(await asked({ from: 3, before: 5 }), [4, 3])
     assert.deepEqual(await asked({ from: 9 }), [10, 9])
+    const ofSubAccount = [10, 9, 8, 7, 6, 5, 4]
+    assert.deepEqual(await asked({ subAccountId: token.subAccountId }), ofSubAccount)
+    assert.deepEqual(await asked({ subAccountId: 'sub_nothing' }), [])
+    assert.deepEqual(await asked({ subAccountId: token.subAccountId, action: 'token.rotate' }), [9, 8])
     assert.deepEqual(await asked({ action: 'token.rotate', before: 9, by: 'key_of_caller', tokenId: token.id }), [8])
     const page = await estate().store.listHistory(account.id, { page: 2, limit: 1, action: 'token.rotate' })
     assert.deepEqual([page.items.map(({ seq }) => seq), page.total], [[8], 2])
+  })
+
+  test('what took access away is found: tokens off, rotated or deleted, suspensions, revoked keys, and no other change', async () => {
+    const { account, subAccount } = await liveThroughEverything(estate())
+    const { store } = estate()
+    const other = estate().tokenRecord(subAccount, '"status":"inactive"')
+    await store.insertTokens([other], origin(11))
+    const update = (change: object, at: number) => updateToken(store, account.id, other.id, change, origin(at))
+    await update({ metadata: '{"a":1,"status":"inactive","suspendedAt":1}' }, 12)
+    await update({ name: 'x","status":"inactive"' }, 13)
+    await update({ status: 'inactive', metadata: null }, 14)
+    await update({ status: 'active' }, 15)
+    await store.updateSubAccount(account.id, subAccount.id, { status: 'active' }, origin(16))
+    await store.updateSubAccount(account.id, subAccount.id, { metadata: { suspendedAt: 7 } }, origin(17))
+    const { items } = await store.listHistory(account.id, { ...FIRST_PAGE, effect: 'revocation' })
+    assert.deepEqual(
+      items.map(({ seq }) => seq),
+      [14, 10, 9, 8, 7, 5, 3],
+    )
   })
 
   test('the history continues after a row, oldest first, or before one, newest first, with what is left as the total', async () => {

@@ -17,5 +17,7 @@ export const POSTGRES: Dialect = {
   seesOnly: (ids) => `CASE WHEN permissions ~ ${SOME_SUB_ACCOUNTS}
     THEN permissions::jsonb -> 'subAccounts' <@ to_jsonb(${ids}::text[]) END`,
   subAccountOf: (facts) => `split_part(split_part(${facts} COLLATE "C", '"subAccountId":"', 2), '"', 1)`,
+  // Names, the status and the suspension are written before them.
+  withoutMetadata: (facts) => `split_part(${facts}, '"metadata":', 1)`,
   maxLifetime: `substring(policy FROM '"maxLifetimeSeconds":([0-9]{1,12})')::bigint`,
 }

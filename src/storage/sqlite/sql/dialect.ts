@@ -21,5 +21,6 @@ export const SQLITE: Dialect = {
     THEN json_type(permissions, '$.subAccounts') = 'array' AND NOT EXISTS
       (SELECT 1 FROM json_each(permissions, '$.subAccounts') WHERE value NOT IN ${elements(ids)}) END`,
   subAccountOf: (facts) => `CASE WHEN json_valid(${facts}) THEN ${facts} ->> '$.subAccountId' END`,
+  withoutMetadata: (facts) => `CASE WHEN json_valid(${facts}) THEN json_remove(${facts}, '$.metadata') ELSE '' END`,
   maxLifetime: `CASE WHEN json_valid(policy) THEN policy ->> '$.maxLifetimeSeconds' END`,
 }

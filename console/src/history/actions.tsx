@@ -1,0 +1,138 @@
+// Every action of the history: its name in the filter, its icon and its sentence. The compiler asks for all three where the API
+// has an action that this list lacks.
+import type { ReactNode } from 'react'
+import type { HistoryEntry } from '../../../client/latchkey-client.ts'
+import type { IconName } from '../ui/icon.tsx'
+import { say } from '../ui/say.ts'
+import {
+  accountUpdate,
+  fromTo,
+  type Known,
+  keyRights,
+  subAccountUpdate,
+  tokenCreate,
+  tokenRotate,
+  tokenUpdate,
+  type Words,
+  withPolicy,
+} from './wording.tsx'
+
+export type Action = HistoryEntry['action']
+
+interface About {
+  /** What was changed, by its name; `again` where it was named before. */
+  readonly it: ReactNode
+  readonly again: ReactNode
+  readonly entry: HistoryEntry
+  readonly known: Known
+}
+
+interface ActionWords {
+  /** In the filter. */
+  readonly label: string
+  readonly icon: (entry: HistoryEntry) => IconName
+  /** What follows the name of the actor. */
+  readonly sentence: (about: About) => Words
+}
+
+const always = (icon: IconName) => () => icon
+
+const ACTIONS: Readonly<Record<Action, ActionWords>> = {
+  'token.create': {
+    label: 'Token created',
+    icon: always('plus'),
+    sentence: ({ it, entry, known }) => tokenCreate(it, entry.to, known),
+  },
+  'token.update': {
+    label: 'Token changed',
+    icon: ({ to }) => (to.status === undefined ? 'pencil' : 'power'),
+    sentence: ({ it, again, entry }) => tokenUpdate(it, again, entry.from, entry.to),
+  },
+  'token.rotate': {
+    label: 'Credential rotated',
+    icon: always('rotate'),
+    sentence: ({ it, entry }) => tokenRotate(it, entry.to),
+  },
+  'token.reveal': {
+    label: 'Credential shown',
+    icon: always('eye'),
+    sentence: ({ it }) => say`was shown the credential of ${it}`,
+  },
+  'token.erase': {
+    label: 'Credential erased',
+    icon: always('eye-off'),
+    sentence: ({ it }) => say`erased the stored credential of ${it}, which goes on working`,
+  },
+  'token.delete': {
+    label: 'Token deleted',
+    icon: always('trash'),
+    sentence: ({ it }) => say`deleted the token ${it}`,
+  },
+  'sub-account.create': {
+    label: 'Sub-account created',
+    icon: always('plus'),
+    sentence: ({ it, entry }) => say`created the sub-account ${it}${withPolicy(entry.to.policy)}`,
+  },
+  'sub-account.update': {
+    label: 'Sub-account changed',
+    icon: ({ to }) => (to.suspendedAt === undefined ? 'pencil' : 'power'),
+    sentence: ({ it, again, entry }) => subAccountUpdate(it, again, entry.from, entry.to),
+  },
+  'key.create': {
+    label: 'Account key created',
+    icon: always('key'),
+    sentence: ({ it, entry, known }) => say`made the account key ${it}${keyRights(entry.to.permissions, known)}`,
+  },
+  'key.revoke': {
+    label: 'Account key revoked',
+    icon: always('trash'),
+    sentence: ({ it }) => say`revoked the account key ${it}`,
+  },
+  'session.sign-in': {
+    label: 'Somebody signed in',
+    icon: always('sign-in'),
+    sentence: () => 'signed in to the console',
+  },
+  'session.choose': {
+    label: 'Somebody came from another account',
+    icon: always('switch'),
+    sentence: () => 'chose this account in the console',
+  },
+  'session.sign-out': {
+    label: 'Somebody signed out',
+    icon: always('sign-out'),
+    sentence: () => 'signed out of the console',
+  },
+  'session.revoke': {
+    label: 'Somebody was signed out',
+    icon: always('sign-out'),
+    sentence: ({ it }) => say`signed ${it} out of the console`,
+  },
+  'account.create': {
+    label: 'Account created',
+    icon: always('plus'),
+    sentence: () => 'made this account',
+  },
+  'account.rename': {
+    label: 'Account renamed',
+    icon: always('pencil'),
+    sentence: ({ entry }) => say`renamed this account ${fromTo(entry.from.name, entry.to.name)}`,
+  },
+  'account.update': {
+    label: 'Account changed',
+    icon: always('pencil'),
+    sentence: ({ entry }) => accountUpdate(entry.to),
+  },
+}
+
+export const ACTION_NAMES = Object.keys(ACTIONS) as Action[]
+
+/** Of a newer service, until this page is loaded again. */
+const unknown = (action: string): ActionWords => ({
+  label: action,
+  icon: always('pencil'),
+  sentence: ({ it }) => say`did “${action}” to ${it}`,
+})
+
+export const actionOf = (action: Action): ActionWords =>
+  (ACTIONS as Readonly<Record<string, ActionWords>>)[action] ?? unknown(action)
