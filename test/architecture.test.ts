@@ -38,6 +38,7 @@ function roomOf(path: string): string {
 }
 
 const BOTH_ENGINES = [
+  'storage/changes',
   'storage/tables.ts',
   'storage/queries.ts',
   'storage/pages.ts',
@@ -60,6 +61,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   wire: ['tokens'],
   'storage/sqlite': [...BOTH_ENGINES, 'process'],
   'storage/postgres': [...BOTH_ENGINES, 'process'],
+  'storage/changes': ['storage/queries.ts', 'storage/tables.ts', 'tokens'],
   'storage/tables.ts': ['tokens'],
   'storage/queries.ts': ['storage/tables.ts', 'tokens'],
   'storage/pages.ts': ['storage/queries.ts', 'storage/tables.ts', 'tokens'],
