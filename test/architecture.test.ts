@@ -122,6 +122,13 @@ test('only config.ts reads the environment, and only main.ts sets the exit code'
   assert.deepEqual(reading(/process\.exit\(|process\.exitCode\s*=/), ['src/main.ts'])
 })
 
+test('the whole store is known to its engines and to what opens and times it: all else takes the ports that it uses', () => {
+  const whole = /import type \{[^}]*\bStore\b[^}]*\} from '[^']*\/ports\.ts'/
+  const knowing = sources.filter((file) => whole.test(readFileSync(join(root, file), 'utf8')))
+  const engines = ['src/storage/postgres/store.ts', 'src/storage/sqlite/store.ts']
+  assert.deepEqual(knowing.sort(), ['src/compose.ts', 'src/http/observe/metrics.ts', ...engines])
+})
+
 test('imports form no cycle, those of types included', () => {
   const done = new Set<string>()
   const visit = (file: string, path: readonly string[]): void => {
