@@ -35,6 +35,7 @@ const imports = files.flatMap(importsOf)
 
 const BOTH_ENGINES = [
   'process',
+  'storage/changes',
   'storage/columns.ts',
   'storage/queries.ts',
   'storage/pages.ts',
@@ -66,6 +67,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   wire: ['tokens'],
   'storage/sqlite': BOTH_ENGINES,
   'storage/postgres': BOTH_ENGINES,
+  'storage/changes': ['storage/queries.ts', 'storage/columns.ts', 'tokens'],
   'storage/pages.ts': ['storage/queries.ts', 'storage/columns.ts', 'tokens'],
   'storage/queries.ts': ['storage/columns.ts', 'tokens'],
   'storage/locked-tables.ts': ['storage/columns.ts', 'tokens'],
@@ -145,6 +147,13 @@ test('only config.ts reads the environment, and only main.ts sets the exit code'
   const reading = (pattern: RegExp) => sources.filter((file) => pattern.test(readFileSync(join(root, file), 'utf8')))
   assert.deepEqual(reading(/process\.env/), ['src/config.ts'])
   assert.deepEqual(reading(/process\.exit\(|process\.exitCode\s*=/), ['src/main.ts'])
+})
+
+test('the whole store is known to its engines and to what opens and times it: all else takes the ports that it uses', () => {
+  const whole = /import type \{[^}]*\bStore\b[^}]*\} from '[^']*\/ports\.ts'/
+  const knowing = sources.filter((file) => whole.test(readFileSync(join(root, file), 'utf8')))
+  const engines = ['src/storage/postgres/store.ts', 'src/storage/sqlite/store.ts']
+  assert.deepEqual(knowing.sort(), ['src/compose.ts', 'src/http/observe/metrics.ts', ...engines])
 })
 
 test('imports form no cycle, those of types included', () => {

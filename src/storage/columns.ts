@@ -17,7 +17,14 @@ import {
   TOKENS,
   type Value,
 } from '../tokens/model/tables.ts'
-import type { Account, ListedToken, StoredKey, SubAccount, TokenRecord } from '../tokens/model/token.ts'
+import {
+  type Account,
+  foldedText,
+  type ListedToken,
+  type StoredKey,
+  type SubAccount,
+  type TokenRecord,
+} from '../tokens/model/token.ts'
 import type { StampedSubAccountRow, TokenRow } from '../tokens/ports.ts'
 import type { KeptRequest, StoredHistoryRow } from '../tokens/record/history.ts'
 import type { Stamped } from '../tokens/trust/stamp.ts'
@@ -68,8 +75,8 @@ export class Selection<Row> {
   }
 }
 
-/** Two rows beside each other. */
-class Joined<Left, Right> {
+/** A token's row and its sub-account's. */
+export class Joined<Left, Right> {
   readonly #left: Selection<Left>
   readonly #right: Selection<Right>
   readonly columns: string
@@ -142,15 +149,18 @@ export function changedFields(table: Table, before: object, after: object): Stor
   )
 }
 
+/** The same as columns, with those that are derived of the fields. */
+export function changedColumns(table: Table, before: object, after: object): StoredRow {
+  return { ...changedFields(table, before, after), ...derivedFields(table, after) }
+}
+
+/** What both engines derive of a row. */
+export function derivedFields(table: Table, row: object): StoredRow {
+  return table === SUB_ACCOUNTS ? { foldedText: foldedText(row as SubAccount) } : {}
+}
+
 function pick(row: object, names: readonly string[]): StoredRow {
   const picked: Record<string, Value> = {}
   for (const name of names) picked[name] = (row as StoredRow)[name] ?? null
   return picked
-}
-
-/** Such as `name = ?, status = ?`; `parameter` writes the n-th parameter, counted from 1. */
-export function assignments(fields: StoredRow, parameter: (n: number) => string): string {
-  return Object.keys(fields)
-    .map((name, index) => `${columnOf(name)} = ${parameter(index + 1)}`)
-    .join(', ')
 }

@@ -19,6 +19,8 @@ export type Rows = readonly (readonly unknown[])[]
 export interface Query<Args extends readonly unknown[], Answer> {
   readonly values: (...args: Args) => (string | number | Uint8Array)[]
   readonly sql: string
+  /** The same as PostgreSQL writes it. */
+  readonly postgresSql: string
   readonly read: (rows: Rows) => Answer
 }
 
@@ -27,7 +29,7 @@ function query<Args extends readonly unknown[], Answer>(
   sql: string,
   read: (rows: Rows) => Answer,
 ): Query<Args, Answer> {
-  return { values, sql, read }
+  return { values, sql, postgresSql: sql.replaceAll('?', '$'), read }
 }
 
 const ACCOUNT_BY = `SELECT ${ACCOUNT.columns('a')} FROM accounts a`
@@ -42,6 +44,16 @@ export const listAccounts = query(all, `${ACCOUNT_BY} ORDER BY a.id`, (rows) => 
 export const KEY_BY = `SELECT ${KEY.columns('k')} FROM account_keys k`
 export const findKey = query(byDigest, `${KEY_BY} WHERE k.digest = ?1`, ([row]) => KEY.readOne(row))
 export const findKeyById = query(byId, `${KEY_BY} WHERE k.id = ?1`, ([row]) => KEY.readOne(row))
+
+/** The account that a key or a session belongs to, if there is one. */
+const accountsOf = (table: string) =>
+  query(
+    byId,
+    `SELECT account_id FROM ${table} WHERE id = ?1 AND account_id IS NOT NULL`,
+    (rows) => rows.flat() as string[],
+  )
+export const accountsOfKey = accountsOf('account_keys')
+export const accountsOfSession = accountsOf('sessions')
 
 export const findSession = query(byDigest, `${SESSION_BY} WHERE s.digest = ?1`, ([row]) => SESSION.readOne(row))
 export const findSessionById = query(byId, `${SESSION_BY} WHERE s.id = ?1`, ([row]) => SESSION.readOne(row))

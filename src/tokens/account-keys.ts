@@ -5,7 +5,7 @@ import { type Page, type PageRequest, type Slice, toPage } from './model/page.ts
 import { type Caller, type Permissions, requireWithin, storePermissions } from './model/permissions.ts'
 import { toTime } from './model/times.ts'
 import { type AccountKey, newId, type Timestamp } from './model/token.ts'
-import type { KeyQuery, Parts } from './ports.ts'
+import type { KeyQuery, KeyStore, Parts, RequestStore, SubAccountStore } from './ports.ts'
 import type { Origin } from './record/history.ts'
 import { newCredential } from './trust/credential.ts'
 
@@ -16,10 +16,12 @@ export interface NewKey {
   readonly expiresAt?: Timestamp | null | undefined
 }
 
-export class AccountKeys {
-  readonly #parts: Parts
+export type KeyPorts = KeyStore & RequestStore & Pick<SubAccountStore, 'findSubAccount'>
 
-  constructor(parts: Parts) {
+export class AccountKeys {
+  readonly #parts: Parts<KeyPorts>
+
+  constructor(parts: Parts<KeyPorts>) {
     this.#parts = parts
   }
 

@@ -5,7 +5,7 @@ import { Failure } from './errors.ts'
 import type { Caller } from './model/permissions.ts'
 import type { TokenRecord } from './model/token.ts'
 import { type NewToken, newTokenFields } from './model/update.ts'
-import type { Parts } from './ports.ts'
+import type { Parts, RequestStore } from './ports.ts'
 import type { KeptRequest, Origin } from './record/history.ts'
 import { STAMP_BYTES, type Stamps } from './trust/vault.ts'
 
@@ -44,7 +44,7 @@ export function creationFields(token: NewToken): readonly unknown[] {
  * request was answered with.
  */
 export async function once<Result>(
-  { store, stamps }: Pick<Parts, 'store' | 'stamps'>,
+  { store, stamps }: Pick<Parts<RequestStore>, 'store' | 'stamps'>,
   asked: AskedOnce | undefined,
   origin: Origin,
   answer: Answer,

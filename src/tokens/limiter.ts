@@ -5,7 +5,10 @@ import { Recent } from './recent.ts'
 import type { Limit, PolicyOwner } from './verify/policy.ts'
 
 export interface LimitStore {
-  /** All of it in one durable transaction. */
+  /**
+   * Takes units of an account's rates and quotas, in one durable transaction: all processes together never get more than a limit
+   * allows.
+   */
   reserveUnits(account: string, ask: Ask): Promise<Reserved>
 }
 

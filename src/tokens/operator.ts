@@ -1,5 +1,5 @@
 // What only the operator does, at the command line: accounts, their keys, and tokens in bulk.
-import { AccountKeys } from './account-keys.ts'
+import { AccountKeys, type KeyPorts } from './account-keys.ts'
 import { Failure } from './errors.ts'
 import { Shapes } from './leaks/shapes.ts'
 import { MAX_LIMIT } from './model/page.ts'
@@ -15,11 +15,22 @@ import {
   type VerifiedToken,
 } from './model/token.ts'
 import { type NewSubAccount, type NewToken, newSubAccountFields } from './model/update.ts'
-import type { NameAsked, Parts, TokenRow } from './ports.ts'
+import type {
+  AccountStore,
+  IdentityStore,
+  ImportStore,
+  NameAsked,
+  OwnerStore,
+  Parts,
+  SubAccountStore,
+  TokenRow,
+  TokenStore,
+  VerificationStore,
+} from './ports.ts'
 import type { Origin } from './record/history.ts'
 import { sealToken } from './sealed-token.ts'
 import { maskOf, NOT_STORED, newCredential } from './trust/credential.ts'
-import type { KeyRing } from './trust/key-ring.ts'
+import type { KeyRing, VaultStore } from './trust/key-ring.ts'
 import { credentialContext, sizeOfText } from './trust/vault.ts'
 import { kindOfCredential } from './verify/credential-format.ts'
 
@@ -40,10 +51,20 @@ export type Holder =
   /** `isFormer`: a rotation has replaced the credential, which is accepted until the overlap ends. */
   | { readonly kind: 'token'; readonly row: TokenRow; readonly isFormer: boolean }
 
-export class Operator {
-  readonly #parts: Parts
+type Ports = AccountStore &
+  KeyPorts &
+  IdentityStore &
+  TokenStore &
+  OwnerStore &
+  ImportStore &
+  VaultStore &
+  Pick<SubAccountStore, 'insertSubAccounts'> &
+  Pick<VerificationStore, 'findCandidate'>
 
-  constructor(parts: Parts) {
+export class Operator {
+  readonly #parts: Parts<Ports>
+
+  constructor(parts: Parts<Ports>) {
     this.#parts = parts
   }
 

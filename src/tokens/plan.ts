@@ -40,7 +40,8 @@ export type TokenChange =
   | { readonly kind: 'reveal' }
 
 export interface Plan<Row> {
-  readonly after: Stamped<Row>
+  readonly before: Row
+  readonly after: Row
   readonly event: HistoryEvent
   /** What the change takes away, for the revocation journal. */
   readonly revocation: Revocation | undefined
@@ -48,7 +49,7 @@ export interface Plan<Row> {
   readonly reenabling: Revocation | undefined
 }
 
-export interface TokenPlan extends Plan<TokenRecord> {
+export interface TokenPlan extends Plan<Stamped<TokenRecord>> {
   readonly isDeleted: boolean
   /** The former credential of a rotation, where it goes on working for a while. */
   readonly retired: Stamped<RetiredCredential> | undefined
@@ -83,10 +84,15 @@ export function planTokenChange(
       const { version, accountId } = before
       const changed = { ...before, sealed: change.sealed, masked: change.masked, version: version + 1 }
       const after = restamp(TOKENS, before, changed, stamps)
-      return { ...NOTHING_ELSE, after, event: historyEvent(accountId, 'token.erase', after, {}, {}) }
+      return { ...NOTHING_ELSE, before, after, event: historyEvent(accountId, 'token.erase', after, {}, {}) }
     }
     case 'reveal':
-      return { ...NOTHING_ELSE, after: before, event: historyEvent(before.accountId, 'token.reveal', before, {}, {}) }
+      return {
+        ...NOTHING_ELSE,
+        before,
+        after: before,
+        event: historyEvent(before.accountId, 'token.reveal', before, {}, {}),
+      }
   }
 }
 
@@ -107,6 +113,7 @@ function planUpdate(before: Stamped<TokenRecord>, update: TokenUpdate, origin: O
   const isOn = status !== before.status && status === 'active'
   return {
     ...NOTHING_ELSE,
+    before,
     after,
     event: historyEvent(after.accountId, 'token.update', after, from, to),
     revocation: revocationBy(before, after, origin.at),
@@ -132,6 +139,7 @@ function planRotation(before: Stamped<TokenRecord>, rotation: Rotation, origin: 
     retired && isGenuine(TOKENS, before, stamps) ? stampOf(RETIRED_CREDENTIALS, retired, stamps) : before.stamp
   return {
     ...NOTHING_ELSE,
+    before,
     after,
     retired: retired && { ...retired, stamp },
     endRetiredUpTo: outlived,
@@ -155,6 +163,7 @@ function planDeletion(before: Stamped<TokenRecord>, { at }: Origin): TokenPlan {
   const { id, accountId, name, status, version } = before
   return {
     ...NOTHING_ELSE,
+    before,
     after: before,
     isDeleted: true,
     event: historyEvent(accountId, 'token.delete', before, { name, status }, {}),
@@ -169,7 +178,7 @@ export function planSubAccountUpdate(
   origin: Origin,
   stamps: Stamps,
   fingerprints?: readonly string[],
-): Plan<SubAccount> | undefined {
+): Plan<Stamped<SubAccount>> | undefined {
   if (before === undefined) throw new Failure('sub-account-forbidden')
   if (fingerprints?.includes(fingerprintOf(before)) === false) throw new Failure('version-mismatch', STALE_SUB_ACCOUNT)
   // A tampered row becomes genuine only by an update that sets both status and policy: the stored ones are dropped.
@@ -186,6 +195,7 @@ export function planSubAccountUpdate(
   const isOff = after.suspendedAt !== null
   const [id, at] = [after.id, origin.at]
   return {
+    before,
     after,
     event: historyEvent(after.accountId, 'sub-account.update', after, from, to),
     revocation: isSwitched && isOff ? { kind: 'sub-account-off', id, at } : undefined,
@@ -198,12 +208,13 @@ export function planKeyRevocation(
   before: Stamped<StoredKey> | undefined,
   { at }: Origin,
   stamps: Stamps,
-): Plan<StoredKey> | undefined {
+): Plan<Stamped<StoredKey>> | undefined {
   if (before === undefined) throw new Failure('key-not-found')
   if (before.revokedAt !== null) return undefined
   const changed = { ...before, revokedAt: at }
   const { from, to } = difference(ACCOUNT_KEYS, before, changed)
   return {
+    before,
     after: { ...changed, stamp: stampOf(ACCOUNT_KEYS, changed, stamps) },
     event: historyEvent(before.accountId, 'key.revoke', before, from, to),
     revocation: { kind: 'key-off', id: before.id, at },
@@ -226,11 +237,11 @@ export function planAccountChoice(
   before: Stamped<StoredSession> | undefined,
   accountId: string,
   stamps: Stamps,
-): { readonly after: Stamped<StoredSession>; readonly event: HistoryEvent } | undefined {
+): Pick<Plan<Stamped<StoredSession>>, 'before' | 'after' | 'event'> | undefined {
   if (before === undefined) throw new Failure('token-invalid')
   if (before.accountId === accountId) return undefined
   const after = restamp(SESSIONS, before, { ...before, accountId }, stamps)
-  return { after, event: personEntered(accountId, 'session.choose', after) }
+  return { before, after, event: personEntered(accountId, 'session.choose', after) }
 }
 
 type SessionAction = Extract<Action, `session.${string}`>
@@ -252,13 +263,13 @@ export type AccountUpdate = Partial<Pick<Account, 'name' | 'credentials'>>
 export function planAccountUpdate(
   before: Account | undefined,
   change: AccountUpdate,
-): { readonly after: Account; readonly event: HistoryEvent } | undefined {
+): Pick<Plan<Account>, 'before' | 'after' | 'event'> | undefined {
   if (before === undefined) throw new Failure('account-not-found')
   const after = { ...before, ...change }
   const { from, to } = difference(ACCOUNTS, before, after)
   if (Object.keys(to).length === 0) return undefined
   const action = 'name' in to ? 'account.rename' : 'account.update'
-  return { after, event: historyEvent(before.id, action, after, from, to) }
+  return { before, after, event: historyEvent(before.id, action, after, from, to) }
 }
 
 export function accountCreated(account: Account): HistoryEvent {

@@ -19,7 +19,7 @@ import type {
 import type { SubAccountUpdate } from './model/update.ts'
 import type { AccountUpdate, Expected, TokenChange } from './plan.ts'
 import type { ChainLink, HistoryQuery, KeptRequest, ListedHistoryRow, Origin } from './record/history.ts'
-import type { KeyRing, VaultRow } from './trust/key-ring.ts'
+import type { KeyRing, VaultStore } from './trust/key-ring.ts'
 import type { Stamped, Tampered } from './trust/stamp.ts'
 import type { Stamps } from './trust/vault.ts'
 import type { Candidate } from './trust/verdict.ts'
@@ -41,18 +41,30 @@ import type { Candidate } from './trust/verdict.ts'
  * - When the store cannot be asked, every method rejects with `unavailable`.
  * - An engine may return the same object for as long as nothing about it has changed; callers never modify it.
  */
-export type Store = AccessStore &
+export type Store = IdentityStore &
+  VerificationStore &
+  UseStore &
+  LimitStore &
   SessionStore &
   TokenStore &
+  ActivityStore &
+  RequestStore &
   SubAccountStore &
   AccountStore &
+  KeyStore &
   ReportStore &
-  UpkeepStore &
+  CountStore &
+  OwnerStore &
+  ImportStore &
+  RowStore &
+  VaultStore &
+  MasterKeyStore &
+  ScopeStore &
   StoreLife
 
-/** What the operations work with. */
-export interface Parts {
-  readonly store: Store
+/** What an operation works with: of the store, only the ports that it uses. */
+export interface Parts<Ports> {
+  readonly store: Ports
   readonly keys: KeyRing
   readonly stamps: Stamps
   readonly now: () => Timestamp
@@ -60,24 +72,28 @@ export interface Parts {
   readonly onTampered: (tampered: Tampered) => void
 }
 
-/** Authentication. */
-export interface AccessStore {
+/** Who calls. */
+export interface IdentityStore {
   findAccount(id: string): Promise<Account | undefined>
   /** By the key itself, of which only the digest is stored. */
   findKey(presented: string): Promise<Stamped<StoredKey> | undefined>
+}
+
+export interface VerificationStore {
   /** All that verification needs to know about a credential. */
   findCandidate(presented: string): Promise<Candidate | undefined>
   /** The same for a token itself, whose credential need not be known. */
   findCandidateOf(tokenId: string): Promise<Candidate | undefined>
+  /** What is left of the rates and quotas of these tokens and sub-accounts, where any of them was ever used. */
+  findLimits(subjects: readonly string[]): Promise<readonly StoredLimit[]>
+}
+
+export interface UseStore {
   /**
    * Of tokens and account keys. Unknown ones are ignored. A use less than a minute after the one on record, or before it, is
    * not written; the answer has those on record.
    */
-  saveUses(uses: ReadonlyMap<string, Timestamp>): Promise<ReadonlyMap<string, Timestamp>>
-  /** Takes units of an account's rates and quotas: all processes together never get more than a limit allows. */
-  reserveUnits: LimitStore['reserveUnits']
-  /** What is left of the rates and quotas of these tokens and sub-accounts, where any of them was ever used. */
-  findLimits(subjects: readonly string[]): Promise<readonly StoredLimit[]>
+  saveUses(marks: ReadonlyMap<string, Timestamp>): Promise<ReadonlyMap<string, Timestamp>>
 }
 
 export type StoredLimit = RecordOf<typeof LIMITS>
@@ -107,19 +123,10 @@ export interface TokenRow {
   readonly subAccount: SubAccount
 }
 
-export interface NameAsked {
-  readonly subAccountId: string
-  readonly name: string
-}
-
 export interface TokenStore {
   /** All or none. */
   insertTokens(tokens: readonly TokenRecord[], origin: Origin): Promise<void>
-  /** The change that was made with an idempotency key of this caller. */
-  findRequest(accountId: string, by: string, key: string): Promise<KeptRequest | undefined>
   findToken(accountId: string, id: string): Promise<TokenRow | undefined>
-  /** In the order asked for. For the operator, who checks an import before making it. */
-  findTokensByNames(asked: readonly NameAsked[]): Promise<readonly (TokenRecord | undefined)[]>
   /** Undefined when the query names a sub-account that is not the account's. */
   listTokens(accountId: string, query: TokenQuery): Promise<Slice<TokenRow> | undefined>
   /** The token after the change; a deleted one as it was. */
@@ -130,8 +137,16 @@ export interface TokenStore {
     origin: Origin,
     expected?: Expected,
   ): Promise<TokenRow>
+}
+
+export interface ActivityStore {
   /** Last uses, and former credentials that still work at this time; tokens with neither are left out. */
   findActivity(tokenIds: readonly string[], at: Timestamp): Promise<ReadonlyMap<string, TokenActivity>>
+}
+
+export interface RequestStore {
+  /** The change that was made with an idempotency key of this caller. */
+  findRequest(accountId: string, by: string, key: string): Promise<KeptRequest | undefined>
 }
 
 export type StampedSubAccountRow = SubAccountRow & { readonly subAccount: Stamped<SubAccount> }
@@ -154,8 +169,19 @@ export interface SubAccountStore {
     origin: Origin,
     fingerprints?: readonly string[],
   ): Promise<SubAccountRow>
-  /** The account that owns a sub-account or a token, deleted tokens included; for the operator, who has none. */
+}
+
+/** For the operator, who has no account. */
+export interface OwnerStore {
+  /** The account that owns a sub-account or a token, deleted tokens included. */
   findOwner(id: string): Promise<string | undefined>
+}
+
+export interface AccountStore {
+  insertAccount(account: Account, origin: Origin): Promise<void>
+  listAccounts(): Promise<readonly Account[]>
+  /** Rejects with `account-not-found`; what the account already has changes nothing. */
+  updateAccount(id: string, change: AccountUpdate, origin: Origin): Promise<Account>
 }
 
 export interface KeyQuery extends PageRequest {
@@ -165,11 +191,7 @@ export interface KeyQuery extends PageRequest {
   readonly within?: readonly string[] | null
 }
 
-export interface AccountStore {
-  insertAccount(account: Account, origin: Origin): Promise<void>
-  listAccounts(): Promise<readonly Account[]>
-  /** Rejects with `account-not-found`; what the account already has changes nothing. */
-  updateAccount(id: string, change: AccountUpdate, origin: Origin): Promise<Account>
+export interface KeyStore {
   insertKey(key: StoredKey, origin: Origin): Promise<void>
   /** Newest first. */
   listKeys(accountId: string, query: KeyQuery): Promise<Slice<AccountKey>>
@@ -177,10 +199,14 @@ export interface AccountStore {
   revokeKey(id: string, origin: Origin): Promise<AccountKey>
 }
 
-export interface ReportStore {
+/** Of all accounts. */
+export interface CountStore {
   countTokens(): Promise<Readonly<Record<Status, number>>>
-  /** Active tokens of all accounts that expire in a range, which includes its start and excludes its end. */
+  /** Active tokens that expire in a range, which includes its start and excludes its end. */
   countExpiring(from: Timestamp, before: Timestamp): Promise<number>
+}
+
+export interface ReportStore {
   /** All of it from one snapshot. */
   readOverview(accountId: string, question: OverviewQuestion): Promise<OverviewCounts>
   /** The present names of the account's tokens, sub-accounts and account keys; other ids are left out. */
@@ -204,19 +230,31 @@ export interface Resealed {
   readonly after: Uint8Array
 }
 
-/** Examination, copying, rotation of the master key, and the search for leaks. */
-export interface UpkeepStore {
+export interface NameAsked {
+  readonly subAccountId: string
+  readonly name: string
+}
+
+/** For the operator, who imports tokens, and searches texts for imported credentials. */
+export interface ImportStore {
+  /** In the order asked for. */
+  findTokensByNames(asked: readonly NameAsked[]): Promise<readonly (TokenRecord | undefined)[]>
   /** Tokens whose credential may be an imported one, after an id, in the order of their ids. */
   listImported(after: string, limit: number): Promise<readonly ListedToken[]>
   /** Whether there may be a former credential that was imported: nothing is known of its shape. */
   hasFormerImported(): Promise<boolean>
+}
+
+/** For examination, copying and the rotation of the master key. */
+export interface RowStore {
   /** Every history row of every account in chain order, with the heads. */
   readChains(): AsyncIterable<ChainLink>
   /** Stored rows after one that was read before, in the order of the table's key. */
   readRows(table: Table, after: StoredRow | undefined, limit: number): Promise<readonly StoredRow[]>
-  /** The master keys that the store needs. */
-  readVault(): Promise<readonly VaultRow[]>
-  /** The ids of the keys that it needed once. None of them ever seals again. */
+}
+
+export interface MasterKeyStore {
+  /** The ids of the keys that the store needed once. None of them ever seals again. */
   listRetiredMasterKeys(): Promise<readonly string[]>
   /** Once this resolves, no process seals anything with the former key. */
   changeMasterKey(change: MasterKeyChange): Promise<void>
@@ -234,9 +272,12 @@ export interface RequestScope {
   readonly isGone: () => boolean
 }
 
-export interface StoreLife {
+export interface ScopeStore {
   /** Runs `work`, whose calls share the deadline of this request; those still queued are dropped once its caller has gone. */
   during<Result>(request: RequestScope, work: () => Result): Result
+}
+
+export interface StoreLife {
   /** Resolves if the store answers, and `Revocations` names no obstacle. */
   ping(): Promise<void>
   /** Waits for the changes in progress. */

@@ -1,5 +1,5 @@
 // What callers can do, the same over HTTP and at the command line; what only the operator can do is in operator.ts.
-import { AccountKeys } from './account-keys.ts'
+import { AccountKeys, type KeyPorts } from './account-keys.ts'
 import { Failure } from './errors.ts'
 import { type AskedOnce, askedOnce, creationFields, isSameAnswer, once } from './idempotency.ts'
 import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from './model/overview.ts'
@@ -16,7 +16,19 @@ import {
   type TokenUpdate,
 } from './model/update.ts'
 import type { Expected, TokenChange } from './plan.ts'
-import type { Parts, RequestScope, SubAccountQuery, TokenRow } from './ports.ts'
+import type {
+  IdentityStore,
+  Parts,
+  ReportStore,
+  RequestScope,
+  RequestStore,
+  ScopeStore,
+  SessionStore,
+  SubAccountQuery,
+  SubAccountStore,
+  TokenRow,
+  TokenStore,
+} from './ports.ts'
 import {
   type Cursor,
   type HistoryRequest,
@@ -28,12 +40,13 @@ import {
 } from './record/history.ts'
 import { sealToken } from './sealed-token.ts'
 import { Sessions } from './sessions.ts'
-import { type TokenView, TokenViews } from './token-views.ts'
+import { type TokenView, TokenViews, type ViewPorts } from './token-views.ts'
 import { endOfKey, requireNotEnded } from './trust/authority.ts'
 import { maskOf, NOT_STORED, newCredential } from './trust/credential.ts'
+import type { VaultStore } from './trust/key-ring.ts'
 import { isGenuine, type Stamped } from './trust/stamp.ts'
 import { credentialContext } from './trust/vault.ts'
-import { type Explanation, Verification } from './verification.ts'
+import { type Explanation, Verification, type VerificationPorts } from './verification.ts'
 import { codeOfReason } from './verify/answer.ts'
 import { kindOfCredential } from './verify/credential-format.ts'
 import type { Access } from './verify/policy.ts'
@@ -44,8 +57,11 @@ export interface Overview {
   readonly counts: OverviewCounts
 }
 
+type OwnPorts = IdentityStore & TokenStore & RequestStore & SubAccountStore & ReportStore & VaultStore & ScopeStore
+type Ports = OwnPorts & VerificationPorts & ViewPorts & KeyPorts & SessionStore
+
 export class Registry {
-  readonly #parts: Parts
+  readonly #parts: Parts<OwnPorts>
   readonly verification: Verification
   readonly keys: AccountKeys
   readonly sessions: Sessions
@@ -53,7 +69,7 @@ export class Registry {
   readonly #genuineKeys = new WeakSet<StoredKey>()
   readonly #views: TokenViews
 
-  constructor(parts: Parts) {
+  constructor(parts: Parts<Ports>) {
     this.#parts = parts
     this.verification = new Verification(parts)
     this.#views = new TokenViews(parts)

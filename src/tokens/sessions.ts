@@ -7,7 +7,7 @@ import { BY_OIDC, type Caller } from './model/permissions.ts'
 import { endOf, isDue, type StoredSession } from './model/session.ts'
 import { SESSIONS } from './model/tables.ts'
 import { newId } from './model/token.ts'
-import type { Parts } from './ports.ts'
+import type { Parts, SessionStore } from './ports.ts'
 import type { Origin } from './record/history.ts'
 import { endOfSession, requireNotEnded } from './trust/authority.ts'
 import { isGenuine } from './trust/stamp.ts'
@@ -36,9 +36,9 @@ const AFTER_ALL_IDS = '~'
 const READ_AT_ONCE = 500
 
 export class Sessions {
-  readonly #parts: Parts
+  readonly #parts: Parts<SessionStore>
 
-  constructor(parts: Parts) {
+  constructor(parts: Parts<SessionStore>) {
     this.#parts = parts
   }
 

@@ -1,9 +1,9 @@
 // Tokens as callers see them: with the credential, or with what may be seen of it, and with details where asked for.
 import { Failure, failure } from './errors.ts'
 import type { Token } from './model/token.ts'
-import type { Parts, TokenRow } from './ports.ts'
+import type { ActivityStore, Parts, TokenRow } from './ports.ts'
 import { maskOf, NOT_STORED } from './trust/credential.ts'
-import { KeyNotGiven, lacksKey } from './trust/key-ring.ts'
+import { KeyNotGiven, lacksKey, type VaultStore } from './trust/key-ring.ts'
 import { listedState } from './trust/verdict.ts'
 
 export interface TokenView {
@@ -11,13 +11,15 @@ export interface TokenView {
   readonly masked?: boolean
 }
 
+export type ViewPorts = ActivityStore & VaultStore
+
 export class TokenViews {
-  readonly #parts: Parts
+  readonly #parts: Parts<ViewPorts>
   // An engine returns the same object while nothing about it has changed, so its credential is decrypted once.
   readonly #opened = new WeakMap<TokenRow, string>()
   readonly #masked = new WeakMap<TokenRow, string>()
 
-  constructor(parts: Parts) {
+  constructor(parts: Parts<ViewPorts>) {
     this.#parts = parts
   }
 

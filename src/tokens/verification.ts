@@ -1,9 +1,9 @@
 // What a presented credential may do: whether it authenticates, what its policy and its sub-account's allow, and what is left of
 // their rates and quotas.
-import { Limiter, type LimitVerdict } from './limiter.ts'
+import { Limiter, type LimitStore, type LimitVerdict } from './limiter.ts'
 import type { LimitUse } from './model/limit.ts'
 import type { VerifiedToken } from './model/token.ts'
-import type { Parts } from './ports.ts'
+import type { Parts, UseStore, VerificationStore } from './ports.ts'
 import { LastUses } from './record/uses.ts'
 import type { Accepted, Candidate, Verdict } from './trust/verdict.ts'
 import { kindOfCredential } from './verify/credential-format.ts'
@@ -29,12 +29,14 @@ export interface Explanation {
   readonly limits: readonly (LimitUse & { readonly left: number })[]
 }
 
+export type VerificationPorts = VerificationStore & LimitStore & UseStore
+
 export class Verification {
-  readonly #parts: Parts
+  readonly #parts: Parts<VerificationPorts>
   readonly #limiter: Limiter
   readonly uses: LastUses
 
-  constructor(parts: Parts) {
+  constructor(parts: Parts<VerificationPorts>) {
     this.#parts = parts
     this.#limiter = new Limiter(parts.store, { now: parts.now, monotonic: () => performance.now() })
     this.uses = new LastUses(parts.store)

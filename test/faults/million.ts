@@ -3,10 +3,13 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
+import type { Change } from '../../src/storage/changes/change.ts'
+import * as operations from '../../src/storage/changes/operations.ts'
 import { clientConfig, SESSION } from '../../src/storage/postgres/pool.ts'
 import { Connection } from '../../src/storage/postgres/postgres-connection.ts'
 import type { Batch, Statement } from '../../src/storage/postgres/sql/batch.ts'
 import * as listing from '../../src/storage/postgres/sql/listing.ts'
+import { makeChange } from '../../src/storage/postgres/sql/make-changes.ts'
 import * as reads from '../../src/storage/postgres/sql/reads.ts'
 import { StatementNames } from '../../src/storage/postgres/sql/statement-names.ts'
 import * as writes from '../../src/storage/postgres/sql/writes.ts'
@@ -73,6 +76,7 @@ describe('a million tokens', () => {
     formerUntil: 99,
   })
   const session = () => ({ db, stamps: opened.stamps })
+  const make = (change: Change<unknown>) => makeChange(session(), change)
   const list = (more: object) => () => listing.listTokens(db, filled.accountId, { ...page, ...more }, false)
   const requests: Record<string, () => Promise<unknown>> = {
     'a list': list({}),
@@ -91,22 +95,17 @@ describe('a million tokens', () => {
     'a verification': () => reads.findByDigest(db, filled.digest, false),
     'a verification of nothing': () => reads.findByDigest(db, Buffer.alloc(32), false),
     'a change of name and status': () =>
-      writes.changeTokens(session(), filled.accountId, [
-        {
-          id: filled.tokenId,
-          change: { kind: 'update', update: { name: 'new', status: 'inactive' } },
+      make(
+        operations.changeToken(
+          filled.accountId,
+          filled.tokenId,
+          { kind: 'update', update: { name: 'new', status: 'inactive' } },
           origin,
-          expected: undefined,
-        },
-      ]),
+        ),
+      ),
     'a rotation': () =>
-      writes.changeTokens(session(), filled.accountId, [
-        { id: filled.tokenId, change: { kind: 'rotate', rotation: rotation() }, origin, expected: undefined },
-      ]),
-    'a deletion': () =>
-      writes.changeTokens(session(), filled.accountId, [
-        { id: filled.tokenId, change: { kind: 'delete' }, origin, expected: undefined },
-      ]),
+      make(operations.changeToken(filled.accountId, filled.tokenId, { kind: 'rotate', rotation: rotation() }, origin)),
+    'a deletion': () => make(operations.changeToken(filled.accountId, filled.tokenId, { kind: 'delete' }, origin)),
     'one sub-account': () => reads.findSubAccount(db, filled.accountId, filled.subAccountId),
     'the history of an account': () => reads.listHistory(db, filled.accountId, page),
     'the history of a token': () => reads.listHistory(db, filled.accountId, { ...page, tokenId: filled.tokenId }),

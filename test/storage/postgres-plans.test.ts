@@ -4,10 +4,13 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
+import type { Change } from '../../src/storage/changes/change.ts'
+import * as operations from '../../src/storage/changes/operations.ts'
 import { clientConfig, SESSION } from '../../src/storage/postgres/pool.ts'
 import { Connection } from '../../src/storage/postgres/postgres-connection.ts'
 import type { Batch, Statement } from '../../src/storage/postgres/sql/batch.ts'
 import * as listing from '../../src/storage/postgres/sql/listing.ts'
+import { makeChange } from '../../src/storage/postgres/sql/make-changes.ts'
 import * as reads from '../../src/storage/postgres/sql/reads.ts'
 import { StatementNames } from '../../src/storage/postgres/sql/statement-names.ts'
 import * as writes from '../../src/storage/postgres/sql/writes.ts'
@@ -163,6 +166,7 @@ function describePlans(partitions: number): void {
   }
 
   const session = () => ({ db, stamps: opened.stamps })
+  const make = (change: Change<unknown>) => makeChange(session(), change)
   const origin = { by: 'operator', at: 1, requestId: null, address: null }
   const page = { page: 1, limit: 10 }
   const rotation = (formerUntil: number) => ({
@@ -206,9 +210,7 @@ function describePlans(partitions: number): void {
         partitions > 1,
       ),
     'a change of tags': () =>
-      writes.changeTokens(session(), account.id, [
-        { id: token.id, change: { kind: 'update', update: { tags: ['new'] } }, origin, expected: undefined },
-      ]),
+      make(operations.changeToken(account.id, token.id, { kind: 'update', update: { tags: ['new'] } }, origin)),
     'units reserved': () => writes.reserveUnits(session(), account.id, ask()),
     'what is left of limits': () => reads.findLimits(db, [token.id, subAccount.id]),
     'tokens of all accounts that expire soon': () => reads.countExpiring(db, 1, 2),
@@ -221,39 +223,34 @@ function describePlans(partitions: number): void {
     'a list of people who are signed in': () => reads.listSessions(db, '~', 500),
     'a verification': () => reads.findByDigest(db, token.digest, partitions > 1),
     'a new session, and the removal of those that have ended': () =>
-      writes.insertSession(session(), new Estate(opened).sessionRecord(account), origin),
+      make(operations.insertSession(new Estate(opened).sessionRecord(account), origin)),
     'a sign-in that is completed': () => writes.spendSignIn(session(), [digest, digest], 1),
     'a change of name and status': () =>
-      writes.changeTokens(session(), account.id, [
-        {
-          id: token.id,
-          change: { kind: 'update', update: { name: 'new', status: 'inactive' } },
+      make(
+        operations.changeToken(
+          account.id,
+          token.id,
+          { kind: 'update', update: { name: 'new', status: 'inactive' } },
           origin,
-          expected: undefined,
-        },
-      ]),
+        ),
+      ),
     'a rotation with an overlap': () =>
-      writes.changeTokens(session(), account.id, [
-        { id: token.id, change: { kind: 'rotate', rotation: rotation(99) }, origin, expected: undefined },
-      ]),
+      make(operations.changeToken(account.id, token.id, { kind: 'rotate', rotation: rotation(99) }, origin)),
     'a rotation without one': () =>
-      writes.changeTokens(session(), account.id, [
-        { id: token.id, change: { kind: 'rotate', rotation: rotation(0) }, origin, expected: undefined },
-      ]),
+      make(operations.changeToken(account.id, token.id, { kind: 'rotate', rotation: rotation(0) }, origin)),
     'a creation': () =>
-      writes.insertTokens(session(), [{ ...token, id: 'tok_2', name: 'second', digest }], {
-        ...origin,
-        once: { accountId: account.id, key: 'k', requestDigest: 'd' },
-      }),
+      make(
+        operations.insertTokens([{ ...token, id: 'tok_2', name: 'second', digest }], {
+          ...origin,
+          once: { accountId: account.id, key: 'k', requestDigest: 'd' },
+        }),
+      ),
     'uses saved': () => writes.saveUses(session(), new Map([[token.id, 1]])),
-    'a deletion': () =>
-      writes.changeTokens(session(), account.id, [
-        { id: token.id, change: { kind: 'delete' }, origin, expected: undefined },
-      ]),
+    'a deletion': () => make(operations.changeToken(account.id, token.id, { kind: 'delete' }, origin)),
     'a request with an idempotency key': () => reads.findRequest(db, account.id, 'key_x', 'k'),
     'one sub-account': () => reads.findSubAccount(db, account.id, subAccount.id),
     'a change of a sub-account': () =>
-      writes.updateSubAccount(session(), account.id, subAccount.id, { status: 'suspended' }, origin),
+      make(operations.updateSubAccount(account.id, subAccount.id, { status: 'suspended' }, origin)),
     'a list of sub-accounts': () => reads.listSubAccounts(db, account.id, page),
     'a search for sub-accounts': () => reads.listSubAccounts(db, account.id, { ...page, search: 'x' }),
     'the history of an account': () => reads.listHistory(db, account.id, page),
@@ -270,8 +267,8 @@ function describePlans(partitions: number): void {
     'tokens that may have been imported': () => reads.listImported(db, '', 10),
     'the keys of an account': () => reads.listKeys(db, account.id, page),
     'a key of an account': () => reads.listKeys(db, account.id, { ...page, id: 'key_x', within: ['sub_x'] }),
-    'the renaming of an account': () => writes.updateAccount(session(), account.id, { name: 'Renamed' }, origin),
-    'the revocation of a key': () => writes.revokeKey(session(), key.id, origin),
+    'the renaming of an account': () => make(operations.updateAccount(account.id, { name: 'Renamed' }, origin)),
+    'the revocation of a key': () => make(operations.revokeKey(key.id, origin)),
     'a stretch of the chains': () => reads.readChainPart(db, { accountId: account.id, seq: 1 }, 10),
   }
   for (const [name, request] of Object.entries(requests)) {

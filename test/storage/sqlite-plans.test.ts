@@ -3,7 +3,10 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { after, before, describe, test } from 'node:test'
+import type { Change } from '../../src/storage/changes/change.ts'
+import * as operations from '../../src/storage/changes/operations.ts'
 import { listTokens } from '../../src/storage/sqlite/sql/listing.ts'
+import { makeChange } from '../../src/storage/sqlite/sql/make-change.ts'
 import * as reads from '../../src/storage/sqlite/sql/reads.ts'
 import * as writes from '../../src/storage/sqlite/sql/writes.ts'
 import { Connection } from '../../src/storage/sqlite/sqlite-connection.ts'
@@ -171,6 +174,7 @@ describe('query plans', () => {
     work(transaction)
     transaction.settle()
   }
+  const asked = (ask: () => Change<unknown>) => change((transaction) => makeChange(transaction, ask()))
   const origin = { by: 'operator', at: 1, requestId: null, address: null }
   const page = { page: 1, limit: 10 }
   const rotation = (formerUntil: number) => ({
@@ -188,34 +192,32 @@ describe('query plans', () => {
     'a list of people who are signed in': () => reads.listSessions(db, '~', 500),
     'a verification': () => reads.findByDigest(db, token.digest),
     'a verification of an unknown credential': () => reads.findByDigest(db, digest),
-    'a new session, and the removal of those that have ended': change((transaction) =>
-      writes.insertSession(transaction, new Estate(opened).sessionRecord(account), origin),
+    'a new session, and the removal of those that have ended': asked(() =>
+      operations.insertSession(new Estate(opened).sessionRecord(account), origin),
     ),
     'a sign-in that is completed': change((transaction) => writes.spendSignIn(transaction, [digest, digest], 1)),
-    'a change of name and status': change((transaction) =>
-      writes.changeToken(
-        transaction,
+    'a change of name and status': asked(() =>
+      operations.changeToken(
         account.id,
         token.id,
         { kind: 'update', update: { name: 'new', status: 'inactive' } },
         origin,
       ),
     ),
-    'a rotation with an overlap': change((transaction) =>
-      writes.changeToken(transaction, account.id, token.id, { kind: 'rotate', rotation: rotation(99) }, origin),
+    'a rotation with an overlap': asked(() =>
+      operations.changeToken(account.id, token.id, { kind: 'rotate', rotation: rotation(99) }, origin),
     ),
-    'a rotation without one': change((transaction) =>
-      writes.changeToken(transaction, account.id, token.id, { kind: 'rotate', rotation: rotation(0) }, origin),
+    'a rotation without one': asked(() =>
+      operations.changeToken(account.id, token.id, { kind: 'rotate', rotation: rotation(0) }, origin),
     ),
-    'a creation': change((transaction) =>
-      writes.insertTokens(transaction, [{ ...token, id: 'tok_2', name: 'second', digest }], {
+    'a creation': asked(() =>
+      operations.insertTokens([{ ...token, id: 'tok_2', name: 'second', digest }], {
         ...origin,
         once: { accountId: account.id, key: 'k', requestDigest: 'd' },
       }),
     ),
-    'a change of tags': change((transaction) =>
-      writes.changeToken(
-        transaction,
+    'a change of tags': asked(() =>
+      operations.changeToken(
         account.id,
         token.id,
         { kind: 'update', update: { tags: ['new'], policy: { scopes: ['a'] } } },
@@ -226,13 +228,11 @@ describe('query plans', () => {
     'what is left of limits': () => reads.findLimits(db, [token.id, subAccount.id]),
     'tokens of all accounts that expire soon': () => reads.countExpiring(db, 1, 2),
     'uses saved': change((transaction) => writes.saveUses(transaction, new Map([[token.id, 1]]))),
-    'a deletion': change((transaction) =>
-      writes.changeToken(transaction, account.id, token.id, { kind: 'delete' }, origin),
-    ),
+    'a deletion': asked(() => operations.changeToken(account.id, token.id, { kind: 'delete' }, origin)),
     'a request with an idempotency key': () => reads.findRequest(db, account.id, 'key_x', 'k'),
     'one sub-account': () => reads.findSubAccount(db, account.id, subAccount.id),
-    'a change of a sub-account': change((transaction) =>
-      writes.updateSubAccount(transaction, account.id, subAccount.id, { status: 'suspended' }, origin),
+    'a change of a sub-account': asked(() =>
+      operations.updateSubAccount(account.id, subAccount.id, { status: 'suspended' }, origin),
     ),
     'a list of sub-accounts': () => reads.listSubAccounts(db, account.id, page),
     'a search for sub-accounts': () => reads.listSubAccounts(db, account.id, { ...page, search: 'x' }),

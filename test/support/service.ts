@@ -1,7 +1,7 @@
 // The domain on a real store of the embedded engine, with a clock that the test sets.
 import type { Caller } from '../../src/tokens/model/permissions.ts'
 import { Operator } from '../../src/tokens/operator.ts'
-import type { Parts } from '../../src/tokens/ports.ts'
+import type { Parts, Store } from '../../src/tokens/ports.ts'
 import { Registry } from '../../src/tokens/registry.ts'
 import { openEmptySqlite, type TestSqlite } from './sqlite.ts'
 import { START } from './store.ts'
@@ -19,7 +19,7 @@ export async function openService(): Promise<TestService> {
   const opened = await openEmptySqlite()
   const clock = { now: START }
   const tampered: string[] = []
-  const parts: Parts = {
+  const parts: Parts<Store> = {
     store: opened.store,
     keys: opened.keys,
     stamps: opened.stamps,

@@ -1,12 +1,12 @@
 // The metrics for Prometheus. Each instance has its own registry, so two servers in one process do not mix.
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client'
 import type { Timestamp } from '../../tokens/model/token.ts'
-import type { Store } from '../../tokens/ports.ts'
+import type { CountStore, Store } from '../../tokens/ports.ts'
 import type { RateLimiter } from '../../tokens/trust/rate-limit.ts'
 import { TAMPERED_KINDS, type Tampered } from '../../tokens/trust/stamp.ts'
 import type { Decision } from '../../tokens/verification.ts'
 import { Durations } from './durations.ts'
-import { type CountedStore, type CountSettings, tokenCounter } from './token-counts.ts'
+import { type CountSettings, tokenCounter } from './token-counts.ts'
 
 const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 const STORE_BUCKETS = [0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1]
@@ -154,7 +154,7 @@ export class Metrics {
     }
   }
 
-  countTokens(store: CountedStore, now: () => Timestamp, settings?: CountSettings): void {
+  countTokens(store: CountStore, now: () => Timestamp, settings?: CountSettings): void {
     const latest = tokenCounter(store, now, settings)
     new Counter({
       name: 'latchkey_token_count_errors_total',

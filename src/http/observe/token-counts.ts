@@ -1,14 +1,12 @@
 // How many tokens the store holds. Counting takes long in a large store, so all scrapes share one count.
 import type { Status, Timestamp } from '../../tokens/model/token.ts'
-import type { Store } from '../../tokens/ports.ts'
+import type { CountStore } from '../../tokens/ports.ts'
 import { throttled } from './throttled.ts'
 
 const SOON_MS = 7 * 24 * 60 * 60 * 1000
 
 /** Time between two counts, in each process that is scraped. */
 const COUNT_EVERY_MS = 60_000
-
-export type CountedStore = Pick<Store, 'countTokens' | 'countExpiring'>
 
 export interface CountSettings {
   /** Prometheus gives up a scrape after ten seconds: a store that does not respond must not delay it. */
@@ -25,7 +23,7 @@ interface TokenCounts {
 }
 
 export function tokenCounter(
-  store: CountedStore,
+  store: CountStore,
   now: () => Timestamp,
   { maxWaitMs = 1_000, now: elapsed }: CountSettings = {},
 ): () => Promise<TokenCounts> {

@@ -98,7 +98,7 @@ export class Connection {
       try {
         ;[result] = await Promise.all([work(this), begun])
       } catch (error) {
-        await this.#command('ROLLBACK')
+        await this.#rollBack()
         const cause = error instanceof Undone ? asLost(error.cause) : error
         if (attempt < MAX_ATTEMPTS && isContended(cause)) continue
         throw cause
@@ -106,6 +106,12 @@ export class Connection {
       await this.#commit()
       return result
     }
+  }
+
+  /** Repeated where a statement that was sent with it has failed: then PostgreSQL has skipped it. */
+  async #rollBack(): Promise<void> {
+    const roll = () => this.#command('ROLLBACK')
+    await roll().catch((error) => (error instanceof Undone ? roll() : Promise.reject(error)))
   }
 
   /**

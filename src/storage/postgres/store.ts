@@ -7,6 +7,8 @@ import type { KeyRing, VaultRow } from '../../tokens/trust/key-ring.ts'
 import { newStoreSecret, STORE_SECRET_CONTEXT, Stamps } from '../../tokens/trust/vault.ts'
 import { toCandidate } from '../../tokens/trust/verdict.ts'
 import { readChainLinks } from '../../tokens/upkeep/examination.ts'
+import type { Change } from '../changes/change.ts'
+import * as changes from '../changes/operations.ts'
 import { selectList } from '../columns.ts'
 import { UNFINISHED_COPY } from '../locked-tables.ts'
 import { openSecret } from '../store-secret.ts'
@@ -21,6 +23,7 @@ import type { Connection, Work } from './postgres-connection.ts'
 import { PrimaryCheck } from './primary-check.ts'
 import type { Transaction } from './sql/history.ts'
 import * as listing from './sql/listing.ts'
+import { makeChange } from './sql/make-changes.ts'
 import { migrate, requireKnownSchema, requireUpToDate, tableExists } from './sql/migrate.ts'
 import { countPartitions, requirePartitions } from './sql/partitions.ts'
 import { PostgresLimiter } from './sql/rate-limits.ts'
@@ -223,34 +226,34 @@ class PostgresStore implements Store {
     this.#grouped = new GroupedChanges(pools.changes, this.#transact)
   }
 
-  insertAccount = this.#change(writes.insertAccount)
-  updateAccount = this.#change(writes.updateAccount)
-  insertKey = this.#change(writes.insertKey)
-  revokeKey = this.#settled(this.#change(writes.revokeKey))
-  spendSignIn = this.#change(writes.spendSignIn)
-  insertSession = this.#change(writes.insertSession)
-  renewSession = this.#change(writes.renewSession)
-  chooseAccount = this.#change(writes.chooseAccount)
-  deleteSession = this.#change(writes.deleteSession)
-  revokeSession = this.#settled(this.#change(writes.revokeSession))
-  insertSubAccounts = this.#change(writes.insertSubAccounts)
-  updateSubAccount = this.#settled(this.#change(writes.updateSubAccount))
-  insertTokens = this.#change(writes.insertTokens)
-  changeToken: Store['changeToken'] = this.#settled(async (accountId, id, change, origin, expected) => {
-    this.#primary.throwIfRefused()
-    return this.#grouped.make(accountId, { id, change, origin, expected })
-  })
-  saveUses = this.#change(writes.saveUses)
-  readonly #reserveUnits = this.#change(writes.reserveUnits)
+  insertAccount = this.#change(changes.insertAccount)
+  updateAccount = this.#change(changes.updateAccount)
+  insertKey = this.#change(changes.insertKey)
+  revokeKey = this.#change(changes.revokeKey)
+  spendSignIn = this.#write(writes.spendSignIn)
+  insertSession = this.#change(changes.insertSession)
+  renewSession = this.#change(changes.renewSession)
+  chooseAccount = this.#change(changes.chooseAccount)
+  deleteSession = this.#change(changes.deleteSession)
+  revokeSession = this.#change(changes.revokeSession)
+  insertSubAccounts = this.#change(changes.insertSubAccounts)
+  updateSubAccount = this.#change(changes.updateSubAccount)
+  insertTokens = this.#change(changes.insertTokens)
+  changeToken: Store['changeToken'] = (accountId, id, ...asked) => {
+    const change = changes.changeToken(accountId, id, ...asked)
+    return this.#settled(change, () => this.#grouped.make(accountId, id, change))
+  }
+  saveUses = this.#write(writes.saveUses)
+  readonly #reserveUnits = this.#write(writes.reserveUnits)
   /**
    * Asked for many requests together: not dropped with the one that was first, nor by its deadline. In a turn apart from the
    * account's changes, which may be many.
    */
   reserveUnits: Store['reserveUnits'] = (accountId, ask) =>
     requestScope.exit(() => this.#reserveUnits(`limits of ${accountId}`, ask))
-  changeMasterKey = this.#change(writes.changeMasterKey)
-  resealTokens = this.#change(writes.resealTokens)
-  retireMasterKey = this.#change(writes.retireMasterKey)
+  changeMasterKey = this.#write(writes.changeMasterKey)
+  resealTokens = this.#write(writes.resealTokens)
+  retireMasterKey = this.#write(writes.retireMasterKey)
 
   readonly #findKey = this.#read('verification', reads.findKey)
   readonly #findCandidateRows = this.#read('shortReads', reads.findCandidateRows)
@@ -351,14 +354,22 @@ class PostgresStore implements Store {
     if (requestScope.getStore() !== undefined) this.#primary.throwIfRefused()
   }
 
-  #change<Operation extends (transaction: Transaction, ...args: never[]) => Promise<unknown>>(operation: Operation) {
+  #change<Args extends readonly unknown[], Answer>(ask: (...args: Args) => Change<Answer>) {
+    return (...args: Args): Promise<Answer> => {
+      const change = ask(...args)
+      return this.#settled(change, () => this.#inTurn(args[0], (transaction) => makeChange(transaction, change)))
+    }
+  }
+
+  #write<Operation extends (transaction: Transaction, ...args: never[]) => Promise<unknown>>(operation: Operation) {
     return (async (...args: Rest<Operation>) => {
-      const { changes } = this.#pools
       this.#primary.throwIfRefused()
-      return changes.lend(accountOf(args[0]), (db) =>
-        this.#transact(db, (transaction) => operation(transaction, ...(args as never[]))),
-      )
+      return this.#inTurn(args[0], (transaction) => operation(transaction, ...(args as never[])))
     }) as (...args: Rest<Operation>) => Result<Operation>
+  }
+
+  #inTurn<Value>(argument: unknown, work: (transaction: Transaction) => Promise<Value>): Promise<Value> {
+    return this.#pools.changes.lend(accountOf(argument), (db) => this.#transact(db, work))
   }
 
   readonly #transact: Transact = (db, work) => {
@@ -374,15 +385,18 @@ class PostgresStore implements Store {
    * A change that may take access away is answered when this process can recognise a database without what was taken away. So is
    * one that finds nothing left to do or to be found: it may repeat one that could not be kept.
    */
-  #settled<Args extends unknown[], Value>(change: (...args: Args) => Promise<Value>) {
-    return async (...args: Args): Promise<Value> => {
-      try {
-        return await change(...args)
-      } finally {
-        await this.#lineage?.settle().catch((error) => {
-          throw failure('outcome-unknown', error)
-        })
-      }
+  async #settled<Answer>({ mayTakeAccess }: Change<Answer>, make: () => Promise<Answer>): Promise<Answer> {
+    try {
+      this.#primary.throwIfRefused()
+      return await make()
+    } finally {
+      if (mayTakeAccess) await this.#settle()
     }
+  }
+
+  async #settle(): Promise<void> {
+    await this.#lineage?.settle().catch((error) => {
+      throw failure('outcome-unknown', error)
+    })
   }
 }

@@ -9,6 +9,8 @@ import type { Damage, Revocations, Store, StoreFiles, TokenRow } from '../../tok
 import type { KeyRing, VaultRow } from '../../tokens/trust/key-ring.ts'
 import { newStoreSecret, STORE_SECRET_CONTEXT, Stamps } from '../../tokens/trust/vault.ts'
 import { readChainLinks } from '../../tokens/upkeep/examination.ts'
+import type { AnswerOf } from '../changes/change.ts'
+import type * as changes from '../changes/operations.ts'
 import { selectList } from '../columns.ts'
 import { UNFINISHED_COPY } from '../locked-tables.ts'
 import { openSecret } from '../store-secret.ts'
@@ -174,7 +176,7 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   updateAccount = this.#change('updateAccount')
   insertKey = this.#change('insertKey')
   revokeKey = this.#change('revokeKey')
-  spendSignIn = this.#change('spendSignIn')
+  spendSignIn = this.#write('spendSignIn')
   insertSession = this.#change('insertSession')
   renewSession = this.#change('renewSession')
   chooseAccount = this.#change('chooseAccount')
@@ -184,12 +186,12 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   updateSubAccount = this.#change('updateSubAccount')
   insertTokens = this.#change('insertTokens')
   changeToken = this.#change('changeToken')
-  saveUses = this.#change('saveUses')
-  reserveUnits = this.#change('reserveUnits')
-  readonly #probe = this.#change('probe')
-  changeMasterKey = this.#change('changeMasterKey')
-  resealTokens = this.#change('resealTokens')
-  retireMasterKey = this.#change('retireMasterKey')
+  saveUses = this.#write('saveUses')
+  reserveUnits = this.#write('reserveUnits')
+  readonly #probe = this.#write('probe')
+  changeMasterKey = this.#write('changeMasterKey')
+  resealTokens = this.#write('resealTokens')
+  retireMasterKey = this.#write('retireMasterKey')
 
   findAccount = this.#identity((id) => reads.findAccount(this.#db, id))
   findKey = this.#identity((presented) => this.#memory.findKey(presented))
@@ -282,12 +284,17 @@ class SqliteStore implements Store, StoreFiles, Revocations {
     this.#db.close()
   }
 
-  #change<Name extends keyof typeof writes>(name: Name) {
-    type Operation = (typeof writes)[Name]
-    return (...args: Rest<Operation>) => this.#write(name, args) as Promise<Result<Operation>>
+  #change<Name extends keyof typeof changes>(name: Name) {
+    type Asked = (typeof changes)[Name]
+    return (...args: Parameters<Asked>) => this.#askWriter(name, args) as Promise<AnswerOf<ReturnType<Asked>>>
   }
 
-  async #write(name: keyof typeof writes, args: readonly unknown[]): Promise<unknown> {
+  #write<Name extends keyof typeof writes>(name: Name) {
+    type Operation = (typeof writes)[Name]
+    return (...args: Rest<Operation>) => this.#askWriter(name, args) as Promise<Result<Operation>>
+  }
+
+  async #askWriter(name: string, args: readonly unknown[]): Promise<unknown> {
     if (this.#changes >= MAX_CHANGES) throw failure('unavailable', new Error('too many changes wait'))
     this.#changes++
     try {

@@ -3,7 +3,6 @@
 import { Failure } from '../../tokens/errors.ts'
 import { HISTORY, IDEMPOTENCY_KEYS } from '../../tokens/model/tables.ts'
 import type { Status, TokenRecord } from '../../tokens/model/token.ts'
-import type { Plan } from '../../tokens/plan.ts'
 import {
   type Continuation,
   type HistoryEvent,
@@ -72,11 +71,6 @@ export class Transaction {
     const request = keptRequest(event, origin)
     if (request !== undefined) insertRequest(this.db, request)
     this.#heads.set(accountId, { ...head, seq: row.seq, last: row.stamp })
-  }
-
-  /** Notes what the revocation journal has to know of a change. */
-  note({ revocation, reenabling }: Pick<Plan<unknown>, 'revocation' | 'reenabling'>): void {
-    for (const each of [revocation, reenabling]) if (each !== undefined) this.revocations.push(each)
   }
 
   #readHead(accountId: string): Continuation {

@@ -1,7 +1,7 @@
 // When each token and account key was last used: collected in memory and written in batches, so that no request waits for it.
 
 import type { Timestamp } from '../model/token.ts'
-import type { AccessStore } from '../ports.ts'
+import type { UseStore } from '../ports.ts'
 import { Recent } from '../recent.ts'
 
 /** With more unwritten uses than this, further tokens are skipped until the next flush, to limit memory. */
@@ -21,11 +21,11 @@ function isSoonAfter(usedAt: Timestamp, at: Timestamp): boolean {
 }
 
 export class LastUses {
-  readonly #store: Pick<AccessStore, 'saveUses'>
+  readonly #store: UseStore
   readonly #latest = new Recent<string, Timestamp>(MAX_LATEST)
   readonly #unwritten = new Map<string, Timestamp>()
 
-  constructor(store: Pick<AccessStore, 'saveUses'>) {
+  constructor(store: UseStore) {
     this.#store = store
   }
 

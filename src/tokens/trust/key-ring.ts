@@ -66,7 +66,7 @@ export class KeyRing {
   }
 
   /** Runs a change that seals, and retries with the new key if the store's sealing key was replaced meanwhile. */
-  async sealed<Result>(store: Vault, change: (key: MasterKey) => Promise<Result>): Promise<Result> {
+  async sealed<Result>(store: VaultStore, change: (key: MasterKey) => Promise<Result>): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await change(this.#sealing)
@@ -102,7 +102,8 @@ export interface VaultRow {
   readonly seals: boolean
 }
 
-interface Vault {
+export interface VaultStore {
+  /** The master keys that the store needs. */
   readVault(): Promise<readonly VaultRow[]>
 }
 

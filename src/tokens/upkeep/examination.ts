@@ -10,7 +10,7 @@ import {
   type Value,
 } from '../model/tables.ts'
 import type { Status, TokenRecord } from '../model/token.ts'
-import type { Parts, Store } from '../ports.ts'
+import type { AccountStore, CountStore, Parts, ReportStore, RowStore, SubAccountStore, TokenStore } from '../ports.ts'
 import type { ChainLink } from '../record/history.ts'
 import { NOT_STORED } from '../trust/credential.ts'
 import { KeyNotGiven } from '../trust/key-ring.ts'
@@ -46,7 +46,12 @@ export const BROKEN_JOURNAL =
   ', so that a restore of an earlier backup could not replay all that was revoked since. Put the journal back from a ' +
   'copy, or start a new one with `latchkey restore --accept-revocation-loss`: this store loses nothing by that.'
 
-type ExaminedParts = Pick<Parts, 'store' | 'stamps' | 'keys'>
+type RowPorts = Pick<RowStore, 'readRows'>
+type TotalPorts = Pick<TokenStore, 'listTokens'> &
+  Pick<SubAccountStore, 'findSubAccount'> &
+  Pick<ReportStore, 'listHistory'>
+type Ports = RowPorts & TotalPorts & Pick<CountStore, 'countTokens'> & Pick<AccountStore, 'listAccounts'>
+type ExaminedParts = Pick<Parts<Ports>, 'store' | 'stamps' | 'keys'>
 
 const MAX_LISTED = 1_000
 const CONCURRENT_READS = 100
@@ -86,7 +91,10 @@ function examineCredential(token: TokenRecord, { keys, stamps }: ExaminedParts):
 }
 
 /** Tokens whose credential is sealed with a master key that was not given. It authenticates, but cannot be shown. */
-export async function findSealedWithOthers({ store, keys }: Pick<ExaminedParts, 'store' | 'keys'>): Promise<string[]> {
+export async function findSealedWithOthers({
+  store,
+  keys,
+}: Pick<Parts<RowPorts>, 'store' | 'keys'>): Promise<string[]> {
   const found: string[] = []
   for await (const part of partsOf(store, TOKENS, undefined)) {
     const others = part.filter(({ sealed }) => keys.find(keyIdOf(sealed as Uint8Array)) === undefined)
@@ -112,11 +120,15 @@ interface AccountSeen {
   readonly subAccountIds: string[]
 }
 
-async function countHistory(store: Store, accountId: string): Promise<number> {
+async function countHistory(store: TotalPorts, accountId: string): Promise<number> {
   return (await store.listHistory(accountId, { page: 1, limit: 1 })).total
 }
 
-async function compareTotals(store: Store, accounts: ReadonlyMap<string, AccountSeen>, tally: Tally): Promise<Totals> {
+async function compareTotals(
+  store: TotalPorts,
+  accounts: ReadonlyMap<string, AccountSeen>,
+  tally: Tally,
+): Promise<Totals> {
   const wrong: string[] = []
   let changing = 0
   for (const [accountId, { historyRows, subAccountIds }] of accounts) {
@@ -137,7 +149,7 @@ async function compareTotals(store: Store, accounts: ReadonlyMap<string, Account
 }
 
 /** Sub-accounts are read by id: every page of a list would skip all rows of the pages before. */
-async function readTotals(store: Store, accountId: string, subAccountIds: readonly string[]): Promise<Tally> {
+async function readTotals(store: TotalPorts, accountId: string, subAccountIds: readonly string[]): Promise<Tally> {
   const total = async (status: Status) => (await store.listTokens(accountId, { page: 1, limit: 1, status }))?.total ?? 0
   const stored: Tally = new Map([[accountId, { active: await total('active'), inactive: await total('inactive') }]])
   for (let from = 0; from < subAccountIds.length; from += CONCURRENT_READS) {

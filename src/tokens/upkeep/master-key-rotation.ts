@@ -3,8 +3,8 @@
 import { nameSome, OperatorError } from '../errors.ts'
 import { type StoredRow, TOKENS } from '../model/tables.ts'
 import type { TokenRecord } from '../model/token.ts'
-import type { Parts, Resealed } from '../ports.ts'
-import { type KeyRing, sealingKeyOf } from '../trust/key-ring.ts'
+import type { CountStore, MasterKeyStore, Parts, Resealed, RowStore } from '../ports.ts'
+import { type KeyRing, sealingKeyOf, type VaultStore } from '../trust/key-ring.ts'
 import { credentialContext, keyIdOf, type MasterKey, STORE_SECRET_CONTEXT } from '../trust/vault.ts'
 import { type OnPhase, partsOf } from './copy.ts'
 
@@ -18,7 +18,9 @@ export interface KeyKeeper {
   fileOfRetired(id: string): string
 }
 
-interface RotationParts extends Pick<Parts, 'store' | 'keys' | 'now'> {
+type Ports = VaultStore & MasterKeyStore & Pick<CountStore, 'countTokens'> & Pick<RowStore, 'readRows'>
+
+interface RotationParts extends Pick<Parts<Ports>, 'store' | 'keys' | 'now'> {
   readonly keeper: KeyKeeper | undefined
   /** Runs a write, then pauses, so that servers on the same store are not held up. */
   readonly gently?: <Result>(work: () => Promise<Result>) => Promise<Result>

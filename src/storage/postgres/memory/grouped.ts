@@ -2,10 +2,11 @@
 // durable.
 import { Failure, failure } from '../../../tokens/errors.ts'
 import type { TokenRow } from '../../../tokens/ports.ts'
+import type { Change } from '../../changes/change.ts'
 import { MAX_WAITING_PER_ACCOUNT, type Pool, TooManyWait } from '../pool.ts'
 import { CallerGone, type Connection, DeadlinePassed } from '../postgres-connection.ts'
 import type { Transaction } from '../sql/history.ts'
-import { type AskedChange, changeTokens } from '../sql/writes.ts'
+import { makeChanges } from '../sql/make-changes.ts'
 
 /** Limits how long the account is locked. */
 const MAX_PER_GROUP = 32
@@ -23,7 +24,8 @@ const REFUSED_BY_DATABASE: ReadonlySet<string> = new Set([
 export type Transact = <Result>(db: Connection, work: (transaction: Transaction) => Promise<Result>) => Promise<Result>
 
 interface Waiting {
-  readonly asked: AskedChange
+  readonly tokenId: string
+  readonly change: Change<TokenRow>
   /** By `performance.now`. */
   readonly deadlineAt: number
   readonly isGone: () => boolean
@@ -43,11 +45,13 @@ export class GroupedChanges {
     this.#transact = transact
   }
 
-  make(accountId: string, asked: AskedChange): Promise<TokenRow> {
-    return this.#pool.admit(() => new Promise((resolve, reject) => this.#add(accountId, { asked, resolve, reject })))
+  make(accountId: string, tokenId: string, change: Change<TokenRow>): Promise<TokenRow> {
+    return this.#pool.admit(
+      () => new Promise((resolve, reject) => this.#add(accountId, { tokenId, change, resolve, reject })),
+    )
   }
 
-  #add(accountId: string, call: Pick<Waiting, 'asked' | 'resolve' | 'reject'>): void {
+  #add(accountId: string, call: Pick<Waiting, 'tokenId' | 'change' | 'resolve' | 'reject'>): void {
     const known = this.#waiting.get(accountId)
     const queue = known ?? []
     if (queue.length >= MAX_WAITING_PER_ACCOUNT) dropGone(queue)
@@ -80,14 +84,14 @@ export class GroupedChanges {
 
   /** Changes that were not made only because the deadline of another one passed go back to the front of the queue. */
   async #makeGroup(accountId: string, group: readonly Waiting[], queue: Waiting[]): Promise<void> {
-    const asked = group.map((waiting) => waiting.asked)
+    const changes = group.map(({ change }) => change)
     const msLeft = Math.min(...group.map(({ deadlineAt }) => deadlineAt)) - performance.now()
     const isGone = () => group.every((waiting) => waiting.isGone())
     try {
       const call = { account: accountId, deadlineMs: Math.max(0, msLeft), isGone }
       const outcomes = await this.#pool.lendFor(call, (db) =>
         this.#transact(db, async (transaction) => {
-          const made = await changeTokens(transaction, accountId, asked)
+          const made = await makeChanges(transaction, changes)
           // Rolls back, since there is nothing to commit.
           if (made.length === 1 && made[0] instanceof Failure) throw made[0]
           return made
@@ -130,9 +134,9 @@ function isUnmade(error: unknown): boolean {
 /** The longest beginning of the queue without two changes of one token: the second must see the result of the first. */
 function takeGroup(queue: Waiting[]): Waiting[] {
   const ids = new Set<string>()
-  for (const { asked } of queue) {
-    if (ids.has(asked.id) || ids.size === MAX_PER_GROUP) break
-    ids.add(asked.id)
+  for (const { tokenId } of queue) {
+    if (ids.has(tokenId) || ids.size === MAX_PER_GROUP) break
+    ids.add(tokenId)
   }
   return queue.splice(0, ids.size)
 }

@@ -8,13 +8,13 @@ import {
   headStamp,
   isGenuineHead,
   keptRequest,
+  NO_ROWS,
   nextRow,
   type Origin,
   type StoredHistoryRow,
 } from '../../../tokens/record/history.ts'
 import type { Stamps } from '../../../tokens/trust/vault.ts'
 import type { Connection } from '../postgres-connection.ts'
-import { readAuthorities } from './authority.ts'
 import { insertRows } from './insertion.ts'
 
 export interface Transaction {
@@ -26,29 +26,13 @@ export interface Transaction {
 
 export type Heads = ReadonlyMap<string, Continuation>
 
-/** An event and who caused it, and what it takes away. */
-export type Recorded = readonly [event: HistoryEvent, origin: Origin, revocation?: unknown]
+/** An event and who caused it. */
+export type Recorded = readonly [event: HistoryEvent, origin: Origin]
 
-/**
- * Locks the accounts until the transaction ends, in one order everywhere; one that does not exist is left out. Refuses a change
- * whose authority has ended.
- */
-export async function lockHeads(
-  transaction: Transaction,
-  accountIds: readonly string[],
-  origin: Origin,
-): Promise<Heads> {
-  const [heads, requireAuthority] = await Promise.all([
-    lockHeadsOnly(transaction, accountIds),
-    readAuthorities(transaction.db, [origin]),
-  ])
-  requireAuthority(origin)
-  return heads
-}
-
-/** For changes of several origins, whose authorities are checked one by one. */
-export async function lockHeadsOnly({ db, stamps }: Transaction, accountIds: readonly string[]): Promise<Heads> {
+/** Locks the accounts until the transaction ends, in one order everywhere; one that does not exist is left out. */
+export async function lockHeads({ db, stamps }: Transaction, accountIds: readonly string[]): Promise<Heads> {
   const asked = [...new Set(accountIds)]
+  if (asked.length === 0) return new Map()
   const found = await db.all<RecordOf<typeof HISTORY_HEADS>>(
     `SELECT account_id AS "accountId", seq, last, stamp FROM history_heads WHERE account_id = ANY($1::text[])
      ORDER BY account_id FOR UPDATE`,
@@ -81,12 +65,10 @@ function findLastRows(db: Connection, accountIds: readonly string[]): Promise<(C
 export async function record(transaction: Transaction, heads: Heads, recorded: readonly Recorded[]): Promise<void> {
   const { rows, ends } = continueChains(transaction.stamps, heads, recorded)
   const requests = recorded.flatMap(([event, origin]) => keptRequest(event, origin) ?? [])
-  const isRevoking = recorded.some(([, , revocation]) => revocation !== undefined)
   await Promise.all([
     insertRows(transaction.db, HISTORY, rows),
     insertRows(transaction.db, IDEMPOTENCY_KEYS, requests),
     writeHeads(transaction, heads, ends),
-    isRevoking ? transaction.raise?.() : undefined,
   ])
 }
 
@@ -101,10 +83,11 @@ function continueChains(
 } {
   const ends = new Map<string, ChainEnd>()
   const rows = recorded.map(([event, origin]) => {
-    const end = ends.get(event.accountId) ?? heads.get(event.accountId)
+    const { accountId, action } = event
+    const end = ends.get(accountId) ?? heads.get(accountId) ?? (action === 'account.create' ? NO_ROWS : undefined)
     if (end === undefined) throw new Failure('account-not-found')
     const row = nextRow(event, origin, end, stamps)
-    ends.set(event.accountId, { seq: row.seq, last: row.stamp })
+    ends.set(accountId, { seq: row.seq, last: row.stamp })
     return row
   })
   return { rows, ends }

@@ -8,8 +8,8 @@ import {
   TOKENS,
   type Value,
 } from '../../../tokens/model/tables.ts'
-import { foldCase, foldedText, type SubAccount, type TokenRecord } from '../../../tokens/model/token.ts'
-import { columnOf, tableOf } from '../../columns.ts'
+import { foldCase, type TokenRecord } from '../../../tokens/model/token.ts'
+import { columnOf, derivedFields, tableOf } from '../../columns.ts'
 import type { Connection } from '../postgres-connection.ts'
 import type { Value as Parameter } from './batch.ts'
 import { binaryArray } from './binary-arrays.ts'
@@ -32,7 +32,7 @@ function insertionsOf(table: Table, rows: readonly object[]): Insertion[] {
   if (rows.length === 0) return []
   const fields = storedFields(table)
   if (table === SUB_ACCOUNTS) {
-    const derived = rows.map((row) => ({ ...row, foldedText: foldedText(row as SubAccount) }))
+    const derived = rows.map((row) => ({ ...row, ...derivedFields(table, row) }))
     return [columnsOf(table, { ...fields, foldedText: { type: 'text' } }, derived)]
   }
   const own = columnsOf(table, fields, rows)

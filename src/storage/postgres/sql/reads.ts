@@ -19,17 +19,23 @@ import { POSTGRES } from './dialect.ts'
 const OWNER_OF_T = 'JOIN LATERAL (SELECT * FROM sub_accounts WHERE id = t.sub_account_id LIMIT 1) s ON true'
 const TOKENS_WITH_OWNERS = `tokens t ${OWNER_OF_T}`
 
-function asked<Args extends readonly unknown[], Answer>({ values, sql, read }: Query<Args, Answer>, lock = '') {
-  const text = sql.replaceAll('?', '$') + lock
-  return async (db: Connection, ...args: Args): Promise<Answer> => read(await db.tuples(text, ...values(...args)))
+export async function ask<Args extends readonly unknown[], Answer>(
+  db: Connection,
+  { values, postgresSql, read }: Query<Args, Answer>,
+  args: Args,
+  lock = '',
+): Promise<Answer> {
+  return read(await db.tuples(postgresSql + lock, ...values(...args)))
+}
+
+function asked<Args extends readonly unknown[], Answer>(query: Query<Args, Answer>, lock?: string) {
+  return (db: Connection, ...args: Args): Promise<Answer> => ask(db, query, args, lock)
 }
 
 export const findAccount = asked(queries.findAccount)
 export const listAccounts = asked(queries.listAccounts)
 export const findKeyById = asked(queries.findKeyById)
 export const findSession = asked(queries.findSession)
-export const findSessionById = asked(queries.findSessionById)
-export const lockSession = asked(queries.findSessionById, ' FOR UPDATE')
 /** Until the transaction ends, it can be renewed but not ended. */
 export const keepSession = asked(queries.findSessionById, ' FOR KEY SHARE')
 export const listSessions = asked(queries.listSessions)

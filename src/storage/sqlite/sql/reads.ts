@@ -15,8 +15,12 @@ export const TOKENS_WITH_OWNERS = 'tokens t CROSS JOIN sub_accounts s ON s.id = 
 
 const LIMIT_OF = `SELECT ${LIMIT.columns('l')} FROM limits l`
 
-function asked<Args extends readonly unknown[], Answer>({ values, sql, read }: Query<Args, Answer>) {
-  return (db: Connection, ...args: Args): Answer => read(db.tuples(sql, ...values(...args)))
+export function ask<Args extends readonly unknown[], Answer>(db: Connection, query: Query<Args, Answer>, args: Args) {
+  return query.read(db.tuples(query.sql, ...query.values(...args)))
+}
+
+function asked<Args extends readonly unknown[], Answer>(query: Query<Args, Answer>) {
+  return (db: Connection, ...args: Args): Answer => ask(db, query, args)
 }
 
 export const findAccount = asked(queries.findAccount)
@@ -93,6 +97,10 @@ export function findTokensByNames(db: Connection, asked: readonly NameAsked[]): 
 /** Undefined where the sub-account is not the account's. */
 export function findSubAccountName(db: Connection, accountId: string, id: string): string | undefined {
   return db.tuple<[string]>('SELECT name FROM sub_accounts WHERE id = ? AND account_id = ?', id, accountId)?.[0]
+}
+
+export function findSealingKey(db: Connection): string | undefined {
+  return db.tuple<[string]>('SELECT key_id FROM vault WHERE seals = 1')?.[0]
 }
 
 export function findNames(db: Connection, accountId: string, ids: readonly string[]): Map<string, string> {

@@ -1,8 +1,7 @@
 // The embedded store as source or target of a copy. No other process can use the file meanwhile.
 import { existsSync, mkdirSync } from 'node:fs'
 import { failure, OperatorError } from '../../../tokens/errors.ts'
-import { STORED, type StoredRow, SUB_ACCOUNTS, type Table, TOKENS, VAULT } from '../../../tokens/model/tables.ts'
-import { foldCase, foldedText, type SubAccount, type TokenRecord } from '../../../tokens/model/token.ts'
+import { STORED, type StoredRow, type Table, VAULT } from '../../../tokens/model/tables.ts'
 import type { KeyRing } from '../../../tokens/trust/key-ring.ts'
 import { Stamps } from '../../../tokens/trust/vault.ts'
 import type { CopySource, CopyTarget, LockedStore } from '../../../tokens/upkeep/copy.ts'
@@ -14,17 +13,11 @@ import { Journal } from '../journal/journal.ts'
 import { Connection, inUse, isBusy } from '../sqlite-connection.ts'
 import { databaseIn, isUnfinishedCopy, journalIn, readSecret, requireStore } from '../store.ts'
 import { accountNumber, Transaction } from '../transaction.ts'
-import { indexedGrams } from './grams.ts'
-import { insertion, insertTags } from './insertion.ts'
+import { insertion, insertRows } from './insertion.ts'
 import { migrateOn } from './migrate.ts'
 import { readRows, readVault } from './reads.ts'
 
-/** Columns that only this engine has. */
-const DERIVED = new Map<Table, readonly string[]>([
-  [SUB_ACCOUNTS, ['foldedText']],
-  [TOKENS, ['no', 'foldedName']],
-])
-const insertRow = new Map(STORED.map((table) => [table, insertion(table, DERIVED.get(table))]))
+const insertVaultRow = insertion(VAULT)
 
 interface Place {
   readonly dataDir: string
@@ -69,7 +62,7 @@ export async function openSqliteTarget({ dataDir, keys }: Place, source: CopySou
   return openAlone(path, (db) => {
     migrateOn(db, () => {
       db.exec(`CREATE TABLE ${UNFINISHED_COPY} (fingerprint TEXT) STRICT`)
-      for (const row of sealed) insertRow.get(VAULT)?.(db, row)
+      for (const row of sealed) insertVaultRow(db, row)
     })
     return new SqliteTarget(db)
   })
@@ -108,25 +101,8 @@ class SqliteTarget extends LockedSqlite implements CopyTarget {
   }
 
   async writeRows(table: Table, rows: readonly StoredRow[]): Promise<void> {
-    this.db.transaction(() => {
-      let no = this.db.get<{ last: number | null }>('SELECT max(no) AS last FROM tokens')?.last ?? 0
-      for (const row of rows) {
-        if (table === TOKENS) this.#writeToken(row, ++no)
-        else if (table === SUB_ACCOUNTS) {
-          insertRow.get(table)?.(this.db, { ...row, foldedText: foldedText(row as unknown as SubAccount) })
-        } else insertRow.get(table)?.(this.db, row)
-      }
-    })
-  }
-
-  #writeToken(row: StoredRow, no: number): void {
-    const token = row as unknown as TokenRecord
-    const { accountId, name } = token
-    const foldedName = foldCase(name)
-    insertRow.get(TOKENS)?.(this.db, { ...row, no, foldedName })
-    insertTags(this.db, token)
-    const grams = indexedGrams(accountNumber(this.db, accountId), foldedName)
-    this.db.run('INSERT INTO token_grams (rowid, grams) VALUES (?, ?)', no, grams)
+    const { db } = this
+    db.transaction(() => insertRows(db, table, rows, (accountId) => accountNumber(db, accountId)))
   }
 
   async finish(): Promise<void> {

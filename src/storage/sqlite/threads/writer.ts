@@ -2,8 +2,11 @@
 // durable. Knows nothing of threads.
 import { Failure, failure } from '../../../tokens/errors.ts'
 import type { Stamps } from '../../../tokens/trust/vault.ts'
+import type { Change } from '../../changes/change.ts'
+import * as changes from '../../changes/operations.ts'
 import { checkpointIfDue } from '../files/checkpoint.ts'
 import { Journal, OutOfStep, type Recovery } from '../journal/journal.ts'
+import { makeChange } from '../sql/make-change.ts'
 import { mergeAlong, tidySearch } from '../sql/search-index.ts'
 import * as writes from '../sql/writes.ts'
 import { isBusy, isFull, isStoreFault } from '../sqlite-connection.ts'
@@ -15,6 +18,7 @@ import type { Reopening } from './reopening.ts'
 const NAMES_BEFORE_FULL_MERGE = 1_000
 
 const operations: Operations = { ...writes, tidySearch }
+const asks: Readonly<Record<string, (...args: never[]) => Change<unknown>>> = { ...changes }
 
 type Run = (transaction: Transaction, call: Call) => Reply
 
@@ -133,7 +137,9 @@ export class Writer {
 /** A fault of the store ends the batch: SQLite may have rolled the transaction back, as it does on a full disk. */
 function runOne(transaction: Transaction, call: Call): Reply {
   try {
-    return { id: call.id, value: perform(operations, transaction, call) }
+    const ask = asks[call.name]
+    if (ask === undefined) return { id: call.id, value: perform(operations, transaction, call) }
+    return { id: call.id, value: makeChange(transaction, ask(...(call.args as never[]))) }
   } catch (error) {
     if (isStoreFault(error)) throw error
     return refusal(call.id, error)

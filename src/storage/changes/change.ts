@@ -1,0 +1,134 @@
+// What a change of the store is: the rows that it starts from, and what it comes to. Knows no engine: each has one executor, which
+// locks, loads, has the change planned, writes, records and commits, all in one transaction.
+
+import type { StoredRow, Table } from '../../tokens/model/tables.ts'
+import type { Account, SubAccount, TokenRecord } from '../../tokens/model/token.ts'
+import type { Plan } from '../../tokens/plan.ts'
+import type { HistoryEvent, Origin } from '../../tokens/record/history.ts'
+import type { Revocation } from '../../tokens/trust/revocations.ts'
+import type { Stamped } from '../../tokens/trust/stamp.ts'
+import type { Stamps } from '../../tokens/trust/vault.ts'
+import type { Query } from '../queries.ts'
+
+/** SQLite answers at once. PostgreSQL is asked for everything first, in one batch, and answers later. */
+export type Asked<Found> = Found | Promise<Found>
+
+/** A sub-account, as far as its new tokens need it. */
+export interface Owner extends Pick<SubAccount, 'accountId' | 'name'>, Pick<Account, 'credentials'> {}
+
+/** What changes start from. All of it stays as it is until the transaction ends. */
+export interface Find {
+  /** What the lock of its account protects. */
+  row<Args extends readonly unknown[], Row>(query: Query<Args, Row>, ...args: Args): Asked<Row>
+  /** What has to be locked itself. */
+  locked<Args extends readonly unknown[], Row>(query: Query<Args, Row>, ...args: Args): Asked<Row>
+  token(accountId: string, id: string): Asked<FoundToken | undefined>
+  /** By the ids of the sub-accounts; unknown ones are left out. */
+  owners(subAccountIds: ReadonlySet<string>): Asked<ReadonlyMap<string, Owner>>
+  /** The id of the master key that seals; undefined if the database itself refuses what is sealed with another one. */
+  sealingKey(): Asked<string | undefined>
+}
+
+export interface FoundToken {
+  readonly token: Stamped<TokenRecord>
+  readonly subAccount: SubAccount
+}
+
+/** Rows have their stamps. What an engine derives of rows (search indexes, counts) follows them by itself. */
+export type Write =
+  | { readonly kind: 'insert'; readonly table: Table; readonly rows: readonly object[] }
+  /** `before` is the row as it was found. Only the fields that differ are written. */
+  | { readonly kind: 'update'; readonly table: Table; readonly before: object; readonly after: object }
+  | { readonly kind: 'delete'; readonly table: Table; readonly row: object }
+  /** All rows with these fields, or those of them in which another field is at most a number. */
+  | { readonly kind: 'prune'; readonly table: Table; readonly where: StoredRow; readonly upTo?: UpTo | undefined }
+
+export interface UpTo {
+  readonly field: string
+  readonly value: number
+}
+
+/** What a change comes to. One that may take access away, and has no event, has found nothing left to do. */
+export interface Planned<Answer> {
+  readonly answer: Answer
+  readonly writes: readonly Write[]
+  readonly events: readonly HistoryEvent[]
+  /** For the revocation journal: what the change takes away, or switches on again. */
+  readonly revocations: readonly Revocation[]
+  readonly takesAccess: boolean
+}
+
+export interface Context {
+  readonly stamps: Stamps
+  /** Those of the change, as they were locked. */
+  readonly accounts: readonly string[]
+}
+
+export interface Change<Answer> {
+  /** Whose histories it continues. PostgreSQL locks them before anything is loaded. */
+  readonly accounts: readonly string[] | ((find: Find) => Asked<readonly string[]>)
+  /** Who asks. The authority and the idempotency key are checked inside the transaction; undefined for what has neither. */
+  readonly origin: Origin | undefined
+  /** Whether it may take access away: then it is answered only when a store without it would be recognised. */
+  readonly mayTakeAccess: boolean
+  readonly load: (find: Find) => readonly unknown[]
+  /** Pure: it may be called again. Throws the refusals. */
+  readonly plan: (rows: readonly unknown[], context: Context) => Planned<Answer>
+}
+
+export type AnswerOf<Asked> = Asked extends Change<infer Answer> ? Answer : never
+
+interface Definition<Loading extends readonly unknown[], Answer>
+  extends Pick<Change<Answer>, 'accounts' | 'origin'>,
+    Partial<Pick<Change<Answer>, 'mayTakeAccess'>> {
+  readonly load?: (find: Find) => Loading
+  readonly plan: (
+    rows: { readonly [Index in keyof Loading]: Awaited<Loading[Index]> },
+    context: Context,
+  ) => Planned<Answer>
+}
+
+/** The part of a plan in tokens/plan.ts that concerns every engine alike. */
+type UpdatePlan = Pick<Plan<object>, 'before' | 'after' | 'event'> &
+  Partial<Pick<Plan<object>, 'revocation' | 'reenabling'>>
+
+/** Gives the plan what `load` has asked for. */
+export function change<Answer, const Loading extends readonly unknown[] = []>(
+  definition: Definition<Loading, Answer>,
+): Change<Answer> {
+  return {
+    mayTakeAccess: false,
+    load: () => [],
+    ...(definition as Pick<Change<Answer>, 'accounts' | 'origin' | 'plan'>),
+  }
+}
+
+export const insertRows = (table: Table, rows: readonly object[]): Write => ({ kind: 'insert', table, rows })
+export const updateRow = (table: Table, before: object, after: object): Write => ({
+  kind: 'update',
+  table,
+  before,
+  after,
+})
+export const removeRow = (table: Table, row: object): Write => ({ kind: 'delete', table, row })
+export const prune = (table: Table, where: StoredRow, upTo?: UpTo): Write => ({ kind: 'prune', table, where, upTo })
+
+export function planned(writes: readonly Write[], events: readonly HistoryEvent[]): Planned<void> {
+  return { answer: undefined, writes, events, revocations: [], takesAccess: false }
+}
+
+export function unchanged<Answer>(answer: Answer): Planned<Answer> {
+  return { ...planned([], []), answer }
+}
+
+/** The update of one row, with all else that its plan says. */
+export function changed<Answer>(table: Table, plan: UpdatePlan, answer: Answer): Planned<Answer> {
+  const { before, after, event, revocation, reenabling } = plan
+  return {
+    answer,
+    writes: [updateRow(table, before, after)],
+    events: [event],
+    revocations: [revocation, reenabling].filter((each) => each !== undefined),
+    takesAccess: revocation !== undefined,
+  }
+}
