@@ -35,7 +35,7 @@ export class Verification {
 
   constructor(parts: Parts) {
     this.#parts = parts
-    this.#limiter = new Limiter(parts.store, { now: parts.now, monotonic: () => performance.now() })
+    this.#limiter = new Limiter(parts.store, () => ({ now: parts.now(), monotonic: performance.now() }))
     this.uses = new LastUses(parts.store)
   }
 
