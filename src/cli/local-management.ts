@@ -76,7 +76,6 @@ export class LocalManagement implements Management {
       return verdictToWire(await verification.verify(credential, () => readAccess({ ...access })))
     } finally {
       await verification.uses.flush()
-      await verification.release()
     }
   }
 

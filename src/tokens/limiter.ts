@@ -28,41 +28,29 @@ export type LimitVerdict =
       readonly left: readonly Left[]
     }
 
-interface Clock {
-  /** Wall-clock time, which may step. */
-  now(): number
-  /** Never steps. */
-  monotonic(): number
-}
-
-interface Moment {
+export interface Moment {
+  /** By the wall clock, which may step. */
   readonly now: number
+  /** By one that never steps. */
   readonly monotonic: number
 }
 
-/** What this process knows of a limit. Times are of the monotonic clock. */
+/** The last answer of the store about a limit, and what is left of the units that it reserved. */
 interface Held {
   readonly use: LimitUse
+  readonly answer: RowAnswer
+  readonly sentAt: Moment
+  /** By the monotonic clock. */
+  readonly answeredAt: number
   /** Reserved and not used yet: "at hand" below. */
   units: number
-  /** All units of that reservation, as long as the store counts them as reserved. */
-  reserved: number
-  readonly window: number
-  endsAt: Moment
-  /** What the store had left. */
-  readonly left: number
-  /** Before that, nobody gets anything from the store. */
-  readonly retryAt: number
-  /** From then on the store is asked: others may have changed what is left. */
-  readonly staleAt: number
-  readonly resetAt: number | null
+  /** The store is asked again, and counts them as reserved no longer. */
+  isEnded: boolean
 }
 
-/** Limits beyond these are forgotten, those not used lately first. */
+/** Limits beyond these are forgotten, those not used lately first, with what is reserved of them. */
 const MOST_LIMITS = 40_000
-const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve))
-
-/** For how long it is remembered what was left or refused. */
+/** For how long it is remembered what was left or refused: others may change it. */
 const STALE_MS = 10_000
 /** Accounts at the same time: the store admits a limited number of changes. */
 const MOST_RELEASED = 64
@@ -74,36 +62,29 @@ interface Take {
   reject(error: unknown): void
 }
 
-interface Waiting {
-  readonly takes: Take[]
-  /** Reservations that this process no longer uses. */
-  readonly ended: Held[]
-  readonly answered: Promise<void>
-}
-
-interface Row {
-  readonly place: number
-  readonly use: LimitUse
-  readonly ask: RowAsk
-}
-
-/** A verification in a question, with what it has taken of units at hand, and the places of the rows that it asks for. */
+/** In a question, with what it has taken of units at hand, and the positions of the rows that it asks for. */
 interface Asking extends Take {
   readonly taken: readonly Held[]
   readonly needed: readonly number[]
 }
 
+interface Row {
+  readonly position: number
+  readonly use: LimitUse
+  readonly ask: RowAsk
+}
+
 export class Limiter {
   readonly #store: LimitStore
-  readonly #clock: Clock
+  readonly #moment: () => Moment
   readonly #held: Recent<string, Held>
   /** By account: one question at a time for each, so that its verifications share it, and wait for no other account's rows. */
-  readonly #waiting = new Map<string, Waiting>()
+  readonly #waiting = new Map<string, Take[]>()
 
-  constructor(store: LimitStore, clock: Clock, mostLimits = MOST_LIMITS) {
+  constructor(store: LimitStore, moment: () => Moment, mostLimits = MOST_LIMITS) {
     this.#store = store
-    this.#clock = clock
-    this.#held = new Recent(mostLimits, (held) => this.#end(held))
+    this.#moment = moment
+    this.#held = new Recent(mostLimits)
   }
 
   /** Takes one unit of every limit, or, if one has none left, of none. Waits only where the store must be asked. */
@@ -111,14 +92,16 @@ export class Limiter {
     return this.#decide(uses) ?? new Promise((resolve, reject) => this.#wait({ uses, resolve, reject }))
   }
 
-  /** Ends all reservations before the process ends: unused units of quotas are returned, those of rates are lost. */
+  /** Before the process ends: returns unused units of quotas. If the store cannot be asked they are lost, as by a kill. */
   async release(): Promise<void> {
-    const answered = () => Promise.all([...this.#waiting.values()].map((waiting) => waiting.answered))
-    for (const held of this.#held.values()) {
-      this.#end(held)
-      if (this.#waiting.size >= MOST_RELEASED) await answered()
+    const unused = this.#held.values().filter(({ use, units }) => use.limit.kind === 'quota' && units > 0)
+    const accounts = [...Map.groupBy(unused, ({ use }) => use.account)]
+    while (accounts.length > 0) {
+      const some = accounts.splice(0, MOST_RELEASED)
+      await Promise.allSettled(
+        some.map(([account, held]) => this.#store.reserveUnits(account, { rows: held.map(toReturn), takes: [] })),
+      )
     }
-    await answered()
   }
 
   /** What verifications here could use: what is stored, and what this process has reserved. None where one would be refused. */
@@ -129,10 +112,6 @@ export class Limiter {
     if (held === undefined) return stored
     if (isAtHand(held, moment)) return held.units + stored
     return isRefused(held, moment) ? 0 : stored
-  }
-
-  #moment(): Moment {
-    return { now: this.#clock.now(), monotonic: this.#clock.monotonic() }
   }
 
   #find(use: LimitUse): Held | undefined {
@@ -149,7 +128,7 @@ export class Limiter {
       if (held === undefined) return undefined
       if (isAtHand(held, moment)) atHand.push(held)
       else if (isRefused(held, moment)) return this.#refusal(use, uses, moment)
-      else if (held.left === 0 || moment.monotonic >= held.staleAt) return undefined
+      else if (held.answer.left === 0 || isStale(held, moment)) return undefined
     }
     if (atHand.length < uses.length) return undefined
     for (const held of atHand) held.units--
@@ -157,7 +136,8 @@ export class Limiter {
   }
 
   #refusal(by: LimitUse, uses: readonly LimitUse[], moment: Moment): LimitVerdict {
-    const waitMs = (this.#find(by)?.retryAt ?? 0) - moment.monotonic
+    const held = this.#find(by)
+    const waitMs = held === undefined ? 0 : retryAt(held) - moment.monotonic
     return {
       accepted: false,
       reason: by.limit.kind,
@@ -175,118 +155,107 @@ export class Limiter {
   }
 
   #wait(take: Take): void {
-    this.#waitingOf(take.uses[0] as LimitUse).takes.push(take)
+    const { account } = take.uses[0] as LimitUse
+    const takes = this.#waiting.get(account)
+    if (takes === undefined) void this.#askAll(account, [take])
+    else takes.push(take)
   }
 
-  #end(held: Held): void {
-    if (endedOf(held) > 0) this.#waitingOf(held.use).ended.push({ ...held })
-    markEnded(held)
-  }
-
-  #waitingOf({ account }: LimitUse): Waiting {
-    const known = this.#waiting.get(account)
-    if (known !== undefined) return known
-    const queue = { takes: [], ended: [] }
+  async #askAll(account: string, takes: Take[]): Promise<void> {
+    this.#waiting.set(account, takes)
     // What is needed in this turn of the event loop is asked for together.
-    const waiting = { ...queue, answered: nextTurn().then(() => this.#askAll(account, queue)) }
-    this.#waiting.set(account, waiting)
-    return waiting
-  }
-
-  async #askAll(account: string, { takes, ended }: Pick<Waiting, 'takes' | 'ended'>): Promise<void> {
-    while (takes.length + ended.length > 0) await this.#ask(account, takes.splice(0), ended.splice(0))
+    await new Promise((resolve) => setImmediate(resolve))
+    while (takes.length > 0) await this.#ask(account, takes.splice(0))
     this.#waiting.delete(account)
   }
 
-  async #ask(account: string, waiting: readonly Take[], ended: readonly Held[]): Promise<void> {
-    const { takes, rows } = this.#gather(waiting, ended)
-    if (rows.length === 0) return
+  async #ask(account: string, waiting: readonly Take[]): Promise<void> {
+    const rows = new Map<string, Row>()
+    const takes = waiting.flatMap((take) => this.#prepare(take, rows) ?? [])
+    if (takes.length === 0) return
     const sentAt = this.#moment()
+    const asked = [...rows.values()]
+    const ask = { rows: asked.map((row) => row.ask), takes: takes.map(({ needed }) => needed) }
     try {
-      const ask = { rows: rows.map((row) => row.ask), takes: takes.map(({ needed }) => needed) }
       const reserved = await this.#store.reserveUnits(account, ask)
-      for (const [n, answer] of reserved.rows.entries()) this.#hold(rows[n] as Row, answer, sentAt)
-      for (const [n, take] of takes.entries()) this.#answer(take, rows[reserved.refusedBy[n] ?? -1], reserved)
+      const answeredAt = this.#moment().monotonic
+      for (const [n, { use }] of asked.entries()) {
+        const answer = reserved.rows[n]
+        if (answer === undefined) continue
+        this.#held.set(nameOf(use), { use, answer, sentAt, answeredAt, units: answer.ahead, isEnded: false })
+      }
+      for (const [n, take] of takes.entries()) this.#answer(take, asked[reserved.refusedBy[n] ?? -1], reserved)
     } catch (error) {
       for (const take of takes) refuse(take).reject(error)
     }
   }
 
-  /** Answers from memory what it can by now. */
-  #gather(takes: readonly Take[], ended: readonly Held[]): { readonly takes: Asking[]; readonly rows: Row[] } {
+  /** Undefined where the verification is answered from memory by now, or waits for the next question. */
+  #prepare(take: Take, rows: Map<string, Row>): Asking | undefined {
+    const verdict = this.#decide(take.uses)
+    if (verdict !== undefined) {
+      take.resolve(verdict)
+      return undefined
+    }
+    // A limit that was changed meanwhile is asked about the next time.
+    if (take.uses.some((use) => !isSame(rows.get(nameOf(use))?.use.limit ?? use.limit, use.limit))) {
+      this.#wait(take)
+      return undefined
+    }
     const moment = this.#moment()
-    const rows = new Map<string, Row>()
-    const rowOf = (use: LimitUse, held = this.#held.get(nameOf(use))): Row => {
-      const row = rows.get(nameOf(use)) ?? { place: rows.size, use, ask: toRowAsk(use, held) }
-      rows.set(nameOf(use), row)
-      return row
+    const taken: Held[] = []
+    const needed: number[] = []
+    for (const use of take.uses) {
+      const held = this.#find(use)
+      if (held !== undefined && isAtHand(held, moment)) {
+        held.units--
+        taken.push(held)
+      } else needed.push(this.#rowOf(use, rows).position)
     }
-    const asking: Asking[] = []
-    for (const held of ended) rowOf(held.use, held)
-    for (const take of takes) {
-      const verdict = this.#decide(take.uses)
-      if (verdict !== undefined) take.resolve(verdict)
-      // A limit that was changed meanwhile is asked about the next time.
-      else if (take.uses.some((use) => isOther(rows.get(nameOf(use)), use))) this.#wait(take)
-      else {
-        const held = take.uses.map((use) => this.#find(use))
-        const taken = held.filter((each) => each !== undefined && isAtHand(each, moment)) as Held[]
-        for (const each of taken) each.units--
-        const needed = take.uses.filter((_, n) => !taken.includes(held[n] as Held)).map((use) => rowOf(use).place)
-        asking.push({ ...take, taken, needed })
-      }
-    }
-    return { takes: asking, rows: [...rows.values()] }
+    return { ...take, taken, needed }
   }
 
-  #hold({ use }: Row, answer: RowAnswer | undefined, sentAt: Moment): void {
-    if (answer === undefined) return
-    const { ahead, reserved, window, validMs, left, resetMs, retryMs } = answer
-    const answeredAt = this.#clock.monotonic()
-    this.#held.set(nameOf(use), {
-      ...{ use, units: ahead, reserved, window, left },
-      endsAt: { now: sentAt.now + validMs, monotonic: sentAt.monotonic + validMs },
-      retryAt: answeredAt + (retryMs ?? Number.POSITIVE_INFINITY),
-      staleAt: answeredAt + STALE_MS,
-      resetAt: resetMs === null ? null : answeredAt + resetMs,
-    })
+  #rowOf(use: LimitUse, rows: Map<string, Row>): Row {
+    const name = nameOf(use)
+    const row = rows.get(name) ?? { position: rows.size, use, ask: toRowAsk(use, this.#held.get(name)) }
+    rows.set(name, row)
+    return row
   }
 
   #answer(take: Asking, by: Row | undefined, { rows }: Reserved): void {
     const moment = this.#moment()
     if (by === undefined) take.resolve({ accepted: true, left: this.#leftOf(take.uses, moment) })
-    else if (rows[by.place] === undefined) refuse(take).reject(unreadable(by.use))
+    else if (rows[by.position] === undefined) refuse(take).reject(unreadable(by.use))
     else refuse(take).resolve(this.#refusal(by.use, take.uses, moment))
   }
 }
 
-const isAtHand = ({ units, endsAt }: Held, { now, monotonic }: Moment): boolean =>
-  units > 0 && monotonic < endsAt.monotonic && now < endsAt.now
+const isAtHand = ({ units, isEnded, answer: { validMs }, sentAt }: Held, { now, monotonic }: Moment): boolean =>
+  units > 0 && !isEnded && monotonic < sentAt.monotonic + validMs && now < sentAt.now + validMs
 
-const isRefused = ({ retryAt, staleAt }: Held, { monotonic }: Moment): boolean =>
-  monotonic < retryAt && monotonic < staleAt
+/** Before that, nobody gets anything from the store. */
+const retryAt = ({ answer, answeredAt }: Held): number => answeredAt + (answer.retryMs ?? Number.POSITIVE_INFINITY)
 
-const isOther = (row: Row | undefined, { limit }: LimitUse): boolean =>
-  row !== undefined && !isSame(row.use.limit, limit)
+const isStale = ({ answeredAt }: Held, { monotonic }: Moment): boolean => monotonic >= answeredAt + STALE_MS
+
+const isRefused = (held: Held, moment: Moment): boolean => moment.monotonic < retryAt(held) && !isStale(held, moment)
 
 /**
  * Ends the last reservation. None of it is at hand: it is used up, its time is over, or the limit was changed. If the store
  * cannot be asked, it is lost as by a kill.
  */
 function toRowAsk({ subject, limit }: LimitUse, held: Held | undefined): RowAsk {
-  const ask = { subject, limit, ended: held ? endedOf(held) : 0, window: held?.window ?? 0 }
-  if (held !== undefined) markEnded(held)
-  return ask
+  const isFirst = held === undefined
+  if (isFirst || held.isEnded) return { subject, limit, ended: 0, window: 0, isFirst }
+  held.isEnded = true
+  return { subject, limit, ended: held.answer.reserved, window: held.answer.window, isFirst }
 }
 
-const OVER: Moment = { now: Number.NEGATIVE_INFINITY, monotonic: Number.NEGATIVE_INFINITY }
-
-function markEnded(held: Held): void {
-  held.units = held.reserved = 0
-  held.endsAt = OVER
+function toReturn(held: Held): RowAsk {
+  const { use, answer, units } = held
+  held.units = 0
+  return { subject: use.subject, limit: use.limit, ended: units, window: answer.window, isFirst: false }
 }
-
-const endedOf = ({ use, units, reserved }: Held): number => (use.limit.kind === 'rate' ? reserved : units)
 
 /** Puts back what it has taken; of a reservation that has ended meanwhile, it is lost. */
 function refuse(take: Asking): Asking {
@@ -294,9 +263,11 @@ function refuse(take: Asking): Asking {
   return take
 }
 
-function toLeft(use: LimitUse, { units, left, resetAt }: Held, { monotonic }: Moment): Left {
-  const resetSeconds = resetAt === null ? null : Math.ceil(Math.max(0, resetAt - monotonic) / 1_000)
-  return { use, left: left + units, resetSeconds }
+function toLeft(use: LimitUse, held: Held, { monotonic }: Moment): Left {
+  const { answer, answeredAt, units, isEnded } = held
+  const resetMs = answer.resetMs === null ? null : Math.max(0, answeredAt + answer.resetMs - monotonic)
+  const resetSeconds = resetMs === null ? null : Math.ceil(resetMs / 1_000)
+  return { use, left: answer.left + (isEnded ? 0 : units), resetSeconds }
 }
 
 const unreadable = ({ subject, limit }: LimitUse) =>

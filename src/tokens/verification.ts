@@ -38,7 +38,7 @@ export class Verification {
 
   constructor(parts: Parts<VerificationPorts>) {
     this.#parts = parts
-    this.#limiter = new Limiter(parts.store, { now: parts.now, monotonic: () => performance.now() })
+    this.#limiter = new Limiter(parts.store, () => ({ now: parts.now(), monotonic: performance.now() }))
     this.uses = new LastUses(parts.store)
   }
 

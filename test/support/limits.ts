@@ -16,7 +16,7 @@ export class Clock {
   }
 
   now = (): number => this.start + this.elapsed + this.set
-  monotonic = (): number => this.elapsed
+  moment = () => ({ now: this.now(), monotonic: this.elapsed })
 }
 
 export class MemoryLimits implements LimitStore {
@@ -52,7 +52,10 @@ export class MemoryLimits implements LimitStore {
 /** Verifications that each need one unit of all these limits, of processes that hold none. */
 export function askFor(takes: number, ...rows: readonly (Pick<RowAsk, 'subject' | 'limit'> & Partial<RowAsk>)[]): Ask {
   const positions = rows.map((_, n) => n)
-  return { rows: rows.map((row) => ({ ended: 0, window: 0, ...row })), takes: Array(takes).fill(positions) }
+  return {
+    rows: rows.map((row) => ({ ended: 0, window: 0, isFirst: false, ...row })),
+    takes: Array(takes).fill(positions),
+  }
 }
 
 export const acceptedOf = ({ refusedBy }: Reserved): number => refusedBy.filter((by) => by === undefined).length

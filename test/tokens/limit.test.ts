@@ -101,13 +101,16 @@ describe('a rate', () => {
     assert.deepEqual(ahead, [99, 99, 99, 99, 99, 5, 0, 0])
   })
 
-  test('a reservation that has ended makes room for others, also where its process gets nothing', () => {
+  test('a reservation that has ended makes room for others as soon as its process gets something', () => {
     const kept = new Kept()
     const [first] = Array.from({ length: 6 }, () => kept.ask(large))
     kept.ask(large, 400)
-    assert.equal(kept.left(large), 0)
-    assert.equal(kept.ask(large, 1, { ended: 99, window: first?.window ?? 0 }).reserved, 0)
+    const before = kept.state
+    const refused = kept.ask(large, 1, { ended: 99, window: first?.window ?? 0 })
+    assert.deepEqual([refused.accepted, kept.state], [0, before], 'who gets nothing writes nothing')
     kept.now += 30 * SECOND
+    assert.equal(kept.ask(large).ahead, 0)
+    assert.equal(kept.ask(large, 100, { ended: refused.reserved, window: refused.window }).accepted, 100)
     assert.equal(kept.ask(large).ahead, 99)
   })
 
@@ -287,6 +290,13 @@ describe('a quota', () => {
     kept.ask(quota(5, 'day'), 5)
     kept.now += 40 * DAY
     assert.equal(kept.left(quota(5, 'month')), 5)
+  })
+
+  test('nothing is reserved for a process that knows nothing of the quota', () => {
+    const [kept, limit] = [new Kept(), quota(5_000, 'ever')]
+    const { accepted, ahead } = kept.ask(limit, 3, { isFirst: true })
+    assert.deepEqual([accepted, ahead, kept.left(limit)], [3, 0, 4_997])
+    assert.equal(kept.ask(limit).ahead, 127)
   })
 
   test('batches shrink as the end comes near', () => {

@@ -30,7 +30,7 @@ class World {
 
   #start(): Limiter {
     const reserveUnits = async (_account: string, ask: Ask): Promise<Reserved> => this.store.reserveNow(ask)
-    return new Limiter({ reserveUnits }, this.clock)
+    return new Limiter({ reserveUnits }, this.clock.moment)
   }
 
   /** Until one is refused. */

@@ -80,7 +80,7 @@ async function simulate(plan: Plan): Promise<Outcome> {
       return promise
     },
   })
-  const make = (holder: number) => new Limiter(slow((stores[holder] ?? stores[0]) as MemoryLimits), clock)
+  const make = (holder: number) => new Limiter(slow((stores[holder] ?? stores[0]) as MemoryLimits), clock.moment)
   const holders = Array.from({ length: HOLDERS }, (_, holder) => make(holder))
   const accepted: Use[] = []
   let limit = plan.limits[0] as Limit

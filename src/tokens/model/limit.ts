@@ -34,10 +34,15 @@ export interface Ask {
 export interface RowAsk {
   readonly subject: string
   readonly limit: Limit
-  /** Of the process's last reservation, which it uses no longer: of a rate all units, of a quota those that it has not used. */
+  /**
+   * Of the process's last reservation, which it uses no longer. Of a rate, when it asks for more: all units. Of a quota, when it ends
+   * and asks for nothing: those that it has not used.
+   */
   readonly ended: number
   /** In which they were reserved. */
   readonly window: number
+  /** The process knows nothing of the limit yet. No quota is reserved for it: it may ask only once, and would lose the rest. */
+  readonly isFirst: boolean
 }
 
 export interface Reserved {
@@ -50,7 +55,7 @@ export interface Reserved {
 export interface RowAnswer {
   /** Units for verifications to come. */
   readonly ahead: number
-  /** How many the store counts as reserved by this process. */
+  /** What to report as ended with the next question. */
   readonly reserved: number
   readonly window: number
   /** For how long they may be used, counted from before the question was asked. */
@@ -62,16 +67,16 @@ export interface RowAnswer {
   readonly retryMs: number | null
 }
 
-interface Opened {
-  /** How many can be taken. */
-  readonly usable: number
-  take(units: number, ask: RowAsk): After
-}
-
 interface After {
   readonly answer?: RowAnswer
   /** Undefined where nothing has changed. */
   readonly state: string | undefined
+}
+
+interface Opened {
+  /** How many can be taken. */
+  readonly usable: number
+  take(units: number, ask: RowAsk): After
 }
 
 /** A state is null before the first reservation; `now` is the time of the store that keeps it. */
@@ -85,7 +90,7 @@ export function reserve(states: readonly (string | null)[], { rows, takes }: Ask
   })
   const asked = new Set(takes.flat())
   const after = rows.map((row, n): After | undefined =>
-    asked.has(n) ? opened[n]?.take(taken[n] ?? 0, row) : ifReadable(() => end(states[n] ?? null, row)),
+    asked.has(n) ? opened[n]?.take(taken[n] ?? 0, row) : ifReadable(() => returnUnused(states[n] ?? null, row)),
   )
   const reserved: Reserved = { rows: after.map((each) => each?.answer), refusedBy }
   return { reserved, states: after.map((each) => each?.state) }
@@ -107,19 +112,6 @@ function ifReadable<Value>(read: () => Value): Value | undefined {
   } catch {
     return undefined
   }
-}
-
-/** Where nothing is asked for, and the limit is perhaps another one by now: nothing is refilled. */
-function end(text: string | null, { limit, ended, window }: RowAsk): After {
-  if (text === null) return { state: undefined }
-  if (limit.kind === 'rate') {
-    const state = readRate(text)
-    const after = { ...state, reserved: Math.max(0, state.reserved - ended) }
-    return { state: state.until === window ? JSON.stringify(after) : undefined }
-  }
-  const state = readQuota(text)
-  const after = { ...state, used: Math.max(0, state.used - ended) }
-  return { state: state.per === limit.per && state.from === window ? JSON.stringify(after) : undefined }
 }
 
 /** Units of smaller limits are never reserved in advance. */
@@ -168,25 +160,25 @@ function openRate(text: string | null, limit: Limit & Rate, now: number): Opened
   const msOf = (units: number) => Math.ceil((units * limit.seconds * 1_000) / limit.limit)
   return {
     usable: usableOf(bucket.level),
-    take(units, ask) {
-      const most = Math.floor(limit.limit * RESERVED_PART)
-      const own = ask.window === bucket.until ? Math.min(ask.ended, bucket.reserved) : 0
-      // A verification that is refused writes nothing, unless others wait for what is counted as reserved.
-      const isWritten = units > 0 || (own > 0 && bucket.reserved + batch > most)
-      const others = bucket.reserved - own
-      const isFree = others === 0 || bucket.of === nameOf(limit)
-      const ahead = units > 0 && isFree ? Math.max(0, Math.min(batch - units, most - others)) : 0
+    take(units, { ended, window }) {
+      const reserved = window === bucket.until ? Math.max(0, bucket.reserved - ended) : bucket.reserved
+      const isFree = reserved === 0 || bucket.of === nameOf(limit)
+      const most = Math.floor(limit.limit * RESERVED_PART) - reserved
+      const ahead = units > 0 && isFree ? Math.max(0, Math.min(batch - units, most)) : 0
       const level = bucket.level - units - ahead
-      const until = isWritten && others === 0 ? bucket.at + RESERVED_MS : bucket.until
-      const of = isFree ? nameOf(limit) : bucket.of
-      const after: RateState = { level, at: bucket.at, reserved: others + ahead, until, of }
+      const after: RateState = {
+        ...{ level, at: bucket.at, reserved: reserved + ahead, of: isFree ? nameOf(limit) : bucket.of },
+        until: reserved === 0 ? bucket.at + RESERVED_MS : bucket.until,
+      }
       const left = usableOf(level)
       const answer = {
-        ...{ ahead, reserved: isWritten ? ahead : own, window: until, validMs: until - bucket.at, left },
+        // Who gets nothing writes nothing, and reports the same again.
+        ...(units > 0 ? { reserved: ahead, window: after.until } : { reserved: ended, window }),
+        ...{ ahead, validMs: after.until - bucket.at, left },
         resetMs: msOf(limit.limit - left),
         retryMs: left > 0 ? 0 : Math.max(1, msOf(batch - level)),
       }
-      return { answer, state: isWritten ? JSON.stringify(after) : undefined }
+      return { answer, state: units > 0 ? JSON.stringify(after) : undefined }
     },
   }
 }
@@ -234,20 +226,26 @@ function openQuota(text: string | null, limit: Limit & Quota, now: number): Open
   const resetMs = end === null ? null : Math.max(0, end - now)
   return {
     usable,
-    take(units, { ended, window }) {
-      const returned = window === before.from ? Math.min(ended, before.used) : 0
-      const ahead = units === 0 ? 0 : Math.max(0, Math.min(batchOf(limit, usable), usable) - units)
-      const after: QuotaState = { ...before, used: before.used - returned + units + ahead }
+    take(units, { isFirst }) {
+      const ahead = units === 0 || isFirst ? 0 : Math.max(0, Math.min(batchOf(limit, usable), usable) - units)
+      const after: QuotaState = { ...before, used: before.used + units + ahead }
       const left = Math.max(0, limit.limit - after.used)
       const answer = {
         ...{ ahead, reserved: 0, window: before.from, validMs: resetMs ?? Number.MAX_SAFE_INTEGER },
         ...{ left, resetMs, retryMs: left > 0 ? 0 : resetMs },
       }
       // A window of another period is stored even if nothing is granted: it must end.
-      const isWritten = isNew || after.used !== before.used
-      return { answer, state: isWritten ? JSON.stringify(after) : undefined }
+      return { answer, state: isNew || units > 0 ? JSON.stringify(after) : undefined }
     },
   }
+}
+
+/** Of a quota, unless it is counted in another window by now. Of a rate nothing is returned. */
+function returnUnused(text: string | null, { limit, ended, window }: RowAsk): After {
+  if (text === null || limit.kind === 'rate') return { state: undefined }
+  const state = readQuota(text)
+  const after = { ...state, used: Math.max(0, state.used - ended) }
+  return { state: state.per === limit.per && state.from === window ? JSON.stringify(after) : undefined }
 }
 
 function readQuota(text: string): QuotaState {
