@@ -15,7 +15,8 @@ import { type Ask, bearer, type Heard, send } from './http.ts'
 /** What makes an empty store of one engine: variables for the configuration, and how to end it. */
 export interface Engine {
   readonly name: string
-  prepare(): Promise<Prepared>
+  /** With this master key, or one of its own. */
+  prepare(masterKey?: string): Promise<Prepared>
 }
 
 export interface Prepared {
@@ -76,7 +77,7 @@ export class Estate {
   }
 
   static async open(engine: Engine, more: Readonly<Record<string, string>> = {}, now?: () => number): Promise<Estate> {
-    const prepared = await engine.prepare()
+    const prepared = await engine.prepare(more.LATCHKEY_MASTER_KEY)
     const config = readConfig({ PORT: '0', LATCHKEY_APP_VERSION: '9.9.9', ...prepared.env, ...more })
     const logged: string[] = []
     const stream = new PassThrough().on('data', (chunk) => void logged.push(String(chunk)))
@@ -120,13 +121,18 @@ export class Estate {
   /** Where a secret must never be: the log and the disk. */
   async whereSecretsLie(): Promise<readonly string[]> {
     const disk = await this.#prepared.readAtRest()
-    const log = this.logged.join('')
-    const places = [...this.secrets].map((secret) => ({
-      secret,
-      logged: log.includes(secret),
-      atRest: disk.some((bytes) => bytes.includes(secret)),
-    }))
-    return places.filter(({ logged, atRest }) => logged || atRest).map((place) => JSON.stringify(place))
+    // One pass for all of them: a server can have hundreds of megabytes at rest.
+    const text = (bytes: Buffer) => bytes.toString('latin1')
+    const secret = new RegExp([...this.secrets].map((each) => RegExp.escape(text(Buffer.from(each)))).join('|'), 'g')
+    const find = (bytes: Buffer, where: string) =>
+      text(bytes)
+        .match(secret)
+        ?.map((each) => `${each} ${where}`) ?? []
+    const found = [
+      find(Buffer.from(this.logged.join('')), 'in the log'),
+      ...disk.map((bytes) => find(bytes, 'at rest')),
+    ]
+    return [...new Set(found.flat())]
   }
 
   async close(): Promise<void> {
