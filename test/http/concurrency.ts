@@ -107,7 +107,7 @@ export function describeConcurrency(engine: Engine): void {
         }
       }
       const changers = Array.from({ length: 3 }, changer)
-      for (let n = 0; n < 200; n++) {
+      for (let n = 0; n < 80; n++) {
         const { data, message } = (await estate.mineAsks({ path: `${TOKEN}?subAccountId=${subAccountId}&limit=100` }))
           .json
         assert.equal(data.items.length, data.total)
