@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
+import { after, before } from 'node:test'
 import pino from 'pino'
 import type { Latchkey } from '../../src/compose.ts'
 import { type Config, readConfig } from '../../src/config.ts'
@@ -10,7 +11,7 @@ import { type RunningServer, startServer } from '../../src/process/serving.ts'
 import type { SubAccount, Token } from '../../src/tokens/model/token.ts'
 import type { BulkToken } from '../../src/tokens/operator.ts'
 import { newCredential } from '../../src/tokens/trust/credential.ts'
-import { type Ask, bearer, type Heard, send } from './http.ts'
+import { type Ask, bearer, closeConnections, type Heard, send } from './http.ts'
 
 /** What makes an empty store of one engine: variables for the configuration, and how to end it. */
 export interface Engine {
@@ -139,6 +140,23 @@ export class Estate {
     await this.running.stop()
     await this.#prepared.dispose()
   }
+}
+
+/** An estate for all tests of the file or block: opened before them, closed after them. */
+export function openedBefore(...given: Parameters<typeof Estate.open>): Estate {
+  let estate: Estate | undefined
+  before(async () => {
+    estate = await Estate.open(...given)
+  })
+  after(async () => {
+    closeConnections()
+    await estate?.close()
+  })
+  const get = (_: object, name: string) => {
+    const value: unknown = Reflect.get(estate ?? {}, name)
+    return typeof value === 'function' ? value.bind(estate) : value
+  }
+  return new Proxy({}, { get }) as Estate
 }
 
 async function makeTenant({ operator }: Latchkey, name: string): Promise<Tenant> {
