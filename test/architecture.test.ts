@@ -38,14 +38,8 @@ function roomOf(path: string): string {
 }
 
 const BOTH_ENGINES = [
-  'storage/tables.ts',
-  'storage/queries.ts',
-  'storage/pages.ts',
-  'storage/locked-tables.ts',
-  'storage/migrations.ts',
-  'storage/vault.ts',
-  'storage/fair-queue.ts',
-  'tokens',
+  ...['storage/tables.ts', 'storage/queries.ts', 'storage/pages.ts', 'storage/locked-tables.ts'],
+  ...['storage/migrations.ts', 'storage/vault.ts', 'storage/fair-queue.ts', 'tokens'],
 ]
 
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
