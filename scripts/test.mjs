@@ -2,14 +2,14 @@
 // of src/ they cover, which takes a sixth more processor time.
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve, sep } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { run } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { BUNDLES } from '../test/support/bundles.ts'
-import { PostgresServer, SHARED_POSTGRES } from '../test/support/postgres-server.ts'
+import { copyData, initialise, PostgresServer, SHARED_POSTGRES } from '../test/support/postgres-server.ts'
 import { SEED } from '../test/support/seed.ts'
 import { makeBundles } from './make-bundles.mjs'
 import report from './test-reporter.mjs'
@@ -54,7 +54,7 @@ const LONGEST = [
 
 const CACHE = join(import.meta.dirname, '..', 'node_modules', '.cache')
 /** Files in one process. Each of them alone would take 0.9 s of processor time to load and warm up the same code. */
-const SHARING = 6
+const SHARING = 10
 
 const PRELOADED = ['load-bundles', 'follow-tests-only'].flatMap((name) => [
   '--import',
@@ -117,8 +117,9 @@ const isBundled = files.length > 1 && !values.coverage
 if (isBundled) process.env[BUNDLES] = JSON.stringify(await makeBundles())
 const execArgv = isBundled ? PRELOADED : []
 // A single file starts a server of its own, where it needs one.
-const postgres = files.length > 1 ? await PostgresServer.start() : undefined
-if (postgres) process.env[SHARED_POSTGRES] = JSON.stringify({ data: postgres.data, port: postgres.port })
+const untouched = files.length > 1 ? initialise() : undefined
+const postgres = untouched && (await PostgresServer.start({ data: copyData(untouched) }))
+if (postgres) process.env[SHARED_POSTGRES] = JSON.stringify({ data: postgres.data, port: postgres.port, untouched })
 
 // A signal ends the tests that run, with what they have started, and the server.
 const stop = new AbortController()
@@ -138,4 +139,5 @@ try {
   await checked
 } finally {
   await postgres?.remove()
+  if (untouched) rmSync(untouched, { recursive: true })
 }

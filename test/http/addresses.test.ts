@@ -1,20 +1,13 @@
 // Whose address counts for a policy: the peer's, or through trusted proxies the rightmost that is not one of them.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { Estate, sqliteEngine } from '../support/estate.ts'
+import { describe, test } from 'node:test'
+import { Estate, openedBefore, sqliteEngine } from '../support/estate.ts'
 import { bearer, closeConnections } from '../support/http.ts'
 
 const ALLOWED = '203.0.113.7'
 
 describe('behind a trusted proxy', () => {
-  let estate: Estate
-  before(async () => {
-    estate = await Estate.open(sqliteEngine, { LATCHKEY_TRUST_PROXY: 'loopback,10.0.0.0/8' })
-  })
-  after(async () => {
-    closeConnections()
-    await estate.close()
-  })
+  const estate = openedBefore(sqliteEngine, { LATCHKEY_TRUST_PROXY: 'loopback,10.0.0.0/8' })
 
   async function verify(addresses: readonly string[], forwarded: readonly string[]): Promise<number> {
     const { credential } = await estate.token({ policy: { addresses } as never })
@@ -53,13 +46,8 @@ describe('behind a trusted proxy', () => {
 
   test('a forwarded text that is no address lets nobody in who is bound to addresses', async () => {
     const wrong = [
-      'unknown',
-      '203.0.113.007',
-      'localhost',
-      '203.0.113.7:',
-      '203.0.113.7:x',
-      '203.0.113.7:1:2',
-      '[203.0.113.7]:1',
+      ...['unknown', '203.0.113.007', 'localhost', '203.0.113.7:', '203.0.113.7:x', '203.0.113.7:1:2'],
+      ...['[203.0.113.7]:1'],
     ]
     for (const text of [
       ...wrong,

@@ -1,8 +1,8 @@
 // Many callers at once: what must hold under any interleaving, on any engine.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { type Engine, Estate } from '../support/estate.ts'
-import { bearer, closeConnections } from '../support/http.ts'
+import { describe, test } from 'node:test'
+import { type Engine, openedBefore } from '../support/estate.ts'
+import { bearer } from '../support/http.ts'
 import { runs } from '../support/runs.ts'
 
 const TOKEN = '/api/v1/apiClient/token'
@@ -11,14 +11,7 @@ const ROUNDS = runs(3, 50)
 
 export function describeConcurrency(engine: Engine): void {
   describe(`many callers at once on the ${engine.name} store`, () => {
-    let estate: Estate
-    before(async () => {
-      estate = await Estate.open(engine)
-    })
-    after(async () => {
-      closeConnections()
-      await estate.close()
-    })
+    const estate = openedBefore(engine)
     const put = (id: string, body: object, headers: readonly (readonly [string, string])[] = []) =>
       estate.mineAsks({ method: 'PUT', path: `${TOKEN}/${id}`, body, headers })
     /** On a busy machine a change may be refused at its deadline, with nothing done; its caller asks again. */
@@ -107,7 +100,7 @@ export function describeConcurrency(engine: Engine): void {
         }
       }
       const changers = Array.from({ length: 3 }, changer)
-      for (let n = 0; n < 200; n++) {
+      for (let n = 0; n < 80; n++) {
         const { data, message } = (await estate.mineAsks({ path: `${TOKEN}?subAccountId=${subAccountId}&limit=100` }))
           .json
         assert.equal(data.items.length, data.total)

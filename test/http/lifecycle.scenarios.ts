@@ -6,6 +6,7 @@ import { unknownTokens } from './list.scenarios.ts'
 import { failure, invalid, NOT_FOUND, NOT_YOURS, type Scenario, success } from './scenario.ts'
 
 const TOKEN = '/api/v1/apiClient/token'
+const STEERING = 'name must not contain control, line or text-direction characters'
 const NOT_AN_OVERLAP = 'overlapSeconds must be a whole number from 0 to 2592000'
 const SUB_ACCOUNT = '/api/v1/apiClient/sub-account'
 
@@ -35,6 +36,12 @@ const badCreations: readonly [string, object, string][] = [
     { expiresAt: '2030-01-31T12:00:00' },
     'expiresAt must be an ISO 8601 time with its zone, such as 2030-01-31T12:00:00Z',
   ],
+  [
+    'with a number as time',
+    { expiresAt: 5 },
+    'expiresAt must be an ISO 8601 time with its zone, such as 2030-01-31T12:00:00Z',
+  ],
+  ['with a control character in its name', { name: 'a\u0007' }, STEERING],
   ['with a number as sub-account', { subAccountId: 5 }, 'subAccountId must be a string'],
 ]
 
@@ -296,13 +303,26 @@ const subAccountScenarios: readonly Scenario[] = [
       })
     },
   },
-  {
-    name: 'a sub-account needs an e-mail address that is one',
-    ask: (estate) =>
-      mine(estate, { method: 'POST', path: SUB_ACCOUNT, body: { name: 'A', email: 'no', companyName: 'N' } }),
-    status: 400,
-    body: (heard) => assert.equal(heard.json.error.message, 'email must be an e-mail address'),
-  },
+  ...(
+    [
+      [{ name: undefined }, 'name is required'],
+      [{ email: undefined }, 'email is required'],
+      [{ companyName: undefined }, 'companyName is required'],
+      ...['nobody', '@', 'a@', '@b', 'a@b@c', 'a b@c'].map((email) => [{ email }, 'email must be an e-mail address']),
+    ] as [object, string][]
+  ).map(
+    ([fields, reason]): Scenario => ({
+      name: `a sub-account with ${Object.entries(fields).flat().join(' ')} is refused: ${reason}`,
+      ask: (estate) =>
+        mine(estate, {
+          method: 'POST',
+          path: SUB_ACCOUNT,
+          body: { name: 'A', email: 'a@x.example', companyName: 'N', ...fields },
+        }),
+      status: 400,
+      body: (heard) => assert.equal(heard.json.error.message, reason),
+    }),
+  ),
   ...Object.entries({ name: 'mine tWO', address: 'TWO@mine', company: 'two LTD' }).map(
     ([what, text]): Scenario => ({
       name: `sub-accounts are searched by ${what}, in any letter case`,

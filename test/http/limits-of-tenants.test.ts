@@ -1,22 +1,15 @@
 // Rates and quotas of one account on PostgreSQL, whose row is locked, while another account verifies.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { Estate } from '../support/estate.ts'
-import { bearer, closeConnections, send } from '../support/http.ts'
+import { openedBefore } from '../support/estate.ts'
+import { bearer, send } from '../support/http.ts'
 import { postgresEngine, sharedServer } from '../support/postgres.ts'
 
 const QUOTA = { quota: { limit: 100, per: 'ever' } } as const
 
 describe('the limits of several accounts', () => {
-  let estate: Estate
-  before(async () => {
-    estate = await Estate.open(postgresEngine)
-  })
-  after(async () => {
-    closeConnections()
-    await estate.close()
-  })
+  const estate = openedBefore(postgresEngine)
 
   const verify = (credential: string) => send(estate.url, { path: '/api/v1/verify', headers: [bearer(credential)] })
 

@@ -76,6 +76,12 @@ const cases: readonly ListCase[] = [
       assert.deepEqual([data.items.length, data.page, data.limit, data.total, data.totalPages], [10, 1, 10, 11, 2]),
   },
   {
+    name: 'page and limit are read as plain digits, also with zeros before them',
+    tokens: SEVEN,
+    query: '?page=002&limit=0003',
+    expect: (data) => assert.deepEqual([data.page, data.limit], [2, 3]),
+  },
+  {
     name: 'a middle page has a page before and after it',
     tokens: SEVEN,
     query: '?page=2&limit=3',
@@ -231,7 +237,24 @@ export const listScenarios: readonly Scenario[] = [
       assert.match(heard.json.data.items[0].createdAt, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/)
     },
   },
-  ...(['0', '-1', '1.5', 'abc', '', '1e3', '+1', ' 1', '0x10', '2147483648', '99999999999999999999'] as const).map(
+  ...[
+    '0',
+    '-1',
+    '1.5',
+    'abc',
+    '',
+    '1e3',
+    '+1',
+    ' 1',
+    '1 ',
+    '0x10',
+    '１',
+    '1,000',
+    '1_0',
+    'NaN',
+    '2147483648',
+    '9'.repeat(20),
+  ].map(
     (page): Scenario => ({
       name: `page=${JSON.stringify(page)} is refused`,
       ask: (estate) => asMine(estate, `${LIST}?page=${encodeURIComponent(page)}`),
@@ -239,15 +262,15 @@ export const listScenarios: readonly Scenario[] = [
       body: invalid('page must be a whole number from 1 to 2147483647'),
     }),
   ),
-  ...(['0', '-1', '1.5', 'abc', '', '1e3', '101'] as const).map(
+  ...['0', '-1', '1.5', 'abc', '', '1e3', '１', '101'].map(
     (limit): Scenario => ({
       name: `limit=${JSON.stringify(limit)} is refused`,
-      ask: (estate) => asMine(estate, `${LIST}?limit=${limit}`),
+      ask: (estate) => asMine(estate, `${LIST}?limit=${encodeURIComponent(limit)}`),
       status: 400,
       body: invalid('limit must be a whole number from 1 to 100'),
     }),
   ),
-  ...(['', 'ACTIVE', 'paused', 'active ', 'null'] as const).map(
+  ...['', 'ACTIVE', 'paused', 'active ', 'active,inactive', '__proto__', 'null'].map(
     (status): Scenario => ({
       name: `status=${JSON.stringify(status)} is refused`,
       ask: (estate) => asMine(estate, `${LIST}?status=${encodeURIComponent(status)}`),

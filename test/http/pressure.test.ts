@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Estate, sqliteEngine } from '../support/estate.ts'
-import { bearer, closeConnections } from '../support/http.ts'
+import { Estate, openedBefore, sqliteEngine } from '../support/estate.ts'
+import { bearer } from '../support/http.ts'
 import { Raw } from '../support/raw.ts'
 
 const LIST = '/api/v1/apiClient/token'
@@ -11,14 +11,7 @@ const MANY = 3_000
 const SLOW_CALLERS = 50
 
 describe('callers who harm', () => {
-  let estate: Estate
-  before(async () => {
-    estate = await Estate.open(sqliteEngine)
-  })
-  after(async () => {
-    closeConnections()
-    await estate.close()
-  })
+  const estate = openedBefore(sqliteEngine)
 
   /** Does harm on many connections, with somebody else asking all the while. Returns what each of them was told. */
   async function besideOthers(harm: (raw: Raw) => Promise<void>): Promise<number[][]> {

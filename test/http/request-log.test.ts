@@ -1,19 +1,12 @@
 // The log has one line per request, and tells which token it was about.
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { Estate, sqliteEngine } from '../support/estate.ts'
-import { type Ask, bearer, closeConnections } from '../support/http.ts'
+import { test } from 'node:test'
+import { Estate, openedBefore, sqliteEngine } from '../support/estate.ts'
+import { type Ask, bearer } from '../support/http.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
 const TOKEN = '/api/v1/apiClient/token'
-let estate: Estate
-before(async () => {
-  estate = await Estate.open(sqliteEngine)
-})
-after(async () => {
-  closeConnections()
-  await estate.close()
-})
+const estate = openedBefore(sqliteEngine)
 
 /** The line of this request, without what differs every time. */
 async function lineOf(ask: Ask, on = estate) {

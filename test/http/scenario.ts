@@ -1,8 +1,8 @@
 // A scenario: what is asked, what must come back, and what must not appear. Run over real HTTP on a real store.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
-import { type Engine, Estate } from '../support/estate.ts'
-import { type Ask, closeConnections, type Heard } from '../support/http.ts'
+import { describe, test } from 'node:test'
+import { type Engine, type Estate, openedBefore } from '../support/estate.ts'
+import type { Ask, Heard } from '../support/http.ts'
 import { assertTellsNothing } from '../support/traces.ts'
 
 export interface Scenario {
@@ -49,14 +49,7 @@ export const success = (message: string, data: object, showMessage = 0) => ({
 
 export function runScenarios(engine: Engine, tables: Readonly<Record<string, readonly Scenario[]>>): void {
   describe(`the HTTP door on the ${engine.name} store`, () => {
-    let estate: Estate
-    before(async () => {
-      estate = await Estate.open(engine)
-    })
-    after(async () => {
-      closeConnections()
-      await estate.close()
-    })
+    const estate = openedBefore(engine)
     for (const [subject, scenarios] of Object.entries(tables)) {
       describe(subject, () => {
         for (const scenario of scenarios) test(scenario.name, () => play(scenario, estate))

@@ -1,10 +1,9 @@
 // Several requests on one connection, and connections that end early: each request has its effect in its turn or not at
 // all, and a caller who still reads is answered.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { Estate, sqliteEngine } from '../support/estate.ts'
-import { closeConnections } from '../support/http.ts'
+import { Estate, openedBefore, sqliteEngine } from '../support/estate.ts'
 import { Raw } from '../support/raw.ts'
 
 const TOKENS = '/api/v1/apiClient/token'
@@ -23,14 +22,7 @@ const isAccepting = (url: string): Promise<boolean> =>
 const statuses = (raw: Raw) => raw.answers().map(({ status }) => status)
 
 describe('requests on one connection', () => {
-  let estate: Estate
-  before(async () => {
-    estate = await Estate.open(sqliteEngine)
-  })
-  after(async () => {
-    closeConnections()
-    await estate.close()
-  })
+  const estate = openedBefore(sqliteEngine)
 
   const ask = (line: string, { headers = '', body = '', key = estate.mine.key, version = '1.1' } = {}) => {
     const length = body === '' ? '' : `${TYPE}Content-Length: ${body.length}\r\n`

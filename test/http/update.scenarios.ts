@@ -52,13 +52,17 @@ const noValidField: readonly [string, unknown, object?][] = [
   ['null', 'null'],
   ['a string', '"name"'],
   ['a number', '5'],
+  ['true', 'true'],
+  ['a list of a body', [{ name: 'x' }]],
   ['only unknown fields', { _id: 'tok_x', token: 'stolen', createdAt: 0 }],
   ['an empty name', { name: '' }, [{ field: 'name', message: 'name must not be empty' }, missing('status')]],
   ['a name of white space', { name: ' \t ' }],
   ['a number as name', { name: 5 }, [{ field: 'name', message: 'name must be a string' }, missing('status')]],
   ['null as name', { name: null }],
+  ['a list as name', { name: ['x'] }],
   ['an unknown status', { status: 'paused' }, [missing('name'), BAD_STATUS]],
   ['null as status', { status: null }, [missing('name'), BAD_STATUS]],
+  ['an empty status', { status: '' }],
   ['a status in capitals', { status: 'INACTIVE' }],
   ['a list as status', { status: ['inactive'] }],
   [
@@ -72,9 +76,11 @@ const LONG = 'name must be 1 to 255 characters'
 const STEERING = 'name must not contain control, line or text-direction characters'
 const badNames: readonly [string, string, string][] = [
   ['256 characters', 'a'.repeat(256), LONG],
+  ['256 emoji', '😀'.repeat(256), LONG],
   ['a NUL', 'a\u0000b', STEERING],
   ['an escape', 'a\u001bb', STEERING],
   ['a line feed inside', 'a\nb', STEERING],
+  ['a delete', 'a\u007fb', STEERING],
   ['a C1 control', 'a\u0085b', STEERING],
   ['a line separator', 'a\u2028b', STEERING],
   ['a right-to-left override', 'a\u202eb', STEERING],
@@ -131,6 +137,16 @@ export const updateScenarios: readonly Scenario[] = [
     'a valid status beside an invalid name is refused, and names the name',
     { name: 7, status: 'inactive' },
     'name must be a string',
+  ),
+  refused(
+    'a name of white space beside a valid status is refused',
+    { name: ' ', status: 'inactive' },
+    'name must not be empty',
+  ),
+  refused(
+    'a name that is too long is named before an unknown status',
+    { name: 'x'.repeat(256), status: 'paused' },
+    LONG,
   ),
   ...badNames.map(([what, name, reason]) =>
     refused(`a name with ${what} is refused, and the answer says why`, { name }, reason),

@@ -1,6 +1,6 @@
 // What leaves the service about a token is what its schema lists, and nothing else.
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import Fastify from 'fastify'
 import { Type } from 'typebox'
 import { successBody } from '../../src/http/protocol/envelope.ts'
@@ -10,20 +10,12 @@ import { tokenRoutes } from '../../src/http/routes/token-routes.ts'
 import type { Page } from '../../src/tokens/model/page.ts'
 import type { Token } from '../../src/tokens/model/token.ts'
 import { tokenToWire } from '../../src/wire/token.ts'
-import { Estate, sqliteEngine } from '../support/estate.ts'
-import { closeConnections } from '../support/http.ts'
+import { openedBefore, sqliteEngine } from '../support/estate.ts'
 
 const TOKEN = '/api/v1/apiClient/token'
 const SECRET = 'must-not-leave'
 
-let estate: Estate
-before(async () => {
-  estate = await Estate.open(sqliteEngine)
-})
-after(async () => {
-  closeConnections()
-  await estate.close()
-})
+const estate = openedBefore(sqliteEngine)
 
 /** Puts fields that no schema lists on everything that the registry returns. */
 function withUnlistedFields(token: Token): Token {

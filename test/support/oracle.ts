@@ -70,20 +70,7 @@ const CHARACTERS = [
   '\ufe0f',
 ]
 const WORDS = [
-  'x0000e9',
-  'x01f5dd',
-  '1a',
-  '12ab',
-  'deploy',
-  'NEAR',
-  ' AND ',
-  ' OR ',
-  'NOT',
-  'x',
-  'xx',
-  '""',
-  '%%',
-  'e\u0301',
+  ...['x0000e9', 'x01f5dd', '1a', '12ab', 'deploy', 'NEAR', ' AND ', ' OR ', 'NOT', 'x', 'xx', '""', '%%', 'e\u0301'],
 ]
 
 export const names: fc.Arbitrary<string> = fc

@@ -1,9 +1,9 @@
 // Credentials that are masked, revealed one at a time, or shown once and never stored.
 import assert from 'node:assert/strict'
-import { after, before, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import { newCredential } from '../../src/tokens/trust/credential.ts'
-import { type Engine, Estate } from '../support/estate.ts'
-import { bearer, closeConnections, type Heard } from '../support/http.ts'
+import { type Engine, openedBefore } from '../support/estate.ts'
+import { bearer, type Heard } from '../support/http.ts'
 
 const API = '/api/v1/apiClient'
 const TOKEN = `${API}/token`
@@ -12,14 +12,7 @@ const idsOf = ({ json }: Heard): string[] => json.data.items.map(({ _id }: { _id
 
 export function describeCredentials(engine: Engine): void {
   describe(`credentials, on the ${engine.name} store`, () => {
-    let estate: Estate
-    before(async () => {
-      estate = await Estate.open(engine)
-    })
-    after(async () => {
-      closeConnections()
-      await estate.close()
-    })
+    const estate = openedBefore(engine)
 
     const mine = (path: string, method = 'GET', body?: unknown) => estate.mineAsks({ method, path, body })
     const verify = (credential: string) => estate.ask({ path: '/api/v1/verify', headers: [bearer(credential)] })

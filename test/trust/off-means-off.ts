@@ -14,7 +14,7 @@ export interface Length {
 }
 
 /** No more than the runs that must find nothing, so that these would find it too. */
-const CONTROL: Length = { flips: 100, verifications: 2_000 }
+export const CONTROL: Length = { flips: 100, verifications: 2_000 }
 
 export function describeOffMeansOff(whole: Length, whileCut: Length): void {
   describe('four instances on one PostgreSQL', () => {
