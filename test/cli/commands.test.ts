@@ -486,12 +486,14 @@ describe('people get tables and sentences', () => {
   })
 })
 
+const NEW_SUB_ACCOUNT = ['sub-account', 'create', '--name', 'n', '--email', 'e@x.example', '--company-name', 'c']
 const refusals: readonly [string, string[], RegExp][] = [
   ['an unknown command', ['nonsense'], /unknown command/],
   ['a missing option', ['account', 'create'], /required option '--name <name>'/],
   ['an unknown account', ['key', 'create', '--account', 'acc_x'], /Account not found/],
   ['an unknown account in a list', ['key', 'list', '--account', 'acc_x'], /Account not found/],
   ['an unknown key', ['key', 'revoke', 'key_x'], /Account key not found/],
+  ['an unknown account of a sub-account', [...NEW_SUB_ACCOUNT, '--account', 'acc_x'], /Account not found/],
   ['an unknown sub-account', ['token', 'create', '--sub-account', 'sub_x', '--name', 'n'], /sub_x does not exist/],
   ['an unknown token', ['token', 'disable', 'tok_x'], /tok_x does not exist/],
   ['an unknown token to get', ['token', 'get', 'tok_x'], /tok_x does not exist/],

@@ -1,12 +1,9 @@
-// The times of an overview's question, and filters beyond the document.
+// The times of an overview's question.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { EXPIRING_DAYS, overviewQuestion, WEEKS } from '../../src/tokens/model/overview.ts'
-import { readTokenQuery } from '../../src/tokens/model/page.ts'
 import { idFloor, newId } from '../../src/tokens/model/token.ts'
 import { fc } from '../support/properties.ts'
-
-const NOW = Date.UTC(2030, 0, 1)
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
@@ -43,29 +40,4 @@ test('the floor of a time sorts before every id made from then on, and after eve
   )
   for (const floor of [-1, Number.MIN_SAFE_INTEGER]) assert.ok(newId('tok', 0) >= idFloor('tok', floor))
   assert.ok(newId('tok', Date.UTC(3000, 0)) < idFloor('tok', Number.MAX_SAFE_INTEGER))
-})
-
-describe('a list may be narrowed', () => {
-  const TIMES = ['createdFrom', 'createdBefore', 'expiresFrom', 'expiresBefore']
-
-  test('by use and by times, and is not when nothing is sent', () => {
-    assert.equal('narrowing' in readTokenQuery({}, NOW), false)
-    assert.deepEqual(readTokenQuery({ used: 'never' }, NOW).narrowing, { neverUsed: true })
-    for (const name of TIMES) {
-      assert.deepEqual(readTokenQuery({ [name]: '2030-01-31T12:00Z' }, NOW).narrowing, {
-        [name]: Date.UTC(2030, 0, 31, 12),
-      })
-    }
-  })
-
-  test('by nothing else, and by each once', () => {
-    const refused = (query: object) =>
-      assert.throws(() => readTokenQuery({ ...query }, NOW), { code: 'invalid-request' })
-    for (const used of ['', 'ever', 'NEVER', ['never', 'never']]) refused({ used })
-    for (const name of TIMES) {
-      for (const value of ['', 'soon', '2030-01-31', '2030-02-30T00:00Z', '5', ['2030-01-31T12:00Z']]) {
-        refused({ [name]: value })
-      }
-    }
-  })
 })
