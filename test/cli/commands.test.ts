@@ -466,7 +466,16 @@ describe('people get tables and sentences', () => {
     const { stdout, code } = await cli.run('--help')
     assert.equal(code, 0)
     for (const command of [
-      ...['serve', 'migrate', 'account', 'key', 'sub-account', 'token', 'import', 'seed', 'doctor', 'history'],
+      'serve',
+      'migrate',
+      'account',
+      'key',
+      'sub-account',
+      'token',
+      'import',
+      'seed',
+      'doctor',
+      'history',
     ]) {
       assert.match(stdout, new RegExp(`^ {2}${command}`, 'm'))
     }

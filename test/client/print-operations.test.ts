@@ -36,7 +36,15 @@ function compile(description: ApiDescription, use: string): string {
     const file = join(folder, 'use.ts')
     writeFileSync(file, `${printOperations(description)}\n${use}`)
     const options = [
-      ...['--noEmit', '--strict', '--target', 'esnext', '--module', 'preserve', '--types', '', '--ignoreConfig'],
+      '--noEmit',
+      '--strict',
+      '--target',
+      'esnext',
+      '--module',
+      'preserve',
+      '--types',
+      '',
+      '--ignoreConfig',
     ]
     const { stdout } = spawnSync(join(root, 'node_modules', '.bin', 'tsc'), [...options, file], { encoding: 'utf8' })
     return stdout

@@ -43,7 +43,13 @@ describe('the examples of the client’s README', () => {
 
   test('they compile in a strict project', async () => {
     const options = [
-      ...['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--target', 'esnext', '--module', 'nodenext'],
+      '--noEmit',
+      '--strict',
+      '--exactOptionalPropertyTypes',
+      '--target',
+      'esnext',
+      '--module',
+      'nodenext',
     ]
     const files = examples.map((_, i) => `example-${i}.ts`)
     const tsc = join(root, 'node_modules', '.bin', 'tsc')

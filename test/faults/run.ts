@@ -16,15 +16,35 @@ const PAGE = join(ROOT, 'docs', 'fault-tests.md')
 const LOAD = Math.round(loadavg()[0] ?? 0)
 const TIMEOUT_MS = 1_800_000
 const FAULTS = [
-  ...['long', 'journal-orders', 'linearizability', 'rotation', 'failover', 'stale-primary', 'postgres-restore'],
-  ...['pgbouncer', 'grants', 'million', 'one-caller', 'one-account', 'limits'],
+  'long',
+  'journal-orders',
+  'linearizability',
+  'rotation',
+  'failover',
+  'stale-primary',
+  'postgres-restore',
+  'pgbouncer',
+  'grants',
+  'million',
+  'one-caller',
+  'one-account',
+  'limits',
 ]
 /** Tests of random cases, which are repeated more often here than in `npm test`. */
 const MORE_RUNS = [
-  ...['storage/copy', 'storage/sqlite', 'storage/postgres', 'storage/postgres-partitions'],
-  ...['storage/postgres-lineage', 'storage/same-answers', 'http/embedded', 'http/postgres'],
-  ...['tokens/limits-simulation', 'tokens/limits-explored', 'tokens/policy', 'tokens/policy-properties'],
-  ...['trust/rights'],
+  'storage/copy',
+  'storage/sqlite',
+  'storage/postgres',
+  'storage/postgres-partitions',
+  'storage/postgres-lineage',
+  'storage/same-answers',
+  'http/embedded',
+  'http/postgres',
+  'tokens/limits-simulation',
+  'tokens/limits-explored',
+  'tokens/policy',
+  'tokens/policy-properties',
+  'trust/rights',
 ]
 const FILES = [...FAULTS.map((name) => `test/faults/${name}.ts`), ...MORE_RUNS.map((name) => `test/${name}.test.ts`)]
 

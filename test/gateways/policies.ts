@@ -13,10 +13,25 @@ const [GATEWAY, HOME, ELSEWHERE] = ['127.0.0.1', '127.0.0.2', '127.0.0.3']
 
 /** All of these could be /orders/1 to an application. */
 const SPELLINGS = [
-  ...['/orders', '/orders/', '/orders/1', '/orders?page=1', '/%6frders/1', '/%6Frders%2F1', '/orders%2f1'],
-  ...['/ORDERS/1', '//orders/1', '/.//orders/1', '/./orders/1', '/items/../orders/1', '/items/%2e%2e/orders/1'],
-  ...['/items%2f..%2forders/1', '/elsewhere/..//orders/1', '/orders/%zz', '/orders/%00', '/orders/1#/elsewhere'],
-  ...['http://elsewhere.example/orders/1'],
+  '/orders',
+  '/orders/',
+  '/orders/1',
+  '/orders?page=1',
+  '/%6frders/1',
+  '/%6Frders%2F1',
+  '/orders%2f1',
+  '/ORDERS/1',
+  '//orders/1',
+  '/.//orders/1',
+  '/./orders/1',
+  '/items/../orders/1',
+  '/items/%2e%2e/orders/1',
+  '/items%2f..%2forders/1',
+  '/elsewhere/..//orders/1',
+  '/orders/%zz',
+  '/orders/%00',
+  '/orders/1#/elsewhere',
+  'http://elsewhere.example/orders/1',
 ]
 
 /** Ways to say an address that the connection does not have. */

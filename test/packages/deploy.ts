@@ -34,7 +34,13 @@ const moduleOf = ({ apiVersion }: Manifest) => `kubernetes-models/${apiVersion}`
 test('the Kubernetes manifests are what the published schemas ask for', async () => {
   const kinds = manifests.map(({ kind }) => kind).sort()
   assert.deepEqual(kinds, [
-    ...['Deployment', 'Job', 'Namespace', 'NetworkPolicy', 'PodDisruptionBudget', 'Secret', 'Service'],
+    'Deployment',
+    'Job',
+    'Namespace',
+    'NetworkPolicy',
+    'PodDisruptionBudget',
+    'Secret',
+    'Service',
   ])
   for (const manifest of manifests) {
     const Kind = (await import(moduleOf(manifest)))[manifest.kind]

@@ -308,8 +308,15 @@ describe('a quota', () => {
 
 test('a state that cannot be read is an error, never a full bucket or an unused quota', () => {
   const unreadable = [
-    ...['', '{', 'null', '{}', '[]', '{"level":"x","at":0,"leases":{}}', '{"used":"0"}', '{"level":1,"at":1}'],
-    ...['{"level":1,"at":1,"reserved":0}'],
+    '',
+    '{',
+    'null',
+    '{}',
+    '[]',
+    '{"level":"x","at":0,"leases":{}}',
+    '{"used":"0"}',
+    '{"level":1,"at":1}',
+    '{"level":1,"at":1,"reserved":0}',
   ]
   for (const state of unreadable) {
     for (const limit of [rate(3, 30), quota(3, 'day')]) {

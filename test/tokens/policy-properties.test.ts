@@ -103,7 +103,15 @@ function newBlock({ version, value } = nearAnchor()): Block {
 }
 
 const BROKEN = [
-  ...['', 'unknown', '010.0.0.1', '10.1', '0x0a000001', 'fe80::1%eth0', '10.1.2.0:80', '::ffff:10.1.2', '1::2::3'],
+  '',
+  'unknown',
+  '010.0.0.1',
+  '10.1',
+  '0x0a000001',
+  'fe80::1%eth0',
+  '10.1.2.0:80',
+  '::ffff:10.1.2',
+  '1::2::3',
 ]
 
 /** Undefined where the address is unknown or no address. */
