@@ -163,7 +163,8 @@ function openRate(text: string | null, limit: Limit & Rate, now: number): Opened
     take(units, { ended, window }) {
       const reserved = window === bucket.until ? Math.max(0, bucket.reserved - ended) : bucket.reserved
       const isFree = reserved === 0 || bucket.of === nameOf(limit)
-      const most = Math.floor(limit.limit * RESERVED_PART) - reserved
+      // Half of what may still be reserved: something is left for further processes, however many there are.
+      const most = Math.floor((limit.limit * RESERVED_PART - reserved) / 2)
       const ahead = units > 0 && isFree ? Math.max(0, Math.min(batch - units, most)) : 0
       const level = bucket.level - units - ahead
       const after: RateState = {
