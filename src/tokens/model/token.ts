@@ -68,7 +68,7 @@ export interface TokenDetails extends TokenActivity, Pick<TokenRecord, 'expiresA
   readonly blockedBy: 'token' | 'expiry' | 'sub-account' | null
 }
 
-type IdPrefix = 'acc' | 'sub' | 'tok' | 'key' | 'ses'
+type IdPrefix = 'acc' | 'sub' | 'tok' | 'key' | 'ses' | 'vfr'
 
 /**
  * An id begins with its time of creation, so that sorting ids sorts by (createdAt, id): lists rely on it.

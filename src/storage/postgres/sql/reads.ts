@@ -12,6 +12,8 @@ import { CANDIDATE, CHANGED, LIMIT, LISTED, TOKEN } from '../../tables.ts'
 import type { Connection } from '../connection.ts'
 import { POSTGRES } from './dialect.ts'
 
+export { findMark, findNews } from './news.ts'
+
 /**
  * The limit makes PostgreSQL look the row up: it expects a row from every partition, and would rather read through a small table
  * for so many.
@@ -54,6 +56,7 @@ function built<Args extends readonly unknown[], Answer>(build: (dialect: Dialect
 }
 
 export const listKeys = built(pages.listKeys)
+export const listVerifiers = built(pages.listVerifiers)
 export const listSubAccounts = built(pages.listSubAccounts)
 export const listHistory = built(pages.listHistory)
 export const readOverview = built(pages.readOverview)

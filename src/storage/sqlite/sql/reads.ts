@@ -11,6 +11,8 @@ import { CANDIDATE, LIMIT, LISTED, LISTED_TOKEN, OWNER, TOKEN } from '../../tabl
 import type { Connection } from '../connection.ts'
 import { SQLITE, toInput } from './dialect.ts'
 
+export { findMark, findNews } from './news.ts'
+
 export const TOKENS_WITH_OWNERS = 'tokens t CROSS JOIN sub_accounts s ON s.id = t.sub_account_id'
 
 const LIMIT_OF = `SELECT ${LIMIT.columns('l')} FROM limits l`
@@ -47,6 +49,7 @@ function built<Args extends readonly unknown[], Answer>(build: (dialect: Dialect
 }
 
 export const listKeys = built(pages.listKeys)
+export const listVerifiers = built(pages.listVerifiers)
 export const listSubAccounts = built(pages.listSubAccounts)
 export const listHistory = built(pages.listHistory)
 export const readOverview = built(pages.readOverview)

@@ -37,6 +37,7 @@ import { findAccount, findKeyById, findSubAccount, findSubAccountName, TOKENS_WI
 import { update } from './update.ts'
 
 export * from './session-writes.ts'
+export { endLease, evictVerifier, insertVerifier, renewVerifiers } from './verifiers.ts'
 
 const insertAccountRow = insertion(ACCOUNTS)
 const insertKeyRow = insertion(ACCOUNT_KEYS)
