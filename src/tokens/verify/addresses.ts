@@ -109,3 +109,9 @@ export function formatAddress(words: Address): string {
   )
   return longest === '' ? text : text.replace(new RegExp(`(?:^|:)\\b${longest}\\b(?::|$)`), '::')
 }
+
+/** As `parseBlock` reads it. */
+export function formatBlock({ network, mask }: Block): string {
+  const length = mask.reduce((ones, word) => ones + Math.clz32(~word), 0)
+  return `${formatAddress(network)}/${length}`
+}
