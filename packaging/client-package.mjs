@@ -17,7 +17,7 @@ export async function buildClientPackage({ root, out, work }) {
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   await writeScripts(root, folder)
-  writeTypes(join(root, 'client', 'dist'), folder)
+  writeTypes(join(root, 'client', 'dist', 'client'), folder)
   cpSync(join(root, 'client', 'PACKAGE.md'), join(folder, 'README.md'))
   cpSync(join(root, 'LICENSE'), join(folder, 'LICENSE'))
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(manifestOf(root), null, 2)}\n`)

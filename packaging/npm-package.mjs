@@ -31,7 +31,10 @@ function writeJavaScript(root, folder, name) {
   const text = readFileSync(join(root, name), 'utf8')
   if (name.endsWith('.sql')) return writeFileSync(target, text)
   const script = name.endsWith('.ts') ? stripTypeScriptTypes(text) : text
-  writeFileSync(target, script.replaceAll(IMPORT_OF_TYPESCRIPT, '$1$2$3.js$2').replaceAll(IMPORT_OF_CLIENT, '$1dist/'))
+  writeFileSync(
+    target,
+    script.replaceAll(IMPORT_OF_TYPESCRIPT, '$1$2$3.js$2').replaceAll(IMPORT_OF_CLIENT, '$1dist/client/'),
+  )
 }
 
 function manifestOf(root) {

@@ -12,7 +12,7 @@ const stamp = join(dist, '.stamp')
 /** Everything that the result depends on: the sources, how they are built, and the packages in use. */
 function sourcesDigest() {
   const sources = [
-    ...['console/**/*', 'client/*', 'src/tokens/verify/*'],
+    ...['console/**/*', 'client/*', 'client/{middleware,verifier}/*', 'src/tokens/verify/*'],
     ...['scripts/build-console.mjs', 'tsconfig.json', 'package-lock.json'],
   ]
   const files = globSync(sources, { cwd: root, withFileTypes: true })
@@ -38,7 +38,7 @@ function compress(folder) {
 }
 
 const wanted = sourcesDigest()
-const clientBuilt = existsSync(join(root, 'client', 'dist', 'latchkey-client.js'))
+const clientBuilt = existsSync(join(root, 'client', 'dist', 'client', 'latchkey-client.js'))
 const isStale = !clientBuilt || !existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted
 // With --check nothing is built; the exit code says whether that would be needed.
 if (process.argv.includes('--check')) process.exitCode = isStale ? 1 : 0

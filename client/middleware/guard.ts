@@ -1,6 +1,7 @@
 // What all middleware shares: from the Authorization header of a request to its verdict, or to the answer that the service itself
 // would give. Knows no framework.
-import type { Accepted, Refused, Verdict } from '../answer.ts'
+import { type Refusal, refusal } from '../../src/tokens/verify/answer.ts'
+import type { Accepted, Verdict } from '../answer.ts'
 import { LatchkeyError } from '../error.ts'
 import type { Access } from '../latchkey-client.ts'
 
@@ -34,64 +35,20 @@ export async function guard<Request>(
   authorization: string | undefined,
 ): Promise<Outcome> {
   const credential = /^bearer +(\S+) *$/i.exec(authorization ?? '')?.[1]
-  if (credential === undefined) return { answer: unauthenticated('Authentication required', '', 'unknown') }
+  if (credential === undefined) return { answer: answerTo({ reason: 'missing' }) }
   const access = { scope: typeof scope === 'function' ? scope(request) : scope, address: address?.(request) }
   try {
     const verdict = await verify.verify(credential, access)
-    return verdict.accepted ? { verdict } : { answer: refusal(verdict, access) }
+    return verdict.accepted ? { verdict } : { answer: answerTo({ ...verdict, scope: [access.scope].flat()[0] }) }
   } catch (error) {
     if (!(error instanceof LatchkeyError) || error.code === 'invalid-request') throw error
-    return { answer: unavailable(error.retryAfterSeconds) }
+    return { answer: answerTo({ reason: 'unavailable', retryAfterSeconds: error.retryAfterSeconds }) }
   }
-}
-
-const UNAUTHENTICATED: Readonly<Record<string, string>> = {
-  inactive: 'Token inactive',
-  suspended: 'Token inactive',
-  expired: 'Token expired',
-}
-
-function refusal({ reason, retryAfterSeconds }: Refused, access: Access): Answer {
-  const because = { 'x-latchkey-reason': reason }
-  switch (reason) {
-    case 'address':
-      return failure(403, 'Forbidden', 'This token may not be used from this address', because)
-    case 'scope': {
-      const [needed = ''] = [access.scope ?? ''].flat()
-      const challenge = `Bearer realm="latchkey", error="insufficient_scope", scope="${needed}"`
-      const headers = { ...because, 'www-authenticate': challenge }
-      return failure(403, 'Forbidden', 'This token does not have the scope that is needed', headers)
-    }
-    case 'rate':
-      return usedUp('This token is used too often; try again later', because, retryAfterSeconds)
-    case 'quota':
-      return usedUp('The quota of this token is used up', because, retryAfterSeconds)
-    case 'unavailable':
-      return unavailable(retryAfterSeconds)
-    default:
-      return unauthenticated(UNAUTHENTICATED[reason] ?? 'Invalid token', ', error="invalid_token"', reason)
-  }
-}
-
-function usedUp(message: string, headers: Answer['headers'], retryAfterSeconds: number | undefined): Answer {
-  const retry = retryAfterSeconds === undefined ? {} : { 'retry-after': String(retryAfterSeconds) }
-  return failure(429, 'Too many requests', message, { ...headers, ...retry })
-}
-
-function unavailable(retryAfterSeconds = 1): Answer {
-  const headers = { 'retry-after': String(retryAfterSeconds) }
-  return failure(503, 'Service unavailable', 'The token store cannot be reached; try again', headers)
 }
 
 const JSON_HEADERS = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' }
 
-function failure(status: number, message: string, reason: string, headers: Answer['headers']): Answer {
-  const body = { status: false, message, message_type: 'error', data: {}, error: { message: reason } }
+function answerTo(refused: Refusal): Answer {
+  const { status, headers, body } = refusal(refused)
   return { status, headers: { ...JSON_HEADERS, ...headers }, body: JSON.stringify(body) }
-}
-
-function unauthenticated(message: string, error: string, reason: string): Answer {
-  const headers = { 'www-authenticate': `Bearer realm="latchkey"${error}`, 'x-latchkey-reason': reason }
-  const body = { code: 401, message, stack: `AuthenticationError: ${message}` }
-  return { status: 401, headers: { ...JSON_HEADERS, ...headers }, body: JSON.stringify(body) }
 }

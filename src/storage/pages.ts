@@ -7,7 +7,6 @@ import type { StoredRow, Table } from '../tokens/model/tables.ts'
 import { type AccountKey, foldCase, idFloor, type Status, type Timestamp } from '../tokens/model/token.ts'
 import type { KeyQuery, StampedSubAccountRow, SubAccountQuery, VerifierQuery } from '../tokens/ports.ts'
 import { type HistoryQuery, type HistoryRow, toHistoryRow } from '../tokens/record/history.ts'
-import type { Rows } from './queries.ts'
 import {
   columnOf,
   HISTORY_ROW,
@@ -18,7 +17,8 @@ import {
   tableOf,
   toSubAccountRow,
   VERIFIER,
-} from './tables.ts'
+} from './columns.ts'
+import type { Rows } from './queries.ts'
 
 export type Value = string | number | Uint8Array | readonly string[]
 

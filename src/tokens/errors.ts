@@ -1,13 +1,11 @@
 // The closed list of reasons for which Latchkey refuses something. HTTP and the command line translate the codes.
+import { UNAUTHENTICATED, UNAVAILABLE } from './verify/answer.ts'
 
 const reasons = {
   'invalid-request': 'The request is not valid',
   'duplicate-name': 'Token name already exists for this sub-account',
   'duplicate-credential': 'This credential already belongs to a token',
-  'authentication-required': 'Authentication required',
-  'token-expired': 'Token expired',
-  'token-invalid': 'Invalid token',
-  'token-inactive': 'Token inactive',
+  ...UNAUTHENTICATED,
   'sub-account-forbidden': 'Sub account does not belong to you or does not exist',
   'token-cannot-manage': 'A sub-account token cannot manage tokens',
   'not-allowed': 'This key is not allowed to do that',
@@ -22,7 +20,7 @@ const reasons = {
     'The credential was shown when it was made, and is not stored; rotate the token to get a new one',
   'version-mismatch': 'The token has changed since the version named in If-Match',
   'idempotency-conflict': 'This Idempotency-Key was used before with a different request',
-  unavailable: 'The token store cannot be reached; try again',
+  unavailable: UNAVAILABLE,
   'store-full': 'The token store has no room left; nothing was changed',
   'master-key-superseded': 'The master key has just been changed; try again',
   'revocations-unknown':

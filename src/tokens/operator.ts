@@ -18,9 +18,10 @@ import { type NewSubAccount, type NewToken, newSubAccountFields } from './model/
 import type { NameAsked, Parts, TokenRow } from './ports.ts'
 import type { Origin } from './record/history.ts'
 import { sealToken } from './sealed-token.ts'
-import { kindOfCredential, maskOf, NOT_STORED, newCredential } from './trust/credential.ts'
+import { maskOf, NOT_STORED, newCredential } from './trust/credential.ts'
 import type { KeyRing } from './trust/key-ring.ts'
 import { credentialPlace, sizeOfText } from './trust/vault.ts'
+import { kindOfCredential } from './verify/credential-format.ts'
 
 /** A token to create; without a credential, a new one is generated. */
 export interface BulkToken extends NewToken {

@@ -19,7 +19,7 @@ import type {
 } from './model/token.ts'
 import type { SubAccountUpdate } from './model/update.ts'
 import type { AccountUpdate, Expected, TokenChange } from './plan.ts'
-import type { Action, ChainLink, HistoryQuery, HistoryRow, KeptRequest, Origin } from './record/history.ts'
+import type { ChainLink, HistoryQuery, HistoryRow, KeptRequest, Origin } from './record/history.ts'
 import type { KeyRing, VaultRow } from './trust/key-ring.ts'
 import type { Stamped, Tampered } from './trust/stamp.ts'
 import type { Stamps } from './trust/vault.ts'
@@ -202,9 +202,9 @@ export interface News {
 /** The histories of all accounts together, from any position on: complete, whatever transactions are running. */
 export interface HistoryFeed {
   /** Of these actions. Without a position, only where the history is now. */
-  findNews(since: string | undefined, actions: readonly Action[], limit: number): Promise<News>
+  findNews(since: string | undefined, actions: readonly string[], limit: number): Promise<News>
   /** Of the account's last change by one of these actions, for `covers` in lease.ts. Undefined if there is none. */
-  findMark(accountId: string, actions: readonly Action[]): Promise<string | undefined>
+  findMark(accountId: string, actions: readonly string[]): Promise<string | undefined>
 }
 
 export interface VerifierQuery {

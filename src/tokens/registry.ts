@@ -29,11 +29,12 @@ import { sealToken } from './sealed-token.ts'
 import { Sessions } from './sessions.ts'
 import { type TokenView, TokenViews } from './token-views.ts'
 import { endOfKey, requireNotEnded } from './trust/authority.ts'
-import { kindOfCredential, maskOf, NOT_STORED, newCredential } from './trust/credential.ts'
+import { maskOf, NOT_STORED, newCredential } from './trust/credential.ts'
 import { isGenuine, type Stamped } from './trust/stamp.ts'
 import { credentialPlace } from './trust/vault.ts'
-import { FAILURE_OF } from './trust/verdict.ts'
 import { type Explanation, Verification } from './verification.ts'
+import { codeOfReason } from './verify/answer.ts'
+import { kindOfCredential } from './verify/credential-format.ts'
 import type { Access } from './verify/policy.ts'
 
 export interface Overview {
@@ -103,7 +104,7 @@ export class Registry {
 
   async #refuseToken(presented: string): Promise<never> {
     const verdict = await this.verification.introspect(presented)
-    throw new Failure(verdict.accepted ? 'token-cannot-manage' : FAILURE_OF[verdict.reason])
+    throw new Failure(verdict.accepted ? 'token-cannot-manage' : codeOfReason(verdict.reason))
   }
 
   /** What verification would decide of this token. */

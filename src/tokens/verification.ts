@@ -2,14 +2,15 @@
 // their rates and quotas.
 import { Limiter, type LimitVerdict } from './limiter.ts'
 import type { LimitUse } from './model/limit.ts'
-import { type Entry, entryOf } from './model/entry.ts'
 import { type Caller, seesAllAccounts, seesToken } from './model/permissions.ts'
 import type { VerifiedToken } from './model/token.ts'
 import type { Parts } from './ports.ts'
 import { UseMarks } from './record/uses.ts'
-import { kindOfCredential } from './trust/credential.ts'
-import { type Accepted, type Candidate, judge, type Verdict } from './trust/verdict.ts'
+import type { Accepted, Candidate, Verdict } from './trust/verdict.ts'
+import { kindOfCredential } from './verify/credential-format.ts'
+import { type Entry, entryOf } from './verify/entry.ts'
 import { type Access, judgePolicy, type PolicyOwner, type PolicyRefusal } from './verify/policy.ts'
+import { judge } from './verify/verdict.ts'
 
 /** Not allowed to a credential that does authenticate. */
 interface Forbidden extends PolicyRefusal {
@@ -55,7 +56,7 @@ export class Verification {
     const candidate = await this.#find(presented)
     const seen = candidate && seesToken(caller, candidate.token) ? candidate : undefined
     const verdict = this.#judge(seen)
-    const entry = seen && entryOf(seen, verdict, this.#parts.now())
+    const entry = entryOf(verdict, this.#parts.now())
     const decision = await this.#decide(verdict, () => access)
     return entry === undefined ? decision : { ...decision, entry }
   }

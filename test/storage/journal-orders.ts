@@ -15,7 +15,7 @@ import type { SubAccount } from '../../src/tokens/model/token.ts'
 import type { TokenChange } from '../../src/tokens/plan.ts'
 import type { KeyRing } from '../../src/tokens/trust/key-ring.ts'
 import { Stamps } from '../../src/tokens/trust/vault.ts'
-import { judge } from '../../src/tokens/trust/verdict.ts'
+import { judge } from '../../src/tokens/verify/verdict.ts'
 import {
   type Change,
   credentialName,

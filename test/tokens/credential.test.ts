@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { brokenCredentialRule } from '../../src/tokens/operator.ts'
-import { kindOfCredential, newCredential } from '../../src/tokens/trust/credential.ts'
+import { newCredential } from '../../src/tokens/trust/credential.ts'
+import { kindOfCredential } from '../../src/tokens/verify/credential-format.ts'
 import { anyCharacter, fc } from '../support/properties.ts'
 
 const ALPHABET = [...'0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz']

@@ -3,7 +3,16 @@
 // it covers, in a universe small enough to list.
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { effectiveScopes, judgePolicy, type Policy, parsePolicy } from '../../src/tokens/verify/policy.ts'
+import { decide, entryOf, readyEntry } from '../../src/tokens/verify/entry.ts'
+import {
+  type Access,
+  effectiveScopes,
+  judgePolicy,
+  type Policies,
+  type Policy,
+  parsePolicy,
+} from '../../src/tokens/verify/policy.ts'
+import { judge } from '../../src/tokens/verify/verdict.ts'
 import { runs } from '../support/runs.ts'
 import { chances, SEED } from '../support/seed.ts'
 
@@ -242,12 +251,30 @@ function checkTriple(triple: Triple): string {
     subAccount: parsePolicy(JSON.stringify(toPolicy(triple.subAccount)), 'sub-account'),
   }
   const { scopes, address } = triple
-  const refusal = judgePolicy(policies, { ...(scopes && { scopes }), address: address.text })
+  const access = { ...(scopes && { scopes }), address: address.text }
+  const refusal = judgePolicy(policies, access)
+  assert.equal(remembered(policies, access), refusal?.reason)
   const decision = refusal === undefined ? 'allowed' : `${refusal.reason} by ${refusal.by}`
   assert.ok(decision !== 'allowed' || isUnderCeiling(triple), 'the sub-account does not allow this')
   assert.equal(decision, oracle(triple))
   checkEffective(triple, effectiveScopes(policies))
   return decision
+}
+
+/** What a verifier decides, to which the service sends the policies as text. */
+function remembered(policies: Policies, access: Access): string | undefined {
+  const token = {
+    id: 'tok_1',
+    subAccountId: 'sub_1',
+    accountId: 'acc_1',
+    version: 1,
+    status: 'active',
+    expiresAt: null,
+  }
+  const known = { token, policies: { ...policies, limits: [] }, retiresAt: null, tampered: undefined }
+  const verdict = judge({ ...known, suspendedAt: null, lifetimeEndsAt: null }, 0)
+  const decision = decide(readyEntry(JSON.parse(JSON.stringify(entryOf(verdict, 0)))), access)
+  return decision.accepted ? undefined : decision.reason
 }
 
 const show = (triple: Triple) =>

@@ -5,7 +5,8 @@ import { ACCOUNT_KEYS, RETIRED_CREDENTIALS, SUB_ACCOUNTS, TOKENS } from '../../s
 import type { RetiredCredential, SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
 import { isGenuine, type Stamped, stampOf } from '../../src/tokens/trust/stamp.ts'
 import { newStoreSecret, Stamps } from '../../src/tokens/trust/vault.ts'
-import { type FoundRows, judge, listedState, toCandidate, UNKNOWN } from '../../src/tokens/trust/verdict.ts'
+import { type FoundRows, listedState, toCandidate } from '../../src/tokens/trust/verdict.ts'
+import { judge, UNKNOWN } from '../../src/tokens/verify/verdict.ts'
 
 const NOW = 1_000
 const stamps = new Stamps(newStoreSecret())

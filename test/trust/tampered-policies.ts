@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { examine } from '../../src/cli/doctor.ts'
-import { judge } from '../../src/tokens/trust/verdict.ts'
+import { judge } from '../../src/tokens/verify/verdict.ts'
 import { type Engine, Estate } from '../support/estate.ts'
 import { bearer, closeConnections } from '../support/http.ts'
 import { askFor } from '../support/limits.ts'

@@ -2,8 +2,8 @@
 // failure envelope is sent, and the connection is closed.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import { failureBody } from './envelope.ts'
-import { ERROR_HEADER, type FailureStatus, HttpFailure, STATUSES } from './failures.ts'
+import { ERROR_HEADER, failureBody } from '../../tokens/verify/answer.ts'
+import { type FailureStatus, HttpFailure, STATUSES } from './failures.ts'
 
 const STATUS_OF: Readonly<Record<string, FailureStatus>> = {
   HPE_HEADER_OVERFLOW: 431,

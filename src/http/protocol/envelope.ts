@@ -1,6 +1,5 @@
-// The documented success, failure and 401 bodies, with their fields in the documented order.
+// The documented success body, and the schemas of the success, failure and 401 bodies, with their fields in the documented order.
 import { Type } from 'typebox'
-import type { FieldProblem } from '../../tokens/errors.ts'
 
 export interface AppIdentity {
   readonly appType: string
@@ -24,16 +23,6 @@ export function successBody(app: AppIdentity, message: string, data: object, sho
     data,
     error: {},
   }
-}
-
-export function failureBody(message: string, reason: string, details?: readonly FieldProblem[]) {
-  const error = details === undefined ? { message: reason } : { message: reason, details }
-  return { status: false, message, message_type: 'error', data: {}, error }
-}
-
-/** `stack` is required by the document. It is constant: a real stack trace would reveal internals. */
-export function unauthenticatedBody(message: string) {
-  return { code: 401, message, stack: `AuthenticationError: ${message}` }
 }
 
 export function successSchema(data: ReturnType<typeof Type.Object>) {

@@ -1,6 +1,6 @@
 // The one table from a failure to its response. Any other error is a 500 without detail.
 import { Failure, type FailureCode } from '../../tokens/errors.ts'
-import { failureBody, unauthenticatedBody } from './envelope.ts'
+import { ERROR_HEADER, failureBody, REFUSED, unauthenticated } from '../../tokens/verify/answer.ts'
 
 interface FailureAnswer {
   readonly status: number
@@ -11,7 +11,7 @@ interface FailureAnswer {
 /** The category of each status, and the code of what HTTP itself refuses. What the registry refuses has the code of its Failure. */
 export const STATUSES = {
   400: { category: 'Validation error', code: 'invalid-request' },
-  403: { category: 'Forbidden', code: 'forbidden' },
+  403: REFUSED[403],
   404: { category: 'Not found', code: 'not-found' },
   405: { category: 'Method not allowed', code: 'method-not-allowed' },
   408: { category: 'Request timeout', code: 'request-timeout' },
@@ -21,16 +21,13 @@ export const STATUSES = {
   413: { category: 'Payload too large', code: 'body-too-large' },
   415: { category: 'Unsupported media type', code: 'unsupported-media-type' },
   416: { category: 'Range not satisfiable', code: 'range-not-satisfiable' },
-  429: { category: 'Too many requests', code: 'rate-limited' },
+  429: REFUSED[429],
   431: { category: 'Request header fields too large', code: 'headers-too-large' },
   500: { category: 'Internal server error', code: 'internal-error' },
-  503: { category: 'Service unavailable', code: 'unavailable' },
+  503: REFUSED[503],
 } as const
 
 export type FailureStatus = keyof typeof STATUSES
-
-/** The header of every failure that names it for programs: sentences may be reworded, codes may not. */
-export const ERROR_HEADER = 'x-latchkey-error'
 
 const STATUS_OF: Readonly<Record<FailureCode, FailureStatus | 401>> = {
   'invalid-request': 400,
@@ -120,16 +117,6 @@ export function answerTo(error: unknown): FailureAnswer {
   const http = error instanceof HttpFailure ? error : fromFramework(error)
   const headers = { ...http.headers, [ERROR_HEADER]: STATUSES[http.status].code }
   return { status: http.status, headers, body: failureBody(STATUSES[http.status].category, http.message) }
-}
-
-/** RFC 6750: `error` only where a credential was sent. */
-export function unauthenticated(code: FailureCode, message: string): FailureAnswer {
-  const error = code === 'authentication-required' ? '' : ', error="invalid_token"'
-  return {
-    status: 401,
-    headers: { 'www-authenticate': `Bearer realm="latchkey"${error}`, [ERROR_HEADER]: code },
-    body: unauthenticatedBody(message),
-  }
 }
 
 function fromFramework(error: unknown): HttpFailure {

@@ -1,15 +1,6 @@
-// How verification tells what a policy requires and leaves.
+// How verification says what is left of rates and quotas.
 import type { LimitVerdict } from '../../tokens/limiter.ts'
-import { readScopeParameter } from '../../tokens/model/access.ts'
-import type { RawQuery } from '../../tokens/model/page.ts'
 import { limitName } from '../../wire/verdict.ts'
-
-/** RFC 6750, 3.1: the scopes that would be enough. Only their own characters can be in it. */
-export function challengeFor(query: RawQuery): Readonly<Record<string, string>> {
-  const scopes = readScopeParameter(query).scopes?.[0] ?? []
-  const needed = `error="insufficient_scope", scope="${scopes.join(' ')}"`
-  return { 'www-authenticate': `Bearer realm="latchkey", ${needed}` }
-}
 
 /** RateLimit and RateLimit-Policy, of draft-ietf-httpapi-ratelimit-headers: one item for each rate and quota. */
 export function limitHeaders(left: LimitVerdict['left']): Readonly<Record<string, string>> {

@@ -7,20 +7,20 @@ import type { RawQuery } from '../../tokens/model/page.ts'
 import { type Caller, notAllowed, RIGHTS, type Right } from '../../tokens/model/permissions.ts'
 import type { Origin } from '../../tokens/record/history.ts'
 import type { Registry } from '../../tokens/registry.ts'
+import { failureBody, unauthenticatedBody } from '../../tokens/verify/answer.ts'
 import type { Admit, Authenticate } from '../access/caller.ts'
 import type { GrantsFile } from '../access/grants.ts'
 import type { RateLimits } from '../access/rate-limits.ts'
 import type { SignIn } from '../access/session.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { JSON_TYPE, MERGE_PATCH_TYPE } from '../protocol/body.ts'
+import type { RequestHeaders } from '../protocol/conditions.ts'
 import {
   type AppIdentity,
   FailureSchema,
-  failureBody,
   successBody,
   successSchema,
   UnauthenticatedSchema,
-  unauthenticatedBody,
 } from '../protocol/envelope.ts'
 import { BODY_REASONS, codesOf, type FailureStatus, STATUSES } from '../protocol/failures.ts'
 
@@ -53,7 +53,7 @@ export interface RouteInput {
   readonly params: Readonly<Record<'id' | 'subAccountId', string>>
   readonly query: RawQuery
   readonly body: unknown
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly headers: RequestHeaders
   readonly origin: Origin
 }
 

@@ -5,7 +5,7 @@ import type { Json, JsonObject } from '../../tokens/model/fields.ts'
 import { EXPIRING_DAYS, WEEKS } from '../../tokens/model/overview.ts'
 import { DEFAULT_LIMIT, MAX_LIMIT, MAX_PAGE } from '../../tokens/model/page.ts'
 import { ROLES, type Role } from '../../tokens/model/permissions.ts'
-import { EFFECTIVE_STATUSES, STATUSES } from '../../tokens/model/token.ts'
+import { STATUSES } from '../../tokens/model/token.ts'
 import { MAX_METADATA_BYTES, SUB_ACCOUNT_STATUSES } from '../../tokens/model/update.ts'
 import { ACTIONS } from '../../tokens/record/history.ts'
 import {
@@ -17,6 +17,7 @@ import {
   type Policy,
   QUOTA_PERIODS,
 } from '../../tokens/verify/policy.ts'
+import { EFFECTIVE_STATUSES } from '../../tokens/verify/verdict.ts'
 
 const text = (description: string, example?: string) =>
   Type.String(example === undefined ? { description } : { description, examples: [example] })

@@ -2,9 +2,9 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { Failure } from '../../tokens/errors.ts'
+import { ERROR_HEADER } from '../../tokens/verify/answer.ts'
 import { throttled } from '../observe/throttled.ts'
 import { isNotModified } from '../protocol/conditions.ts'
-import { ERROR_HEADER } from '../protocol/failures.ts'
 import { errorHeader, etag, type PlainRoute, type ServerParts } from './route.ts'
 
 /** A scrape blocks the event loop for some milliseconds: several scrapers share one. */

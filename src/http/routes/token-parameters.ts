@@ -1,7 +1,8 @@
 // What requests about tokens carry: parameters, headers and the fields of bodies.
 import { Type } from 'typebox'
 import { MAX_TAG_CHARACTERS, MAX_TAGS } from '../../tokens/model/fields.ts'
-import { EFFECTIVE_STATUSES, MAX_NAME_CHARACTERS, STATUSES } from '../../tokens/model/token.ts'
+import { MAX_NAME_CHARACTERS, STATUSES } from '../../tokens/model/token.ts'
+import { EFFECTIVE_STATUSES } from '../../tokens/verify/verdict.ts'
 import { etag, ifMatch } from './route.ts'
 import * as schemas from './schemas.ts'
 

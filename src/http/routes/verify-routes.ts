@@ -1,18 +1,19 @@
 // For gateways and services that check credentials: forward-auth, and introspection (RFC 7662).
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { Failure, type FailureCode, reasonOf } from '../../tokens/errors.ts'
+import { Failure, type FailureCode } from '../../tokens/errors.ts'
 import { readScopeParameter } from '../../tokens/model/access.ts'
 import { type RawQuery, readOnce } from '../../tokens/model/page.ts'
 import { type Caller, requireRight, sees } from '../../tokens/model/permissions.ts'
-import { FAILURE_OF, type Verdict } from '../../tokens/trust/verdict.ts'
+import type { Verdict } from '../../tokens/trust/verdict.ts'
 import type { Decision } from '../../tokens/verification.ts'
-import { reasonToWire } from '../../wire/verdict.ts'
+import { acceptance, NOT_ALLOWED, refusal, USED_UP, type VerificationAnswer } from '../../tokens/verify/answer.ts'
+import { verdictToWire } from '../../wire/verdict.ts'
 import { type Admit, bearerOf, callerOf } from '../access/caller.ts'
 import { authenticatesTwice, clientSecretOf, formOf, mustReadForm, usesBasic } from '../access/client-secret.ts'
-import { admitWithin, type RateLimits } from '../access/rate-limits.ts'
-import { answerTo, BasicRefused, BODY_REASONS, HttpFailure, unauthenticated } from '../protocol/failures.ts'
-import { challengeFor, limitHeaders } from '../protocol/policy-headers.ts'
+import { admitWithin } from '../access/rate-limits.ts'
+import { answerTo, BasicRefused, BODY_REASONS } from '../protocol/failures.ts'
+import { limitHeaders } from '../protocol/policy-headers.ts'
 import { unknownName, unknownNamesCheck } from '../protocol/unknown-names.ts'
 import {
   DESCRIPTION,
@@ -97,7 +98,7 @@ function verifyRoute({ registry, credentialHeader, metrics, rateLimits }: Server
       const presented = presentedIn(request, credentialHeader)
       if (presented === undefined) {
         request.reason = 'missing'
-        return refuse(reply, 'unknown', 'authentication-required')
+        return answerWith(reply, refusal({ reason: 'missing' }))
       }
       const decision = await registry.verification.verify(presented, () => {
         const query = request.query as RawQuery
@@ -107,53 +108,21 @@ function verifyRoute({ registry, credentialHeader, metrics, rateLimits }: Server
       request.tokenId = decision.token?.id
       metrics.countVerdict(decision.accepted ? 'accepted' : decision.reason)
       request.reason = decision.accepted ? undefined : decision.reason
-      if (!decision.accepted) return answerRefusal(request, reply, decision, rateLimits)
-      const { id, subAccountId, accountId, version } = decision.token
-      const { scopes } = decision.policies
-      if (scopes !== undefined) reply.header('x-latchkey-scopes', scopes.length === 0 ? NO_SCOPE : scopes.join(' '))
-      if ('left' in decision) reply.headers(limitHeaders(decision.left))
-      return reply
-        .code(204)
-        .header('x-latchkey-token-id', id)
-        .header('x-latchkey-sub-account-id', subAccountId)
-        .header('x-latchkey-account-id', accountId)
-        .header('x-latchkey-token-version', version)
-        .send()
+      if (!decision.accepted && decision.reason === 'unknown') await rateLimits?.countFailure(request)
+      return answerWith(reply, answerOf(decision, request.query as RawQuery))
     },
   }
 }
 
-/** No scope can be written so. Gateways drop an empty header, and without one a token would seem unrestricted. */
-const NO_SCOPE = '()'
-
-const NOT_ALLOWED = {
-  address: 'This token may not be used from this address',
-  scope: 'This token does not have the scope that is needed',
+function answerOf(decision: Decision, query: RawQuery): VerificationAnswer {
+  const verdict = verdictToWire(decision)
+  const limits = 'left' in decision ? limitHeaders(decision.left) : {}
+  if (verdict.accepted) return acceptance(verdict, limits)
+  return refusal({ ...verdict, limits, scope: readScopeParameter(query).scopes?.[0]?.join(' ') })
 }
-const USED_UP = { rate: 'This token is used too often; try again later', quota: 'The quota of this token is used up' }
 
-async function answerRefusal(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  refusal: Exclude<Decision, { accepted: true }>,
-  rateLimits: RateLimits | undefined,
-): Promise<FastifyReply> {
-  switch (refusal.reason) {
-    case 'address':
-    case 'scope': {
-      const challenge = refusal.reason === 'scope' ? challengeFor(request.query as RawQuery) : {}
-      throw new HttpFailure(403, NOT_ALLOWED[refusal.reason], { 'x-latchkey-reason': refusal.reason, ...challenge })
-    }
-    case 'rate':
-    case 'quota': {
-      const { reason, retryAfterSeconds, left } = refusal
-      const retry = retryAfterSeconds === null ? {} : { 'retry-after': String(retryAfterSeconds) }
-      throw new HttpFailure(429, USED_UP[reason], { 'x-latchkey-reason': reason, ...retry, ...limitHeaders(left) })
-    }
-    default:
-      if (refusal.reason === 'unknown') await rateLimits?.countFailure(request)
-      return refuse(reply, refusal.reason, FAILURE_OF[refusal.reason])
-  }
+function answerWith(reply: FastifyReply, { status, headers, body }: VerificationAnswer): FastifyReply {
+  return reply.code(status).headers(headers).send(body)
 }
 
 function introspectRoute(parts: ServerParts): PlainRoute {
@@ -239,11 +208,6 @@ function presentedIn(request: FastifyRequest, credentialHeader: string | undefin
   } catch {
     return undefined
   }
-}
-
-function refuse(reply: FastifyReply, refusal: keyof typeof FAILURE_OF, code: FailureCode): FastifyReply {
-  const { status, headers, body } = unauthenticated(code, reasonOf(code))
-  return reply.code(status).headers(headers).header('x-latchkey-reason', reasonToWire(refusal)).send(body)
 }
 
 const Introspection = Type.Object(

@@ -5,7 +5,6 @@
 // change has committed before it looks for verifiers, and is answered when each of them has confirmed it, or when no lease from
 // before can be left: any call that commits after the change reads what was changed after that, so the answer that prolongs the
 // lease has the change in it.
-import type { Action } from '../record/history.ts'
 import type { RecordOf, VERIFIERS } from './tables.ts'
 
 export type Verifier = RecordOf<typeof VERIFIERS>
@@ -22,19 +21,14 @@ export const MOST_NEWS = 1_000
 export const EVICTED_MS = 86_400_000
 
 /** The changes after which a verdict that was remembered may be wrong. */
-export const DECISIVE: readonly Action[] = [
-  'token.update',
-  'token.rotate',
-  'token.erase',
-  'token.delete',
-  'sub-account.update',
-]
+export const DECISIVE = ['token.update', 'token.rotate', 'token.erase', 'token.delete', 'sub-account.update'] as const
 
 /** What happened, as much as is needed to know whom it concerns. */
 export interface Change {
   readonly accountId: string
   readonly seq: number
-  readonly action: Action
+  /** As in the history. */
+  readonly action: string
   readonly subject: string
 }
 

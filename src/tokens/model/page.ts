@@ -1,11 +1,11 @@
 // The parameters of lists, and the fields of a page.
 import { Failure } from '../errors.ts'
 import { isCredentialEnd } from '../trust/credential.ts'
+import { EFFECTIVE_STATUSES } from '../verify/verdict.ts'
 import { MAX_TAGS, tagField } from './fields.ts'
 import { NOT_A_TIME, parseTime } from './times.ts'
 import {
   countCharacters,
-  EFFECTIVE_STATUSES,
   MAX_NAME_CHARACTERS,
   normalizeName,
   STATUSES,

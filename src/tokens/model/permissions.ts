@@ -1,6 +1,5 @@
 // What a caller may do: a role, whether credentials are shown, and the sub-accounts that it sees. Pure.
 import { Failure } from '../errors.ts'
-import type { Authority } from '../trust/authority.ts'
 import { isObject } from '../verify/is-object.ts'
 import type { FieldReader } from './fields.ts'
 import type { Timestamp } from './tables.ts'
@@ -14,6 +13,12 @@ export interface Permissions {
   readonly reveal: boolean
   /** The only ones that exist for the caller; null for all of the account. */
   readonly subAccounts: readonly string[] | null
+}
+
+/** What a caller makes its changes by: an account key or a person's session. */
+export interface Authority {
+  readonly kind: 'key' | 'session'
+  readonly id: string
 }
 
 /** Who makes a request. */

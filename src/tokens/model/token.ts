@@ -1,5 +1,6 @@
 // The nouns of the service, and what a name may be. Knows nothing of databases, nor of wire formats.
 import { randomBytes } from 'node:crypto'
+import type { EffectiveState } from '../verify/verdict.ts'
 import type {
   ACCOUNT_KEYS,
   ACCOUNTS,
@@ -12,10 +13,6 @@ import type {
 } from './tables.ts'
 
 export { STATUSES, type Status, type Timestamp } from './tables.ts'
-
-/** What verification would say of a token, from its status, its expiry and its sub-account. */
-export const EFFECTIVE_STATUSES = ['active', 'inactive', 'expired', 'suspended'] as const
-type EffectiveStatus = (typeof EFFECTIVE_STATUSES)[number]
 
 export type Account = RecordOf<typeof ACCOUNTS>
 export type StoredKey = RecordOf<typeof ACCOUNT_KEYS>
@@ -63,10 +60,10 @@ export interface Token {
   readonly details?: TokenDetails
 }
 
-export interface TokenDetails extends TokenActivity, Pick<TokenRecord, 'expiresAt' | 'metadata' | 'tags' | 'policy'> {
-  readonly effectiveStatus: EffectiveStatus
-  readonly blockedBy: 'token' | 'expiry' | 'sub-account' | null
-}
+export interface TokenDetails
+  extends TokenActivity,
+    EffectiveState,
+    Pick<TokenRecord, 'expiresAt' | 'metadata' | 'tags' | 'policy'> {}
 
 type IdPrefix = 'acc' | 'sub' | 'tok' | 'key' | 'ses' | 'vfr'
 

@@ -1,34 +1,14 @@
-// The format of credentials and account keys: how they are generated, and checked without a lookup.
+// How credentials and account keys are generated, and how they are shown to those who may not see them.
 import { randomBytes } from 'node:crypto'
-import { crc32 } from 'node:zlib'
+import { ALPHABET, ANY_FORMAT, type CredentialKind, checksumOf, OWN_PREFIX } from '../verify/credential-format.ts'
 
-const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const LETTERS = Buffer.from(ALPHABET)
 /** 43 characters of 62 carry 256 random bits. */
 const SECRET_LENGTH = 43
-const CHECKSUM_LENGTH = 6
-const OWN_PREFIX = /^lk_(tok|key)_/
-const OWN_FORMAT = /^lk_(tok|key)_[0-9A-Za-z]{49}$/
-/** What fits an Authorization header: printable ASCII without spaces. */
-const ANY_FORMAT = /^[\x21-\x7e]{1,1024}$/
-
-type CredentialKind = 'tok' | 'key'
 
 export function newCredential(kind: CredentialKind): string {
   const body = `lk_${kind}_${randomText(SECRET_LENGTH)}`
-  return body + checksum(body)
-}
-
-/**
- * What a presented string can be: a token's credential, an account key, or (undefined) neither. Latchkey's own carry a
- * checksum, so most invalid ones are refused without a lookup; another string may be an imported credential.
- */
-export function kindOfCredential(presented: string): CredentialKind | undefined {
-  if (!OWN_PREFIX.test(presented)) return ANY_FORMAT.test(presented) ? 'tok' : undefined
-  if (!OWN_FORMAT.test(presented)) return undefined
-  const body = presented.slice(0, -CHECKSUM_LENGTH)
-  if (checksum(body) !== presented.slice(-CHECKSUM_LENGTH)) return undefined
-  return presented.startsWith('lk_key_') ? 'key' : 'tok'
+  return body + checksumOf(body)
 }
 
 /** Sealed in place of a credential that is shown once and not stored. */
@@ -47,16 +27,6 @@ export function maskOf(credential: string): string {
 /** As long as what a mask shows, of characters that a credential can have. */
 export function isCredentialEnd(text: string): boolean {
   return text.length === MASK_SHOWS && ANY_FORMAT.test(text)
-}
-
-function checksum(body: string): string {
-  let rest = crc32(body)
-  let text = ''
-  for (let i = 0; i < CHECKSUM_LENGTH; i++) {
-    text = ALPHABET.charAt(rest % 62) + text
-    rest = Math.floor(rest / 62)
-  }
-  return text
 }
 
 function randomText(length: number): string {

@@ -91,6 +91,11 @@ export function containsAddress({ network, mask }: Block, address: Address): boo
   return true
 }
 
+export function formatBlock({ network, mask }: Block): string {
+  const ones = mask.reduce((sum, word) => sum + 32 - (word === 0 ? 32 : Math.log2(-word)), 0)
+  return `${formatAddress(network)}/${ones}`
+}
+
 /** Whether one block has all addresses of another. */
 export function containsBlock(wide: Block, narrow: Block): boolean {
   return (
@@ -108,10 +113,4 @@ export function formatAddress(words: Address): string {
     '',
   )
   return longest === '' ? text : text.replace(new RegExp(`(?:^|:)\\b${longest}\\b(?::|$)`), '::')
-}
-
-/** As `parseBlock` reads it. */
-export function formatBlock({ network, mask }: Block): string {
-  const length = mask.reduce((ones, word) => ones + Math.clz32(~word), 0)
-  return `${formatAddress(network)}/${length}`
 }

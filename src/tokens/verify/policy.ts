@@ -155,10 +155,13 @@ export interface ReadyPolicy {
 
 /** From the stored JSON; undefined for null, which restricts nothing. Throws for anything else that is not a policy. */
 export function parsePolicy(text: string | null, owner: PolicyOwner): ReadyPolicy | undefined {
-  if (text === null) return undefined
-  const value: unknown = JSON.parse(text)
+  return text === null ? undefined : readyPolicy(JSON.parse(text), owner)
+}
+
+/** Throws for what is not a policy. */
+export function readyPolicy(value: unknown, owner: PolicyOwner): ReadyPolicy {
   const broken = brokenPolicyRule(value, owner)
-  if (broken !== undefined) throw new Error(`The stored policy of a ${owner} cannot be used: ${broken}`)
+  if (broken !== undefined) throw new Error(`The policy of a ${owner} cannot be used: ${broken}`)
   const { scopes, addresses, rate, quota, maxLifetimeSeconds } = value as Policy
   return {
     scopes: scopes === undefined ? undefined : readyScopes(scopes),

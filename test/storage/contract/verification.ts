@@ -1,7 +1,7 @@
 // What verification reads: the candidate behind a digest, through rotations, and when a token was last used.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { judge } from '../../../src/tokens/trust/verdict.ts'
+import { judge } from '../../../src/tokens/verify/verdict.ts'
 import type { Estate } from '../../support/store.ts'
 import { credentialOf, FIRST_PAGE, rotateToken, updateToken } from '../../support/store.ts'
 import type { Part } from '../contract.ts'

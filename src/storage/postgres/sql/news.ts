@@ -3,8 +3,7 @@
 // so nothing is missed, however long a transaction runs.
 import type { Change } from '../../../tokens/model/lease.ts'
 import type { News } from '../../../tokens/ports.ts'
-import type { Action } from '../../../tokens/record/history.ts'
-import { type Connection, SERVER } from '../connection.ts'
+import { type Connection, SERVER } from '../postgres-connection.ts'
 
 /** Of transaction ids: a server that was promoted, restarted or restored may give some out again. */
 const LIFE = `substr(md5(${SERVER}), 1, 16)`
@@ -13,7 +12,7 @@ export const POSITION = `${LIFE} || '/' || pg_current_snapshot()::text`
 export async function findNews(
   db: Connection,
   since: string | undefined,
-  actions: readonly Action[],
+  actions: readonly string[],
   limit: number,
 ): Promise<News> {
   const [life = '', snapshot] = since?.split('/') ?? []
@@ -32,7 +31,7 @@ export async function findNews(
   const changes = found.flatMap(([, , accountId, seq, action, subject]): Change[] =>
     accountId === null
       ? []
-      : [{ accountId, seq: Number(seq), action: action as Action, subject: subject as string } as Change],
+      : [{ accountId, seq: Number(seq), action, subject } as Change],
   )
   return { position, changes: isKnown && changes.length <= limit ? changes : undefined }
 }
@@ -40,7 +39,7 @@ export async function findNews(
 export async function findMark(
   db: Connection,
   accountId: string,
-  actions: readonly Action[],
+  actions: readonly string[],
 ): Promise<string | undefined> {
   const found = await db.tuple(
     `SELECT ${LIFE} || '/' || xid::text FROM history WHERE account_id = $1 AND action = ANY($2::text[]) ORDER BY seq DESC LIMIT 1`,

@@ -3,8 +3,7 @@
 // stamps at the same numbers.
 import type { Change } from '../../../tokens/model/lease.ts'
 import type { News } from '../../../tokens/ports.ts'
-import type { Action } from '../../../tokens/record/history.ts'
-import type { Connection } from '../connection.ts'
+import type { Connection } from '../sqlite-connection.ts'
 
 const AT_END = 'SELECT no, hex(substr(stamp, 1, 8)) FROM history ORDER BY no DESC LIMIT 1'
 const AT = 'SELECT no, hex(substr(stamp, 1, 8)) FROM history WHERE no = ?'
@@ -25,12 +24,12 @@ const numberOf = (position: string) => Number.parseInt(position.slice(1), 10)
 export const isKnown = (db: Connection, position: string) =>
   toPosition(db.tuple<[number, string]>(AT, numberOf(position))) === position
 
-export function findNews(db: Connection, since: string | undefined, actions: readonly Action[], limit: number): News {
+export function findNews(db: Connection, since: string | undefined, actions: readonly string[], limit: number): News {
   return db.snapshot(() => {
     const position = lastPosition(db)
     if (since === undefined || since === position) return { position, changes: [] }
     if (!isKnown(db, since)) return { position, changes: undefined }
-    const found = db.tuples<[string, number, Action, string]>(
+    const found = db.tuples<[string, number, string, string]>(
       AFTER,
       ...[numberOf(since), JSON.stringify(actions), limit + 1],
     )
@@ -39,7 +38,7 @@ export function findNews(db: Connection, since: string | undefined, actions: rea
   })
 }
 
-export function findMark(db: Connection, accountId: string, actions: readonly Action[]): string | undefined {
+export function findMark(db: Connection, accountId: string, actions: readonly string[]): string | undefined {
   const found = db.tuple<[number]>(LAST_OF, accountId, JSON.stringify(actions))
   return found && `/${found[0]}`
 }
