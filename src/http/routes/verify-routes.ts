@@ -118,7 +118,9 @@ function answerOf(decision: Decision, query: RawQuery): VerificationAnswer {
   const verdict = verdictToWire(decision)
   const limits = 'left' in decision ? limitHeaders(decision.left) : {}
   if (verdict.accepted) return acceptance(verdict, limits)
-  return refusal({ ...verdict, limits, scope: readScopeParameter(query).scopes?.[0]?.join(' ') })
+  // A query that is not valid is no reason to answer 400 to who does not authenticate.
+  const needed = verdict.reason === 'scope' ? readScopeParameter(query).scopes?.[0] : undefined
+  return refusal({ ...verdict, limits, scope: needed?.join(' ') })
 }
 
 function answerWith(reply: FastifyReply, { status, headers, body }: VerificationAnswer): FastifyReply {
