@@ -5,14 +5,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { type Config, isPostgres } from './config.ts'
 import { findKeeper, openKeyRing, ownKeyFile } from './master-key.ts'
-import { explainAccess } from './process/access.ts'
+import { explainAccess } from './process/explain-access.ts'
 import { findFolderObstacle } from './process/folders.ts'
 import type { AcceptedLoss } from './storage/postgres/lineage/accept.ts'
 import type { OpenedStore } from './storage/postgres/store.ts'
 import { backUpSqlite } from './storage/sqlite/files/backup.ts'
 import { lockAlone } from './storage/sqlite/files/lock.ts'
 import { type Restored, restoreSqlite } from './storage/sqlite/files/restore.ts'
-import { openSqliteSource, openSqliteTarget } from './storage/sqlite/sql/copy.ts'
+import { openSqliteSource, openSqliteTarget } from './storage/sqlite/sql/sqlite-copy.ts'
 import { databaseIn, journalIn, openSqliteStore } from './storage/sqlite/store.ts'
 import type { EndedThread } from './storage/sqlite/threads/restarting-thread.ts'
 import { OperatorError } from './tokens/errors.ts'
@@ -277,7 +277,7 @@ export async function openCopy(config: Config, to: string, onWait?: (text: strin
   requireStore(config)
   if (!isPostgres(to)) requireFolder('--to', to)
   const keys = openKeyRing(config)
-  const { openPostgresSource, openPostgresTarget } = await import('./storage/postgres/sql/copy.ts')
+  const { openPostgresSource, openPostgresTarget } = await import('./storage/postgres/sql/postgres-copy.ts')
   const source =
     databaseUrl === undefined
       ? openSqliteSource({ dataDir, keys, journalPath: config.revocationJournal })

@@ -33,52 +33,65 @@ const files = [
 ]
 const imports = files.flatMap(importsOf)
 
-/** The room of a source file: its folder below src, or the file itself at the top; beside src, the top folder. */
-function roomOf(path: string): string {
-  const [top = '', room = '', inner = ''] = path.split('/')
-  if (top !== 'src') return top
-  return room === 'storage' || inner === 'verify' ? `${room}/${inner}` : room
-}
-
 const BOTH_ENGINES = [
-  'storage/tables.ts',
+  'process',
+  'storage/columns.ts',
   'storage/queries.ts',
   'storage/pages.ts',
   'storage/locked-tables.ts',
   'storage/migrations.ts',
-  'storage/vault.ts',
+  'storage/store-secret.ts',
   'storage/fair-queue.ts',
   'tokens',
 ]
 
+/**
+ * The layers, highest first: what a room may import stands below it. A file belongs to the longest name that its path below `src`
+ * begins with; permission to import a room includes the rooms within it.
+ */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  console: ['client', 'tokens/verify'],
   'main.ts': ['cli'],
-  cli: ['compose.ts', 'config.ts', 'process', 'tokens', 'wire', 'client'],
-  process: ['http', 'compose.ts', 'config.ts', 'tokens'],
-  'compose.ts': ['storage/sqlite', 'storage/postgres', 'tokens', 'config.ts', 'master-key.ts', 'process'],
-  'master-key.ts': ['tokens', 'config.ts', 'process'],
-  'config.ts': ['tokens', 'unknown-settings.ts'],
+  cli: ['serve', 'compose.ts', 'config.ts', 'process', 'wire', 'tokens', 'client'],
+  serve: ['compose.ts', 'config.ts', 'http', 'process', 'tokens'],
+  'compose.ts': ['master-key.ts', 'config.ts', 'storage/sqlite', 'storage/postgres', 'process', 'tokens'],
+  'master-key.ts': ['config.ts', 'process', 'tokens'],
+  'config.ts': ['unknown-settings.ts', 'tokens'],
   'unknown-settings.ts': ['tokens'],
-  http: ['tokens', 'wire'],
+  'http/server.ts': ['http/routes', 'http/observe', 'http/access', 'http/protocol', 'tokens'],
+  'http/routes': ['http/observe', 'http/access', 'http/protocol', 'wire', 'tokens'],
+  'http/observe': ['http/access', 'tokens'],
+  'http/access': ['http/protocol', 'tokens'],
+  'http/protocol': ['wire', 'tokens'],
   wire: ['tokens'],
-  'storage/sqlite': [...BOTH_ENGINES, 'process'],
-  'storage/postgres': [...BOTH_ENGINES, 'process'],
-  'storage/tables.ts': ['tokens'],
-  'storage/queries.ts': ['storage/tables.ts', 'tokens'],
-  'storage/pages.ts': ['storage/queries.ts', 'storage/tables.ts', 'tokens'],
-  'storage/locked-tables.ts': ['storage/tables.ts', 'tokens'],
-  'storage/vault.ts': ['tokens'],
+  'storage/sqlite': BOTH_ENGINES,
+  'storage/postgres': BOTH_ENGINES,
+  'storage/pages.ts': ['storage/queries.ts', 'storage/columns.ts', 'tokens'],
+  'storage/queries.ts': ['storage/columns.ts', 'tokens'],
+  'storage/locked-tables.ts': ['storage/columns.ts', 'tokens'],
+  'storage/columns.ts': ['tokens'],
+  'storage/store-secret.ts': ['tokens'],
   'storage/migrations.ts': ['tokens'],
   'storage/fair-queue.ts': [],
-  tokens: ['tokens/verify'],
-  'tokens/verify': [],
-  console: ['client', 'tokens/verify'],
+  process: ['tokens'],
+  tokens: ['tokens/model', 'tokens/trust/credential.ts', 'tokens/errors.ts', 'tokens/verify'],
+  'tokens/model': ['tokens/trust/credential.ts', 'tokens/errors.ts', 'tokens/verify'],
+  'tokens/trust/credential.ts': ['tokens/verify'],
+  'tokens/errors.ts': ['tokens/verify'],
   client: ['tokens/verify'],
+  'tokens/verify': [],
+}
+const ROOMS = Object.keys(MAY_IMPORT)
+
+const isWithin = (path: string, room: string): boolean => path === room || path.startsWith(`${room}/`)
+
+function roomOf(path: string): string {
+  const below = path.replace(/^src\//, '')
+  const rooms = ROOMS.filter((room) => isWithin(below, room))
+  return rooms.sort((a, b) => b.length - a.length)[0] ?? `no room: ${path}`
 }
 
-/** A room includes those within it. */
-const mayImport = (from: string, to: string): boolean =>
-  MAY_IMPORT[from]?.some((room) => to === room || to.startsWith(`${room}/`)) ?? false
+const mayImport = (from: string, to: string): boolean => MAY_IMPORT[from]?.some((room) => isWithin(to, room)) ?? false
 
 test('each room imports only the rooms it may know', () => {
   const wrong = imports
@@ -87,19 +100,30 @@ test('each room imports only the rooms it may know', () => {
   assert.deepEqual(wrong, [])
 })
 
+test('no lower layer imports a higher one', () => {
+  const upwards = ROOMS.flatMap((from, at) =>
+    ROOMS.slice(0, at)
+      .filter((to) => mayImport(from, to))
+      .map((to) => `${from} → ${to}`),
+  )
+  assert.deepEqual(upwards, [])
+})
+
 const ONLY_IMPORTERS: Readonly<Record<string, readonly string[]>> = {
   'node:sqlite': ['storage/sqlite'],
   pg: ['storage/postgres'],
-  fastify: ['http', 'process', 'client'],
+  fastify: ['http', 'serve', 'client'],
   commander: ['cli'],
   'prom-client': ['http'],
   jose: ['http'],
   'openid-client': ['http'],
-  pino: ['compose.ts', 'process', 'cli', 'http'],
+  pino: ['compose.ts', 'serve', 'cli', 'http'],
 }
 
 test('each library is known to its own room only', () => {
-  const wrong = imports.filter(({ from, to }) => ONLY_IMPORTERS[to]?.includes(roomOf(from)) === false)
+  const wrong = imports.filter(
+    ({ from, to }) => ONLY_IMPORTERS[to]?.some((room) => isWithin(roomOf(from), room)) === false,
+  )
   assert.deepEqual(wrong, [])
 })
 
@@ -141,7 +165,7 @@ test('what only some need is loaded when they ask for it: a command begins in a 
     for (const { from, to, isLoadedAtOnce } of imports) if (from === file && isLoadedAtOnce) reached.add(to)
   }
   const libraries = ['fastify', 'typebox', 'prom-client', 'pg', 'jose', 'openid-client']
-  const late = [...libraries, 'src/process/serving.ts', 'client/latchkey-client.ts']
+  const late = [...libraries, 'src/serve/serving.ts', 'client/latchkey-client.ts']
   assert.deepEqual(
     late.filter((library) => reached.has(library)),
     [],

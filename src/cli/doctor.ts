@@ -6,7 +6,7 @@ import type { Damage, Revocations } from '../tokens/ports.ts'
 import { ChainCheck } from '../tokens/record/history.ts'
 import { type OnPhase, partsOf } from '../tokens/upkeep/copy.ts'
 import { BROKEN_JOURNAL, DAMAGED, type Examined, examineRows, type Totals } from '../tokens/upkeep/examination.ts'
-import { obstacleMessage } from './backup.ts'
+import { obstacleMessage } from './backup-commands.ts'
 import { formatDuration } from './progress.ts'
 
 interface HistoryReport {

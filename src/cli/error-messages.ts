@@ -3,7 +3,7 @@ import { constants } from 'node:fs'
 import { dirname } from 'node:path'
 import { explainStoreAccess } from '../compose.ts'
 import { readProcessConfig } from '../config.ts'
-import { explainAccess } from '../process/access.ts'
+import { explainAccess } from '../process/explain-access.ts'
 import { Failure } from '../tokens/errors.ts'
 import { DAMAGED } from '../tokens/upkeep/examination.ts'
 

@@ -12,7 +12,7 @@ import {
   SESSION,
   subAccountRow,
   toSubAccountRow,
-} from './tables.ts'
+} from './columns.ts'
 
 export type Rows = readonly (readonly unknown[])[]
 

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, afterEach, before, describe, test } from 'node:test'
 import { readConfig } from '../../src/config.ts'
-import { type RunningServer, startServer } from '../../src/process/serving.ts'
+import { type RunningServer, startServer } from '../../src/serve/serving.ts'
 import { Cli } from '../support/cli.ts'
 
 const [cli, first, second] = [new Cli(), new Cli(), new Cli()]

@@ -5,7 +5,7 @@ import { isLocalOnly } from '../../src/cli/command.ts'
 import { placesIn } from '../../src/cli/completion.ts'
 import { buildProgram } from '../../src/cli/program.ts'
 import { readConfig } from '../../src/config.ts'
-import { type RunningServer, startServer } from '../../src/process/serving.ts'
+import { type RunningServer, startServer } from '../../src/serve/serving.ts'
 import { Cli, type Ran } from '../support/cli.ts'
 
 const [local, remote] = [new Cli(), new Cli()]

@@ -11,7 +11,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { readConfig } from '../../src/config.ts'
-import { startServer } from '../../src/process/serving.ts'
+import { startServer } from '../../src/serve/serving.ts'
 
 export async function openService(settings: Readonly<Record<string, string>> = {}) {
   const dataDir = mkdtempSync(join(tmpdir(), 'latchkey-client-'))

@@ -1,7 +1,8 @@
 // A checkpoint that a reader keeps from completing, one whose sync fails if strace says so, one that completes, and a commit
 // that starts the log again from its first page. `plain` leaves what to copy to SQLite alone.
-import { Connection } from '../../src/storage/sqlite/connection.ts'
+
 import { checkpointIfDue } from '../../src/storage/sqlite/files/checkpoint.ts'
+import { Connection } from '../../src/storage/sqlite/sqlite-connection.ts'
 
 const [path = '', how] = process.argv.slice(2)
 const [writer, reader] = [new Connection(path, 'write'), new Connection(path, 'read')]

@@ -1,7 +1,7 @@
 // The positive controls of the promises beside a hostile caller: the same server, with one guard taken away.
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { readProcessConfig } from '../../src/config.ts'
-import { startServer } from '../../src/process/serving.ts'
+import { startServer } from '../../src/serve/serving.ts'
 
 export type Unguarded = keyof typeof CONTROLS
 

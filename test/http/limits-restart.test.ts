@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readConfig } from '../../src/config.ts'
-import { startServer } from '../../src/process/serving.ts'
+import { startServer } from '../../src/serve/serving.ts'
 import { type Engine, sqliteEngine } from '../support/estate.ts'
 import { bearer, closeConnections, send } from '../support/http.ts'
 import { postgresEngine } from '../support/postgres.ts'

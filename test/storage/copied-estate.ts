@@ -1,7 +1,7 @@
 // An estate in which every state of everything occurs, and everything that the API says of it.
 import type { Latchkey } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
-import { type RunningServer, startServer } from '../../src/process/serving.ts'
+import { type RunningServer, startServer } from '../../src/serve/serving.ts'
 import { bearer, send } from '../support/http.ts'
 import { names } from '../support/oracle.ts'
 import { fc } from '../support/properties.ts'

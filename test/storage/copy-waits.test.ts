@@ -1,7 +1,7 @@
 // A copy from PostgreSQL waits for those who use the store, and says who they are.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { openPostgresSource } from '../../src/storage/postgres/sql/copy.ts'
+import { openPostgresSource } from '../../src/storage/postgres/sql/postgres-copy.ts'
 import { openPostgresStore } from '../../src/storage/postgres/store.ts'
 import { openEmptyPostgres, type TestPostgres } from '../support/postgres.ts'
 

@@ -3,13 +3,16 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import pg from 'pg'
-import { Connection as PostgresConnection } from '../../src/storage/postgres/connection.ts'
 import { clientConfig, SESSION } from '../../src/storage/postgres/pool.ts'
+import { Connection as PostgresConnection } from '../../src/storage/postgres/postgres-connection.ts'
 import { MAX_STATEMENTS as MAX_POSTGRES } from '../../src/storage/postgres/sql/batch.ts'
 import * as postgres from '../../src/storage/postgres/sql/listing.ts'
 import { StatementNames } from '../../src/storage/postgres/sql/statement-names.ts'
-import { MAX_STATEMENTS as MAX_SQLITE, Connection as SqliteConnection } from '../../src/storage/sqlite/connection.ts'
 import * as sqlite from '../../src/storage/sqlite/sql/listing.ts'
+import {
+  MAX_STATEMENTS as MAX_SQLITE,
+  Connection as SqliteConnection,
+} from '../../src/storage/sqlite/sqlite-connection.ts'
 import type { Narrowing, TokenQuery } from '../../src/tokens/model/page.ts'
 import { openEmptyPostgres } from '../support/postgres.ts'
 import { openEmptySqlite } from '../support/sqlite.ts'

@@ -3,7 +3,7 @@ import { copyFileSync, existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Latchkey, openLatchkey } from '../../src/compose.ts'
 import { readConfig } from '../../src/config.ts'
-import { startServer } from '../../src/process/serving.ts'
+import { startServer } from '../../src/serve/serving.ts'
 import { Cli, type Ran } from './cli.ts'
 import { removeFolder, temporaryFolder } from './sqlite.ts'
 

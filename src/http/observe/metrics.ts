@@ -2,6 +2,7 @@
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client'
 import type { Timestamp } from '../../tokens/model/token.ts'
 import type { Store } from '../../tokens/ports.ts'
+import { methodsOf } from '../../tokens/store-methods.ts'
 import type { RateLimiter } from '../../tokens/trust/rate-limit.ts'
 import { TAMPERED_KINDS, type Tampered } from '../../tokens/trust/stamp.ts'
 import type { Decision } from '../../tokens/verification.ts'
@@ -118,12 +119,9 @@ export class Metrics {
 
   /** The same store, with every operation timed. */
   timed(store: Store): Store {
-    const source = store as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>
-    const names = [...Object.keys(store), ...Object.getOwnPropertyNames(Object.getPrototypeOf(store))]
+    const source = methodsOf(store) as unknown as Record<string, (...args: unknown[]) => Promise<unknown>>
     const timed: typeof source = {}
-    for (const name of names.filter((each) => each !== 'constructor' && typeof source[each] === 'function')) {
-      const operation = source[name]?.bind(store)
-      if (operation === undefined) continue
+    for (const [name, operation] of Object.entries(source)) {
       const observe = this.#store.observer({ operation: name })
       timed[name] = (...args) => {
         const start = performance.now()

@@ -1,15 +1,23 @@
 // Routes beyond the service document refuse unknown body fields and query parameters: a caller who misspells `expiresAt`
 // must not get a 201.
 import { Failure } from '../../tokens/errors.ts'
+import type { RawQuery } from '../../tokens/model/page.ts'
 import { isObject } from '../../tokens/verify/is-object.ts'
-import type { AccountRoute, RouteInput } from '../routes/route.ts'
 
 /** Longer names are cut off in the response. */
 const MAX_SHOWN = 100
 
-type Check = (input: Pick<RouteInput, 'query' | 'body'>) => void
+type Check = (input: { readonly query: RawQuery; readonly body: unknown }) => void
 
-type Described = Partial<Pick<AccountRoute, 'method' | 'querystring' | 'body'>>
+interface Schema {
+  readonly properties: object
+}
+
+interface Described {
+  readonly method?: string
+  readonly querystring?: Schema
+  readonly body?: Schema
+}
 
 /** Allowed are the properties of the route's schemas. Every read takes `credentials=masked`, also where none is shown. */
 export function unknownNamesCheck({ method, querystring, body }: Described): Check {

@@ -14,6 +14,7 @@ import type { RateLimits } from '../access/rate-limits.ts'
 import type { SignIn } from '../access/session.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { JSON_TYPE, MERGE_PATCH_TYPE } from '../protocol/body.ts'
+import type { RequestHeaders } from '../protocol/conditions.ts'
 import {
   type AppIdentity,
   FailureSchema,
@@ -52,7 +53,7 @@ export interface RouteInput {
   readonly params: Readonly<Record<'id' | 'subAccountId', string>>
   readonly query: RawQuery
   readonly body: unknown
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly headers: RequestHeaders
   readonly origin: Origin
 }
 

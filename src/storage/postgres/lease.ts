@@ -12,10 +12,10 @@
 // server that was restarted counts before such a check.
 import { setTimeout as wait } from 'node:timers/promises'
 import { type Failure, failure } from '../../tokens/errors.ts'
-import { type Connection, ConnectionLost, SERVER, type Work } from './connection.ts'
 import { type Lineage, Restored } from './lineage/lineage.ts'
 import { deleteOldMarks, noteRefusal } from './lineage/mark-rows.ts'
 import type { Pool } from './pool.ts'
+import { type Connection, ConnectionLost, SERVER, type Work } from './postgres-connection.ts'
 import { Undone } from './sql/batch.ts'
 
 const RENEWAL_MS = 1_000

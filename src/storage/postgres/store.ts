@@ -7,10 +7,10 @@ import type { KeyRing, VaultRow } from '../../tokens/trust/key-ring.ts'
 import { newStoreSecret, STORE_SECRET_PLACE, Stamps } from '../../tokens/trust/vault.ts'
 import { toCandidate } from '../../tokens/trust/verdict.ts'
 import { readChainLinks } from '../../tokens/upkeep/examination.ts'
+import { selectList } from '../columns.ts'
 import { UNFINISHED_COPY } from '../locked-tables.ts'
-import { selectList } from '../tables.ts'
-import { openSecret } from '../vault.ts'
-import type { Connection, Work } from './connection.ts'
+import { openSecret } from '../store-secret.ts'
+import { findWeaknesses, requireFitServer } from './fit-server.ts'
 import { Lease } from './lease.ts'
 import { Lineage } from './lineage/lineage.ts'
 import { summarize } from './lineage/mark-rows.ts'
@@ -18,7 +18,7 @@ import { Witness } from './lineage/witness.ts'
 import { GroupedChanges, type Transact } from './memory/grouped.ts'
 import { Remembered } from './memory/same-rows.ts'
 import { connect, LIMITS, Pool, type PoolUsage, placeOf, requestScope } from './pool.ts'
-import { findWeaknesses, requireFitServer } from './server.ts'
+import type { Connection, Work } from './postgres-connection.ts'
 import type { Transaction } from './sql/history.ts'
 import * as listing from './sql/listing.ts'
 import { migrate, requireKnownSchema, requireUpToDate, tableExists } from './sql/migrate.ts'
@@ -200,6 +200,11 @@ function accountOf(argument: unknown): string {
   return (subject as { readonly accountId?: string } | undefined)?.accountId ?? ''
 }
 
+/** For calls that are not for one request: not dropped with it, nor by its deadline. */
+function outsideRequests<Args extends unknown[], Value>(call: (...args: Args) => Value): (...args: Args) => Value {
+  return (...args) => requestScope.exit(() => call(...args))
+}
+
 class PostgresStore implements Store {
   readonly #pools: Pools
   readonly #lease: Lease
@@ -234,14 +239,20 @@ class PostgresStore implements Store {
     this.#lease.throwIfRefused()
     return this.#grouped.make(accountId, { id, change, origin, expected })
   })
+  insertVerifier = this.#change(writes.insertVerifier)
+  /** Of many requests together, and after their deadlines, as all that follows. */
+  renewVerifiers = outsideRequests(this.#change(writes.renewVerifiers))
+  evictVerifier = this.#change(writes.evictVerifier)
+  endLease = outsideRequests(this.#change(writes.endLease))
   markUsed = this.#change(writes.markUsed)
   readonly #reserveUnits = this.#change(writes.reserveUnits)
   /**
    * Asked for many requests together: not dropped with the one that was first, nor by its deadline. In a turn apart from the
    * account's changes, which may be many.
    */
-  reserveUnits: Store['reserveUnits'] = (accountId, ask) =>
-    requestScope.exit(() => this.#reserveUnits(`limits of ${accountId}`, ask))
+  reserveUnits: Store['reserveUnits'] = outsideRequests((accountId, ask) =>
+    this.#reserveUnits(`limits of ${accountId}`, ask),
+  )
   changeMasterKey = this.#change(writes.changeMasterKey)
   resealTokens = this.#change(writes.resealTokens)
   retireMasterKey = this.#change(writes.retireMasterKey)
@@ -255,6 +266,11 @@ class PostgresStore implements Store {
   /** Authenticates callers of an identity provider. */
   findAccount = this.#read('verification', reads.findAccount)
   ping = this.#read('verification', reads.ping)
+
+  /** A former primary would lack changes, and verifiers that a change has to wait for. */
+  findNews = outsideRequests(this.#read('verification', reads.findNews))
+  findMark = outsideRequests(this.#read('verification', reads.findMark))
+  listVerifiers = outsideRequests(this.#read('verification', reads.listVerifiers))
 
   listSessions = this.#read('shortReads', reads.listSessions)
   findRequest = this.#read('shortReads', reads.findRequest)

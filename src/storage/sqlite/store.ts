@@ -9,10 +9,9 @@ import type { Damage, Revocations, Store, StoreFiles, TokenRow } from '../../tok
 import type { KeyRing, VaultRow } from '../../tokens/trust/key-ring.ts'
 import { newStoreSecret, STORE_SECRET_PLACE, Stamps } from '../../tokens/trust/vault.ts'
 import { readChainLinks } from '../../tokens/upkeep/examination.ts'
+import { selectList } from '../columns.ts'
 import { UNFINISHED_COPY } from '../locked-tables.ts'
-import { selectList } from '../tables.ts'
-import { openSecret } from '../vault.ts'
-import { Connection, isBusy, openDatabase, translateError } from './connection.ts'
+import { openSecret } from '../store-secret.ts'
 import { noteOpened, type OpenedFile, requireInPlace, requireWritable, syncPath } from './files/files.ts'
 import type { Recovery } from './journal/journal.ts'
 import { Memory } from './memory/memory.ts'
@@ -20,6 +19,7 @@ import type { Chosen } from './sql/listing.ts'
 import { migrate, requireKnownSchema } from './sql/migrate.ts'
 import * as reads from './sql/reads.ts'
 import type * as writes from './sql/writes.ts'
+import { Connection, isBusy, openDatabase, translateError } from './sqlite-connection.ts'
 import { during, isInRequest, Readers } from './threads/readers.ts'
 import { type EndedThread, RestartingThread } from './threads/restarting-thread.ts'
 
@@ -184,6 +184,10 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   updateSubAccount = this.#change('updateSubAccount')
   insertTokens = this.#change('insertTokens')
   changeToken = this.#change('changeToken')
+  insertVerifier = this.#change('insertVerifier')
+  renewVerifiers = this.#change('renewVerifiers')
+  evictVerifier = this.#change('evictVerifier')
+  endLease = this.#change('endLease')
   markUsed = this.#change('markUsed')
   reserveUnits = this.#change('reserveUnits')
   readonly #probe = this.#change('probe')
@@ -205,6 +209,9 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   findActivity = this.#query('findActivity')
   findLimits = this.#query('findLimits')
   findTokensByNames = this.#query('findTokensByNames')
+  findNews = this.#query('findNews')
+  findMark = this.#query('findMark')
+  listVerifiers = this.#query('listVerifiers')
   readVault = this.#query('readVault')
   listRetiredMasterKeys = this.#query('listRetiredMasterKeys')
 

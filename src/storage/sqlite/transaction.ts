@@ -16,8 +16,8 @@ import {
 } from '../../tokens/record/history.ts'
 import type { Revocation } from '../../tokens/trust/revocations.ts'
 import type { Stamps } from '../../tokens/trust/vault.ts'
-import type { Connection } from './connection.ts'
 import { insertion } from './sql/insertion.ts'
+import type { Connection } from './sqlite-connection.ts'
 
 const insertHistory = insertion(HISTORY)
 const insertRequest = insertion(IDEMPOTENCY_KEYS)

@@ -1,6 +1,5 @@
 // What a caller may do: a role, whether credentials are shown, and the sub-accounts that it sees. Pure.
 import { Failure } from '../errors.ts'
-import type { Authority } from '../trust/authority.ts'
 import { isObject } from '../verify/is-object.ts'
 import type { FieldReader } from './fields.ts'
 import type { Timestamp } from './tables.ts'
@@ -14,6 +13,12 @@ export interface Permissions {
   readonly reveal: boolean
   /** The only ones that exist for the caller; null for all of the account. */
   readonly subAccounts: readonly string[] | null
+}
+
+/** What a caller makes its changes by: an account key or a person's session. */
+export interface Authority {
+  readonly kind: 'key' | 'session'
+  readonly id: string
 }
 
 /** Who makes a request. */
@@ -68,6 +73,19 @@ export const notAllowed = (what: string) => new Failure('not-allowed', `This key
 
 export function sees({ subAccounts }: Permissions, subAccountId: string): boolean {
   return subAccounts === null || subAccounts.includes(subAccountId)
+}
+
+/** The account of the operator's own keys, which may verify credentials of all accounts and nothing else. It has no tokens. */
+export const ALL_ACCOUNTS = 'acc_0000000000000000000000000000'
+
+/** Only an account key: the account that an identity provider names may be any text. */
+export const seesAllAccounts = ({ accountId, authority }: Caller): boolean =>
+  accountId === ALL_ACCOUNTS && authority?.kind === 'key'
+
+/** Whether a caller who verifies credentials knows the token of this one. */
+export function seesToken(caller: Caller, token: { readonly accountId: string; readonly subAccountId: string }): boolean {
+  if (seesAllAccounts(caller)) return true
+  return token.accountId === caller.accountId && sees(caller.permissions, token.subAccountId)
 }
 
 /** A caller can grant only what it has itself. Roles are not compared: only owners may manage keys. */

@@ -1,14 +1,8 @@
-// What a caller makes its changes by, and whether it still counts. Asked when a request is authenticated, and again inside the
+// Whether what a caller makes its changes by still counts. Asked when a request is authenticated, and again inside the
 // transaction of each change, because the authority may have been revoked since then. Pure.
 import { Failure, failure } from '../errors.ts'
 import { endOf, type StoredSession } from '../model/session.ts'
 import type { StoredKey, Timestamp } from '../model/token.ts'
-
-/** An account key or a person's session. */
-export interface Authority {
-  readonly kind: 'key' | 'session'
-  readonly id: string
-}
 
 /** When an authority ends by itself; null for never, undefined if it does not exist or was revoked. */
 export type AuthorityEnd = Timestamp | null | undefined

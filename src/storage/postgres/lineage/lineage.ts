@@ -9,7 +9,7 @@
 //
 // A process that notices one of these refuses everything, and notes the reason in the database, for those that know nothing.
 import { Failure } from '../../../tokens/errors.ts'
-import { type Connection, isLost } from '../connection.ts'
+import { type Connection, isLost } from '../postgres-connection.ts'
 import { raiseMark, readFound } from './mark-rows.ts'
 import { type Found, findLoss, Knowledge, type Mark } from './marks.ts'
 import { unusable, type Witness } from './witness.ts'

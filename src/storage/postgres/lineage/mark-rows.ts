@@ -1,6 +1,6 @@
 // The rows by which a database shows what it has: see marks.ts.
 import { randomUUID } from 'node:crypto'
-import type { Connection } from '../connection.ts'
+import type { Connection } from '../postgres-connection.ts'
 import type { Found, Mark, Own } from './marks.ts'
 
 /** For so long after a restore it is recognised by what was confirmed before. */

@@ -2,8 +2,8 @@
 // durable.
 import { Failure, failure } from '../../../tokens/errors.ts'
 import type { TokenRow } from '../../../tokens/ports.ts'
-import { CallerGone, type Connection, DeadlinePassed } from '../connection.ts'
 import { MAX_WAITING_PER_ACCOUNT, type Pool, TooManyWait } from '../pool.ts'
+import { CallerGone, type Connection, DeadlinePassed } from '../postgres-connection.ts'
 import type { Transaction } from '../sql/history.ts'
 import { type AskedChange, changeTokens } from '../sql/writes.ts'
 

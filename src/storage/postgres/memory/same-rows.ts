@@ -1,7 +1,7 @@
 // A cache of row objects: an unchanged row is the same object, so that values derived from it can be cached with it. Every row is
 // still read from the store, and compared with the cached one field by field.
 import { bytesOf, Recent } from '../../../tokens/recent.ts'
-import { KEY, LISTED } from '../../tables.ts'
+import { KEY, LISTED } from '../../columns.ts'
 import type { Columns, Fields } from '../sql/batch.ts'
 
 /** Bytes that a row of the usual size takes, including derived values. */

@@ -1,7 +1,14 @@
 // Concurrent short reads share one connection and one round trip. Each has its own answer, deadline and failure.
 import type pg from 'pg'
 import { failure } from '../../../tokens/errors.ts'
-import { CallerGone, type Connection, DeadlinePassed, isLost, translateError, type Work } from '../connection.ts'
+import {
+  CallerGone,
+  type Connection,
+  DeadlinePassed,
+  isLost,
+  translateError,
+  type Work,
+} from '../postgres-connection.ts'
 import { Undone } from '../sql/batch.ts'
 
 /** A connection answers them one after the other, and the last one should not wait long. */

@@ -4,7 +4,7 @@ import { Failure } from '../../../tokens/errors.ts'
 import { FORGOTTEN_AT_ONCE, IDEMPOTENCY_MEMORY_MS } from '../../../tokens/model/update.ts'
 import type { Idempotency, Origin } from '../../../tokens/record/history.ts'
 import { type AuthorityEnd, endOfKey, endOfSession, requireNotEnded } from '../../../tokens/trust/authority.ts'
-import type { Connection } from '../connection.ts'
+import type { Connection } from '../postgres-connection.ts'
 import { findKeyById, findRequest, keepSession } from './reads.ts'
 
 /** Returns the check of any of these origins. */

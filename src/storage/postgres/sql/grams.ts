@@ -1,7 +1,7 @@
 // Groups of characters as lexemes of a tsvector, which are compared byte by byte. Each begins with the mark of its account, so
 // that a search reads only that account's part of the index.
 import { createHash } from 'node:crypto'
-import { gramsOfName, type Sought } from '../../../tokens/model/grams.ts'
+import { gramsOfName, type Sought } from '../../../tokens/model/name-grams.ts'
 
 /** 36 bits. A collision only makes searches read more of the index: the account is compared too. */
 const MARK_CHARACTERS = 6

@@ -13,7 +13,7 @@ import {
   type StoredHistoryRow,
 } from '../../../tokens/record/history.ts'
 import type { Stamps } from '../../../tokens/trust/vault.ts'
-import type { Connection } from '../connection.ts'
+import type { Connection } from '../postgres-connection.ts'
 import { readAuthorities } from './authority.ts'
 import { insertRows } from './insertion.ts'
 

@@ -9,8 +9,8 @@ import {
   type Value,
 } from '../../../tokens/model/tables.ts'
 import { foldCase, foldedText, type SubAccount, type TokenRecord } from '../../../tokens/model/token.ts'
-import { columnOf, tableOf } from '../../tables.ts'
-import type { Connection } from '../connection.ts'
+import { columnOf, tableOf } from '../../columns.ts'
+import type { Connection } from '../postgres-connection.ts'
 import type { Value as Parameter } from './batch.ts'
 import { binaryArray } from './binary-arrays.ts'
 import { indexedGrams } from './grams.ts'

@@ -1,10 +1,10 @@
 // Pages of tokens: one statement, so that a page and its total are of one snapshot and one round trip.
-import { type Sought, seek } from '../../../tokens/model/grams.ts'
+import { type Sought, seek } from '../../../tokens/model/name-grams.ts'
 import { MAX_LIMIT, type Slice, type TokenQuery } from '../../../tokens/model/page.ts'
 import type { TokenRow } from '../../../tokens/ports.ts'
+import { LISTED } from '../../columns.ts'
 import { tokenFilters, Values } from '../../pages.ts'
-import { LISTED } from '../../tables.ts'
-import type { Connection } from '../connection.ts'
+import type { Connection } from '../postgres-connection.ts'
 import type { Answer } from './batch.ts'
 import { POSTGRES } from './dialect.ts'
 import { matchExpression } from './grams.ts'

@@ -4,13 +4,15 @@ import type { StoredKey, Timestamp, TokenActivity, TokenRecord } from '../../../
 import type { NameAsked, StoredLimit, TokenRow } from '../../../tokens/ports.ts'
 import type { Stamped } from '../../../tokens/trust/stamp.ts'
 import type { FoundRows } from '../../../tokens/trust/verdict.ts'
+import { CANDIDATE, CHANGED, LIMIT, LISTED, TOKEN } from '../../columns.ts'
 import type { Dialect, Question } from '../../pages.ts'
 import * as pages from '../../pages.ts'
 import type { Query } from '../../queries.ts'
 import * as queries from '../../queries.ts'
-import { CANDIDATE, CHANGED, LIMIT, LISTED, TOKEN } from '../../tables.ts'
-import type { Connection } from '../connection.ts'
+import type { Connection } from '../postgres-connection.ts'
 import { POSTGRES } from './dialect.ts'
+
+export { findMark, findNews } from './news.ts'
 
 /**
  * The limit makes PostgreSQL look the row up: it expects a row from every partition, and would rather read through a small table
@@ -54,6 +56,7 @@ function built<Args extends readonly unknown[], Answer>(build: (dialect: Dialect
 }
 
 export const listKeys = built(pages.listKeys)
+export const listVerifiers = built(pages.listVerifiers)
 export const listSubAccounts = built(pages.listSubAccounts)
 export const listHistory = built(pages.listHistory)
 export const readOverview = built(pages.readOverview)

@@ -1,7 +1,7 @@
 // Updates of single rows.
 import type { StoredRow } from '../../../tokens/model/tables.ts'
-import { assignments, columnOf } from '../../tables.ts'
-import type { Connection } from '../connection.ts'
+import { assignments, columnOf } from '../../columns.ts'
+import type { Connection } from '../postgres-connection.ts'
 
 export async function update(db: Connection, table: string, fields: StoredRow, key: StoredRow): Promise<number> {
   const values = Object.values(fields)

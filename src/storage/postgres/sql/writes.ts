@@ -20,8 +20,8 @@ import type { MasterKeyChange, Resealed, TokenRow } from '../../../tokens/ports.
 import { NO_ROWS, type Origin } from '../../../tokens/record/history.ts'
 import { PRECISION_MS } from '../../../tokens/record/uses.ts'
 import { stampOf } from '../../../tokens/trust/stamp.ts'
-import { asListed, changedFields } from '../../tables.ts'
-import type { Connection } from '../connection.ts'
+import { asListed, changedFields } from '../../columns.ts'
+import type { Connection } from '../postgres-connection.ts'
 import { readAuthorities } from './authority.ts'
 import { binaryArray } from './binary-arrays.ts'
 import { indexedGrams } from './grams.ts'
@@ -32,6 +32,7 @@ import { update } from './update.ts'
 
 export * from './session-writes.ts'
 export { insertTokens } from './token-insertion.ts'
+export { endLease, evictVerifier, insertVerifier, renewVerifiers } from './verifiers.ts'
 
 /** The lock that migration 003 makes everyone share who seals: the letters "latchsea". */
 const SEALING_LOCK = '7809651199140128097'

@@ -6,7 +6,7 @@
 // instead would not do: its count of copied pages stays in the wal-index for as long as any other process, such as a worker or a
 // command, has the store open.
 import { openSync, readSync, statSync, writeSync } from 'node:fs'
-import { CHECKPOINT_PAGES, type Connection } from '../connection.ts'
+import { CHECKPOINT_PAGES, type Connection } from '../sqlite-connection.ts'
 
 /** In the wal-index (sqlite.org/walformat.html): its version, and how many pages of the log are in the database already. */
 const WAL_INDEX = { version: 3_007_000, copiedAt: 96 }

@@ -1,5 +1,5 @@
 // A lock between processes, which the operating system releases when its holder ends, even by a crash.
-import { isBusy, openDatabase } from '../connection.ts'
+import { isBusy, openDatabase } from '../sqlite-connection.ts'
 import { makePrivate, requireWritable } from './files.ts'
 
 /** Returns the function that releases the lock; undefined when another process holds it. The file stays, empty. */

@@ -14,10 +14,10 @@ import {
   type SignedManifest,
   trailerLength,
 } from '../../../tokens/upkeep/backup.ts'
-import { requireKeys } from '../../vault.ts'
-import { Connection, inUse, isBusy, isCorrupt, isStoreFault, openDatabase } from '../connection.ts'
+import { requireKeys } from '../../store-secret.ts'
 import { Journal } from '../journal/journal.ts'
 import { newestSchema } from '../sql/migrate.ts'
+import { Connection, inUse, isBusy, isCorrupt, isStoreFault, openDatabase } from '../sqlite-connection.ts'
 import { databaseIn, journalIn, readSecret, type SqliteOptions } from '../store.ts'
 import { Transaction } from '../transaction.ts'
 import { forOperator, hashFile } from './backup.ts'

@@ -1,7 +1,7 @@
 // What has changed in the database file, by any process: SQLite says that something was committed, and the history says what.
 // Every change of a cached row adds a history row in its transaction, except for new seals, last uses and
 // versions that a replay raises. A cached row that was edited with another tool is used until it is evicted.
-import { type Connection, translateError } from '../connection.ts'
+import { type Connection, translateError } from '../sqlite-connection.ts'
 
 /** After more changes than this at once, everything counts as changed. */
 const MOST_AT_ONCE = 2_000

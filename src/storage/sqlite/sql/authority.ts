@@ -3,7 +3,7 @@ import { Failure } from '../../../tokens/errors.ts'
 import { FORGOTTEN_AT_ONCE, IDEMPOTENCY_MEMORY_MS } from '../../../tokens/model/update.ts'
 import type { Idempotency, Origin } from '../../../tokens/record/history.ts'
 import { endOfKey, endOfSession, requireNotEnded } from '../../../tokens/trust/authority.ts'
-import type { Connection } from '../connection.ts'
+import type { Connection } from '../sqlite-connection.ts'
 import { findKeyById, findRequest, findSessionById } from './reads.ts'
 
 /** First in every change that a caller asks for. Only one process at a time writes to the file: the answer holds until the commit. */

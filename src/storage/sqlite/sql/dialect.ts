@@ -1,6 +1,6 @@
 // What SQLite writes differently from PostgreSQL.
 import type { Dialect, Value } from '../../pages.ts'
-import { inTime } from '../connection.ts'
+import { inTime } from '../sqlite-connection.ts'
 
 /** Arrays are passed as JSON. */
 export function toInput(value: Value) {

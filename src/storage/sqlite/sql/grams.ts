@@ -1,6 +1,6 @@
 // Groups of characters, encoded so that FTS5 keeps each as one word. Each begins with the number of its account, so that a
 // search reads only that account's part of the index.
-import { gramsOfName, type Sought } from '../../../tokens/model/grams.ts'
+import { gramsOfName, type Sought } from '../../../tokens/model/name-grams.ts'
 
 export function indexedGrams(accountNo: number, foldedName: string): string {
   const start = startOf(accountNo)

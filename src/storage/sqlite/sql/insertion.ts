@@ -2,8 +2,8 @@
 import type { SQLInputValue } from 'node:sqlite'
 import type { Table } from '../../../tokens/model/tables.ts'
 import type { TokenRecord } from '../../../tokens/model/token.ts'
-import { columnOf, namesOf, tableOf } from '../../tables.ts'
-import type { Connection } from '../connection.ts'
+import { columnOf, namesOf, tableOf } from '../../columns.ts'
+import type { Connection } from '../sqlite-connection.ts'
 
 /** Writes one row. `derived` names the columns that only this engine has. */
 export function insertion(table: Table, derived: readonly string[] = []): (db: Connection, row: object) => void {

@@ -1,10 +1,10 @@
 // Pages of tokens: which tokens, in which order, and the total.
-import { type Sought, seek } from '../../../tokens/model/grams.ts'
+import { type Sought, seek } from '../../../tokens/model/name-grams.ts'
 import type { Slice, TokenQuery } from '../../../tokens/model/page.ts'
 import type { Status } from '../../../tokens/model/token.ts'
 import type { TokenRow } from '../../../tokens/ports.ts'
 import { tokenFilters, Values } from '../../pages.ts'
-import type { Connection } from '../connection.ts'
+import type { Connection } from '../sqlite-connection.ts'
 import { SQLITE, toInput } from './dialect.ts'
 import { matchExpression } from './grams.ts'
 import { findSubAccountName, findToken } from './reads.ts'

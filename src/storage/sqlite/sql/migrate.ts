@@ -1,7 +1,7 @@
 // Brings the schema up to date: numbered SQL files, each in one transaction together with its number.
 import { readMigrations, requireKnownNumber } from '../../migrations.ts'
-import { Connection } from '../connection.ts'
 import { makePrivate } from '../files/files.ts'
+import { Connection } from '../sqlite-connection.ts'
 
 const FOLDER = new URL('./migrations/', import.meta.url)
 

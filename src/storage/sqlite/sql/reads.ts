@@ -3,13 +3,15 @@
 import type { ListedToken, SubAccount, TokenActivity, TokenRecord } from '../../../tokens/model/token.ts'
 import type { NameAsked, StoredLimit, TokenRow } from '../../../tokens/ports.ts'
 import type { FoundRows } from '../../../tokens/trust/verdict.ts'
+import { CANDIDATE, LIMIT, LISTED, LISTED_TOKEN, OWNER, TOKEN } from '../../columns.ts'
 import type { Dialect, Question } from '../../pages.ts'
 import * as pages from '../../pages.ts'
 import type { Query } from '../../queries.ts'
 import * as queries from '../../queries.ts'
-import { CANDIDATE, LIMIT, LISTED, LISTED_TOKEN, OWNER, TOKEN } from '../../tables.ts'
-import type { Connection } from '../connection.ts'
+import type { Connection } from '../sqlite-connection.ts'
 import { SQLITE, toInput } from './dialect.ts'
+
+export { findMark, findNews } from './news.ts'
 
 export const TOKENS_WITH_OWNERS = 'tokens t CROSS JOIN sub_accounts s ON s.id = t.sub_account_id'
 
@@ -47,6 +49,7 @@ function built<Args extends readonly unknown[], Answer>(build: (dialect: Dialect
 }
 
 export const listKeys = built(pages.listKeys)
+export const listVerifiers = built(pages.listVerifiers)
 export const listSubAccounts = built(pages.listSubAccounts)
 export const listHistory = built(pages.listHistory)
 export const readOverview = built(pages.readOverview)

@@ -1,6 +1,6 @@
 // Merging of the search index. Every commit that adds or removes names adds a segment to the index, and a search reads all of
 // them; merging keeps them few.
-import type { Connection } from '../connection.ts'
+import type { Connection } from '../sqlite-connection.ts'
 import type { Transaction } from '../transaction.ts'
 
 /** Pages: some three milliseconds, during which other changes wait. */

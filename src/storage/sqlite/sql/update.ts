@@ -1,8 +1,8 @@
 // Updates of single rows.
 import type { SQLInputValue } from 'node:sqlite'
 import type { StoredRow } from '../../../tokens/model/tables.ts'
-import { assignments } from '../../tables.ts'
-import type { Connection } from '../connection.ts'
+import { assignments } from '../../columns.ts'
+import type { Connection } from '../sqlite-connection.ts'
 
 /** Only the columns given: SQLite rewrites every index that has one of the columns named, changed or not. */
 export function update(db: Connection, table: string, fields: StoredRow, where: string, value: SQLInputValue): void {

@@ -27,8 +27,8 @@ import type { Origin } from '../../../tokens/record/history.ts'
 import { PRECISION_MS } from '../../../tokens/record/uses.ts'
 import { type Stamped, stampOf } from '../../../tokens/trust/stamp.ts'
 import { keyIdOf } from '../../../tokens/trust/vault.ts'
-import { asListed, CHANGED, changedFields } from '../../tables.ts'
-import type { Connection } from '../connection.ts'
+import { asListed, CHANGED, changedFields } from '../../columns.ts'
+import type { Connection } from '../sqlite-connection.ts'
 import type { Transaction } from '../transaction.ts'
 import { requireAuthority } from './authority.ts'
 import { indexedGrams } from './grams.ts'
@@ -37,6 +37,7 @@ import { findAccount, findKeyById, findSubAccount, findSubAccountName, TOKENS_WI
 import { update } from './update.ts'
 
 export * from './session-writes.ts'
+export { endLease, evictVerifier, insertVerifier, renewVerifiers } from './verifiers.ts'
 
 const insertAccountRow = insertion(ACCOUNTS)
 const insertKeyRow = insertion(ACCOUNT_KEYS)

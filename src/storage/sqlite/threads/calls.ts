@@ -1,6 +1,6 @@
 // What threads send each other: a call by the name of an operation, and its reply.
 import { Failure } from '../../../tokens/errors.ts'
-import { translateError } from '../connection.ts'
+import { translateError } from '../sqlite-connection.ts'
 
 export interface Call {
   readonly id: number

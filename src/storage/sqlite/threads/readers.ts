@@ -5,7 +5,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { failure } from '../../../tokens/errors.ts'
 import type { RequestScope } from '../../../tokens/ports.ts'
 import { type Bounds, FairQueue, type QueuedCall } from '../../fair-queue.ts'
-import { deadlinePassed } from '../connection.ts'
+import { deadlinePassed } from '../sqlite-connection.ts'
 import { type EndedThread, RestartingThread } from './restarting-thread.ts'
 import type { ThreadData } from './thread.ts'
 

@@ -1,6 +1,7 @@
 // A connection that is opened when it is first used, and again after a disk error.
-import { Connection, isBusy, isFull, isStoreFault } from '../connection.ts'
+
 import { type OpenedFile, requireInPlace } from '../files/files.ts'
+import { Connection, isBusy, isFull, isStoreFault } from '../sqlite-connection.ts'
 
 export class Reopening {
   readonly path: string

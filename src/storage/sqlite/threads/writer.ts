@@ -2,11 +2,11 @@
 // durable. Knows nothing of threads.
 import { Failure, failure } from '../../../tokens/errors.ts'
 import type { Stamps } from '../../../tokens/trust/vault.ts'
-import { isBusy, isFull, isStoreFault } from '../connection.ts'
 import { checkpointIfDue } from '../files/checkpoint.ts'
 import { Journal, OutOfStep, type Recovery } from '../journal/journal.ts'
 import { mergeAlong, tidySearch } from '../sql/search-index.ts'
 import * as writes from '../sql/writes.ts'
+import { isBusy, isFull, isStoreFault } from '../sqlite-connection.ts'
 import { Transaction } from '../transaction.ts'
 import { type Call, type Operations, perform, type Reply, refusal } from './calls.ts'
 import type { Reopening } from './reopening.ts'

@@ -14,10 +14,10 @@ import type { SignIn } from '../http/access/session.ts'
 import { Metrics } from '../http/observe/metrics.ts'
 import { throttled } from '../http/observe/throttled.ts'
 import { buildServer } from '../http/server.ts'
+import { steadyClock } from '../process/clock.ts'
 import { OperatorError } from '../tokens/errors.ts'
 import type { Registry } from '../tokens/registry.ts'
 import { LocalLimiter, type RateLimiter } from '../tokens/trust/rate-limit.ts'
-import { steadyClock } from './clock.ts'
 
 const FLUSH_USES_MS = 5_000
 const CLOSE_IDLE_MS = 50
