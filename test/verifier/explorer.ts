@@ -51,6 +51,8 @@ export interface Limits {
   readonly begins: number
   readonly suspensions: number
   readonly states: number
+  /** The search begins when each verifier holds a lease and remembers the first token. */
+  readonly isWarm?: boolean
 }
 
 const UNIT_MS = 1_000
@@ -434,6 +436,16 @@ const said = ({ id, body: { lease, position } }: Call, nameId: (id: string) => n
 ]
 const told = (answer: LeaseAnswer | undefined) => answer && [answer.position, answer.forget]
 
+const WARMING = ['calls', 'is heard', 'hears the answer', 'asks about 0', 'is read', 'hears the verdict']
+
+function warm(limits: Limits, control: Control | undefined): State {
+  const events = Array.from({ length: limits.verifiers }, (_, at) => WARMING.map((event) => `verifier ${at} ${event}`))
+  return events.flat().reduce((state, wanted) => {
+    for (const [event, next] of stepsFrom(state, limits, control)) if (event === wanted) return next
+    throw new Error(`cannot happen: ${wanted}`)
+  }, initial(limits))
+}
+
 export interface Found {
   readonly states: number
   /** Whether there was no further state. */
@@ -454,7 +466,7 @@ export function explore(limits: Limits, control?: Control): Found {
     from.push({ parent, event })
     return isViolated(state, control)
   }
-  add(initial(limits), -1, '')
+  add(limits.isWarm ? warm(limits, control) : initial(limits), -1, '')
   for (let at = 0; at < queue.length && seen.size < limits.states; at++) {
     for (const [event, state] of stepsFrom(queue[at] as State, limits, control)) {
       if (add(state, at, event)) return { states: seen.size, isWhole: false, violation: traceTo(from.length - 1, from) }
