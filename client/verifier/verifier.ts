@@ -145,9 +145,11 @@ export class LeasedVerifier {
     await this.#loop
     endLease(this.#memory)
     if (lease === undefined) return
+    const { id, position } = lease
     const { uses, verdicts } = leaseCall(this.#memory, this.#clock())
+    const end = { lease: id, position, end: true, uses, verdicts }
     // Where this fails, a change waits until the lease has run out.
-    await this.#post('lease', { lease: lease.id, end: true, uses, verdicts }, { retries: 0 }).catch(() => undefined)
+    await this.#post('lease', end, { timeoutMs: TIMEOUT_MS, retries: 0 }).catch(() => undefined)
   }
 
   async decide(credential: string, { scope, address }: Access = {}): Promise<Decided> {

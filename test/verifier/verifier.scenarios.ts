@@ -13,6 +13,7 @@ export function describeVerifiers(engine: Engine): void {
     let estate: Estate
     let key: string
     const open: Verifier[] = []
+    const others: Awaited<ReturnType<typeof startServer>>[] = []
     before(async () => {
       estate = await Estate.open(engine)
       key = await verifierKey(estate)
@@ -20,8 +21,16 @@ export function describeVerifiers(engine: Engine): void {
     after(async () => {
       await Promise.all(open.map((each) => each.close()))
       closeConnections()
+      await Promise.all(others.map((each) => each.stop()))
       await estate.close()
     })
+
+    /** Another process on the same store, as far as the store can tell. */
+    async function serve(port = 0) {
+      const other = await startServer({ ...estate.config, port })
+      others.push(other)
+      return other
+    }
 
     async function start(url = estate.url) {
       const [clocks, network] = [new Clocks(), new Network()]
@@ -45,7 +54,7 @@ export function describeVerifiers(engine: Engine): void {
     }
 
     test('show every change when it is answered, off and on, wherever it was made', async () => {
-      const other = await startServer({ ...estate.config, port: 0 })
+      const other = await serve()
       const all = [await start(), await start(other.url), await start()].map(({ verifier }) => verifier)
       const { id, credential } = await estate.token()
       for (let round = 0; round < 6; round++) {
@@ -59,7 +68,6 @@ export function describeVerifiers(engine: Engine): void {
         }
       }
       await end(...all)
-      await other.stop()
     })
 
     test('decide address and scope from memory, as the service would', async () => {
@@ -172,39 +180,19 @@ export function describeVerifiers(engine: Engine): void {
       await end(verifier)
     })
 
-    test('that are evicted go on by asking the service', async () => {
-      const { verifier } = await start()
-      const { credential } = await estate.token()
-      await warm(verifier, credential)
-      const list = await estate.mineAsks({ path: '/api/v1/apiClient/verifier' })
-      for (const { _id } of list.json.data.items) {
-        const path = `/api/v1/apiClient/verifier/${_id}`
-        assert.equal(
-          (await send(estate.url, { method: 'DELETE', path, headers: [bearer(estate.mine.key)] })).status,
-          200,
-        )
-      }
-      while (verifier.state.entries > 0) await setImmediate()
-      assert.equal(verifier.state.lease, 'lost')
-      assert.deepEqual(await said(verifier, credential), ['accepted', 'service'])
-      assert.deepEqual(await said(verifier, credential), ['accepted', 'service'])
-      await end(verifier)
-    })
-
     test('keep their lease over a restart of the service, and confirm changes to the new process', async () => {
-      const first = await startServer({ ...estate.config, port: 0 })
+      const first = await serve()
       const { verifier } = await start(first.url)
       const { id, credential } = await estate.token()
       await warm(verifier, credential)
       await first.stop()
       const port = Number(new URL(first.url).port)
-      const second = await startServer({ ...estate.config, port })
+      const second = await serve(port)
       assert.deepEqual(await said(verifier, credential), ['accepted', 'memory'])
       const { headers } = await change(estate, id, { status: 'inactive' }, second.url)
       assert.match(String(headers['x-latchkey-confirmed']), /^[01]\/1$/)
       assert.equal((await said(verifier, credential))[0], 'inactive')
       await end(verifier)
-      await second.stop()
     })
 
     test('give their lease back when they are closed, so that no change waits, and ask the service from then on', async () => {
@@ -226,6 +214,25 @@ export function describeVerifiers(engine: Engine): void {
       const usedAt = async () => (await estate.mineAsks({ path })).json.data.details.lastUsedAt
       await estate.running.registry.verification.uses.flush()
       assert.notEqual(await usedAt(), null)
+    })
+
+    test('that are evicted go on by asking the service', async () => {
+      const { verifier } = await start()
+      const { credential } = await estate.token()
+      await warm(verifier, credential)
+      const list = await estate.mineAsks({ path: '/api/v1/apiClient/verifier' })
+      for (const { _id } of list.json.data.items) {
+        const path = `/api/v1/apiClient/verifier/${_id}`
+        assert.equal(
+          (await send(estate.url, { method: 'DELETE', path, headers: [bearer(estate.mine.key)] })).status,
+          200,
+        )
+      }
+      while (verifier.state.entries > 0) await setImmediate()
+      assert.equal(verifier.state.lease, 'lost')
+      assert.deepEqual(await said(verifier, credential), ['accepted', 'service'])
+      assert.deepEqual(await said(verifier, credential), ['accepted', 'service'])
+      await end(verifier)
     })
 
     test('with a key that the service refuses are not started', async () => {
