@@ -53,7 +53,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   console: ['client', 'tokens/verify'],
   'main.ts': ['cli'],
   cli: ['serve', 'compose.ts', 'config.ts', 'process', 'wire', 'tokens', 'client'],
-  serve: ['compose.ts', 'config.ts', 'http', 'process', 'tokens'],
+  serve: ['compose.ts', 'config.ts', 'http', 'process', 'tokens', 'client'],
   'compose.ts': ['master-key.ts', 'config.ts', 'storage/sqlite', 'storage/postgres', 'process', 'tokens'],
   'master-key.ts': ['config.ts', 'process', 'tokens'],
   'config.ts': ['unknown-settings.ts', 'tokens'],

@@ -15,6 +15,7 @@ import { UsageError } from './management.ts'
 import { addMasterKeyCommands } from './master-key-commands.ts'
 import { Output, printableLines, type Streams } from './output.ts'
 import { addReadyCommand } from './ready.ts'
+import { addSidecarCommand } from './sidecar.ts'
 import { addStoreCommands } from './store-commands.ts'
 import { addHistoryCommands, addTokenCommands } from './token-commands.ts'
 import { addVerificationCommands } from './verification-commands.ts'
@@ -84,6 +85,7 @@ export function buildProgram(streams: Streams): Command {
       return serve(config, demo === true, new Output(streams, false))
     })
   addReadyCommand(program, streams)
+  addSidecarCommand(program, streams)
   addAccountCommands(program, onStore, streams)
   addKeyCommands(program, manage)
   addSubAccountCommands(program, manage)

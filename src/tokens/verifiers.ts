@@ -90,6 +90,17 @@ export class Verifiers {
     return this.#answer(verifier, end, isLimited ? 'all' : forget)
   }
 
+  /** The verifier remembers nothing any more: no change has to wait for it. */
+  async end({ accountId }: Caller, lease: string, position: string): Promise<Leased> {
+    const { stamps, store } = this.#parts
+    const [verifier] = await store.listVerifiers({ ids: [lease] })
+    const isItsOwn = verifier?.accountId === accountId && stamps.openPosition(lease, position) !== undefined
+    if (verifier === undefined || !isItsOwn) throw new Failure('lease-lost')
+    await store.endLease(lease, verifier.renewal)
+    this.confirmation.check()
+    return { lease, position, termMs: 0, forget: 'all' }
+  }
+
   /**
    * The store is always asked after the renewal's commit: an answer that prolongs the lease has every change in it that was
    * committed before the renewal.

@@ -9,6 +9,7 @@ import { MAX_NAME_CHARACTERS } from '../../tokens/model/token.ts'
 import type { Entry } from '../../tokens/verify/entry.ts'
 import { verdictToWire } from '../../wire/verdict.ts'
 import { verifierToWire } from '../../wire/verifier.ts'
+import { limitHeaders } from '../protocol/policy-headers.ts'
 import type { AccountRoute, ServerParts } from './route.ts'
 import * as schemas from './schemas.ts'
 
@@ -38,6 +39,11 @@ const LeaseBody = Type.Object(
         maximum: LEASE_SECONDS.most,
         default: LEASE_SECONDS.usual,
         description: 'The term of a lease that begins',
+      }),
+    ),
+    end: Type.Optional(
+      Type.Boolean({
+        description: 'It has forgotten everything and needs the lease no longer: no change waits for it',
       }),
     ),
     uses: Counts(`By token, how many milliseconds ago it was used last; at most ${MOST_USES}`),
@@ -113,6 +119,12 @@ const VerifierVerdict = Type.Object(
         { description: 'What is left of rates and quotas' },
       ),
     ),
+    limitHeaders: Type.Optional(
+      Type.Record(Type.String(), Type.String(), {
+        description:
+          'Where it has a rate or quota: `RateLimit-Policy` and `RateLimit`, as `/api/v1/verify` would send them',
+      }),
+    ),
     entry: Type.Optional(EntrySchema),
   },
   { title: 'VerifierVerdict' },
@@ -154,18 +166,15 @@ export function verifierRoutes({ verifiers, registry, metrics, log }: ServerPart
       410: [reasonOf('lease-lost')],
     },
     async answer(_registry, { caller, body, origin }) {
-      const { lease, position, uses, verdicts, ...fields } = readLeaseCall(body)
+      const { lease, position, end = false, uses, verdicts, ...fields } = readLeaseCall(body)
       if (verdicts !== undefined) metrics.countVerdicts(verdicts)
       if (uses !== undefined) {
         verification
           .markUses(caller, uses)
           .catch((err: unknown) => log.warn({ err }, 'uses that a verifier has told were lost'))
       }
-      const renewing = lease !== undefined && position !== undefined
-      const data = renewing
-        ? await verifiers.renew(caller, lease, position)
-        : await verifiers.begin(caller, fields, origin)
-      return { data }
+      if (lease === undefined || position === undefined) return { data: await verifiers.begin(caller, fields, origin) }
+      return { data: await (end ? verifiers.end(caller, lease, position) : verifiers.renew(caller, lease, position)) }
     },
   }
   const ask: AccountRoute = {
@@ -197,7 +206,9 @@ export function verifierRoutes({ verifiers, registry, metrics, log }: ServerPart
       const { entry, ...decision } = await verification.verifyFor(caller, credential, access)
       metrics.countVerdict(decision.accepted ? 'accepted' : decision.reason)
       const tokenId = decision.token?.id
-      return { data: { ...verdictToWire(decision), ...(entry && { entry }) }, ...(tokenId && { tokenId }) }
+      const limited = 'left' in decision && { limitHeaders: limitHeaders(decision.left) }
+      const data = { ...verdictToWire(decision), ...limited, ...(entry && { entry }) }
+      return { data, ...(tokenId && { tokenId }) }
     },
   }
   const list: AccountRoute = {

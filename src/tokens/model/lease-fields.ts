@@ -15,6 +15,8 @@ export interface LeaseCall {
   readonly name?: string
   readonly version?: string
   readonly leaseSeconds?: number
+  /** The verifier needs its lease no longer. */
+  readonly end?: boolean
   /** By token, how many milliseconds ago it was last used. */
   readonly uses?: Counts
   /** How often each verdict was decided. */
@@ -38,6 +40,11 @@ const secondsField: FieldReader<number> = (value, field) => {
     : { state: 'broken', message: `${field} must be a whole number from ${least} to ${most}` }
 }
 
+const flagField: FieldReader<boolean> = (value, field) =>
+  typeof value === 'boolean'
+    ? { state: 'valid', value }
+    : { state: 'unusable', message: `${field} must be true or false` }
+
 const countsField: FieldReader<Counts> = (value, field) => {
   const counts = isObject(value) ? Object.values(value) : []
   const isCount = (count: unknown) =>
@@ -58,6 +65,7 @@ export function readLeaseCall(body: unknown): LeaseCall {
       name: nameField,
       version: nameField,
       leaseSeconds: secondsField,
+      end: flagField,
       uses: countsField,
       verdicts: countsField,
     },
