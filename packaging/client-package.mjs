@@ -10,6 +10,7 @@ const ENTRIES = {
   './express': 'middleware/express',
   './fastify': 'middleware/fastify',
   './fetch': 'middleware/fetch',
+  './verifier': 'verifier/verifier',
 }
 
 export async function buildClientPackage({ root, out, work }) {
@@ -29,7 +30,7 @@ export async function buildClientPackage({ root, out, work }) {
 async function writeScripts(root, folder) {
   const names = Object.values(ENTRIES)
   const input = Object.fromEntries(names.map((name) => [name, join(root, 'client', `${name}.ts`)]))
-  const bundle = await rolldown({ input, cwd: root, platform: 'neutral' })
+  const bundle = await rolldown({ input, cwd: root, platform: 'neutral', external: /^node:/ })
   const files = { entryFileNames: '[name].js', chunkFileNames: 'shared/[name].js' }
   await bundle.write({ dir: folder, format: 'esm', sourcemap: true, minify: true, ...files })
   await bundle.close()
@@ -52,7 +53,8 @@ function manifestOf(root) {
   return {
     name: 'latchkey-client',
     version,
-    description: 'The typed client of Latchkey, and middleware for Express, Fastify and the Fetch API',
+    description:
+      'The typed client of Latchkey, a verifier that answers from memory, and middleware for Express, Fastify and the Fetch API',
     license,
     type: 'module',
     sideEffects: false,

@@ -17,15 +17,29 @@ import { gzipSync } from 'node:zlib'
 
 const TEMPLATES = join(import.meta.dirname, 'debian')
 const SCRIPTS = ['preinst', 'postinst', 'prerm', 'postrm']
-/** What differs between a service that runs from a clone and one that runs from the package. */
-const UNIT_CHANGES = [
-  [/^# Latchkey under systemd\..*$/m, '# Latchkey under systemd.'],
-  [/^Documentation=.*$/m, 'Documentation=file:///usr/share/doc/latchkey/operations.md.gz'],
-  [/^WorkingDirectory=.*$/m, 'WorkingDirectory=/var/lib/latchkey'],
-  [/^ExecStart=.*$/m, 'ExecStart=/usr/bin/latchkey serve'],
-  [/^# Compiled code is kept.*\nCacheDirectory=.*\nCacheDirectoryMode=.*\nEnvironment=NODE_COMPILE_CACHE=.*\n/m, ''],
-  ['but the two folders above', 'but the folder above'],
+const COMPILE_CACHE = [
+  /^# Compiled code is kept.*\nCacheDirectory=.*\nCacheDirectoryMode=.*\nEnvironment=NODE_COMPILE_CACHE=.*\n/m,
+  '',
 ]
+/** What differs between a service that runs from a clone and one that runs from the package. */
+const UNIT_CHANGES = {
+  'latchkey.service': [
+    [/^# Latchkey under systemd\..*$/m, '# Latchkey under systemd.'],
+    [/^Documentation=.*$/m, 'Documentation=file:///usr/share/doc/latchkey/operations.md.gz'],
+    [/^WorkingDirectory=.*$/m, 'WorkingDirectory=/var/lib/latchkey'],
+    [/^ExecStart=.*$/m, 'ExecStart=/usr/bin/latchkey serve'],
+    COMPILE_CACHE,
+    ['but the two folders above', 'but the folder above'],
+  ],
+  'latchkey-sidecar.service': [
+    [/ docs\/verifier\.md has the steps\.$/m, ''],
+    [/^Documentation=.*$/m, 'Documentation=file:///usr/share/doc/latchkey/verifier.md.gz'],
+    [/^WorkingDirectory=.*$/m, 'WorkingDirectory=/run/latchkey-sidecar'],
+    [/^ExecStart=\S+ \S+ sidecar/m, 'ExecStart=/usr/bin/latchkey sidecar'],
+    COMPILE_CACHE,
+    ['but the two folders above', 'but the folder above'],
+  ],
+}
 
 export function buildDebianPackage({ root, out, work, version, builtAtSeconds, executable, licenses }) {
   const folder = join(work, 'deb')
@@ -44,14 +58,16 @@ export function buildDebianPackage({ root, out, work, version, builtAtSeconds, e
   copyFileSync(executable, join(folder, 'usr/bin/latchkey'))
   chmodSync(join(folder, 'usr/bin/latchkey'), 0o755)
   put('usr/sbin/latchkey-admin', fill('latchkey-admin', {}), 0o755)
-  put('usr/lib/systemd/system/latchkey.service', unitOf(root))
+  for (const unit of Object.keys(UNIT_CHANGES)) put(`usr/lib/systemd/system/${unit}`, unitOf(root, unit))
   put('etc/latchkey/latchkey.env', fill('latchkey.env', {}), 0o600)
   put('usr/share/lintian/overrides/latchkey', fill('lintian-overrides', {}))
   const docs = 'usr/share/doc/latchkey'
   const license = indented(readFileSync(join(root, 'LICENSE'), 'utf8'))
   put(`${docs}/copyright`, fill('copyright', { license }))
   put(`${docs}/changelog.gz`, compressed(changelog(version, builtAtSeconds)))
-  put(`${docs}/operations.md.gz`, compressed(readFileSync(join(root, 'docs/operations.md'))))
+  for (const page of ['operations', 'verifier']) {
+    put(`${docs}/${page}.md.gz`, compressed(readFileSync(join(root, `docs/${page}.md`))))
+  }
   put(`${docs}/third-party-licenses.gz`, compressed(readFileSync(licenses)))
 
   for (const [page, section] of [
@@ -80,11 +96,11 @@ export function buildDebianPackage({ root, out, work, version, builtAtSeconds, e
 }
 
 /** Fails if the unit of a clone has changed so that a replacement finds nothing. */
-export function unitOf(root) {
-  let unit = readFileSync(join(root, 'deploy/systemd/latchkey.service'), 'utf8')
-  for (const [pattern, replacement] of UNIT_CHANGES) {
+export function unitOf(root, name = 'latchkey.service') {
+  let unit = readFileSync(join(root, 'deploy/systemd', name), 'utf8')
+  for (const [pattern, replacement] of UNIT_CHANGES[name]) {
     const changed = unit.replace(pattern, replacement)
-    if (changed === unit) throw new Error(`deploy/systemd/latchkey.service has nothing that matches ${pattern}`)
+    if (changed === unit) throw new Error(`deploy/systemd/${name} has nothing that matches ${pattern}`)
     unit = changed
   }
   return unit

@@ -27,6 +27,10 @@ const ADVICE: Readonly<Record<FailureCode | HttpCode, string>> = {
   'session-not-found': 'Check the id; the session may have ended',
   'token-not-found':
     'Check the id; tokens that were deleted, of other accounts or of sub-accounts that the key does not see are not found',
+  'verifier-not-found': 'Check the id; the lease may have run out',
+  'verifier-evicted': 'Ask the service for each verification; an operator decided so',
+  gone: 'Read `message`',
+  'lease-lost': 'Forget all verdicts that were remembered, and begin a new lease',
   'method-not-allowed': 'Use a method that `Allow` names',
   'request-timeout': 'Send the whole request sooner, on a new connection',
   conflict: 'Read `message`',

@@ -1,5 +1,6 @@
 // SQL made from the domain's tables, for both engines. Columns are always named: a statement that PostgreSQL has prepared with
 // a * fails as soon as a column is added.
+import type { Verifier } from '../tokens/model/lease.ts'
 import type { StoredSession } from '../tokens/model/session.ts'
 import {
   ACCOUNT_KEYS,
@@ -16,6 +17,7 @@ import {
   type Table,
   TOKENS,
   type Value,
+  VERIFIERS,
 } from '../tokens/model/tables.ts'
 import {
   type Account,
@@ -103,6 +105,7 @@ export const ACCOUNT = new Selection<Account>(namesOf(ACCOUNTS))
 export const KEY = new Selection<Stamped<StoredKey>>(namesOf(ACCOUNT_KEYS))
 export const REQUEST = new Selection<KeptRequest>(namesOf(IDEMPOTENCY_KEYS))
 export const SESSION = new Selection<Stamped<StoredSession>>(namesOf(SESSIONS))
+export const VERIFIER = new Selection<Verifier>(namesOf(VERIFIERS))
 export const LIMIT = new Selection<RecordOf<typeof LIMITS>>(namesOf(LIMITS))
 export const TOKEN = new Selection<Stamped<TokenRecord>>(namesOf(TOKENS))
 

@@ -1,12 +1,23 @@
 // Pages and the overview, whose statements are put together, for both engines. Each is one statement, so that all of an answer is
 // of one snapshot.
+import type { Verifier } from '../tokens/model/lease.ts'
 import type { OverviewCounts, OverviewQuestion } from '../tokens/model/overview.ts'
 import { canMatch, type PageRequest, type Slice, type TokenQuery } from '../tokens/model/page.ts'
 import type { StoredRow, Table } from '../tokens/model/tables.ts'
 import { type AccountKey, foldCase, idFloor, type Status, type Timestamp } from '../tokens/model/token.ts'
-import type { KeyQuery, StampedSubAccountRow, SubAccountQuery } from '../tokens/ports.ts'
+import type { KeyQuery, StampedSubAccountRow, SubAccountQuery, VerifierQuery } from '../tokens/ports.ts'
 import { type Action, type HistoryQuery, type ListedHistoryRow, toHistoryRow } from '../tokens/record/history.ts'
-import { columnOf, HISTORY_ROW, KEY, namesOf, Selection, subAccountRow, tableOf, toSubAccountRow } from './columns.ts'
+import {
+  columnOf,
+  HISTORY_ROW,
+  KEY,
+  namesOf,
+  Selection,
+  subAccountRow,
+  tableOf,
+  toSubAccountRow,
+  VERIFIER,
+} from './columns.ts'
 import type { Rows } from './queries.ts'
 
 export type Value = string | number | Uint8Array | readonly string[]
@@ -192,6 +203,19 @@ export function listKeys(dialect: Dialect, accountId: string, query: KeyQuery): 
     columns: KEY.columns('item'),
     read: (row, from) => KEY.read(row, from),
   })
+}
+
+export function listVerifiers(dialect: Dialect, { accountIds, ids }: VerifierQuery): Question<readonly Verifier[]> {
+  const values = new Values(dialect.sign)
+  const conditions = values.conditions([
+    [accountIds, (place) => dialect.among('account_id', place)],
+    [ids, (place) => dialect.among('id', place)],
+  ])
+  return {
+    sql: `SELECT ${VERIFIER.columns('v')} FROM verifiers v WHERE ${[...conditions, "state <> 'gone'"].join(' AND ')}`,
+    values: values.list,
+    read: (rows) => VERIFIER.readAll(rows),
+  }
 }
 
 export function listSubAccounts(

@@ -13,6 +13,9 @@ const reasons = {
   'key-not-found': 'Account key not found',
   'session-not-found': 'Session not found',
   'token-not-found': 'API token not found',
+  'verifier-not-found': 'Verifier not found',
+  'verifier-evicted': 'This verifier was evicted, and gets no further lease',
+  'lease-lost': 'This lease has run out, or never was; forget everything and begin another',
   'credential-not-stored':
     'The credential was shown when it was made, and is not stored; rotate the token to get a new one',
   'version-mismatch': 'The token has changed since the version named in If-Match',

@@ -2,13 +2,15 @@
 // their rates and quotas.
 import { Limiter, type LimitStore, type LimitVerdict } from './limiter.ts'
 import type { LimitUse } from './model/limit.ts'
+import { type Caller, seesAllAccounts, seesToken } from './model/permissions.ts'
 import type { VerifiedToken } from './model/token.ts'
-import type { Parts, UseStore, VerificationStore } from './ports.ts'
+import type { Parts, TokenStore, UseStore, VerificationStore } from './ports.ts'
 import { LastUses } from './record/uses.ts'
 import type { Accepted, Candidate, Verdict } from './trust/verdict.ts'
 import { kindOfCredential } from './verify/credential-format.ts'
+import { type Entry, entryOf } from './verify/entry.ts'
 import { type Access, judgePolicy, type PolicyOwner, type PolicyRefusal } from './verify/policy.ts'
-import { judge, UNKNOWN } from './verify/verdict.ts'
+import { judge } from './verify/verdict.ts'
 
 /** Not allowed to a credential that does authenticate. */
 interface Forbidden extends PolicyRefusal {
@@ -29,7 +31,7 @@ export interface Explanation {
   readonly limits: readonly (LimitUse & { readonly left: number })[]
 }
 
-export type VerificationPorts = VerificationStore & LimitStore & UseStore
+export type VerificationPorts = VerificationStore & LimitStore & UseStore & Pick<TokenStore, 'findToken'>
 
 export class Verification {
   readonly #parts: Parts<VerificationPorts>
@@ -48,7 +50,20 @@ export class Verification {
    * authenticated. Without an address, a credential that is bound to addresses is refused.
    */
   async verify(presented: string, readAccess: () => Access = () => ({ address: undefined })): Promise<Decision> {
-    const verdict = await this.introspect(presented)
+    return this.#decide(await this.introspect(presented), readAccess)
+  }
+
+  /** For a verifier, to whom credentials of others are unknown: with what it may remember, if anything. */
+  async verifyFor(caller: Caller, presented: string, access: Access): Promise<Decision & { readonly entry?: Entry }> {
+    const candidate = await this.#find(presented)
+    const seen = candidate && seesToken(caller, candidate.token) ? candidate : undefined
+    const verdict = this.#judge(seen)
+    const entry = entryOf(verdict, this.#parts.now())
+    const decision = await this.#decide(verdict, () => access)
+    return entry === undefined ? decision : { ...decision, entry }
+  }
+
+  async #decide(verdict: Verdict, readAccess: () => Access): Promise<Decision> {
     if (!verdict.accepted) return verdict
     const { token, policies } = verdict
     const refused = judgePolicy(policies, readAccess())
@@ -63,6 +78,20 @@ export class Verification {
     return decision
   }
 
+  /** Uses that a verifier has decided on by itself, by token, with how many milliseconds ago each was. */
+  async noteUses(caller: Caller, uses: Readonly<Record<string, number>>): Promise<void> {
+    const at = this.#parts.now()
+    for (const [id, agoMs] of Object.entries(uses)) {
+      const isSeen = seesAllAccounts(caller) || (await this.#isSeen(caller, id))
+      if (isSeen) this.uses.note(id, at - agoMs)
+    }
+  }
+
+  async #isSeen(caller: Caller, tokenId: string): Promise<boolean> {
+    const row = await this.#parts.store.findToken(caller.accountId, tokenId)
+    return row !== undefined && seesToken(caller, row.token)
+  }
+
   /** Before the process ends: returns the unused units of quotas. If the store cannot be asked, they are lost. */
   release(): Promise<void> {
     return this.#limiter.release()
@@ -70,8 +99,11 @@ export class Verification {
 
   /** Whether it authenticates, for somebody other than its holder: not a use of it. */
   async introspect(presented: string): Promise<Verdict> {
-    if (kindOfCredential(presented) !== 'tok') return UNKNOWN
-    return this.#judge(await this.#parts.store.findCandidate(presented))
+    return this.#judge(await this.#find(presented))
+  }
+
+  async #find(presented: string): Promise<Candidate | undefined> {
+    return kindOfCredential(presented) === 'tok' ? this.#parts.store.findCandidate(presented) : undefined
   }
 
   #judge(candidate: Candidate | undefined): Verdict {

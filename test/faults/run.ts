@@ -45,6 +45,7 @@ const MORE_RUNS = [
   'tokens/policy',
   'tokens/policy-properties',
   'trust/rights',
+  'verifier/explored',
 ]
 const FILES = [...FAULTS.map((name) => `test/faults/${name}.ts`), ...MORE_RUNS.map((name) => `test/${name}.test.ts`)]
 

@@ -51,6 +51,15 @@ test('the Kubernetes manifests are what the published schemas ask for', async ()
   }
 })
 
+test('the example of a sidecar is what the published schemas ask for', async () => {
+  const example = parseAllDocuments(read('deploy/kubernetes/sidecar/example.yaml')).map((document) => document.toJS())
+  assert.deepEqual(
+    example.map(({ kind }) => kind),
+    ['Secret', 'Deployment'],
+  )
+  for (const manifest of example) new (await import(moduleOf(manifest)))[manifest.kind](manifest).validate()
+})
+
 test('the Kubernetes manifests have no field that their types do not know', () => {
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-manifests-'))
   try {

@@ -17,6 +17,7 @@ import { describeSubAccounts } from './contract/sub-accounts.ts'
 import { describeTokens } from './contract/tokens.ts'
 import { describeUpdateProperties } from './contract/update-properties.ts'
 import { describeVerification } from './contract/verification.ts'
+import { describeVerifiers } from './contract/verifiers.ts'
 import { describeWhole } from './contract/whole.ts'
 
 /** A part of the suite. It shares one store with the others, and so only asks about accounts it has made itself. */
@@ -35,6 +36,7 @@ const parts: Record<string, Part> = {
   'the overview': describeOverview,
   verification: describeVerification,
   history: describeHistory,
+  'verifiers and news': describeVerifiers,
   concurrency: describeConcurrency,
 }
 

@@ -1,5 +1,6 @@
 // What a test needs of any engine's store: an empty one, the same one opened again, and an estate to put into it.
 import { randomBytes } from 'node:crypto'
+import type { Verifier } from '../../src/tokens/model/lease.ts'
 import type { StoredSession } from '../../src/tokens/model/session.ts'
 import {
   type Account,
@@ -91,6 +92,24 @@ export class Estate {
       claims: '{"groups":["support"]}',
       createdAt,
       seenAt: createdAt,
+      ...fields,
+    }
+  }
+
+  /** A verifier that begins; not yet stored. */
+  verifierRecord(account: Account, fields: Partial<Verifier> = {}): Omit<Verifier, 'acked'> {
+    const since = this.tick()
+    return {
+      id: newId('vfr', since),
+      accountId: account.id,
+      keyId: 'key_x',
+      name: 'till 3',
+      version: null,
+      state: 'held',
+      since,
+      confirmedAt: since,
+      renewal: 1,
+      termMs: 10_000,
       ...fields,
     }
   }

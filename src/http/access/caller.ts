@@ -20,16 +20,29 @@ declare module 'fastify' {
   }
 }
 
+type Presenting = Pick<FastifyRequest, 'headers'> & { readonly raw: Pick<FastifyRequest['raw'], 'rawHeaders'> }
+
 const BEARER = /^bearer +([\x21-\x7e]+) *$/i
 
 /** Refuses two Authorization headers: a proxy could have checked the other one. */
-export function bearerOf(request: FastifyRequest): string {
+export function bearerOf(request: Presenting): string {
   const header = request.headers.authorization
   const presented = header === undefined ? undefined : BEARER.exec(header)?.[1]
   if (presented === undefined || countHeaders(request.raw.rawHeaders, 'authorization') !== 1) {
     throw new Failure('authentication-required')
   }
   return presented
+}
+
+/** The credential to verify. The configured header takes precedence over the bearer. */
+export function presentedIn(request: Presenting, credentialHeader: string | undefined): string | undefined {
+  const header = credentialHeader === undefined ? undefined : request.headers[credentialHeader]
+  if (typeof header === 'string') return header
+  try {
+    return bearerOf(request)
+  } catch {
+    return undefined
+  }
 }
 
 /** Rejects with a Failure for a credential that is not accepted. */

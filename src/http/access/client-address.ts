@@ -18,7 +18,7 @@ export function addressOf({ clientAddress, ip: peer }: FastifyRequest): string {
 /** `trusted`: addresses and CIDR blocks. `onIgnored` is called where the header comes from a peer that is not trusted. */
 export function clientAddressReader(trusted: readonly string[], onIgnored: (peer: string) => void) {
   const isTrusted = matcherOf(trusted)
-  return ({ ip: peer, headers }: FastifyRequest): string | undefined => {
+  return ({ ip: peer, headers }: Pick<FastifyRequest, 'ip' | 'headers'>): string | undefined => {
     // Node.js joins several headers of this name.
     const forwarded = headers['x-forwarded-for'] as string | undefined
     if (forwarded === undefined) return peer

@@ -1,15 +1,16 @@
 // For gateways and services that check credentials: forward-auth, and introspection (RFC 7662).
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply } from 'fastify'
 import { Type } from 'typebox'
 import { Failure, type FailureCode } from '../../tokens/errors.ts'
 import { readScopeParameter } from '../../tokens/model/access.ts'
 import { type RawQuery, readOnce } from '../../tokens/model/page.ts'
-import { type Caller, requireRight, sees } from '../../tokens/model/permissions.ts'
+import { type Caller, requireRight, seesToken } from '../../tokens/model/permissions.ts'
 import type { Verdict } from '../../tokens/trust/verdict.ts'
 import type { Decision } from '../../tokens/verification.ts'
 import { acceptance, NOT_ALLOWED, refusal, USED_UP, type VerificationAnswer } from '../../tokens/verify/answer.ts'
+import type { Access } from '../../tokens/verify/policy.ts'
 import { verdictToWire } from '../../wire/verdict.ts'
-import { type Admit, bearerOf, callerOf } from '../access/caller.ts'
+import { type Admit, callerOf, presentedIn } from '../access/caller.ts'
 import { authenticatesTwice, clientSecretOf, formOf, mustReadForm, usesBasic } from '../access/client-secret.ts'
 import { admitWithin } from '../access/rate-limits.ts'
 import { answerTo, BasicRefused, BODY_REASONS } from '../protocol/failures.ts'
@@ -36,6 +37,11 @@ export function verifyRoutes(parts: ServerParts) {
 const querystring = Type.Object({ scope: Type.Optional(Scope) })
 /** Without `scope` no scope is required, so a misspelt parameter must be refused. */
 const checkNames = unknownNamesCheck({ querystring })
+
+export function readVerifyQuery(query: RawQuery): Pick<Access, 'scopes'> {
+  checkNames({ query, body: undefined })
+  return readScopeParameter(query)
+}
 
 const LIMIT_HEADERS = {
   'RateLimit-Policy': { type: 'string', description: 'The rates and quotas that apply' },
@@ -101,9 +107,7 @@ function verifyRoute({ registry, credentialHeader, metrics, rateLimits }: Server
         return answerWith(reply, refusal({ reason: 'missing' }))
       }
       const decision = await registry.verification.verify(presented, () => {
-        const query = request.query as RawQuery
-        checkNames({ query, body: undefined })
-        return { ...readScopeParameter(query), address: request.clientAddress }
+        return { ...readVerifyQuery(request.query as RawQuery), address: request.clientAddress }
       })
       request.tokenId = decision.token?.id
       metrics.countVerdict(decision.accepted ? 'accepted' : decision.reason)
@@ -118,7 +122,9 @@ function answerOf(decision: Decision, query: RawQuery): VerificationAnswer {
   const verdict = verdictToWire(decision)
   const limits = 'left' in decision ? limitHeaders(decision.left) : {}
   if (verdict.accepted) return acceptance(verdict, limits)
-  return refusal({ ...verdict, limits, scope: readScopeParameter(query).scopes?.[0]?.join(' ') })
+  // A query that is not valid is no reason to answer 400 to who does not authenticate.
+  const needed = verdict.reason === 'scope' ? readScopeParameter(query).scopes?.[0] : undefined
+  return refusal({ ...verdict, limits, scope: needed?.join(' ') })
 }
 
 function answerWith(reply: FastifyReply, { status, headers, body }: VerificationAnswer): FastifyReply {
@@ -199,17 +205,6 @@ function clientAdmission({ authenticator, rateLimits }: ServerParts): Admit {
   }
 }
 
-/** The configured header takes precedence over the bearer. */
-function presentedIn(request: FastifyRequest, credentialHeader: string | undefined): string | undefined {
-  const header = credentialHeader === undefined ? undefined : request.headers[credentialHeader]
-  if (typeof header === 'string') return header
-  try {
-    return bearerOf(request)
-  } catch {
-    return undefined
-  }
-}
-
 const Introspection = Type.Object(
   {
     active: Type.Boolean({ description: 'Whether it authenticates now. Where not, nothing else is said' }),
@@ -235,11 +230,10 @@ const Introspection = Type.Object(
   { title: 'IntrospectionResponse' },
 )
 
-function introspection(verdict: Verdict, { accountId, permissions }: Caller) {
-  if (!verdict.accepted || verdict.token.accountId !== accountId) return { active: false }
-  if (!sees(permissions, verdict.token.subAccountId)) return { active: false }
+function introspection(verdict: Verdict, caller: Caller) {
+  if (!verdict.accepted || !seesToken(caller, verdict.token)) return { active: false }
   const { token, policies, endsAt } = verdict
-  const { id, subAccountId, createdAt, version } = token
+  const { id, accountId, subAccountId, createdAt, version } = token
   const { scopes } = policies
   return {
     active: true,

@@ -203,6 +203,11 @@ function accountOf(argument: unknown): string {
   return (subject as { readonly accountId?: string } | undefined)?.accountId ?? ''
 }
 
+/** For calls that are not for one request: not dropped with it, nor by its deadline. */
+function outsideRequests<Args extends unknown[], Value>(call: (...args: Args) => Value): (...args: Args) => Value {
+  return (...args) => requestScope.exit(() => call(...args))
+}
+
 class PostgresStore implements Store {
   readonly #pools: Pools
   readonly #primary: PrimaryCheck
@@ -243,14 +248,20 @@ class PostgresStore implements Store {
     const change = changes.changeToken(accountId, id, ...asked)
     return this.#settled(change, () => this.#grouped.make(accountId, id, change))
   }
+  insertVerifier = this.#write(writes.insertVerifier)
+  /** Of many requests together, and after their deadlines, as all that follows. */
+  renewVerifiers = outsideRequests(this.#write(writes.renewVerifiers))
+  evictVerifier = this.#write(writes.evictVerifier)
+  endLease = outsideRequests(this.#write(writes.endLease))
   saveUses = this.#write(writes.saveUses)
   readonly #reserveUnits = this.#write(writes.reserveUnits)
   /**
    * Asked for many requests together: not dropped with the one that was first, nor by its deadline. In a turn apart from the
    * account's changes, which may be many.
    */
-  reserveUnits: Store['reserveUnits'] = (accountId, ask) =>
-    requestScope.exit(() => this.#reserveUnits(`limits of ${accountId}`, ask))
+  reserveUnits: Store['reserveUnits'] = outsideRequests((accountId, ask) =>
+    this.#reserveUnits(`limits of ${accountId}`, ask),
+  )
   changeMasterKey = this.#write(writes.changeMasterKey)
   resealTokens = this.#write(writes.resealTokens)
   retireMasterKey = this.#write(writes.retireMasterKey)
@@ -264,6 +275,11 @@ class PostgresStore implements Store {
   /** Authenticates callers of an identity provider. */
   findAccount = this.#read('verification', reads.findAccount)
   ping = this.#read('verification', reads.ping)
+
+  /** A former primary would lack changes, and verifiers that a change has to wait for. */
+  findNews = outsideRequests(this.#read('verification', reads.findNews))
+  findMark = outsideRequests(this.#read('verification', reads.findMark))
+  listVerifiers = outsideRequests(this.#read('verification', reads.listVerifiers))
 
   listSessions = this.#read('shortReads', reads.listSessions)
   findRequest = this.#read('shortReads', reads.findRequest)

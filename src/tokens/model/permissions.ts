@@ -75,6 +75,22 @@ export function sees({ subAccounts }: Permissions, subAccountId: string): boolea
   return subAccounts === null || subAccounts.includes(subAccountId)
 }
 
+/** The account of the operator's own keys, which may verify credentials of all accounts and nothing else. It has no tokens. */
+export const ALL_ACCOUNTS = 'acc_0000000000000000000000000000'
+
+/** Only an account key: the account that an identity provider names may be any text. */
+export const seesAllAccounts = ({ accountId, authority }: Caller): boolean =>
+  accountId === ALL_ACCOUNTS && authority?.kind === 'key'
+
+/** Whether a caller who verifies credentials knows the token of this one. */
+export function seesToken(
+  caller: Caller,
+  token: { readonly accountId: string; readonly subAccountId: string },
+): boolean {
+  if (seesAllAccounts(caller)) return true
+  return token.accountId === caller.accountId && sees(caller.permissions, token.subAccountId)
+}
+
 /** A caller can grant only what it has itself. Roles are not compared: only owners may manage keys. */
 export function requireWithin(wanted: Permissions, own: Permissions): void {
   if (wanted.reveal && !own.reveal) throw notAllowed('let others see credentials')

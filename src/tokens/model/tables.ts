@@ -119,6 +119,30 @@ export const SESSIONS = table({
   },
 })
 
+/** Processes that verify by themselves, each with its lease; see lease.ts. */
+export const VERIFIERS = table({
+  name: 'verifiers',
+  key: ['id'],
+  fields: {
+    id: text,
+    accountId: text,
+    keyId: text,
+    name: optionalText,
+    /** Of its software. */
+    version: optionalText,
+    /** `evicted`: gets no further lease. `gone`: and the last one has run out. */
+    state: text as Field<'held' | 'evicted' | 'gone'>,
+    since: number,
+    /** Of its last call, for people: leases are measured by monotonic clocks. */
+    confirmedAt: number,
+    /** Counts its calls. */
+    renewal: number,
+    termMs: number,
+    /** The position up to which it has forgotten what was changed. */
+    acked: text,
+  },
+})
+
 /** Sign-ins that were completed, whether anybody got in or not: none can be completed twice. */
 const SPENT_SIGN_INS = table({ name: 'spentSignIns', key: ['digest'], fields: { digest: bytes, spentAt: number } })
 
@@ -250,6 +274,7 @@ export const STORED: readonly Table[] = [
   ACCOUNT_KEYS,
   SESSIONS,
   SPENT_SIGN_INS,
+  VERIFIERS,
   SUB_ACCOUNTS,
   TOKENS,
   RETIRED_CREDENTIALS,

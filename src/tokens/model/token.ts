@@ -65,7 +65,7 @@ export interface TokenDetails
     EffectiveState,
     Pick<TokenRecord, 'expiresAt' | 'metadata' | 'tags' | 'policy'> {}
 
-type IdPrefix = 'acc' | 'sub' | 'tok' | 'key' | 'ses'
+type IdPrefix = 'acc' | 'sub' | 'tok' | 'key' | 'ses' | 'vfr'
 
 /**
  * An id begins with its time of creation, so that sorting ids sorts by (createdAt, id): lists rely on it.

@@ -95,12 +95,14 @@ export class Stamps {
   readonly #rows: KeyObject
   readonly #history: KeyObject
   readonly #positions: KeyObject
+  readonly #leases: MasterKey
 
   constructor(storeSecret: Uint8Array) {
     this.#digest = createSecretKey(derive(storeSecret, 'digest'))
     this.#rows = createSecretKey(derive(storeSecret, 'rows'))
     this.#history = createSecretKey(derive(storeSecret, 'history'))
     this.#positions = createSecretKey(derive(storeSecret, 'positions'))
+    this.#leases = new MasterKey(derive(storeSecret, 'leases'))
   }
 
   /** A credential or an account key is looked up by its digest. */
@@ -142,7 +144,23 @@ export class Stamps {
     const seq = Number(found.readBigUInt64BE())
     return found.readBigUInt64BE(8) === 0n && Number.isSafeInteger(seq) ? seq : undefined
   }
+
+  /** A position in the histories of all accounts, which would tell a verifier about those of others. Only its own lease opens it. */
+  sealPosition(lease: string, position: string): string {
+    return asBuffer(this.#leases.seal(position, positionPlace(lease))).toString('base64url')
+  }
+
+  /** Undefined for what was not sealed for this lease. */
+  openPosition(lease: string, sealed: string): string | undefined {
+    try {
+      return this.#leases.open(Buffer.from(sealed, 'base64url'), positionPlace(lease)).toString()
+    } catch {
+      return undefined
+    }
+  }
 }
+
+const positionPlace = (lease: string) => `position of ${lease}`
 
 type PlainField = string | number | null
 export type StampField = PlainField | Uint8Array

@@ -28,7 +28,7 @@ DECLARE
   index record;
 BEGIN
   EXECUTE format('ALTER TABLE %I RENAME TO undivided', divided);
-  EXECUTE format('CREATE TABLE %I (LIKE undivided INCLUDING CONSTRAINTS) PARTITION BY HASH (account_id)', divided);
+  EXECUTE format('CREATE TABLE %I (LIKE undivided INCLUDING CONSTRAINTS INCLUDING DEFAULTS) PARTITION BY HASH (account_id)', divided);
   DROP TABLE undivided CASCADE;
   FOR n IN 0 .. parts - 1 LOOP
     EXECUTE format('CREATE TABLE %I PARTITION OF %I FOR VALUES WITH (MODULUS %s, REMAINDER %s) %s',

@@ -12,6 +12,8 @@ import * as queries from '../../queries.ts'
 import type { Connection } from '../postgres-connection.ts'
 import { POSTGRES } from './dialect.ts'
 
+export { findMark, findNews } from './news.ts'
+
 /**
  * The limit makes PostgreSQL look the row up: it expects a row from every partition, and would rather read through a small table
  * for so many.
@@ -60,6 +62,7 @@ function built<Args extends readonly unknown[], Answer>(build: (dialect: Dialect
 }
 
 export const listKeys = built(pages.listKeys)
+export const listVerifiers = built(pages.listVerifiers)
 export const listSubAccounts = built(pages.listSubAccounts)
 export const listHistory = built(pages.listHistory)
 export const readOverview = built(pages.readOverview)

@@ -7,6 +7,8 @@ import type { MasterKeyChange, Resealed } from '../../../tokens/ports.ts'
 import { PRECISION_MS } from '../../../tokens/record/uses.ts'
 import type { Transaction } from './history.ts'
 
+export { endLease, evictVerifier, insertVerifier, renewVerifiers } from './verifiers.ts'
+
 /** The lock that migration 003 makes everyone share who seals: the letters "latchsea". */
 const SEALING_LOCK = '7809651199140128097'
 

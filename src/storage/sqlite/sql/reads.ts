@@ -11,6 +11,8 @@ import * as queries from '../../queries.ts'
 import type { Connection } from '../sqlite-connection.ts'
 import { SQLITE, toInput } from './dialect.ts'
 
+export { findMark, findNews } from './news.ts'
+
 export const TOKENS_WITH_OWNERS = 'tokens t CROSS JOIN sub_accounts s ON s.id = t.sub_account_id'
 
 const LIMIT_OF = `SELECT ${LIMIT.columns('l')} FROM limits l`
@@ -51,6 +53,7 @@ function built<Args extends readonly unknown[], Answer>(build: (dialect: Dialect
 }
 
 export const listKeys = built(pages.listKeys)
+export const listVerifiers = built(pages.listVerifiers)
 export const listSubAccounts = built(pages.listSubAccounts)
 export const listHistory = built(pages.listHistory)
 export const readOverview = built(pages.readOverview)

@@ -10,6 +10,8 @@ import { keyIdOf } from '../../../tokens/trust/vault.ts'
 import type { Transaction } from '../transaction.ts'
 import { findSealingKey } from './reads.ts'
 
+export { endLease, evictVerifier, insertVerifier, renewVerifiers } from './verifiers.ts'
+
 export function spendSignIn({ db }: Transaction, digests: readonly Uint8Array[], at: Timestamp): boolean {
   db.run('DELETE FROM spent_sign_ins WHERE spent_at <= ?', at - SPENT_MS)
   const add = 'INSERT INTO spent_sign_ins (digest, spent_at) VALUES (?, ?) ON CONFLICT DO NOTHING'

@@ -1,0 +1,199 @@
+// What a verifier remembers, and when it may answer from it: the deciding part of the protocol of docs/verifier.md. It reads no clock
+// and sends nothing: times and answers are arguments, so that a test can explore every order of them.
+import type { ReadyEntry } from '../../src/tokens/verify/entry.ts'
+
+/** In milliseconds. The first runs evenly but stands still while the machine is suspended; the second goes on, but can be set. */
+export interface Times {
+  readonly monotonic: number
+  readonly wall: number
+}
+
+/** What has changed: all that is remembered of it is wrong. */
+export interface Change {
+  readonly tokenId?: string
+  readonly subAccountId?: string
+  readonly accountId?: string
+}
+
+export interface LeaseAnswer {
+  readonly lease: string
+  readonly position: string
+  readonly termMs: number
+  readonly forget: 'all' | readonly Change[]
+}
+
+export interface LeaseCall {
+  readonly lease?: string
+  /** Everything up to here is forgotten. */
+  readonly position?: string
+  /** The milliseconds since the last use, by token. */
+  readonly uses?: Readonly<Record<string, number>>
+  /** How many verdicts came from memory, by reason. */
+  readonly verdicts?: Readonly<Record<string, number>>
+}
+
+interface Lease extends Pick<LeaseAnswer, 'position' | 'termMs'> {
+  readonly id: string
+  /** When the call was sent that the service has answered last: its term began no earlier. */
+  readonly sentAt: Times
+}
+
+export interface Remembered {
+  readonly entry: ReadyEntry
+  /** When the question was sent: the end of the entry counts from here. */
+  readonly sentAt: Times
+}
+
+/** To the service, not answered yet. */
+export interface Question {
+  readonly sentAt: Times
+  /** What has changed since it was sent: its answer may be older. */
+  changes: 'all' | Change[]
+}
+
+export interface Memory {
+  readonly maxEntries: number
+  lease: Lease | undefined
+  /** By the operator: it gets no further lease. */
+  isEvicted: boolean
+  /** By the hash of the credential, oldest first. */
+  readonly entries: Map<string, Remembered>
+  /** The hashes of a token's credentials: the current one, and former ones that still work. */
+  readonly hashes: Map<string, readonly string[]>
+  readonly questions: Set<Question>
+  /** Not reported yet: the monotonic time of the last use, by token. */
+  readonly uses: Map<string, number>
+  readonly verdicts: Map<string, number>
+}
+
+export function newMemory(maxEntries: number): Memory {
+  const maps = { entries: new Map(), hashes: new Map(), questions: new Set<Question>(), uses: new Map() }
+  return { maxEntries, lease: undefined, isEvicted: false, ...maps, verdicts: new Map() }
+}
+
+/** A tenth of the term, for clocks that run at different speeds and for the time that a verdict takes to be used. */
+const marginOf = (termMs: number): number => Math.max(termMs / 10, 200)
+
+/** Call it with times that were read after the verdict was computed. */
+export function holdsLease({ lease }: Memory, now: Times): boolean {
+  if (lease === undefined) return false
+  const { termMs, sentAt } = lease
+  const margin = marginOf(termMs)
+  const [elapsed, elapsedByWall] = [now.monotonic - sentAt.monotonic, now.wall - sentAt.wall]
+  // A wall clock that was set back no longer shows how long the machine was suspended.
+  return elapsed < termMs - margin && elapsedByWall < termMs - margin && elapsedByWall > elapsed - margin
+}
+
+export function hasEnded({ entry: { endsInMs }, sentAt }: Remembered, now: Times): boolean {
+  return endsInMs !== null && Math.max(now.monotonic - sentAt.monotonic, now.wall - sentAt.wall) >= endsInMs
+}
+
+/** So many fit into the body of a call, with ids of 32 characters. The others are reported by the next call. */
+const MAX_USES = 1_000
+
+/** The next call. What it reports is no longer waiting: a call that fails must be handed to `leaseFailed`. */
+export function leaseCall(memory: Memory, now: Times): LeaseCall {
+  const { lease, uses, verdicts } = memory
+  const reported = [...uses].slice(0, MAX_USES)
+  const call: LeaseCall = {
+    ...(lease !== undefined && { lease: lease.id, position: lease.position }),
+    ...(reported.length > 0 && {
+      uses: Object.fromEntries(reported.map(([tokenId, at]) => [tokenId, Math.round(now.monotonic - at)])),
+    }),
+    ...(verdicts.size > 0 && { verdicts: Object.fromEntries(verdicts) }),
+  }
+  for (const [tokenId] of reported) uses.delete(tokenId)
+  verdicts.clear()
+  return call
+}
+
+/** Forgets first: the next call says that everything up to the new position is forgotten. */
+export function leaseAnswered(memory: Memory, sentAt: Times, { lease, position, termMs, forget }: LeaseAnswer): void {
+  if (forget === 'all' || memory.lease?.id !== lease) forgetAll(memory)
+  else forgetSome(memory, forget)
+  memory.lease = { id: lease, position, termMs, sentAt }
+}
+
+/** `code` of the service, if it has answered. Any other than these two leaves the lease to run out, and the call is repeated. */
+export function leaseFailed(memory: Memory, call: LeaseCall, sentAt: Times, code: string | undefined): void {
+  for (const [tokenId, agoMs] of Object.entries(call.uses ?? {})) {
+    if (!memory.uses.has(tokenId)) memory.uses.set(tokenId, sentAt.monotonic - agoMs)
+  }
+  for (const [reason, count] of Object.entries(call.verdicts ?? {})) countVerdict(memory, reason, count)
+  if (code !== 'lease-lost' && code !== 'verifier-evicted') return
+  endLease(memory)
+  memory.isEvicted = code === 'verifier-evicted'
+}
+
+export function endLease(memory: Memory): void {
+  memory.lease = undefined
+  forgetAll(memory)
+}
+
+function forgetAll({ entries, hashes, questions }: Memory): void {
+  entries.clear()
+  hashes.clear()
+  for (const question of questions) question.changes = 'all'
+}
+
+function forgetSome(memory: Memory, changes: readonly Change[]): void {
+  if (changes.length === 0) return
+  const [subAccounts, accounts] = [new Set<string>(), new Set<string>()]
+  for (const { tokenId, subAccountId, accountId } of changes) {
+    for (const hash of memory.hashes.get(tokenId ?? '') ?? []) drop(memory, hash)
+    if (subAccountId !== undefined) subAccounts.add(subAccountId)
+    if (accountId !== undefined) accounts.add(accountId)
+  }
+  // Tokens are found by their index. The others are changed less often: all entries are looked through.
+  for (const [hash, { entry }] of subAccounts.size + accounts.size > 0 ? memory.entries : []) {
+    if (subAccounts.has(entry.subAccountId) || accounts.has(entry.accountId)) drop(memory, hash)
+  }
+  for (const question of memory.questions) if (question.changes !== 'all') question.changes.push(...changes)
+}
+
+export function asked(memory: Memory, sentAt: Times): Question {
+  const question: Question = { sentAt, changes: [] }
+  memory.questions.add(question)
+  return question
+}
+
+/** `entry`: undefined where there is no answer, or nothing that may be remembered. True if it is remembered. */
+export function answered(memory: Memory, question: Question, hash: string, entry: ReadyEntry | undefined): boolean {
+  const { lease, entries, hashes, maxEntries } = memory
+  memory.questions.delete(question)
+  if (entry === undefined || lease === undefined || mayBeOlder(question, entry)) return false
+  drop(memory, hash)
+  const [oldest] = entries.keys()
+  if (oldest !== undefined && entries.size >= maxEntries) drop(memory, oldest)
+  entries.set(hash, { entry, sentAt: question.sentAt })
+  hashes.set(entry.tokenId, [...(hashes.get(entry.tokenId) ?? []), hash])
+  return true
+}
+
+/** Than a change that the verifier has confirmed to have forgotten. */
+function mayBeOlder({ changes }: Question, { tokenId, subAccountId, accountId }: ReadyEntry): boolean {
+  return (
+    changes === 'all' ||
+    changes.some(
+      (change) => change.tokenId === tokenId || change.subAccountId === subAccountId || change.accountId === accountId,
+    )
+  )
+}
+
+function drop({ entries, hashes }: Memory, hash: string): void {
+  const tokenId = entries.get(hash)?.entry.tokenId
+  if (tokenId === undefined) return
+  entries.delete(hash)
+  const others = hashes.get(tokenId)?.filter((each) => each !== hash) ?? []
+  if (others.length > 0) hashes.set(tokenId, others)
+  else hashes.delete(tokenId)
+}
+
+/** A verdict from memory. Reports of use wait in memory only, so they have a bound. */
+export function countVerdict({ verdicts }: Memory, reason: string, count = 1): void {
+  verdicts.set(reason, (verdicts.get(reason) ?? 0) + count)
+}
+
+export function markUse({ uses, maxEntries }: Memory, tokenId: string, now: Times): void {
+  if (uses.size < maxEntries || uses.has(tokenId)) uses.set(tokenId, now.monotonic)
+}

@@ -1,0 +1,291 @@
+// A verifier: `verify()` from the memory of this process, kept true by a lease of the service (docs/verifier.md). This file has the
+// clocks, the calls and the limits; memory.ts decides.
+import { hash, randomBytes } from 'node:crypto'
+import { parseAddress } from '../../src/tokens/verify/addresses.ts'
+import { kindOfCredential } from '../../src/tokens/verify/credential-format.ts'
+import { decide, type Entry, type ReadyEntry, readyEntry } from '../../src/tokens/verify/entry.ts'
+import { type Access as Asked, readScopes } from '../../src/tokens/verify/policy.ts'
+import { dataOf, type Accepted as Passed, type Refused as Stopped } from '../answer.ts'
+import { invalidRequest, LatchkeyError } from '../error.ts'
+import type { Access } from '../latchkey-client.ts'
+import { VERSION } from '../operations.ts'
+import { send } from '../send.ts'
+import {
+  answered,
+  asked,
+  countVerdict,
+  endLease,
+  hasEnded,
+  holdsLease,
+  type LeaseAnswer,
+  leaseAnswered,
+  leaseCall,
+  leaseFailed,
+  markUse,
+  newMemory,
+  type Times,
+} from './memory.ts'
+
+export interface VerifierOptions {
+  /** Where the service is, such as `https://tokens.example.com`. */
+  readonly baseUrl: string
+  /** An account key with the role `verifier`. */
+  readonly key: string
+  /** Shown where the service lists its verifiers; best the name of the application and of its host. */
+  readonly name?: string | undefined
+  /** 2 to 60; 10 unless said otherwise. A change waits so long for a verifier that has stopped without `close()`. */
+  readonly leaseSeconds?: number | undefined
+  /** Credentials that are remembered; 100,000 unless said otherwise, about 500 bytes each. */
+  readonly maxEntries?: number | undefined
+  /** How long a question to the service may take; 5,000 unless said otherwise. */
+  readonly timeoutMs?: number | undefined
+  /** Instead of the global one; must follow `init.signal`. */
+  readonly fetch?: typeof globalThis.fetch | undefined
+  /** @internal */
+  readonly clock?: () => Times
+}
+
+interface From {
+  readonly source: 'memory' | 'service'
+}
+export type VerifierVerdict = (Passed & From) | (Stopped & From)
+
+export interface VerifierState {
+  /** `lost`: every verification asks the service. */
+  readonly lease: 'held' | 'lost'
+  readonly entries: number
+  /** Verifications since the start. */
+  readonly fromMemory: number
+  readonly fromService: number
+}
+
+export interface Verifier {
+  /**
+   * As `verify` of the client, and never rejects because the service cannot be asked: then the reason is `unavailable`. Nobody must
+   * be let in by it.
+   */
+  verify(credential: string, access?: Access): Promise<VerifierVerdict>
+  readonly state: VerifierState
+  /** Gives the lease back, so that no change waits for it. From then on every verification asks the service. */
+  close(): Promise<void>
+}
+
+/** Rejects where the service refuses the key; a service that cannot be reached is tried until it can. */
+export async function createVerifier(options: VerifierOptions): Promise<Verifier> {
+  const verifier = new LeasedVerifier(options)
+  await verifier.start()
+  return {
+    verify: async (credential, access) => (await verifier.decide(credential, access)).verdict,
+    get state() {
+      return verifier.state
+    },
+    close: () => verifier.close(),
+  }
+}
+
+/** `limits`: the headers of rates and quotas that the service would send. @internal */
+export interface Decided {
+  readonly verdict: VerifierVerdict
+  readonly limits?: Readonly<Record<string, string>> | undefined
+}
+
+const LEASE_SECONDS = 10
+const MAX_ENTRIES = 100_000
+const TIMEOUT_MS = 5_000
+const PATH = '/api/v1/apiClient/verifier'
+/** Questions that are sent at a time, and that wait to be sent; more are answered `unavailable`. */
+const MAX_SENT = 64
+const MAX_WAITING = 1_000
+const RETRY_MS = { least: 200, most: 10_000 }
+/** Between two calls of which the first was answered at once, though nothing has changed. */
+const PAUSE_MS = 100
+
+const UNKNOWN: VerifierVerdict = { accepted: false, reason: 'unknown', source: 'memory' }
+const UNAVAILABLE: Stopped & From = { accepted: false, reason: 'unavailable', retryAfterSeconds: 1, source: 'service' }
+
+/** @internal */
+export class LeasedVerifier {
+  readonly #options: VerifierOptions
+  readonly #clock: () => Times
+  readonly #memory
+  /** So that what is remembered cannot be compared with credentials, or with the memory of another process. */
+  readonly #salt = randomBytes(32).toString('latin1')
+  readonly #closing = new AbortController()
+  /** Of credentials whose first question is on its way. */
+  readonly #first = new Map<string, Promise<unknown>>()
+  /** Hashes of credentials of which nothing may be remembered: each verification asks without waiting for another. */
+  readonly #never = new Set<string>()
+  readonly #waiting: (() => void)[] = []
+  #sent = 0
+  #fromMemory = 0
+  #fromService = 0
+  #loop: Promise<void> | undefined
+
+  constructor(options: VerifierOptions) {
+    this.#options = options
+    this.#clock = options.clock ?? (() => ({ monotonic: performance.now(), wall: Date.now() }))
+    this.#memory = newMemory(options.maxEntries ?? MAX_ENTRIES)
+  }
+
+  get state(): VerifierState {
+    const lease = holdsLease(this.#memory, this.#clock()) ? 'held' : 'lost'
+    return { lease, entries: this.#memory.entries.size, fromMemory: this.#fromMemory, fromService: this.#fromService }
+  }
+
+  async start(): Promise<void> {
+    const failure = await this.#renew()
+    const isRefused = failure !== undefined && failure.status >= 400 && failure.status < 500 && failure.status !== 429
+    if (failure?.code === 'invalid-request' || (isRefused && failure.code !== 'unexpected-answer')) throw failure
+    this.#loop = this.#keepLease(failure === undefined ? 0 : 1)
+  }
+
+  async close(): Promise<void> {
+    const { lease } = this.#memory
+    this.#closing.abort()
+    await this.#loop
+    endLease(this.#memory)
+    if (lease === undefined) return
+    const { id, position } = lease
+    const { uses, verdicts } = leaseCall(this.#memory, this.#clock())
+    const end = { lease: id, position, end: true, uses, verdicts }
+    // Where this fails, a change waits until the lease has run out.
+    await this.#post('lease', end, { timeoutMs: TIMEOUT_MS, retries: 0 }).catch(() => undefined)
+  }
+
+  async decide(credential: string, { scope, address }: Access = {}): Promise<Decided> {
+    const access = accessOf(scope, address)
+    // `crypto.hash` takes half the time of an HMAC, and the salt is as good as a key here.
+    const name = hash('sha256', this.#salt + credential, 'binary')
+    const known = this.#fromMemoryOf(name, access)
+    if (known !== undefined) return { verdict: known }
+    if (kindOfCredential(credential) !== 'tok') return { verdict: UNKNOWN }
+    const first = this.#first.get(name)
+    if (first !== undefined) {
+      // Its answer itself may be older than a change that was answered before this call began; what is remembered is not.
+      await first.catch(() => undefined)
+      const remembered = this.#fromMemoryOf(name, access)
+      if (remembered !== undefined) return { verdict: remembered }
+    }
+    const asking = this.#ask(name, { credential, scope, address: access.address })
+    if (first !== undefined || this.#never.has(name)) return asking
+    this.#first.set(name, asking)
+    return asking.finally(() => this.#first.delete(name))
+  }
+
+  #fromMemoryOf(name: string, access: Asked): VerifierVerdict | undefined {
+    const memory = this.#memory
+    const remembered = memory.entries.get(name)
+    if (remembered === undefined) return undefined
+    const verdict = decide(remembered.entry, access)
+    // Read after the verdict: whatever held this process up before counts against the lease.
+    const now = this.#clock()
+    if (hasEnded(remembered, now) || !holdsLease(memory, now)) return undefined
+    this.#fromMemory++
+    countVerdict(memory, verdict.accepted ? 'accepted' : verdict.reason)
+    if (verdict.accepted) markUse(memory, verdict.tokenId, now)
+    return { ...verdict, source: 'memory' }
+  }
+
+  async #ask(name: string, body: object): Promise<Decided> {
+    if (this.#sent >= MAX_SENT) {
+      if (this.#waiting.length >= MAX_WAITING) return { verdict: UNAVAILABLE }
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    }
+    this.#sent++
+    this.#fromService++
+    const question = asked(this.#memory, this.#clock())
+    let entry: ReadyEntry | undefined
+    try {
+      const { timeoutMs = TIMEOUT_MS } = this.#options
+      const answer = (await this.#post('verify', body, { timeoutMs, retries: 1 })) as Answered
+      const { entry: sentEntry, limitHeaders: limits, ...verdict } = answer
+      entry = sentEntry && readyEntry(sentEntry)
+      if (entry === undefined) this.#neverRemember(name)
+      return { verdict: { ...verdict, source: 'service' }, limits }
+    } catch (error) {
+      if (error instanceof LatchkeyError && error.code === 'invalid-request') throw error
+      const { retryAfterSeconds = 1 } = error instanceof LatchkeyError ? error : {}
+      return { verdict: { ...UNAVAILABLE, retryAfterSeconds } }
+    } finally {
+      answered(this.#memory, question, name, entry)
+      this.#sent--
+      this.#waiting.shift()?.()
+    }
+  }
+
+  #neverRemember(name: string): void {
+    if (this.#never.size >= this.#memory.maxEntries) this.#never.clear()
+    this.#never.add(name)
+  }
+
+  async #keepLease(failures: number): Promise<void> {
+    while (!this.#closing.signal.aborted && !this.#memory.isEvicted) {
+      if (failures > 0) await this.#pause(jitter(failures))
+      const failure = await this.#renew()
+      failures = failure === undefined ? 0 : failures + 1
+    }
+  }
+
+  /** One call for the lease; the failure, if there is one. */
+  async #renew(): Promise<LatchkeyError | undefined> {
+    const sentAt = this.#clock()
+    const call = leaseCall(this.#memory, sentAt)
+    const { name, leaseSeconds = LEASE_SECONDS } = this.#options
+    const begin = call.lease === undefined ? { name, version: VERSION, leaseSeconds } : {}
+    // The service answers after at most half a term, so that there is time to try again.
+    const limits = { timeoutMs: (this.#memory.lease?.termMs ?? leaseSeconds * 1_000) * (2 / 3), retries: 0 }
+    try {
+      const answer = (await this.#post('lease', { ...call, ...begin }, limits)) as LeaseAnswer
+      const isNothingNew = call.lease !== undefined && answer.forget.length === 0
+      leaseAnswered(this.#memory, sentAt, answer)
+      if (isNothingNew && this.#clock().monotonic - sentAt.monotonic < PAUSE_MS) await this.#pause(PAUSE_MS)
+      return undefined
+    } catch (error) {
+      const failure = error instanceof LatchkeyError ? error : new LatchkeyError('Closed', { code: 'unreachable' })
+      leaseFailed(this.#memory, call, sentAt, failure.code)
+      return failure
+    }
+  }
+
+  async #post(operation: 'lease' | 'verify', body: object, limits: { timeoutMs?: number; retries: number }) {
+    const { baseUrl, key, fetch } = this.#options
+    const request = {
+      operation,
+      method: 'POST',
+      url: `${PATH}/${operation}`,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      isReading: true,
+      isRepeatable: true,
+    }
+    const signal = operation === 'lease' && !('end' in body) ? this.#closing.signal : undefined
+    return dataOf(await send(request, { baseUrl, fetch, authorization: `Bearer ${key}`, signal, ...limits }), 'data')
+  }
+
+  #pause(ms: number): Promise<void> {
+    const { signal } = this.#closing
+    return new Promise((resolve) => {
+      if (signal.aborted) return resolve()
+      const timer = setTimeout(resolve, ms)
+      signal.addEventListener('abort', () => resolve(clearTimeout(timer)), { once: true })
+    })
+  }
+}
+
+/** The decision, and what may be remembered of it. */
+type Answered = (Passed | Stopped) & { readonly entry?: Entry; readonly limitHeaders?: Decided['limits'] }
+
+/** So that many verifiers do not come back in the same moment. */
+function jitter(failures: number): number {
+  const { least, most } = RETRY_MS
+  return Math.max(least, Math.random() * Math.min(most, least * 2 ** failures))
+}
+
+/** What is no address is not known. Throws where the scope is not one: nobody passes then. */
+function accessOf(scope: Access['scope'], address: string | undefined): Asked {
+  const known = address !== undefined && parseAddress(address) !== undefined ? address : undefined
+  if (scope === undefined) return { address: known }
+  const read = readScopes(scope)
+  if ('problem' in read) throw invalidRequest(read.problem)
+  return { scopes: read.scopes, address: known }
+}

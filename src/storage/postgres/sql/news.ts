@@ -1,0 +1,47 @@
+// What was changed since a position, by anybody. A position is a snapshot: transactions become visible in no order that could be
+// numbered. A row of the history names the transaction that wrote it. One that a snapshot does not see has an id from its xmin on,
+// so nothing is missed, however long a transaction runs.
+import type { Change } from '../../../tokens/model/lease.ts'
+import type { News } from '../../../tokens/ports.ts'
+import { type Connection, SERVER } from '../postgres-connection.ts'
+
+/** Of transaction ids: a server that was promoted, restarted or restored may give some out again. */
+const LIFE = `substr(md5(${SERVER}), 1, 16)`
+export const POSITION = `${LIFE} || '/' || pg_current_snapshot()::text`
+
+export async function findNews(
+  db: Connection,
+  since: string | undefined,
+  actions: readonly string[],
+  limit: number,
+): Promise<News> {
+  const [life = '', snapshot] = since?.split('/') ?? []
+  const found = await db.tuples(
+    `SELECT ${POSITION}, ${LIFE} = $1, h.account_id, h.seq, h.action, h.subject FROM (SELECT $2::pg_snapshot AS since) s
+     LEFT JOIN LATERAL (
+       SELECT * FROM history
+       WHERE xid >= pg_snapshot_xmin(s.since) AND xid < pg_snapshot_xmax(pg_current_snapshot())
+         AND NOT pg_visible_in_snapshot(xid, s.since) AND action = ANY($3::text[])
+       LIMIT $4
+     ) h ON true`,
+    ...[life, snapshot ?? null, actions, limit + 1],
+  )
+  const [position, isKnown] = found[0] as [string, boolean]
+  if (since === undefined) return { position, changes: [] }
+  const changes = found.flatMap(([, , accountId, seq, action, subject]): Change[] =>
+    accountId === null ? [] : [{ accountId, seq: Number(seq), action, subject } as Change],
+  )
+  return { position, changes: isKnown && changes.length <= limit ? changes : undefined }
+}
+
+export async function findMark(
+  db: Connection,
+  accountId: string,
+  actions: readonly string[],
+): Promise<string | undefined> {
+  const found = await db.tuple(
+    `SELECT ${LIFE} || '/' || xid::text FROM history WHERE account_id = $1 AND action = ANY($2::text[]) ORDER BY seq DESC LIMIT 1`,
+    ...[accountId, actions],
+  )
+  return (found?.[0] as string | null | undefined) ?? undefined
+}

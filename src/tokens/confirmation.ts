@@ -1,0 +1,212 @@
+// A change that verification depends on is answered when every verifier has confirmed it, or can no longer decide by what was before
+// it. All changes of this process that wait ask the store together.
+import { Failure, failure } from './errors.ts'
+import { DECISIVE, Sightings, type Standing, standingOf, type Verifier } from './model/lease.ts'
+import { ALL_ACCOUNTS } from './model/permissions.ts'
+import type { HistoryFeed, RequestScope, Store, VerifierStore } from './ports.ts'
+import { Recent } from './recent.ts'
+import { methodsOf } from './store-methods.ts'
+
+/** How often this process looks for leases that have run out, while there are any verifiers. */
+const SWEEP_MS = 1_000
+const MOST_REPORTED = 1_000
+
+/** Such as `AsyncLocalStorage`, which the domain does not import. */
+export interface ScopeKeeper {
+  run<Result>(scope: RequestScope, work: () => Result): Result
+  getStore(): RequestScope | undefined
+}
+
+export interface ConfirmationEvents {
+  /** How long a change has waited for verifiers. */
+  onWaited?(ms: number): void
+  /** A change had to wait until this verifier could remember nothing any more. */
+  onRanOut?(verifier: Verifier): void
+}
+
+interface Outcome {
+  readonly confirmed: number
+  readonly of: number
+}
+
+/** A change that waits. */
+interface Wait {
+  readonly mark: string
+  /** Those that it waits for, and when none of their leases from before the change is left. */
+  readonly ends: Map<string, { readonly verifier: Verifier; readonly at: number }>
+  confirmed: number
+  readonly done: () => void
+}
+
+type Verifiers = Pick<VerifierStore, 'listVerifiers' | 'endLease'> & HistoryFeed
+
+export class Confirmation {
+  readonly #store: Verifiers
+  readonly #pollMs: number
+  readonly #events: ConfirmationEvents
+  readonly #now: () => number
+  readonly #sightings = new Sightings()
+  readonly #waits = new Set<Wait>()
+  /** Many changes may wait for the same one: it is reported once. */
+  readonly #reported = new Recent<string, number>(MOST_REPORTED)
+  #polling: NodeJS.Timeout | undefined
+  #isReading = false
+  #sweeping: NodeJS.Timeout | undefined
+
+  /** `now` is a monotonic clock. */
+  constructor(store: Verifiers, pollMs: number, events: ConfirmationEvents, now: () => number) {
+    this.#store = store
+    this.#pollMs = pollMs
+    this.#events = events
+    this.#now = now
+  }
+
+  /** After the commit of a change of this account. Undefined without verifiers, which takes one read. */
+  async confirmed(accountId: string, onWaiting: () => void = () => {}): Promise<Outcome | undefined> {
+    const verifiers = await this.#store.listVerifiers({ accountIds: [accountId, ALL_ACCOUNTS] })
+    if (verifiers.length === 0) return undefined
+    this.sweepLater()
+    const begun = this.#now()
+    const mark = await this.#store.findMark(accountId, DECISIVE)
+    const pending =
+      mark === undefined ? [] : verifiers.filter((each) => standingOf(each, mark, begun + 1, begun) === 'waits')
+    if (mark === undefined || pending.length === 0) return { confirmed: verifiers.length, of: verifiers.length }
+    onWaiting()
+    const waited = await this.#wait(mark, pending, begun)
+    this.#events.onWaited?.(this.#now() - begun)
+    return { confirmed: verifiers.length - pending.length + waited.confirmed, of: verifiers.length }
+  }
+
+  async #wait(mark: string, pending: readonly Verifier[], begun: number): Promise<Wait> {
+    const { promise, resolve: done } = Promise.withResolvers<void>()
+    const ends = pending.map((verifier) => {
+      return [verifier.id, { verifier, at: this.#sightings.endOf(verifier, begun) }] as const
+    })
+    const wait: Wait = { mark, ends: new Map(ends), confirmed: 0, done }
+    this.#waits.add(wait)
+    this.#pollIn(this.#pollMs)
+    await promise
+    return wait
+  }
+
+  /** When verifiers of this process have confirmed something. */
+  check(): void {
+    if (this.#waits.size > 0) this.#pollIn(0)
+  }
+
+  #pollIn(ms: number): void {
+    if (this.#polling !== undefined && ms > 0) return
+    clearTimeout(this.#polling)
+    this.#polling = setTimeout(() => this.#poll(), ms)
+  }
+
+  /** One at a time. What fails is tried again: when leases end does not depend on it. */
+  async #poll(): Promise<void> {
+    this.#polling = undefined
+    if (this.#isReading) return this.#pollIn(this.#pollMs)
+    this.#isReading = true
+    const read = await this.#readPending().catch(() => undefined)
+    this.#isReading = false
+    for (const wait of this.#waits) this.#advance(wait, read)
+    if (this.#waits.size > 0) this.#pollIn(this.#pollMs)
+  }
+
+  async #readPending(): Promise<ReadonlyMap<string, Verifier>> {
+    const ids = new Set([...this.#waits].flatMap(({ ends }) => [...ends.keys()]))
+    const verifiers = await this.#store.listVerifiers({ ids: [...ids] })
+    return new Map(verifiers.map((verifier) => [verifier.id, verifier]))
+  }
+
+  /** `read` is undefined if the store could not be asked. */
+  #advance(wait: Wait, read: ReadonlyMap<string, Verifier> | undefined): void {
+    const now = this.#now()
+    for (const [id, { verifier, at }] of wait.ends) {
+      const latest = read === undefined ? verifier : read.get(id)
+      const standing: Standing = standingOf(latest, wait.mark, at, now)
+      if (standing === 'waits') continue
+      wait.ends.delete(id)
+      if (standing === 'confirmed') wait.confirmed++
+      else this.#runOut(verifier, latest)
+    }
+    if (wait.ends.size > 0) return
+    this.#waits.delete(wait)
+    wait.done()
+  }
+
+  /** It is removed unless it has called since, so that later changes do not wait for it. */
+  #runOut(verifier: Verifier, latest: Verifier | undefined): void {
+    const { id, renewal } = verifier
+    if (this.#reported.get(id) !== renewal) this.#events.onRanOut?.(verifier)
+    this.#reported.set(id, renewal)
+    if (latest?.renewal === renewal) this.#store.endLease(id, renewal).catch(() => {})
+  }
+
+  /** Removes leases that have run out, again and again while there are any verifiers. */
+  sweepLater(): void {
+    this.#sweeping ??= setTimeout(async () => {
+      const some = await this.#sweep().catch(() => true)
+      if (this.#sweeping === undefined) return
+      this.#sweeping = undefined
+      if (some) this.sweepLater()
+    }, SWEEP_MS).unref()
+  }
+
+  /** Whether any are left. */
+  async #sweep(): Promise<boolean> {
+    const verifiers = await this.#store.listVerifiers({})
+    const now = this.#now()
+    this.#sightings.keepOnly(verifiers)
+    const over = verifiers.filter((verifier) => this.#sightings.endOf(verifier, now) <= now)
+    for (const { id, renewal } of over) await this.#store.endLease(id, renewal)
+    return verifiers.length > over.length
+  }
+
+  close(): void {
+    clearTimeout(this.#sweeping)
+    this.#sweeping = undefined
+  }
+}
+
+/** What a change has to do with verifiers. */
+interface Verification {
+  readonly confirmation: Confirmation
+  /** A change was committed by this process. */
+  committed(): void
+}
+
+/**
+ * The same store, whose changes of tokens and sub-accounts resolve when verifiers have confirmed them. A change that finds nothing left
+ * to do, or nothing to be found, may be the second of two: it waits for the first.
+ */
+export function confirming(store: Store, verifiers: Verification, scopes: ScopeKeeper): Store {
+  const confirm = async (accountId: string) => {
+    verifiers.committed()
+    const scope = scopes.getStore()
+    const outcome = await verifiers.confirmation.confirmed(accountId, scope?.onWaiting).catch((cause: unknown) => {
+      throw failure('outcome-unknown', cause, UNCONFIRMED)
+    })
+    if (outcome !== undefined) scope?.onConfirmed?.(outcome.confirmed, outcome.of)
+  }
+  const confirmed = async <Result>(accountId: string, change: Promise<Result>): Promise<Result> => {
+    try {
+      const result = await change
+      await confirm(accountId)
+      return result
+    } catch (error) {
+      if (error instanceof Failure && error.code === 'token-not-found') await confirm(accountId)
+      throw error
+    }
+  }
+  return {
+    ...methodsOf(store),
+    changeToken: (accountId, id, change, origin, expected) => {
+      const changing = store.changeToken(accountId, id, change, origin, expected)
+      return change.kind === 'reveal' ? changing : confirmed(accountId, changing)
+    },
+    updateSubAccount: (accountId, id, update, origin, fingerprints) =>
+      confirmed(accountId, store.updateSubAccount(accountId, id, update, origin, fingerprints)),
+    during: (request, work) => scopes.run(request, () => store.during(request, work)),
+  }
+}
+
+const UNCONFIRMED = 'The change was saved, but whether all verifiers know of it is not known; send it again'

@@ -1,0 +1,4 @@
+import { postgresEngine } from '../support/postgres.ts'
+import { describeVerifiers } from './verifier.scenarios.ts'
+
+describeVerifiers(postgresEngine)

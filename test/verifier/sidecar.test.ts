@@ -1,0 +1,152 @@
+// The sidecar answers what the service answers: the same request to both, compared whole.
+import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { request as sendRequest } from 'node:http'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { type RunningSidecar, startSidecar } from '../../src/serve/sidecar.ts'
+import { Cli } from '../support/cli.ts'
+import { Estate, sqliteEngine } from '../support/estate.ts'
+import { bearer, closeConnections, type Heard, send } from '../support/http.ts'
+import { change, verifierKey } from './world.ts'
+
+const VERIFY = '/api/v1/verify'
+/** Of the connection and of the single response. */
+const OWN = ['date', 'connection', 'keep-alive', 'x-request-id']
+
+const whole = ({ status, headers, text }: Heard) => {
+  const compared = Object.entries(headers).filter(([name]) => !OWN.includes(name))
+  return { status, headers: Object.fromEntries(compared.sort()), text }
+}
+
+describe('the sidecar', () => {
+  const cli = new Cli()
+  let estate: Estate
+  let sidecar: RunningSidecar
+  let key: string
+  before(async () => {
+    estate = await Estate.open(sqliteEngine, { LATCHKEY_TRUST_PROXY: '127.0.0.1' })
+    key = await verifierKey(estate)
+    sidecar = await startSidecar({
+      server: estate.url,
+      key,
+      listen: { host: '127.0.0.1', port: 0 },
+      trustProxy: ['127.0.0.1'],
+    })
+  })
+  after(async () => {
+    closeConnections()
+    await sidecar.stop()
+    await estate.close()
+    cli.dispose()
+  })
+
+  const PEER = '203.0.113.7'
+  const headersFor = (credential: string | undefined, address = PEER) => [
+    ...(credential === undefined ? [] : [bearer(credential)]),
+    ['x-forwarded-for', address] as const,
+  ]
+
+  /** Twice, so that the second answer can come from memory. */
+  async function assertSame(status: number, credential: string | undefined, query = '', address?: string) {
+    const ask = { path: `${VERIFY}${query}`, headers: headersFor(credential, address) }
+    const expected = whole(await send(estate.url, ask))
+    assert.equal(expected.status, status, expected.text)
+    for (let round = 0; round < 2; round++) assert.deepEqual(whole(await send(sidecar.address, ask)), expected)
+    const head = { ...ask, method: 'HEAD' }
+    assert.deepEqual(whole(await send(sidecar.address, head)), whole(await send(estate.url, head)))
+  }
+
+  test('lets in who has the scope and the address, with the same headers', async () => {
+    const { credential } = await estate.token()
+    await assertSame(204, credential)
+    const { id, credential: narrow } = await estate.token()
+    await change(estate, id, { policy: { scopes: ['orders:*'], addresses: ['203.0.113.0/24'] } })
+    await assertSame(204, narrow, '?scope=orders:read')
+    await assertSame(204, narrow, '?scope=items:read&scope=orders:read%20orders:write')
+  })
+
+  test('refuses by address and by scope as the service does', async () => {
+    const { id, credential } = await estate.token()
+    await change(estate, id, { policy: { scopes: ['orders:*'], addresses: ['203.0.113.0/24'] } })
+    await assertSame(403, credential, '?scope=items:read%20items:write')
+    await assertSame(403, credential, '', '198.51.100.1')
+    await assertSame(403, credential, '', 'not an address')
+  })
+
+  test('refuses who does not authenticate as the service does, whatever the query', async () => {
+    await assertSame(401, undefined)
+    await assertSame(401, 'lk_tok_unknown', '?scope=*')
+    const { id, credential } = await estate.token({ expiresAt: 1 })
+    await assertSame(401, credential, '?scpoe=x')
+    await change(estate, id, { status: 'inactive' })
+    await assertSame(401, credential)
+  })
+
+  test('answers 400 to a query that is not valid as the service does', async () => {
+    const { credential } = await estate.token()
+    await assertSame(400, credential, '?scpoe=orders:read')
+    await assertSame(400, credential, '?scope=orders:*')
+  })
+
+  test('answers with what is left of a rate and quota, and 429, as the service does', async () => {
+    const { id, credential } = await estate.token()
+    const limits = (limit: number) => ({ policy: { quota: { limit, per: 'month' }, rate: { limit, seconds: 60 } } })
+    await change(estate, id, limits(1_000))
+    const ask = { path: VERIFY, headers: headersFor(credential) }
+    const [first, second] = [whole(await send(estate.url, ask)), whole(await send(sidecar.address, ask))]
+    const withoutLeft = ({ headers: { ratelimit: _left, ...headers }, ...rest }: typeof first) => ({ ...rest, headers })
+    assert.deepEqual(withoutLeft(second), withoutLeft(first))
+    assert.match(String(second.headers.ratelimit), /^"rate";r=99\d;t=\d+, "quota";r=99\d;t=\d+$/)
+    await change(estate, id, { policy: { rate: null, quota: { limit: 1, per: 'ever' } } })
+    await send(estate.url, ask)
+    await assertSame(429, credential)
+  })
+
+  test('forgets a token that was switched off when the change is answered', async () => {
+    const { id, credential } = await estate.token()
+    const ask = { path: VERIFY, headers: headersFor(credential) }
+    for (let round = 0; round < 2; round++) assert.equal((await send(sidecar.address, ask)).status, 204)
+    await change(estate, id, { status: 'inactive' })
+    assert.equal((await send(sidecar.address, ask)).status, 401)
+  })
+
+  test('behind a prefix says 200 for a yes, and does not read the path and query of the client', async () => {
+    const { credential } = await estate.token()
+    const path = `${VERIFY}/orders/7?scope=*&x=%zz`
+    const yes = await send(sidecar.address, { method: 'POST', path, headers: headersFor(credential), body: '{' })
+    assert.deepEqual([yes.status, yes.text, yes.headers['x-latchkey-account-id']], [200, '', estate.mine.accountId])
+    assert.equal((await send(sidecar.address, { path, headers: headersFor('nobody') })).status, 401)
+    assert.equal((await send(sidecar.address, { path: `${VERIFY}x` })).status, 404)
+  })
+
+  test('says that it lives, that it is ready, and where verdicts came from', async () => {
+    assert.deepEqual((await send(sidecar.address, { path: '/healthz' })).json, { status: 'ok' })
+    assert.deepEqual((await send(sidecar.address, { path: '/readyz' })).json, { status: 'ready' })
+    const { text } = await send(sidecar.address, { path: '/metrics' })
+    assert.match(text, /^latchkey_sidecar_verifications_total\{source="memory"\} [1-9]\d*$/m)
+    assert.match(text, /^latchkey_sidecar_lease_held 1$/m)
+  })
+
+  test('as a command listens on a local socket, takes the place of one that was killed, and ends its lease', async () => {
+    const { credential } = await estate.token()
+    const [keyFile, socketPath] = [join(cli.dataDir, 'key'), join(cli.dataDir, 'verify.sock')]
+    writeFileSync(keyFile, `${key}\n`, { mode: 0o600 })
+    const args = ['sidecar', '--server', estate.url, '--key-file', keyFile, '--listen', `unix:${socketPath}`]
+    const isReady = (stdout: string) => stdout.includes(`ready at unix:${socketPath}`)
+    const killed = cli.spawn(args)
+    await killed.logs(isReady)
+    killed.kill('SIGKILL')
+    await killed.exited
+    const running = cli.spawn(args)
+    await running.logs(isReady)
+    const status = await new Promise((resolve, reject) => {
+      const headers = Object.fromEntries(headersFor(credential))
+      const sent = sendRequest({ socketPath, path: VERIFY, headers }, (answer) => resolve(answer.resume().statusCode))
+      sent.on('error', reject).end()
+    })
+    assert.equal(status, 204)
+    running.kill('SIGTERM')
+    assert.equal(await running.exited, 0)
+  })
+})
