@@ -651,6 +651,115 @@ export interface PatchSubAccountParams {
   readonly body: SubAccountPatch
 }
 
+export interface Lease {
+  /** The lease */
+  readonly lease: string
+  /** To be sent with the next call */
+  readonly position: string
+  /** How long it may decide, from the sending of the call */
+  readonly termMs: number
+  /** What was changed: everything, or `{tokenId}`, `{subAccountId}` or `{accountId}` each */
+  readonly forget: 'all' | readonly Readonly<Record<string, string>>[]
+}
+
+export interface LeaseCall {
+  /** The lease to prolong; without it, another one begins */
+  readonly lease?: string | undefined
+  /** Of the last answer. All that was changed up to there is forgotten, it says */
+  readonly position?: string | undefined
+  /** What people call the verifier */
+  readonly name?: string | undefined
+  /** Of its software */
+  readonly version?: string | undefined
+  /** The term of a lease that begins */
+  readonly leaseSeconds?: number | undefined
+  /** By token, how many milliseconds ago it was used last; at most 1000 */
+  readonly uses?: Readonly<Record<string, number>> | undefined
+  /** How often it has decided so since its last call that was answered, by `accepted` or the reason */
+  readonly verdicts?: Readonly<Record<string, number>> | undefined
+}
+
+export interface LeaseVerifierParams {
+  readonly body: LeaseCall
+}
+
+/** What may be remembered; absent where the service must be asked each time */
+export interface RememberedVerdict {
+  readonly tokenId: string
+  readonly subAccountId: string
+  readonly accountId: string
+  readonly version: number
+  readonly refused: 'inactive' | 'expired' | 'suspended' | null
+  /** How long it holds by itself; null: always */
+  readonly endsInMs: number | null
+  /** The one of the token, and the one of its sub-account; null restricts nothing */
+  readonly policies: readonly ({
+    readonly scopes?: readonly string[] | undefined
+    readonly addresses?: readonly string[] | undefined
+  } | null)[]
+}
+
+export interface VerifierVerdict {
+  readonly accepted: boolean
+  /** Why it is refused, as in `X-Latchkey-Reason` */
+  readonly reason?: string | undefined
+  readonly retryAfterSeconds?: number | undefined
+  readonly tokenId?: string | undefined
+  readonly subAccountId?: string | undefined
+  readonly accountId?: string | undefined
+  readonly version?: number | undefined
+  /** Null: all */
+  readonly scopes?: readonly string[] | null | undefined
+  /** What is left of rates and quotas */
+  readonly left?:
+    | readonly {
+        readonly of: string
+        readonly limit: number
+        readonly left: number
+        readonly resetSeconds: number | null
+      }[]
+    | undefined
+  /** What may be remembered; absent where the service must be asked each time */
+  readonly entry?: RememberedVerdict | undefined
+}
+
+export interface VerifierQuestion {
+  readonly credential: string
+  /** Scopes that are all needed, separated by spaces; an array of such alternatives */
+  readonly scope?: string | readonly string[] | undefined
+  /** Where the credential is used from */
+  readonly address?: string | undefined
+}
+
+export interface AskVerdictParams {
+  readonly body: VerifierQuestion
+}
+
+export interface Verifier {
+  /** Verifier identifier */
+  readonly _id: string
+  /** What people call it */
+  readonly name: string | null
+  /** When its lease began */
+  readonly since: string
+  /** Its last call */
+  readonly confirmedAt: string
+  /** Of its software */
+  readonly version: string | null
+}
+
+export interface VerifierPage
+  extends Pick<TokenPage, 'total' | 'page' | 'limit' | 'totalPages' | 'hasNextPage' | 'hasPrevPage'> {
+  readonly items: readonly Verifier[]
+}
+
+export interface ListVerifiersParams extends Pick<ListTokensParams, 'page' | 'limit'> {}
+
+export interface EvictVerifierParams {
+  /** The verifier id */
+  readonly id: string
+}
+
 export interface VerifyParams {
   /** The scopes needed, separated by spaces; repeated: one of these sets is enough */
   readonly scope?: readonly string[] | undefined
@@ -708,10 +817,12 @@ export type ErrorCode =
   | 'duplicate-credential'
   | 'duplicate-name'
   | 'forbidden'
+  | 'gone'
   | 'idempotency-conflict'
   | 'internal-error'
   | 'invalid-request'
   | 'key-not-found'
+  | 'lease-lost'
   | 'master-key-superseded'
   | 'not-allowed'
   | 'not-found'
@@ -729,6 +840,8 @@ export type ErrorCode =
   | 'token-not-found'
   | 'unavailable'
   | 'unsupported-media-type'
+  | 'verifier-evicted'
+  | 'verifier-not-found'
   | 'version-mismatch'
 
 export interface Operations {
@@ -801,6 +914,27 @@ export interface Operations {
    * as it is.
    */
   patchSubAccount: { params: PatchSubAccountParams; data: SubAccount }
+  /**
+   * Begin or prolong the lease of a verifier, and wait for what it has to forget. Answered at once where
+   * something was changed, otherwise after a third of the term. For verifiers only: docs/verifier.md has the
+   * rules that make it safe to remember a verdict.
+   */
+  leaseVerifier: { params: LeaseVerifierParams; data: Lease }
+  /**
+   * Verify a credential for a verifier, with what it may remember. Credentials of other accounts are unknown. The
+   * address in the body counts: the caller is the one who is asked for entry.
+   */
+  askVerdict: { params: AskVerdictParams; data: VerifierVerdict }
+  /**
+   * List the verifiers that hold a lease, newest first. None for a key that sees only some sub-accounts. Those
+   * with a key for all accounts are for the operator.
+   */
+  listVerifiers: { params: ListVerifiersParams; data: VerifierPage }
+  /**
+   * Evict a verifier: it gets no further lease. It may decide by what it remembers until its lease has run out.
+   * To keep it out, revoke its key.
+   */
+  evictVerifier: { params: EvictVerifierParams; data: Verifier }
   /**
    * Verify a credential (forward-auth). For nginx `auth_request`, Caddy `forward_auth` and the like: 204 lets the
    * request pass, anything else does not. The store is asked every time.
@@ -907,6 +1041,22 @@ export const operations: Readonly<Record<keyof Operations, Place>> = {
     body: 'application/json',
     answer: 'data',
   },
+  leaseVerifier: {
+    method: 'POST',
+    path: '/api/v1/apiClient/verifier/lease',
+    headers: [],
+    body: 'application/json',
+    answer: 'data',
+  },
+  askVerdict: {
+    method: 'POST',
+    path: '/api/v1/apiClient/verifier/verify',
+    headers: [],
+    body: 'application/json',
+    answer: 'data',
+  },
+  listVerifiers: { method: 'GET', path: '/api/v1/apiClient/verifier', headers: [], answer: 'page' },
+  evictVerifier: { method: 'DELETE', path: '/api/v1/apiClient/verifier/{id}', headers: [], answer: 'data' },
   verify: { method: 'GET', path: '/api/v1/verify', headers: [], answer: 'none' },
   introspect: {
     method: 'POST',

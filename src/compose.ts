@@ -1,4 +1,5 @@
 // Opens a store and builds the domain on it. The only file that imports both engines.
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { constants, existsSync, statSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -15,9 +16,10 @@ import { type Restored, restoreSqlite } from './storage/sqlite/files/restore.ts'
 import { openSqliteSource, openSqliteTarget } from './storage/sqlite/sql/sqlite-copy.ts'
 import { databaseIn, journalIn, openSqliteStore } from './storage/sqlite/store.ts'
 import type { EndedThread } from './storage/sqlite/threads/restarting-thread.ts'
+import { type ConfirmationEvents, confirming } from './tokens/confirmation.ts'
 import { OperatorError } from './tokens/errors.ts'
 import { Operator } from './tokens/operator.ts'
-import type { Revocations, Store, StoreFiles } from './tokens/ports.ts'
+import type { RequestScope, Revocations, Store, StoreFiles } from './tokens/ports.ts'
 import { Recent } from './tokens/recent.ts'
 import { Registry } from './tokens/registry.ts'
 import type { KeyRing } from './tokens/trust/key-ring.ts'
@@ -27,6 +29,7 @@ import { Stamps } from './tokens/trust/vault.ts'
 import type { Manifest, OnBytes } from './tokens/upkeep/backup.ts'
 import type { CopySource, CopyTarget, OnPhase } from './tokens/upkeep/copy.ts'
 import { type RotationReport, rotateMasterKey } from './tokens/upkeep/master-key-rotation.ts'
+import { Verifiers } from './tokens/verifiers.ts'
 
 /** An altered row may be read thousands of times a second: its id is logged once, while it is among the last 1,000. */
 const MAX_REPORTED_ROWS = 1_000
@@ -53,6 +56,7 @@ interface Engine {
 export interface Latchkey extends Omit<Engine, 'storeSecret'> {
   readonly registry: Registry
   readonly operator: Operator
+  readonly verifiers: Verifiers
   readonly stamps: Stamps
   readonly keys: KeyRing
   readonly rotateMasterKey: (onPhase: OnPhase) => Promise<RotationReport>
@@ -61,7 +65,7 @@ export interface Latchkey extends Omit<Engine, 'storeSecret'> {
 export interface OpenOptions {
   readonly now?: () => number
   readonly log?: Logger
-  readonly metrics?: { timed(store: Store): Store; countTampered(kind: Tampered['kind']): void }
+  readonly metrics?: ConfirmationEvents & { timed(store: Store): Store; countTampered(kind: Tampered['kind']): void }
   /** The operator accepts that tokens revoked since a backup may be active again. */
   readonly acceptRevocationLoss?: boolean
   /** False: a place without a store is refused, such as a mistyped one. */
@@ -92,8 +96,10 @@ export async function openLatchkey(config: Config, options: OpenOptions = {}): P
   if (obstacle !== undefined) log?.error({ obstacle }, 'all requests are refused; run `latchkey doctor`')
   for (const weakness of weaknesses) log?.warn(`PostgreSQL: ${weakness}`)
   if (replayed > 0) log?.warn({ replayed }, 'the revocation journal was ahead of the store, and has been replayed')
-  const store = metrics?.timed(engine.store) ?? engine.store
   const stamps = new Stamps(storeSecret)
+  const timed = metrics?.timed(engine.store) ?? engine.store
+  const verifiers = openVerifiers(config, { ...options, now }, timed, stamps)
+  const store = confirming(timed, verifiers, new AsyncLocalStorage<RequestScope>())
   const reported = new Recent<string, true>(MAX_REPORTED_ROWS)
   const onTampered = ({ kind, id }: Tampered) => {
     metrics?.countTampered(kind)
@@ -109,8 +115,28 @@ export async function openLatchkey(config: Config, options: OpenOptions = {}): P
     keys,
     registry: new Registry(parts),
     operator: new Operator(parts),
+    verifiers,
     rotateMasterKey: (onPhase) => rotateLocked(config, { store, keys, now }, onPhase),
   }
+}
+
+/** How often the store is asked for changes while a verifier waits for them, or a change for verifiers. */
+const POLL_MS = { embedded: 10, postgres: 20 }
+
+function openVerifiers(
+  { databaseUrl }: Config,
+  { log, metrics, now }: OpenOptions & { now: () => number },
+  store: Store,
+  stamps: Stamps,
+): Verifiers {
+  const onRanOut: ConfirmationEvents['onRanOut'] = (verifier) => {
+    metrics?.onRanOut?.(verifier)
+    const { id, name, accountId } = verifier
+    log?.warn({ id, name, accountId }, 'a change had to wait until the lease of a verifier had run out')
+  }
+  const events = { onRanOut, onWaited: (ms: number) => metrics?.onWaited?.(ms) }
+  const pollMs = databaseUrl === undefined ? POLL_MS.embedded : POLL_MS.postgres
+  return new Verifiers({ store, stamps, now, monotonic: () => performance.now(), pollMs, events })
 }
 
 /** Loads the PostgreSQL driver only where it is configured, to save memory and start-up time. */

@@ -52,6 +52,7 @@ import { serviceRoutes } from './routes/service-routes.ts'
 import { sessionRoutes } from './routes/session-routes.ts'
 import { subAccountRoutes } from './routes/sub-account-routes.ts'
 import { tokenRoutes } from './routes/token-routes.ts'
+import { verifierRoutes } from './routes/verifier-routes.ts'
 import { verifyRoutes } from './routes/verify-routes.ts'
 import { whoamiRoutes } from './routes/whoami-routes.ts'
 
@@ -125,6 +126,7 @@ function allRoutes(parts: ServerParts, server: FastifyInstance): readonly Route[
     ...sessionRoutes(parts),
     ...authRoutes(parts),
     ...Object.values(subAccountRoutes),
+    ...verifierRoutes(parts),
     ...Object.values(verifyRoutes(parts)),
     ...Object.values(serviceRoutes(parts, () => server.swagger())),
     ...Object.values(consoleRoutes()),
@@ -201,7 +203,7 @@ function addAccountRoute(server: FastifyInstance, parts: ServerParts, admit: Adm
       origin: originOf(request, now()),
     }
     checkNames?.(input)
-    const result = await during(registry, request, () => route.answer(registry, input))
+    const result = await during(registry, request, reply, () => route.answer(registry, input))
     request.tokenId = result.tokenId
     if (result.headers !== undefined) reply.headers(result.headers)
     reply.code(success.status ?? 200)
@@ -228,16 +230,26 @@ function originOf(request: FastifyRequest, at: number): Origin {
   return { by, byName, authority, at, requestId: request.id, address: addressOf(request) }
 }
 
+/** Longer than a change can wait for verifiers; the usual limit is for clients that read nothing of their response. */
+const CONFIRMATION_MS = 90_000
+
 /** The time that authentication took counts against the store's deadline; the time to receive the body does not. */
-function during<Result>(registry: Registry, request: FastifyRequest, work: () => Result): Result {
+function during<Result>(registry: Registry, request: FastifyRequest, reply: FastifyReply, work: () => Result): Result {
   const { startedAt, admittedAt = startedAt } = request
-  const isGone = () => request.raw.socket.destroyed
-  return registry.during({ waitedMs: admittedAt - startedAt, isGone }, work)
+  const { socket } = request.raw
+  const scope = {
+    waitedMs: admittedAt - startedAt,
+    isGone: () => socket.destroyed,
+    // Node.js sets it back at the next request of the connection.
+    onWaiting: () => void socket.setTimeout(CONFIRMATION_MS),
+    onConfirmed: (confirmed: number, of: number) => void reply.header('x-latchkey-confirmed', `${confirmed}/${of}`),
+  }
+  return registry.during(scope, work)
 }
 
 function addPlainRoute(server: FastifyInstance, registry: Registry, route: PlainRoute): void {
   const respond: PlainRoute['respond'] = (request, reply) =>
-    during(registry, request, () => route.respond(request, reply))
+    during(registry, request, reply, () => route.respond(request, reply))
   const [described, ...others] = [route.method].flat()
   const add = (method: HTTPMethods | HTTPMethods[], schema: PlainRoute['schema']) =>
     server.route({

@@ -65,6 +65,7 @@ async function serve(
   // Anyone may call /readyz: calls at the same time share one ping.
   const ping = throttled(() => store.ping(), 0)
   metrics.countTokens(store, now)
+  metrics.countVerifiers(latchkey.verifiers)
   if (latchkey.poolUsage !== undefined) metrics.watchPools(latchkey.poolUsage)
   metrics.describeBuild({
     version: packageVersion(),
@@ -75,6 +76,7 @@ async function serve(
   metrics.watchGrants(grantsFiles)
   const server = await buildServer({
     registry,
+    verifiers: latchkey.verifiers,
     authenticator: await authenticatorOf(config, registry, now, grants.jwt),
     grantsFiles,
     metrics,
@@ -105,6 +107,7 @@ async function serve(
     draining = true
     await pause(config.drainSeconds * 1000)
     clearInterval(flushing)
+    latchkey.verifiers.release()
     await closeConnections(server.server, sockets)
     await server.close()
     await registry.verification.uses.flush().catch((err: unknown) => log.error({ err }, 'last-used marks were lost'))

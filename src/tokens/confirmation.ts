@@ -4,10 +4,12 @@ import { Failure, failure } from './errors.ts'
 import { DECISIVE, Sightings, type Standing, standingOf, type Verifier } from './model/lease.ts'
 import { ALL_ACCOUNTS } from './model/permissions.ts'
 import type { HistoryFeed, RequestScope, Store, VerifierStore } from './ports.ts'
+import { Recent } from './recent.ts'
 import { methodsOf } from './store-methods.ts'
 
 /** How often this process looks for leases that have run out, while there are any verifiers. */
 const SWEEP_MS = 1_000
+const MOST_REPORTED = 1_000
 
 /** Such as `AsyncLocalStorage`, which the domain does not import. */
 export interface ScopeKeeper {
@@ -45,6 +47,8 @@ export class Confirmation {
   readonly #now: () => number
   readonly #sightings = new Sightings()
   readonly #waits = new Set<Wait>()
+  /** Many changes may wait for the same one: it is reported once. */
+  readonly #reported = new Recent<string, number>(MOST_REPORTED)
   #polling: NodeJS.Timeout | undefined
   #isReading = false
   #sweeping: NodeJS.Timeout | undefined
@@ -64,7 +68,8 @@ export class Confirmation {
     this.sweepLater()
     const begun = this.#now()
     const mark = await this.#store.findMark(accountId, DECISIVE)
-    const pending = mark === undefined ? [] : verifiers.filter((each) => standingOf(each, mark, begun + 1, begun) === 'waits')
+    const pending =
+      mark === undefined ? [] : verifiers.filter((each) => standingOf(each, mark, begun + 1, begun) === 'waits')
     if (mark === undefined || pending.length === 0) return { confirmed: verifiers.length, of: verifiers.length }
     onWaiting()
     const waited = await this.#wait(mark, pending, begun)
@@ -130,8 +135,10 @@ export class Confirmation {
 
   /** It is removed unless it has called since, so that later changes do not wait for it. */
   #runOut(verifier: Verifier, latest: Verifier | undefined): void {
-    this.#events.onRanOut?.(verifier)
-    if (latest?.renewal === verifier.renewal) this.#store.endLease(verifier.id, verifier.renewal).catch(() => {})
+    const { id, renewal } = verifier
+    if (this.#reported.get(id) !== renewal) this.#events.onRanOut?.(verifier)
+    this.#reported.set(id, renewal)
+    if (latest?.renewal === renewal) this.#store.endLease(id, renewal).catch(() => {})
   }
 
   /** Removes leases that have run out, again and again while there are any verifiers. */
@@ -160,20 +167,22 @@ export class Confirmation {
   }
 }
 
+/** What a change has to do with verifiers. */
+interface Verification {
+  readonly confirmation: Confirmation
+  /** A change was committed by this process. */
+  committed(): void
+}
+
 /**
- * The same store, whose changes of tokens and sub-accounts resolve when verifiers have confirmed them. `onCommitted` is called before
- * that. A change that finds nothing left to do, or nothing to be found, may be the second of two: it waits for the first.
+ * The same store, whose changes of tokens and sub-accounts resolve when verifiers have confirmed them. A change that finds nothing left
+ * to do, or nothing to be found, may be the second of two: it waits for the first.
  */
-export function confirming(
-  store: Store,
-  confirmation: Confirmation,
-  scopes: ScopeKeeper,
-  onCommitted: () => void,
-): Store {
+export function confirming(store: Store, verifiers: Verification, scopes: ScopeKeeper): Store {
   const confirm = async (accountId: string) => {
-    onCommitted()
+    verifiers.committed()
     const scope = scopes.getStore()
-    const outcome = await confirmation.confirmed(accountId, scope?.onWaiting).catch((cause: unknown) => {
+    const outcome = await verifiers.confirmation.confirmed(accountId, scope?.onWaiting).catch((cause: unknown) => {
       throw failure('outcome-unknown', cause, UNCONFIRMED)
     })
     if (outcome !== undefined) scope?.onConfirmed?.(outcome.confirmed, outcome.of)

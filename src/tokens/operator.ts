@@ -3,7 +3,7 @@ import { AccountKeys } from './account-keys.ts'
 import { Failure } from './errors.ts'
 import { Shapes } from './leaks/shapes.ts'
 import { MAX_LIMIT } from './model/page.ts'
-import { type Caller, EVERYTHING } from './model/permissions.ts'
+import { ALL_ACCOUNTS, type Caller, EVERYTHING } from './model/permissions.ts'
 import {
   type Account,
   type AccountKey,
@@ -12,6 +12,7 @@ import {
   type SubAccount,
   type Timestamp,
   type TokenRecord,
+  timeOfId,
   type VerifiedToken,
 } from './model/token.ts'
 import { type NewSubAccount, type NewToken, newSubAccountFields } from './model/update.ts'
@@ -113,8 +114,24 @@ export class Operator {
     permissions = EVERYTHING,
   ): Promise<AccountKey & { readonly key: string }> {
     await this.getAccount(accountId)
+    if (accountId === ALL_ACCOUNTS && (permissions.role !== 'verifier' || permissions.subAccounts !== null)) {
+      throw new Failure('invalid-request', 'A key for all accounts has the role verifier, and sees all sub-accounts')
+    }
     const keys = new AccountKeys(this.#parts)
     return keys.create(this.actFor(accountId), { name, expiresAt, permissions }, this.origin())
+  }
+
+  /** The account that keys for all accounts belong to, made when it is first needed. */
+  async getAllAccounts(): Promise<Account> {
+    const { store } = this.#parts
+    const found = await store.findAccount(ALL_ACCOUNTS)
+    if (found !== undefined) return found
+    const account = { id: ALL_ACCOUNTS, name: 'All accounts', createdAt: timeOfId(ALL_ACCOUNTS), credentials: null }
+    // Another process may have made it meanwhile.
+    await store.insertAccount(account, this.origin()).catch(async (error) => {
+      if ((await store.findAccount(ALL_ACCOUNTS)) === undefined) throw error
+    })
+    return account
   }
 
   async listKeys(accountId: string): Promise<readonly AccountKey[]> {

@@ -10,11 +10,12 @@ import { Registry } from '../../src/tokens/registry.ts'
 export async function serveAltered(alter: (store: Store) => Partial<Store>): Promise<void> {
   const config = readProcessConfig()
   const metrics = new Metrics()
-  const { store, stamps, keys } = await openLatchkey(config, { metrics })
+  const { store, verifiers, stamps, keys } = await openLatchkey(config, { metrics })
   const altered = { ...store, ...alter(store) }
   const registry = new Registry({ store: altered, keys, stamps, now: Date.now, onTampered() {} })
   const server = await buildServer({
     registry,
+    verifiers,
     authenticator: (key) => registry.authenticate(key),
     app: config,
     version: config.appVersion,

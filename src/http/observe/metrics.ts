@@ -1,5 +1,13 @@
 // The metrics for Prometheus. Each instance has its own registry, so two servers in one process do not mix.
-import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, type Metric, Registry } from 'prom-client'
+import {
+  AggregatorRegistry,
+  Counter,
+  collectDefaultMetrics,
+  Gauge,
+  Histogram,
+  type Metric,
+  Registry,
+} from 'prom-client'
 import type { Timestamp } from '../../tokens/model/token.ts'
 import type { Store } from '../../tokens/ports.ts'
 import { methodsOf } from '../../tokens/store-methods.ts'
@@ -11,6 +19,8 @@ import { type CountedStore, type CountSettings, tokenCounter } from './token-cou
 
 const REQUEST_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5]
 const STORE_BUCKETS = [0.00001, 0.000025, 0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1]
+/** Up to a term of the longest leases. */
+const WAIT_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60]
 const CUMULATIVE: readonly string[] = ['counter', 'histogram']
 
 export type MetricsSnapshot = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
@@ -76,6 +86,17 @@ export class Metrics {
     labelNames: ['kind'],
     registers: [this.#registry],
   })
+  readonly #waits = new Histogram({
+    name: 'latchkey_verifier_wait_seconds',
+    help: 'How long changes waited until verifiers had confirmed them; those that need not wait are not counted',
+    buckets: WAIT_BUCKETS,
+    registers: [this.#registry],
+  })
+  readonly #ranOut = new Counter({
+    name: 'latchkey_verifier_leases_run_out_total',
+    help: 'Leases of verifiers that a change had to wait for until they had run out',
+    registers: [this.#registry],
+  })
   readonly #limited = new Counter({
     name: 'latchkey_rate_limited_requests_total',
     help: 'Requests refused with 429, by the limit that they exceeded',
@@ -113,6 +134,13 @@ export class Metrics {
     this.#verdicts[verdict]++
   }
 
+  /** Those that a verifier has decided on by itself; names that are not known are left out. */
+  countVerdicts(counts: Readonly<Record<string, number>>): void {
+    const verdicts: Record<string, number> = this.#verdicts
+    for (const [name, count] of Object.entries(counts))
+      if (Object.hasOwn(verdicts, name)) verdicts[name] = (verdicts[name] ?? 0) + count
+  }
+
   countTampered(kind: Tampered['kind']): void {
     this.#tampered.inc({ kind })
   }
@@ -136,6 +164,30 @@ export class Metrics {
       readChains: () => store.readChains(),
     }
     return { ...(timed as unknown as Store), ...untimed }
+  }
+
+  onWaited(ms: number): void {
+    this.#waits.observe(ms / 1000)
+  }
+
+  onRanOut(): void {
+    this.#ranOut.inc()
+  }
+
+  /** While they cannot be counted, the number is missing. */
+  countVerifiers(verifiers: { count(): Promise<number> }): void {
+    new Gauge({
+      name: 'latchkey_verifiers',
+      help: 'Verifiers that hold a lease, of all accounts',
+      // Every process counts the same store.
+      aggregator: 'first',
+      registers: [this.#registry],
+      async collect() {
+        this.reset()
+        const count = await verifiers.count().catch(() => undefined)
+        if (count !== undefined) this.set(count)
+      },
+    })
   }
 
   /** The same limiter, with every refusal counted. */

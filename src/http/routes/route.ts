@@ -7,6 +7,7 @@ import type { RawQuery } from '../../tokens/model/page.ts'
 import { type Caller, notAllowed, RIGHTS, type Right } from '../../tokens/model/permissions.ts'
 import type { Origin } from '../../tokens/record/history.ts'
 import type { Registry } from '../../tokens/registry.ts'
+import type { Verifiers } from '../../tokens/verifiers.ts'
 import { failureBody, unauthenticatedBody } from '../../tokens/verify/answer.ts'
 import type { Admit, Authenticate } from '../access/caller.ts'
 import type { GrantsFile } from '../access/grants.ts'
@@ -27,6 +28,7 @@ import { BODY_REASONS, codesOf, type FailureStatus, STATUSES } from '../protocol
 /** What the server is made of. Each file of routes takes what it needs. */
 export interface ServerParts {
   readonly registry: Registry
+  readonly verifiers: Verifiers
   readonly authenticator: Authenticate
   readonly app: AppIdentity
   /** Of the software; `app` has what the configuration says. */

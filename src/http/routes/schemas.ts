@@ -22,7 +22,7 @@ import { EFFECTIVE_STATUSES } from '../../tokens/verify/verdict.ts'
 const text = (description: string, example?: string) =>
   Type.String(example === undefined ? { description } : { description, examples: [example] })
 /** The serializer formats a Date faster than `toISOString` does. */
-const time = (description: string) =>
+export const time = (description: string) =>
   Type.Unsafe<Date | string>(Type.String({ description, format: 'date-time', examples: ['2026-01-31T09:30:00.000Z'] }))
 /** A list of types: for a union, the serializer would validate every value. */
 const orNull = (schema: object) => Type.Unsafe<string | null>({ ...schema, type: ['string', 'null'] })
@@ -365,7 +365,7 @@ export const WhoAmI = Type.Object(
 )
 export type WireWhoAmI = Static<typeof WhoAmI>
 
-function pageFields<Item extends ReturnType<typeof Type.Object>>(item: Item) {
+export function pageFields<Item extends ReturnType<typeof Type.Object>>(item: Item) {
   return {
     items: Type.Array(item),
     total: count('All matches on all pages, exactly'),

@@ -4,7 +4,7 @@ import { Type } from 'typebox'
 import { Failure, type FailureCode } from '../../tokens/errors.ts'
 import { readScopeParameter } from '../../tokens/model/access.ts'
 import { type RawQuery, readOnce } from '../../tokens/model/page.ts'
-import { type Caller, requireRight, sees } from '../../tokens/model/permissions.ts'
+import { type Caller, requireRight, seesToken } from '../../tokens/model/permissions.ts'
 import type { Verdict } from '../../tokens/trust/verdict.ts'
 import type { Decision } from '../../tokens/verification.ts'
 import { acceptance, NOT_ALLOWED, refusal, USED_UP, type VerificationAnswer } from '../../tokens/verify/answer.ts'
@@ -237,11 +237,10 @@ const Introspection = Type.Object(
   { title: 'IntrospectionResponse' },
 )
 
-function introspection(verdict: Verdict, { accountId, permissions }: Caller) {
-  if (!verdict.accepted || verdict.token.accountId !== accountId) return { active: false }
-  if (!sees(permissions, verdict.token.subAccountId)) return { active: false }
+function introspection(verdict: Verdict, caller: Caller) {
+  if (!verdict.accepted || !seesToken(caller, verdict.token)) return { active: false }
   const { token, policies, endsAt } = verdict
-  const { id, subAccountId, createdAt, version } = token
+  const { id, accountId, subAccountId, createdAt, version } = token
   const { scopes } = policies
   return {
     active: true,

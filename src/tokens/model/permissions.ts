@@ -83,7 +83,10 @@ export const seesAllAccounts = ({ accountId, authority }: Caller): boolean =>
   accountId === ALL_ACCOUNTS && authority?.kind === 'key'
 
 /** Whether a caller who verifies credentials knows the token of this one. */
-export function seesToken(caller: Caller, token: { readonly accountId: string; readonly subAccountId: string }): boolean {
+export function seesToken(
+  caller: Caller,
+  token: { readonly accountId: string; readonly subAccountId: string },
+): boolean {
   if (seesAllAccounts(caller)) return true
   return token.accountId === caller.accountId && sees(caller.permissions, token.subAccountId)
 }

@@ -29,9 +29,7 @@ export async function findNews(
   const [position, isKnown] = found[0] as [string, boolean]
   if (since === undefined) return { position, changes: [] }
   const changes = found.flatMap(([, , accountId, seq, action, subject]): Change[] =>
-    accountId === null
-      ? []
-      : [{ accountId, seq: Number(seq), action, subject } as Change],
+    accountId === null ? [] : [{ accountId, seq: Number(seq), action, subject } as Change],
   )
   return { position, changes: isKnown && changes.length <= limit ? changes : undefined }
 }

@@ -1,0 +1,237 @@
+// Verifiers: processes that decide by what they remember, while they hold a lease. See docs/verifier.md.
+import { Type } from 'typebox'
+import { reasonOf } from '../../tokens/errors.ts'
+import { LEASE_SECONDS, MOST_NEWS } from '../../tokens/model/lease.ts'
+import { MOST_USES, readLeaseCall, readQuestion } from '../../tokens/model/lease-fields.ts'
+import { BAD_PAGE, readPageRequest } from '../../tokens/model/page.ts'
+import { notAllowed } from '../../tokens/model/permissions.ts'
+import { MAX_NAME_CHARACTERS } from '../../tokens/model/token.ts'
+import type { Entry } from '../../tokens/verify/entry.ts'
+import { verdictToWire } from '../../wire/verdict.ts'
+import { verifierToWire } from '../../wire/verifier.ts'
+import type { AccountRoute, ServerParts } from './route.ts'
+import * as schemas from './schemas.ts'
+
+const BASE = '/api/v1/apiClient/verifier'
+const EXAMPLE_ID = 'vfr_019b2f0c5a3c8e1d2c3b4a5f6e7d'
+const TAG = 'Verifiers'
+
+const text = (description: string, example: string) => Type.String({ description, examples: [example] })
+
+/** Of any JSON: described, and serialized as it is. */
+const described = <Value>(schema: object) => Type.Unsafe<Value>(schema)
+
+const Counts = (description: string) =>
+  Type.Optional(Type.Record(Type.String(), Type.Integer({ minimum: 0 }), { description }))
+
+const LeaseBody = Type.Object(
+  {
+    lease: Type.Optional(Type.String({ description: 'The lease to prolong; without it, another one begins' })),
+    position: Type.Optional(
+      Type.String({ description: 'Of the last answer. All that was changed up to there is forgotten, it says' }),
+    ),
+    name: Type.Optional(Type.String({ maxLength: MAX_NAME_CHARACTERS, description: 'What people call the verifier' })),
+    version: Type.Optional(Type.String({ maxLength: MAX_NAME_CHARACTERS, description: 'Of its software' })),
+    leaseSeconds: Type.Optional(
+      Type.Integer({
+        minimum: LEASE_SECONDS.least,
+        maximum: LEASE_SECONDS.most,
+        default: LEASE_SECONDS.usual,
+        description: 'The term of a lease that begins',
+      }),
+    ),
+    uses: Counts(`By token, how many milliseconds ago it was used last; at most ${MOST_USES}`),
+    verdicts: Counts('How often it has decided so since its last call that was answered, by `accepted` or the reason'),
+  },
+  { title: 'LeaseCall' },
+)
+
+const Lease = Type.Object(
+  {
+    lease: text('The lease', EXAMPLE_ID),
+    position: text('To be sent with the next call', 'AhK3…'),
+    termMs: Type.Integer({ description: 'How long it may decide, from the sending of the call', examples: [10_000] }),
+    forget: described<'all' | readonly object[]>({
+      anyOf: [
+        { type: 'string', enum: ['all'] },
+        { type: 'array', maxItems: MOST_NEWS, items: { type: 'object', additionalProperties: { type: 'string' } } },
+      ],
+      description: 'What was changed: everything, or `{tokenId}`, `{subAccountId}` or `{accountId}` each',
+      examples: [[{ tokenId: 'tok_019b2f0c5a3c8e1d2c3b4a5f6e7d' }]],
+    }),
+  },
+  { title: 'Lease' },
+)
+
+const nullable = (type: string, more: object = {}) => ({ type: [type, 'null'], ...more })
+const Texts = { items: { type: 'string' } }
+
+const EntrySchema = Type.Object(
+  {
+    tokenId: Type.String(),
+    subAccountId: Type.String(),
+    accountId: Type.String(),
+    version: Type.Integer(),
+    refused: described<Entry['refused']>(nullable('string', { enum: ['inactive', 'expired', 'suspended', null] })),
+    endsInMs: described<number | null>(
+      nullable('integer', { description: 'How long it holds by itself; null: always' }),
+    ),
+    policies: described<Entry['policies']>({
+      type: 'array',
+      items: nullable('object', {
+        properties: { scopes: { type: 'array', ...Texts }, addresses: { type: 'array', ...Texts } },
+      }),
+      description: 'The one of the token, and the one of its sub-account; null restricts nothing',
+    }),
+  },
+  {
+    title: 'RememberedVerdict',
+    description: 'What may be remembered; absent where the service must be asked each time',
+  },
+)
+
+const VerifierVerdict = Type.Object(
+  {
+    accepted: Type.Boolean(),
+    reason: Type.Optional(Type.String({ description: 'Why it is refused, as in `X-Latchkey-Reason`' })),
+    retryAfterSeconds: Type.Optional(Type.Integer()),
+    tokenId: Type.Optional(Type.String()),
+    subAccountId: Type.Optional(Type.String()),
+    accountId: Type.Optional(Type.String()),
+    version: Type.Optional(Type.Integer()),
+    scopes: Type.Optional(
+      described<readonly string[] | null>(nullable('array', { ...Texts, description: 'Null: all' })),
+    ),
+    left: Type.Optional(
+      Type.Array(
+        Type.Object({
+          of: Type.String(),
+          limit: Type.Integer(),
+          left: Type.Integer(),
+          resetSeconds: described<number | null>(nullable('integer')),
+        }),
+        { description: 'What is left of rates and quotas' },
+      ),
+    ),
+    entry: Type.Optional(EntrySchema),
+  },
+  { title: 'VerifierVerdict' },
+)
+
+const Verifier = Type.Object(
+  {
+    _id: text('Verifier identifier', EXAMPLE_ID),
+    name: described<string | null>(
+      nullable('string', { description: 'What people call it', examples: ['checkout-7'] }),
+    ),
+    since: schemas.time('When its lease began'),
+    confirmedAt: schemas.time('Its last call'),
+    version: described<string | null>(nullable('string', { description: 'Of its software', examples: ['0.3.0'] })),
+  },
+  { title: 'Verifier' },
+)
+
+const VerifierPage = Type.Object(schemas.pageFields(Verifier), { title: 'VerifierPage' })
+
+export function verifierRoutes({ verifiers, registry, metrics, log }: ServerParts): readonly AccountRoute[] {
+  const { verification } = registry
+  const lease: AccountRoute = {
+    tag: TAG,
+    right: 'introspect',
+    method: 'POST',
+    url: `${BASE}/lease`,
+    operationId: 'leaseVerifier',
+    summary: 'Begin or prolong the lease of a verifier, and wait for what it has to forget',
+    description:
+      'Answered at once where something was changed, otherwise after a third of the term. For verifiers only: ' +
+      'docs/verifier.md has the rules that make it safe to remember a verdict.',
+    body: LeaseBody,
+    data: Lease,
+    success: { message: 'The lease is held' },
+    failures: {
+      400: ['lease and position must be sent together'],
+      403: [reasonOf('verifier-evicted'), notAllowed('hold a lease: that needs an account key').message],
+      410: [reasonOf('lease-lost')],
+    },
+    async answer(_registry, { caller, body, origin }) {
+      const { lease, position, uses, verdicts, ...fields } = readLeaseCall(body)
+      if (verdicts !== undefined) metrics.countVerdicts(verdicts)
+      if (uses !== undefined) {
+        verification
+          .markUses(caller, uses)
+          .catch((err: unknown) => log.warn({ err }, 'uses that a verifier has told were lost'))
+      }
+      const renewing = lease !== undefined && position !== undefined
+      const data = renewing
+        ? await verifiers.renew(caller, lease, position)
+        : await verifiers.begin(caller, fields, origin)
+      return { data }
+    },
+  }
+  const ask: AccountRoute = {
+    tag: TAG,
+    right: 'introspect',
+    method: 'POST',
+    url: `${BASE}/verify`,
+    operationId: 'askVerdict',
+    summary: 'Verify a credential for a verifier, with what it may remember',
+    description:
+      'Credentials of other accounts are unknown. The address in the body counts: the caller is the one who is asked for entry.',
+    body: Type.Object(
+      {
+        credential: Type.String(),
+        scope: Type.Optional(
+          Type.Union([Type.String(), Type.Array(Type.String())], {
+            description: 'Scopes that are all needed, separated by spaces; an array of such alternatives',
+          }),
+        ),
+        address: Type.Optional(Type.String({ description: 'Where the credential is used from' })),
+      },
+      { title: 'VerifierQuestion' },
+    ),
+    data: VerifierVerdict,
+    success: { message: 'The verdict' },
+    failures: { 400: ['credential is required', 'address must be an IP address'] },
+    async answer(_registry, { caller, body }) {
+      const { credential, access } = readQuestion(body)
+      const { entry, ...decision } = await verification.verifyFor(caller, credential, access)
+      metrics.countVerdict(decision.accepted ? 'accepted' : decision.reason)
+      const tokenId = decision.token?.id
+      return { data: { ...verdictToWire(decision), ...(entry && { entry }) }, ...(tokenId && { tokenId }) }
+    },
+  }
+  const list: AccountRoute = {
+    tag: TAG,
+    method: 'GET',
+    url: BASE,
+    operationId: 'listVerifiers',
+    summary: 'List the verifiers that hold a lease, newest first',
+    description:
+      'None for a key that sees only some sub-accounts. Those with a key for all accounts are for the operator.',
+    querystring: Type.Object({ ...schemas.PageParameters }),
+    data: VerifierPage,
+    success: { message: 'Found 1 verifier(s)' },
+    failures: { 400: [BAD_PAGE] },
+    async answer(_registry, { caller, query }) {
+      const page = await verifiers.list(caller, readPageRequest(query))
+      return { message: `Found ${page.total} verifier(s)`, data: { ...page, items: page.items.map(verifierToWire) } }
+    },
+  }
+  const evict: AccountRoute = {
+    tag: TAG,
+    right: 'manageKeys',
+    method: 'DELETE',
+    url: `${BASE}/:id`,
+    operationId: 'evictVerifier',
+    summary: 'Evict a verifier: it gets no further lease',
+    description: 'It may decide by what it remembers until its lease has run out. To keep it out, revoke its key.',
+    params: Type.Object({ id: Type.String({ description: 'The verifier id' }) }),
+    data: Verifier,
+    success: { message: 'Verifier evicted successfully' },
+    failures: { 404: [reasonOf('verifier-not-found')] },
+    async answer(_registry, { caller, params, origin }) {
+      return { data: verifierToWire(await verifiers.evict(caller, params.id, origin)) }
+    },
+  }
+  return [lease, ask, list, evict]
+}

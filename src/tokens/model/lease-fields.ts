@@ -1,0 +1,92 @@
+// What verifiers send: the fields of their calls and of their questions.
+import { Failure } from '../errors.ts'
+import { parseAddress } from '../verify/addresses.ts'
+import { isObject } from '../verify/is-object.ts'
+import { type Access, readScopes } from '../verify/policy.ts'
+import { NOT_AN_ADDRESS } from './access.ts'
+import { type FieldReader, nameField, readNew } from './fields.ts'
+import { LEASE_SECONDS } from './lease.ts'
+
+export type Counts = Readonly<Record<string, number>>
+
+export interface LeaseCall {
+  readonly lease?: string
+  readonly position?: string
+  readonly name?: string
+  readonly version?: string
+  readonly leaseSeconds?: number
+  /** By token, how many milliseconds ago it was last used. */
+  readonly uses?: Counts
+  /** How often each verdict was decided. */
+  readonly verdicts?: Counts
+}
+
+/** In a call. */
+export const MOST_USES = 1_000
+const MAX_COUNT = 1_000_000_000_000
+
+const textField: FieldReader<string> = (value, field) =>
+  typeof value === 'string' && value !== ''
+    ? { state: 'valid', value }
+    : { state: 'unusable', message: `${field} must be a string that is not empty` }
+
+const secondsField: FieldReader<number> = (value, field) => {
+  const { least, most } = LEASE_SECONDS
+  const isValid = Number.isInteger(value) && (value as number) >= least && (value as number) <= most
+  return isValid
+    ? { state: 'valid', value: value as number }
+    : { state: 'broken', message: `${field} must be a whole number from ${least} to ${most}` }
+}
+
+const countsField: FieldReader<Counts> = (value, field) => {
+  const counts = isObject(value) ? Object.values(value) : []
+  const isCount = (count: unknown) =>
+    Number.isInteger(count) && (count as number) >= 0 && (count as number) <= MAX_COUNT
+  if (!isObject(value) || !counts.every(isCount)) {
+    return { state: 'unusable', message: `${field} must be a JSON object of whole numbers` }
+  }
+  if (counts.length > MOST_USES) return { state: 'broken', message: `${field} must have at most ${MOST_USES} members` }
+  return { state: 'valid', value: value as Counts }
+}
+
+export function readLeaseCall(body: unknown): LeaseCall {
+  const call = readNew<LeaseCall>(
+    body,
+    {
+      lease: textField,
+      position: textField,
+      name: nameField,
+      version: nameField,
+      leaseSeconds: secondsField,
+      uses: countsField,
+      verdicts: countsField,
+    },
+    [],
+  )
+  if ((call.lease === undefined) !== (call.position === undefined)) {
+    throw new Failure('invalid-request', 'lease and position must be sent together')
+  }
+  return call
+}
+
+const addressField: FieldReader<string> = (value) =>
+  typeof value === 'string' && parseAddress(value) !== undefined
+    ? { state: 'valid', value }
+    : { state: 'unusable', message: NOT_AN_ADDRESS }
+
+const scopeField: FieldReader<NonNullable<Access['scopes']>> = (value) => {
+  const read = readScopes(value)
+  return 'scopes' in read ? { state: 'valid', value: read.scopes } : { state: 'unusable', message: read.problem }
+}
+
+export interface Question {
+  readonly credential: string
+  readonly scope?: NonNullable<Access['scopes']>
+  readonly address?: string
+}
+
+export function readQuestion(body: unknown): { readonly credential: string; readonly access: Access } {
+  const fields = { credential: textField, scope: scopeField, address: addressField }
+  const { credential, scope, address } = readNew<Question>(body, fields, ['credential'])
+  return { credential, access: { ...(scope && { scopes: scope }), address } }
+}
