@@ -211,7 +211,15 @@ async function makeFaults(
   }
 }
 
-const CONTROL: Length = { flips: 60, verifications: 20_000, processes: 2, verifiersEach: 2 }
+const TOKENS = 16
+/** Of fewer tokens each is looked at more often, and what goes wrong is seen sooner. */
+const CONTROL: Length & { readonly tokens: number } = {
+  flips: 200,
+  verifications: 20_000,
+  processes: 2,
+  verifiersEach: 2,
+  tokens: 3,
+}
 
 /** Rules left out, and what must go wrong before that shows. */
 const CONTROLS: readonly (readonly [
@@ -250,7 +258,7 @@ interface Surroundings {
   readonly what: string
   readonly open: () => Promise<{
     readonly start: (alteration?: Alteration) => readonly (() => Process)[]
-    readonly estate: () => Promise<Targets>
+    readonly estate: (tokens: number) => Promise<Targets>
     readonly close: () => void | Promise<void>
   }>
 }
@@ -263,7 +271,7 @@ const embedded: Surroundings = {
     const begin = (alteration?: Alteration) => () => started(cli, env, alteration)
     return {
       start: (alteration) => [begin(alteration), begin(alteration)],
-      estate: () => makeTargetsIn({ LATCHKEY_DATA_DIR: cli.dataDir }, 16),
+      estate: (tokens) => makeTargetsIn({ LATCHKEY_DATA_DIR: cli.dataDir }, tokens),
       close: () => cli.dispose(),
     }
   },
@@ -277,7 +285,7 @@ const onPostgres: Surroundings = {
     const begin = (alteration?: Alteration) => () => started(cli, instances.env, alteration)
     return {
       start: (alteration) => Array.from({ length: 4 }, () => begin(alteration)),
-      estate: () => instances.estate(16),
+      estate: (tokens) => instances.estate(tokens),
       close: async () => {
         cli.dispose()
         await instances.dispose()
@@ -292,51 +300,58 @@ function started(cli: Cli, env: Readonly<Record<string, string>>, alteration: Al
   return cli.spawnScript(script, { ...env, ALTERATION: JSON.stringify(alteration) })
 }
 
-export function describeVerifiers(length: Length, controls: readonly string[] = []): void {
-  for (const surroundings of [embedded, onPostgres]) {
-    describe(`verifiers on ${surroundings.what}`, () => {
-      let opened: Awaited<ReturnType<Surroundings['open']>>
-      before(async () => {
-        opened = await surroundings.open()
+/** With the names of controls, the test must find each of these first. */
+export function describeVerifiers(
+  length: Length,
+  controls: { readonly embedded?: readonly string[]; readonly postgres?: readonly string[] },
+): void {
+  describeOn(embedded, length, controls.embedded)
+  describeOn(onPostgres, length, controls.postgres)
+}
+
+function describeOn(surroundings: Surroundings, length: Length, controls: readonly string[] = []): void {
+  describe(`verifiers on ${surroundings.what}`, () => {
+    let opened: Awaited<ReturnType<Surroundings['open']>>
+    before(async () => {
+      opened = await surroundings.open()
+    })
+    after(() => opened.close())
+
+    const found: string[] = []
+    for (const [what, { service, verifier, ...faults }] of CONTROLS.filter(([what]) => controls.includes(what))) {
+      test(`the test finds ${what}`, async () => {
+        let outcome: Found | undefined
+        for (let n = 0; n < 10 && (outcome?.violations.length ?? 0) === 0; n++) {
+          const estate = await opened.estate(CONTROL.tokens)
+          const alteration = verifier === undefined ? {} : { alteration: verifier }
+          outcome = await runVerifiers({ ...CONTROL, ...faults, ...alteration, start: opened.start(service), estate })
+        }
+        found.push(`${what}: ${outcome?.violations.length} of ${outcome?.verifications} wrong`)
+        assert.ok((outcome?.violations.length ?? 0) > 0)
       })
-      after(() => opened.close())
+    }
 
-      const found: string[] = []
-      for (const [what, { service, verifier, ...faults }] of CONTROLS.filter(([what]) => controls.includes(what))) {
-        test(`the test finds ${what}`, async () => {
-          let outcome: Found | undefined
-          for (let n = 0; n < 10 && (outcome?.violations.length ?? 0) === 0; n++) {
-            const estate = await opened.estate()
-            const alteration = verifier === undefined ? {} : { alteration: verifier }
-            outcome = await runVerifiers({ ...CONTROL, ...faults, ...alteration, start: opened.start(service), estate })
-          }
-          found.push(`${what}: ${outcome?.violations.length} violations`)
-          assert.ok((outcome?.violations.length ?? 0) > 0)
-        })
-      }
-
-      const { flips, verifications, processes, verifiersEach } = length
-      test(`of ${verifications} verifications in ${processes * verifiersEach} verifiers beside ${flips} changes, none shows an older state than was answered`, async (t) => {
-        const outcome = await runVerifiers({ ...length, start: opened.start(), estate: await opened.estate() })
-        const { faultsMade } = outcome
-        const faults = Object.entries(faultsMade).map(([name, count]) => `${name} ${count}`)
-        const count = `${outcome.flips} changes, ${outcome.verifications} verifications (${outcome.fromMemory} from memory)`
-        t.diagnostic(`${count}; ${faults.join(', ')}`)
-        assert.deepEqual(outcome.violations, [])
-        assert.ok(outcome.flips >= flips && outcome.verifications >= verifications)
-        assert.ok(outcome.fromMemory > outcome.verifications / 2)
-        record(t, {
-          promise:
-            'Off means off inside applications: no verification from memory that begins after the answer shows an older state',
-          fault: faults.length === 0 ? 'verifiers' : faults.join(', '),
-          how: `${surroundings.what}, ${processes * verifiersEach} verifiers in ${processes} processes, 8 callers who change; every verdict held against the changes by time and version`,
-          count,
-          figure: `0 older states seen; ${outcome.faults} answers said neither yes nor no`,
-          control: found.join('; '),
-        })
+    const { flips, verifications, processes, verifiersEach } = length
+    test(`of ${verifications} verifications in ${processes * verifiersEach} verifiers beside ${flips} changes, none shows an older state than was answered`, async (t) => {
+      const outcome = await runVerifiers({ ...length, start: opened.start(), estate: await opened.estate(TOKENS) })
+      const { faultsMade } = outcome
+      const faults = Object.entries(faultsMade).map(([name, count]) => `${name} ${count}`)
+      const count = `${outcome.flips} changes, ${outcome.verifications} verifications (${outcome.fromMemory} from memory)`
+      t.diagnostic(`${count}; ${faults.join(', ')}`)
+      assert.deepEqual(outcome.violations, [])
+      assert.ok(outcome.flips >= flips && outcome.verifications >= verifications)
+      assert.ok(outcome.fromMemory > outcome.verifications / 2)
+      record(t, {
+        promise:
+          'Off means off inside applications: no verification from memory that begins after the answer shows an older state',
+        fault: faults.length === 0 ? 'verifiers' : faults.join(', '),
+        how: `${surroundings.what}, ${processes * verifiersEach} verifiers in ${processes} processes, 8 callers who change; every verdict held against the changes by time and version`,
+        count,
+        figure: `0 older states seen; ${outcome.faults} answers said neither yes nor no`,
+        control: found.join('; '),
       })
     })
-  }
+  })
 }
 
 export const ALL_CONTROLS = CONTROLS.map(([what]) => what)

@@ -32,6 +32,15 @@ const PAUSE_MS = 2
 /** Longer than this process ever takes between two looks at its clock by itself. */
 const FROZEN_MS = 500
 
+/** Some answers to questions arrive so late that what they say has been changed, and confirmed, since. */
+const LATE = { share: 0.2, ms: 300 }
+
+const slowFetch: typeof fetch = async (...args) => {
+  const response = await fetch(...args)
+  if (String(args[0]).endsWith('/verify') && Math.random() < LATE.share) await pause(Math.random() * LATE.ms)
+  return response
+}
+
 let wallOffset = 0
 let hidden = 0
 let last = performance.now()
@@ -55,7 +64,7 @@ setInterval(() => clock(true), FROZEN_MS / 5).unref()
 async function run({ urls, key, tokens, leaseSeconds, isSuspended = false, alteration }: Setup): Promise<void> {
   if (alteration !== undefined) alter(alteration)
   const { createVerifier } = await import('../../client/verifier/verifier.ts')
-  const options = { key, leaseSeconds, name: `test ${process.pid}`, clock: () => clock(isSuspended) }
+  const options = { key, leaseSeconds, name: `test ${process.pid}`, clock: () => clock(isSuspended), fetch: slowFetch }
   const verifiers = await Promise.all(urls.map((baseUrl) => createVerifier({ ...options, baseUrl })))
   process.send?.({ ready: true })
   for (let n = 0; !isStopping; n++) {
