@@ -19,6 +19,7 @@ const FAULTS = [
   'long',
   'journal-orders',
   'linearizability',
+  'verifiers',
   'rotation',
   'failover',
   'stale-primary',

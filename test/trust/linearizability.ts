@@ -4,6 +4,9 @@ import { chances } from '../support/seed.ts'
 import type { Target } from '../support/targets.ts'
 import { Wire } from './wire.ts'
 
+/** In milliseconds, by a clock that all processes of a machine share. */
+export const now = (): number => Number(process.hrtime.bigint()) / 1e6
+
 export interface Flip {
   readonly version: number
   readonly active: boolean
@@ -29,8 +32,9 @@ export interface TokenTrace {
  * A look may show the last change that was answered before it began, or any change under way while it looked. Anything
  * else is an older state than the caller had been told of, or one that never was.
  */
-export function violations({ flips, looks }: TokenTrace): string[] {
+export function violations({ flips: made, looks }: TokenTrace): string[] {
   const found: string[] = []
+  const flips = withEnds(made)
   let settled = 0
   let seen = { end: Number.NEGATIVE_INFINITY, version: 0 }
   for (const look of [...looks].sort((a, b) => a.start - b.start)) {
@@ -56,6 +60,18 @@ export function violations({ flips, looks }: TokenTrace): string[] {
   return found
 }
 
+/** The answer to a change answers for those before it, too. */
+function withEnds(flips: readonly Flip[]): Flip[] {
+  let end = Number.POSITIVE_INFINITY
+  return flips
+    .toReversed()
+    .map((flip) => {
+      end = Math.min(end, flip.end)
+      return { ...flip, end }
+    })
+    .reverse()
+}
+
 export interface Load {
   readonly urls: readonly string[]
   readonly key: string
@@ -64,6 +80,18 @@ export interface Load {
   readonly verifications: number
   /** Outcomes other than a clear yes or no, such as 503 while the database is cut off. */
   readonly tolerateFaults?: boolean
+  /** Who looks, instead of callers over HTTP. Only the answer to a change tells them of it, not a read that shows it. */
+  readonly look?: (traces: ReadonlyMap<string, TokenTrace>, left: Left, count: Count) => Promise<void>
+}
+
+/** What is still to be done. */
+export interface Left {
+  flips: number
+  looks: number
+}
+
+export interface Count extends Left {
+  faults: number
 }
 
 export interface Outcome {
@@ -81,13 +109,16 @@ export async function runLoad(load: Load): Promise<Outcome> {
   const traces = new Map<string, TokenTrace>(
     load.tokens.map(({ id }) => [id, { flips: [{ version: 1, active: true, start: 0, end: 0 }], looks: [] }]),
   )
-  const left = { flips: load.flips, looks: load.verifications }
-  const count = { flips: 0, looks: 0, faults: 0 }
+  const left: Left = { flips: load.flips, looks: load.verifications }
+  const count: Count = { flips: 0, looks: 0, faults: 0 }
   const chance = chances('looks')
-  const wires = Array.from({ length: FLIPPERS + LOOKERS }, (_, n) =>
+  const callers = load.look === undefined ? FLIPPERS + LOOKERS : FLIPPERS
+  const wires = Array.from({ length: callers }, (_, n) =>
     load.urls.map((url) => new Wire(url)).at(n % load.urls.length),
   )
 
+  /** By token: when a change was first sent whose outcome was left open. */
+  const open = new Map<string, number>()
   const flipper = async (wire: Wire, own: readonly Target[]) => {
     for (let turn = 0; left.flips > 0 && own.length > 0; turn++) {
       left.flips--
@@ -95,19 +126,23 @@ export async function runLoad(load: Load): Promise<Outcome> {
       const flips = traces.get(id)?.flips ?? []
       const last = flips.at(-1)
       const active = !last?.active
-      const start = performance.now()
+      const start = open.get(id) ?? now()
       const body = `{"status":"${active ? 'active' : 'inactive'}"}`
-      const status = await wire.ask('PUT', `/api/v1/apiClient/token/${id}`, load.key, body).then(
+      // One that was left open may still be made: never after another one.
+      const ifMatch = `If-Match: "${last?.version}"\r\n`
+      const status = await wire.ask('PUT', `/api/v1/apiClient/token/${id}`, load.key, body, ifMatch).then(
         (reply) => reply.status,
         () => 0,
       )
       if (status === 200) {
-        flips.push({ version: (last?.version ?? 0) + 1, active, start, end: performance.now() })
+        flips.push({ version: (last?.version ?? 0) + 1, active, start, end: now() })
+        open.delete(id)
         count.flips++
       } else if (load.tolerateFaults) {
         count.faults++
         left.flips++
-        await settle(wire, id, flips, start, load.key)
+        if (await settle(wire, id, flips, start, load)) open.delete(id)
+        else open.set(id, start)
       } else throw new Error(`PUT was answered ${status}`)
     }
   }
@@ -117,9 +152,9 @@ export async function runLoad(load: Load): Promise<Outcome> {
       left.looks--
       const { id, credential } = load.tokens[Math.floor(chance() * load.tokens.length)] ??
         load.tokens[0] ?? { id: '', credential: '' }
-      const start = performance.now()
+      const start = now()
       const reply = await wire.ask('GET', '/api/v1/verify', credential).catch(() => undefined)
-      const end = performance.now()
+      const end = now()
       if (reply?.status === 204 || reply?.status === 401) {
         const version =
           reply.status === 204 ? Number(/x-latchkey-token-version: (\d+)/i.exec(reply.head)?.[1]) : undefined
@@ -133,8 +168,9 @@ export async function runLoad(load: Load): Promise<Outcome> {
     }
   }
 
-  await Promise.all(
-    wires.map((wire, n) => {
+  await Promise.all([
+    load.look?.(traces, left, count),
+    ...wires.map((wire, n) => {
       if (wire === undefined) return undefined
       return n < FLIPPERS
         ? flipper(
@@ -143,7 +179,7 @@ export async function runLoad(load: Load): Promise<Outcome> {
           )
         : looker(wire)
     }),
-  ).catch((error: unknown) => {
+  ]).catch((error: unknown) => {
     // Nobody goes on after one has failed.
     left.flips = 0
     left.looks = 0
@@ -154,8 +190,8 @@ export async function runLoad(load: Load): Promise<Outcome> {
   return { flips: count.flips, verifications: count.looks, faults: count.faults, violations: found }
 }
 
-/** After an answer that leaves the outcome open, asks until the token tells which version it is at. */
-async function settle(wire: Wire, id: string, flips: Flip[], start: number, key: string): Promise<void> {
+/** After an answer that leaves the outcome open, asks until the token tells which version it is at. False if it is not changed. */
+async function settle(wire: Wire, id: string, flips: Flip[], start: number, { key, look }: Load): Promise<boolean> {
   for (;;) {
     const reply = await wire.ask('GET', `/api/v1/apiClient/token/${id}?include=details`, key).catch(() => undefined)
     if (reply?.status !== 200) {
@@ -163,9 +199,9 @@ async function settle(wire: Wire, id: string, flips: Flip[], start: number, key:
       continue
     }
     const { status, details } = JSON.parse(reply.body).data
-    if (details.version > (flips.at(-1)?.version ?? 0)) {
-      flips.push({ version: details.version, active: status === 'active', start, end: performance.now() })
-    }
-    return
+    if (details.version === flips.at(-1)?.version) return false
+    const end = look === undefined ? now() : Number.POSITIVE_INFINITY
+    flips.push({ version: details.version, active: status === 'active', start, end })
+    return true
   }
 }

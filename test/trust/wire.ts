@@ -18,13 +18,13 @@ export class Wire {
     this.#url = new URL(url)
   }
 
-  async ask(method: string, path: string, credential: string, body = ''): Promise<Reply> {
+  async ask(method: string, path: string, credential: string, body = '', headers = ''): Promise<Reply> {
     const socket = this.#socket ?? (await this.#connect())
     const waiting = Promise.withResolvers<Reply>()
     this.#waiting = waiting
     const type = body === '' ? '' : `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n`
     socket.write(
-      `${method} ${path} HTTP/1.1\r\nHost: ${this.#url.host}\r\nAuthorization: Bearer ${credential}\r\n${type}\r\n${body}`,
+      `${method} ${path} HTTP/1.1\r\nHost: ${this.#url.host}\r\nAuthorization: Bearer ${credential}\r\n${type}${headers}\r\n${body}`,
     )
     return waiting.promise
   }
