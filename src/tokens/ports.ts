@@ -208,8 +208,10 @@ export interface Resealed {
 export interface UpkeepStore {
   /** Tokens whose credential may be an imported one, after an id, in the order of their ids. */
   listImported(after: string, limit: number): Promise<readonly ListedToken[]>
-  /** Whether there may be a former credential that was imported: nothing is known of its shape. */
-  hasFormerImported(): Promise<boolean>
+  listImportedOf(accountId: string, after: string, limit: number): Promise<readonly ListedToken[]>
+  /** Former credentials that may have been imported, and may still work: their masked forms, undefined where one is unknown. */
+  listFormerImported(): Promise<readonly (string | undefined)[]>
+  listFormerImportedOf(accountId: string): Promise<readonly (string | undefined)[]>
   /** Every history row of every account in chain order, with the heads. */
   readChains(): AsyncIterable<ChainLink>
   /** Stored rows after one that was read before, in the order of the table's key. */

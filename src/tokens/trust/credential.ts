@@ -12,7 +12,7 @@ const OWN_FORMAT = /^lk_(tok|key)_[0-9A-Za-z]{49}$/
 /** What fits an Authorization header: printable ASCII without spaces. */
 const ANY_FORMAT = /^[\x21-\x7e]{1,1024}$/
 
-type CredentialKind = 'tok' | 'key'
+export type CredentialKind = 'tok' | 'key'
 
 export function newCredential(kind: CredentialKind): string {
   const body = `lk_${kind}_${randomText(SECRET_LENGTH)}`
@@ -36,7 +36,7 @@ export const NOT_STORED = ''
 
 const MASK_SHOWS = 4
 /** Of a shorter one, four characters would be too much of it. */
-const SHORTEST_WITH_END = 16
+export const SHORTEST_WITH_END = 16
 
 /** The credential as shown to callers who may not see it: its kind and its last four characters. */
 export function maskOf(credential: string): string {
