@@ -11,6 +11,7 @@ import { addCopyCommand } from './copy.ts'
 import { explainError, explainPermissions } from './error-messages.ts'
 import { exitCodeOf, ServerFailure } from './exit-codes.ts'
 import { addFindCommand } from './find.ts'
+import { addLeakCommand } from './leak-commands.ts'
 import { UsageError } from './management.ts'
 import { addMasterKeyCommands } from './master-key-commands.ts'
 import { Output, printableLines, type Streams } from './output.ts'
@@ -90,6 +91,7 @@ export function buildProgram(streams: Streams): Command {
   addVerificationCommands(program, manage, streams)
   addContextCommands(program, streams)
   addFindCommand(program, onStore, streams)
+  addLeakCommand(program, manage, streams)
   addHistoryCommands(program, manage, onStore)
   addStoreCommands(program, onStore)
   addMasterKeyCommands(program, onStore)
