@@ -36,7 +36,7 @@ import { CONSOLE_FILES, consoleRoutes } from './routes/console-routes.ts'
 import { historyRoutes } from './routes/history-routes.ts'
 import { keyRoutes } from './routes/key-routes.ts'
 import { leakReportRoutes } from './routes/leak-report-routes.ts'
-import { disableLeaked } from './routes/leak-routes.ts'
+import { leakRoute } from './routes/leak-routes.ts'
 import { overviewRoutes } from './routes/overview-routes.ts'
 import {
   type AccountRoute,
@@ -124,7 +124,7 @@ function allRoutes(parts: ServerParts, server: FastifyInstance): readonly Route[
     ...Object.values(overviewRoutes),
     ...Object.values(whoamiRoutes),
     ...Object.values(keyRoutes),
-    disableLeaked,
+    leakRoute(),
     ...leakReportRoutes(parts),
     ...sessionRoutes(parts),
     ...authRoutes(parts),

@@ -148,6 +148,24 @@ export function describeLeaks(engine: Engine): void {
       assert.equal(heard.json.error.message, 'Request body must be at most 10240 KiB')
     })
 
+    test('an account has two of the longest texts searched at the same time, and no more', async () => {
+      const text = Buffer.alloc(10 * 1024 * 1024, 'a line of a log, 10.1.2.3 GET /path?x=1\n')
+      const theirs = {
+        method: 'POST',
+        path: LEAK,
+        body: { text: 'x', dryRun: true },
+        headers: [bearer(estate.theirs.key)],
+      }
+      const all = Promise.all([text, text, text].map((each) => leak(each, [TEXT], '?dryRun=true')))
+      assert.equal((await estate.ask(theirs)).status, 200)
+      const heard = (await all).toSorted((one, other) => one.status - other.status)
+      assert.deepEqual(
+        heard.map(({ status }) => status),
+        [200, 200, 503],
+      )
+      assert.equal(heard[2]?.json.error.message, 'Too many texts are searched at the same time; try again')
+    })
+
     test('a former credential counts while it works, and not when its time is over', async () => {
       const [working, over] = [await estate.token(), await estate.token({ credential: 'imported-and-replaced' })]
       const rotate = (token: Token, overlapSeconds: number) =>
@@ -307,7 +325,7 @@ export function describeLeaks(engine: Engine): void {
         assert.equal((await estate.ask(source.report([]))).status, 202)
       })
 
-      test('GitLab ends the tokens of the account whose key it has, and is told no more than that it was heard', async () => {
+      test('GitLab ends the tokens of the account whose key it has, and learns nothing of them', async () => {
         const [token, theirs] = [await estate.token(), await estate.token({}, estate.theirs)]
         const bare = (key: string): readonly [string, string] => ['authorization', key]
         const manager = await keyOf('manager')

@@ -12,6 +12,10 @@ import * as schemas from './schemas.ts'
 
 const MAX_TEXT_BYTES = 10 * 1024 * 1024
 
+/** Of all texts that are searched at the same time; one account can take half of it. */
+const MAX_TEXTS_BYTES = 4 * MAX_TEXT_BYTES
+const TOO_MANY = 'Too many texts are searched at the same time; try again'
+
 const { _id, name, subAccount, status } = schemas.Token.properties
 const LeakedToken = Type.Object(
   {
@@ -33,7 +37,44 @@ const textField: FieldReader<string> = (value, field) =>
 
 const NOT_A_FLAG = 'dryRun must be true or false'
 
-export const disableLeaked: AccountRoute = {
+export function leakRoute(): AccountRoute {
+  const texts = new TextsInMemory()
+  return {
+    ...described,
+    async answer(registry, { caller, body, query, headers, origin }) {
+      const [{ text, dryRun = false }, key] = [readLeakedText(body), readIdempotencyKey(headers)]
+      const isDryRun = readDryRun(query) || dryRun
+      const report = await texts.hold(caller.accountId, text.length, () =>
+        registry.leaks.endInText(caller, [text], isDryRun, origin, key),
+      )
+      const data = leakToWire(report)
+      return { data, message: `Found ${data.found.length} leaked token(s), disabled ${data.disabled}` }
+    },
+  }
+}
+
+/** Limits the memory of texts: a search takes longer than it takes to send another one. */
+class TextsInMemory {
+  readonly #bytes = new Map<string, number>()
+
+  async hold<Result>(accountId: string, size: number, work: () => Promise<Result>): Promise<Result> {
+    const ofAccount = this.#bytes.get(accountId) ?? 0
+    const all = this.#bytes.values().reduce((sum, bytes) => sum + bytes, 0)
+    if (all + size > MAX_TEXTS_BYTES || ofAccount + size > MAX_TEXTS_BYTES / 2) {
+      throw new Failure('unavailable', TOO_MANY)
+    }
+    this.#bytes.set(accountId, ofAccount + size)
+    try {
+      return await work()
+    } finally {
+      const left = (this.#bytes.get(accountId) ?? 0) - size
+      if (left > 0) this.#bytes.set(accountId, left)
+      else this.#bytes.delete(accountId)
+    }
+  }
+}
+
+const described: Omit<AccountRoute, 'answer'> = {
   method: 'POST',
   url: '/api/v1/apiClient/leak',
   operationId: 'disableLeaked',
@@ -63,12 +104,7 @@ export const disableLeaked: AccountRoute = {
     400: ['text is required', NOT_A_FLAG],
     403: ['This key is not allowed to change tokens and sub-accounts'],
     409: [reasonOf('idempotency-conflict')],
-  },
-  async answer(registry, { caller, body, query, headers, origin }) {
-    const [{ text, dryRun = false }, key] = [readLeakedText(body), readIdempotencyKey(headers)]
-    const isDryRun = readDryRun(query) || dryRun
-    const data = leakToWire(await registry.leaks.endInText(caller, [text], isDryRun, origin, key))
-    return { data, message: `Found ${data.found.length} leaked token(s), disabled ${data.disabled}` }
+    503: [TOO_MANY],
   },
 }
 

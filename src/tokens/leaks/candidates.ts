@@ -9,8 +9,10 @@ export type Text = Iterable<Uint8Array> | AsyncIterable<Uint8Array>
 const BATCH = 500
 /** Words that are not looked up again when they repeat. */
 const MAX_REMEMBERED = 200_000
-/** In bytes. What is scanned without a pause: some milliseconds. */
+/** In bytes. A text that is no longer is a short one. */
 const PIECE = 65_536
+/** In bytes. What is scanned without a pause: a millisecond, or ten of a text that is made to take long. */
+const SLICE = 16_384
 
 /** By its text, the line in which it was found first, counted from 1. */
 export type Batch = ReadonlyMap<string, number>
@@ -43,9 +45,11 @@ async function* scanned(text: Text, readShapes: Search['readShapes'], onBytes: S
   let scanner: LeakScanner | undefined
   for await (const piece of piecesOf(text)) {
     scanner ??= new LeakScanner(await readShapes(piece.isLast))
-    yield scanner.scan(piece.bytes)
+    for (let at = 0; at < piece.bytes.length; at += SLICE) {
+      yield scanner.scan(piece.bytes.subarray(at, at + SLICE))
+      await pause()
+    }
     onBytes?.(piece.bytes.length)
-    if (!piece.isLast) await pause()
   }
   if (scanner !== undefined) yield scanner.end()
 }
