@@ -11,7 +11,7 @@ const BATCH = 500
 const MAX_REMEMBERED = 200_000
 /** In bytes. A text that is no longer is a short one. */
 const PIECE = 65_536
-/** In bytes. What is scanned without a pause: a millisecond, or ten of a text that is made to take long. */
+/** In bytes. What is scanned without a pause: a millisecond, or some tens of them where a text is made to take long. */
 const SLICE = 16_384
 
 /** By its text, the line in which it was found first, counted from 1. */

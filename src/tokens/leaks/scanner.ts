@@ -15,7 +15,7 @@ export interface Candidate {
 
 const MAX_CREDENTIAL = 1_024
 /** A longer word is read in pieces, which overlap so that no credential is split. */
-const MAX_WORD = 65_536
+const MAX_WORD = 32_768
 export const OVERLAP = 8 * MAX_CREDENTIAL
 /** Encodings within encodings, such as base64 in a JSON string in a URL. */
 const MAX_DEPTH = 3
