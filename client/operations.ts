@@ -302,7 +302,7 @@ export interface HistoryEntry {
   readonly seq: number | string
   /** When */
   readonly at: string
-  /** An account key id, `jwt:` or `oidc:` and a subject, or `operator` */
+  /** An account key id, `jwt:` or `oidc:` and a subject, `leak:` and who has reported it, or `operator` */
   readonly by: string
   /** The name of that account key then, or the e-mail address of the person */
   readonly byName: string | null
@@ -572,6 +572,36 @@ export interface CreateKeyParams {
 export interface RevokeKeyParams {
   /** The key id */
   readonly id: string
+}
+
+export interface LeakedToken extends Pick<Token, '_id' | 'name' | 'subAccount' | 'status'> {
+  /** Whether the credential was accepted until now */
+  readonly wasActive: boolean
+}
+
+export interface LeakReport {
+  /** The tokens whose credentials stand in the text, each once */
+  readonly found: readonly LeakedToken[]
+  /** How many of them were switched off */
+  readonly disabled: number
+}
+
+export interface LeakedText {
+  /** What is searched */
+  readonly text: string
+  /** Find only, and change nothing */
+  readonly dryRun?: boolean | undefined
+}
+
+export interface DisableLeakedParams {
+  /** The same as in the body, for a body that is the text itself */
+  readonly dryRun?: boolean | undefined
+  /**
+   * A retry with the same key does nothing again and gets the same answer, for 24 hours and for the same caller;
+   * 409 where that would show a credential or key that is not stored
+   */
+  readonly 'idempotency-key'?: string | undefined
+  readonly body: LeakedText
 }
 
 export interface Session {
@@ -910,6 +940,13 @@ export interface Operations {
   createKey: { params: CreateKeyParams; data: CreatedKey }
   /** Revoke an account key. */
   revokeKey: { params: RevokeKeyParams; data: Key }
+  /**
+   * Switch off the tokens whose credentials stand in a text. Any text: a log, a diff, the report of a scanner.
+   * Credentials are found as they are, percent-encoded, escaped as in JSON, in base64 and in UTF-16; so are
+   * former ones that still work. With the type `text/plain` the body is the text itself, in any encoding. No part
+   * of it is stored or logged. A dry run needs only the right to read.
+   */
+  disableLeaked: { params: DisableLeakedParams; data: LeakReport }
   /** List the people who are signed in to the console and can enter the account, newest first. */
   listSessions: { params: ListSessionsParams; data: SessionPage }
   /**
@@ -1038,6 +1075,13 @@ export const operations: Readonly<Record<keyof Operations, Endpoint>> = {
     answer: 'data',
   },
   revokeKey: { method: 'DELETE', path: '/api/v1/apiClient/key/{id}', headers: [], answer: 'data' },
+  disableLeaked: {
+    method: 'POST',
+    path: '/api/v1/apiClient/leak',
+    headers: ['idempotency-key'],
+    body: 'application/json',
+    answer: 'data',
+  },
   listSessions: { method: 'GET', path: '/api/v1/apiClient/session', headers: [], answer: 'page' },
   revokeSession: { method: 'DELETE', path: '/api/v1/apiClient/session/{id}', headers: [], answer: 'data' },
   listSubAccounts: { method: 'GET', path: '/api/v1/apiClient/sub-account', headers: [], answer: 'page' },

@@ -77,6 +77,9 @@ const READERS = {
   serverKey: setting('LATCHKEY_KEY', asIs),
   /** Where the contexts of the person who runs commands are. */
   configDir: configFolder(),
+  /** Whether anybody may report a leaked credential, and those who sign their reports. */
+  leakReports: setting('LATCHKEY_LEAK_REPORTS', onOff, 'off'),
+  leakSources: setting('LATCHKEY_LEAK_SOURCES', leakSources, '[]'),
   rateLimits: group({
     perKey: setting('LATCHKEY_RATE_LIMIT_KEY', rate),
     perAddress: setting('LATCHKEY_RATE_LIMIT_ADDRESS', rate),
@@ -262,6 +265,51 @@ function oneOf(allowed: readonly string[]): Parse<string> {
 function onOff(text: string, name: string): boolean {
   return oneOf(['on', 'off'])(text, name) === 'on'
 }
+
+const GITHUB = {
+  keyIdHeader: 'Github-Public-Key-Identifier',
+  signatureHeader: 'Github-Public-Key-Signature',
+  keysUrl: 'https://api.github.com/meta/public_keys/secret_scanning',
+}
+
+type LeakSource = Readonly<Record<'name' | 'keyIdHeader' | 'signatureHeader', string>> &
+  ({ readonly keysUrl: string } | { readonly keysFile: string })
+
+function leakSources(text: string, name: string): readonly LeakSource[] {
+  let list: unknown
+  try {
+    list = JSON.parse(text)
+  } catch {
+    // It is refused below.
+  }
+  const sources = Array.isArray(list) ? list.map(leakSource) : [undefined]
+  const all = sources.filter((source) => source !== undefined)
+  if (all.length === sources.length && new Set(all.map((each) => each.name)).size === all.length) return all
+  throw new OperatorError(
+    `${name} must be JSON such as [{"name":"github"},{"name":"other","keyIdHeader":"X-Key","signatureHeader":"X-Signature",` +
+      '"keysUrl":"https://…"}], with keysUrl or keysFile, and https:// unless it is this machine',
+  )
+}
+
+/** Undefined for what is incomplete, or has an unknown field. */
+function leakSource(value: unknown): LeakSource | undefined {
+  const given = (value ?? {}) as Readonly<Record<string, unknown>>
+  const { keysUrl, ...named } = given.name === 'github' ? GITHUB : { keysUrl: undefined }
+  const source: Readonly<Record<string, unknown>> = {
+    ...named,
+    ...(given.keysFile === undefined && { keysUrl }),
+    ...given,
+  }
+  const fields = Object.entries(source).filter(([, field]) => field !== undefined)
+  const known = ['name', 'keyIdHeader', 'signatureHeader', source.keysFile === undefined ? 'keysUrl' : 'keysFile']
+  const isComplete = known.every((field) => typeof source[field] === 'string' && source[field] !== '')
+  if (!isComplete || fields.length !== known.length || !/^[a-z0-9-]+$/.test(String(source.name))) return undefined
+  if (source.keysFile === undefined && (isPlainHttp(String(source.keysUrl)) || !isHttp(String(source.keysUrl))))
+    return undefined
+  return Object.fromEntries(fields) as unknown as LeakSource
+}
+
+const isHttp = (text: string) => /^https?:$/.test(URL.parse(text)?.protocol ?? '')
 
 function rate(text: string, name: string): RateLimit {
   const [, count, unit = ''] = /^([1-9][0-9]{0,5})\/([smh])$/.exec(text) ?? []

@@ -8,6 +8,7 @@ import type {
   TokenPatch,
 } from '../../client/latchkey-client.ts'
 import type { Latchkey } from '../compose.ts'
+import type { Text } from '../tokens/leaks/candidates.ts'
 import { readAccess } from '../tokens/model/access.ts'
 import { type RawQuery, readPageRequest, readSearch, readTokenQuery } from '../tokens/model/page.ts'
 import { type Caller, permissionsOf } from '../tokens/model/permissions.ts'
@@ -24,6 +25,7 @@ import { readHistoryQuery } from '../tokens/record/history.ts'
 import { permissionsToWire } from '../wire/caller.ts'
 import { historyToWire, idsIn } from '../wire/history.ts'
 import { keyToWire } from '../wire/key.ts'
+import { leakToWire } from '../wire/leak.ts'
 import { subAccountToWire } from '../wire/sub-account.ts'
 import { tokenToWire } from '../wire/token.ts'
 import { explanationToWire, verdictToWire } from '../wire/verdict.ts'
@@ -122,6 +124,11 @@ export class LocalManagement implements Management {
 
   accountOf(tokenId: string) {
     return this.#operator.getOwner(tokenId)
+  }
+
+  async disableLeaked(text: Text, dryRun: boolean) {
+    const caller = await this.#forAccount()
+    return leakToWire(await this.#registry.leaks.endInText(caller, text, dryRun, this.#operator.origin()))
   }
 
   async listSubAccounts(query: RawQuery) {

@@ -7,6 +7,7 @@ import type {
   Explanation,
   HistoryPage,
   Key,
+  LeakReport,
   NewKey,
   NewSubAccount,
   NewToken,
@@ -21,6 +22,7 @@ import type {
   VerifierPage,
   WhoAmI,
 } from '../../client/latchkey-client.ts'
+import type { Text } from '../tokens/leaks/candidates.ts'
 import type { RawQuery } from '../tokens/model/page.ts'
 
 /** On the local store the operator asks, who has no account: the one that the command names, if it names one. */
@@ -48,6 +50,9 @@ export interface Management {
   explainToken(id: string, access: Access): Promise<Explanation>
   /** The account that has the token. */
   accountOf(tokenId: string): Promise<string>
+
+  /** Switches off the tokens whose credentials stand in a text, unless it is a dry run. */
+  disableLeaked(text: Text, dryRun: boolean): Promise<LeakReport>
 
   listSubAccounts(query: RawQuery): Promise<SubAccountPage>
   getSubAccount(id: string): Promise<SubAccount>

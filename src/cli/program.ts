@@ -11,6 +11,7 @@ import { addCopyCommand } from './copy-command.ts'
 import { explainError, explainPermissions } from './error-messages.ts'
 import { exitCodeOf, ServerFailure } from './exit-codes.ts'
 import { addFindCommand } from './find.ts'
+import { addLeakCommand } from './leak-commands.ts'
 import { UsageError } from './management.ts'
 import { addMasterKeyCommands } from './master-key-commands.ts'
 import { Output, printableLines, type Streams } from './output.ts'
@@ -94,6 +95,7 @@ export function buildProgram(streams: Streams): Command {
   addVerifierCommands(program, manage)
   addContextCommands(program, streams)
   addFindCommand(program, onStore, streams)
+  addLeakCommand(program, manage, streams)
   addHistoryCommands(program, manage, onStore)
   addStoreCommands(program, onStore)
   addMasterKeyCommands(program, onStore)

@@ -3,6 +3,7 @@ import type {
   Access,
   LatchkeyClient,
   LatchkeyError,
+  LeakReport,
   ListAccountHistoryParams,
   ListTokensParams,
   NewKey,
@@ -12,6 +13,7 @@ import type {
   TokenPatch,
 } from '../../client/latchkey-client.ts'
 import { OperatorError } from '../tokens/errors.ts'
+import { overlapping, type Text } from '../tokens/leaks/candidates.ts'
 import { MAX_LIMIT, type RawQuery } from '../tokens/model/page.ts'
 import type { Server } from './contexts.ts'
 import { EXIT, exitCodeOf, ServerFailure } from './exit-codes.ts'
@@ -104,6 +106,19 @@ class RemoteManagement implements Management {
   /** A server shows no other account's. */
   accountOf() {
     return this.#accountId()
+  }
+
+  /** A server takes texts of some megabytes. What a later piece repeats was switched off with an earlier one. */
+  async disableLeaked(text: Text, dryRun: boolean) {
+    const found = new Map<string, LeakReport['found'][number]>()
+    let disabled = 0
+    for await (const piece of overlapping(text)) {
+      // The search is for ASCII: what other characters become does not matter.
+      const report = await this.#client.disableLeaked({ body: { text: piece.toString('latin1'), dryRun } })
+      for (const token of report.found) if (!found.has(token._id)) found.set(token._id, token)
+      disabled += report.disabled
+    }
+    return { found: [...found.values()], disabled }
   }
 
   listSubAccounts(query: RawQuery) {

@@ -35,6 +35,8 @@ import { authRoutes } from './routes/auth-routes.ts'
 import { CONSOLE_FILES, consoleRoutes } from './routes/console-routes.ts'
 import { historyRoutes } from './routes/history-routes.ts'
 import { keyRoutes } from './routes/key-routes.ts'
+import { leakReportRoutes } from './routes/leak-report-routes.ts'
+import { leakRoute } from './routes/leak-routes.ts'
 import { overviewRoutes } from './routes/overview-routes.ts'
 import {
   type AccountRoute,
@@ -123,6 +125,8 @@ function allRoutes(parts: ServerParts, server: FastifyInstance): readonly Route[
     ...Object.values(overviewRoutes),
     ...Object.values(whoamiRoutes),
     ...Object.values(keyRoutes),
+    leakRoute(),
+    ...leakReportRoutes(parts),
     ...sessionRoutes(parts),
     ...authRoutes(parts),
     ...Object.values(subAccountRoutes),
@@ -213,6 +217,8 @@ function addAccountRoute(server: FastifyInstance, parts: ServerParts, admit: Adm
     method: route.method,
     url: route.url,
     schema: withoutFailures(schemaOf(route)),
+    config: { consumes: route.consumes },
+    ...limitOf(route),
     // Before the body is read: an unauthenticated caller learns nothing, not even what is wrong with the request.
     onRequest: (request) => {
       request.route = route.url
@@ -224,6 +230,9 @@ function addAccountRoute(server: FastifyInstance, parts: ServerParts, admit: Adm
     },
   })
 }
+
+const limitOf = ({ bodyLimitBytes }: Pick<Route, 'bodyLimitBytes'>) =>
+  bodyLimitBytes === undefined ? {} : { bodyLimit: bodyLimitBytes }
 
 function originOf(request: FastifyRequest, at: number): Origin {
   const { by, byName = null, authority } = callerOf(request)
@@ -257,7 +266,8 @@ function addPlainRoute(server: FastifyInstance, registry: Registry, route: Plain
       url: route.url,
       schema: withoutFailures(schema),
       exposeHeadRoute: method === 'GET' && !others.includes('HEAD'),
-      config: { consumes: route.consumes },
+      config: { consumes: route.consumes, takesBytes: route.takesBytes },
+      ...limitOf(route),
       onRequest: (request, reply, done) => {
         request.route = route.url
         if (route.ignoresBody) respond(request, reply).catch(done)
@@ -283,7 +293,7 @@ function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
 }
 
 async function sendFailure(parts: ServerParts, request: FastifyRequest, reply: FastifyReply, error: unknown) {
-  const { status, headers, body } = answerTo(error)
+  const { status, headers, body } = answerTo(error, request.routeOptions.bodyLimit)
   const cause = error instanceof Failure ? (error.cause ?? error) : error
   if (status >= 500) parts.log.error({ reqId: request.id, err: cause }, 'request failed')
   // Fastify closes the connection after a body it refuses, and a client that is still sending would never see the response.

@@ -9,6 +9,7 @@ import { type Latchkey, type OpenOptions, openLatchkey } from '../compose.ts'
 import { type Config, isPlainHttp, packageVersion, type Secret } from '../config.ts'
 import type { Authenticate } from '../http/access/caller.ts'
 import { type GrantsFile, openGrants } from '../http/access/grants.ts'
+import { openLeakSource } from '../http/access/leak-sources.ts'
 import { RateLimits } from '../http/access/rate-limits.ts'
 import type { SignIn } from '../http/access/session.ts'
 import { Metrics } from '../http/observe/metrics.ts'
@@ -16,6 +17,7 @@ import { throttled } from '../http/observe/throttled.ts'
 import { buildServer } from '../http/server.ts'
 import { steadyClock } from '../process/clock.ts'
 import { OperatorError } from '../tokens/errors.ts'
+import { ReportQueue } from '../tokens/leaks/report-queue.ts'
 import type { Registry } from '../tokens/registry.ts'
 import { LocalLimiter, type RateLimiter } from '../tokens/trust/rate-limit.ts'
 
@@ -74,6 +76,7 @@ async function serve(
   const grants = grantsOf(config, { registry, log })
   const grantsFiles = Object.values(grants).filter((file) => file !== undefined)
   metrics.watchGrants(grantsFiles)
+  const reports = new ReportQueue((err) => log.error({ err }, 'a report of leaked credentials could not be worked on'))
   const server = await buildServer({
     registry,
     verifiers: latchkey.verifiers,
@@ -90,6 +93,7 @@ async function serve(
     trustProxy: config.trustProxy,
     signIn: await signInOf(config, log, grants.oidc),
     rateLimits: rateLimitsOf(config, metrics, latchkey.limiter ?? limiter),
+    outsideReports: { ...outsideReportsOf(config, latchkey.limiter ?? limiter), queue: reports },
   })
   limitConnections(server.server)
   const sockets = new Set<Socket>()
@@ -110,6 +114,7 @@ async function serve(
     latchkey.verifiers.release()
     await closeConnections(server.server, sockets)
     await server.close()
+    await reports.drain()
     await registry.verification.uses.flush().catch((err: unknown) => log.error({ err }, 'last uses were lost'))
     await registry.verification.release()
     await store.close()
@@ -155,6 +160,14 @@ function rateLimitsOf(
 ): RateLimits | undefined {
   if (Object.values(rateLimits).every((limit) => limit === undefined)) return undefined
   return new RateLimits(rateLimits, metrics.limited(shared ?? new LocalLimiter(() => performance.now())))
+}
+
+function outsideReportsOf({ leakReports, leakSources }: Config, shared: RateLimiter | undefined) {
+  const monotonic = () => performance.now()
+  return {
+    limiter: leakReports ? (shared ?? new LocalLimiter(monotonic)) : undefined,
+    sources: leakSources.map((settings) => openLeakSource(settings, monotonic)),
+  }
 }
 
 function machineClock(log: Logger): () => number {

@@ -1,6 +1,6 @@
 // Questions that both engines ask in the same words. `?1` is the first parameter, which PostgreSQL writes `$1`.
 import type { Status, Timestamp } from '../tokens/model/token.ts'
-import type { ChainLink } from '../tokens/record/history.ts'
+import { type ChainLink, formerMaskIn } from '../tokens/record/history.ts'
 import type { VaultRow } from '../tokens/trust/key-ring.ts'
 import {
   ACCOUNT,
@@ -96,13 +96,22 @@ export const listImported = query(
   (rows) => LISTED_TOKEN.readAll(rows),
 )
 
-/** Imported credentials are of tokens that the operator has made. */
-export const hasFormerImported = query(
-  all,
-  `SELECT CASE WHEN EXISTS (SELECT 1 FROM retired_credentials r WHERE EXISTS (SELECT 1 FROM history h
-     WHERE h.token_id = r.token_id AND h.action = 'token.create' AND h.by = 'operator')) THEN 1 ELSE 0 END`,
-  ([row]) => row?.[0] === 1,
+/** In words that do not match that index: it would lead through those of all accounts. */
+export const listImportedOf = query(
+  (accountId: string, after: string, limit: number) => [accountId, after, limit],
+  `SELECT ${LISTED_TOKEN.columns('t')} FROM tokens t
+   WHERE t.account_id = ?1 AND t.id > ?2 AND substr(coalesce(t.masked, ''), 1, 3) <> 'lk_' ORDER BY t.id LIMIT ?3`,
+  (rows) => LISTED_TOKEN.readAll(rows),
 )
+
+/** Imported credentials are of tokens that the operator has made. */
+const FORMER_IMPORTED = `SELECT DISTINCT h.to_facts FROM retired_credentials r JOIN history h ON h.token_id = r.token_id
+   WHERE h.action = 'token.rotate' AND EXISTS (SELECT 1 FROM history c
+     WHERE c.token_id = r.token_id AND c.action = 'token.create' AND c.by = 'operator')`
+const toFormerMasks = (rows: Rows) => rows.map(([facts]) => formerMaskIn(String(facts)))
+
+export const listFormerImported = query(all, FORMER_IMPORTED, toFormerMasks)
+export const listFormerImportedOf = query(byId, `${FORMER_IMPORTED} AND h.account_id = ?1`, toFormerMasks)
 
 export const countExpiring = query(
   (from: Timestamp, before: Timestamp) => [from, before],

@@ -6,10 +6,10 @@ import type { Caller } from './model/permissions.ts'
 import type { TokenRecord } from './model/token.ts'
 import { type NewToken, newTokenFields } from './model/update.ts'
 import type { Parts, RequestStore } from './ports.ts'
-import type { KeptRequest, Origin } from './record/history.ts'
+import type { Idempotency, KeptRequest, Origin } from './record/history.ts'
 import { STAMP_BYTES, type Stamps } from './trust/vault.ts'
 
-type Operation = 'creation' | 'rotation' | 'reveal' | 'sub-account' | 'key'
+type Operation = 'creation' | 'rotation' | 'reveal' | 'sub-account' | 'key' | 'leak'
 
 /** A request with an idempotency key. */
 export interface AskedOnce {
@@ -52,16 +52,31 @@ export async function once<Result>(
   again: (former: KeptRequest, asked: AskedOnce) => Promise<Result>,
 ): Promise<Result> {
   if (asked === undefined) return change(origin)
-  const { key, caller } = asked
-  const { accountId } = caller
   try {
-    return await change({ ...origin, once: { accountId, key, requestDigest: stampRequest(asked, answer, stamps) } })
+    return await change({ ...origin, once: requestStamp(asked, answer, stamps) })
   } catch (error) {
     if (!(error instanceof Failure && error.code === 'idempotency-conflict')) throw error
-    const former = await store.findRequest(accountId, origin.by, key)
-    if (former === undefined || !isSameRequest(asked, former, stamps)) throw error
+    const former = await findFormer({ store, stamps }, asked, origin.by)
+    if (former === undefined) throw error
     return again(former, asked)
   }
+}
+
+/** What is stored with the change that a request makes. */
+export function requestStamp(asked: AskedOnce, answer: Answer, stamps: Stamps): Idempotency {
+  const { accountId } = asked.caller
+  return { accountId, key: asked.key, requestDigest: stampRequest(asked, answer, stamps) }
+}
+
+/** The same request, made before. Rejects if the key was used for another one. */
+export async function findFormer(
+  { store, stamps }: Pick<Parts<RequestStore>, 'store' | 'stamps'>,
+  asked: AskedOnce,
+  by: string,
+): Promise<KeptRequest | undefined> {
+  const former = await store.findRequest(asked.caller.accountId, by, asked.key)
+  if (former !== undefined && !isSameRequest(asked, former, stamps)) throw new Failure('idempotency-conflict')
+  return former
 }
 
 /** What the request has made or changed. */

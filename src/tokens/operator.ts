@@ -1,7 +1,6 @@
 // What only the operator does, at the command line: accounts, their keys, and tokens in bulk.
 import { AccountKeys, type KeyPorts } from './account-keys.ts'
 import { Failure } from './errors.ts'
-import { Shapes } from './leaks/shapes.ts'
 import { MAX_LIMIT } from './model/page.ts'
 import { ALL_ACCOUNTS, type Caller, EVERYTHING } from './model/permissions.ts'
 import {
@@ -24,7 +23,6 @@ import type {
   OwnerStore,
   Parts,
   SubAccountStore,
-  TokenRow,
   TokenStore,
   VerificationStore,
 } from './ports.ts'
@@ -32,7 +30,7 @@ import type { Origin } from './record/history.ts'
 import { sealToken } from './sealed-token.ts'
 import { maskOf, NOT_STORED, newCredential } from './trust/credential.ts'
 import type { KeyRing, VaultStore } from './trust/key-ring.ts'
-import { credentialContext, sizeOfText } from './trust/vault.ts'
+import { credentialContext } from './trust/vault.ts'
 import { kindOfCredential } from './verify/credential-format.ts'
 
 /** A token to create; without a credential, a new one is generated. */
@@ -42,15 +40,7 @@ export interface BulkToken extends NewToken {
   readonly createdAt?: Timestamp | undefined
 }
 
-const SHAPES_AT_ONCE = 1_000
-
 export type CreatedToken = TokenRecord & { readonly credential: string }
-
-/** What a credential belongs to. */
-export type Holder =
-  | { readonly kind: 'account key'; readonly key: AccountKey }
-  /** `isFormer`: a rotation has replaced the credential, which is accepted until the overlap ends. */
-  | { readonly kind: 'token'; readonly row: TokenRow; readonly isFormer: boolean }
 
 type Ports = AccountStore &
   KeyPorts &
@@ -225,37 +215,6 @@ export class Operator {
   async findByCredential(credential: string): Promise<VerifiedToken | undefined> {
     return (await this.#parts.store.findCandidate(credential))?.token
   }
-
-  /** What a text has to be searched for, beside credentials of our own format. */
-  async readShapes(): Promise<Shapes | 'any'> {
-    const { store, keys } = this.#parts
-    if (await store.hasFormerImported()) return 'any'
-    const shapes = new Shapes()
-    for (let after = ''; ; ) {
-      const tokens = await store.listImported(after, SHAPES_AT_ONCE)
-      for (const token of tokens) {
-        const length = sizeOfText(token.sealed.length)
-        // It was imported, and is not stored.
-        if (length === 0) return 'any'
-        shapes.add(length, endOf(token, keys))
-      }
-      after = tokens.at(-1)?.id ?? ''
-      if (tokens.length < SHAPES_AT_ONCE) return shapes
-    }
-  }
-
-  async findHolder(credential: string): Promise<Holder | undefined> {
-    const { store } = this.#parts
-    const kind = kindOfCredential(credential)
-    if (kind === undefined) return undefined
-    if (kind === 'key') {
-      const key = await store.findKey(credential)
-      return key && { kind: 'account key', key }
-    }
-    const candidate = await store.findCandidate(credential)
-    const row = candidate && (await store.findToken(candidate.token.accountId, candidate.token.id))
-    return row && { kind: 'token', row, isFormer: candidate.retiresAt !== null }
-  }
 }
 
 function byId(left: TokenRecord, right: TokenRecord): number {
@@ -276,17 +235,6 @@ function maskedForm(token: ListedToken, keys: KeyRing): string | null | undefine
     return credential === NOT_STORED ? undefined : maskOf(credential)
   } catch {
     return null
-  }
-}
-
-/** Some of its last characters, as its masked form shows them, or else all of it; undefined if it cannot be decrypted. */
-function endOf(token: ListedToken, keys: KeyRing): string | undefined {
-  const shown = token.masked?.slice(maskOf('').length) ?? ''
-  if (shown !== '') return shown
-  try {
-    return keys.openCredential(token)
-  } catch {
-    return undefined
   }
 }
 

@@ -288,8 +288,10 @@ export interface ImportStore {
   findTokensByNames(asked: readonly NameAsked[]): Promise<readonly (TokenRecord | undefined)[]>
   /** Tokens whose credential may be an imported one, after an id, in the order of their ids. */
   listImported(after: string, limit: number): Promise<readonly ListedToken[]>
-  /** Whether there may be a former credential that was imported: nothing is known of its shape. */
-  hasFormerImported(): Promise<boolean>
+  listImportedOf(accountId: string, after: string, limit: number): Promise<readonly ListedToken[]>
+  /** Former credentials that may have been imported, and may still work: their masked forms, undefined where one is unknown. */
+  listFormerImported(): Promise<readonly (string | undefined)[]>
+  listFormerImportedOf(accountId: string): Promise<readonly (string | undefined)[]>
 }
 
 /** For examination, copying and the rotation of the master key. */

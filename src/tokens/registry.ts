@@ -2,6 +2,7 @@
 import { AccountKeys, type KeyPorts } from './account-keys.ts'
 import { Failure } from './errors.ts'
 import { type AskedOnce, askedOnce, creationFields, isSameAnswer, once } from './idempotency.ts'
+import { type LeakPorts, Leaks } from './leaks.ts'
 import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from './model/overview.ts'
 import { type Page, type TokenQuery, toPage } from './model/page.ts'
 import { type Caller, type Permissions, parsePermissions, requireRight, sees } from './model/permissions.ts'
@@ -58,13 +59,14 @@ export interface Overview {
 }
 
 type OwnPorts = IdentityStore & TokenStore & RequestStore & SubAccountStore & ReportStore & VaultStore & ScopeStore
-type Ports = OwnPorts & VerificationPorts & ViewPorts & KeyPorts & SessionStore
+type Ports = OwnPorts & VerificationPorts & ViewPorts & KeyPorts & SessionStore & LeakPorts
 
 export class Registry {
   readonly #parts: Parts<OwnPorts>
   readonly verification: Verification
   readonly keys: AccountKeys
   readonly sessions: Sessions
+  readonly leaks: Leaks
   // An engine returns the same object while nothing about it has changed: it is checked once.
   readonly #genuineKeys = new WeakSet<StoredKey>()
   readonly #views: TokenViews
@@ -75,6 +77,7 @@ export class Registry {
     this.#views = new TokenViews(parts)
     this.keys = new AccountKeys(parts)
     this.sessions = new Sessions(parts)
+    this.leaks = new Leaks(parts)
   }
 
   /** The caller of an account key. Rejects with a Failure for everything else, also for the credential of a token. */

@@ -13,14 +13,13 @@ export function tokenToWire(token: Token) {
     token: credential,
     status,
     createdAt: toDate(createdAt),
-    subAccount: {
-      _id: subAccount.id,
-      name: subAccount.name,
-      email: subAccount.email,
-      companyName: subAccount.companyName,
-    },
+    subAccount: subAccountOfToken(subAccount),
   }
   return details === undefined ? wire : { ...wire, details: detailsToWire(details, token) }
+}
+
+export function subAccountOfToken({ id, name, email, companyName }: Token['subAccount']) {
+  return { _id: id, name, email, companyName }
 }
 
 function detailsToWire(details: TokenDetails, { version, credentialUnreadable }: Token) {

@@ -172,6 +172,36 @@ test('account keys that are refused are found too, with the reason', async () =>
   )
 })
 
+test('with --disable, tokens are disabled and account keys revoked, of all accounts, and nothing else is', async () => {
+  const other = await cli.estate()
+  const make = async (subAccount: string, name: string) =>
+    (await cli.run('token', 'create', '--sub-account', subAccount, '--name', name, '--json')).json
+  const [here, there, bystander] = [
+    await make(estate.subAccount._id, 'Here'),
+    await make(other.subAccount._id, 'There'),
+    await make(other.subAccount._id, 'Bystander'),
+  ]
+  const text = `${here.token}\n${there.token} ${off.token}\n${other.key.key}\n`
+  const { found, disabled } = (await cli.runGiven([text], 'find', '--disable', '--json')).json
+  assert.deepEqual(
+    found.map(({ _id, accepted, disabled, toEnd }: Made & Record<string, unknown>) => [_id, accepted, disabled, toEnd]),
+    [
+      [here._id, true, true, null],
+      [there._id, true, true, null],
+      [off._id, false, false, null],
+      [other.key._id, true, true, null],
+    ],
+  )
+  assert.equal(disabled, 3)
+  const refusals = (await cli.runGiven([text], 'find', '--json')).json.found.map(({ refusal }: never) => refusal)
+  assert.deepEqual(refusals, ['inactive', 'inactive', 'inactive', 'revoked'])
+  assert.equal((await cli.run('token', 'get', bystander._id, '--json')).json.status, 'active')
+  const [last] = (await cli.run('history', 'list', here._id, '--json')).json.items
+  assert.deepEqual([last.by, last.to], ['operator', { status: 'inactive', reason: 'leaked' }])
+  const [revoked] = (await cli.run('history', 'list', other.account._id, '--action', 'key.revoke', '--json')).json.items
+  assert.equal(revoked.to.reason, 'leaked')
+})
+
 test('nothing found has an exit code of its own, says how much was looked at, and repeats nothing', async () => {
   for (const [input, candidates] of [
     ['', 0],

@@ -66,6 +66,10 @@ const TABLE: readonly (readonly [name: string | null, line: string])[] = [
   [null, 'verify < $old.token'],
   ['rotated', 'token rotate $ci --overlap 1h'],
   [null, 'verify --scope orders:read < $rotated.token'],
+  [null, 'leak - --dry-run --account $account < $rotated.token'],
+  [null, 'leak - --account $account < $rotated.token'],
+  [null, 'leak - --account $account < $ci.token'],
+  [null, 'leak no/such/file --account $account'],
   [null, 'token delete $old'],
   ['viewer', 'key create --account $account --name Support --role viewer --sub-account $berlin'],
   [null, 'key revoke $viewer'],
@@ -193,3 +197,31 @@ test('the operator of the local store has no account until one is named', async 
   const { account, caller, permissions } = (await local.run('whoami', '--json')).json
   assert.deepEqual([account, caller.kind, permissions.role], [null, 'operator', 'owner'])
 })
+
+test('a text that is larger than a request is sent in pieces, and what stands where it is cut is found', async () => {
+  const make = (name: string) =>
+    remote.run('token', 'create', '--sub-account', theirs.subAccount._id, '--name', name, '--json')
+  const made = [(await make('At the cut')).json, (await make('Later')).json]
+  const text = Buffer.alloc(3 * 1_048_576, 'a line of a log\n')
+  const places = [1_048_576 - 20, 2_500_000]
+  for (const [index, { token }] of made.entries()) Buffer.from(` ${token} `).copy(text, places[index])
+  const leak = () => remote.runAs({ input: [text], env: through(keys.owner) }, 'leak', '-', '--json')
+  const first = (await leak()).json
+  assert.deepEqual(
+    first.found.map(({ _id, status, wasActive }: Found) => [_id, status, wasActive]),
+    [
+      [made[0]._id, 'inactive', true],
+      [made[1]._id, 'inactive', true],
+    ],
+  )
+  assert.equal(first.disabled, 2)
+  assert.equal((await leak()).json.disabled, 0)
+  const viewer = await remote.runAs({ input: [text], env: through(keys.viewer) }, 'leak', '-', '--json')
+  assert.equal(viewer.code, 4)
+})
+
+interface Found {
+  readonly _id: string
+  readonly status: string
+  readonly wasActive: boolean
+}

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { Check } from 'typebox/schema'
 import { packageVersion } from '../../src/config.ts'
-import { BODY_LIMIT_BYTES, codesOf, type FailureStatus, STATUSES } from '../../src/http/protocol/failures.ts'
+import { codesOf, type FailureStatus, STATUSES } from '../../src/http/protocol/failures.ts'
 import { Estate, sqliteEngine } from '../support/estate.ts'
 import { bearer, closeConnections } from '../support/http.ts'
 
@@ -297,10 +297,11 @@ test('what is said of a body that cannot be read is described wherever one is re
   assert.ok(reading.length >= 7)
   for (const { path, method, operation } of reading) {
     const [type = 'application/json'] = Object.keys(operation.requestBody?.content ?? {})
+    const [, limitKiB] = /at most (\d+) KiB/.exec(JSON.stringify(operation.responses[413])) ?? []
     const bodies: readonly [number, string, string][] = [
       [400, type, '{'],
-      [413, type, ' '.repeat(BODY_LIMIT_BYTES + 1)],
-      [415, 'text/plain', '{}'],
+      [413, type, ' '.repeat(Number(limitKiB) * 1024 + 1)],
+      [415, 'text/html', '{}'],
     ]
     for (const [status, sent, body] of bodies) {
       const heard = await estate.ask({

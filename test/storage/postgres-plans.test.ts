@@ -271,6 +271,7 @@ function describePlans(partitions: number): void {
     'a token by its name': () => reads.findTokensByNames(db, [{ subAccountId: subAccount.id, name: 'second' }]),
     'names by their ids': () => reads.findNames(db, account.id, [token.id, subAccount.id]),
     'tokens that may have been imported': () => reads.listImported(db, '', 10),
+    'tokens of an account that may have been imported': () => reads.listImportedOf(db, account.id, '', 10),
     'the keys of an account': () => reads.listKeys(db, account.id, page),
     'a key of an account': () => reads.listKeys(db, account.id, { ...page, id: 'key_x', within: ['sub_x'] }),
     'the renaming of an account': () => make(operations.updateAccount(account.id, { name: 'Renamed' }, origin)),

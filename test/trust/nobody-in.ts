@@ -137,6 +137,35 @@ export const guarded: Readonly<Record<string, Guarded>> = {
     other: 200,
   },
   [`DELETE ${VERIFIER}/:id`]: { ask: () => ({ path: `${VERIFIER}/vfr_none` }), owner: 404, other: 404 },
+  'POST /api/v1/apiClient/leak': {
+    ask: async (estate) => ({
+      path: '/api/v1/apiClient/leak',
+      body: { text: `x ${(await estate.token()).credential} y` },
+    }),
+    owner: 200,
+    other: 200,
+  },
+  'GET /api/v1/leaks/gitlab/v1/revocable_token_types': {
+    ask: () => ({ path: '/api/v1/leaks/gitlab/v1/revocable_token_types' }),
+    owner: 200,
+    other: 200,
+  },
+  'POST /api/v1/leaks/gitlab/v1/revoke_tokens': {
+    ask: async (estate) => ({
+      path: '/api/v1/leaks/gitlab/v1/revoke_tokens',
+      body: [{ type: 'gitleaks_rule_id_latchkey-token', token: (await estate.token()).credential, location: '' }],
+    }),
+    owner: 204,
+    other: 204,
+  },
+  'POST /api/v1/leaks/trufflehog': {
+    ask: async (estate) => ({
+      path: '/api/v1/leaks/trufflehog',
+      body: { latchkey: { token: [(await estate.token()).credential] } },
+    }),
+    owner: 200,
+    other: 403,
+  },
   'POST /oauth2/introspect': {
     ask: async (estate) => ({
       path: '/oauth2/introspect',

@@ -1,11 +1,10 @@
-// Request bodies: JSON in strict UTF-8, or a form where the route takes one.
-import type { IncomingMessage } from 'node:http'
+// Request bodies: JSON in strict UTF-8, or a form, a text or the bytes themselves where the route takes them.
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest, preParsingHookHandler } from 'fastify'
 import { Failure } from '../../tokens/errors.ts'
 import { decodeText, repeatsField } from '../../tokens/model/fields.ts'
 import type { BufferedMemory } from './buffered-memory.ts'
-import { BODY_LIMIT_BYTES, BODY_REASONS, HttpFailure } from './failures.ts'
+import { BODY_REASONS, HttpFailure } from './failures.ts'
 
 export function addBodyParsers(server: FastifyInstance, memory: BufferedMemory): void {
   const preParsing = beforeParsing(memory)
@@ -34,45 +33,59 @@ function beforeParsing(memory: BufferedMemory): preParsingHookHandler {
     // With `optimizeEmptyRequests`, the stream of a request without a body has already ended. Fastify's parser, which runs for
     // any request with a content type, would wait for the 'end' event forever.
     if (request.raw.readableEnded) return done(null, Readable.from([]))
-    countUntilComplete(request.raw, memory)
+    countUntilComplete(request, memory)
     done(null, payload)
   }
 }
 
 /** Counts the announced length: more is never kept. */
-function countUntilComplete(request: IncomingMessage, memory: BufferedMemory): void {
-  const { socket, headers } = request
-  const bytes = Math.min(Number(headers['content-length'] ?? BODY_LIMIT_BYTES), BODY_LIMIT_BYTES)
+function countUntilComplete({ raw, routeOptions }: FastifyRequest, memory: BufferedMemory): void {
+  const { socket, headers } = raw
+  const { bodyLimit } = routeOptions
+  const bytes = Math.min(Number(headers['content-length'] ?? bodyLimit), bodyLimit)
   memory.add(socket, bytes)
-  request.once('close', () => memory.add(socket, -bytes))
+  raw.once('close', () => memory.add(socket, -bytes))
 }
 
 export const JSON_TYPE = 'application/json'
 /** JSON too (RFC 7396). */
 export const MERGE_PATCH_TYPE = 'application/merge-patch+json'
 
-const consumedBy = ({ routeOptions }: FastifyRequest) =>
-  (routeOptions.config as { consumes?: string }).consumes ?? JSON_TYPE
-const wrongType = (request: FastifyRequest) => new HttpFailure(415, BODY_REASONS.wrongType(consumedBy(request)))
+/** The body is a Buffer: a text may be in any encoding. */
+export const TEXT_TYPE = 'text/plain'
+export const FORM_TYPE = 'application/x-www-form-urlencoded'
+
+/** What a route takes: one or more types. */
+export interface Consumes {
+  readonly consumes?: string | readonly string[] | undefined
+  /** The handler gets the bytes of the body, of which it checks a signature. */
+  readonly takesBytes?: boolean | undefined
+}
+
+const configOf = ({ routeOptions }: FastifyRequest) => routeOptions.config as Consumes
+const consumedBy = (request: FastifyRequest) => [configOf(request).consumes ?? JSON_TYPE].flat()
+const wrongType = (request: FastifyRequest) =>
+  new HttpFailure(415, BODY_REASONS.wrongType(consumedBy(request).join(' or ')))
 
 function readBody(request: FastifyRequest, body: Buffer): unknown {
   const { 'content-type': type = '', 'content-encoding': coding = 'identity' } = request.headers
-  const consumes = consumedBy(request)
-  const sent = type.split(';', 1)[0]?.trim().toLowerCase()
-  if (sent !== consumes && !(request.method === 'PATCH' && sent === MERGE_PATCH_TYPE)) throw wrongType(request)
+  const sent = type.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  const isMergePatch = request.method === 'PATCH' && sent === MERGE_PATCH_TYPE
+  if (!consumedBy(request).includes(sent) && !isMergePatch) throw wrongType(request)
   if (coding.toLowerCase() !== 'identity') {
     throw new HttpFailure(415, BODY_REASONS.encoded, { 'accept-encoding': 'identity' })
   }
+  if (sent === TEXT_TYPE || configOf(request).takesBytes) return body
   const charset = CHARSET.exec(type)?.[1]
   if (charset !== undefined && !/^"?utf-?8"?$/i.test(charset)) throw new HttpFailure(415, BODY_REASONS.wrongCharset)
-  return consumes === JSON_TYPE ? readJson(body) : readForm(body)
+  return sent === FORM_TYPE ? readForm(body) : readJson(body)
 }
 
 const CHARSET = /;\s*charset\s*=\s*([^;\s]*)/i
 const JSON_SPACE = /^[ \t\r\n]*$/
 
 /** Undefined for an empty body or white space. */
-function readJson(body: Buffer): unknown {
+export function readJson(body: Buffer): unknown {
   const text = decodeText(body)
   if (text === undefined) throw notJson()
   if (JSON_SPACE.test(text)) return undefined

@@ -79,20 +79,24 @@ export const routeNotFound = () => new HttpFailure(404, 'Route not found')
 
 export const BODY_LIMIT_BYTES = 64 * 1024
 
+export function tooLarge(limitBytes: number): string {
+  return `Request body must be at most ${limitBytes / 1024} KiB`
+}
+
 /** Why a body is refused, by Fastify or by our parser. */
 export const BODY_REASONS = {
   notJson: 'Request body is not valid JSON',
   repeatedField: 'Request body must name each field only once',
-  tooLarge: `Request body must be at most ${BODY_LIMIT_BYTES / 1024} KiB`,
+  tooLarge: tooLarge(BODY_LIMIT_BYTES),
   wrongType: (type: string) => `Request body must be ${type}`,
   wrongCharset: 'Request body must be in UTF-8',
   encoded: 'Request body must not have a Content-Encoding',
 }
 
-/** Errors that Fastify throws itself. */
-const FRAMEWORK_FAILURES: Readonly<Record<string, readonly [FailureStatus, string]>> = {
-  FST_ERR_CTP_BODY_TOO_LARGE: [413, BODY_REASONS.tooLarge],
-  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [400, 'Request body does not have the announced length'],
+/** Errors that Fastify throws itself, by the limit of the body. */
+const FRAMEWORK_FAILURES: Readonly<Record<string, (limitBytes: number) => readonly [FailureStatus, string]>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: (limitBytes) => [413, tooLarge(limitBytes)],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: () => [400, 'Request body does not have the announced length'],
 }
 
 /** A 401 to a client that used HTTP Basic must name that scheme too (RFC 6749, 5.2). */
@@ -106,7 +110,7 @@ export class BasicRefused extends Error {
   }
 }
 
-export function answerTo(error: unknown): FailureAnswer {
+export function answerTo(error: unknown, bodyLimitBytes = BODY_LIMIT_BYTES): FailureAnswer {
   if (error instanceof BasicRefused) return error.answer
   if (error instanceof Failure) {
     const status = STATUS_OF[error.code]
@@ -114,15 +118,15 @@ export function answerTo(error: unknown): FailureAnswer {
     const headers = { ...(status === 503 && { 'retry-after': '1' }), [ERROR_HEADER]: error.code }
     return { status, headers, body: failureBody(STATUSES[status].category, error.message, error.details) }
   }
-  const http = error instanceof HttpFailure ? error : fromFramework(error)
+  const http = error instanceof HttpFailure ? error : fromFramework(error, bodyLimitBytes)
   const headers = { ...http.headers, [ERROR_HEADER]: STATUSES[http.status].code }
   return { status: http.status, headers, body: failureBody(STATUSES[http.status].category, http.message) }
 }
 
-function fromFramework(error: unknown): HttpFailure {
+function fromFramework(error: unknown, bodyLimitBytes: number): HttpFailure {
   const { code = '', statusCode = 500 } = (error ?? {}) as { code?: string; statusCode?: number }
   // Such as 416 from @fastify/static.
   const refused = statusCode < 500 && statusCode in STATUSES ? (statusCode as FailureStatus) : 500
-  const [status, reason] = FRAMEWORK_FAILURES[code] ?? [refused]
+  const [status, reason] = FRAMEWORK_FAILURES[code]?.(bodyLimitBytes) ?? [refused]
   return new HttpFailure(status, reason)
 }

@@ -26,7 +26,7 @@ export function unknownNamesCheck({ method, querystring, body }: Described): Che
   return (input) => {
     const isMasked = method === 'GET' && input.query.credentials === 'masked'
     refuseUnknown('parameter', input.query, isMasked ? [...parameters, 'credentials'] : parameters)
-    if (isObject(input.body)) refuseUnknown('field', input.body, fields)
+    if (isObject(input.body) && !(input.body instanceof Uint8Array)) refuseUnknown('field', input.body, fields)
   }
 }
 

@@ -11,10 +11,11 @@ import type { Verifiers } from '../../tokens/verifiers.ts'
 import { failureBody, unauthenticatedBody } from '../../tokens/verify/answer.ts'
 import type { Admit, Authenticate } from '../access/caller.ts'
 import type { GrantsFile } from '../access/grants.ts'
+import type { OutsideReports } from '../access/leak-sources.ts'
 import type { RateLimits } from '../access/rate-limits.ts'
 import type { SignIn } from '../access/session.ts'
 import type { Metrics } from '../observe/metrics.ts'
-import { JSON_TYPE, MERGE_PATCH_TYPE } from '../protocol/body.ts'
+import { type Consumes, JSON_TYPE, MERGE_PATCH_TYPE } from '../protocol/body.ts'
 import type { RequestHeaders } from '../protocol/conditions.ts'
 import {
   type AppIdentity,
@@ -23,7 +24,14 @@ import {
   successSchema,
   UnauthenticatedSchema,
 } from '../protocol/envelope.ts'
-import { BODY_REASONS, codesOf, type FailureStatus, STATUSES } from '../protocol/failures.ts'
+import {
+  BODY_LIMIT_BYTES,
+  BODY_REASONS,
+  codesOf,
+  type FailureStatus,
+  STATUSES,
+  tooLarge,
+} from '../protocol/failures.ts'
 
 /** What the server is made of. Each file of routes takes what it needs. */
 export interface ServerParts {
@@ -47,6 +55,8 @@ export interface ServerParts {
   readonly grantsFiles?: readonly GrantsFile[]
   /** How people sign in to the console without an account key; undefined if they cannot. */
   readonly signIn?: SignIn | undefined
+  /** Of leaked credentials. */
+  readonly outsideReports?: OutsideReports | undefined
 }
 
 export interface RouteInput {
@@ -83,6 +93,9 @@ export interface AccountRoute {
   readonly querystring?: ObjectSchema
   readonly headers?: ObjectSchema
   readonly body?: ObjectSchema
+  /** Default: JSON. */
+  readonly consumes?: Consumes['consumes']
+  readonly bodyLimitBytes?: number
   /** Fastify sends its fields, in its order, and no others. */
   readonly data: ObjectSchema
   readonly success: {
@@ -107,7 +120,9 @@ export interface PlainRoute {
   /** `Admit` runs before the body is read, and rejects to refuse the request. */
   readonly access: Admit | 'anyone'
   /** Default: JSON. */
-  readonly consumes?: 'application/x-www-form-urlencoded'
+  readonly consumes?: Consumes['consumes']
+  readonly takesBytes?: boolean
+  readonly bodyLimitBytes?: number
   /** True for a route that responds from the headers alone, whatever body a gateway forwards. */
   readonly ignoresBody?: boolean
   readonly respond: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
@@ -149,10 +164,12 @@ export const IDEMPOTENCY_KEY = {
 
 export const etag = (description: string) => ({ ETag: { type: 'string', description } })
 
-const BODY_FAILURES: Reasons = {
-  400: [BODY_REASONS.notJson, BODY_REASONS.repeatedField],
-  413: [BODY_REASONS.tooLarge],
-  415: [BODY_REASONS.wrongType(JSON_TYPE)],
+function bodyFailures({ consumes = JSON_TYPE, bodyLimitBytes = BODY_LIMIT_BYTES }: AccountRoute): Reasons {
+  return {
+    400: [BODY_REASONS.notJson, BODY_REASONS.repeatedField],
+    413: [tooLarge(bodyLimitBytes)],
+    415: [BODY_REASONS.wrongType([consumes].flat().join(' or '))],
+  }
 }
 
 export function rightsOf({ method, right = method === 'GET' ? 'read' : 'change' }: AccountRoute): readonly Right[] {
@@ -173,7 +190,7 @@ const CALLERS = [{ accountKey: [] }, { jwt: [] }, { session: [] }]
 export function schemaOf(route: AccountRoute): FastifySchema {
   const { method, operationId, summary, tag, description, params, querystring, headers, body, success } = route
   // Every route but GET reads the body, even one that has no use for a body.
-  const ofBody = isWrite(route) ? BODY_FAILURES : {}
+  const ofBody = isWrite(route) ? bodyFailures(route) : {}
   const response = {
     [success.status ?? 200]: {
       ...successSchema(route.data),

@@ -246,7 +246,10 @@ export const HistoryEntry = Type.Object(
   {
     seq: Type.Unsafe<number | string>({ ...count(POSITION), type: ['integer', 'string'] }),
     at: time('When'),
-    by: text('An account key id, `jwt:` or `oidc:` and a subject, or `operator`', 'key_019b2f0c5a3c8e1d2c3b4a5f6e7d'),
+    by: text(
+      'An account key id, `jwt:` or `oidc:` and a subject, `leak:` and who has reported it, or `operator`',
+      'key_019b2f0c5a3c8e1d2c3b4a5f6e7d',
+    ),
     byName: orNull(text('The name of that account key then, or the e-mail address of the person', 'Console')),
     action: oneOf(ACTIONS, 'What was done', 'token.update'),
     subject: text('The id of what was changed', 'tok_019b2f0c5a3c8e1d2c3b4a5f6e7d'),

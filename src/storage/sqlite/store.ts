@@ -28,6 +28,10 @@ import { type EndedThread, RestartingThread } from './threads/restarting-thread.
 type Rest<Operation> = Operation extends (target: never, ...args: infer Args) => unknown ? Args : never
 type Result<Operation> = Operation extends (...args: never[]) => infer Value ? Awaited<Value> : never
 
+type LongQuery =
+  | ('listKeys' | 'listSubAccounts' | 'listHistory' | 'readOverview' | 'findNames')
+  | ('listImportedOf' | 'listFormerImportedOf')
+
 /** Skipping an index entry takes some 50 ns; a list that skips more runs on a reader thread. */
 const MAX_SKIP_ON_LOOP = 2_000
 const RECHECK_MS = 1_000
@@ -225,7 +229,9 @@ class SqliteStore implements Store, StoreFiles, Revocations {
 
   countTokens = this.#upkeep('countTokens')
   listImported = this.#upkeep('listImported')
-  hasFormerImported = this.#upkeep('hasFormerImported')
+  listImportedOf = this.#longQuery('listImportedOf')
+  listFormerImported = this.#upkeep('listFormerImported')
+  listFormerImportedOf = this.#longQuery('listFormerImportedOf')
   countExpiring = this.#upkeep('countExpiring')
   readRows = this.#upkeep('readRows')
   readonly #readChainHeads = this.#upkeep('readChainHeads')
@@ -347,7 +353,7 @@ class SqliteStore implements Store, StoreFiles, Revocations {
     return async (...args: Rest<Operation>) => this.#ask(name, ...args) as Result<Operation>
   }
 
-  #longQuery<Name extends 'listKeys' | 'listSubAccounts' | 'listHistory' | 'readOverview' | 'findNames'>(name: Name) {
+  #longQuery<Name extends LongQuery>(name: Name) {
     type Operation = (typeof reads)[Name]
     return (...[accountId, ...args]: Rest<Operation>) =>
       this.#askReader(name, accountId, ...args) as Promise<Result<Operation>>

@@ -1,8 +1,12 @@
 // Which parts of a text can be a credential: bytes in, candidates out, in constant memory and without a store. Our own credentials
-// are recognised by their format. An imported one may be any printable ASCII: each part of a word that begins and ends at
-// punctuation, and has the shape of one, is a candidate.
+// are recognised by their format and checksum. An imported one may be any printable ASCII: each part of a word that begins and ends
+// at punctuation, and has the shape of one, is a candidate. What a word stands for, if it is encoded, is searched in the same way.
+import { SHORTEST_WITH_END } from '../trust/credential.ts'
+import { kindOfCredential } from '../verify/credential-format.ts'
+import { base64Decoded, isHexadecimal, percentDecoded, unescaped } from './decodings.ts'
 import type { Shapes } from './shapes.ts'
 import { narrowed, wideWords } from './utf16.ts'
+import { type Joined, WrappedLines } from './wrapped-lines.ts'
 
 export interface Candidate {
   readonly text: string
@@ -12,12 +16,16 @@ export interface Candidate {
 
 const MAX_CREDENTIAL = 1_024
 /** A longer word is read in pieces, which overlap so that no credential is split. */
-const MAX_WORD = 65_536
-const OVERLAP = 2 * MAX_CREDENTIAL
+const MAX_WORD = 32_768
+export const OVERLAP = 8 * MAX_CREDENTIAL
+/** Encodings within encodings, such as base64 in a JSON string in a URL. */
+const MAX_DEPTH = 3
+/** Shorter ones are not found in base64: too much would be a candidate. */
+const FEWEST_IN_BASE64 = 8
 /** The parts of a candidate of any length at most (`a.b` has three), unless it begins or ends at a delimiter. */
 const MAX_PARTS = 8
 
-const OURS = /^lk_(?:tok|key)_[0-9A-Za-z]{49}/
+const OURS = /^lk_(?:tok|key)_/
 const OUR_LENGTH = 56
 
 /** Kinds of bytes. All others separate words. */
@@ -35,13 +43,9 @@ const KINDS = Uint8Array.from({ length: 256 }, (_, byte) => {
   const delimits = /["'`<>()[\]{},;|\\]/.test(character) ? DELIMITER : 0
   return PUNCTUATION | delimits | (/[\\%]/.test(character) ? ESCAPE : 0)
 })
-const HEXADECIMAL = Uint8Array.from({ length: 256 }, (_, byte) =>
-  /[0-9a-fA-F]/.test(String.fromCharCode(byte)) ? 1 : 0,
-)
 const [LINE_FEED, BACKSLASH, PERCENT, LOWER_K, LOWER_L, LOWER_U] = Buffer.from('\n\\%klu') as unknown as number[]
 
 const kindAt = (bytes: Uint8Array, at: number) => KINDS[bytes[at] ?? 0] ?? 0
-const isHexadecimal = (bytes: Uint8Array, at: number) => HEXADECIMAL[bytes[at] ?? 0] === 1
 
 export class LeakScanner {
   readonly #shapes: Shapes | 'any'
@@ -51,6 +55,7 @@ export class LeakScanner {
   #decode: ((chunk: Uint8Array) => Uint8Array) | undefined
   /** The beginning of a word that may go on. */
   #unfinished: Buffer = Buffer.alloc(0)
+  readonly #wrapped = new WrappedLines(MAX_WORD, OVERLAP)
   #line = 1
   #found: Candidate[] = []
 
@@ -58,7 +63,8 @@ export class LeakScanner {
   constructor(shapes: Shapes | 'any') {
     this.#shapes = shapes
     this.#lengths = shapes === 'any' ? [] : shapes.lengths
-    this.#shortest = shapes === 'any' ? 1 : Math.min(OUR_LENGTH, ...this.#lengths)
+    const shortestOfEnds = shapes !== 'any' && shapes.hasEnds ? SHORTEST_WITH_END : OUR_LENGTH
+    this.#shortest = shapes === 'any' ? 1 : Math.min(OUR_LENGTH, shortestOfEnds, ...this.#lengths)
   }
 
   /** The candidates of all words that end in this chunk, which may repeat. */
@@ -76,6 +82,7 @@ export class LeakScanner {
 
   end(): readonly Candidate[] {
     this.#scanWords(this.#unfinished)
+    this.#scanJoined(this.#wrapped.end())
     return this.#taken()
   }
 
@@ -99,33 +106,77 @@ export class LeakScanner {
       const start = at
       let kinds = 0
       for (let kind = kindAt(bytes, at); at < bytes.length && kind !== 0; kind = kindAt(bytes, ++at)) kinds |= kind
-      if (at - start >= this.#shortest) this.#scanWord(bytes, start, at, kinds)
-      if (bytes[at] === LINE_FEED) this.#line++
+      if (at > start) {
+        if (at - start >= this.#shortest) this.#scanWord(bytes, start, at, kinds, 0)
+        this.#scanJoined(this.#wrapped.addWord(bytes, start, at, this.#line))
+      }
+      if (bytes[at] === LINE_FEED) {
+        this.#line++
+        this.#wrapped.endLine()
+      }
       at++
     }
-    for (const { word, line } of wideWords(bytes, firstLine)) this.#scanWide(word, line)
+    for (const { word, line } of wideWords(bytes, firstLine)) {
+      this.#onLine(line, () => this.#scanWord(word, 0, word.length, PUNCTUATION | ESCAPE, 0))
+    }
   }
 
-  #scanWide(word: Buffer, line: number): void {
+  #onLine(line: number, scan: () => void): void {
     const lineOfBytes = this.#line
     this.#line = line
-    this.#scanWord(word, 0, word.length, PUNCTUATION | ESCAPE)
+    scan()
     this.#line = lineOfBytes
   }
 
-  #scanWord(bytes: Buffer, start: number, end: number, kinds: number): void {
+  /** Lines of base64 that belong together. */
+  #scanJoined(joined: Joined | undefined): void {
+    if (joined === undefined) return
+    const { word, line } = joined
+    this.#onLine(line, () => this.#scanBase64(word, 0, word.length, 1))
+  }
+
+  #scanWord(bytes: Buffer, start: number, end: number, kinds: number, depth: number): void {
     if (end - start >= OUR_LENGTH) this.#findOurs(bytes, start, end)
     const word = { bytes, start, end, hasEscapes: (kinds & ESCAPE) !== 0 }
     if (this.#fits(bytes, start, end)) this.#add(bytes, start, end)
-    if ((kinds & PUNCTUATION) === 0) return
-    if (this.#shapes === 'any') this.#findAll(word)
-    else if (this.#lengths.length > 0) this.#findShaped(word, this.#shapes)
+    if (this.#shapes !== 'any' && this.#shapes.hasEnds) this.#findEnds(word, this.#shapes)
+    if ((kinds & PUNCTUATION) !== 0) {
+      if (this.#shapes === 'any') this.#findAll(word)
+      else if (this.#lengths.length > 0) this.#findShaped(word, this.#shapes)
+    }
+    if (depth < MAX_DEPTH) this.#scanDecodings(word, depth + 1)
+  }
+
+  #scanDecodings({ bytes, start, end, hasEscapes }: Word, depth: number): void {
+    if (hasEscapes) {
+      for (const decoded of [percentDecoded(bytes, start, end), unescaped(bytes, start, end)]) {
+        if (decoded !== undefined) this.#scanDecoded(decoded, depth)
+      }
+    }
+    this.#scanBase64(bytes, start, end, depth)
+  }
+
+  #scanBase64(bytes: Buffer, start: number, end: number, depth: number): void {
+    const shortest = Math.max(FEWEST_IN_BASE64, this.#shortest)
+    for (const decoded of base64Decoded(bytes, start, end, shortest)) this.#scanDecoded(decoded, depth)
+  }
+
+  /** All of it stands in the present line. */
+  #scanDecoded(bytes: Buffer, depth: number): void {
+    for (let at = 0; at < bytes.length; at++) {
+      const start = at
+      let kinds = 0
+      for (let kind = kindAt(bytes, at); at < bytes.length && kind !== 0; kind = kindAt(bytes, ++at)) kinds |= kind
+      if (at - start >= this.#shortest) this.#scanWord(bytes, start, at, kinds, depth)
+    }
+    for (const { word } of wideWords(bytes, 0)) this.#scanWord(word, 0, word.length, PUNCTUATION | ESCAPE, depth)
   }
 
   #findOurs(bytes: Buffer, start: number, end: number): void {
     for (let at = start; at <= end - OUR_LENGTH; at++) {
       if (bytes[at] !== LOWER_L || bytes[at + 1] !== LOWER_K) continue
-      if (OURS.test(bytes.toString('latin1', at, at + OUR_LENGTH))) this.#add(bytes, at, at + OUR_LENGTH)
+      const text = bytes.toString('latin1', at, at + OUR_LENGTH)
+      if (OURS.test(text) && kindOfCredential(text) !== undefined) this.#add(bytes, at, at + OUR_LENGTH)
     }
   }
 
@@ -139,6 +190,18 @@ export class LeakScanner {
         if (at + length > delimiter) break
         const to = at + length
         if (endsPart(word, to) && shapes.fits(bytes, to, length)) this.#add(bytes, at, to)
+      }
+    }
+  }
+
+  /** Of any length, with the last characters of one. */
+  #findEnds(word: Word, shapes: Shapes): void {
+    const { bytes, start, end } = word
+    for (let to = start + SHORTEST_WITH_END; to <= end; to++) {
+      if (!endsPart(word, to) || !shapes.fitsEnd(bytes, to)) continue
+      const first = Math.max(start, to - MAX_CREDENTIAL)
+      for (let at = to - 1; at >= first && (kindAt(bytes, at) & DELIMITER) === 0; at--) {
+        if (to - at >= SHORTEST_WITH_END && beginsPart(word, at)) this.#add(bytes, at, to)
       }
     }
   }

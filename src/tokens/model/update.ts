@@ -154,11 +154,13 @@ export interface Rotation {
 export function applyRotation<Token extends TokenRecord>(record: Token, rotation: Rotation, at: Timestamp) {
   const { sealed, digest, masked = null, formerUntil } = rotation
   const overlaps = formerUntil > at
+  // A search for leaks knows nothing else of a former credential that was imported.
+  const shown = overlaps && record.masked !== null ? { formerCredential: record.masked } : {}
   return {
     after: { ...record, sealed, digest, masked, version: record.version + 1 },
     retired: overlaps ? { digest: record.digest, tokenId: record.id, retiresAt: formerUntil } : undefined,
     outlived: overlaps ? at : Number.MAX_SAFE_INTEGER,
-    facts: { formerCredentialUntil: overlaps ? formerUntil : null },
+    facts: { formerCredentialUntil: overlaps ? formerUntil : null, ...shown },
   }
 }
 

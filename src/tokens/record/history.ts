@@ -36,7 +36,7 @@ export type Idempotency = Pick<KeptRequest, 'accountId' | 'key' | 'requestDigest
 
 /** Who makes a change, from where, and when. */
 export interface Origin {
-  /** An account key's id, `operator` for the command line, or `jwt:` or `oidc:` and the subject. */
+  /** An account key's id, `operator` for the command line, `jwt:` or `oidc:` and the subject, or `leak:` and who has reported it. */
   readonly by: string
   /** What the account key was called at that time, or the person's e-mail address. */
   readonly byName?: string | null
@@ -47,6 +47,8 @@ export interface Origin {
   readonly authority?: Authority | undefined
   /** Stored with the change. Checked inside the transaction: a key that the caller has used before is refused. */
   readonly once?: Idempotency | undefined
+  /** Why the change is made, shown among the facts after it. */
+  readonly reason?: string | undefined
 }
 
 /** Only the fields that changed, and never a credential. */
@@ -100,6 +102,12 @@ function readFacts(text: string): Facts {
   return isObject(facts) ? (facts as Facts) : {}
 }
 
+/** The masked form of the credential that a rotation has replaced; undefined where it is not on record. */
+export function formerMaskIn(toFacts: string): string | undefined {
+  const { formerCredential } = readFacts(toFacts)
+  return typeof formerCredential === 'string' ? formerCredential : undefined
+}
+
 /** The row that an event adds after the last row of its account's chain. */
 export function nextRow(
   event: HistoryEvent,
@@ -108,13 +116,13 @@ export function nextRow(
   stamps: Stamps,
 ): StoredHistoryRow {
   const { from, to, ...about } = event
-  const { at, by, byName = null, requestId, address } = origin
-  const facts = { fromFacts: JSON.stringify(from), toFacts: JSON.stringify(to) }
+  const { at, by, byName = null, requestId, address, reason } = origin
+  const facts = { fromFacts: JSON.stringify(from), toFacts: JSON.stringify({ ...to, reason }) }
   const row = { ...about, seq: seq + 1, at, by, byName, requestId, address, ...facts }
   return { ...row, stamp: chainStamp(row, last, stamps) }
 }
 
-export interface HistoryRow extends HistoryEvent, Omit<Origin, 'authority' | 'once'> {
+export interface HistoryRow extends HistoryEvent, Omit<Origin, 'authority' | 'once' | 'reason'> {
   readonly byName: string | null
   /** Counts the account's rows from 1, without gaps. */
   readonly seq: number

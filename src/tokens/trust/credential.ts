@@ -16,7 +16,7 @@ export const NOT_STORED = ''
 
 const MASK_SHOWS = 4
 /** Of a shorter one, four characters would be too much of it. */
-const SHORTEST_WITH_END = 16
+export const SHORTEST_WITH_END = 16
 
 /** The credential as shown to callers who may not see it: its kind and its last four characters. */
 export function maskOf(credential: string): string {

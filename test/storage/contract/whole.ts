@@ -55,7 +55,7 @@ export function describeWhole(open: OpenEmptyStore): void {
       assert.deepEqual(await estate.store.countTokens(), { active: 4, inactive: 4 })
     }))
 
-  test('tokens that may have been imported are listed by their ids, and former credentials of the operator noticed', () =>
+  test('tokens that may have been imported are listed by their ids, and what is known of former ones', () =>
     withStore(async (estate) => {
       const { store } = estate
       const subAccount = await estate.subAccount(await estate.account())
@@ -65,10 +65,20 @@ export function describeWhole(open: OpenEmptyStore): void {
       const namesAfter = async (after: string) => (await store.listImported(after, 2)).map(({ name }) => name)
       assert.deepEqual(await namesAfter(''), ['older', 'long'])
       assert.deepEqual(await namesAfter(records[2]?.id ?? ''), ['short'])
-      assert.equal(await store.hasFormerImported(), false)
-      const rotation = { sealed: estate.sealed(), digest: estate.digest(), formerUntil: Number.MAX_SAFE_INTEGER }
-      await rotateToken(store, subAccount.accountId, records[0]?.id ?? '', rotation, estate.origin())
-      assert.equal(await store.hasFormerImported(), true)
+      const { accountId } = subAccount
+      const other = await estate.subAccount(await estate.account())
+      const ofAccount = async (id: string) => (await store.listImportedOf(id, '', 10)).map(({ name }) => name)
+      assert.deepEqual(await ofAccount(accountId), ['older', 'long', 'short'])
+      assert.deepEqual(await ofAccount(other.accountId), [])
+      assert.deepEqual(await store.listFormerImported(), [])
+      for (const { id } of records.slice(0, 3)) {
+        const rotation = { sealed: estate.sealed(), digest: estate.digest(), formerUntil: Number.MAX_SAFE_INTEGER }
+        await rotateToken(store, accountId, id, rotation, estate.origin())
+      }
+      const masksOf = new Set([undefined, 'lk_tok_…abcd', '…abcd'])
+      assert.deepEqual(new Set(await store.listFormerImported()), masksOf)
+      assert.deepEqual(new Set(await store.listFormerImportedOf(accountId)), masksOf)
+      assert.deepEqual(await store.listFormerImportedOf(other.accountId), [])
     }))
 
   test('all that was answered is there after closing and opening again', () =>
@@ -169,7 +179,9 @@ export function describeWhole(open: OpenEmptyStore): void {
         changeToken: () => updateToken(closed, account.id, 'tok_x', { name: 'x' }, origin),
         countTokens: () => closed.countTokens(),
         listImported: () => closed.listImported('', 1),
-        hasFormerImported: () => closed.hasFormerImported(),
+        listImportedOf: () => closed.listImportedOf(account.id, '', 1),
+        listFormerImported: () => closed.listFormerImported(),
+        listFormerImportedOf: () => closed.listFormerImportedOf(account.id),
         countExpiring: () => closed.countExpiring(1, 2),
         readOverview: () => closed.readOverview(account.id, overview),
         findNames: () => closed.findNames(account.id, ['tok_x']),

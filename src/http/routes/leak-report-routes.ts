@@ -1,0 +1,152 @@
+// Reports of leaked credentials from outside, in the formats of others: docs/leaks.md describes them, the API description does not.
+// Off unless configured; what they are answered tells nothing about what exists.
+import type { FastifyRequest } from 'fastify'
+import { failure } from '../../tokens/errors.ts'
+import type { ReportQueue } from '../../tokens/leaks/report-queue.ts'
+import { readFindings, readMatches, readReport } from '../../tokens/leaks/reports.ts'
+import { type Right, requireRight, sees } from '../../tokens/model/permissions.ts'
+import type { Origin } from '../../tokens/record/history.ts'
+import type { RateLimit, RateLimiter } from '../../tokens/trust/rate-limit.ts'
+import { type Admit, bearerOf, callerOf } from '../access/caller.ts'
+import { addressOf, networkOf } from '../access/client-address.ts'
+import type { LeakSource } from '../access/leak-sources.ts'
+import { admitWithin } from '../access/rate-limits.ts'
+import { JSON_TYPE, readJson, TEXT_TYPE } from '../protocol/body.ts'
+import { countHeaders } from '../protocol/client-error.ts'
+import { HttpFailure, routeNotFound } from '../protocol/failures.ts'
+import type { PlainRoute, ServerParts } from './route.ts'
+
+const BASE = '/api/v1/leaks'
+/** A thousand credentials of the greatest length. */
+const MAX_BYTES = 1024 * 1024
+
+/** For each address, all of an IPv6 /64 network together. */
+const REPORTS: RateLimit = { count: 60, perMs: 3_600_000 }
+
+/** What GitLab calls a finding of the rule `latchkey-token` in docs/leaks.md. */
+const GITLAB_TYPES = ['gitleaks_rule_id_latchkey-token']
+
+const shared = { method: 'POST', bodyLimitBytes: MAX_BYTES, schema: { hide: true } } as const
+
+/** What is not configured is a route that does not exist. */
+export function leakReportRoutes(parts: ServerParts): readonly PlainRoute[] {
+  const { limiter, sources = [], queue } = parts.outsideReports ?? {}
+  return [
+    ...(limiter && queue ? [reportRoute(parts, limiter, queue)] : []),
+    ...(sources.length > 0 ? [signedRoute(parts, sources)] : []),
+    ...gitlabRoutes(parts),
+    trufflehogRoute(parts),
+  ]
+}
+
+const originOf = (request: FastifyRequest, by: string, at: number): Origin => ({
+  by: `leak:${by}`,
+  at,
+  requestId: request.id,
+  address: addressOf(request),
+})
+
+/** For anybody: who has a credential may end it. */
+function reportRoute({ registry, now, ready }: ServerParts, limiter: RateLimiter, queue: ReportQueue): PlainRoute {
+  return {
+    ...shared,
+    url: `${BASE}/report`,
+    consumes: [JSON_TYPE, TEXT_TYPE],
+    async access(request) {
+      const waitMs = await limiter.take(`leaks ${networkOf(addressOf(request))}`, REPORTS)
+      if (waitMs > 0) throw new HttpFailure(429, undefined, { 'retry-after': String(Math.ceil(waitMs / 1000)) })
+    },
+    async respond(request, reply) {
+      const credentials = await readReport(request.body)
+      const origin = originOf(request, 'report', now())
+      // What is done after the answer cannot be answered with a failure.
+      await ready().catch((cause: unknown) => {
+        throw failure('unavailable', cause)
+      })
+      const isAdded = queue.add(() => registry.leaks.endReported(credentials, origin))
+      if (!isAdded) throw new HttpFailure(503, undefined, { 'retry-after': '60' })
+      return reply.code(202).send({})
+    },
+  }
+}
+
+/** Switched off before the answer: the source sends again what was not answered. The answer carries no labels. */
+function signedRoute({ registry, now, rateLimits }: ServerParts, sources: readonly LeakSource[]): PlainRoute {
+  return {
+    ...shared,
+    url: `${BASE}/signed/:source`,
+    access: 'anyone',
+    takesBytes: true,
+    async respond(request, reply) {
+      const { source: asked } = request.params as { source: string }
+      const source = sources.find(({ name }) => name === asked)
+      if (source === undefined) throw routeNotFound()
+      const body = (request.body ?? Buffer.alloc(0)) as Buffer
+      await source.requireSigned(request, body).catch(async (error: unknown) => {
+        await rateLimits?.countFailure(request)
+        throw error
+      })
+      await registry.leaks.endReported(readFindings(readJson(body)), originOf(request, source.name, now()))
+      return reply.code(202).send({})
+    },
+  }
+}
+
+/** By an account key, as a bearer or, as GitLab sends it, alone. */
+function admission({ authenticator, rateLimits }: ServerParts, right: Right): Admit {
+  const admit = admitWithin(async (request) => authenticator(keyOf(request)), rateLimits)
+  return async (request) => {
+    await admit(request)
+    requireRight(callerOf(request).permissions, right)
+  }
+}
+
+const BARE_KEY = /^lk_key_\w+$/
+
+function keyOf(request: FastifyRequest): string {
+  const { authorization = '' } = request.headers
+  const isBare = BARE_KEY.test(authorization) && countHeaders(request.raw.rawHeaders, 'authorization') === 1
+  return isBare ? authorization : bearerOf(request)
+}
+
+function gitlabRoutes(parts: ServerParts): readonly PlainRoute[] {
+  const { registry, now } = parts
+  return [
+    {
+      method: 'GET',
+      url: `${BASE}/gitlab/v1/revocable_token_types`,
+      access: admission(parts, 'read'),
+      schema: { hide: true },
+      respond: async () => ({ types: GITLAB_TYPES }),
+    },
+    {
+      ...shared,
+      url: `${BASE}/gitlab/v1/revoke_tokens`,
+      access: admission(parts, 'change'),
+      async respond(request, reply) {
+        const { by, byName = null, authority } = callerOf(request)
+        const origin = { ...originOf(request, 'gitlab', now()), by, byName, authority }
+        await registry.leaks.endListed(callerOf(request), readFindings(request.body), origin)
+        return reply.code(204).send()
+      },
+    },
+  ]
+}
+
+/** For a custom detector, which takes 200 for alive and everything else for not. */
+function trufflehogRoute(parts: ServerParts): PlainRoute {
+  const { registry } = parts
+  return {
+    ...shared,
+    url: `${BASE}/trufflehog`,
+    access: admission(parts, 'introspect'),
+    async respond(request) {
+      const { accountId, permissions } = callerOf(request)
+      for (const match of readMatches(request.body)) {
+        const { accepted, token } = await registry.verification.introspect(match)
+        if (accepted && token?.accountId === accountId && sees(permissions, token.subAccountId)) return {}
+      }
+      throw new HttpFailure(403, 'No match is a credential of this account that is accepted')
+    },
+  }
+}

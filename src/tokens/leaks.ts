@@ -1,0 +1,324 @@
+// Leaked credentials: which of them stand in a text, whose they are, and how they are switched off. Nothing of a text is stored.
+import { createHash } from 'node:crypto'
+import { Failure } from './errors.ts'
+import { type AskedOnce, askedOnce, findFormer, requestStamp } from './idempotency.ts'
+import { candidatesIn, type Text } from './leaks/candidates.ts'
+import { Shapes } from './leaks/shapes.ts'
+import { type Caller, requireRight, sees } from './model/permissions.ts'
+import type { AccountKey, ListedToken, Timestamp } from './model/token.ts'
+import type {
+  IdentityStore,
+  ImportStore,
+  KeyStore,
+  Parts,
+  ReportStore,
+  RequestStore,
+  ScopeStore,
+  TokenRow,
+  TokenStore,
+  VerificationStore,
+} from './ports.ts'
+import type { KeptRequest, Origin } from './record/history.ts'
+import { maskOf } from './trust/credential.ts'
+import type { KeyRing } from './trust/key-ring.ts'
+import { sizeOfText } from './trust/vault.ts'
+import type { Candidate } from './trust/verdict.ts'
+import { kindOfCredential } from './verify/credential-format.ts'
+import { judge } from './verify/verdict.ts'
+
+/** What a credential belongs to. */
+export type Holder =
+  | { readonly kind: 'account key'; readonly key: AccountKey }
+  | { readonly kind: 'token'; readonly row: TokenRow; readonly candidate: Candidate }
+
+/** A token whose credential stands in a text. */
+export interface Leaked {
+  readonly row: TokenRow
+  /** Whether verification accepted the credential. */
+  readonly wasActive: boolean
+}
+
+export interface LeakReport {
+  readonly found: readonly Leaked[]
+  /** How many tokens were switched off. */
+  readonly disabled: number
+}
+
+interface Found {
+  readonly row: TokenRow
+  readonly candidates: readonly Candidate[]
+}
+
+/** As the history shows it. */
+const REASON = 'leaked'
+const SHAPES_AT_ONCE = 1_000
+const CHANGES_AT_ONCE = 100
+const LISTED_AT_ONCE = 500
+
+export type LeakPorts = TokenStore &
+  ImportStore &
+  RequestStore &
+  ScopeStore &
+  Pick<IdentityStore, 'findKey'> &
+  Pick<VerificationStore, 'findCandidate'> &
+  Pick<KeyStore, 'revokeKey'> &
+  Pick<ReportStore, 'listHistory'>
+
+export class Leaks {
+  readonly #parts: Parts<LeakPorts>
+
+  constructor(parts: Parts<LeakPorts>) {
+    this.#parts = parts
+  }
+
+  /** The caller's tokens whose credentials stand in a text. They are switched off, unless it is a dry run. */
+  async endInText(
+    caller: Caller,
+    text: Text,
+    dryRun: boolean,
+    origin: Origin,
+    idempotencyKey?: string,
+  ): Promise<LeakReport> {
+    requireRight(caller.permissions, dryRun ? 'read' : 'change')
+    const hash = createHash('sha256')
+    const found = new Map<string, Found>()
+    const readShapes = () => this.readShapes(caller.accountId)
+    for await (const batch of candidatesIn(hashed(text, hash), { readShapes })) {
+      await this.#step(origin, () => this.#lookUp(caller, batch.keys(), found))
+    }
+    if (dryRun) return { found: this.#judged(found), disabled: 0 }
+    const asked = askedOnce(caller, idempotencyKey, 'leak', [hash.digest('hex')])
+    return this.#endOnce(caller, found, origin, asked)
+  }
+
+  /** The same for credentials that are listed. */
+  async endListed(caller: Caller, credentials: readonly string[], origin: Origin): Promise<LeakReport> {
+    requireRight(caller.permissions, 'change')
+    const found = new Map<string, Found>()
+    for (let at = 0; at < credentials.length; at += LISTED_AT_ONCE) {
+      const some = credentials.slice(at, at + LISTED_AT_ONCE)
+      await this.#step(origin, () => this.#lookUp(caller, some, found))
+    }
+    return this.#endAll(caller, found, origin)
+  }
+
+  /** Of any account: who has a credential can also use it, so that is reason enough. Account keys are revoked. */
+  async endReported(credentials: Iterable<string>, origin: Origin): Promise<void> {
+    for (const credential of new Set(credentials)) {
+      await this.#step(origin, async () => {
+        const holder = await this.findHolder(credential)
+        if (holder !== undefined) await this.end(holder, origin)
+      })
+    }
+  }
+
+  /** False for what has ended already. */
+  async end(holder: Holder, origin: Origin): Promise<boolean> {
+    const { store } = this.#parts
+    if (holder.kind === 'account key') {
+      if (holder.key.revokedAt === null) await store.revokeKey(holder.key.id, { ...origin, reason: REASON })
+      return holder.key.revokedAt === null
+    }
+    const { accountId, id, status } = holder.row.token
+    if (status !== 'active' || !this.#works(holder.candidate)) return false
+    return this.#disable(accountId, id, undefined, origin)
+  }
+
+  async findHolder(credential: string): Promise<Holder | undefined> {
+    const { store } = this.#parts
+    const kind = kindOfCredential(credential)
+    if (kind === undefined) return undefined
+    if (kind === 'key') {
+      const key = await store.findKey(credential)
+      return key && { kind: 'account key', key }
+    }
+    const candidate = await store.findCandidate(credential)
+    const row = candidate && (await store.findToken(candidate.token.accountId, candidate.token.id))
+    return row && { kind: 'token', row, candidate }
+  }
+
+  /** What a text has to be searched for, beside credentials of our own format: of one account, or of all. */
+  async readShapes(accountId?: string): Promise<Shapes | 'any'> {
+    const { store, keys } = this.#parts
+    const shapes = new Shapes()
+    const former = accountId === undefined ? store.listFormerImported() : store.listFormerImportedOf(accountId)
+    for (const mask of await former) {
+      if (mask === undefined) return 'any'
+      addMasked(shapes, mask)
+    }
+    for (let after = ''; ; ) {
+      const tokens = await (accountId === undefined
+        ? store.listImported(after, SHAPES_AT_ONCE)
+        : store.listImportedOf(accountId, after, SHAPES_AT_ONCE))
+      for (const token of tokens) {
+        const length = sizeOfText(token.sealed.length)
+        if (length > 0) shapes.add(length, endOf(token, keys))
+        // It was imported, and is not stored.
+        else if (token.masked === null) return 'any'
+        else addMasked(shapes, token.masked)
+      }
+      after = tokens.at(-1)?.id ?? ''
+      if (tokens.length < SHAPES_AT_ONCE) return shapes
+    }
+  }
+
+  /** A request has a deadline, which a long text would pass: each step of it gets its own. The command line has none. */
+  #step<Result>(origin: Origin, work: () => Result): Result {
+    if (origin.requestId === null) return work()
+    return this.#parts.store.during({ waitedMs: 0, isGone: () => false }, work)
+  }
+
+  /** Adds those that the caller sees. */
+  async #lookUp(caller: Caller, credentials: Iterable<string>, found: Map<string, Found>): Promise<void> {
+    const { store, onTampered } = this.#parts
+    const { accountId, permissions } = caller
+    const tokens = [...credentials].filter((each) => kindOfCredential(each) === 'tok')
+    const candidates = await Promise.all(tokens.map((each) => store.findCandidate(each)))
+    for (const candidate of candidates) {
+      if (candidate === undefined || candidate.token.accountId !== accountId) continue
+      if (!sees(permissions, candidate.token.subAccountId) || !this.#works(candidate)) continue
+      if (candidate.tampered !== undefined) onTampered(candidate.tampered)
+      const { id } = candidate.token
+      const row = found.get(id)?.row ?? (await store.findToken(accountId, id))
+      if (row !== undefined) found.set(id, { row, candidates: [...(found.get(id)?.candidates ?? []), candidate] })
+    }
+  }
+
+  /** False for a former credential whose time is over: the token has others since. */
+  #works({ retiresAt }: Candidate): boolean {
+    return retiresAt === null || retiresAt > this.#parts.now()
+  }
+
+  #judged(found: ReadonlyMap<string, Found>): Leaked[] {
+    const now = this.#parts.now()
+    return [...found.values()].map(({ row, candidates }) => ({ row, wasActive: isAccepted(candidates, now) }))
+  }
+
+  async #endOnce(
+    caller: Caller,
+    found: ReadonlyMap<string, Found>,
+    origin: Origin,
+    asked: AskedOnce | undefined,
+  ): Promise<LeakReport> {
+    const former = asked && (await findFormer(this.#parts, asked, origin.by))
+    if (former !== undefined) return this.#endAgain(caller, found, origin, former)
+    try {
+      return await this.#endAll(caller, found, origin, asked)
+    } catch (error) {
+      // The same request has arrived twice at the same time.
+      const first = isConflict(error) && asked ? await findFormer(this.#parts, asked, origin.by) : undefined
+      if (first === undefined) throw error
+      return this.#endAgain(caller, found, origin, first)
+    }
+  }
+
+  /** The answer to a retry: what the first request has switched off counts again, and what it did not get to is switched off now. */
+  async #endAgain(
+    caller: Caller,
+    found: ReadonlyMap<string, Found>,
+    origin: Origin,
+    { createdAt }: KeptRequest,
+  ): Promise<LeakReport> {
+    const { store } = this.#parts
+    const ended = new Set<string>()
+    for (const [tokenId, { row }] of found) {
+      if (row.token.status === 'active') continue
+      const query = { tokenId, by: origin.by, from: createdAt, page: 1, limit: SHAPES_AT_ONCE }
+      const { items } = await this.#step(origin, () => store.listHistory(caller.accountId, query))
+      if (items.some(({ to }) => to.reason === REASON)) ended.add(tokenId)
+    }
+    const report = await this.#endAll(caller, found, origin)
+    const leaked = report.found.map((each) => {
+      const { candidates } = found.get(each.row.token.id) as Found
+      return ended.has(each.row.token.id)
+        ? { ...each, wasActive: isAccepted(candidates.map(asActive), createdAt) }
+        : each
+    })
+    return { found: leaked, disabled: report.disabled + ended.size }
+  }
+
+  async #endAll(
+    caller: Caller,
+    found: ReadonlyMap<string, Found>,
+    origin: Origin,
+    asked?: AskedOnce,
+  ): Promise<LeakReport> {
+    const leaked = this.#judged(found)
+    const active = leaked.map(({ row }) => row.token).filter(({ status }) => status === 'active')
+    const off = new Set<string>()
+    const disable = async ({ id }: ListedToken, from: Origin) => {
+      if (await this.#disable(caller.accountId, id, caller.permissions.subAccounts, from)) off.add(id)
+    }
+    // The idempotency key is stored with the first change, so the others wait for that.
+    const [first, ...others] = active
+    if (first !== undefined) {
+      const once = asked && requestStamp(asked, { id: first.id, createdAt: origin.at }, this.#parts.stamps)
+      await this.#step(origin, () => disable(first, { ...origin, once }))
+    }
+    for (let at = 0; at < others.length; at += CHANGES_AT_ONCE) {
+      const some = others.slice(at, at + CHANGES_AT_ONCE)
+      await this.#step(origin, () => Promise.all(some.map((token) => disable(token, origin))))
+    }
+    return { found: leaked.map((each) => (off.has(each.row.token.id) ? switchedOff(each) : each)), disabled: off.size }
+  }
+
+  /** False if the token was deleted meanwhile. */
+  async #disable(
+    accountId: string,
+    id: string,
+    subAccounts: readonly string[] | null | undefined,
+    origin: Origin,
+  ): Promise<boolean> {
+    const change = { kind: 'update', update: { status: 'inactive' } } as const
+    const expected = subAccounts ? { subAccounts } : undefined
+    try {
+      await this.#parts.store.changeToken(accountId, id, change, { ...origin, reason: REASON }, expected)
+      return true
+    } catch (error) {
+      if (error instanceof Failure && error.code === 'token-not-found') return false
+      throw error
+    }
+  }
+}
+
+async function* hashed(text: Text, hash: { update(piece: Uint8Array): unknown }): AsyncGenerator<Uint8Array> {
+  for await (const piece of text) {
+    hash.update(piece)
+    yield piece
+  }
+}
+
+const isAccepted = (candidates: readonly Candidate[], at: Timestamp) =>
+  candidates.some((candidate) => judge(candidate, at).accepted)
+
+const asActive = (candidate: Candidate): Candidate => ({
+  ...candidate,
+  token: { ...candidate.token, status: 'active' },
+})
+
+const isConflict = (error: unknown) => error instanceof Failure && error.code === 'idempotency-conflict'
+
+function switchedOff({ row, wasActive }: Leaked): Leaked {
+  return { row: { ...row, token: { ...row.token, status: 'inactive' } }, wasActive }
+}
+
+const IMPORTED_MASK = maskOf('')
+
+/** Of a credential that is not stored: its mask shows its last characters, or that it is a short one. */
+function addMasked(shapes: Shapes, mask: string): void {
+  if (!mask.startsWith(IMPORTED_MASK)) return
+  const end = mask.slice(IMPORTED_MASK.length)
+  if (end === '') shapes.addShort()
+  else shapes.addEnd(end)
+}
+
+/** Some of its last characters, as its masked form shows them, or else all of it; undefined if it cannot be decrypted. */
+function endOf(token: ListedToken, keys: KeyRing): string | undefined {
+  const shown = token.masked?.slice(IMPORTED_MASK.length) ?? ''
+  if (shown !== '') return shown
+  try {
+    return keys.openCredential(token)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,14 @@
+// What was found in a text, as it is sent and printed.
+import type { LeakReport } from '../tokens/leaks.ts'
+import { subAccountOfToken } from './token.ts'
+
+export function leakToWire({ found, disabled }: LeakReport) {
+  const tokens = found.map(({ row: { token, subAccount }, wasActive }) => ({
+    _id: token.id,
+    name: token.name,
+    subAccount: subAccountOfToken(subAccount),
+    status: token.status,
+    wasActive,
+  }))
+  return { found: tokens, disabled }
+}

@@ -1,0 +1,385 @@
+// Leaked credentials over HTTP: what stands in a text is switched off, by its account or by reports from outside, and nothing else is.
+import assert from 'node:assert/strict'
+import { generateKeyPairSync, sign } from 'node:crypto'
+import { after, before, describe, test } from 'node:test'
+import { permissionsOf, type Role } from '../../src/tokens/model/permissions.ts'
+import type { Token } from '../../src/tokens/model/token.ts'
+import { type Engine, Estate } from '../support/estate.ts'
+import { type Ask, bearer, type Heard } from '../support/http.ts'
+
+const LEAK = '/api/v1/apiClient/leak'
+const OUTSIDE = '/api/v1/leaks'
+const TEXT: readonly [string, string] = ['content-type', 'text/plain']
+
+/** A source with one key at a time, which is served over HTTP. */
+class Source {
+  #pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  id = 'first'
+  fetched = 0
+  readonly #server = process.getBuiltinModule('node:http').createServer((_request, answer) => {
+    this.fetched++
+    const key = this.#pair.publicKey.export({ type: 'spki', format: 'pem' })
+    answer.end(JSON.stringify({ public_keys: [{ key_identifier: this.id, key, is_current: true }] }))
+  })
+
+  async listen(): Promise<string> {
+    await new Promise<void>((resolve) => void this.#server.listen(0, '127.0.0.1', resolve))
+    return `http://127.0.0.1:${(this.#server.address() as { port: number }).port}/keys`
+  }
+
+  close(): void {
+    this.#server.close()
+    this.#server.closeAllConnections()
+  }
+
+  replaceKey(id: string): void {
+    this.#pair = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    this.id = id
+  }
+
+  report(
+    credentials: readonly string[],
+    body = JSON.stringify(credentials.map((token) => ({ token, type: 't', url: '' }))),
+  ) {
+    const signature = sign('sha256', Buffer.from(body), this.#pair.privateKey).toString('base64')
+    return {
+      method: 'POST',
+      path: `${OUTSIDE}/signed/github`,
+      body,
+      headers: [
+        ['content-type', 'application/json'],
+        ['github-public-key-identifier', this.id],
+        ['github-public-key-signature', signature],
+      ] as const,
+    }
+  }
+}
+
+export function describeLeaks(engine: Engine): void {
+  describe(`leaked credentials on the ${engine.name} store`, () => {
+    const source = new Source()
+    let estate: Estate
+    before(async () => {
+      const sources = JSON.stringify([{ name: 'github', keysUrl: await source.listen() }])
+      estate = await Estate.open(engine, { LATCHKEY_LEAK_REPORTS: 'on', LATCHKEY_LEAK_SOURCES: sources })
+    })
+    after(async () => {
+      source.close()
+      await estate.close()
+    })
+
+    const leak = (body: unknown, headers: Ask['headers'] = [], query = '') =>
+      estate.mineAsks({ method: 'POST', path: `${LEAK}${query}`, body, headers })
+    const keyOf = async (role: Role, subAccounts: readonly string[] | null = null) => {
+      const { key } = await estate.running.operator.createKey(
+        estate.mine.accountId,
+        role,
+        null,
+        permissionsOf({ role, subAccounts }),
+      )
+      estate.secrets.add(key)
+      return key
+    }
+    const asKey = (key: string, ask: Ask) => estate.ask({ ...ask, headers: [bearer(key), ...(ask.headers ?? [])] })
+    const isAccepted = async ({ credential }: Pick<Token, 'credential'>) =>
+      (await estate.ask({ path: '/api/v1/verify', headers: [bearer(credential)] })).status === 204
+    const historyOf = async ({ id }: Token) =>
+      (await estate.mineAsks({ path: `/api/v1/apiClient/token/${id}/history` })).json.data.items
+    const foundIn = ({ json }: Heard) => json.data.found.map(({ _id }: { _id: string }) => _id)
+    /** A report is worked on after its answer. */
+    const untilRefused = async (token: Token) => {
+      while (await isAccepted(token)) await new Promise((resolve) => void setImmediate(resolve))
+    }
+
+    test('all that stand in a text are switched off together, with the reason in the history, and nothing else is', async () => {
+      const [one, two, off, bystander] = [
+        await estate.token(),
+        await estate.token({ credential: 'SG.imported/leaked-1' }),
+        await estate.token({ status: 'inactive' }),
+        await estate.token(),
+      ]
+      const theirs = await estate.token({}, estate.theirs)
+      const encoded = Buffer.from(`user:${two.credential}`).toString('base64')
+      const text = `a ${one.credential}\nBasic ${encoded} "${off.credential}" ${theirs.credential} ${one.credential}`
+      const heard = await leak({ text })
+      assert.equal(heard.status, 200, heard.text)
+      assert.equal(heard.json.message, 'Found 3 leaked token(s), disabled 2')
+      const { id: _id, name, email, companyName } = estate.mine.subAccounts[0]
+      const expected = [one, two, off].map((token) => ({
+        _id: token.id,
+        name: token.name,
+        subAccount: { _id, name, email, companyName },
+        status: 'inactive',
+        wasActive: token !== off,
+      }))
+      assert.deepEqual(heard.json.data, { found: expected, disabled: 2 })
+      assert.deepEqual(await Promise.all([one, two, bystander, theirs].map(isAccepted)), [false, false, true, true])
+      const [last] = await historyOf(one)
+      assert.deepEqual(
+        [last.action, last.from, last.to],
+        ['token.update', { status: 'active' }, { status: 'inactive', reason: 'leaked' }],
+      )
+      assert.equal((await historyOf(off)).length, 1)
+    })
+
+    test('a dry run finds the same, and changes nothing', async () => {
+      const token = await estate.token()
+      for (const heard of [
+        await leak({ text: token.credential, dryRun: true }),
+        await leak(`x=${token.credential}`, [TEXT], '?dryRun=true'),
+      ]) {
+        assert.deepEqual(heard.json.data.disabled, 0)
+        assert.deepEqual(
+          heard.json.data.found.map(({ status, wasActive }: never) => [status, wasActive]),
+          [['active', true]],
+        )
+      }
+      assert.equal(await isAccepted(token), true)
+      assert.equal((await historyOf(token)).length, 1)
+    })
+
+    test('a text of ten megabytes is searched, in any encoding, and one byte more is refused', async () => {
+      const token = await estate.token()
+      const text = Buffer.alloc(10 * 1024 * 1024, 'a line of a log, 10.1.2.3 GET /path?x=1\n')
+      Buffer.from(token.credential, 'utf16le').copy(text, 9 * 1024 * 1024)
+      assert.deepEqual(foundIn(await leak(text, [['content-type', 'text/plain; charset=utf-16']])), [token.id])
+      const heard = await leak(Buffer.concat([text, Buffer.from('x')]), [TEXT])
+      assert.equal(heard.status, 413)
+      assert.equal(heard.json.error.message, 'Request body must be at most 10240 KiB')
+    })
+
+    test('an account has two of the longest texts searched at the same time, and no more', async () => {
+      const text = Buffer.alloc(10 * 1024 * 1024, 'a line of a log, 10.1.2.3 GET /path?x=1\n')
+      const theirs = {
+        method: 'POST',
+        path: LEAK,
+        body: { text: 'x', dryRun: true },
+        headers: [bearer(estate.theirs.key)],
+      }
+      const all = Promise.all([text, text, text].map((each) => leak(each, [TEXT], '?dryRun=true')))
+      assert.equal((await estate.ask(theirs)).status, 200)
+      const heard = (await all).toSorted((one, other) => one.status - other.status)
+      assert.deepEqual(
+        heard.map(({ status }) => status),
+        [200, 200, 503],
+      )
+      assert.equal(heard[2]?.json.error.message, 'Too many texts are searched at the same time; try again')
+    })
+
+    test('a former credential counts while it works, and not when its time is over', async () => {
+      const [working, over] = [await estate.token(), await estate.token({ credential: 'imported-and-replaced' })]
+      const rotate = (token: Token, overlapSeconds: number) =>
+        estate.mineAsks({
+          method: 'POST',
+          path: `/api/v1/apiClient/token/${token.id}/rotate`,
+          body: { overlapSeconds },
+        })
+      await rotate(working, 3600)
+      const { token: replaced } = (await rotate(over, 0)).json.data
+      estate.secrets.add(replaced)
+      const text = `${working.credential} ${over.credential}`
+      assert.deepEqual(foundIn(await leak({ text })), [working.id])
+      assert.equal(await isAccepted({ credential: replaced }), true)
+    })
+
+    test('a former imported credential is found in a long text, though only its end is on record', async () => {
+      const token = await estate.token({ credential: 'SG.imported/and-rotated.1' })
+      const path = `/api/v1/apiClient/token/${token.id}/rotate`
+      estate.secrets.add(
+        (await estate.mineAsks({ method: 'POST', path, body: { overlapSeconds: 3600 } })).json.data.token,
+      )
+      const filler = 'a line of a log, 10.1.2.3 GET /path?x=1\n'.repeat(50_000)
+      assert.deepEqual(foundIn(await leak(`${filler}key="${token.credential}"\n${filler}`, [TEXT])), [token.id])
+      assert.equal(await isAccepted(token), false)
+    })
+
+    test('who may only read can look, and who sees some sub-accounts ends theirs only', async () => {
+      const [own, other] = [await estate.token(), await estate.token({ subAccountId: estate.mine.subAccounts[1].id })]
+      const text = `${own.credential}\n${other.credential}`
+      const [viewer, verifier] = [await keyOf('viewer'), await keyOf('verifier')]
+      const ask = (body: object) => ({ method: 'POST', path: LEAK, body })
+      assert.equal((await asKey(viewer, ask({ text }))).status, 403)
+      assert.deepEqual(foundIn(await asKey(viewer, ask({ text, dryRun: true }))), [own.id, other.id])
+      assert.equal((await asKey(verifier, ask({ text, dryRun: true }))).status, 403)
+      const manager = await keyOf('manager', [estate.mine.subAccounts[0].id])
+      const heard = await asKey(manager, ask({ text }))
+      assert.deepEqual([foundIn(heard), heard.json.data.disabled], [[own.id], 1])
+      assert.equal(await isAccepted(other), true)
+    })
+
+    test('a retry with the same idempotency key gets the same answer, and another text is refused', async () => {
+      const [one, two] = [await estate.token(), await estate.token()]
+      const [text, key] = [`${one.credential} ${two.credential}`, [['idempotency-key', 'leak-1']] as const]
+      const first = await leak({ text }, key)
+      assert.equal(first.json.data.disabled, 2)
+      assert.equal((await leak({ text }, key)).text, first.text)
+      assert.equal((await leak({ text: one.credential }, key)).status, 409)
+      assert.equal((await leak({ text })).json.data.disabled, 0)
+      assert.equal((await historyOf(one)).length, 2)
+    })
+
+    test('a retry of a request that was cut off halfway ends the rest', async () => {
+      const [one, two] = [await estate.token(), await estate.token()]
+      const [text, key] = [`${one.credential} ${two.credential}`, [['idempotency-key', 'leak-2']] as const]
+      const first = await leak({ text }, key)
+      const path = `/api/v1/apiClient/token/${two.id}`
+      await estate.mineAsks({ method: 'PATCH', path, body: { status: 'active' } })
+      assert.equal((await leak({ text }, key)).text, first.text)
+      assert.equal(await isAccepted(two), false)
+    })
+
+    test('what cannot be read as a request is refused', async () => {
+      for (const [body, reason] of [
+        [{}, 'text is required'],
+        [{ text: 5 }, 'text must be a string'],
+        [{ text: '', dryRun: 'yes' }, 'dryRun must be true or false'],
+        [{ text: '', file: 'x' }, 'Unknown field "file"; allowed: text, dryRun'],
+      ] as const) {
+        const heard = await leak(body)
+        assert.deepEqual([heard.status, heard.json.error.message], [400, reason])
+      }
+      assert.equal((await leak('x', [TEXT], '?dryRun=yes')).status, 400)
+      assert.equal((await leak('x', [['content-type', 'text/html']])).status, 415)
+    })
+
+    describe('from outside', () => {
+      const report = (body: unknown, headers: Ask['headers'] = []) =>
+        estate.ask({ method: 'POST', path: `${OUTSIDE}/report`, body, headers })
+      const comparable = ({ status, text, headers }: Heard) => {
+        const { 'x-request-id': _id, date: _date, ...rest } = headers
+        return { status, text, headers: rest }
+      }
+
+      test('anybody who has a credential ends it, and the answer is that to any other', async () => {
+        const [json, plain, short] = [
+          await estate.token(),
+          await estate.token(),
+          await estate.token({ credential: 'guessable-1' }),
+        ]
+        const missing = await report({ credentials: ['x'.repeat(json.credential.length)] })
+        assert.deepEqual([missing.status, missing.text], [202, '{}'])
+        assert.deepEqual(comparable(await report({ credentials: [json.credential] })), comparable(missing))
+        const text = `found:\n  ${plain.credential}\n${short.credential}\n`
+        assert.deepEqual(comparable(await report(text, [TEXT])), comparable(missing))
+        await untilRefused(json)
+        await untilRefused(plain)
+        assert.equal(await isAccepted(short), true)
+        const [last] = await historyOf(json)
+        assert.deepEqual([last.by, last.to], ['leak:report', { status: 'inactive', reason: 'leaked' }])
+      })
+
+      test('a report of an account key revokes it', async () => {
+        const [key, token] = [await keyOf('owner'), await estate.token()]
+        // The reports of one process are worked on in order.
+        assert.equal((await report({ credentials: [key, token.credential] })).status, 202)
+        await untilRefused(token)
+        assert.equal((await asKey(key, { path: '/api/v1/apiClient/whoami' })).status, 401)
+      })
+
+      test('what is no report is refused', async () => {
+        for (const credentials of [undefined, [], [1], 'x', Array(1_001).fill('x')]) {
+          assert.equal((await report({ credentials })).status, 400)
+        }
+        assert.equal((await report(Array(1_001).keys().toArray().join('\n'), [TEXT])).status, 400)
+      })
+
+      test('what a source has signed is switched off before the answer, which carries no labels', async () => {
+        const token = await estate.token()
+        const heard = await estate.ask(source.report([token.credential]))
+        assert.deepEqual([heard.status, heard.text], [202, '{}'])
+        assert.equal(await isAccepted(token), false)
+        const [last] = await historyOf(token)
+        assert.deepEqual([last.by, last.to.reason], ['leak:github', 'leaked'])
+        assert.deepEqual(comparable(await estate.ask(source.report(['lk_tok_missing']))), comparable(heard))
+      })
+
+      test('what is not signed by a key of the source changes nothing', async () => {
+        const token = await estate.token()
+        const good = source.report([token.credential])
+        const other = source.report(['another body'])
+        for (const ask of [
+          { ...good, body: `${good.body} ` },
+          { ...good, headers: other.headers },
+          { ...good, headers: good.headers.slice(0, 2) },
+          { ...good, headers: [good.headers[0], ['github-public-key-identifier', 'none'], good.headers[2]] as const },
+          { ...good, headers: [good.headers[0], good.headers[1], ['github-public-key-signature', '%']] as const },
+        ]) {
+          const heard = await estate.ask(ask)
+          assert.equal(heard.status, 403)
+          assert.equal(heard.json.error.message, 'The signature of the report is missing or not valid')
+        }
+        assert.equal(await isAccepted(token), true)
+        assert.equal((await estate.ask({ ...good, path: `${OUTSIDE}/signed/others` })).status, 404)
+        assert.equal((await estate.ask(source.report([], '{"token":"x"}'))).status, 400)
+      })
+
+      test('a new key of the source is fetched at once, but unknown ids do not make us ask for keys all the time', async () => {
+        source.replaceKey('second')
+        assert.equal((await estate.ask(source.report([]))).status, 202)
+        const [sent, , signature] = source.report([]).headers
+        for (let n = 0; n < 20; n++) {
+          const headers = [sent, ['github-public-key-identifier', `x${n}`], signature] as const
+          assert.equal((await estate.ask({ ...source.report([]), headers })).status, 403)
+        }
+        assert.ok(source.fetched <= 12, `${source.fetched}`)
+        assert.equal((await estate.ask(source.report([]))).status, 202)
+      })
+
+      test('GitLab ends the tokens of the account whose key it has, and learns nothing of them', async () => {
+        const [token, theirs] = [await estate.token(), await estate.token({}, estate.theirs)]
+        const bare = (key: string): readonly [string, string] => ['authorization', key]
+        const manager = await keyOf('manager')
+        const types = await estate.ask({ path: `${OUTSIDE}/gitlab/v1/revocable_token_types`, headers: [bare(manager)] })
+        assert.deepEqual(types.json, { types: ['gitleaks_rule_id_latchkey-token'] })
+        const revoke = (tokens: readonly unknown[], key = manager) =>
+          estate.ask({ method: 'POST', path: `${OUTSIDE}/gitlab/v1/revoke_tokens`, headers: [bare(key)], body: tokens })
+        const entry = ({ credential }: { credential: string }) => ({ type: 't', token: credential, location: 'x' })
+        const heard = await revoke([entry(token), entry(theirs), entry({ credential: 'none' })])
+        assert.deepEqual([heard.status, heard.text], [204, ''])
+        assert.deepEqual([await isAccepted(token), await isAccepted(theirs)], [false, true])
+        assert.equal((await historyOf(token))[0].to.reason, 'leaked')
+        assert.equal((await revoke([5])).status, 400)
+        assert.equal((await revoke([entry(token)], await keyOf('viewer'))).status, 403)
+      })
+
+      test('TruffleHog learns of the credentials of its account whether they are alive', async () => {
+        const [alive, off, theirs] = [
+          await estate.token(),
+          await estate.token({ status: 'inactive' }),
+          await estate.token({}, estate.theirs),
+        ]
+        const key = await keyOf('verifier')
+        const verify = async (...matches: readonly string[]) => {
+          const body = { 'latchkey token': { token: matches } }
+          return (await asKey(key, { method: 'POST', path: `${OUTSIDE}/trufflehog`, body })).status
+        }
+        assert.equal(await verify('lk_tok_none', alive.credential), 200)
+        for (const { credential } of [off, theirs]) assert.equal(await verify(credential), 403)
+        assert.equal(await verify(), 400)
+      })
+    })
+
+    test('no part of any text is in a log or on the disk', async () => {
+      const canary = 'canary-of-a-leaked-text'
+      estate.secrets.add(canary)
+      for (const text of [canary, `{"${canary}`, `${canary}\n`.repeat(1_000)]) {
+        await leak({ text })
+        await leak(text, [TEXT])
+        await leak(text, [['content-type', 'application/json']])
+        await estate.ask({ method: 'POST', path: `${OUTSIDE}/report`, body: { credentials: [text] } })
+        await estate.ask(source.report([text]))
+        await estate.ask(source.report([], text))
+      }
+      assert.deepEqual(await estate.whereSecretsLie(), [])
+    })
+
+    test('an address can report 60 times an hour', async () => {
+      const report = () =>
+        estate.ask({ method: 'POST', path: `${OUTSIDE}/report`, body: { credentials: ['nothing-of-ours'] } })
+      let heard = await report()
+      for (let n = 0; n < 61 && heard.status === 202; n++) heard = await report()
+      assert.equal(heard.status, 429)
+      assert.match(String(heard.headers['retry-after']), /^\d+$/)
+    })
+  })
+}
