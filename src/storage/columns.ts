@@ -162,7 +162,7 @@ export function derivedFields(table: Table, row: object): StoredRow {
   return table === SUB_ACCOUNTS ? { foldedText: foldedText(row as SubAccount) } : {}
 }
 
-function pick(row: object, names: readonly string[]): StoredRow {
+export function pick(row: object, names: readonly string[]): StoredRow {
   const picked: Record<string, Value> = {}
   for (const name of names) picked[name] = (row as StoredRow)[name] ?? null
   return picked

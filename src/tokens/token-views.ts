@@ -1,6 +1,6 @@
 // Tokens as callers see them: with the credential, or with what may be seen of it, and with details where asked for.
 import { Failure, failure } from './errors.ts'
-import type { Token } from './model/token.ts'
+import { shownInDetails, type Token } from './model/token.ts'
 import type { ActivityStore, Parts, TokenRow } from './ports.ts'
 import { maskOf, NOT_STORED } from './trust/credential.ts'
 import { KeyNotGiven, lacksKey, type VaultStore } from './trust/key-ring.ts'
@@ -54,8 +54,7 @@ export class TokenViews {
     const activity = await store.findActivity(ids, now())
     return rows.map(({ token, subAccount }, i) => {
       const { lastUsedAt = null, formerCredentialUntil = null } = activity.get(token.id) ?? {}
-      const { expiresAt, metadata, tags, policy } = token
-      const stored = { expiresAt, metadata, tags, policy, lastUsedAt, formerCredentialUntil }
+      const stored = { ...shownInDetails(token), lastUsedAt, formerCredentialUntil }
       return { ...(tokens[i] as Token), details: { ...stored, ...listedState(token, subAccount, now()) } }
     })
   }

@@ -6,7 +6,7 @@ import type { Account, SubAccount, TokenRecord } from '../../tokens/model/token.
 import type { Plan } from '../../tokens/plan.ts'
 import type { HistoryEvent, Origin } from '../../tokens/record/history.ts'
 import type { Revocation } from '../../tokens/trust/revocations.ts'
-import type { Stamped } from '../../tokens/trust/stamp.ts'
+import { type Stamped, stampOf } from '../../tokens/trust/stamp.ts'
 import type { Stamps } from '../../tokens/trust/vault.ts'
 import type { Query } from '../queries.ts'
 
@@ -58,58 +58,48 @@ export interface Planned<Answer> {
   readonly takesAccess: boolean
 }
 
-export interface Context {
-  readonly stamps: Stamps
-  /** Those of the change, as they were locked. */
-  readonly accounts: readonly string[]
-}
-
 export interface Change<Answer> {
   /** Whose histories it continues. PostgreSQL locks them before anything is loaded. */
   readonly accounts: readonly string[] | ((find: Find) => Asked<readonly string[]>)
   /** Who asks. The authority and the idempotency key are checked inside the transaction; undefined for what has neither. */
   readonly origin: Origin | undefined
   /** Whether it may take access away: then it is answered only when a store without it would be recognised. */
-  readonly mayTakeAccess: boolean
-  readonly load: (find: Find) => readonly unknown[]
-  /** Pure: it may be called again. Throws the refusals. */
-  readonly plan: (rows: readonly unknown[], context: Context) => Planned<Answer>
+  readonly mayTakeAccess?: true
+  readonly load?: (find: Find) => readonly unknown[]
+  /** Pure: it may be called again. Throws the refusals. `accounts` are those that were locked. */
+  readonly plan: (rows: readonly unknown[], stamps: Stamps, accounts: readonly string[]) => Planned<Answer>
 }
 
 export type AnswerOf<Asked> = Asked extends Change<infer Answer> ? Answer : never
 
-interface Definition<Loading extends readonly unknown[], Answer>
-  extends Pick<Change<Answer>, 'accounts' | 'origin'>,
-    Partial<Pick<Change<Answer>, 'mayTakeAccess'>> {
+interface Definition<Answer, Loading extends readonly unknown[]> extends Omit<Change<Answer>, 'load' | 'plan'> {
   readonly load?: (find: Find) => Loading
   readonly plan: (
     rows: { readonly [Index in keyof Loading]: Awaited<Loading[Index]> },
-    context: Context,
+    stamps: Stamps,
+    accounts: readonly string[],
   ) => Planned<Answer>
+}
+
+/** The plan is given what `load` has asked for. */
+export function change<Answer, const Loading extends readonly unknown[] = []>(definition: Definition<Answer, Loading>) {
+  return definition as Change<Answer>
 }
 
 /** The part of a plan in tokens/plan.ts that concerns every engine alike. */
 type UpdatePlan = Pick<Plan<object>, 'before' | 'after' | 'event'> &
   Partial<Pick<Plan<object>, 'revocation' | 'reenabling'>>
 
-/** Gives the plan what `load` has asked for. */
-export function change<Answer, const Loading extends readonly unknown[] = []>(
-  definition: Definition<Loading, Answer>,
-): Change<Answer> {
-  return {
-    mayTakeAccess: false,
-    load: () => [],
-    ...(definition as Pick<Change<Answer>, 'accounts' | 'origin' | 'plan'>),
-  }
+/** With their stamps, in a table that has them. */
+export function insertNew(table: Table, rows: readonly object[], stamps: Stamps): Write {
+  const stamped = (row: object) => ({ ...row, stamp: stampOf(table, row as StoredRow, stamps) })
+  return { kind: 'insert', table, rows: table.stamp === undefined ? rows : rows.map(stamped) }
 }
 
-export const insertRows = (table: Table, rows: readonly object[]): Write => ({ kind: 'insert', table, rows })
-export const updateRow = (table: Table, before: object, after: object): Write => ({
-  kind: 'update',
-  table,
-  before,
-  after,
-})
+export function updateRow(table: Table, before: object, after: object): Write {
+  return { kind: 'update', table, before, after }
+}
+
 export const removeRow = (table: Table, row: object): Write => ({ kind: 'delete', table, row })
 export const prune = (table: Table, where: StoredRow, upTo?: UpTo): Write => ({ kind: 'prune', table, where, upTo })
 
@@ -119,6 +109,15 @@ export function planned(writes: readonly Write[], events: readonly HistoryEvent[
 
 export function unchanged<Answer>(answer: Answer): Planned<Answer> {
   return { ...planned([], []), answer }
+}
+
+/** New rows with the events of their creation, which say whose they are. A new account has no history to continue. */
+export function creation(table: Table, rows: readonly object[], events: readonly HistoryEvent[], origin: Origin) {
+  return change({
+    accounts: events.flatMap(({ accountId, action }) => (action === 'account.create' ? [] : accountId)),
+    origin,
+    plan: (_, stamps) => planned([insertNew(table, rows, stamps)], events),
+  })
 }
 
 /** The update of one row, with all else that its plan says. */

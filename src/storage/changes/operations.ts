@@ -25,15 +25,16 @@ import * as plans from '../../tokens/plan.ts'
 import type { TokenRow } from '../../tokens/ports.ts'
 import type { Origin } from '../../tokens/record/history.ts'
 import { replayedChange, type TokenRevocation } from '../../tokens/trust/revocations.ts'
-import { restamp, stampOf } from '../../tokens/trust/stamp.ts'
+import { restamp } from '../../tokens/trust/stamp.ts'
 import { keyIdOf } from '../../tokens/trust/vault.ts'
 import { asListed } from '../columns.ts'
 import * as queries from '../queries.ts'
 import {
   change,
   changed,
+  creation,
   type FoundToken,
-  insertRows,
+  insertNew,
   type Planned,
   planned,
   prune,
@@ -44,12 +45,7 @@ import {
 } from './change.ts'
 
 export const insertAccount = (account: Account, origin: Origin) =>
-  change({
-    // Nobody else can know of this account yet, and its history begins now.
-    accounts: [],
-    origin,
-    plan: () => planned([insertRows(ACCOUNTS, [account])], [plans.accountCreated(account)]),
-  })
+  creation(ACCOUNTS, [account], [plans.accountCreated(account)], origin)
 
 export const updateAccount = (id: string, update: plans.AccountUpdate, origin: Origin) =>
   change({
@@ -63,14 +59,7 @@ export const updateAccount = (id: string, update: plans.AccountUpdate, origin: O
   })
 
 export const insertKey = (key: StoredKey, origin: Origin) =>
-  change({
-    accounts: [key.accountId],
-    origin,
-    plan: (_, { stamps }) => {
-      const row = { ...key, stamp: stampOf(ACCOUNT_KEYS, key, stamps) }
-      return planned([insertRows(ACCOUNT_KEYS, [row])], [plans.keyCreated(key)])
-    },
-  })
+  creation(ACCOUNT_KEYS, [key], [plans.keyCreated(key)], origin)
 
 export const revokeKey = (id: string, origin: Origin) =>
   change({
@@ -78,21 +67,14 @@ export const revokeKey = (id: string, origin: Origin) =>
     origin,
     mayTakeAccess: true,
     load: (find) => [find.row(queries.findKeyById, id)],
-    plan: ([before], { stamps }): Planned<AccountKey> => {
+    plan: ([before], stamps): Planned<AccountKey> => {
       const plan = plans.planKeyRevocation(before, origin, stamps)
       return plan === undefined ? unchanged(before as StoredKey) : changed(ACCOUNT_KEYS, plan, plan.after)
     },
   })
 
 export const insertSubAccounts = (subAccounts: readonly SubAccount[], origin: Origin) =>
-  change({
-    accounts: subAccounts.map(({ accountId }) => accountId),
-    origin,
-    plan: (_, { stamps }) => {
-      const rows = subAccounts.map((each) => ({ ...each, stamp: stampOf(SUB_ACCOUNTS, each, stamps) }))
-      return planned([insertRows(SUB_ACCOUNTS, rows)], subAccounts.map(plans.subAccountCreated))
-    },
-  })
+  creation(SUB_ACCOUNTS, subAccounts, subAccounts.map(plans.subAccountCreated), origin)
 
 export const updateSubAccount = (
   accountId: string,
@@ -106,7 +88,7 @@ export const updateSubAccount = (
     origin,
     mayTakeAccess: true,
     load: (find) => [find.row(queries.findSubAccount, accountId, id)],
-    plan: ([found], { stamps }): Planned<SubAccountRow> => {
+    plan: ([found], stamps): Planned<SubAccountRow> => {
       const plan = plans.planSubAccountUpdate(found?.subAccount, update, origin, stamps, fingerprints)
       const before = found as SubAccountRow
       return plan === undefined ? unchanged(before) : changed(SUB_ACCOUNTS, plan, { ...before, subAccount: plan.after })
@@ -119,7 +101,7 @@ export const insertTokens = (tokens: readonly TokenRecord[], origin: Origin) =>
     accounts: tokens.map(({ accountId }) => accountId),
     origin,
     load: (find) => [find.owners(new Set(tokens.map(({ subAccountId }) => subAccountId))), find.sealingKey()],
-    plan: ([owners, sealingKey], { stamps }) => {
+    plan: ([owners, sealingKey], stamps) => {
       const events = tokens.map((token) => {
         requireSealedWith(sealingKey, token.sealed)
         const owner = owners.get(token.subAccountId)
@@ -127,8 +109,7 @@ export const insertTokens = (tokens: readonly TokenRecord[], origin: Origin) =>
         plans.requireStorable(owner, token.sealed)
         return plans.tokenCreated(token, owner.name)
       })
-      const rows = tokens.map((token) => ({ ...token, stamp: stampOf(TOKENS, token, stamps) }))
-      return planned([insertRows(TOKENS, rows)], events)
+      return planned([insertNew(TOKENS, tokens, stamps)], events)
     },
   })
 
@@ -148,7 +129,7 @@ export const changeToken = (
       asked.kind === 'rotate' || asked.kind === 'erase' ? find.sealingKey() : undefined,
       asked.kind === 'rotate' ? find.row(queries.findAccount, accountId) : undefined,
     ],
-    plan: ([found, sealingKey, account], { stamps }): Planned<TokenRow> => {
+    plan: ([found, sealingKey, account], stamps): Planned<TokenRow> => {
       if (asked.kind === 'erase') requireSealedWith(sealingKey, asked.sealed)
       if (asked.kind === 'rotate') {
         requireSealedWith(sealingKey, asked.rotation.sealed)
@@ -166,12 +147,12 @@ export const insertSession = (session: StoredSession, origin: Origin) =>
   change({
     accounts: session.accountId === null ? [] : [session.accountId],
     origin,
-    plan: (_, { stamps }) => {
+    plan: (_, stamps) => {
       const { createdAt: now, accountId } = session
       const writes = [
         prune(SESSIONS, {}, { field: 'createdAt', value: now - LONGEST_MS }),
         prune(SESSIONS, {}, { field: 'seenAt', value: now - IDLE_MS }),
-        insertRows(SESSIONS, [{ ...session, stamp: stampOf(SESSIONS, session, stamps) }]),
+        insertNew(SESSIONS, [session], stamps),
       ]
       return planned(writes, accountId === null ? [] : [plans.personEntered(accountId, 'session.sign-in', session)])
     },
@@ -182,7 +163,7 @@ export const renewSession = (id: string, at: Timestamp) =>
     accounts: [],
     origin: undefined,
     load: (find) => [find.locked(queries.findSessionById, id)],
-    plan: ([before], { stamps }) => {
+    plan: ([before], stamps) => {
       const after = plans.planSessionRenewal(before, at, stamps)
       return planned(before === undefined || after === undefined ? [] : [updateRow(SESSIONS, before, after)], [])
     },
@@ -194,7 +175,7 @@ export const chooseAccount = (id: string, accountId: string, origin: Origin) =>
     accounts: [accountId],
     origin,
     load: (find) => [find.locked(queries.findSessionById, id)],
-    plan: ([before], { stamps }): Planned<void> => {
+    plan: ([before], stamps): Planned<void> => {
       const plan = plans.planAccountChoice(before, accountId, stamps)
       return plan === undefined ? unchanged(undefined) : changed(SESSIONS, plan, undefined)
     },
@@ -206,7 +187,7 @@ export const deleteSession = (id: string, origin?: Origin) =>
     accounts: origin === undefined ? [] : (find) => find.row(queries.accountsOfSession, id),
     origin,
     load: (find) => [find.locked(queries.findSessionById, id)],
-    plan: ([found], { accounts }) => {
+    plan: ([found], _, accounts) => {
       if (found === undefined) return unchanged(undefined)
       return planned(
         [removeRow(SESSIONS, found)],
@@ -237,7 +218,7 @@ export const replayRevocation = (accountId: string, revocation: TokenRevocation,
     accounts: [accountId],
     origin,
     load: (find) => [find.token(accountId, revocation.id)],
-    plan: ([found], { stamps }): Planned<void> => {
+    plan: ([found], stamps): Planned<void> => {
       if (found === undefined) return unchanged(undefined)
       const asked = replayedChange(found.token, revocation)
       const plan = asked && plans.planTokenChange(found.token, asked, origin, stamps)
@@ -255,7 +236,7 @@ function tokenWrites({ before, after, isDeleted, retired, endRetiredUpTo }: plan
   if (endRetiredUpTo !== undefined) {
     writes.push(prune(RETIRED_CREDENTIALS, { tokenId: after.id }, { field: 'retiresAt', value: endRetiredUpTo }))
   }
-  if (retired !== undefined) writes.push(insertRows(RETIRED_CREDENTIALS, [retired]))
+  if (retired !== undefined) writes.push({ kind: 'insert', table: RETIRED_CREDENTIALS, rows: [retired] })
   return writes
 }
 

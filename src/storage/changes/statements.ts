@@ -1,6 +1,6 @@
 // Statements of changes that both engines write in the same words, but for the sign before the number of a parameter.
 import type { StoredRow, Table, Value } from '../../tokens/model/tables.ts'
-import { columnOf, tableOf } from '../columns.ts'
+import { columnOf, pick, tableOf } from '../columns.ts'
 import type { UpTo } from './change.ts'
 
 export interface Statement {
@@ -33,5 +33,5 @@ function equal(sign: Sign, names: readonly string[], before = 0): string[] {
 
 /** The fields that identify a row of its table. */
 export function keyOf({ key }: Table, row: object): StoredRow {
-  return Object.fromEntries(key.map((name) => [name, (row as StoredRow)[name] ?? null]))
+  return pick(row, key)
 }

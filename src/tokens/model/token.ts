@@ -60,10 +60,14 @@ export interface Token {
   readonly details?: TokenDetails
 }
 
-export interface TokenDetails
-  extends TokenActivity,
-    EffectiveState,
-    Pick<TokenRecord, 'expiresAt' | 'metadata' | 'tags' | 'policy'> {}
+/** The fields of its row that details show. */
+const SHOWN_IN_DETAILS = ['expiresAt', 'metadata', 'tags', 'policy'] as const
+type Shown = Pick<TokenRecord, (typeof SHOWN_IN_DETAILS)[number]>
+
+export const shownInDetails = (token: Shown) =>
+  Object.fromEntries(SHOWN_IN_DETAILS.map((field) => [field, token[field]])) as Shown
+
+export interface TokenDetails extends TokenActivity, EffectiveState, Shown {}
 
 type IdPrefix = 'acc' | 'sub' | 'tok' | 'key' | 'ses' | 'vfr'
 

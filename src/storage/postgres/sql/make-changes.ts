@@ -31,12 +31,12 @@ export async function makeChanges<Answer>(
       db,
       changes.flatMap(({ origin }) => origin ?? []),
     ),
-    ...changes.map(({ load }) => Promise.all(load(find))),
+    ...changes.map(({ load }) => Promise.all(load?.(find) ?? [])),
   ])
   const plans = changes.map(({ origin, plan }, i) =>
     orFailure(() => {
       if (origin !== undefined) requireAuthority(origin)
-      return plan(found[i] ?? [], { stamps, accounts: accounts[i] ?? [] })
+      return plan(found[i] ?? [], stamps, accounts[i] ?? [])
     }),
   )
   await carryOut(transaction, heads, changes, plans)
@@ -57,7 +57,7 @@ async function carryOut(
     if (plan === undefined || plan instanceof Failure) continue
     writing.push(...plan.writes.flatMap((each) => write(transaction.db, each)))
     if (origin !== undefined) recorded.push(...plan.events.map((event): Recorded => [event, origin]))
-    raises ||= plan.takesAccess || (mayTakeAccess && plan.events.length === 0)
+    raises ||= plan.takesAccess || (mayTakeAccess === true && plan.events.length === 0)
   }
   if (recorded.length > 0) writing.push(record(transaction, heads, recorded))
   if (raises && transaction.raise !== undefined) writing.push(transaction.raise())
