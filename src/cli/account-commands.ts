@@ -75,6 +75,7 @@ interface NewKeyOptions extends Expiry {
   readonly role?: Role
   readonly reveal?: boolean
   readonly subAccount?: readonly string[]
+  readonly all?: boolean
 }
 
 export function addKeyCommands(program: Command, manage: Manage): void {
@@ -87,19 +88,22 @@ export function addKeyCommands(program: Command, manage: Manage): void {
         .addOption(new Option('--role <role>', 'what it may do; everything without it').choices(ROLES))
         .option('--reveal', 'it shows credentials; only an owner does unless this is set')
         .option('--no-reveal', 'it does not show credentials')
-        .option('--sub-account <id...>', 'only these sub-accounts; can be repeated'),
+        .option('--sub-account <id...>', 'only these sub-accounts; can be repeated')
+        .option('--all', 'for the credentials of all accounts; with --role verifier, on the local store'),
     ),
-    async (management, { name, role, reveal, subAccount: subAccounts, ...expiry }, output) => {
+    async (management, { name, role, reveal, subAccount: subAccounts, all = false, ...expiry }, output) => {
       const expiresAt = toTimeOrNull(readExpiry(expiry, Date.now())) ?? undefined
       const fields = { name, role: role ?? ownerBecauseNoRole(output), reveal, subAccounts, expiresAt }
-      const { _id, key, expiresAt: until } = await management.createKey(fields)
+      const { _id, key, expiresAt: until } = await management.createKey(fields, all)
       show(output, { _id, key, expiresAt: until })
     },
   )
-  manage(
-    addAccount(key.command('list')).description('all account keys of an account, without their secrets'),
-    async (management, _options, output) => {
-      const keys = await management.listKeys()
+  manage<{ all?: boolean }>(
+    addAccount(key.command('list'))
+      .description('all account keys of an account, without their secrets')
+      .option('--all', 'those for all accounts, on the local store'),
+    async (management, { all = false }, output) => {
+      const keys = await management.listKeys(all)
       output.result(keys, keys.length === 0 ? { title: 'No account keys yet.' } : { rows: keys.map(views.toRow) })
     },
   )

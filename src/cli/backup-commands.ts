@@ -1,5 +1,6 @@
 // Backup of the embedded store into one file, and restore.
 import { resolve } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { acceptLoss, backUp, openLatchkey, type RestoreOptions, requireEmbeddedStore, restore } from '../compose.ts'
 import { type Config, readProcessConfig } from '../config.ts'
@@ -66,6 +67,7 @@ async function restoreStore(
       : await showBytes(output, 'Restoring', (onBytes) =>
           restore(config, resolve(file), { replace, acceptRevocationLoss }, onBytes),
         )
+  await waitForLeases(restored?.leasesMs ?? 0, output)
   const latchkey = await openLatchkey(config, { acceptRevocationLoss })
   const { store, revocations, replayed } = latchkey
   const found = Promise.all([revocations.findObstacle(), replayed === 0 ? [] : findSealedWithOthers(latchkey)])
@@ -82,8 +84,18 @@ async function restoreStore(
   if (obstacle !== null) throw new OperatorError(obstacleMessage(obstacle, revocations))
 }
 
+/** Once the command is over, nobody decides by what was before. */
+async function waitForLeases(ms: number, output: Output): Promise<void> {
+  if (ms === 0) return
+  output.stderr(
+    `Waiting ${Math.ceil(ms / 1000)} s, until no verifier can decide by what it remembers of the previous store.`,
+  )
+  await pause(ms)
+}
+
 async function acceptOnPostgres(config: Config & { databaseUrl: string }, output: Output): Promise<void> {
-  const accepted = await acceptLoss(config)
+  const { leasesMs, ...accepted } = await acceptLoss(config)
+  await waitForLeases(leasesMs, output)
   const { found, dataFrom, knownUntil, endedSessions } = accepted
   const sentences = [
     found === null ? 'Nothing shows that the database was restored.' : `Accepted: ${found}.`,

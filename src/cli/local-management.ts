@@ -27,6 +27,7 @@ import { keyToWire } from '../wire/key.ts'
 import { subAccountToWire } from '../wire/sub-account.ts'
 import { tokenToWire } from '../wire/token.ts'
 import { explanationToWire, verdictToWire } from '../wire/verdict.ts'
+import { verifierToWire } from '../wire/verifier.ts'
 import { type Management, UsageError } from './management.ts'
 
 const NO_ACCOUNT = 'Name the account: --account ID. `latchkey account list` shows all of this store.'
@@ -144,13 +145,20 @@ export class LocalManagement implements Management {
     return subAccountToWire(await this.#registry.updateSubAccount(caller, id, update, this.#operator.origin()))
   }
 
-  async listKeys() {
-    const { accountId } = await this.#forAccount()
+  /** Of keys. */
+  async #keyAccount(isForAll: boolean): Promise<string> {
+    if (!isForAll) return (await this.#forAccount()).accountId
+    if (this.#accountId !== undefined) throw new UsageError('Name an account, or --all, but not both.')
+    return (await this.#operator.getAllAccounts()).id
+  }
+
+  async listKeys(isForAll: boolean) {
+    const accountId = await this.#keyAccount(isForAll)
     return (await this.#operator.listKeys(accountId)).map(keyToWire)
   }
 
-  async createKey({ name, role, reveal, subAccounts, expiresAt }: NewKey) {
-    const { accountId } = await this.#forAccount()
+  async createKey({ name, role, reveal, subAccounts, expiresAt }: NewKey, isForAll: boolean) {
+    const accountId = await this.#keyAccount(isForAll)
     const permissions = permissionsOf({
       role,
       subAccounts: subAccounts ?? null,
@@ -163,6 +171,18 @@ export class LocalManagement implements Management {
 
   async revokeKey(id: string) {
     return keyToWire(await this.#operator.revokeKey(id))
+  }
+
+  async listVerifiers(query: RawQuery) {
+    const { verifiers } = this.#latchkey
+    const asked = readPageRequest(query)
+    const isOne = this.#accountId !== undefined
+    const page = isOne ? await verifiers.list(await this.#forAccount(), asked) : await verifiers.listAll(asked)
+    return { ...page, items: page.items.map(verifierToWire) }
+  }
+
+  async evictVerifier(id: string) {
+    return verifierToWire(await this.#latchkey.verifiers.evictAny(id, this.#operator.origin()))
   }
 
   async listHistory(id: string | undefined, query: RawQuery) {

@@ -17,6 +17,8 @@ import type {
   TokenPage,
   TokenPatch,
   Verdict,
+  Verifier,
+  VerifierPage,
   WhoAmI,
 } from '../../client/latchkey-client.ts'
 import type { RawQuery } from '../tokens/model/page.ts'
@@ -52,10 +54,13 @@ export interface Management {
   createSubAccount(fields: NewSubAccount): Promise<SubAccount>
   patchSubAccount(id: string, patch: SubAccountPatch): Promise<SubAccount>
 
-  /** All of them. */
-  listKeys(): Promise<readonly Key[]>
-  createKey(fields: NewKey): Promise<CreatedKey>
+  /** All of them; or those for all accounts, which belong to none of them. */
+  listKeys(isForAll: boolean): Promise<readonly Key[]>
+  createKey(fields: NewKey, isForAll: boolean): Promise<CreatedKey>
   revokeKey(id: string): Promise<Key>
+
+  listVerifiers(query: RawQuery): Promise<VerifierPage>
+  evictVerifier(id: string): Promise<Verifier>
 
   /** Of an account or a token; without an id, of the account that is managed. */
   listHistory(id: string | undefined, query: RawQuery): Promise<HistoryPage>

@@ -19,6 +19,7 @@ import { addSidecarCommand } from './sidecar.ts'
 import { addStoreCommands } from './store-commands.ts'
 import { addHistoryCommands, addTokenCommands } from './token-commands.ts'
 import { addVerificationCommands } from './verification-commands.ts'
+import { addVerifierCommands } from './verifier-commands.ts'
 
 /** Runs one command and returns the exit code. */
 export async function run(args: readonly string[], streams: Streams): Promise<number> {
@@ -49,7 +50,7 @@ function withoutValues(text: string): string {
 }
 
 const HELP = `
-Commands about tokens, sub-accounts, account keys and the history also ask a server: see \`latchkey context --help\`.
+Commands about tokens, sub-accounts, account keys, verifiers and the history also ask a server: see \`latchkey context --help\`.
 Exit codes: 0 done, 1 refused or not found, 2 wrong usage, 3 unreachable, 4 not authenticated or not allowed.`
 
 export function buildProgram(streams: Streams): Command {
@@ -90,6 +91,7 @@ export function buildProgram(streams: Streams): Command {
   addSubAccountCommands(program, manage)
   addTokenCommands(program, manage, streams)
   addVerificationCommands(program, manage, streams)
+  addVerifierCommands(program, manage)
   addContextCommands(program, streams)
   addFindCommand(program, onStore, streams)
   addHistoryCommands(program, manage, onStore)

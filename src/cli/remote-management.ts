@@ -34,6 +34,7 @@ export async function manageThrough(
   }
 }
 
+const ALL_IS_LOCAL = '--all is for the local store: keys for all accounts belong to its operator.'
 const NO_KEY = 'Set LATCHKEY_KEY to an account key, or use `latchkey context`.'
 
 /** Where the server or the key is the matter, the message says which server. */
@@ -121,16 +122,26 @@ class RemoteManagement implements Management {
     return this.#client.patchSubAccount({ id, body })
   }
 
-  listKeys() {
+  async listKeys(isForAll: boolean) {
+    if (isForAll) throw new UsageError(ALL_IS_LOCAL)
     return Array.fromAsync(this.#client.listKeys({ limit: MAX_LIMIT }))
   }
 
-  createKey(body: NewKey) {
+  async createKey(body: NewKey, isForAll: boolean) {
+    if (isForAll) throw new UsageError(ALL_IS_LOCAL)
     return this.#client.createKey({ body })
   }
 
   revokeKey(id: string) {
     return this.#client.revokeKey({ id })
+  }
+
+  listVerifiers(query: RawQuery) {
+    return this.#client.listVerifiers(query)
+  }
+
+  evictVerifier(id: string) {
+    return this.#client.evictVerifier({ id })
   }
 
   async listHistory(id: string | undefined, query: RawQuery) {

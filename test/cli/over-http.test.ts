@@ -70,6 +70,8 @@ const TABLE: readonly (readonly [name: string | null, line: string])[] = [
   ['viewer', 'key create --account $account --name Support --role viewer --sub-account $berlin'],
   [null, 'key revoke $viewer'],
   [null, 'key list --account $account'],
+  [null, 'verifier list --account $account'],
+  [null, 'verifier evict vfr_none'],
   [null, 'history list $account'],
   [null, 'history list $ci --action token.rotate'],
   [null, 'history list $account --action token.paint'],

@@ -66,7 +66,7 @@ export async function build(server: Server): Promise<CopiedEstate> {
   }
 }
 
-async function account({ operator, registry }: Server, name: string) {
+async function account({ operator, registry, store, verifiers }: Server, name: string) {
   const { id } = await operator.createAccount(name)
   const works = await operator.createKey(id, 'works', null)
   const expired = await operator.createKey(id, 'expired', NOW - 1)
@@ -74,6 +74,10 @@ async function account({ operator, registry }: Server, name: string) {
   await operator.revokeKey(revoked.id)
   await registry.sessions.start({ subject: `person of ${name}`, email: null, claims: { groups: ['ü'] } }, id)
   await registry.sessions.spend([`sign-in of ${name}`])
+  // Evicted, and its lease ended: a change need not wait for it.
+  const { lease } = await verifiers.begin(await registry.authenticate(works.key), { name: 'till' }, operator.origin())
+  await verifiers.evictAny(lease, operator.origin())
+  await store.endLease(lease, 1)
   const fields = ['Ä', 'B', 'Suspended', 'Empty'].map((each) => ({
     name: `${name} ${each}`,
     email: `${each.toLowerCase()}@x.example`,

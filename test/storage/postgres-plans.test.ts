@@ -12,6 +12,7 @@ import * as reads from '../../src/storage/postgres/sql/reads.ts'
 import { StatementNames } from '../../src/storage/postgres/sql/statement-names.ts'
 import * as writes from '../../src/storage/postgres/sql/writes.ts'
 import type { TokenQuery } from '../../src/tokens/model/page.ts'
+import { DECISIVE } from '../../src/tokens/model/lease.ts'
 import type { Account, AccountKey, SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
 import { askFor, quota, rate } from '../support/limits.ts'
 import { openEmptyPostgres, PATIENT, type TestPostgres } from '../support/postgres.ts'
@@ -219,6 +220,11 @@ function describePlans(partitions: number): void {
     'an authentication': () => reads.findKey(db, digest),
     'an authentication of a person': () => reads.findSession(db, digest),
     'a list of people who are signed in': () => reads.listSessions(db, '~', 500),
+    'the verifiers that a change waits for': () => reads.listVerifiers(db, { accountIds: [account.id, 'acc_x'] }),
+    'verifiers by their ids': () => reads.listVerifiers(db, { ids: ['vfr_x'] }),
+    'the last change of an account that verifiers are told': () => reads.findMark(db, account.id, DECISIVE),
+    'what was changed since a position': async () =>
+      reads.findNews(db, (await reads.findNews(db, undefined, [], 1)).position, DECISIVE, 1_000),
     'a verification': () => reads.findByDigest(db, token.digest, partitions > 1),
     'a new session, and the removal of those that have ended': () =>
       writes.insertSession(session(), new Estate(opened).sessionRecord(account), origin),
@@ -285,6 +291,7 @@ function describePlans(partitions: number): void {
     'the owner of an id',
     'a token by its name',
     'a stretch of the chains',
+    'what was changed since a position',
   ])
   for (const [name, request] of Object.entries(partitions === 1 ? {} : requests)) {
     const many = acrossAccounts.has(name)

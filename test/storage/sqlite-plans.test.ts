@@ -10,6 +10,7 @@ import { Connection } from '../../src/storage/sqlite/sqlite-connection.ts'
 import { Transaction } from '../../src/storage/sqlite/transaction.ts'
 import { overviewQuestion } from '../../src/tokens/model/overview.ts'
 import type { TokenQuery } from '../../src/tokens/model/page.ts'
+import { DECISIVE } from '../../src/tokens/model/lease.ts'
 import type { Account, SubAccount, TokenRecord } from '../../src/tokens/model/token.ts'
 import { askFor, quota, rate } from '../support/limits.ts'
 import { openEmptySqlite, type TestSqlite } from '../support/sqlite.ts'
@@ -186,6 +187,11 @@ describe('query plans', () => {
     'an authentication': () => reads.findKey(db, digest),
     'an authentication of a person': () => reads.findSession(db, digest),
     'a list of people who are signed in': () => reads.listSessions(db, '~', 500),
+    'the verifiers that a change waits for': () => reads.listVerifiers(db, { accountIds: [account.id, 'acc_x'] }),
+    'verifiers by their ids': () => reads.listVerifiers(db, { ids: ['vfr_x'] }),
+    'the last change of an account that verifiers are told': () => reads.findMark(db, account.id, DECISIVE),
+    'what was changed since a position': () =>
+      reads.findNews(db, reads.findNews(db, undefined, [], 1).position, DECISIVE, 1_000),
     'a verification': () => reads.findByDigest(db, token.digest),
     'a verification of an unknown credential': () => reads.findByDigest(db, digest),
     'a new session, and the removal of those that have ended': change((transaction) =>

@@ -30,6 +30,7 @@ export function apiDescription({ version, credentialHeader, signIn }: ServerPart
       { name: 'Overview', description: 'The account at a glance, and who is asking' },
       { name: 'History', description: 'Who did what' },
       { name: 'Verification', description: 'For gateways and services' },
+      { name: 'Verifiers', description: 'Processes that verify by what they remember, and hold a lease for it' },
       { name: 'Service', description: 'For operators' },
     ],
     components: {

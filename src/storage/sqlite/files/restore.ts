@@ -4,6 +4,7 @@ import * as fs from 'node:fs'
 import { join } from 'node:path'
 import { createPrivate, requireNoLink } from '../../../process/private-file.ts'
 import { OperatorError } from '../../../tokens/errors.ts'
+import { MARGIN_MS } from '../../../tokens/model/lease.ts'
 import { Stamps } from '../../../tokens/trust/vault.ts'
 import {
   FOOTER_BYTES,
@@ -32,6 +33,8 @@ export interface Restored {
   readonly manifest: Manifest
   /** The new path of the store that existed before. */
   readonly movedAside: string | undefined
+  /** How long verifiers may still decide by what they knew of the store that existed before. */
+  readonly leasesMs: number
 }
 
 export async function restoreSqlite(options: RestoreOptions, file: string, onBytes: OnBytes): Promise<Restored> {
@@ -59,11 +62,13 @@ export async function restoreSqlite(options: RestoreOptions, file: string, onByt
     if (!isManifestStamp(signed, new Stamps(storeSecret))) {
       throw new OperatorError(`${file} was altered: the stamp of its manifest is wrong. Nothing was changed.`)
     }
-    endSessions(part)
+    // A store that is damaged may have had verifiers where the backup has some.
+    const leasesMs = Math.max(longestLease(part), fs.existsSync(path) ? longestLease(path) : 0)
+    endGrants(part)
     const movedAside = fs.existsSync(path) ? replaceStore(options, part) : undefined
     if (movedAside === undefined) fs.renameSync(part, path)
     syncPath(dataDir)
-    return { manifest, movedAside }
+    return { manifest, movedAside, leasesMs }
   } catch (error) {
     throw isBusy(error) ? inUse(path) : forOperator(error, `${file} cannot be restored`)
   } finally {
@@ -121,15 +126,33 @@ async function copyOut(file: string, part: string, { manifest }: SignedManifest,
   }
 }
 
-/** Sessions that ended since the backup must not come back: everybody signs in again. */
-function endSessions(part: string): void {
+/** Sessions that ended since the backup must not come back: everybody signs in again. Nor do leases, of which nobody knows. */
+function endGrants(part: string): void {
   const db = openDatabase(part)
   try {
-    const exists = db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'sessions'").get() !== undefined
-    if (exists) db.exec('DELETE FROM sessions')
+    for (const table of ['sessions', 'verifiers']) {
+      const exists = db.prepare('SELECT 1 FROM sqlite_master WHERE name = ?').get(table) !== undefined
+      if (exists) db.exec(`DELETE FROM ${table}`)
+    }
   } finally {
     db.close()
   }
+}
+
+/** Of the verifiers of a store; 0 without any, or if it cannot be read. */
+function longestLease(path: string): number {
+  const read = unlessUnreadable(() => {
+    const db = openDatabase(path, { readOnly: true })
+    try {
+      const exists = db.prepare("SELECT 1 FROM sqlite_master WHERE name = 'verifiers'").get() !== undefined
+      if (!exists) return 0
+      const row = db.prepare("SELECT max(term_ms) AS ms FROM verifiers WHERE state <> 'gone'").get()
+      return row?.ms === null ? 0 : Number(row?.ms) + MARGIN_MS
+    } finally {
+      db.close()
+    }
+  })
+  return read ?? 0
 }
 
 /** If the old store can still be opened, it is locked and its WAL is merged into its file before it is moved aside. */

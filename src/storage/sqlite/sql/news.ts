@@ -5,7 +5,7 @@ import type { Change } from '../../../tokens/model/lease.ts'
 import type { News } from '../../../tokens/ports.ts'
 import type { Connection } from '../sqlite-connection.ts'
 
-const AT_END = 'SELECT no, hex(substr(stamp, 1, 8)) FROM history ORDER BY no DESC LIMIT 1'
+const AT_END = 'SELECT no, hex(substr(stamp, 1, 8)) FROM history WHERE no = (SELECT max(no) FROM history)'
 const AT = 'SELECT no, hex(substr(stamp, 1, 8)) FROM history WHERE no = ?'
 const AMONG = 'action IN (SELECT value FROM json_each(?))'
 const AFTER = `SELECT account_id, seq, action, subject FROM history WHERE no > ? AND ${AMONG} ORDER BY no LIMIT ?`
