@@ -35,7 +35,7 @@ export interface VerifierOptions {
   readonly name?: string | undefined
   /** 2 to 60; 10 unless said otherwise. A change waits so long for a verifier that has stopped without `close()`. */
   readonly leaseSeconds?: number | undefined
-  /** Credentials that are remembered; 100,000 unless said otherwise, about 500 bytes each. */
+  /** Credentials that are remembered; 100,000 unless said otherwise, about 700 bytes each. */
   readonly maxEntries?: number | undefined
   /** How long a question to the service may take; 5,000 unless said otherwise. */
   readonly timeoutMs?: number | undefined
