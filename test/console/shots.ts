@@ -7,15 +7,7 @@ type Shot = readonly [name: string, path: string, prepare?: (page: Page) => Prom
 /** Wide and light everything is looked at; elsewhere dialogs are the same but for their colours: the views, and one of
  * each kind of dialog, are enough. */
 export const EVERYWHERE = [
-  'overview',
-  'tokens',
-  'selection',
-  'token',
-  'disable',
-  'history-of-a-token',
-  'sub-accounts',
-  'history',
-  'keys',
+  ...['overview', 'tokens', 'selection', 'token', 'disable', 'history-of-a-token', 'sub-accounts', 'history', 'keys'],
 ]
 export const ALSO_DARK = ['bulk', 'create-key', 'who-am-i', 'menu', 'trouble']
 
@@ -58,7 +50,7 @@ export const SHOTS: readonly Shot[] = [
   ],
   [
     'selection',
-    'tokens?limit=10',
+    'tokens?limit=5',
     async (page) => {
       for (const index of [0, 1, 4])
         await page
@@ -71,7 +63,7 @@ export const SHOTS: readonly Shot[] = [
   ['disable', 'tokens?search=mobile', (page) => openDialog(page, first(page, /^Disable Mobile/))],
   [
     'bulk',
-    'tokens?limit=10',
+    'tokens?limit=5',
     async (page) => {
       await page.getByLabel('Select all on this page').check()
       const selected = page.getByRole('group', { name: 'Selected tokens' })
@@ -96,7 +88,7 @@ export const SHOTS: readonly Shot[] = [
   ],
   [
     'credential-states',
-    'tokens?limit=10',
+    'tokens?limit=5',
     async (page) => {
       const until = new Date(Date.now() + 24 * 60 * 60 * 1000).toISOString()
       await changeAnswers<TokenPage>(page, '**/apiClient/token?*', ({ items: [former, unreadable] }) => {
@@ -121,7 +113,7 @@ export const SHOTS: readonly Shot[] = [
   ],
   [
     'page-number',
-    'tokens?limit=10',
+    'tokens?limit=5',
     async (page) => {
       await page.getByLabel('Page number').fill('12')
       await page.getByText('Pages are').waitFor()
@@ -129,7 +121,7 @@ export const SHOTS: readonly Shot[] = [
   ],
   [
     'found-by-id',
-    'tokens?limit=10',
+    'tokens?limit=5',
     async (page) => {
       const id = (await page.locator('tr[data-id]').first().getAttribute('data-id')) ?? ''
       await page.goto(page.url().replace(/\?.*/, `?search=${id}`))
@@ -138,7 +130,7 @@ export const SHOTS: readonly Shot[] = [
   ],
   [
     'linked-key',
-    'tokens?limit=10',
+    'tokens?limit=5',
     async (page) => {
       // The account that is signed in answers for the other one.
       const key = await page.evaluate(() => sessionStorage.getItem('latchkey.account-key'))
@@ -150,8 +142,8 @@ export const SHOTS: readonly Shot[] = [
       await page.unroute('**/whoami')
     },
   ],
-  ['create', 'tokens?limit=10', (page) => openDialog(page, page.getByRole('button', { name: 'Create token' }))],
-  ['rename', 'tokens?limit=10', (page) => first(page, /^Rename/).click()],
+  ['create', 'tokens?limit=5', (page) => openDialog(page, page.getByRole('button', { name: 'Create token' }))],
+  ['rename', 'tokens?limit=5', (page) => first(page, /^Rename/).click()],
   ['menu', 'tokens?limit=10', (page) => first(page, /^Actions for/).click()],
   [
     'history-of-a-token',
@@ -163,7 +155,7 @@ export const SHOTS: readonly Shot[] = [
   ],
   [
     'delete',
-    'tokens?limit=10',
+    'tokens?limit=5',
     async (page) => {
       await openFirstMenu(page, 'Delete')
       await page.getByRole('dialog').waitFor()
@@ -197,7 +189,7 @@ export const SHOTS: readonly Shot[] = [
   ],
   [
     'trouble',
-    'tokens?limit=10',
+    'tokens?limit=5',
     async (page) => {
       await page.route('**/api/v1/**', (route) => route.abort())
       await page.reload()

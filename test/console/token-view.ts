@@ -163,7 +163,7 @@ export const describeTokenView: Part = (world) => {
     await page.goBack()
     await question.getByRole('button', { name: 'Leave' }).click()
     await page.getByRole('link', { name: 'History', exact: true }).click()
-    await page.getByRole('heading', { name: 'History' }).waitFor()
+    await page.getByText('created the token').first().waitFor()
     remove()
     await page.getByText('two is deleted').waitFor()
     await page.getByText('deleted the token').waitFor()
