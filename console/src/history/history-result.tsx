@@ -3,8 +3,9 @@ import { useState } from 'react'
 import { pageOf } from '../search/search-params.ts'
 import { PagedResult } from '../ui/paged-result.tsx'
 import { HistoryFilterBar } from './history-filter-bar.tsx'
+import type { HistorySearch } from './history-filters.ts'
 import { HistoryList } from './history-list.tsx'
-import { type HistorySearch, useHistory } from './history-search.ts'
+import { useHistory } from './history-search.ts'
 
 interface HistoryResultProps {
   readonly search: HistorySearch

@@ -1,4 +1,4 @@
 // The search parameters of the list of account keys: the place in it.
-import { defineList } from '../search/list-search.ts'
+import { defineList } from '../search/list-definition.ts'
 
 export const keyList = defineList({ to: '/keys', filters: {} })
