@@ -1,12 +1,11 @@
 // The views that are loaded when the first of them is needed, as one piece: forms, and what chooses from lists and makes chips,
 // are a tenth of all the code.
-import '@mantine/core/styles/Code.css'
+import './later-styles.ts'
 import { HistoryView } from './history/history-view.tsx'
 import { KeysView } from './keys/keys-view.tsx'
 import { PeopleView } from './people/people-view.tsx'
 import { SubAccountView } from './sub-accounts/sub-account-view.tsx'
 import { SubAccountsView } from './sub-accounts/sub-accounts-view.tsx'
 import { TokenView } from './tokens/token-view.tsx'
-import { TokensView } from './tokens/tokens-view.tsx'
 
-export const laterViews = { HistoryView, KeysView, PeopleView, SubAccountView, SubAccountsView, TokensView, TokenView }
+export const laterViews = { HistoryView, KeysView, PeopleView, SubAccountView, SubAccountsView, TokenView }

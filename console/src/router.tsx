@@ -3,15 +3,14 @@ import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '
 import { Frame } from './app/frame.tsx'
 import { NotFound } from './app/not-found.tsx'
 import { ViewError } from './app/view-error.tsx'
-import { historyList } from './history/history-search.ts'
+import { historyList } from './history/history-filters.ts'
 import { keyList } from './keys/key-search.ts'
+import { loadLater, loadTokens } from './load.ts'
 import { OverviewView } from './overview/overview-view.tsx'
 import { peopleList } from './people/people-search.ts'
 import { parseSearch, stringifySearch } from './search/search-params.ts'
 import { subAccountList } from './sub-accounts/sub-account-search.ts'
-import { readTokenSearch } from './tokens/token-search.ts'
-
-const loadLater = async () => (await import('./later-views.ts')).laterViews
+import { readTokenSearch } from './tokens/token-filters.ts'
 
 const root = createRootRoute({ component: Frame, notFoundComponent: NotFound })
 const overview = createRoute({
@@ -22,7 +21,7 @@ const overview = createRoute({
 const tokens = createRoute({
   getParentRoute: () => root,
   path: '/tokens',
-  component: lazyRouteComponent(loadLater, 'TokensView'),
+  component: lazyRouteComponent(loadTokens, 'TokensView'),
   validateSearch: readTokenSearch,
 })
 const token = createRoute({

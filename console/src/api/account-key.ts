@@ -1,6 +1,4 @@
-// The account key of this tab, which lives in the tab's session storage and in memory and nowhere else; and a key that a link
-// has brought.
-import { useEffect, useState } from 'react'
+// The account key of this tab, which lives in the tab's session storage and in memory and nowhere else.
 
 const KEY = 'latchkey.account-key'
 const FRAGMENT = '#key='
@@ -21,21 +19,4 @@ export function takeKeyFromAddress(): string | undefined {
   const key = location.hash.slice(FRAGMENT.length)
   history.replaceState(history.state, '', `${location.pathname}${location.search}`)
   return looksLikeKey(key) ? key : undefined
-}
-
-/**
- * The key of a link, until the person has decided about it: a link must not put anybody into an account unnoticed. `first` is
- * the one with which the page was opened; the key in use needs no decision.
- */
-export function useLinkedKey(first: string | undefined, inUse: string | undefined) {
-  const [linked, setLinked] = useState(first)
-  useEffect(() => {
-    const onLink = () => {
-      const key = takeKeyFromAddress()
-      if (key !== undefined) setLinked(key)
-    }
-    window.addEventListener('hashchange', onLink)
-    return () => window.removeEventListener('hashchange', onLink)
-  }, [])
-  return [linked === inUse ? undefined : linked, setLinked] as const
 }

@@ -2,20 +2,13 @@
 // script can read.
 import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useRef, useState } from 'react'
 import type { LatchkeyClient } from '../../../client/latchkey-client.ts'
-import { keepKey, keptKey, useLinkedKey } from './account-key.ts'
+import { keepKey, keptKey } from './account-key.ts'
+import { chooseAccount, endSession, hasAccess, type Presence, SHOWN_ACCOUNT } from './auth.ts'
 import { CacheProvider } from './cache.tsx'
 import { connect } from './connect.ts'
 import { explainRefusal } from './errors.ts'
-import {
-  chooseAccount,
-  type End,
-  endSession,
-  hasAccess,
-  type Presence,
-  SHOWN_ACCOUNT,
-  type Unanswered,
-  usePresence,
-} from './presence.ts'
+import { type End, type Unanswered, usePresence } from './presence.ts'
+import { useLinkedKey } from './use-linked-key.ts'
 
 export interface Session {
   /** What the page shows: `unknown` until the service has said whether somebody is signed in. */

@@ -2,7 +2,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { use, useEffect, useRef } from 'react'
 import type { LatchkeyClient } from '../../../client/latchkey-client.ts'
-import { DialogContext } from '../ui/dialog.tsx'
+import { DialogContext } from '../ui/dialog-context.ts'
 import { Name } from '../ui/name.tsx'
 import { say } from '../ui/say.ts'
 import { type Toast, useToast } from '../ui/toasts.tsx'

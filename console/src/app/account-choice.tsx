@@ -2,7 +2,7 @@
 import { Alert, Button, Center, Paper, Stack, Text, Title } from '@mantine/core'
 import { useDocumentTitle } from '@mantine/hooks'
 import { useState } from 'react'
-import { NOBODY } from '../api/presence.ts'
+import { NOBODY } from '../api/auth.ts'
 import { useSession } from '../api/session.tsx'
 import { BusyButton, WRAPS } from '../ui/busy-button.tsx'
 import { Name } from '../ui/name.tsx'

@@ -6,13 +6,15 @@ import { useEffect, useRef } from 'react'
 import { type Permissions, usePermissions } from '../api/permissions.ts'
 import { queries } from '../api/queries.ts'
 import { useClient, useSession } from '../api/session.tsx'
-import { beforeLeaving } from '../ui/before-leaving.tsx'
 import { Icon } from '../ui/icon.tsx'
+import { later } from '../ui/later.tsx'
+import { beforeLeaving } from '../ui/leaving.ts'
 import text from '../ui/text.module.css'
 import classes from './frame.module.css'
-import { LinkedKeyDialog } from './linked-key.tsx'
 import { NoConsole } from './no-console.tsx'
 import { WhoAmI } from './who-am-i.tsx'
+
+const LinkedKeyDialog = later(async () => (await import('./linked-key.tsx')).LinkedKeyDialog)
 
 const VIEWS = [
   { to: '/', label: 'Overview' },
@@ -25,13 +27,14 @@ const VIEWS = [
 
 export function Frame() {
   const { data } = useQuery(queries.whoami(useClient()))
+  const { linkedKey } = useSession()
   return (
     <>
       <Button component="a" href="#main" variant="default" pos="absolute" left={8} className={classes.skip}>
         Skip to content
       </Button>
       <Header />
-      <LinkedKeyDialog />
+      {linkedKey !== undefined && <LinkedKeyDialog />}
       <main id="main" className={classes.main}>
         {data?.permissions.role === 'verifier' ? <NoConsole /> : <Outlet />}
       </main>

@@ -8,17 +8,17 @@ import { whyRefused, worthRetrying } from '../api/errors.ts'
 import { queries } from '../api/queries.ts'
 import { useClient, useSession } from '../api/session.tsx'
 import { ROLES } from '../keys/rights.tsx'
-import { beforeLeaving } from '../ui/before-leaving.tsx'
 import { BusyButton } from '../ui/busy-button.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { ErrorAlert } from '../ui/error-alert.tsx'
+import { beforeLeaving } from '../ui/leaving.ts'
 import { Name } from '../ui/name.tsx'
 
 const TITLE = 'Sign in with this key?'
 
 /** While nobody is signed in, or an account is being chosen. */
-export function LinkedKeyPage({ linkedKey }: { linkedKey: string }) {
-  const { presence } = useSession()
+export function LinkedKeyPage() {
+  const { presence, linkedKey } = useSession()
   useDocumentTitle('Sign in · Latchkey')
   const who = presence?.person?.email ?? presence?.person?.subject
   return (
@@ -28,7 +28,9 @@ export function LinkedKeyPage({ linkedKey }: { linkedKey: string }) {
           <Title order={1} size="h3">
             {TITLE}
           </Title>
-          <Question linkedKey={linkedKey} replaced={who === undefined ? undefined : <Name>{who}</Name>} />
+          {linkedKey !== undefined && (
+            <Question linkedKey={linkedKey} replaced={who === undefined ? undefined : <Name>{who}</Name>} />
+          )}
         </Stack>
       </Paper>
     </Center>

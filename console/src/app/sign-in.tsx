@@ -1,8 +1,8 @@
 // Signing in: through the company's identity provider, where there is one, or with an account key, which is checked with a
 // request to the service.
 import { Alert, Button, Center, Paper, PasswordInput, Stack, Text, Title } from '@mantine/core'
-import { useForm } from '@mantine/form'
 import { useDocumentTitle } from '@mantine/hooks'
+import { type FormEvent, useState } from 'react'
 import { looksLikeKey } from '../api/account-key.ts'
 import { clientOf } from '../api/connect.ts'
 import { whyRefused } from '../api/errors.ts'
@@ -24,13 +24,18 @@ const ENDS: Readonly<Record<End, string>> = {
 export function SignIn() {
   const { signIn, reason, end, presence, unanswered } = useSession()
   const why = end === undefined ? reason : ENDS[end]
-  const form = useForm({ initialValues: { key: '' } })
+  const [typed, setTyped] = useState('')
+  const [refusal, setRefusal] = useState<string>()
+  const [isTrying, setTrying] = useState(false)
   useDocumentTitle('Sign in · Latchkey')
-  const submit = form.onSubmit(async ({ key }) => {
-    const refusal = await tryKey(key.trim())
-    if (refusal === undefined) signIn(key.trim())
-    else form.setFieldError('key', refusal)
-  })
+  const submit = async (event: FormEvent) => {
+    event.preventDefault()
+    setTrying(true)
+    const why = await tryKey(typed.trim())
+    setTrying(false)
+    setRefusal(why)
+    if (why === undefined) signIn(typed.trim())
+  }
   return (
     <Center component="main" mih="100vh" p="md">
       <Paper withBorder p="lg" shadow="sm" w="100%" maw={420} component="form" onSubmit={submit}>
@@ -41,7 +46,7 @@ export function SignIn() {
           <Title order={1} size="h3">
             Sign in
           </Title>
-          {why !== undefined && form.errors.key === undefined && (
+          {why !== undefined && refusal === undefined && (
             <Alert color="yellow" variant="light" role="alert" title="You were signed out">
               {why}
             </Alert>
@@ -74,9 +79,14 @@ export function SignIn() {
             withAsterisk={false}
             errorProps={{ role: 'alert' }}
             visibilityToggleButtonProps={{ 'aria-label': 'Show the key' }}
-            {...form.getInputProps('key')}
+            value={typed}
+            error={refusal}
+            onChange={({ currentTarget: { value } }) => {
+              setTyped(value)
+              setRefusal(undefined)
+            }}
           />
-          <BusyButton type="submit" variant={presence?.provider ? 'default' : 'filled'} busy={form.submitting}>
+          <BusyButton type="submit" variant={presence?.provider ? 'default' : 'filled'} busy={isTrying}>
             Sign in
           </BusyButton>
           <Text size="sm" c="dimmed">

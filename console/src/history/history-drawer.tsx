@@ -6,14 +6,15 @@ import { useClient } from '../api/session.tsx'
 import { CopyableId } from '../ui/copyable-id.tsx'
 import { keepFocus } from '../ui/focus.ts'
 import { Name } from '../ui/name.tsx'
-import { useLast } from '../ui/use-last.ts'
+import { useIsMounted, useLast } from '../ui/use-last.ts'
 import { HistoryOf } from './history-result.tsx'
 
 export function HistoryDrawer({ tokenId, close }: { tokenId: string | undefined; close: () => void }) {
   const { last } = useLast(tokenId)
+  const isMounted = useIsMounted()
   return (
     <Drawer
-      opened={tokenId !== undefined}
+      opened={isMounted && tokenId !== undefined}
       onClose={close}
       position="right"
       size="md"

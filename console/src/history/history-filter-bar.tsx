@@ -4,7 +4,8 @@ import { SubAccountPicker } from '../sub-accounts/sub-account-picker.tsx'
 import { TokenPicker } from '../tokens/token-picker.tsx'
 import classes from '../ui/filters.module.css'
 import { ACTION_NAMES, actionOf } from './actions.tsx'
-import { type HistoryFilters, type HistorySearch, useActors } from './history-search.ts'
+import type { HistoryFilters, HistorySearch } from './history-filters.ts'
+import { useActors } from './history-search.ts'
 import { shortId } from './sentence.tsx'
 
 interface HistoryFilterBarProps {

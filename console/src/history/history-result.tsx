@@ -3,8 +3,9 @@ import { useState } from 'react'
 import { pageOf } from '../search/search-params.ts'
 import { PagedResult } from '../ui/paged-result.tsx'
 import { HistoryFilterBar } from './history-filter-bar.tsx'
+import type { HistorySearch } from './history-filters.ts'
 import { HistoryList } from './history-list.tsx'
-import { type HistorySearch, useHistory } from './history-search.ts'
+import { useHistory } from './history-search.ts'
 
 interface HistoryResultProps {
   readonly search: HistorySearch
@@ -41,18 +42,18 @@ export function HistoryResult({ search, changeSearch, clearFilters, ownId }: His
   )
 }
 
-type Place = Omit<HistorySearch, 'token' | 'subAccount'>
+type Found = Omit<HistorySearch, 'token' | 'subAccount'>
 
 /** On the page of what it is about, whose address has other things to say. */
 export function HistoryOf(about: { readonly token: string } | { readonly subAccount: string }) {
-  const [place, setPlace] = useState<Place>({})
-  const { page: _, limit: __, ...filters } = place
+  const [found, setFound] = useState<Found>({})
+  const { page: _, limit: __, ...filters } = found
   const isFiltered = Object.values(filters).some((value) => value !== undefined)
   return (
     <HistoryResult
-      search={{ ...place, ...about }}
-      changeSearch={(part) => setPlace({ ...place, page: undefined, ...part })}
-      clearFilters={isFiltered ? () => setPlace({}) : undefined}
+      search={{ ...found, ...about }}
+      changeSearch={(part) => setFound({ ...found, page: undefined, ...part })}
+      clearFilters={isFiltered ? () => setFound({}) : undefined}
       ownId={'token' in about ? about.token : about.subAccount}
     />
   )

@@ -1,13 +1,14 @@
 // What was done in the account, newest first.
+import { useListSearch } from '../search/list-search.ts'
 import { ViewTitle } from '../ui/view-title.tsx'
+import { historyList } from './history-filters.ts'
 import { HistoryResult } from './history-result.tsx'
-import { historyList } from './history-search.ts'
 
 export function HistoryView() {
   return (
     <>
       <ViewTitle title="History" />
-      <HistoryResult {...historyList.useSearch()} />
+      <HistoryResult {...useListSearch(historyList)} />
     </>
   )
 }

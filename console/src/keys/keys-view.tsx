@@ -1,4 +1,5 @@
 // The account keys: what each may do, when it was used, and the ways to make and to revoke one.
+
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
@@ -6,6 +7,7 @@ import type { Key } from '../../../client/latchkey-client.ts'
 import { usePermissions } from '../api/permissions.ts'
 import { queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
+import { useListSearch } from '../search/list-search.ts'
 import { pageOf } from '../search/search-params.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Empty } from '../ui/empty-page.tsx'
@@ -38,7 +40,7 @@ export function KeysView() {
 type OpenDialog = { readonly kind: 'create' } | { readonly kind: 'revoke'; readonly key: Key }
 
 function Keys({ ownId }: { ownId: string | undefined }) {
-  const { search, changeSearch } = keyList.useSearch()
+  const { search, changeSearch } = useListSearch(keyList)
   const { page: current, limit } = pageOf(search)
   const keys = useQuery(queries.keys(useClient(), current, limit))
   const [dialog, setDialog] = useState<OpenDialog>()

@@ -2,7 +2,7 @@
 import { Box, Group, Stack } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { Overview } from '../../../client/latchkey-client.ts'
-import type { TokenFilters } from '../tokens/token-search.ts'
+import type { TokenFilters } from '../tokens/token-filters.ts'
 import { number, plural } from '../ui/format.ts'
 import type { Status } from '../ui/status.tsx'
 import text from '../ui/text.module.css'

@@ -1,10 +1,12 @@
 // The people who are signed in to the console through the company's identity provider, and the way to sign one out.
+
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import type { Session } from '../../../client/latchkey-client.ts'
 import { usePermissions } from '../api/permissions.ts'
 import { queries } from '../api/queries.ts'
 import { useClient, useSession } from '../api/session.tsx'
+import { useListSearch } from '../search/list-search.ts'
 import { pageOf } from '../search/search-params.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Empty } from '../ui/empty-page.tsx'
@@ -56,7 +58,7 @@ export function PeopleView() {
 }
 
 function People({ ownId }: { ownId: string | null | undefined }) {
-  const { search, changeSearch } = peopleList.useSearch()
+  const { search, changeSearch } = useListSearch(peopleList)
   const { page: current, limit } = pageOf(search)
   const sessions = useQuery(queries.sessions(useClient(), current, limit))
   const [ending, setEnding] = useState<Session>()

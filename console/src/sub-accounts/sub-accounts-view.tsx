@@ -1,10 +1,12 @@
 // Sub-accounts with how many tokens they have, and links to those tokens.
+
 import { Button } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useCallback, useMemo, useState } from 'react'
 import { usePermissions } from '../api/permissions.ts'
 import { queries } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
+import { useListSearch } from '../search/list-search.ts'
 import { pageOf } from '../search/search-params.ts'
 import filters from '../ui/filters.module.css'
 import { Icon } from '../ui/icon.tsx'
@@ -17,7 +19,7 @@ import { type OpenDialog, SubAccountDialog } from './sub-account-dialog.tsx'
 import { subAccountList } from './sub-account-search.ts'
 
 export function SubAccountsView() {
-  const { search, changeSearch, clearFilters } = subAccountList.useSearch()
+  const { search, changeSearch, clearFilters } = useListSearch(subAccountList)
   const { createSubAccounts } = usePermissions()
   const page = pageOf(search)
   const subAccounts = useQuery(

@@ -2,14 +2,14 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
 import type { Token } from '../../../client/latchkey-client.ts'
 import { usePermissions } from '../api/permissions.ts'
-import { NewCredential } from '../ui/credential.tsx'
 import { useDialogTitle } from '../ui/dialog.tsx'
 import { isMasked } from '../ui/format.ts'
 import { Name, Outcome } from '../ui/name.tsx'
+import { NewCredential } from '../ui/new-credential.tsx'
 import { say } from '../ui/say.ts'
 import type { Toast } from '../ui/toasts.tsx'
 import { Warning } from '../ui/warning.tsx'
-import { fullName } from './about-token.tsx'
+import { fullName } from './token-words.ts'
 
 /** For a person who has left before there was an answer. */
 export const unseenCredential = ({ name }: Token): Toast => ({

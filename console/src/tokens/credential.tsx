@@ -8,16 +8,16 @@ import { HISTORY } from '../api/queries.ts'
 import { useClient } from '../api/session.tsx'
 import { useCopy } from '../ui/copy.ts'
 import classes from '../ui/credential.module.css'
-import { ShowButton } from '../ui/credential.tsx'
 import { cx } from '../ui/cx.ts'
 import { Name } from '../ui/name.tsx'
 import { IconButton, SmallButton } from '../ui/row-buttons.tsx'
 import { say } from '../ui/say.ts'
+import { ShowButton } from '../ui/shown-secret.tsx'
 import text from '../ui/text.module.css'
 import { useToast } from '../ui/toasts.tsx'
-import { fullName } from './about-token.tsx'
 import { hideCredential, showCredential, useShownCredential } from './shown-credential.ts'
 import { useTokenActions } from './token-actions.tsx'
+import { fullName } from './token-words.ts'
 
 export function Credential({ token }: { token: Token }) {
   const { reveal } = useTokenActions().permissions

@@ -1,13 +1,23 @@
 // The search and the filters of the token list.
-import { NativeSelect, Pill } from '@mantine/core'
+import { NativeSelect, Pill, TextInput } from '@mantine/core'
 import { useCallback } from 'react'
-import { SubAccountPicker } from '../sub-accounts/sub-account-picker.tsx'
-import { ChipsInput } from '../ui/chips-input.tsx'
 import classes from '../ui/filters.module.css'
 import { keepFocusOnRemoval } from '../ui/focus.ts'
 import { utcDay } from '../ui/format.ts'
+import { later } from '../ui/later.tsx'
 import { SearchBox } from '../ui/search-box.tsx'
-import type { ChangeTokenSearch, TokenFilters } from './token-search.ts'
+import type { TokenFilters } from './token-filters.ts'
+import type { ChangeTokenSearch } from './token-search.ts'
+
+/** Looks like what it stands for. */
+const Placeholder = (props: { className?: string | undefined; placeholder?: string | undefined }) => (
+  <TextInput className={props.className} placeholder={props.placeholder} aria-hidden disabled />
+)
+const SubAccountPicker = later(
+  async () => (await import('../sub-accounts/sub-account-picker.tsx')).SubAccountPicker,
+  Placeholder,
+)
+const ChipsInput = later(async () => (await import('../ui/chips-input.tsx')).ChipsInput, Placeholder)
 
 interface FilterBarProps {
   readonly search: TokenFilters

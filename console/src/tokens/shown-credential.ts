@@ -1,7 +1,7 @@
 // The one credential that is on screen. The page has it from the moment it is asked for until it is hidden: after a
 // minute, with the row or page that shows it, when another is shown, and when the tab is hidden.
 import { useEffect, useSyncExternalStore } from 'react'
-import { onHiddenTab, SHOWN_MS } from '../ui/credential.tsx'
+import { onHiddenTab, SHOWN_MS } from '../ui/shown-secret.tsx'
 
 let shown: { readonly tokenId: string; readonly credential: string } | undefined
 let timer: ReturnType<typeof setTimeout> | undefined

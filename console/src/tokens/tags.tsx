@@ -1,55 +1,25 @@
-// The tags of a token: each leads to the tokens that have it. On the token's own page they are changed in place.
+// The tags of a token on its own page, where they are changed in place.
 import { Group } from '@mantine/core'
 import { useForm } from '@mantine/form'
-import { Link } from '@tanstack/react-router'
-import { memo, useEffect, useState } from 'react'
+import { useEffect, useState } from 'react'
 import type { Token } from '../../../client/latchkey-client.ts'
 import { fieldReason } from '../api/errors.ts'
 import { usePermissions } from '../api/permissions.ts'
 import { etagOf, MASKED } from '../api/queries.ts'
 import { useEdit } from '../api/use-edit.ts'
-import chip from '../ui/chip.module.css'
-import { Chips } from '../ui/chips.tsx'
 import { ChipsInput } from '../ui/chips-input.tsx'
-import { cx } from '../ui/cx.ts'
 import { keepFocus } from '../ui/focus.ts'
 import { Name, Outcome } from '../ui/name.tsx'
 import { IconButton } from '../ui/row-buttons.tsx'
 import { say } from '../ui/say.ts'
-import surface from '../ui/surface.module.css'
 import text from '../ui/text.module.css'
 import { useToast } from '../ui/toasts.tsx'
-import { fullName } from './about-token.tsx'
 import { InPlaceForm } from './in-place-form.tsx'
-import { withTag } from './token-search.ts'
+import { TagList, tagsOf } from './tag-list.tsx'
+import { fullName } from './token-words.ts'
 
 const MAX_TAGS = 10
 const MAX_TAG_CHARACTERS = 50
-const NO_TAGS: readonly string[] = []
-
-const tagsOf = ({ details }: Token): readonly string[] => details?.tags ?? NO_TAGS
-
-export const TagList = memo(function TagList({ token }: { token: Token }) {
-  const tags = tagsOf(token)
-  if (tags.length === 0) return null
-  return (
-    <Chips label={`Tags of ${fullName(token)}`}>
-      {tags.map((tag) => (
-        <li key={tag}>
-          <Link
-            to="/tokens"
-            search={(previous) => withTag(previous, tag)}
-            className={cx(chip.chip, surface.choice)}
-            aria-label={`Tokens with the tag ${tag}`}
-          >
-            <Name>{tag}</Name>
-          </Link>
-        </li>
-      ))}
-    </Chips>
-  )
-})
-
 const EDIT_BUTTON = 'edit-tags'
 
 export function EditableTags({ token }: { token: Token }) {

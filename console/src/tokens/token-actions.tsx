@@ -3,11 +3,12 @@ import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, us
 import type { Token } from '../../../client/latchkey-client.ts'
 import { type Permissions, usePermissions } from '../api/permissions.ts'
 import { useCopyText } from '../ui/copy.ts'
-import { Dialog } from '../ui/dialog.tsx'
 import { keepFocus } from '../ui/focus.ts'
-import { DeleteDialog } from './delete-dialog.tsx'
-import { RotateDialog } from './rotate-dialog.tsx'
-import { StatusDialog } from './status-dialog.tsx'
+import { later } from '../ui/later.tsx'
+import { useLast } from '../ui/use-last.ts'
+import type { OpenTokenDialog } from './token-dialogs.tsx'
+
+const TokenDialogs = later(async () => (await import('./token-dialogs.tsx')).TokenDialogs)
 
 export type TokenAction = 'rename' | 'status' | 'rotate' | 'history' | 'copy-id' | 'delete'
 
@@ -28,11 +29,6 @@ export function useTokenActions(): TokenActions {
   return actions
 }
 
-interface OpenDialog {
-  readonly action: 'status' | 'rotate' | 'delete'
-  readonly token: Token
-}
-
 interface TokenActionsProviderProps {
   /** Must be stable: everything that shows a token depends on it. Only needed where the action is offered. */
   readonly showHistory?: (id: string) => void
@@ -41,7 +37,7 @@ interface TokenActionsProviderProps {
 }
 
 export function TokenActionsProvider({ showHistory, onDeleted, children }: TokenActionsProviderProps) {
-  const [dialog, setDialog] = useState<OpenDialog>()
+  const [dialog, setDialog] = useState<OpenTokenDialog>()
   const [renaming, setRenaming] = useState<string>()
   const copyText = useCopyText()
   const permissions = usePermissions()
@@ -64,26 +60,13 @@ export function TokenActionsProvider({ showHistory, onDeleted, children }: Token
     [start, permissions, renaming, endRenaming],
   )
   const close = () => setDialog(undefined)
+  const wasOpened = useLast(dialog).last !== undefined
   return (
     <TokenActionsContext value={actions}>
       {children}
-      <Dialog shown={dialog} titleOf={titleOf} close={close}>
-        {({ action, token }) => (
-          <>
-            {action === 'status' && <StatusDialog token={token} close={close} />}
-            {action === 'rotate' && <RotateDialog token={token} close={close} />}
-            {action === 'delete' && <DeleteDialog token={token} close={close} onDeleted={onDeleted} />}
-          </>
-        )}
-      </Dialog>
+      {wasOpened && <TokenDialogs shown={dialog} close={close} onDeleted={onDeleted} />}
     </TokenActionsContext>
   )
 }
 
 export const renameButtonId = (tokenId: string): string => `rename-${tokenId}`
-
-function titleOf({ action, token }: OpenDialog): string {
-  if (action === 'rotate') return 'Rotate the credential?'
-  if (action === 'delete') return 'Delete this token?'
-  return token.status === 'active' ? 'Disable this token?' : 'Enable this token?'
-}

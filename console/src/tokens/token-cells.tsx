@@ -4,18 +4,20 @@ import { Link } from '@tanstack/react-router'
 import { memo } from 'react'
 import type { Token } from '../../../client/latchkey-client.ts'
 import { cx } from '../ui/cx.ts'
+import { later } from '../ui/later.tsx'
 import { type Column, RowActions } from '../ui/list.tsx'
 import { Name } from '../ui/name.tsx'
 import { IconButton, SmallButton } from '../ui/row-buttons.tsx'
 import { TokenStatus } from '../ui/status.tsx'
 import text from '../ui/text.module.css'
 import { Moment, RelativeTime, useNow } from '../ui/time.tsx'
-import { fullName, isUnreadable } from './about-token.tsx'
 import { Credential, NoCredential } from './credential.tsx'
-import { RenameForm } from './rename-form.tsx'
-import { TagList } from './tags.tsx'
+import { TagList } from './tag-list.tsx'
 import { renameButtonId, useTokenActions } from './token-actions.tsx'
+import { fullName, isUnreadable } from './token-words.ts'
 import classes from './tokens.module.css'
+
+const RenameForm = later(async () => (await import('./rename-form.tsx')).RenameForm)
 
 export const tokenColumns = (openMenu: (token: Token, button: HTMLElement) => void): readonly Column<Token>[] => [
   {

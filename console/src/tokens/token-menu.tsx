@@ -5,8 +5,8 @@ import { type KeyboardEvent, useLayoutEffect, useRef } from 'react'
 import type { Token } from '../../../client/latchkey-client.ts'
 import { Icon, type IconName } from '../ui/icon.tsx'
 import surface from '../ui/surface.module.css'
-import { fullName } from './about-token.tsx'
 import { type TokenAction, useTokenActions } from './token-actions.tsx'
+import { fullName } from './token-words.ts'
 
 export interface OpenMenu {
   readonly token: Token

@@ -1,48 +1,50 @@
 // The token list. All of its state but the selection is in the address.
 import { Button } from '@mantine/core'
 import { useMemo, useState } from 'react'
-import type { Token } from '../../../client/latchkey-client.ts'
 import { usePermissions } from '../api/permissions.ts'
-import { HistoryDrawer } from '../history/history-drawer.tsx'
 import { pageOf } from '../search/search-params.ts'
-import { Dialog } from '../ui/dialog.tsx'
-import { plural } from '../ui/format.ts'
 import { Icon } from '../ui/icon.tsx'
+import { later } from '../ui/later.tsx'
 import { List } from '../ui/list.tsx'
 import { PagedResult } from '../ui/paged-result.tsx'
+import { useLast } from '../ui/use-last.ts'
 import { ViewTitle } from '../ui/view-title.tsx'
-import { fullName } from './about-token.tsx'
-import { BulkDialog } from './bulk-dialog.tsx'
-import { CreateDialog } from './create-dialog.tsx'
 import { CredentialEndMatches } from './credential-end.tsx'
 import { FilterBar } from './filter-bar.tsx'
-import { SelectionBar, useSelection } from './selection.tsx'
-import type { OwnStatus } from './status-dialog.tsx'
+import type { OpenListDialog } from './list-dialogs.tsx'
+import { useSelection } from './selection.ts'
 import { TokenActionsProvider } from './token-actions.tsx'
 import { tokenColumns } from './token-cells.tsx'
-import { type OpenMenu, TokenMenu } from './token-menu.tsx'
+import type { OpenMenu } from './token-menu.tsx'
 import { useCredentialEnd, useTokenSearch, useTokens } from './token-search.ts'
+import { fullName } from './token-words.ts'
 
-type OpenDialog =
-  | { readonly kind: 'create' }
-  | { readonly kind: 'bulk'; readonly tokens: readonly Token[]; readonly status: OwnStatus }
+const HistoryDrawer = later(async () => (await import('../history/history-drawer.tsx')).HistoryDrawer)
+const ListDialogs = later(async () => (await import('./list-dialogs.tsx')).ListDialogs)
+const SelectionBar = later(async () => (await import('./selection-bar.tsx')).SelectionBar)
+const TokenMenu = later(async () => (await import('./token-menu.tsx')).TokenMenu)
 
 export function TokensView() {
   const { search, changeSearch, clearFilters, showHistory } = useTokenSearch()
   const { change } = usePermissions()
   const tokens = useTokens(search)
   const ended = useCredentialEnd(search)
-  const [dialog, setDialog] = useState<OpenDialog>()
+  const [dialog, setDialog] = useState<OpenListDialog>()
   const [menu, setMenu] = useState<OpenMenu>()
   const [isRefused, setRefused] = useState(false)
   const selection = useSelection(search, tokens.data?.items)
   const columns = useMemo(() => tokenColumns((token, button) => setMenu({ token, button })), [])
   const close = () => setDialog(undefined)
+  const wasOpened = useLast(dialog).last !== undefined
+  const wasHistoryOpened = useLast(search.history).last !== undefined
   return (
     <TokenActionsProvider showHistory={showHistory}>
       <ViewTitle title="Tokens">
         {change && (
-          <Button leftSection={<Icon name="plus" />} onClick={() => setDialog({ kind: 'create' })}>
+          <Button
+            leftSection={<Icon name="plus" />}
+            onClick={() => setDialog({ kind: 'create', subAccountId: search.subAccount })}
+          >
             Create token
           </Button>
         )}
@@ -60,11 +62,13 @@ export function TokensView() {
         noMatch={ended && 'No name matches'}
         hint={change ? 'Create the first one, for one of your sub-accounts.' : 'You may not create any.'}
         bar={
-          <SelectionBar
-            tokens={selection.tokens}
-            onChangeAll={(status) => setDialog({ kind: 'bulk', tokens: selection.tokens, status })}
-            onClear={() => selection.setSelected([])}
-          />
+          selection.tokens.length > 0 && (
+            <SelectionBar
+              tokens={selection.tokens}
+              onChangeAll={(status) => setDialog({ kind: 'bulk', tokens: selection.tokens, status })}
+              onClear={() => selection.setSelected([])}
+            />
+          )
         }
       >
         {(page) => (
@@ -85,21 +89,8 @@ export function TokensView() {
         )}
       </PagedResult>
       {menu !== undefined && <TokenMenu menu={menu} close={() => setMenu(undefined)} />}
-      <Dialog shown={dialog} titleOf={titleOf} close={close}>
-        {(shown) =>
-          shown.kind === 'create' ? (
-            <CreateDialog subAccountId={search.subAccount} close={close} />
-          ) : (
-            <BulkDialog tokens={shown.tokens} status={shown.status} close={close} onDone={selection.setSelected} />
-          )
-        }
-      </Dialog>
-      <HistoryDrawer tokenId={search.history} close={() => showHistory(undefined)} />
+      {wasOpened && <ListDialogs shown={dialog} close={close} onDone={selection.setSelected} />}
+      {wasHistoryOpened && <HistoryDrawer tokenId={search.history} close={() => showHistory(undefined)} />}
     </TokenActionsProvider>
   )
-}
-
-function titleOf(dialog: OpenDialog): string {
-  if (dialog.kind === 'create') return 'Create a token'
-  return `${dialog.status === 'active' ? 'Enable' : 'Disable'} ${plural(dialog.tokens.length, 'token')}?`
 }

@@ -2,6 +2,7 @@
 import { Button, Group, Modal, Stack, Text } from '@mantine/core'
 import { useBlocker } from '@tanstack/react-router'
 import { createContext, use, useEffect, useLayoutEffect, useState } from 'react'
+import { asking, type Step } from './leaving.ts'
 import { useLast } from './use-last.ts'
 
 const QUESTIONS = {
@@ -34,18 +35,6 @@ export function BeforeLeaving({ loss }: LossProps) {
     return () => tellDialog?.(undefined)
   }, [loss, tellDialog])
   return tellDialog ? null : <LeaveQuestion loss={loss} />
-}
-
-type Step = () => void
-
-/** Those who would ask now. */
-const asking = new Set<(leave: Step) => void>()
-
-/** For steps that are no navigation, such as signing out: takes the step once nobody objects. */
-export function beforeLeaving(leave: Step): void {
-  const [ask] = asking
-  if (ask === undefined) leave()
-  else ask(leave)
 }
 
 export function LeaveQuestion({ loss }: LossProps) {

@@ -2,23 +2,14 @@
 // the change, and would hide its outcome. Leaving the page asks, and so it does while there is something else to lose.
 import { Button, type ButtonProps, Group, Modal, Text } from '@mantine/core'
 import { useIsMutating } from '@tanstack/react-query'
-import { createContext, type ReactNode, use, useId, useLayoutEffect, useState } from 'react'
+import { type ReactNode, use, useId, useLayoutEffect, useState } from 'react'
 import { worthRetrying } from '../api/errors.ts'
 import { LeaveQuestion, type Loss, LossContext } from './before-leaving.tsx'
 import { BusyButton } from './busy-button.tsx'
+import { DialogContext } from './dialog-context.ts'
 import { ErrorAlert } from './error-alert.tsx'
 import { keepFocus } from './focus.ts'
-import { useLast } from './use-last.ts'
-
-interface Frame {
-  /** Identifies the changes that were started in this dialog. */
-  readonly mutationKey: readonly unknown[]
-  readonly busy: boolean
-  readonly leave: () => void
-  readonly retitle: (title: string | undefined) => void
-}
-
-export const DialogContext = createContext<Frame | undefined>(undefined)
+import { useIsMounted, useLast } from './use-last.ts'
 
 interface DialogProps<Shown> {
   readonly shown: Shown | undefined
@@ -29,6 +20,7 @@ interface DialogProps<Shown> {
 
 export function Dialog<Shown>({ shown, titleOf, close, children }: DialogProps<Shown>) {
   const { last, turn } = useLast(shown)
+  const isMounted = useIsMounted()
   const mutationKey = [useId(), turn]
   const busy = useIsMutating({ mutationKey }) > 0
   const [loss, setLoss] = useState<Loss>()
@@ -39,7 +31,7 @@ export function Dialog<Shown>({ shown, titleOf, close, children }: DialogProps<S
   return (
     <>
       <Modal
-        opened={shown !== undefined}
+        opened={isMounted && shown !== undefined}
         onClose={leave}
         // What is typed is given up by Escape or a button, a secret by a button only.
         closeOnClickOutside={loss === undefined}

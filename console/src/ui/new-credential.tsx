@@ -1,18 +1,13 @@
-// Credentials and account keys on screen: what shows and hides them, and a new one in its dialog.
+// A new credential or account key in its dialog.
 import { Button, Group, Text } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import { BeforeLeaving } from './before-leaving.tsx'
 import { useCopy } from './copy.ts'
 import { masked } from './format.ts'
 import { Icon } from './icon.tsx'
-import { IconButton } from './row-buttons.tsx'
+import { onHiddenTab, type Secret, SHOWN_MS, ShowButton } from './shown-secret.tsx'
 import surface from './surface.module.css'
 import text from './text.module.css'
-
-/** How long a secret stays on screen. */
-export const SHOWN_MS = 60_000
-
-export type Secret = 'credential' | 'key'
 
 interface NewCredentialProps {
   readonly value: string
@@ -70,35 +65,4 @@ function useHiding(isShown: boolean, setShown: (isShown: boolean) => void): void
       stop()
     }
   }, [isShown, setShown])
-}
-
-/** Also when the page is left: the browser may keep it to come back to. */
-export function onHiddenTab(hide: () => void): () => void {
-  const listener = () => {
-    if (document.hidden) hide()
-  }
-  document.addEventListener('visibilitychange', listener)
-  window.addEventListener('pagehide', hide)
-  return () => {
-    document.removeEventListener('visibilitychange', listener)
-    window.removeEventListener('pagehide', hide)
-  }
-}
-
-interface ShowButtonProps {
-  readonly isShown: boolean
-  readonly toggle: () => void
-  readonly what?: Secret
-  readonly of: string
-}
-
-export function ShowButton({ isShown, toggle, what = 'credential', of }: ShowButtonProps) {
-  return (
-    <IconButton
-      icon={isShown ? 'eye-off' : 'eye'}
-      label={`${isShown ? 'Hide' : 'Show'} ${what} of ${of}`}
-      pressed={isShown}
-      onClick={toggle}
-    />
-  )
 }

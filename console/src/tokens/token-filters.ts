@@ -1,0 +1,77 @@
+// The filters of the token list. Each is stated here once: how the address has it, and what it asks for.
+import type { LatchkeyClient } from '../../../client/latchkey-client.ts'
+import { queries, type TokenListParams } from '../api/queries.ts'
+import { defineList, filterFor } from '../search/list-definition.ts'
+import { many, oneOf, pageOf, type Search, text } from '../search/search-params.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1000
+const EXPIRES_SOON_DAYS = 30
+
+const filter = filterFor<TokenListParams>()
+
+const iso = (time: number): string => new Date(time).toISOString()
+
+const FILTERS = {
+  /** Part of a name, or the id of one token. */
+  search: filter(text, (search) => ({ search })),
+  /** The token's own status. An active one may still be expired, or its sub-account suspended. */
+  status: filter(oneOf('active', 'inactive'), (status) => ({ status })),
+  /** What verification would say; replaces `status`. */
+  effectiveStatus: filter(oneOf('active', 'expired', 'suspended'), (effectiveStatus) => ({
+    effectiveStatus,
+    status: undefined,
+  })),
+  subAccount: filter(text, (subAccountId) => ({ subAccountId })),
+  /** Tokens that have all of them. */
+  tag: filter(many(text), (tag) => ({ tag })),
+  used: filter(oneOf('never'), (used) => ({ used })),
+  expiry: filter(oneOf('soon', 'expired'), (expiry, now) =>
+    expiry === 'expired'
+      ? { expiresBefore: iso(now) }
+      : { expiresFrom: iso(now), expiresBefore: iso(now + EXPIRES_SOON_DAYS * DAY_MS) },
+  ),
+  /** Within the last days. */
+  created: filter(oneOf('7', '30', '90'), (days, now) => ({ createdFrom: iso(now - Number(days) * DAY_MS) })),
+  createdFrom: filter(text, (createdFrom) => ({ createdFrom })),
+  createdBefore: filter(text, (createdBefore) => ({ createdBefore })),
+}
+
+export const tokenList = defineList({
+  to: '/tokens',
+  filters: FILTERS,
+  /** The token whose history is open in the drawer. */
+  others: { history: text },
+})
+
+export type TokenFilters = Search<typeof FILTERS>
+export type TokenSearch = ReturnType<typeof tokenList.read>
+
+export const isTokenId = (search = ''): search is string => /^tok_[0-9a-f]{28}$/.test(search)
+
+/** An id finds its one token regardless of filters and page, so they are dropped. */
+export function readTokenSearch(raw: Readonly<Record<string, unknown>>): TokenSearch {
+  const search = tokenList.read(raw)
+  return isTokenId(search.search) ? { ...search, ...tokenList.none, page: undefined, search: search.search } : search
+}
+
+/** Another filter replaces an id that was searched for. */
+export function withoutId(part: TokenSearch): TokenSearch {
+  const isOtherFilter = Object.keys(part).some((name) => name !== 'search' && name in FILTERS)
+  return isOtherFilter ? { search: undefined, ...part } : part
+}
+
+/** The search of the list, or of any other view, with one more tag to filter by. */
+export function withTag(search: Readonly<Record<string, unknown>>, tag: string): TokenSearch {
+  const known = readTokenSearch({ ...search, history: undefined, page: undefined })
+  const part = { tag: [...new Set([...(known.tag ?? []), tag])] }
+  return readTokenSearch({ ...known, ...(isTokenId(known.search) ? withoutId(part) : part) })
+}
+
+/** The page of tokens that a search is for. */
+export function tokensQuery(client: LatchkeyClient, { history: _, ...search }: TokenSearch) {
+  const place = pageOf(search)
+  const params = () => ({ ...tokenList.paramsOf(search, Date.now()), ...place })
+  return isTokenId(search.search)
+    ? queries.tokenPageById(client, search.search, place.limit)
+    : queries.tokens(client, search, params)
+}

@@ -1,0 +1,57 @@
+// Measures the console on a slow line (50 kB/s, 600 ms): when something is on screen, when the first rows are, and how many bytes come
+// before somebody signs in. Not a test: `node test/console/slow-line.ts`, with console/dist built.
+import type { Page } from 'playwright-core'
+import { World } from './world.ts'
+
+const LINE = { offline: false, latency: 600, downloadThroughput: 50_000, uploadThroughput: 50_000 }
+const ROUNDS = 3
+
+interface Measured {
+  readonly page: Page
+  readonly bytes: () => number
+}
+
+async function slowPage(world: World): Promise<Measured> {
+  const page = await world.page({ extraHTTPHeaders: { 'accept-encoding': 'br' } })
+  const session = await page.context().newCDPSession(page)
+  await session.send('Network.enable')
+  await session.send('Network.setCacheDisabled', { cacheDisabled: true })
+  await session.send('Network.emulateNetworkConditions', LINE)
+  let bytes = 0
+  session.on('Network.dataReceived', ({ encodedDataLength }) => {
+    bytes += encodedDataLength
+  })
+  return { page, bytes: () => bytes }
+}
+
+/** Since the page was asked for, in milliseconds. */
+const now = (page: Page) => page.evaluate(() => Math.round(performance.now()))
+const firstPaint = (page: Page) =>
+  page.evaluate(() => Math.round(performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? Number.NaN))
+
+const world = await World.open()
+try {
+  const tenant = await world.tenant(Array.from({ length: 25 }, (_, n) => ({ name: `Token ${n}` })))
+  for (let round = 0; round < ROUNDS; round++) {
+    const before = await slowPage(world)
+    await before.page.goto(world.base, { waitUntil: 'commit' })
+    await before.page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    const signIn = await now(before.page)
+    const code = before.bytes()
+    console.log(`sign-in: painted after ${await firstPaint(before.page)} ms, ready after ${signIn} ms, ${code} bytes`)
+    for (const [view, row] of [
+      ['tokens', 'Token 3'],
+      ['', 'By sub-account'],
+    ] as const) {
+      const { page, bytes } = await slowPage(world)
+      await page.addInitScript((kept) => sessionStorage.setItem('latchkey.account-key', kept), tenant.key)
+      await page.goto(`${world.base}${view}`, { waitUntil: 'commit' })
+      await page.getByText(row, { exact: true }).waitFor()
+      const [rows, total] = [await now(page), bytes()]
+      console.log(`/${view}: painted after ${await firstPaint(page)} ms, rows after ${rows} ms, ${total} bytes`)
+    }
+    await world.assertClean()
+  }
+} finally {
+  await world.close()
+}
