@@ -1,5 +1,5 @@
 // Questions that both engines ask in the same words. `?1` is the place of the first value, which PostgreSQL writes `$1`.
-import type { Status, Timestamp } from '../tokens/model/token.ts'
+import type { Status } from '../tokens/model/token.ts'
 import type { ChainLink } from '../tokens/record/history.ts'
 import type { VaultRow } from '../tokens/trust/key-ring.ts'
 import {
@@ -22,7 +22,7 @@ export interface Query<Args extends readonly unknown[], Answer> {
   readonly read: (rows: Rows) => Answer
 }
 
-function query<Args extends readonly unknown[], Answer>(
+export function query<Args extends readonly unknown[], Answer>(
   values: Query<Args, Answer>['values'],
   sql: string,
   read: (rows: Rows) => Answer,
@@ -90,12 +90,6 @@ export const hasFormerImported = query(
   `SELECT CASE WHEN EXISTS (SELECT 1 FROM retired_credentials r WHERE EXISTS (SELECT 1 FROM history h
      WHERE h.token_id = r.token_id AND h.action = 'token.create' AND h.by = 'operator')) THEN 1 ELSE 0 END`,
   ([row]) => row?.[0] === 1,
-)
-
-export const countExpiring = query(
-  (from: Timestamp, before: Timestamp) => [from, before],
-  `SELECT CAST(count(*) AS bigint) FROM tokens WHERE expires_at >= ?1 AND expires_at < ?2 AND status = 'active'`,
-  ([row]) => row?.[0] as number,
 )
 
 /** Some rows of the chains, after the given one, so that no snapshot is held for long. */

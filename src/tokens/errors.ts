@@ -14,6 +14,9 @@ const reasons = {
   'account-not-found': 'Account not found',
   'key-not-found': 'Account key not found',
   'session-not-found': 'Session not found',
+  'webhook-not-found': 'Webhook not found',
+  'delivery-not-found': 'Delivery not found',
+  'too-many-webhooks': 'An account has at most 20 webhooks',
   'token-not-found': 'API token not found',
   'credential-not-stored':
     'The credential was shown when it was made, and is not stored; rotate the token to get a new one',

@@ -9,7 +9,14 @@ import type { Parts } from './ports.ts'
 import type { KeptRequest, Origin } from './record/history.ts'
 import { STAMP_BYTES, type Stamps } from './trust/vault.ts'
 
-type Operation = 'creation' | 'rotation' | 'reveal' | 'sub-account' | 'key'
+type Operation =
+  | 'creation'
+  | 'rotation'
+  | 'reveal'
+  | 'sub-account'
+  | 'key'
+  | 'webhook'
+  | `webhook-${'rotation' | 'redeliver' | 'skip'}`
 
 /** A request with an idempotency key. */
 export interface AskedOnce {

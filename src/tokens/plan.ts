@@ -6,6 +6,7 @@ import { ACCOUNT_KEYS, ACCOUNTS, RETIRED_CREDENTIALS, SESSIONS, SUB_ACCOUNTS, TO
 import type {
   Account,
   AccountKey,
+  ExpiringToken,
   RetiredCredential,
   StoredKey,
   SubAccount,
@@ -274,6 +275,11 @@ export function subAccountCreated(subAccount: SubAccount): HistoryEvent {
   const { accountId, name, email, companyName } = subAccount
   const to = { name, email, companyName, ...addedFacts(SUB_ACCOUNTS, subAccount) }
   return historyEvent(accountId, 'sub-account.create', subAccount, {}, to)
+}
+
+/** `days`: how long before its end it is announced, at most. */
+export function tokenExpiring(token: ExpiringToken, days: number): HistoryEvent {
+  return historyEvent(token.accountId, 'token.expiring', token, {}, { expiresAt: token.endsAt, days })
 }
 
 export function tokenCreated(token: TokenRecord, subAccountName: string): HistoryEvent {

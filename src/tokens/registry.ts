@@ -1,6 +1,7 @@
 // What callers can do, the same over HTTP and at the command line; what only the operator can do is in operator.ts.
 import { AccountKeys } from './account-keys.ts'
 import { Failure } from './errors.ts'
+import { Feed } from './feed.ts'
 import { type AskedOnce, askedOnce, creationFields, isSameAnswer, once } from './idempotency.ts'
 import { type OverviewCounts, type OverviewQuestion, overviewQuestion } from './model/overview.ts'
 import { type Page, type TokenQuery, toPage } from './model/page.ts'
@@ -17,14 +18,7 @@ import {
 } from './model/update.ts'
 import type { Expected, TokenChange } from './plan.ts'
 import type { Parts, RequestScope, SubAccountQuery, TokenRow } from './ports.ts'
-import {
-  type Cursor,
-  type HistoryRequest,
-  type HistoryRow,
-  type KeptRequest,
-  NOT_A_POSITION,
-  type Origin,
-} from './record/history.ts'
+import type { HistoryRequest, HistoryRow, KeptRequest, Origin } from './record/history.ts'
 import { sealToken } from './sealed-token.ts'
 import { Sessions } from './sessions.ts'
 import { type TokenView, TokenViews } from './token-views.ts'
@@ -35,6 +29,7 @@ import { credentialPlace } from './trust/vault.ts'
 import { FAILURE_OF } from './trust/verdict.ts'
 import { type Explanation, Verification } from './verification.ts'
 import type { Access } from './verify/policy.ts'
+import { NO_RECEIVERS, Webhooks } from './webhooks.ts'
 
 export interface Overview {
   readonly account: Account
@@ -47,16 +42,20 @@ export class Registry {
   readonly verification: Verification
   readonly keys: AccountKeys
   readonly sessions: Sessions
+  readonly feed: Feed
+  readonly webhooks: Webhooks
   // An engine returns the same object while nothing about it has changed: it is checked once.
   readonly #genuineKeys = new WeakSet<StoredKey>()
   readonly #views: TokenViews
 
-  constructor(parts: Parts) {
+  constructor(parts: Parts, receivers = NO_RECEIVERS) {
     this.#parts = parts
     this.verification = new Verification(parts)
     this.#views = new TokenViews(parts)
     this.keys = new AccountKeys(parts)
     this.sessions = new Sessions(parts)
+    this.feed = new Feed(parts)
+    this.webhooks = new Webhooks(parts, receivers)
   }
 
   /** The caller of an account key. Rejects with a Failure for everything else, also for the credential of a token. */
@@ -316,7 +315,7 @@ export class Registry {
     const { store } = this.#parts
     const { subAccounts } = caller.permissions
     const within = subAccounts === null ? {} : { subAccounts }
-    const place = cursor && { [cursor.name === 'after' ? 'afterSeq' : 'beforeSeq']: this.#seqAt(caller, cursor) }
+    const place = cursor && { [cursor.name === 'after' ? 'afterSeq' : 'beforeSeq']: this.feed.getSeq(caller, cursor) }
     const slice = await store.listHistory(caller.accountId, { ...query, ...within, ...place })
     const { tokenId } = query
     if (tokenId !== undefined && slice.total === 0) {
@@ -325,19 +324,6 @@ export class Registry {
       if (any.total === 0) throw new Failure('token-not-found')
     }
     return toPage(slice, query)
-  }
-
-  /** How many rows there are in between is not for callers who see only some of them. */
-  positionOf({ accountId, permissions }: Caller, { seq }: HistoryRow): number | string {
-    return permissions.subAccounts === null ? seq : this.#parts.stamps.position(accountId, seq)
-  }
-
-  #seqAt({ accountId, permissions }: Caller, { name, position }: Cursor): number {
-    const isNumber = /^(0|[1-9][0-9]{0,14})$/.test(position)
-    const number = isNumber && (permissions.subAccounts === null || position === START) ? Number(position) : undefined
-    const seq = number ?? this.#parts.stamps.seqOf(accountId, position)
-    if (seq === undefined) throw new Failure('invalid-request', `${name} ${NOT_A_POSITION}`)
-    return seq
   }
 
   findNames(caller: Caller, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
@@ -357,9 +343,6 @@ export class Registry {
     return { account, question, counts: await store.readOverview(account.id, question) }
   }
 }
-
-/** Before the first entry of the history, for every caller. */
-const START = '0'
 
 /** Callers who may see credentials can still ask not to. */
 function viewFor({ permissions }: Caller, { details = false, masked = false }: TokenView): TokenView {

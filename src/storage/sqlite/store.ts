@@ -26,6 +26,16 @@ import { type EndedThread, RestartingThread } from './threads/restarting-thread.
 type Rest<Operation> = Operation extends (target: never, ...args: infer Args) => unknown ? Args : never
 type Result<Operation> = Operation extends (...args: never[]) => infer Value ? Awaited<Value> : never
 
+/** Their first argument is an account. */
+type LongQuery =
+  | 'listKeys'
+  | 'listSubAccounts'
+  | 'listHistory'
+  | 'readFeed'
+  | 'readOverview'
+  | 'findNames'
+  | 'listDeliveries'
+
 /** Skipping an index entry takes some 50 ns; a list that skips more runs on a reader thread. */
 const MAX_SKIP_ON_LOOP = 2_000
 const RECHECK_MS = 1_000
@@ -189,7 +199,16 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   readonly #probe = this.#change('probe')
   changeMasterKey = this.#change('changeMasterKey')
   resealTokens = this.#change('resealTokens')
+  resealWebhooks = this.#change('resealWebhooks')
   retireMasterKey = this.#change('retireMasterKey')
+  insertWebhook = this.#change('insertWebhook')
+  changeWebhook = this.#change('changeWebhook')
+  settleDelivery = this.#change('settleDelivery')
+  passEvents = this.#change('passEvents')
+  claim = this.#change('claim')
+  renewClaims = this.#change('renewClaims')
+  releaseClaims = this.#change('releaseClaims')
+  announceExpiry = this.#change('announceExpiry')
 
   findAccount = this.#identity((id) => reads.findAccount(this.#db, id))
   findKey = this.#identity((presented) => this.#memory.findKey(presented))
@@ -205,19 +224,29 @@ class SqliteStore implements Store, StoreFiles, Revocations {
   findActivity = this.#query('findActivity')
   findLimits = this.#query('findLimits')
   findTokensByNames = this.#query('findTokensByNames')
+  readHeads = this.#query('readHeads')
+  listWebhooks = this.#query('listWebhooks')
+  findWebhook = this.#query('findWebhook')
+  findDelivering = this.#query('findDelivering')
+  findDue = this.#query('findDue')
   readVault = this.#query('readVault')
   listRetiredMasterKeys = this.#query('listRetiredMasterKeys')
 
   listKeys = this.#longQuery('listKeys')
   listSubAccounts = this.#longQuery('listSubAccounts')
   listHistory = this.#longQuery('listHistory')
+  readFeed = this.#longQuery('readFeed')
   readOverview = this.#longQuery('readOverview')
   findNames = this.#longQuery('findNames')
+  listDeliveries = this.#longQuery('listDeliveries')
 
   countTokens = this.#upkeep('countTokens')
   listImported = this.#upkeep('listImported')
   hasFormerImported = this.#upkeep('hasFormerImported')
   countExpiring = this.#upkeep('countExpiring')
+  findUnannounced = this.#upkeep('findUnannounced')
+  readBehind = this.#upkeep('readBehind')
+  readLagging = this.#upkeep('readLagging')
   readRows = this.#upkeep('readRows')
   readonly #readChainHeads = this.#upkeep('readChainHeads')
   readonly #readChainPart = this.#upkeep('readChainPart')
@@ -333,7 +362,7 @@ class SqliteStore implements Store, StoreFiles, Revocations {
     return async (...args: Rest<Operation>) => this.#ask(name, ...args) as Result<Operation>
   }
 
-  #longQuery<Name extends 'listKeys' | 'listSubAccounts' | 'listHistory' | 'readOverview' | 'findNames'>(name: Name) {
+  #longQuery<Name extends LongQuery>(name: Name) {
     type Operation = (typeof reads)[Name]
     return (...[accountId, ...args]: Rest<Operation>) =>
       this.#askReader(name, accountId, ...args) as Promise<Result<Operation>>

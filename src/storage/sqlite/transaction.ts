@@ -63,8 +63,8 @@ export class Transaction {
     else counts.inactive += by
   }
 
-  /** Appends to the chain of the event's account. */
-  record(event: HistoryEvent, origin: Origin): void {
+  /** Appends to the chain of the event's account, and returns the number of the row. */
+  record(event: HistoryEvent, origin: Origin): number {
     const { accountId, action } = event
     const head = this.#heads.get(accountId) ?? (action === 'account.create' ? NO_ROWS : this.#readHead(accountId))
     const row = nextRow(event, origin, head, this.stamps)
@@ -72,6 +72,7 @@ export class Transaction {
     const request = keptRequest(event, origin)
     if (request !== undefined) insertRequest(this.db, request)
     this.#heads.set(accountId, { ...head, seq: row.seq, last: row.stamp })
+    return row.seq
   }
 
   /** Notes what the revocation journal has to know of a change. */

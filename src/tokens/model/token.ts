@@ -41,6 +41,14 @@ export type VerifiedToken = Pick<
   'id' | 'accountId' | 'subAccountId' | 'status' | 'createdAt' | 'expiresAt' | 'version'
 >
 
+/** A token that ends soon, by its expiry or by the lifetime that its sub-account's policy allows. */
+export interface ExpiringToken {
+  readonly accountId: string
+  readonly id: string
+  readonly name: string
+  readonly endsAt: Timestamp
+}
+
 /** What else is known of a token, apart from its row. */
 export interface TokenActivity {
   readonly lastUsedAt: Timestamp | null
@@ -68,7 +76,7 @@ export interface TokenDetails extends TokenActivity, Pick<TokenRecord, 'expiresA
   readonly blockedBy: 'token' | 'expiry' | 'sub-account' | null
 }
 
-type IdPrefix = 'acc' | 'sub' | 'tok' | 'key' | 'ses'
+type IdPrefix = 'acc' | 'sub' | 'tok' | 'key' | 'ses' | 'whk'
 
 /**
  * An id begins with its time of creation, so that sorting ids sorts by (createdAt, id): lists rely on it.

@@ -27,8 +27,27 @@ export const ACTIONS = [
   'token.reveal',
   'token.erase',
   'token.delete',
+  'token.expiring',
+  'webhook.create',
+  'webhook.update',
+  'webhook.rotate',
+  'webhook.redeliver',
+  'webhook.skip',
+  'webhook.disabled',
+  'webhook.delete',
 ] as const
 export type Action = (typeof ACTIONS)[number]
+
+/** Of names and patterns such as `token.*`; undefined if one of them stands for nothing. */
+export function readActions(patterns: readonly string[]): readonly Action[] | undefined {
+  const found = patterns.map((pattern) =>
+    ACTIONS.filter((action) => pattern === action || pattern === `${kindOf(action)}.*`),
+  )
+  if (found.some((some) => some.length === 0)) return undefined
+  return ACTIONS.filter((action) => found.some((some) => some.includes(action)))
+}
+
+const kindOf = (action: Action) => action.slice(0, action.indexOf('.'))
 
 /** A request with an idempotency key, as it is stored. Only idempotency.ts reads what is in `requestDigest`. */
 export type KeptRequest = RecordOf<typeof IDEMPOTENCY_KEYS>
@@ -136,6 +155,14 @@ export type HistoryQuery = PageRequest &
     readonly afterSeq?: number
     readonly beforeSeq?: number
   }
+
+/** Which rows a reader of the history as a feed gets. */
+export interface FeedFilter {
+  /** Only what was done to these and their tokens; null for everything. */
+  readonly subAccounts: readonly string[] | null
+  /** Only these; null for all. */
+  readonly actions: readonly Action[] | null
+}
 
 /** `cursor` has the position of an entry as the caller knows it. */
 export type HistoryRequest = PageRequest & HistoryFilter & { readonly cursor?: Cursor | undefined }

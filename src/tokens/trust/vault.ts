@@ -170,6 +170,10 @@ export function credentialPlace({ id, subAccountId, accountId }: Place): string 
   return `credential of ${id} in ${subAccountId} of ${accountId}`
 }
 
+export function webhookPlace({ id, accountId }: Omit<Place, 'subAccountId'>): string {
+  return `secret of ${id} of ${accountId}`
+}
+
 /** The associated data of a stored credential depends on its format, which is authenticated too. */
 export function placeOf(token: Place & { readonly sealed: Uint8Array }): string {
   return token.sealed[0] === FORMER_FORMAT

@@ -17,5 +17,7 @@ export const POSTGRES: Dialect = {
   seesOnly: (ids) => `CASE WHEN permissions ~ ${SOME_SUB_ACCOUNTS}
     THEN permissions::jsonb -> 'subAccounts' <@ to_jsonb(${ids}::text[]) END`,
   subAccountOf: (facts) => `split_part(split_part(${facts} COLLATE "C", '"subAccountId":"', 2), '"', 1)`,
+  now: '(extract(epoch FROM clock_timestamp()) * 1000)::bigint',
+  tokenIdFloor: (time) => `('tok_' || lpad(to_hex(greatest(0, ${time})), 12, '0')) COLLATE "C"`,
   maxLifetime: `substring(policy FROM '"maxLifetimeSeconds":([0-9]{1,12})')::bigint`,
 }

@@ -1,7 +1,7 @@
 // Every question the store answers, pages of tokens aside, as SQL: one statement each, so that an answer comes from one snapshot
 // and one round trip.
 import type { StoredKey, Timestamp, TokenActivity, TokenRecord } from '../../../tokens/model/token.ts'
-import type { NameAsked, StoredLimit, TokenRow } from '../../../tokens/ports.ts'
+import type { Delivering, NameAsked, StoredLimit, TokenRow } from '../../../tokens/ports.ts'
 import type { Stamped } from '../../../tokens/trust/stamp.ts'
 import type { FoundRows } from '../../../tokens/trust/verdict.ts'
 import type { Dialect, Question } from '../../pages.ts'
@@ -9,6 +9,7 @@ import * as pages from '../../pages.ts'
 import type { Query } from '../../queries.ts'
 import * as queries from '../../queries.ts'
 import { CANDIDATE, CHANGED, LIMIT, LISTED, TOKEN } from '../../tables.ts'
+import * as webhooks from '../../webhook-queries.ts'
 import type { Connection } from '../connection.ts'
 import { POSTGRES } from './dialect.ts'
 
@@ -39,7 +40,17 @@ export const findOwner = asked(queries.findOwner)
 export const countTokens = asked(queries.countTokens)
 export const listImported = asked(queries.listImported)
 export const hasFormerImported = asked(queries.hasFormerImported)
-export const countExpiring = asked(queries.countExpiring)
+export const listWebhooks = asked(webhooks.listWebhooks)
+export const findWebhook = asked(webhooks.findWebhook)
+export const findWebhookById = asked(webhooks.findWebhookById)
+export const lockWebhook = asked(webhooks.findWebhookById, ' FOR UPDATE')
+export const findDelivery = asked(webhooks.findDelivery)
+export const listWaiting = asked(webhooks.listWaiting)
+export const findBlocking = asked(webhooks.findBlocking)
+export const countWebhooks = asked(webhooks.countWebhooks)
+export const countDisabled = asked(webhooks.countDisabled)
+export const listLagging = asked(webhooks.listLagging)
+export const findAnnounced = asked(webhooks.findAnnounced)
 export const readChainPart = asked(queries.readChainPart)
 export const readChainHeads = asked(queries.readChainHeads)
 export const readVault = asked(queries.readVault)
@@ -56,6 +67,13 @@ function built<Args extends readonly unknown[], Answer>(build: (dialect: Dialect
 export const listKeys = built(pages.listKeys)
 export const listSubAccounts = built(pages.listSubAccounts)
 export const listHistory = built(pages.listHistory)
+export const countExpiring = built(pages.countExpiring)
+export const findUnannounced = built(pages.findUnannounced)
+export const listDeliveries = built(webhooks.listDeliveries)
+export const readBehind = built(webhooks.readBehind)
+export const findDue = built(webhooks.findDue)
+export const readFeed = built(pages.readFeed)
+export const readHeads = built(pages.readHeads)
 export const readOverview = built(pages.readOverview)
 export const readRows = built(pages.readRows)
 
@@ -161,6 +179,16 @@ export async function findActivity(
     ...[tokenIds, at],
   )
   return new Map(found.map(({ id, ...activity }) => [id, activity]))
+}
+
+export async function findDelivering(db: Connection, id: string): Promise<Delivering | undefined> {
+  const [webhook, waiting] = await Promise.all([findWebhookById(db, id), listWaiting(db, id)])
+  return webhook && { webhook, waiting }
+}
+
+export async function readLagging(db: Connection, limit: number) {
+  const [disabled, lagging] = await Promise.all([countDisabled(db), listLagging(db, limit)])
+  return { disabled, lagging }
 }
 
 export async function findLimits(db: Connection, subjects: readonly string[]): Promise<readonly StoredLimit[]> {

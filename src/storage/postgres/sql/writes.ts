@@ -32,6 +32,7 @@ import { update } from './update.ts'
 
 export * from './session-writes.ts'
 export { insertTokens } from './token-insertion.ts'
+export * from './webhook-writes.ts'
 
 /** The lock that migration 003 makes everyone share who seals: the letters "latchsea". */
 const SEALING_LOCK = '7809651199140128097'

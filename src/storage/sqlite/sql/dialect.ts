@@ -21,5 +21,7 @@ export const SQLITE: Dialect = {
     THEN json_type(permissions, '$.subAccounts') = 'array' AND NOT EXISTS
       (SELECT 1 FROM json_each(permissions, '$.subAccounts') WHERE value NOT IN ${elements(ids)}) END`,
   subAccountOf: (facts) => `CASE WHEN json_valid(${facts}) THEN ${facts} ->> '$.subAccountId' END`,
+  now: `CAST(unixepoch('subsec') * 1000 AS INTEGER)`,
+  tokenIdFloor: (time) => `printf('tok_%012x', max(0, ${time}))`,
   maxLifetime: `CASE WHEN json_valid(policy) THEN policy ->> '$.maxLifetimeSeconds' END`,
 }

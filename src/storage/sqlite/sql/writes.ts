@@ -34,9 +34,11 @@ import { requireAuthority } from './authority.ts'
 import { indexedGrams } from './grams.ts'
 import { insertion, insertTags } from './insertion.ts'
 import { findAccount, findKeyById, findSubAccount, findSubAccountName, TOKENS_WITH_OWNERS } from './reads.ts'
+import { requireSealing, sealingKey } from './sealing.ts'
 import { update } from './update.ts'
 
 export * from './session-writes.ts'
+export * from './webhook-writes.ts'
 
 const insertAccountRow = insertion(ACCOUNTS)
 const insertKeyRow = insertion(ACCOUNT_KEYS)
@@ -250,16 +252,6 @@ function deleteToken(transaction: Transaction, { no, token }: Found): void {
   transaction.db.run('DELETE FROM tokens WHERE no = ?', no)
   transaction.db.run('DELETE FROM limits WHERE subject = ?', token.id)
   transaction.count(token, -1)
-}
-
-/** Only one process at a time writes to the file: the answer holds until the commit. */
-function sealingKey(db: Connection): string | undefined {
-  return db.get<{ key_id: string }>('SELECT key_id FROM vault WHERE seals = 1')?.key_id
-}
-
-function requireSealing(db: Connection, sealed: readonly Uint8Array[]): void {
-  const sealing = sealingKey(db)
-  if (sealed.some((each) => keyIdOf(each) !== sealing)) throw new Failure('master-key-superseded')
 }
 
 export function changeMasterKey({ db }: Transaction, { from, to, sealedSecret, at }: MasterKeyChange): void {
