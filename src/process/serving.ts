@@ -11,15 +11,20 @@ import type { Authenticate } from '../http/access/caller.ts'
 import { type GrantsFile, openGrants } from '../http/access/grants.ts'
 import { RateLimits } from '../http/access/rate-limits.ts'
 import type { SignIn } from '../http/access/session.ts'
+import { BEAT_EVERY_MS, EventStreams } from '../http/event-streams.ts'
 import { Metrics } from '../http/observe/metrics.ts'
 import { throttled } from '../http/observe/throttled.ts'
 import { buildServer } from '../http/server.ts'
+import { RENEW_EVERY_MS } from '../tokens/dispatch.ts'
 import { OperatorError } from '../tokens/errors.ts'
 import type { Registry } from '../tokens/registry.ts'
 import { LocalLimiter, type RateLimiter } from '../tokens/trust/rate-limit.ts'
 import { steadyClock } from './clock.ts'
+import { Deliveries } from './deliveries.ts'
 
 const FLUSH_USES_MS = 5_000
+const LOOK_FOR_NEWS_MS = 1_000
+const ANNOUNCE_EVERY_MS = 10_000
 const CLOSE_IDLE_MS = 50
 /** Longer than the store takes for any request. A client that is still sending or reading by then is disconnected. */
 const CLOSE_TIMEOUT_MS = 10_000
@@ -73,8 +78,31 @@ async function serve(
   const grants = grantsOf(config, { registry, log })
   const grantsFiles = Object.values(grants).filter((file) => file !== undefined)
   metrics.watchGrants(grantsFiles)
+  const events = new EventStreams(registry.feed)
+  const dispatch = latchkey.dispatch({
+    onOutcome: ({ kind }) => metrics.countDelivery(kind),
+    onFailed: (webhook, err) => log.warn({ webhook, err }, 'nothing can be sent to this webhook now'),
+  })
+  metrics.watchWebhooks(store, now)
+  const deliveries = new Deliveries(
+    [
+      { name: 'last-used marks', everyMs: FLUSH_USES_MS, run: () => registry.verification.uses.flush() },
+      { name: 'news', everyMs: LOOK_FOR_NEWS_MS, run: () => registry.feed.refresh() },
+      { name: 'event streams', everyMs: BEAT_EVERY_MS, run: () => events.beat() },
+      { name: 'webhooks', everyMs: LOOK_FOR_NEWS_MS, run: () => dispatch.begin() },
+      { name: 'claims', everyMs: RENEW_EVERY_MS, isUrgent: true, run: () => dispatch.renew() },
+      { name: 'expiry notices', everyMs: ANNOUNCE_EVERY_MS, run: () => latchkey.announceExpiring() },
+    ],
+    (task, err) => log.warn({ task, err }, 'failed, and is tried again'),
+  )
+  const onChange = () => {
+    deliveries.ask('news')
+    if (dispatch.hasWebhooks) deliveries.ask('webhooks')
+  }
   const server = await buildServer({
     registry,
+    events,
+    onChange,
     authenticator: await authenticatorOf(config, registry, now, grants.jwt),
     grantsFiles,
     metrics,
@@ -96,15 +124,11 @@ async function serve(
     socket.once('close', () => sockets.delete(socket))
   })
   const url = await server.listen({ host: config.host, port: config.port })
-  const flushing = setInterval(() => {
-    registry.verification.uses
-      .flush()
-      .catch((err: unknown) => log.warn({ err }, 'last-used marks are kept for the next flush'))
-  }, FLUSH_USES_MS)
   const stop = async () => {
     draining = true
     await pause(config.drainSeconds * 1000)
-    clearInterval(flushing)
+    events.close()
+    await Promise.all([deliveries.stop(), dispatch.stop()])
     await closeConnections(server.server, sockets)
     await server.close()
     await registry.verification.uses.flush().catch((err: unknown) => log.error({ err }, 'last-used marks were lost'))

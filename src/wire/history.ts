@@ -1,6 +1,7 @@
 // The history as it is sent and printed.
 import type { Page } from '../tokens/model/page.ts'
 import { toTime } from '../tokens/model/times.ts'
+import type { SentRow } from '../tokens/ports.ts'
 import type { Facts, HistoryRow } from '../tokens/record/history.ts'
 
 /** `names`: the present names of what `idsIn` finds. `positionOf`: the `seq` of a row as the caller may know it. */
@@ -18,10 +19,21 @@ export function idsIn({ items }: Page<HistoryRow>): readonly string[] {
   return [...new Set(items.flatMap(({ by, subject, to }) => [by, subject, String(to.subAccountId ?? '')]))]
 }
 
-function entryToWire(row: HistoryRow, seq: number | string) {
-  const { at, by, byName, action, subject, subjectName, from, to, requestId, address } = row
+export function entryToWire<Row extends SentRow>(row: Row, seq: number | string) {
+  const { at, by, byName, subject, subjectName, from, to, requestId, address } = row
   const facts = { from: withTimes(from), to: withTimes(to) }
-  return { seq, at: toTime(at), by, byName, action, subject, subjectName, ...facts, requestId, address }
+  return {
+    seq,
+    at: toTime(at),
+    by,
+    byName,
+    action: row.action as Row['action'],
+    subject,
+    subjectName,
+    ...facts,
+    requestId,
+    address,
+  }
 }
 
 /** Formats the facts whose names say that they are times. */

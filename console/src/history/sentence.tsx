@@ -111,6 +111,22 @@ function did({ action, subject, from, to }: HistoryEntry, known: Known): ReactNo
       return say`erased the stored credential of ${it}, which goes on working`
     case 'token.delete':
       return say`deleted the token ${it}`
+    case 'token.expiring':
+      return say`announced that the token ${it} expires within ${plural(Number(to.days), 'day')}`
+    case 'webhook.create':
+      return say`created the webhook ${it}`
+    case 'webhook.update':
+      return say`changed the webhook ${it}`
+    case 'webhook.rotate':
+      return say`gave the webhook ${it} a new secret`
+    case 'webhook.redeliver':
+      return say`had an event sent to the webhook ${it} again`
+    case 'webhook.skip':
+      return say`skipped an event for the webhook ${it}`
+    case 'webhook.disabled':
+      return say`switched the webhook ${it} off`
+    case 'webhook.delete':
+      return say`deleted the webhook ${it}`
   }
 }
 

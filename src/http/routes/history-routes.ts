@@ -62,7 +62,7 @@ export const historyRoutes = { accountHistory, tokenHistory }
 async function historyResult(registry: Registry, caller: Caller, query: HistoryQuery) {
   const page = await registry.listHistory(caller, query)
   const data: schemas.WireHistoryPage = historyToWire(page, await registry.findNames(caller, idsIn(page)), (row) =>
-    registry.positionOf(caller, row),
+    registry.feed.positionOf(caller, row.seq),
   )
   return { message: `Found ${page.total} history entry(s)`, data }
 }

@@ -11,6 +11,7 @@ import type { Admit, Authenticate } from '../access/caller.ts'
 import type { GrantsFile } from '../access/grants.ts'
 import type { RateLimits } from '../access/rate-limits.ts'
 import type { SignIn } from '../access/session.ts'
+import type { EventStreams } from '../event-streams.ts'
 import type { Metrics } from '../observe/metrics.ts'
 import { JSON_TYPE, MERGE_PATCH_TYPE } from '../protocol/body.ts'
 import {
@@ -43,6 +44,10 @@ export interface ServerParts {
   readonly trustProxy: readonly string[]
   readonly rateLimits?: RateLimits | undefined
   readonly grantsFiles?: readonly GrantsFile[]
+  /** The event streams that are open. */
+  readonly events?: EventStreams
+  /** Called after every change that a caller has made. */
+  readonly onChange?: () => void
   /** How people sign in to the console without an account key; undefined if they cannot. */
   readonly signIn?: SignIn | undefined
 }
@@ -50,7 +55,7 @@ export interface ServerParts {
 export interface RouteInput {
   readonly caller: Caller
   /** Only those in the route's `url` are there. */
-  readonly params: Readonly<Record<'id' | 'subAccountId', string>>
+  readonly params: Readonly<Record<'id' | 'subAccountId' | 'deliveryId', string>>
   readonly query: RawQuery
   readonly body: unknown
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
@@ -120,7 +125,7 @@ export const DESCRIPTION = 'x-response-description'
 
 export const UNAUTHENTICATED_DESCRIPTION = 'The bearer is missing, malformed, expired, revoked, inactive or unknown'
 
-const UNAUTHENTICATED_CODES: readonly FailureCode[] = [
+export const UNAUTHENTICATED_CODES: readonly FailureCode[] = [
   'token-expired',
   'authentication-required',
   'token-invalid',
@@ -165,7 +170,7 @@ export function withoutRight(rights: readonly Right[]): Reasons {
 export const isWrite = ({ method }: AccountRoute) => method !== 'GET'
 
 /** How a caller of an account is known. */
-const CALLERS = [{ accountKey: [] }, { jwt: [] }, { session: [] }]
+export const CALLERS = [{ accountKey: [] }, { jwt: [] }, { session: [] }]
 
 /** The schema that Fastify serializes by and the API description shows: every response, with examples. */
 export function schemaOf(route: AccountRoute): FastifySchema {
