@@ -225,6 +225,45 @@ describe('query plans', () => {
     'units reserved': change((transaction) => writes.reserveUnits(transaction, account.id, ask())),
     'what is left of limits': () => reads.findLimits(db, [token.id, subAccount.id]),
     'tokens of all accounts that expire soon': () => reads.countExpiring(db, 1, 2),
+    'events that a webhook has not got': () => reads.readBehind(db, new Estate(opened).webhookRecord(account)),
+    'tokens that are to be announced': () => reads.findUnannounced(db, 1, 2, 1, 10),
+    'events after a row': () =>
+      reads.readFeed(db, account.id, { after: 1, upTo: 9 }, { subAccounts: null, actions: null }),
+    'some events after a row': () =>
+      reads.readFeed(db, account.id, { after: 1, upTo: 9 }, { subAccounts: ['sub_x'], actions: ['token.update'] }),
+    'how far histories go': () => reads.readHeads(db, [account.id]),
+    'webhooks that are due': () => reads.findDue(db, '', 10, 1, 'nobody'),
+    'a webhook and what waits': () => reads.findDelivering(db, 'whk_x'),
+    'what was sent to a webhook': () => reads.listDeliveries(db, account.id, 'whk_x', page),
+    'webhooks of an account': () => reads.listWebhooks(db, account.id),
+    'a new webhook': change((transaction) =>
+      writes.insertWebhook(transaction, { ...new Estate(opened).webhookRecord(account), id: 'whk_x' }, origin),
+    ),
+    'an event that was delivered': change((transaction) =>
+      writes.settleDelivery(
+        transaction,
+        'whk_x',
+        { seq: 100, event: 'x' },
+        { kind: 'delivered', responseStatus: 200 },
+        1,
+      ),
+    ),
+    'a change of a webhook': change((transaction) =>
+      writes.changeWebhook(
+        transaction,
+        account.id,
+        'whk_x',
+        { kind: 'update', update: { status: 'inactive' } },
+        origin,
+      ),
+    ),
+    'a webhook switched on again': change((transaction) =>
+      writes.changeWebhook(transaction, account.id, 'whk_x', { kind: 'update', update: { status: 'active' } }, origin),
+    ),
+    'a claim': change((transaction) => {
+      writes.claim(transaction, 'x', 'somebody', 1)
+      writes.passEvents(transaction, 'whk_x', 1)
+    }),
     'uses marked': change((transaction) => writes.markUsed(transaction, new Map([[token.id, 1]]))),
     'a deletion': change((transaction) =>
       writes.changeToken(transaction, account.id, token.id, { kind: 'delete' }, origin),

@@ -86,6 +86,12 @@ export const guarded: Readonly<Record<string, Guarded>> = {
     missing: `${TOKEN}/${NOWHERE}/history`,
   },
   'GET /api/v1/apiClient/history': { ask: () => ({ path: '/api/v1/apiClient/history' }), owner: 200, other: 200 },
+  // Without a mistake in it, the answer would not end.
+  'GET /api/v1/apiClient/events': {
+    ask: () => ({ path: '/api/v1/apiClient/events?after=x' }),
+    owner: 400,
+    other: 400,
+  },
   'GET /api/v1/apiClient/overview': { ask: () => ({ path: '/api/v1/apiClient/overview' }), owner: 200, other: 200 },
   'GET /api/v1/apiClient/whoami': { ask: () => ({ path: '/api/v1/apiClient/whoami' }), owner: 200, other: 200 },
   'GET /api/v1/apiClient/session': { ask: () => ({ path: '/api/v1/apiClient/session' }), owner: 200, other: 200 },
