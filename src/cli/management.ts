@@ -1,15 +1,20 @@
-// What commands do with tokens, sub-accounts, account keys and the history: on the local store, or through a server. Both answer
+// What commands do with tokens, sub-accounts, account keys, webhooks and the history: on the local store, or through a server. Both answer
 // with the documents of the API, so that a command prints the same either way.
 import type {
   Access,
   CreatedKey,
+  CreatedWebhook,
   DeletedToken,
+  DeletedWebhook,
+  Delivery,
+  DeliveryPage,
   Explanation,
   HistoryPage,
   Key,
   NewKey,
   NewSubAccount,
   NewToken,
+  NewWebhook,
   SubAccount,
   SubAccountPage,
   SubAccountPatch,
@@ -17,6 +22,10 @@ import type {
   TokenPage,
   TokenPatch,
   Verdict,
+  Webhook,
+  WebhookPage,
+  WebhookPatch,
+  WebhookTest,
   WhoAmI,
 } from '../../client/latchkey-client.ts'
 import type { RawQuery } from '../tokens/model/page.ts'
@@ -56,6 +65,16 @@ export interface Management {
   listKeys(): Promise<readonly Key[]>
   createKey(fields: NewKey): Promise<CreatedKey>
   revokeKey(id: string): Promise<Key>
+
+  listWebhooks(query: RawQuery): Promise<WebhookPage>
+  createWebhook(fields: NewWebhook): Promise<CreatedWebhook>
+  patchWebhook(id: string, patch: WebhookPatch): Promise<Webhook>
+  deleteWebhook(id: string): Promise<DeletedWebhook>
+  rotateWebhook(id: string): Promise<CreatedWebhook>
+  testWebhook(id: string): Promise<WebhookTest>
+  listDeliveries(id: string, query: RawQuery): Promise<DeliveryPage>
+  redeliver(id: string, deliveryId: string): Promise<Delivery>
+  skipDelivery(id: string, deliveryId: string): Promise<Delivery>
 
   /** Of an account or a token; without an id, of the account that is managed. */
   listHistory(id: string | undefined, query: RawQuery): Promise<HistoryPage>

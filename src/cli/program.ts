@@ -18,6 +18,7 @@ import { addReadyCommand } from './ready.ts'
 import { addStoreCommands } from './store-commands.ts'
 import { addHistoryCommands, addTokenCommands } from './token-commands.ts'
 import { addVerificationCommands } from './verification-commands.ts'
+import { addWebhookCommands } from './webhook-commands.ts'
 
 /** Runs one command and returns the exit code. */
 export async function run(args: readonly string[], streams: Streams): Promise<number> {
@@ -48,7 +49,7 @@ function withoutValues(text: string): string {
 }
 
 const HELP = `
-Commands about tokens, sub-accounts, account keys and the history also ask a server: see \`latchkey context --help\`.
+Commands about tokens, sub-accounts, account keys, webhooks and the history also ask a server: see \`latchkey context --help\`.
 Exit codes: 0 done, 1 refused or not found, 2 wrong usage, 3 unreachable, 4 not authenticated or not allowed.`
 
 export function buildProgram(streams: Streams): Command {
@@ -91,6 +92,7 @@ export function buildProgram(streams: Streams): Command {
   addContextCommands(program, streams)
   addFindCommand(program, onStore, streams)
   addHistoryCommands(program, manage, onStore)
+  addWebhookCommands(program, manage)
   addStoreCommands(program, onStore)
   addMasterKeyCommands(program, onStore)
   addCopyCommand(program, streams)

@@ -183,7 +183,7 @@ export interface SubAccountStore {
     origin: Origin,
     fingerprints?: readonly string[],
   ): Promise<SubAccountRow>
-  /** The account that owns a sub-account or a token, deleted tokens included; for the operator, who has none. */
+  /** The account that owns a sub-account, a webhook or a token, deleted tokens included; for the operator, who has none. */
   findOwner(id: string): Promise<string | undefined>
 }
 

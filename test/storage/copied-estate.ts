@@ -66,6 +66,16 @@ export async function build(server: Server): Promise<CopiedEstate> {
   }
 }
 
+/** Nothing is sent to them: both are off. One has a former secret, too. */
+async function webhooks({ operator, registry }: Pick<Server, 'operator' | 'registry'>, accountId: string) {
+  const caller = operator.actFor(accountId)
+  for (const events of [null, ['token.*', 'key.create']]) {
+    const { webhook } = await registry.webhooks.create(caller, { url: 'https://8.8.8.8/', events }, operator.origin())
+    await registry.webhooks.update(caller, webhook.id, { status: 'inactive', order: 'none' }, operator.origin())
+    if (events === null) await registry.webhooks.rotate(caller, webhook.id, operator.origin())
+  }
+}
+
 async function account({ operator, registry }: Server, name: string) {
   const { id } = await operator.createAccount(name)
   const works = await operator.createKey(id, 'works', null)
@@ -74,6 +84,7 @@ async function account({ operator, registry }: Server, name: string) {
   await operator.revokeKey(revoked.id)
   await registry.sessions.start({ subject: `person of ${name}`, email: null, claims: { groups: ['ü'] } }, id)
   await registry.sessions.spend([`sign-in of ${name}`])
+  await webhooks({ operator, registry }, id)
   const fields = ['Ä', 'B', 'Suspended', 'Empty'].map((each) => ({
     name: `${name} ${each}`,
     email: `${each.toLowerCase()}@x.example`,
@@ -197,5 +208,5 @@ function listsOf({ subAccountIds }: CopiedEstate): string[] {
     [1, 2, 7].map((page) => `/token?limit=100&include=details&page=${page}&${filter}`),
   )
   const history = [1, 2, 20].map((page) => `/history?limit=100&page=${page}`)
-  return [...tokens, ...history, '/sub-account?limit=100', '/sub-account?search=S%C3%B6hne', '/overview']
+  return [...tokens, ...history, '/webhook?limit=100', '/sub-account?limit=100', '/sub-account?search=S%C3%B6hne', '/overview']
 }
