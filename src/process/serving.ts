@@ -24,7 +24,7 @@ import { Deliveries } from './deliveries.ts'
 
 const FLUSH_USES_MS = 5_000
 const LOOK_FOR_NEWS_MS = 1_000
-const ANNOUNCE_EVERY_MS = 10_000
+const ANNOUNCE_EVERY_MS = 30_000
 const CLOSE_IDLE_MS = 50
 /** Longer than the store takes for any request. A client that is still sending or reading by then is disconnected. */
 const CLOSE_TIMEOUT_MS = 10_000

@@ -37,6 +37,8 @@ export interface Dialect {
   contains(column: string, text: string): string
   /** `four` is the place of as many characters. There is an index on this expression. */
   endsWith(column: string, four: string): string
+  /** Joins the rows of a table that match, looked up for each row before it, and ends with a condition. */
+  joinEach(table: string, conditions: string): string
   /** Ends a long statement at its deadline, where the server does not. `number` is an integer that differs between rows. */
   inTime(number: string): string
   /** An account key that is limited to sub-accounts, all of them among those given. */
@@ -77,20 +79,22 @@ export const outlived = ({ oneOf, maxLifetime }: Dialect, account: string, time:
   ${oneOf('t.sub_account_id', `SELECT id FROM sub_accounts WHERE account_id = ${account} AND ${maxLifetime} IS NOT NULL`)}
   AND t.created_at <= ${time} - 1000 * (SELECT ${maxLifetime} FROM sub_accounts WHERE id = t.sub_account_id))`
 
+/** Longer than any policy allows. */
+const ENDLESS_SECONDS = 1_000_000_000_000
+
 /** Whether a token `t` ends by its own expiry in a range, and not earlier by the lifetime that its sub-account's policy allows. */
 export const endsByExpiry = ({ maxLifetime }: Dialect, from: string, before: string) => `
-  t.status = 'active' AND t.expires_at >= ${from} AND t.expires_at < ${before} AND NOT EXISTS (
-    SELECT 1 FROM sub_accounts s WHERE s.id = t.sub_account_id AND s.policy IS NOT NULL
-    AND t.created_at < t.expires_at - 1000 * ${maxLifetime})`
+  t.status = 'active' AND t.expires_at >= ${from} AND t.expires_at < ${before} AND t.created_at >= t.expires_at - 1000 *
+    coalesce((SELECT ${maxLifetime} FROM sub_accounts WHERE id = t.sub_account_id), ${ENDLESS_SECONDS})`
 
 /** Tokens `t` that end in a range by that lifetime: their ids say when they were made. `owners` are conditions of sub-accounts. */
 export const endingByLifetime = (dialect: Dialect, from: string, before: string, owners: string) => `
   (SELECT id, account_id, ${dialect.maxLifetime} AS seconds FROM sub_accounts WHERE policy IS NOT NULL AND ${owners}) AS s
-  CROSS JOIN tokens t WHERE ${dialect.withoutIndex('t.account_id')} = s.account_id AND t.sub_account_id = s.id
+  ${dialect.joinEach('tokens t', `${dialect.withoutIndex('t.account_id')} = s.account_id AND t.sub_account_id = s.id
     AND t.status = 'active' AND t.id >= ${dialect.tokenIdFloor(`${from} - 1000 * s.seconds`)}
     AND t.id < ${dialect.tokenIdFloor(`${before} - 1000 * s.seconds`)}
     AND s.seconds IS NOT NULL AND CASE WHEN t.expires_at IS NULL OR t.expires_at >= ${before} THEN true
-    WHEN t.expires_at < ${from} THEN false ELSE t.created_at < t.expires_at - 1000 * s.seconds END`
+    WHEN t.expires_at < ${from} THEN false ELSE t.created_at < t.expires_at - 1000 * s.seconds END`)}`
 
 /** Whether a token `t` is of a suspended sub-account. */
 export const ofSuspended = ({ oneOf }: Dialect, account: string) =>
@@ -378,13 +382,16 @@ export function readOverview(dialect: Dialect, accountId: string, asked: Overvie
   }
 }
 
+/** All sub-accounts with a policy, by the index of these. */
+const OF_ANY_ACCOUNT = `account_id > ''`
+
 /** Of all accounts. */
 export function countExpiring(dialect: Dialect, from: Timestamp, before: Timestamp): Question<number> {
   const values = new Values(dialect.sign)
   const range = [values.add(from), values.add(before)].map((place) => `CAST(${place} AS bigint)`) as [string, string]
   return {
     sql: `SELECT CAST((SELECT count(*) FROM tokens t WHERE ${endsByExpiry(dialect, ...range)})
-      + (SELECT count(*) FROM ${endingByLifetime(dialect, ...range, 'true')}) AS bigint)`,
+      + (SELECT count(*) FROM ${endingByLifetime(dialect, ...range, OF_ANY_ACCOUNT)}) AS bigint)`,
     values: values.list,
     read: ([row]) => row?.[0] as number,
   }
@@ -401,14 +408,15 @@ export function findUnannounced(
   const values = new Values(dialect.sign)
   const range = [values.add(from), values.add(before)].map((place) => `CAST(${place} AS bigint)`) as [string, string]
   const [window, most] = [`CAST(${values.add(windowMs)} AS bigint)`, values.add(limit)]
-  const unannounced = (since: string) => `NOT EXISTS (SELECT 1 FROM history h WHERE h.action = 'token.expiring'
-    AND h.token_id = t.id AND h.account_id = t.account_id AND ${since})`
+  // The last time: a look-up for each token, where PostgreSQL would read through all announcements for one that must not exist.
+  const announced = `coalesce((SELECT max(h.at) FROM history h WHERE h.action = 'token.expiring' AND h.token_id = t.id
+    AND h.account_id = t.account_id), 0)`
   return {
     sql: `SELECT t.account_id, t.id, t.name, t.expires_at FROM tokens t
-      WHERE ${endsByExpiry(dialect, ...range)} AND ${unannounced(`h.at >= t.expires_at - ${window}`)}
+      WHERE ${endsByExpiry(dialect, ...range)} AND ${announced} < t.expires_at - ${window}
       UNION ALL SELECT t.account_id, t.id, t.name, t.created_at + 1000 * s.seconds
-      FROM ${endingByLifetime(dialect, ...range, 'true')}
-      AND ${unannounced(`h.at - 1000 * s.seconds + ${window} >= t.created_at`)} LIMIT ${most}`,
+      FROM ${endingByLifetime(dialect, ...range, OF_ANY_ACCOUNT)}
+      AND ${announced} - 1000 * s.seconds + ${window} < t.created_at LIMIT ${most}`,
     values: values.list,
     read: (rows) => rows.map(([accountId, id, name, endsAt]) => ({ accountId, id, name, endsAt }) as ExpiringToken),
   }

@@ -130,16 +130,18 @@ export function findDue(
   const values = new Values(sign)
   const [from, most, time, own] = [values.add(after), values.add(limit), values.add(at), values.add(holder)]
   return {
-    sql: `SELECT w.id, w.account_id, h.seq, CASE
+    sql: `SELECT w.id, w.account_id, w.head, CASE
         WHEN EXISTS (SELECT 1 FROM claims c WHERE c.name = w.id AND c.holder <> ${own} AND c.held_until > ${now}) THEN NULL
         WHEN EXISTS (
           SELECT 1 FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.next_at IS NOT NULL AND d.next_at <= ${time}
         ) THEN 'attempt'
-        WHEN h.seq > w.position AND NOT EXISTS (
+        WHEN w.head > w.position AND NOT EXISTS (
           SELECT 1 FROM webhook_deliveries d WHERE d.webhook_id = w.id AND d.next_at IS NOT NULL AND d.seq > w.position
         ) THEN 'news' END
-      FROM webhooks w JOIN history_heads h ON h.account_id = w.account_id
-      WHERE w.status = 'active' AND w.id > ${from} ORDER BY w.id LIMIT ${most}`,
+      FROM (
+        SELECT id, account_id, position, coalesce((SELECT seq FROM history_heads WHERE account_id = webhooks.account_id), 0) AS head
+        FROM webhooks WHERE status = 'active' AND id > ${from} ORDER BY id LIMIT ${most}
+      ) AS w ORDER BY w.id`,
     values: values.list,
     read: (rows) => rows.map(([id, accountId, head, due]) => ({ id, accountId, head, due }) as DueWebhook),
   }

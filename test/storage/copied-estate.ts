@@ -55,6 +55,8 @@ export async function build(server: Server): Promise<CopiedEstate> {
   await create(server.url, accounts[0]?.key ?? '', creation)
   await server.registry.verification.uses.flush()
   await server.rotateMasterKey(() => () => {})
+  // Otherwise a server would do so later, and another history would be compared.
+  await server.announceExpiring()
   return {
     keys: accounts.map(({ key }) => key),
     refusedKeys: accounts.flatMap(({ refusedKeys }) => refusedKeys),
@@ -67,16 +69,19 @@ export async function build(server: Server): Promise<CopiedEstate> {
 }
 
 /** Nothing is sent to them: both are off. One has a former secret, too. */
-async function webhooks({ operator, registry }: Pick<Server, 'operator' | 'registry'>, accountId: string) {
+async function webhooks({ operator, registry, store }: Server, accountId: string) {
   const caller = operator.actFor(accountId)
   for (const events of [null, ['token.*', 'key.create']]) {
     const { webhook } = await registry.webhooks.create(caller, { url: 'https://8.8.8.8/', events }, operator.origin())
     await registry.webhooks.update(caller, webhook.id, { status: 'inactive', order: 'none' }, operator.origin())
     if (events === null) await registry.webhooks.rotate(caller, webhook.id, operator.origin())
+    const attempted = { seq: webhook.position + 1, event: 'token.create' }
+    await store.settleDelivery(webhook.id, attempted, { kind: 'failed', responseStatus: 500, error: 'Ü' }, NOW)
   }
 }
 
-async function account({ operator, registry }: Server, name: string) {
+async function account(server: Server, name: string) {
+  const { operator, registry } = server
   const { id } = await operator.createAccount(name)
   const works = await operator.createKey(id, 'works', null)
   const expired = await operator.createKey(id, 'expired', NOW - 1)
@@ -84,7 +89,7 @@ async function account({ operator, registry }: Server, name: string) {
   await operator.revokeKey(revoked.id)
   await registry.sessions.start({ subject: `person of ${name}`, email: null, claims: { groups: ['ü'] } }, id)
   await registry.sessions.spend([`sign-in of ${name}`])
-  await webhooks({ operator, registry }, id)
+  await webhooks(server, id)
   const fields = ['Ä', 'B', 'Suspended', 'Empty'].map((each) => ({
     name: `${name} ${each}`,
     email: `${each.toLowerCase()}@x.example`,

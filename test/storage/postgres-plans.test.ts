@@ -290,6 +290,7 @@ function describePlans(partitions: number): void {
     'tokens that may have been imported',
     'uses marked',
     'tokens of all accounts that expire soon',
+    'tokens that are to be announced',
     'the owner of an id',
     'a token by its name',
     'a stretch of the chains',

@@ -13,6 +13,11 @@ export const POSTGRES: Dialect = {
   withoutIndex: (column) => column,
   contains: (column, text) => `strpos(${column}, ${text}) > 0`,
   endsWith: (column, four) => `right(${column}, 4) = ${four}`,
+  // The offset keeps PostgreSQL from reading the whole table instead, for a join by hashes.
+  joinEach: (table, conditions) => {
+    const [, alias] = table.split(' ')
+    return `CROSS JOIN LATERAL (SELECT * FROM ${table} WHERE ${conditions} OFFSET 0) AS ${alias} WHERE true`
+  },
   inTime: () => 'true',
   seesOnly: (ids) => `CASE WHEN permissions ~ ${SOME_SUB_ACCOUNTS}
     THEN permissions::jsonb -> 'subAccounts' <@ to_jsonb(${ids}::text[]) END`,

@@ -16,6 +16,7 @@ export const SQLITE: Dialect = {
   withoutIndex: (column) => `+${column}`,
   contains: (column, text) => `instr(${column}, ${text}) > 0`,
   endsWith: (column, four) => `substr(${column}, -4) = ${four}`,
+  joinEach: (table, conditions) => `CROSS JOIN ${table} WHERE ${conditions}`,
   inTime,
   seesOnly: (ids) => `CASE WHEN json_valid(permissions)
     THEN json_type(permissions, '$.subAccounts') = 'array' AND NOT EXISTS
