@@ -673,6 +673,8 @@ export interface LeaseCall {
   readonly version?: string | undefined
   /** The term of a lease that begins */
   readonly leaseSeconds?: number | undefined
+  /** It has forgotten everything and needs the lease no longer: no change waits for it */
+  readonly end?: boolean | undefined
   /** By token, how many milliseconds ago it was used last; at most 1000 */
   readonly uses?: Readonly<Record<string, number>> | undefined
   /** How often it has decided so since its last call that was answered, by `accepted` or the reason */
@@ -719,6 +721,8 @@ export interface VerifierVerdict {
         readonly resetSeconds: number | null
       }[]
     | undefined
+  /** Where it has a rate or quota: `RateLimit-Policy` and `RateLimit`, as `/api/v1/verify` would send them */
+  readonly limitHeaders?: Readonly<Record<string, string>> | undefined
   /** What may be remembered; absent where the service must be asked each time */
   readonly entry?: RememberedVerdict | undefined
 }

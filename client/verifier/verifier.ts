@@ -35,7 +35,7 @@ export interface VerifierOptions {
   readonly name?: string | undefined
   /** 2 to 60; 10 unless said otherwise. A change waits so long for a verifier that has stopped without `close()`. */
   readonly leaseSeconds?: number | undefined
-  /** Credentials that are remembered; 100,000 unless said otherwise, about 500 bytes each. */
+  /** Credentials that are remembered; 100,000 unless said otherwise, about 700 bytes each. */
   readonly maxEntries?: number | undefined
   /** How long a question to the service may take; 5,000 unless said otherwise. */
   readonly timeoutMs?: number | undefined
@@ -74,13 +74,7 @@ export interface Verifier {
 export async function createVerifier(options: VerifierOptions): Promise<Verifier> {
   const verifier = new LeasedVerifier(options)
   await verifier.start()
-  return {
-    verify: async (credential, access) => (await verifier.decide(credential, access)).verdict,
-    get state() {
-      return verifier.state
-    },
-    close: () => verifier.close(),
-  }
+  return verifier
 }
 
 /** `limits`: the headers of rates and quotas that the service would send. @internal */
@@ -96,6 +90,7 @@ const PATH = '/api/v1/apiClient/verifier'
 /** Questions that are sent at a time, and that wait to be sent; more are answered `unavailable`. */
 const MAX_SENT = 64
 const MAX_WAITING = 1_000
+const MAX_SCOPES = 1_000
 const RETRY_MS = { least: 200, most: 10_000 }
 /** Between two calls of which the first was answered at once, though nothing has changed. */
 const PAUSE_MS = 100
@@ -104,7 +99,7 @@ const UNKNOWN: VerifierVerdict = { accepted: false, reason: 'unknown', source: '
 const UNAVAILABLE: Stopped & From = { accepted: false, reason: 'unavailable', retryAfterSeconds: 1, source: 'service' }
 
 /** @internal */
-export class LeasedVerifier {
+export class LeasedVerifier implements Verifier {
   readonly #options: VerifierOptions
   readonly #clock: () => Times
   readonly #memory
@@ -117,8 +112,10 @@ export class LeasedVerifier {
   readonly #never = new Set<string>()
   readonly #waiting: (() => void)[] = []
   #sent = 0
-  #fromMemory = 0
-  #fromService = 0
+  /** Parsed: applications ask for the same few again and again. */
+  readonly #scopes = new Map<string, NonNullable<Asked['scopes']>>()
+  #countFromMemory = 0
+  #countFromService = 0
   #loop: Promise<void> | undefined
 
   constructor(options: VerifierOptions) {
@@ -129,7 +126,8 @@ export class LeasedVerifier {
 
   get state(): VerifierState {
     const lease = holdsLease(this.#memory, this.#clock()) ? 'held' : 'lost'
-    return { lease, entries: this.#memory.entries.size, fromMemory: this.#fromMemory, fromService: this.#fromService }
+    const [fromMemory, fromService] = [this.#countFromMemory, this.#countFromService]
+    return { lease, entries: this.#memory.entries.size, fromMemory, fromService }
   }
 
   async start(): Promise<void> {
@@ -152,27 +150,55 @@ export class LeasedVerifier {
     await this.#post('lease', end, { timeoutMs: TIMEOUT_MS, retries: 0 }).catch(() => undefined)
   }
 
-  async decide(credential: string, { scope, address }: Access = {}): Promise<Decided> {
-    const access = accessOf(scope, address)
-    // `crypto.hash` takes half the time of an HMAC, and the salt is as good as a key here.
-    const name = hash('sha256', this.#salt + credential, 'binary')
-    const known = this.#fromMemoryOf(name, access)
-    if (known !== undefined) return { verdict: known }
+  async verify(credential: string, access: Access = {}): Promise<VerifierVerdict> {
+    const wanted = this.#accessOf(access)
+    const name = this.#nameOf(credential)
+    return this.#fromMemory(name, wanted) ?? (await this.#fromService(name, credential, access, wanted)).verdict
+  }
+
+  /** As `verify`, and with what else the service would send. */
+  async decide(credential: string, access: Access = {}): Promise<Decided> {
+    const wanted = this.#accessOf(access)
+    const name = this.#nameOf(credential)
+    const verdict = this.#fromMemory(name, wanted)
+    return verdict === undefined ? this.#fromService(name, credential, access, wanted) : { verdict }
+  }
+
+  /** `crypto.hash` takes half the time of an HMAC, and the salt is as good as a key here. */
+  #nameOf(credential: string): string {
+    return hash('sha256', this.#salt + credential, 'binary')
+  }
+
+  /** Throws where the scope is not one: nobody passes then. */
+  #accessOf({ scope, address }: Access): Asked {
+    if (scope === undefined) return { address }
+    const known = typeof scope === 'string' ? this.#scopes.get(scope) : undefined
+    if (known !== undefined) return { scopes: known, address }
+    const read = readScopes(scope)
+    if ('problem' in read) throw invalidRequest(read.problem)
+    if (typeof scope === 'string' && this.#scopes.size < MAX_SCOPES) this.#scopes.set(scope, read.scopes)
+    return { scopes: read.scopes, address }
+  }
+
+  async #fromService(name: string, credential: string, access: Access, wanted: Asked): Promise<Decided> {
     if (kindOfCredential(credential) !== 'tok') return { verdict: UNKNOWN }
     const first = this.#first.get(name)
     if (first !== undefined) {
       // Its answer itself may be older than a change that was answered before this call began; what is remembered is not.
       await first.catch(() => undefined)
-      const remembered = this.#fromMemoryOf(name, access)
+      const remembered = this.#fromMemory(name, wanted)
       if (remembered !== undefined) return { verdict: remembered }
     }
-    const asking = this.#ask(name, { credential, scope, address: access.address })
+    const { scope, address } = access
+    // What is no address is not known, as in memory.
+    const known = address !== undefined && parseAddress(address) !== undefined ? address : undefined
+    const asking = this.#ask(name, { credential, scope, address: known })
     if (first !== undefined || this.#never.has(name)) return asking
     this.#first.set(name, asking)
     return asking.finally(() => this.#first.delete(name))
   }
 
-  #fromMemoryOf(name: string, access: Asked): VerifierVerdict | undefined {
+  #fromMemory(name: string, access: Asked): VerifierVerdict | undefined {
     const memory = this.#memory
     const remembered = memory.entries.get(name)
     if (remembered === undefined) return undefined
@@ -180,7 +206,7 @@ export class LeasedVerifier {
     // Read after the verdict: whatever held this process up before counts against the lease.
     const now = this.#clock()
     if (hasEnded(remembered, now) || !holdsLease(memory, now)) return undefined
-    this.#fromMemory++
+    this.#countFromMemory++
     countVerdict(memory, verdict.accepted ? 'accepted' : verdict.reason)
     if (verdict.accepted) markUse(memory, verdict.tokenId, now)
     return { ...verdict, source: 'memory' }
@@ -192,7 +218,7 @@ export class LeasedVerifier {
       await new Promise<void>((resolve) => this.#waiting.push(resolve))
     }
     this.#sent++
-    this.#fromService++
+    this.#countFromService++
     const question = asked(this.#memory, this.#clock())
     let entry: ReadyEntry | undefined
     try {
@@ -279,13 +305,4 @@ type Answered = (Passed | Stopped) & { readonly entry?: Entry; readonly limitHea
 function jitter(failures: number): number {
   const { least, most } = RETRY_MS
   return Math.max(least, Math.random() * Math.min(most, least * 2 ** failures))
-}
-
-/** What is no address is not known. Throws where the scope is not one: nobody passes then. */
-function accessOf(scope: Access['scope'], address: string | undefined): Asked {
-  const known = address !== undefined && parseAddress(address) !== undefined ? address : undefined
-  if (scope === undefined) return { address: known }
-  const read = readScopes(scope)
-  if ('problem' in read) throw invalidRequest(read.problem)
-  return { scopes: read.scopes, address: known }
 }

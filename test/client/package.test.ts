@@ -10,8 +10,8 @@ import { openService, type Service } from './world.ts'
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, '..', '..')
-/** The types of all operations are half of it. */
-const MOST_BYTES = 65_000
+/** The client 65,000, half of it the types of all operations; the verifier, with the rules of policies and addresses, 20,000. */
+const MOST_BYTES = 88_000
 
 describe('the package latchkey-client', () => {
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-package-'))
@@ -60,10 +60,14 @@ describe('the package latchkey-client', () => {
     const code = `import { createClient, type Verdict } from 'latchkey-client'
       import { latchkey } from 'latchkey-client/fetch'
       import { latchkey as forExpress } from 'latchkey-client/express'
+      import { createVerifier } from 'latchkey-client/verifier'
       const verify = createClient({ baseUrl: 'https://tokens.example.com' })
       export const verdict: Promise<Verdict> = verify.verify('x', { scope: 'orders:read' })
       export const check = latchkey({ verify, scope: (request) => new URL(request.url).pathname })
-      export const handler = forExpress({ verify })`
+      export const handler = forExpress({ verify })
+      const verifier = await createVerifier({ baseUrl: 'https://tokens.example.com', key: 'x' })
+      export const fromMemory = forExpress({ verify: verifier })
+      export const source: 'memory' | 'service' = (await verifier.verify('x')).source`
     writeFileSync(join(folder, 'use.ts'), code)
     const tsc = join(root, 'node_modules', '.bin', 'tsc')
     const options = ['--noEmit', '--strict', '--target', 'esnext', '--module', 'nodenext', '--lib', 'esnext,dom']

@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { runs } from '../support/runs.ts'
-import { CONTROLS, explore } from './explorer.ts'
+import { explore } from './explorer.ts'
+import { CONTROLS } from './lease-steps.ts'
 
 const ONE = { instances: 1, verifiers: 1, tokens: 1, changes: 1, begins: 1, suspensions: 0, states: 1_000_000 }
 const TWO = { instances: 2, verifiers: 2, tokens: 2, changes: 2, begins: 2, suspensions: 1 }
