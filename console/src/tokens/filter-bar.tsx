@@ -63,7 +63,7 @@ export function FilterBar({ search, changeSearch, onSecret }: FilterBarProps) {
     <search className={classes.filters}>
       <SearchBox
         label="Search tokens by name or id, or paste a credential"
-        placeholder="Name, id, or paste a credential"
+        placeholder="Name, id or credential"
         value={search.search ?? ''}
         onSearch={onSearch}
         onSecret={onSecret}

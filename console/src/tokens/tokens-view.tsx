@@ -18,6 +18,7 @@ import { useSelection } from './selection.ts'
 import { SubAccountMatches } from './sub-account-matches.tsx'
 import { TokenActionsProvider } from './token-actions.tsx'
 import { tokenColumns } from './token-cells.tsx'
+import { isTokenId } from './token-filters.ts'
 import { type OpenMenu, TokenMenu } from './token-menu.tsx'
 import { useCredentialEnd, useTokenSearch, useTokens } from './token-search.ts'
 import { fullName } from './token-words.ts'
@@ -53,7 +54,7 @@ export function TokensView() {
         )}
       </ViewTitle>
       <FilterBar search={search} changeSearch={changeSearch} onSecret={setSecret} />
-      {!pasted && <SubAccountMatches search={search.search} />}
+      {!pasted && <SubAccountMatches search={isTokenId(search.search) ? undefined : search.search} />}
       {ended !== undefined && !pasted && <CredentialEndMatches {...ended} columns={columns} />}
       {pasted ? (
         <PastedMatches pasted={pasted} columns={columns} />
