@@ -79,6 +79,25 @@ export const queries = {
       placeholderData: keepPreviousData,
     }),
 
+  /**
+   * The token of a pasted credential. The credential is in the body of the request and in no key of the cache. The service says nothing of
+   * one that does not authenticate now: such a token is found by the end of its credential.
+   */
+  pasted: (client: LatchkeyClient, { secret, end, turn }: { secret?: string; end: string; turn: number }) =>
+    queryOptions({
+      queryKey: [...TOKENS, 'pasted', end, turn],
+      queryFn: async ({ signal }): Promise<{ isExact: boolean; page: TokenPage }> => {
+        const id = secret && (await client.introspect({ body: { token: secret } }, { signal })).token_id
+        if (id) {
+          const found = await client.getToken({ id, include: 'details', ...MASKED }, { signal })
+          return { isExact: true, page: pageOf([found], 1) }
+        }
+        const page = await client.listTokens({ credentialEnd: end, include: 'details', ...MASKED }, { signal })
+        return { isExact: false, page }
+      },
+      gcTime: 0,
+    }),
+
   /** What verification would answer for a token. Each `turn` is a new request. */
   explanation: (
     client: LatchkeyClient,
