@@ -69,11 +69,11 @@ export class Verifiers {
     const [id, termMs] = [newId('vfr', origin.at), leaseSeconds * 1_000]
     const times = { since: origin.at, confirmedAt: origin.at, renewal: 1, termMs }
     const record = { id, accountId, keyId: authority.id, name, version, state: 'held' as const, ...times }
-    await this.#parts.store.insertVerifier(record, origin)
-    this.confirmation.sweepLater()
-    // Later than the one in the row: what was changed in between is forgotten too, when nothing is remembered yet.
+    // First, so that nothing can fail once the lease has begun. What was changed in between is told with the next answer.
     await this.#feed.look()
     const { position, changes } = await this.#feed.since(undefined)
+    await this.#parts.store.insertVerifier(record, origin)
+    this.confirmation.sweepLater()
     return this.#answer(record, position, toForget(changes))
   }
 
